@@ -1,0 +1,166 @@
+//! The error vocabulary of the domain (decisions 1). It knows nothing of HTTP: the web layer has the
+//! one table that gives each [`Code`] its status.
+//!
+//! Which one to use: a fault of the request's form is one of the `Invalid…` codes and names the field
+//! and the value; something addressed that is not there is one of the `…NotFound` codes; a rule of a
+//! container that says no has its own code; [`Code::RepositoryError`] is our own fault only, and its
+//! message gives nothing internal away.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+/// Lists the codes once: the enum, its name on the wire, and the list that tests and docs walk.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
+        /// What went wrong, in the interface's words; on the wire behind a configured prefix.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Code { $($(#[$doc])* $name),+ }
+
+        impl Code {
+            /// Every code there is.
+            pub const ALL: &'static [Code] = &[$(Code::$name),+];
+
+            /// The code's name without the prefix.
+            pub const fn name(self) -> &'static str {
+                match self { $(Code::$name => stringify!($name)),+ }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The source fits no object.
+    ObjectNotFound,
+    /// The template to create from is missing.
+    TemplateNotFound,
+    /// No such workflow status.
+    StatusNotFound,
+    /// No such object type.
+    TypeNotFound,
+    /// No such database.
+    DatabaseNotFound,
+    /// Another user holds the lock.
+    ObjectLocked,
+    /// The same user holds the lock in another session.
+    ObjectLockedByMe,
+    /// There is no lock where one is needed.
+    ObjectNotLocked,
+    /// Check-in without a check-out.
+    ObjectNotCheckedOut,
+    /// The folder has an object of that name.
+    DuplicatedName,
+    /// The drawer has no room.
+    DrawerFull,
+    /// The name is empty, too long or has forbidden characters.
+    InvalidName,
+    /// The path is not absolute or has an invalid part.
+    InvalidPath,
+    /// The object is of another kind than the call wants.
+    InvalidType,
+    /// The status does not belong to the object's workflow.
+    InvalidStatus,
+    /// The attributes are not well-formed.
+    InvalidAttributes,
+    /// A parameter has a value it can't have.
+    InvalidParameter,
+    /// The body is missing, malformed or of the wrong type.
+    InvalidBody,
+    /// The XPath can't be understood.
+    InvalidXPath,
+    /// The container does not take such an object.
+    InvalidForContainer,
+    /// The user lacks the privilege.
+    PermissionDenied,
+    /// The login failed.
+    InvalidLogin,
+    /// The token is missing, unknown or expired.
+    InvalidToken,
+    /// No endpoint has that path.
+    NoSuchEndpoint,
+    /// The endpoint has not that method.
+    MethodNotAllowed,
+    /// The write came from a foreign origin.
+    OriginRefused,
+    /// The idempotency key was used with another body.
+    IdempotencyMismatch,
+    /// The first request with the idempotency key still runs.
+    IdempotencyRunning,
+    /// The object has changed since the ETag of If-Match.
+    PreconditionFailed,
+    /// The body or a part of it is larger than allowed.
+    TooLarge,
+    /// No byte of the content lies in the range.
+    RangeNotSatisfiable,
+    /// The caller asks too often.
+    TooManyRequests,
+    /// There is too much work at once; try again.
+    Overloaded,
+    /// The disk is full; reads go on.
+    StorageFull,
+    /// The endpoint belongs to the interface but is not there yet.
+    NotImplemented,
+    /// The repository failed.
+    RepositoryError,
+}
+
+/// A refusal or failure, as the client gets to see it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Error {
+    /// What kind of fault.
+    pub code: Code,
+    /// A whole sentence that names the field and the value.
+    pub message: String,
+    /// The source that the fault concerns, as the client gave it.
+    pub source: Option<String>,
+    /// Further facts, e.g. the record that made a precondition fail.
+    pub details: Option<Box<Map<String, Value>>>,
+}
+
+impl Error {
+    /// A fault with its sentence.
+    pub fn new(code: Code, message: impl Into<String>) -> Error {
+        Error { code, message: message.into(), source: None, details: None }
+    }
+
+    /// Names the source that the fault concerns.
+    #[must_use]
+    pub fn with_source(mut self, source: impl fmt::Display) -> Error {
+        self.source = Some(source.to_string());
+        self
+    }
+
+    /// Adds a fact.
+    #[must_use]
+    pub fn with_detail(mut self, key: &str, value: impl Into<Value>) -> Error {
+        self.details.get_or_insert_default().insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// The source fits no object that the caller can see.
+    pub fn not_found(source: impl fmt::Display) -> Error {
+        let source = source.to_string();
+        Error::new(Code::ObjectNotFound, format!("There is no object `{source}`.")).with_source(source)
+    }
+
+    /// A parameter or body field has a value it can't have; `why` completes "… but".
+    pub fn parameter(name: &str, value: impl fmt::Display, wanted: &str) -> Error {
+        Error::new(Code::InvalidParameter, format!("`{name}` must be {wanted}, but is `{value}`."))
+    }
+
+    /// The repository's own failure; what happened goes to the log, not to the client.
+    pub fn internal() -> Error {
+        Error::new(Code::RepositoryError, "The repository could not carry out the call; nothing was changed.")
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code.name(), self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// What a domain operation gives.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,0 +1,334 @@
+//! Typed identifiers, and the `source` that names an object by any of them (interface 2.1, decisions 2).
+//!
+//! Everything is parsed at the edge, once; behind it a mixed-up argument is a compile error.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::error::{Code, Error};
+
+/// Number of a configured database; 1 is the main one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DatabaseId(pub u16);
+
+impl DatabaseId {
+    /// The database that is meant where none is named (interface 2.1).
+    pub const MAIN: DatabaseId = DatabaseId(1);
+}
+
+impl fmt::Display for DatabaseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Name of an object that never changes and is never reused: `database$major.version.number`.
+///
+/// `version` is 0 for the object itself and counts from 1 for its immutable versions, so that every
+/// version has a loid of its own (decisions 4) from which the object's follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Loid {
+    /// The database that holds the object.
+    pub database: DatabaseId,
+    /// First number; always 1 in objects that stet makes.
+    pub major: u32,
+    /// 0 for the object itself, else the number of one of its versions.
+    pub version: u32,
+    /// The number that tells objects apart.
+    pub number: u64,
+}
+
+impl Loid {
+    /// Length in bytes of [`Loid::to_key`].
+    pub const KEY_LEN: usize = 18;
+
+    /// The loid of an object that stet makes.
+    pub const fn new(database: DatabaseId, number: u64) -> Loid {
+        Loid { database, major: 1, version: 0, number }
+    }
+
+    /// The loid of version `version` of this object.
+    pub const fn at_version(self, version: u32) -> Loid {
+        Loid { version, ..self }
+    }
+
+    /// The loid of the object itself, whatever version this one names.
+    pub const fn object(self) -> Loid {
+        self.at_version(0)
+    }
+
+    /// Big-endian key whose byte order is creation order within a database.
+    pub fn to_key(self) -> [u8; Loid::KEY_LEN] {
+        let mut key = [0; Loid::KEY_LEN];
+        key[0..2].copy_from_slice(&self.database.0.to_be_bytes());
+        key[2..6].copy_from_slice(&self.major.to_be_bytes());
+        key[6..14].copy_from_slice(&self.number.to_be_bytes());
+        key[14..18].copy_from_slice(&self.version.to_be_bytes());
+        key
+    }
+
+    /// Reads the first [`Loid::KEY_LEN`] bytes of `key`; `None` when it is shorter.
+    pub fn from_key(key: &[u8]) -> Option<Loid> {
+        Some(Loid {
+            database: DatabaseId(u16::from_be_bytes(key.get(0..2)?.try_into().ok()?)),
+            major: u32::from_be_bytes(key.get(2..6)?.try_into().ok()?),
+            number: u64::from_be_bytes(key.get(6..14)?.try_into().ok()?),
+            version: u32::from_be_bytes(key.get(14..18)?.try_into().ok()?),
+        })
+    }
+}
+
+impl fmt::Display for Loid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}${}.{}.{}", self.database, self.major, self.version, self.number)
+    }
+}
+
+/// Digits only: `u64::from_str` would also take a sign, which a loid does not have.
+fn number<T: FromStr>(text: &str) -> Option<T> {
+    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok()
+}
+
+impl FromStr for Loid {
+    type Err = NotAnIdentifier;
+
+    /// `^(?:(\d+)\$)?(\d+)\.(\d+)\.(\d+)$`; without the database part the main one is meant (decisions 2).
+    fn from_str(text: &str) -> Result<Loid, NotAnIdentifier> {
+        let parse = || {
+            let (database, rest) = match text.split_once('$') {
+                Some((database, rest)) => (DatabaseId(number(database)?), rest),
+                None => (DatabaseId::MAIN, text),
+            };
+            let mut parts = rest.split('.');
+            let loid = Loid {
+                database,
+                major: number(parts.next()?)?,
+                version: number(parts.next()?)?,
+                number: number(parts.next()?)?,
+            };
+            parts.next().is_none().then_some(loid)
+        };
+        parse().ok_or(NotAnIdentifier)
+    }
+}
+
+/// The text has not the form of the identifier asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotAnIdentifier;
+
+impl fmt::Display for NotAnIdentifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not an identifier of the form asked for")
+    }
+}
+
+impl std::error::Error for NotAnIdentifier {}
+
+/// Defines an identifier that is a uuid on the wire.
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.hyphenated().fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NotAnIdentifier;
+            /// Any RFC 9562 form: hyphenated, simple, braced, urn.
+            fn from_str(text: &str) -> Result<Self, NotAnIdentifier> {
+                Uuid::try_parse(text).map($name).map_err(|_| NotAnIdentifier)
+            }
+        }
+    };
+}
+
+uuid_id! {
+    /// The uuid of an object. Ours are version 7; foreign ones are taken as they come.
+    ObjectUuid
+}
+
+/// Defines an identifier that is a number on the wire, unique within its container.
+macro_rules! number_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub u64);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NotAnIdentifier;
+            fn from_str(text: &str) -> Result<Self, NotAnIdentifier> {
+                number(text).map($name).ok_or(NotAnIdentifier)
+            }
+        }
+    };
+}
+
+number_id! {
+    /// An item of one drawer, as opposed to the object it stands for.
+    ShortcutId
+}
+
+macro_rules! text_serde {
+    ($name:ident, $what:literal, $example:literal) => {
+        impl Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+                text.parse().map_err(|_| {
+                    serde::de::Error::custom(format!("`{text}` is not {}, e.g. `{}`", $what, $example))
+                })
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "description": $what, "examples": [$example] })
+            }
+        }
+    };
+}
+
+text_serde!(Loid, "a loid", "1$1.0.4711");
+text_serde!(Source, "a loid, uuid or path", "/News/City/harbour-ferry.xml");
+
+/// A `source`: what a client names an object by (interface 1.4).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// By loid; with a version other than 0, that version of the object.
+    Loid(Loid),
+    /// By uuid.
+    Uuid(ObjectUuid),
+    /// By absolute path in the database that the call speaks of.
+    Path(String),
+}
+
+impl Source {
+    /// What a client is told about a text that is none of the three.
+    pub fn parse(parameter: &str, text: &str) -> Result<Source, Error> {
+        text.parse().map_err(|_| {
+            Error::new(
+                Code::InvalidParameter,
+                format!("`{parameter}` must be a loid, a uuid or an absolute path, but is `{text}`."),
+            )
+            .with_source(text)
+        })
+    }
+}
+
+impl FromStr for Source {
+    type Err = NotAnIdentifier;
+
+    fn from_str(text: &str) -> Result<Source, NotAnIdentifier> {
+        if text.starts_with('/') {
+            // `path?uuid=<uuid>`: clients append the uuid they know, and it wins (decisions 2).
+            if let Some((_, uuid)) = text.rsplit_once("?uuid=") {
+                return uuid.parse().map(Source::Uuid);
+            }
+            return Ok(Source::Path(text.to_owned()));
+        }
+        text.parse().map(Source::Loid).or_else(|_| text.parse().map(Source::Uuid))
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Loid(loid) => loid.fmt(f),
+            Source::Uuid(uuid) => uuid.fmt(f),
+            Source::Path(path) => f.write_str(path),
+        }
+    }
+}
+
+impl From<Loid> for Source {
+    fn from(loid: Loid) -> Source {
+        Source::Loid(loid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_loid_is_emitted_with_its_database_and_accepted_without() {
+        let loid: Loid = "1.0.121124668".parse().unwrap();
+        assert_eq!(loid.to_string(), "1$1.0.121124668");
+        assert_eq!("1$1.0.121124668".parse(), Ok(loid));
+    }
+
+    #[test]
+    fn what_is_no_loid_is_refused() {
+        for text in ["", "1", "1.2", "1.2.3.4", "$1.2.3", "1$", "+1.2.3", "1$1.0.-4", "1.2.x", " 1.2.3", "99999$1.0.1"]
+        {
+            assert_eq!(text.parse::<Loid>(), Err(NotAnIdentifier), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_source_is_told_by_its_form() {
+        assert!(matches!("/a/b".parse(), Ok(Source::Path(_))));
+        assert!(matches!("1$1.0.5".parse(), Ok(Source::Loid(_))));
+        for uuid in [
+            "0190F3A1-7C1E-7000-8000-0123456789AB",
+            "0190f3a17c1e700080000123456789ab",
+            "{0190f3a1-7c1e-7000-8000-0123456789ab}",
+        ] {
+            let source: Source = uuid.parse().unwrap();
+            assert_eq!(source.to_string(), "0190f3a1-7c1e-7000-8000-0123456789ab");
+        }
+        assert!("news".parse::<Source>().is_err());
+    }
+
+    #[test]
+    fn the_uuid_wins_over_the_path_before_it() {
+        let source: Source = "/a/b?uuid=0190f3a1-7c1e-7000-8000-0123456789ab".parse().unwrap();
+        assert!(matches!(source, Source::Uuid(_)));
+        assert!("/a/b?uuid=nonsense".parse::<Source>().is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn a_loid_survives_text_and_key(database: u16, major: u32, version: u32, number: u64) {
+            let loid = Loid { database: DatabaseId(database), major, version, number };
+            prop_assert_eq!(loid.to_string().parse(), Ok(loid));
+            prop_assert_eq!(Loid::from_key(&loid.to_key()), Some(loid));
+        }
+
+        #[test]
+        fn any_text_is_parsed_or_refused(text: String) {
+            let _ = text.parse::<Source>();
+        }
+    }
+}

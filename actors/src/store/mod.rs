@@ -1,0 +1,287 @@
+//! What persistence must do for the domain: the door behind which the database engine lives.
+//!
+//! **The promise.** A change set whose `on_done` is called with `Ok` is on disk, whole, and so is
+//! everything submitted before it that was not refused. One that is answered with an error is not there,
+//! and never will be, not even after a crash.
+//!
+//! **Two views.** Between its submission and its commit a change set is *pending*. Readers see
+//! [`View::Committed`] only. The containers that compute further changes see [`View::Latest`], which has
+//! the pending ones too: that is how a drawer that takes the next command without waiting for the disk, and a
+//! folder that must keep names unique, know what is already on its way.
+//!
+//! **Epochs.** When a commit fails, everything pending was computed on top of something that will never be: all of it is
+//! refused, [`View::Latest`] falls back to [`View::Committed`], and the epoch goes up by one. A change set
+//! carries the epoch that its container last loaded in, and is refused with [`StoreError::Stale`] if that has passed.
+//!
+//! **Guards.** A change set may name rows of *other* containers that must exist, or must not, at the
+//! moment of submission, which is one instant for all submitters: that closes the gap between "the object
+//! is there" and "it is now in the drawer" without taking the object's turn.
+
+mod row;
+mod table;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+pub use self::row::{DecodeError, Key, Row, decode_value, encode_value, key_of};
+pub use self::table::Table;
+use crate::id::Loid;
+
+/// Number of a submitted change set; the order of submission is the order of commits.
+pub type Seq = u64;
+
+/// Counts the failed commits since the store was opened; see the module's head.
+pub type Epoch = u64;
+
+/// What a reader gets to see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// What is on disk.
+    Committed,
+    /// That, and what is on its way there.
+    Latest,
+}
+
+/// One row set to a value, or removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The row's table.
+    pub table: Table,
+    /// The row's key.
+    pub key: Bytes,
+    /// The new value; `None` removes the row.
+    pub value: Option<Bytes>,
+}
+
+/// A row that must be there, or must not, when the change set is submitted (checked against [`View::Latest`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guard {
+    /// The row's table.
+    pub table: Table,
+    /// The row's key.
+    pub key: Bytes,
+    /// Whether it must be there.
+    pub exists: bool,
+}
+
+/// What happened to a container: the audit trail, and what subscribers resume from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// Key of the container that changed ([`Loid::to_key`]).
+    #[serde(with = "loid_key")]
+    pub container: Loid,
+    /// The container's revision after the change.
+    pub revision: u64,
+    /// Name of the command.
+    pub kind: String,
+    /// The objects or parts concerned, as text.
+    pub ids: Vec<String>,
+    /// Name of the user.
+    pub user: String,
+    /// Epoch milliseconds.
+    pub at_ms: u64,
+}
+
+/// A loid inside a stored row: its key bytes.
+pub mod loid_key {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    use crate::id::Loid;
+
+    /// Writes the key bytes.
+    pub fn serialize<S: Serializer>(loid: &Loid, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&loid.to_key())
+    }
+
+    /// Reads the key bytes.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Loid, D::Error> {
+        let key = bytes::Bytes::deserialize(deserializer)?;
+        Loid::from_key(&key).ok_or_else(|| D::Error::custom("a loid has 18 bytes"))
+    }
+}
+
+/// A step from one state of the repository to the next: all of it is done, or nothing.
+pub struct ChangeSet {
+    /// The rows and index entries that change; a later change of the same key wins.
+    pub changes: Vec<Change>,
+    /// What must hold at submission.
+    pub guards: Vec<Guard>,
+    /// One for each container changed; the store keeps them as rows of [`Table::Events`].
+    pub events: Vec<Event>,
+    /// The oldest epoch in which a container of the change set was loaded.
+    pub epoch: Epoch,
+    /// The request that this came from; the commit is told within it.
+    pub span: tracing::Span,
+    /// Called after the commit and before any `on_done` of the same batch: publishes the containers' new views.
+    /// Runs on the writer's thread, so it must be quick and must not block. Not called when the commit fails.
+    pub on_commit: Box<dyn FnOnce(Seq) + Send>,
+    /// Called once when the outcome is known: lets the reply go. Same rules.
+    pub on_done: Box<dyn FnOnce(Result<Seq, StoreError>) + Send>,
+}
+
+impl fmt::Debug for ChangeSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChangeSet")
+            .field("changes", &self.changes.len())
+            .field("guards", &self.guards)
+            .field("events", &self.events)
+            .field("epoch", &self.epoch)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why the store did not do what it was asked to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoreError {
+    /// A commit has failed since the container was loaded: it must load again.
+    Stale,
+    /// The guard of that index in the change set does not hold.
+    Guard(usize),
+    /// The disk is full. Nothing was changed; reads go on.
+    Full,
+    /// Too much is waiting for the disk.
+    Overloaded,
+    /// The commit failed; nothing was changed.
+    Failed(String),
+    /// A stored row can't be understood.
+    Corrupt(String),
+    /// The store has been closed, or has failed for good.
+    Closed,
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreError::Stale => f.write_str("an earlier commit failed; the container must be loaded again"),
+            StoreError::Guard(index) => write!(f, "guard {index} of the change set does not hold"),
+            StoreError::Full => f.write_str("the disk is full"),
+            StoreError::Overloaded => f.write_str("too much is waiting for the disk"),
+            StoreError::Failed(why) => write!(f, "the commit failed: {why}"),
+            StoreError::Corrupt(why) => write!(f, "a stored row can't be understood: {why}"),
+            StoreError::Closed => f.write_str("the store is closed"),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// A change set that was not taken, given back with the reason. Neither callback has been called.
+#[derive(Debug)]
+pub struct Refusal {
+    /// Why.
+    pub why: StoreError,
+    /// What was submitted.
+    pub set: ChangeSet,
+}
+
+/// The part of a table that a scan covers: `from` inclusive, `to` exclusive (`None`: to the table's end).
+#[derive(Debug, Clone)]
+pub struct Range {
+    /// First key.
+    pub from: Bytes,
+    /// The key after the last.
+    pub to: Option<Bytes>,
+}
+
+impl Range {
+    /// Every key that begins with `prefix`.
+    pub fn prefix(prefix: &[u8]) -> Range {
+        let mut to = prefix.to_vec();
+        // The next key after all of the prefix: its last byte below 0xff raised by one.
+        while let Some(last) = to.pop() {
+            if last < 0xff {
+                to.push(last + 1);
+                break;
+            }
+        }
+        Range { from: Bytes::copy_from_slice(prefix), to: (!to.is_empty()).then(|| to.into()) }
+    }
+
+    /// The rest of this range after `key`.
+    #[must_use]
+    pub fn after(&self, key: &[u8]) -> Range {
+        let mut from = key.to_vec();
+        from.push(0);
+        Range { from: from.into(), to: self.to.clone() }
+    }
+}
+
+/// Whether the store can do its work; what readiness tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Health {
+    /// Commits go through.
+    Ok,
+    /// The last commit found the disk full; each new one tries again.
+    Full,
+    /// Commits fail; the store tries to recover by itself.
+    Failing(String),
+    /// Closed.
+    Closed,
+}
+
+/// Reads of rows, consistent at one instant per call.
+pub trait Look: Send + Sync {
+    /// The row's value.
+    fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError>;
+
+    /// At most `limit` rows of the range, in key order, or from its end backwards.
+    fn scan(
+        &self,
+        view: View,
+        table: Table,
+        range: &Range,
+        limit: usize,
+        backwards: bool,
+    ) -> Result<Vec<(Bytes, Bytes)>, StoreError>;
+}
+
+/// Persistence. See the module's head for the promise that an implementation gives.
+pub trait Store: Look + 'static {
+    /// Takes a change set into the queue for the disk and into [`View::Latest`], in one instant.
+    ///
+    /// Never blocks on the disk. An empty change set is answered when everything submitted before it has been
+    /// decided: at once if nothing is pending.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`], [`StoreError::Guard`], [`StoreError::Overloaded`], [`StoreError::Closed`]: nothing has been taken.
+    fn submit(&self, set: ChangeSet) -> Result<Seq, Box<Refusal>>;
+
+    /// The present epoch.
+    fn epoch(&self) -> Epoch;
+
+    /// The last change set that is on disk; everything up to it is in [`View::Committed`].
+    fn committed(&self) -> Seq;
+
+    /// Whether commits go through.
+    fn health(&self) -> Health;
+
+    /// Resolves when everything submitted before the call has been committed or refused.
+    fn barrier(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let fence = ChangeSet {
+            changes: Vec::new(),
+            guards: Vec::new(),
+            events: Vec::new(),
+            epoch: self.epoch(),
+            span: tracing::Span::none(),
+            on_commit: Box::new(|_| ()),
+            on_done: Box::new(move |_| {
+                // The waiter may have gone; then nobody needs to know.
+                let _ = sender.send(());
+            }),
+        };
+        // Refused as stale: the epoch has just gone up, so all that was pending has been decided.
+        // Closed: nothing is pending any more.
+        let taken = self.submit(fence).is_ok();
+        Box::pin(async move {
+            if taken {
+                // A dropped sender means that the writer ended, which decides everything too.
+                let _ = receiver.await;
+            }
+        })
+    }
+}

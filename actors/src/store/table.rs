@@ -1,0 +1,69 @@
+//! The tables: what a row's key and value are. Integers in keys are big-endian, so that byte order is their order.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! tables {
+    ($($(#[$doc:meta])* $name:ident = $number:literal, $text:literal, index: $index:literal;)+) => {
+        /// A table of rows or an index that follows from rows. Numbers are part of the file format: never reused.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[repr(u8)]
+        pub enum Table { $($(#[$doc])* $name = $number),+ }
+
+        impl Table {
+            /// Every table.
+            pub const ALL: &'static [Table] = &[$(Table::$name),+];
+
+            /// The table's name in the file, with the version of its key layout.
+            pub const fn name(self) -> &'static str {
+                match self { $(Table::$name => $text),+ }
+            }
+
+            /// Whether its entries follow from rows of other tables.
+            pub const fn is_index(self) -> bool {
+                match self { $(Table::$name => $index),+ }
+            }
+
+            /// The table of that number.
+            pub const fn from_number(number: u8) -> Option<Table> {
+                match number { $($number => Some(Table::$name),)+ _ => None }
+            }
+        }
+    };
+}
+
+tables! {
+    /// Live objects: loid → `Record`.
+    Objects = 1, "objects/1", index: false;
+    /// Discarded objects: loid → `Record`.
+    Recycled = 2, "recycled/1", index: false;
+    /// The attribute texts of an object, live or discarded: loid → `Attributes`.
+    Attributes = 3, "attributes/1", index: false;
+    /// Parts of a container: loid, kind (u8), key within the kind → the part.
+    Parts = 4, "parts/1", index: false;
+    /// Versions: loid of the version → `Version`.
+    Versions = 5, "versions/1", index: false;
+    /// Small bodies: loid of the version → the bytes as they are.
+    Bodies = 6, "bodies/1", index: false;
+    /// Users: name → `User`.
+    Users = 7, "users/1", index: false;
+    /// Groups: name → `Group`.
+    Groups = 8, "groups/1", index: false;
+    /// Sessions: SHA-256 of the token → `Session`.
+    Sessions = 9, "sessions/1", index: false;
+    /// Counters and marks of the repository itself: name → value.
+    Marks = 10, "marks/1", index: false;
+    /// Events: seq (u64), ordinal (u16) → `Event`.
+    Events = 11, "events/1", index: false;
+    /// Names in a folder: folder's loid, name in NFC → loid. Live objects only.
+    Names = 64, "names/1", index: true;
+    /// Uuids: uuid (16 bytes) → loid. Discarded objects too.
+    Uuids = 65, "uuids/1", index: true;
+    /// Containers that an object is a member of: object's loid, container's loid → empty.
+    Members = 66, "members/1", index: true;
+    /// Story families: suid, 0, loid → empty.
+    Suids = 67, "suids/1", index: true;
+    /// The recycle bin in order of time: database (u16), epoch s (u64), loid → empty. Entries only, not what they took along.
+    Bin = 68, "bin/1", index: true;
+    /// Events of a container: container's loid, revision (u64) → key in `Events`.
+    EventsOf = 69, "events_of/1", index: true;
+}

@@ -1,0 +1,103 @@
+//! The fault in a text or value: what it is, where it is, and what stands there.
+
+use std::fmt;
+
+/// The kinds of fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum XmlErrorKind {
+    /// More bytes than [`super::Limits::max_bytes`].
+    TooLarge,
+    /// More levels than [`super::Limits::max_depth`].
+    TooDeep,
+    /// Markup that breaks the grammar of XML 1.0.
+    Syntax,
+    /// An element, attribute or other name that XML 1.0 does not allow.
+    BadName,
+    /// A character that XML 1.0 cannot carry.
+    BadCharacter,
+    /// An attribute given twice on one element.
+    DuplicateAttribute,
+    /// An end tag that closes no or another element, or an element that is never closed.
+    TagMismatch,
+    /// No root element, or more than one.
+    NotOneRoot,
+    /// A reference to an entity that is not one of the five predefined ones.
+    UnknownEntity,
+    /// A declared encoding other than that of the text.
+    UnsupportedEncoding,
+    /// JSON of a shape that has no XML form.
+    BadJson,
+}
+
+/// Where a fault is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// The offset of a byte in the XML text.
+    Byte(usize),
+    /// The path of a JSON value, like `$.props.a[2]`.
+    Path(String),
+}
+
+/// Why an XML text or a JSON view of one was refused. [`fmt::Display`] gives a whole sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct XmlError {
+    kind: XmlErrorKind,
+    place: Place,
+    fault: String,
+}
+
+impl XmlError {
+    /// `fault` is a clause that completes the sentence "At …, ….", and names the value at fault.
+    pub(super) fn at_byte(kind: XmlErrorKind, offset: usize, fault: impl Into<String>) -> Self {
+        Self {
+            kind,
+            place: Place::Byte(offset),
+            fault: fault.into(),
+        }
+    }
+
+    /// `fault` is as for [`Self::at_byte`].
+    pub(super) fn at_path(kind: XmlErrorKind, path: String, fault: impl Into<String>) -> Self {
+        Self {
+            kind,
+            place: Place::Path(path),
+            fault: fault.into(),
+        }
+    }
+
+    pub(super) fn syntax(offset: usize, fault: impl Into<String>) -> Self {
+        Self::at_byte(XmlErrorKind::Syntax, offset, fault)
+    }
+
+    /// The kind of the fault.
+    #[must_use]
+    pub fn kind(&self) -> XmlErrorKind {
+        self.kind
+    }
+
+    /// The place of the fault.
+    #[must_use]
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+}
+
+impl fmt::Display for XmlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::Byte(offset) => write!(f, "At byte {offset} of the XML text, {}.", self.fault),
+            Place::Path(path) => write!(f, "At {path} of the JSON value, {}.", self.fault),
+        }
+    }
+}
+
+impl std::error::Error for XmlError {}
+
+/// A piece of input as it appears in a message: escaped, and cut so that a message stays a line.
+pub(super) fn quoted(text: &str) -> String {
+    const SHOWN: usize = 60;
+    match text.char_indices().nth(SHOWN) {
+        Some((cut, _)) => format!("{:?}…", &text[..cut]),
+        None => format!("{text:?}"),
+    }
+}

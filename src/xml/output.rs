@@ -1,0 +1,120 @@
+//! The canonical spelling of elements, attributes and text.
+
+/// XML text in the making. An element is closed as `<a/>` exactly when nothing was put into it.
+#[derive(Default)]
+pub(super) struct Output {
+    text: String,
+    /// The last start tag still lacks its `>`.
+    tag_open: bool,
+}
+
+impl Output {
+    pub(super) fn with_capacity(bytes: usize) -> Self {
+        Self {
+            text: String::with_capacity(bytes),
+            tag_open: false,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+
+    pub(super) fn open(&mut self, name: &str) {
+        self.end_tag();
+        self.text.push('<');
+        self.text.push_str(name);
+        self.tag_open = true;
+    }
+
+    /// Only directly after [`Self::open`] or another attribute.
+    pub(super) fn attribute(&mut self, name: &str, value: &str) {
+        self.text.push(' ');
+        self.text.push_str(name);
+        self.text.push_str("=\"");
+        self.escape(value, attribute_escape);
+        self.text.push('"');
+    }
+
+    /// Text whose white space is as good literal as referred to.
+    pub(super) fn text(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.end_tag();
+            self.escape(text, text_escape);
+        }
+    }
+
+    /// White space that must not be taken for layout.
+    pub(super) fn kept_space(&mut self, space: &str) {
+        if !space.is_empty() {
+            self.end_tag();
+            self.escape(space, space_escape);
+        }
+    }
+
+    /// Markup that is written as it is.
+    pub(super) fn raw(&mut self, parts: &[&str]) {
+        self.end_tag();
+        self.text.extend(parts.iter().copied());
+    }
+
+    pub(super) fn close(&mut self, name: &str) {
+        if self.tag_open {
+            self.text.push_str("/>");
+            self.tag_open = false;
+        } else {
+            self.raw(&["</", name, ">"]);
+        }
+    }
+
+    fn end_tag(&mut self) {
+        if self.tag_open {
+            self.text.push('>');
+            self.tag_open = false;
+        }
+    }
+
+    /// `escape` replaces ASCII bytes only, so the pieces between them are whole characters.
+    fn escape(&mut self, text: &str, escape: fn(u8) -> Option<&'static str>) {
+        let mut done = 0;
+        for (i, byte) in text.bytes().enumerate() {
+            if let Some(escaped) = escape(byte) {
+                self.text.push_str(&text[done..i]);
+                self.text.push_str(escaped);
+                done = i + 1;
+            }
+        }
+        self.text.push_str(&text[done..]);
+    }
+}
+
+fn text_escape(byte: u8) -> Option<&'static str> {
+    match byte {
+        b'&' => Some("&amp;"),
+        b'<' => Some("&lt;"),
+        // Only "]]>" needs it, but one rule for all is simpler to read back.
+        b'>' => Some("&gt;"),
+        b'\r' => Some("&#13;"),
+        _ => None,
+    }
+}
+
+fn attribute_escape(byte: u8) -> Option<&'static str> {
+    match byte {
+        b'"' => Some("&quot;"),
+        b'\t' => Some("&#9;"),
+        b'\n' => Some("&#10;"),
+        _ => text_escape(byte),
+    }
+}
+
+fn space_escape(byte: u8) -> Option<&'static str> {
+    match byte {
+        b' ' => Some("&#32;"),
+        _ => attribute_escape(byte),
+    }
+}

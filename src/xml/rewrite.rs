@@ -1,0 +1,84 @@
+//! XML parsed and serialised again.
+
+use super::Limits;
+use super::error::XmlError;
+use super::output::Output;
+use super::scan::{Run, Scanner, Token};
+
+/// White space outside the root is no content; each item there gets a line of its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    BeforeRoot,
+    InRoot,
+    AfterRoot,
+}
+
+pub(super) fn reserialize(xml: &str, limits: &Limits) -> Result<String, XmlError> {
+    let mut scanner = Scanner::new(xml, limits)?;
+    let mut out = Output::with_capacity(xml.len());
+    let mut part = Part::BeforeRoot;
+    let mut depth = 0_usize;
+    let mut run = Run::default();
+    while let Some(token) = scanner.next()? {
+        if let Token::Text(piece) = &token {
+            run.push(piece);
+            continue;
+        }
+        end_run(&mut out, &mut run);
+        match token {
+            Token::Start(name, attributes) => {
+                part = Part::InRoot;
+                depth += 1;
+                out.open(name);
+                for (name, value) in attributes {
+                    out.attribute(name, &value);
+                }
+            }
+            Token::End(name) => {
+                out.close(name);
+                depth -= 1;
+                if depth == 0 {
+                    part = Part::AfterRoot;
+                }
+            }
+            Token::Comment(text) => item(&mut out, part, &["<!--", &text, "-->"]),
+            Token::Instruction(target, data) => {
+                let space = if data.is_empty() { "" } else { " " };
+                item(&mut out, part, &["<?", target, space, &data, "?>"]);
+            }
+            Token::Doctype(raw) => item(&mut out, part, &[raw]),
+            Token::Declaration(standalone) => {
+                let start = "<?xml version=\"1.0\" encoding=\"UTF-8\"";
+                match standalone {
+                    Some(value) => {
+                        let standalone = [start, " standalone=\"", value, "\"?>"];
+                        item(&mut out, part, &standalone);
+                    }
+                    None => item(&mut out, part, &[start, "?>"]),
+                }
+            }
+            Token::Text(_) => {}
+        }
+    }
+    Ok(out.into_text())
+}
+
+fn item(out: &mut Output, part: Part, parts: &[&str]) {
+    if part == Part::AfterRoot {
+        out.raw(&["\n"]);
+    }
+    out.raw(parts);
+    if part == Part::BeforeRoot {
+        out.raw(&["\n"]);
+    }
+}
+
+/// Space that was referred to stays so, lest it be taken for layout the next time.
+fn end_run(out: &mut Output, run: &mut Run) {
+    let run = std::mem::take(run);
+    if run.is_kept_space() {
+        out.kept_space(&run.text);
+    } else {
+        out.text(&run.text);
+    }
+}

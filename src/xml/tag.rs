@@ -1,0 +1,149 @@
+//! The inside of start tags, of processing instructions and of the XML declaration.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use super::chars::attribute_value;
+use super::cursor::Cursor;
+use super::error::{XmlError, XmlErrorKind, quoted};
+
+/// Attributes in document order, their values as readers report them.
+pub(super) type Attributes<'a> = Vec<(&'a str, Cow<'a, str>)>;
+
+/// `raw` is the whole tag, from `<` to `>`; `empty` tells that it ends in `/>`.
+pub(super) fn start_tag(
+    raw: &str,
+    at: usize,
+    empty: bool,
+) -> Result<(&str, Attributes<'_>), XmlError> {
+    let end = raw.len() - if empty { 2 } else { 1 };
+    let mut cursor = Cursor::new(&raw[1..end], at + 1);
+    let name = cursor.name("an element")?;
+    let mut attributes = Attributes::new();
+    // Looking each name up among the others would take quadratic time on a tag of nothing else.
+    let mut seen = HashSet::new();
+    while let Some(pair) = next_pair(&mut cursor)? {
+        if !seen.insert(pair.name) {
+            let fault = format!(
+                "the attribute {} stands twice on the element {}",
+                quoted(pair.name),
+                quoted(name)
+            );
+            let kind = XmlErrorKind::DuplicateAttribute;
+            return Err(XmlError::at_byte(kind, pair.at, fault));
+        }
+        attributes.push((pair.name, attribute_value(pair.value, pair.value_at)?));
+    }
+    Ok((name, attributes))
+}
+
+/// `name = "value"`, the value as written.
+struct Pair<'a> {
+    at: usize,
+    name: &'a str,
+    value_at: usize,
+    value: &'a str,
+}
+
+fn next_pair<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Pair<'a>>, XmlError> {
+    let spaced = cursor.skip_space();
+    if cursor.rest().is_empty() {
+        return Ok(None);
+    }
+    if !spaced {
+        return Err(cursor.expected("white space before an attribute"));
+    }
+    let at = cursor.at();
+    let name = cursor.name("an attribute")?;
+    cursor.skip_space();
+    if !cursor.eat("=") {
+        return Err(cursor.expected(&format!("\"=\" after the attribute {}", quoted(name))));
+    }
+    cursor.skip_space();
+    let (value_at, value) = cursor.literal(&format!("the value of {}", quoted(name)))?;
+    Ok(Some(Pair {
+        at,
+        name,
+        value_at,
+        value,
+    }))
+}
+
+/// A processing instruction from `<?` to `?>`: its target and what follows the space after it.
+pub(super) fn instruction(raw: &str, at: usize) -> Result<(&str, &str), XmlError> {
+    let mut cursor = Cursor::new(&raw[2..raw.len() - 2], at + 2);
+    let target = cursor.name("a processing instruction")?;
+    if target.eq_ignore_ascii_case("xml") {
+        let fault = format!(
+            "the name {} is reserved for the declaration that begins a document",
+            quoted(target)
+        );
+        return Err(XmlError::at_byte(XmlErrorKind::BadName, at, fault));
+    }
+    if !cursor.skip_space() && !cursor.rest().is_empty() {
+        return Err(cursor.expected("white space after a target"));
+    }
+    Ok((target, cursor.rest()))
+}
+
+/// The XML declaration, from `<?xml` to `?>`. Gives the value of `standalone`, if stated.
+pub(super) fn declaration(raw: &str, at: usize) -> Result<Option<&str>, XmlError> {
+    let mut cursor = Cursor::new(&raw[5..raw.len() - 2], at + 5);
+    let mut standalone = None;
+    // The order is fixed, so the place of a pseudo-attribute also tells a repeated one.
+    let mut place = 0;
+    while let Some(pair) = next_pair(&mut cursor)? {
+        place = match (pair.name, place) {
+            ("version", 0) => 1,
+            ("encoding", 1) => 2,
+            ("standalone", 1 | 2) => 3,
+            _ => {
+                let fault = format!("{} is out of place in the declaration", quoted(pair.name));
+                return Err(XmlError::syntax(pair.at, fault));
+            }
+        };
+        let legal = match pair.name {
+            "version" => is_version(pair.value),
+            "encoding" => {
+                check_encoding(pair.value, pair.value_at)?;
+                true
+            }
+            _ => {
+                standalone = Some(pair.value);
+                matches!(pair.value, "yes" | "no")
+            }
+        };
+        if !legal {
+            let fault = format!("{} is no legal {}", quoted(pair.value), pair.name);
+            return Err(XmlError::syntax(pair.value_at, fault));
+        }
+    }
+    if place == 0 {
+        return Err(XmlError::syntax(at, "the declaration states no version"));
+    }
+    Ok(standalone)
+}
+
+/// A reader of XML 1.0 takes every 1.x document for one of 1.0.
+fn is_version(value: &str) -> bool {
+    value.strip_prefix("1.").is_some_and(|minor| {
+        // An empty minor version is none.
+        !minor.is_empty() && minor.bytes().all(|b| b.is_ascii_digit())
+    })
+}
+
+/// The text is stored as UTF-8 to the byte, so any other declaration would be false.
+fn check_encoding(value: &str, at: usize) -> Result<(), XmlError> {
+    if ["UTF-8", "US-ASCII", "ASCII"]
+        .iter()
+        .any(|known| value.eq_ignore_ascii_case(known))
+    {
+        return Ok(());
+    }
+    let fault = format!(
+        "the declared encoding {} is not that of the text, which is UTF-8",
+        quoted(value)
+    );
+    let kind = XmlErrorKind::UnsupportedEncoding;
+    Err(XmlError::at_byte(kind, at, fault))
+}
