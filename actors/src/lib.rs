@@ -1,10 +1,20 @@
 //! The domain of stet and the actors that serialise its changes.
 //!
-//! Dependencies run one way: [`id`] and [`error`] ← families ([`drawer`], [`folder`], [`document`], …)
-//! ← [`store`] ← [`runtime`] ← [`repository`]. There is no HTTP here and no database engine: the web
+//! Dependencies run one way: [`id`] and [`error`] ← [`store`] and [`object`] ← [`command`] and the families ([`drawer`],
+//! [`folder`], [`document`]) ← [`lifecycle`] ← [`runtime`] ← [`repository`]. There is no HTTP here and no database engine: the web
 //! layer holds a [`repository::Repository`], and persistence implements [`store::Store`].
 
 pub mod clock;
+pub mod command;
+pub mod document;
+pub mod drawer;
 pub mod error;
+pub mod family;
+pub mod folder;
 pub mod id;
+pub mod joint;
+pub mod lifecycle;
+pub mod object;
+pub mod repository;
+pub mod runtime;
 pub mod store;

@@ -17,6 +17,7 @@
 //! moment of submission, which is one instant for all submitters: that closes the gap between "the object
 //! is there" and "it is now in the drawer" without taking the object's turn.
 
+pub mod memory;
 mod row;
 mod table;
 
@@ -121,6 +122,21 @@ pub struct ChangeSet {
     pub on_commit: Box<dyn FnOnce(Seq) + Send>,
     /// Called once when the outcome is known: lets the reply go. Same rules.
     pub on_done: Box<dyn FnOnce(Result<Seq, StoreError>) + Send>,
+}
+
+impl ChangeSet {
+    /// A change set without changes: `on_done` hears when everything submitted before it has been decided.
+    pub fn fence(epoch: Epoch, on_done: impl FnOnce(Result<Seq, StoreError>) + Send + 'static) -> ChangeSet {
+        ChangeSet {
+            changes: Vec::new(),
+            guards: Vec::new(),
+            events: Vec::new(),
+            epoch,
+            span: tracing::Span::none(),
+            on_commit: Box::new(|_| ()),
+            on_done: Box::new(on_done),
+        }
+    }
 }
 
 impl fmt::Debug for ChangeSet {
@@ -262,18 +278,10 @@ pub trait Store: Look + 'static {
     /// Resolves when everything submitted before the call has been committed or refused.
     fn barrier(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        let fence = ChangeSet {
-            changes: Vec::new(),
-            guards: Vec::new(),
-            events: Vec::new(),
-            epoch: self.epoch(),
-            span: tracing::Span::none(),
-            on_commit: Box::new(|_| ()),
-            on_done: Box::new(move |_| {
-                // The waiter may have gone; then nobody needs to know.
-                let _ = sender.send(());
-            }),
-        };
+        let fence = ChangeSet::fence(self.epoch(), move |_| {
+            // The waiter may have gone; then nobody needs to know.
+            let _ = sender.send(());
+        });
         // Refused as stale: the epoch has just gone up, so all that was pending has been decided.
         // Closed: nothing is pending any more.
         let taken = self.submit(fence).is_ok();

@@ -64,6 +64,8 @@ tables! {
     Suids = 67, "suids/1", index: true;
     /// The recycle bin in order of time: database (u16), epoch s (u64), loid → empty. Entries only, not what they took along.
     Bin = 68, "bin/1", index: true;
+    /// What a discarded folder took along: loid of the entry, loid of the object (the entry itself too) → empty.
+    BinMembers = 70, "bin_members/1", index: true;
     /// Events of a container: container's loid, revision (u64) → key in `Events`.
     EventsOf = 69, "events_of/1", index: true;
 }

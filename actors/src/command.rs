@@ -1,0 +1,279 @@
+//! What changes a container: typed commands, applied to its state as pure functions.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::error::Result;
+use crate::family::Family;
+use crate::id::Loid;
+use crate::object::{Attributes, Object, Record, Text};
+use crate::store::{Change, Guard, Key, Look, Row, StoreError, Table, View, decode_value};
+
+/// A change of one container.
+///
+/// `apply` is synchronous and takes microseconds; time, fresh numbers and rows of others come through the context. What it does to the
+/// state counts only if it returns `Ok` *and* the store takes the changes: the runtime hands it a copy.
+/// It may be called again when a guard has failed in the meantime, hence `&self`.
+pub trait Command: Send + Sync + 'static {
+    /// The kind of container it changes.
+    type Family: Family;
+    /// What the caller gets when the change is on disk.
+    type Reply: Send + 'static;
+    /// Name in events, logs and metrics, e.g. `drawer.item.add`.
+    const NAME: &'static str;
+
+    /// Applies the command. A command that puts no rows and leaves the record alone changes nothing: no event, same revision.
+    ///
+    /// # Errors
+    /// Whatever rule says no; then nothing is changed.
+    fn apply(
+        &self,
+        state: &mut <Self::Family as Family>::State,
+        context: &mut Context<'_>,
+    ) -> Result<Self::Reply, Fault>;
+}
+
+/// Why a command did not go through.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fault {
+    /// The caller is told.
+    Refused(crate::error::Error),
+    /// The store failed while a row was looked up.
+    Store(StoreError),
+    /// A joint command needs the turns of these containers too, and is to be applied again with them.
+    NeedsTurns(Vec<Loid>),
+}
+
+impl From<crate::error::Error> for Fault {
+    fn from(error: crate::error::Error) -> Fault {
+        Fault::Refused(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Fault {
+        Fault::Store(error)
+    }
+}
+
+impl From<crate::store::DecodeError> for Fault {
+    fn from(error: crate::store::DecodeError) -> Fault {
+        Fault::Store(error.into())
+    }
+}
+
+/// Who asks for a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Who {
+    /// Name of the user.
+    pub user: Text,
+    /// Reference of the session, not its token.
+    pub session: Text,
+}
+
+impl Who {
+    /// The repository itself, e.g. when it fills a new data directory.
+    pub fn system() -> Who {
+        Who { user: "system".into(), session: "".into() }
+    }
+}
+
+/// Where fresh numbers come from; none is ever given twice, not even after a crash.
+pub trait Numbers: Send + Sync {
+    /// The next number.
+    ///
+    /// # Errors
+    /// `Overloaded` when the numbers reserved on disk are used up faster than new ones can be reserved.
+    fn next(&self) -> Result<u64>;
+}
+
+/// What a command may know beside the state, and where it notes the rows it changes.
+pub struct Context<'a> {
+    /// Epoch milliseconds.
+    pub now_ms: u64,
+    /// Who asks.
+    pub who: &'a Who,
+    look: &'a dyn Look,
+    numbers: &'a dyn Numbers,
+    changes: Vec<Change>,
+    guards: Vec<Guard>,
+    ids: Vec<String>,
+}
+
+/// What a command has noted.
+#[derive(Debug, Default)]
+pub struct Noted {
+    /// Rows and index entries.
+    pub changes: Vec<Change>,
+    /// Rows that must be there.
+    pub guards: Vec<Guard>,
+    /// Objects or parts concerned.
+    pub ids: Vec<String>,
+}
+
+impl<'a> Context<'a> {
+    /// A context with nothing noted.
+    pub fn new(now_ms: u64, who: &'a Who, look: &'a dyn Look, numbers: &'a dyn Numbers) -> Context<'a> {
+        Context { now_ms, who, look, numbers, changes: Vec::new(), guards: Vec::new(), ids: Vec::new() }
+    }
+
+    /// Epoch seconds.
+    pub fn now_s(&self) -> u64 {
+        self.now_ms / 1000
+    }
+
+    /// A number that was never given before: for loids and shortcuts.
+    ///
+    /// # Errors
+    /// `Overloaded`, see [`Numbers::next`].
+    pub fn next_number(&self) -> Result<u64> {
+        self.numbers.next()
+    }
+
+    /// A row as the next change will find it.
+    ///
+    /// # Errors
+    /// What the store says, or that the row can't be understood.
+    pub fn look_up<R: Row>(&self, key: &Key) -> Result<Option<R>, StoreError> {
+        match self.look.get(View::Latest, key.table, &key.key)? {
+            Some(value) => Ok(Some(decode_value(R::FORMAT, &value)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The rows underneath, for look-ups in indexes. Use [`View::Latest`].
+    pub fn look(&self) -> &'a dyn Look {
+        self.look
+    }
+
+    /// The record of a live object, and a guard that it still lives when the change is submitted.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn live_object(&mut self, loid: Loid) -> Result<Option<Record>, StoreError> {
+        let key = Record::live_key(loid);
+        let record = self.look_up(&key)?;
+        if record.is_some() {
+            self.require(key);
+        }
+        Ok(record)
+    }
+
+    /// The row must still exist when the change is submitted.
+    pub fn require(&mut self, key: Key) {
+        self.guards.push(Guard { table: key.table, key: key.key, exists: true });
+    }
+
+    /// Puts a row, with the index entries that follow; `old` is the row as it was.
+    pub fn put<R: Row>(&mut self, old: Option<&R>, new: &R) {
+        let place = new.place();
+        if let Some(old) = old {
+            if !old.same_index(new) {
+                self.index_change(old, Some(new));
+            }
+            let old_place = old.place();
+            if old_place != place {
+                self.set(old_place, None);
+            }
+        } else {
+            self.index_change_new(new);
+        }
+        self.set(place, Some(crate::store::encode_value(R::FORMAT, new)));
+    }
+
+    /// Removes a row and its index entries.
+    pub fn remove<R: Row>(&mut self, old: &R) {
+        self.index_change(old, None);
+        self.set(old.place(), None);
+    }
+
+    /// Sets a row that has no index and whose value is given as it is stored.
+    pub fn set(&mut self, key: Key, value: Option<Bytes>) {
+        self.changes.push(Change { table: key.table, key: key.key, value });
+    }
+
+    /// Names an object or part in the event.
+    pub fn concerns(&mut self, id: impl std::fmt::Display) {
+        self.ids.push(id.to_string());
+    }
+
+    fn index_change_new<R: Row>(&mut self, new: &R) {
+        let mut entries = Vec::new();
+        new.index(&mut entries);
+        for (key, value) in entries {
+            self.set(key, Some(value));
+        }
+    }
+
+    fn index_change<R: Row>(&mut self, old: &R, new: Option<&R>) {
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        old.index(&mut before);
+        if let Some(new) = new {
+            new.index(&mut after);
+        }
+        for (key, _) in &before {
+            if !after.iter().any(|(kept, _)| kept == key) {
+                self.set(key.clone(), None);
+            }
+        }
+        for entry in after {
+            if !before.contains(&entry) {
+                self.set(entry.0, Some(entry.1));
+            }
+        }
+    }
+
+    /// Puts a new object: record, attribute texts, and their indexes. Its parts are put beside.
+    pub fn create(&mut self, record: &Record, attributes: &Attributes) {
+        self.put(None, record);
+        if *attributes != Attributes::none(record.loid) {
+            self.put(None, attributes);
+        }
+    }
+
+    /// Notes what became of an object's own rows between `before` and `after`; with a change, or with rows
+    /// noted by the command (`touched`), raises the revision and stamps the record. Tells whether it did.
+    pub(crate) fn settle(&mut self, before: &Object, after: &mut Object, touched: bool) -> bool {
+        let attributes_changed = !Arc::ptr_eq(&before.attributes, &after.attributes);
+        if attributes_changed {
+            self.put(Some(&*before.attributes), &*after.attributes);
+        }
+        let record_changed = !Arc::ptr_eq(&before.record, &after.record);
+        if !(record_changed || attributes_changed || touched) {
+            return false;
+        }
+        let record = Arc::make_mut(&mut after.record);
+        record.revision = before.record.revision + 1;
+        record.modified = self.now_s();
+        record.last_modifier = self.who.user.clone();
+        self.put(Some(&*before.record), &*after.record);
+        true
+    }
+
+    /// The rows noted so far.
+    pub(crate) fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// What has been noted.
+    pub(crate) fn into_noted(self) -> Noted {
+        Noted { changes: self.changes, guards: self.guards, ids: self.ids }
+    }
+}
+
+/// Whether a live object is a member of any container: the loids of the containers, live or discarded, as the next change will find them.
+///
+/// # Errors
+/// What the store says.
+pub fn containers_of(look: &dyn Look, view: View, object: Loid) -> Result<Vec<Loid>, StoreError> {
+    let range = crate::store::Range::prefix(&object.to_key());
+    let entries = look.scan(view, Table::Members, &range, usize::MAX, false)?;
+    entries
+        .iter()
+        .map(|(key, _)| {
+            Loid::from_key(&key[Loid::KEY_LEN..])
+                .ok_or_else(|| StoreError::Corrupt("a key in `members` is too short".to_owned()))
+        })
+        .collect()
+}

@@ -1,0 +1,288 @@
+//! What changes a drawer. The rules are interface 8.2 and decisions 5; the reply names the items concerned, with the
+//! positions they have once the change is done.
+
+use super::rows::{DrawerHead, Item};
+use super::state::{Address, DrawerState};
+use super::{Drawer, MAX_CAPACITY};
+use crate::command::{Command, Context, Fault};
+use crate::error::{Code, Error, Result};
+use crate::family::State;
+use crate::id::{Loid, ShortcutId};
+use crate::joint::{Joint, Turns};
+
+/// Items with their positions.
+pub type Placed = Vec<(usize, Item)>;
+
+pub(crate) fn full(drawer: &DrawerState) -> Error {
+    let (loid, capacity) = (drawer.object().record.loid, drawer.capacity());
+    Error::new(Code::DrawerFull, format!("The drawer `{loid}` is full: it holds {capacity} items."))
+        .with_source(loid)
+        .with_detail("capacity", capacity)
+}
+
+/// Refuses an object that is not alive, and guards that it still is when the change is submitted.
+pub(crate) fn check_alive(object: Loid, context: &mut Context<'_>) -> Result<(), Fault> {
+    match context.live_object(object)? {
+        Some(_) => Ok(()),
+        None => Err(Error::not_found(object).into()),
+    }
+}
+
+fn fresh_shortcut(context: &Context<'_>) -> Result<ShortcutId> {
+    context.next_number().map(ShortcutId)
+}
+
+fn placed(drawer: &DrawerState, addresses: &[Address]) -> Placed {
+    addresses.iter().filter_map(|address| drawer.find(*address)).map(|(at, item)| (at, *item)).collect()
+}
+
+/// Adds objects at the tail, all or none. One that is there already stays where it is.
+#[derive(Debug, Clone)]
+pub struct Add {
+    /// The objects; a shortcut can only name an item that is there already.
+    pub items: Vec<Address>,
+}
+
+impl Command for Add {
+    type Family = Drawer;
+    type Reply = Placed;
+    const NAME: &'static str = "drawer.item.add";
+
+    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<Placed, Fault> {
+        for address in &self.items {
+            if drawer.find(*address).is_some() {
+                continue;
+            }
+            let Address::Object(object) = *address else {
+                // Not there, and a shortcut says nothing about what to add.
+                drawer.get(*address)?;
+                continue;
+            };
+            check_alive(object, context)?;
+            if drawer.is_full() {
+                return Err(full(drawer).into());
+            }
+            let item = drawer.insert(object, fresh_shortcut(context)?, usize::MAX, context);
+            context.concerns(item.shortcut);
+        }
+        Ok(placed(drawer, &self.items))
+    }
+}
+
+/// Puts an object at a position: interface 8.2.
+#[derive(Debug, Clone, Copy)]
+pub struct Position {
+    /// The object, or the shortcut of an item that is there.
+    pub item: Address,
+    /// Counted from 0; −1 is the tail.
+    pub position: i64,
+}
+
+impl Command for Position {
+    type Family = Drawer;
+    type Reply = Placed;
+    const NAME: &'static str = "drawer.item.position";
+
+    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<Placed, Fault> {
+        if self.position < -1 {
+            return Err(Error::parameter("position", self.position, "0 or more, or -1 for the tail").into());
+        }
+        // -1 becomes a position behind everything.
+        let wanted = usize::try_from(self.position).unwrap_or(usize::MAX);
+        if drawer.find(self.item).is_some() {
+            return shift(drawer, self.item, wanted, context);
+        }
+        let Address::Object(object) = self.item else {
+            drawer.get(self.item)?;
+            return Ok(Vec::new());
+        };
+        check_alive(object, context)?;
+        if wanted >= drawer.count() && drawer.is_full() {
+            return Err(full(drawer).into());
+        }
+        let item = drawer.insert(object, fresh_shortcut(context)?, wanted, context);
+        context.concerns(item.shortcut);
+        Ok(placed(drawer, &[self.item]))
+    }
+}
+
+fn shift(
+    drawer: &mut DrawerState,
+    address: Address,
+    wanted: usize,
+    context: &mut Context<'_>,
+) -> Result<Placed, Fault> {
+    let (position, item) = drawer.get(address)?;
+    if wanted.min(drawer.count() - 1) != position {
+        drawer.shift(item, wanted, context);
+        context.concerns(item.shortcut);
+    }
+    Ok(placed(drawer, &[address]))
+}
+
+/// Moves an item to another position; beyond the last place is a fault.
+#[derive(Debug, Clone, Copy)]
+pub struct Shift {
+    /// The item.
+    pub item: Address,
+    /// Counted from 0; −1 is the tail.
+    pub position: i64,
+}
+
+impl Command for Shift {
+    type Family = Drawer;
+    type Reply = Placed;
+    const NAME: &'static str = "drawer.shortcut.position";
+
+    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<Placed, Fault> {
+        drawer.get(self.item)?;
+        let last = drawer.count() - 1;
+        let wanted = match self.position {
+            -1 => last,
+            position => usize::try_from(position).ok().filter(|position| *position <= last).ok_or_else(|| {
+                Error::parameter("position", position, &format!("between 0 and {last}, or -1 for the tail"))
+            })?,
+        };
+        shift(drawer, self.item, wanted, context)
+    }
+}
+
+/// Takes items out. With `strict` all or none, else what is there.
+#[derive(Debug, Clone)]
+pub struct Remove {
+    /// The items.
+    pub items: Vec<Address>,
+    /// Whether one that is not there refuses the whole.
+    pub strict: bool,
+}
+
+/// What [`Remove`] did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Removed {
+    /// What was taken out, with the position it had.
+    pub items: Placed,
+    /// What was not there: place in [`Remove::items`], and why.
+    pub errors: Vec<(usize, Error)>,
+}
+
+impl Command for Remove {
+    type Family = Drawer;
+    type Reply = Removed;
+    const NAME: &'static str = "drawer.item.delete";
+
+    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<Removed, Fault> {
+        let mut removed = Removed { items: Vec::new(), errors: Vec::new() };
+        for (index, address) in self.items.iter().enumerate() {
+            match drawer.get(*address) {
+                Ok((position, item)) => {
+                    drawer.take(&item, context);
+                    context.concerns(item.shortcut);
+                    removed.items.push((position, item));
+                }
+                Err(error) if self.strict => return Err(error.into()),
+                Err(error) => removed.errors.push((index, error)),
+            }
+        }
+        Ok(removed)
+    }
+}
+
+/// Takes all items out, hidden ones too.
+#[derive(Debug, Clone, Copy)]
+pub struct Clear;
+
+impl Command for Clear {
+    type Family = Drawer;
+    type Reply = ();
+    const NAME: &'static str = "drawer.item.clear";
+
+    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<(), Fault> {
+        drawer.take_all(context);
+        Ok(())
+    }
+}
+
+/// Changes what is named of a drawer's head.
+#[derive(Debug, Clone, Default)]
+pub struct Update {
+    /// New capacity, 1 to [`MAX_CAPACITY`] and not below the count.
+    pub capacity: Option<u32>,
+    /// New title.
+    pub title: Option<String>,
+    /// New description.
+    pub description: Option<String>,
+}
+
+/// A capacity that a drawer can have.
+///
+/// # Errors
+/// `InvalidParameter` naming it.
+pub fn check_capacity(capacity: i64) -> Result<u32> {
+    u32::try_from(capacity)
+        .ok()
+        .filter(|capacity| (1..=MAX_CAPACITY).contains(capacity))
+        .ok_or_else(|| Error::parameter("capacity", capacity, &format!("between 1 and {MAX_CAPACITY}")))
+}
+
+impl Update {
+    pub(crate) fn change(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<()> {
+        let mut head: DrawerHead = drawer.head().clone();
+        if let Some(capacity) = self.capacity {
+            if (capacity as usize) < drawer.count() {
+                let wanted = format!("at least the present count, {}", drawer.count());
+                return Err(Error::parameter("capacity", capacity, &wanted));
+            }
+            head.capacity = check_capacity(capacity.into())?;
+        }
+        if let Some(title) = &self.title {
+            head.title = title.as_str().into();
+        }
+        if let Some(description) = &self.description {
+            head.description = description.as_str().into();
+        }
+        drawer.set_head(head, context);
+        // A smaller capacity still holds what can be seen; hidden items may have to yield.
+        drawer.trim(context);
+        Ok(())
+    }
+}
+
+/// Moves an item to the tail of another drawer, atomically over both.
+#[derive(Debug, Clone, Copy)]
+pub struct Move {
+    /// The item.
+    pub item: Address,
+    /// Where it is.
+    pub from: Loid,
+    /// Where it goes.
+    pub to: Loid,
+}
+
+impl Joint for Move {
+    type Reply = Placed;
+    const NAME: &'static str = "drawer.item.move";
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.from, self.to]
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Placed, Fault> {
+        let (_, item) = turns.get::<Drawer>(self.from)?.get(self.item)?;
+        let moved = Address::Object(item.object);
+        context.concerns(item.object);
+        if self.from == self.to {
+            return shift(turns.get::<Drawer>(self.to)?, moved, usize::MAX, context);
+        }
+        // The item's guard: its object may be on its way out in a change set already submitted.
+        check_alive(item.object, context)?;
+        turns.get::<Drawer>(self.from)?.take(&item, context);
+        let target = turns.get::<Drawer>(self.to)?;
+        if target.find(moved).is_none() {
+            if target.is_full() {
+                return Err(full(target).into());
+            }
+            target.insert(item.object, fresh_shortcut(context)?, usize::MAX, context);
+        }
+        Ok(placed(target, &[moved]))
+    }
+}

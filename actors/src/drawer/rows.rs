@@ -1,0 +1,87 @@
+//! How a drawer is stored: one head, one row an item.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::family::part;
+use crate::id::{Loid, ShortcutId};
+use crate::object::Text;
+use crate::store::{Key, Row, Table, key_of, loid_key};
+
+/// What a drawer has beside its record and items.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DrawerHead {
+    /// The drawer.
+    #[serde(with = "loid_key")]
+    pub loid: Loid,
+    /// How many items fit.
+    pub capacity: u32,
+    /// Whether it is a user's automatic drawer.
+    pub automatic: bool,
+    /// Title; may be empty.
+    pub title: Text,
+    /// Description; may be empty.
+    pub description: Text,
+}
+
+impl Row for DrawerHead {
+    fn place(&self) -> Key {
+        Key { table: Table::Parts, key: key_of(&[&self.loid.to_key(), &[part::DRAWER_HEAD]]) }
+    }
+}
+
+/// One item: a shortcut to an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// The drawer.
+    #[serde(with = "loid_key")]
+    pub drawer: Loid,
+    /// The item's own id.
+    pub shortcut: ShortcutId,
+    /// The object it stands for.
+    #[serde(with = "loid_key")]
+    pub object: Loid,
+    /// Its place among the items: see `order`.
+    pub(super) order: (u64, u64),
+    /// Whether the object lies in the recycle bin.
+    pub hidden: bool,
+}
+
+impl Item {
+    /// An item at `order`.
+    pub fn new(drawer: Loid, shortcut: ShortcutId, object: Loid, order: u128, hidden: bool) -> Item {
+        Item { drawer, shortcut, object, order: split(order), hidden }
+    }
+
+    /// The number that puts the items in order.
+    pub fn order(&self) -> u128 {
+        u128::from(self.order.0) << 64 | u128::from(self.order.1)
+    }
+
+    /// The same item elsewhere.
+    #[must_use]
+    pub fn at(self, order: u128) -> Item {
+        Item { order: split(order), ..self }
+    }
+}
+
+/// MessagePack has no integers of 128 bits.
+fn split(order: u128) -> (u64, u64) {
+    ((order >> 64) as u64, order as u64)
+}
+
+impl Row for Item {
+    fn place(&self) -> Key {
+        let shortcut = self.shortcut.0.to_be_bytes();
+        Key { table: Table::Parts, key: key_of(&[&self.drawer.to_key(), &[part::DRAWER_ITEM], &shortcut]) }
+    }
+
+    fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
+        let key = key_of(&[&self.object.to_key(), &self.drawer.to_key()]);
+        entries.push((Key { table: Table::Members, key }, Bytes::copy_from_slice(&self.shortcut.0.to_be_bytes())));
+    }
+
+    fn same_index(&self, other: &Item) -> bool {
+        (self.drawer, self.shortcut, self.object) == (other.drawer, other.shortcut, other.object)
+    }
+}

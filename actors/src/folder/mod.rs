@@ -1,0 +1,31 @@
+//! Folders: they hold objects under names. The names are an index of the store, not state of the actor, so that a folder
+//! costs the same however much lies in it; the actor's turn is what keeps a name from being given twice.
+
+mod names;
+
+pub use self::names::{child, children, free_name, path_of, walk};
+use crate::family::{Family, Parts};
+use crate::id::{DatabaseId, Loid};
+use crate::object::{FamilyKind, Object, Plain};
+use crate::store::StoreError;
+
+/// The family of folders.
+#[derive(Debug)]
+pub struct Folder;
+
+/// The root folder of a database.
+pub const fn root(database: DatabaseId) -> Loid {
+    Loid::new(database, 1)
+}
+
+/// Name of the type of folders in the objecttypes family.
+pub const TYPE_NAME: &str = "Folder";
+
+impl Family for Folder {
+    type State = Plain;
+    const KIND: FamilyKind = FamilyKind::Folder;
+
+    fn load(object: Object, _: &Parts<'_>) -> Result<Plain, StoreError> {
+        Ok(Plain::new(object))
+    }
+}

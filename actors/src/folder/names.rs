@@ -1,0 +1,145 @@
+//! Looking things up by name.
+
+use crate::error::{Error, Result};
+use crate::id::Loid;
+use crate::object::{MAX_NAME_BYTES, Record, name_key};
+use crate::store::{Look, Range, Row, StoreError, Table, View, decode_value};
+
+fn loid_of(value: &[u8]) -> Result<Loid, StoreError> {
+    Loid::from_key(value).ok_or_else(|| StoreError::Corrupt("an entry in `names` has no loid".to_owned()))
+}
+
+/// The object of that name in a folder.
+///
+/// # Errors
+/// What the store says.
+pub fn child(look: &dyn Look, view: View, folder: Loid, name: &str) -> Result<Option<Loid>, StoreError> {
+    look.get(view, Table::Names, &name_key(folder, name))?.map(|value| loid_of(&value)).transpose()
+}
+
+/// The object that the names lead to from a folder.
+///
+/// # Errors
+/// What the store says.
+pub fn walk<'n>(
+    look: &dyn Look,
+    view: View,
+    from: Loid,
+    names: impl IntoIterator<Item = &'n str>,
+) -> Result<Option<Loid>, StoreError> {
+    let mut at = from;
+    for name in names {
+        match child(look, view, at, name)? {
+            Some(next) => at = next,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(at))
+}
+
+/// At most `limit` objects in a folder, by name, after the given key; and the key to go on from, if there may be more.
+///
+/// # Errors
+/// What the store says.
+pub fn children(
+    look: &dyn Look,
+    view: View,
+    folder: Loid,
+    after: Option<&[u8]>,
+    limit: usize,
+) -> Result<(Vec<Loid>, Option<bytes::Bytes>), StoreError> {
+    let mut range = Range::prefix(&folder.to_key());
+    if let Some(key) = after {
+        range = range.after(key);
+    }
+    let page = look.scan(view, Table::Names, &range, limit, false)?;
+    let next = if page.len() == limit { page.last().map(|(key, _)| key.clone()) } else { None };
+    let loids = page.iter().map(|(_, value)| loid_of(value)).collect::<Result<_, _>>()?;
+    Ok((loids, next))
+}
+
+/// The path of an object: the names from the root down.
+///
+/// # Errors
+/// What the store says, or that a folder on the way is missing.
+pub fn path_of(look: &dyn Look, view: View, record: &Record) -> Result<String, StoreError> {
+    let mut names = Vec::new();
+    let mut at = record.clone();
+    while let Some(folder) = at.folder() {
+        names.push(at.name.clone());
+        let key = folder.to_key();
+        let above = match look.get(view, Table::Objects, &key)? {
+            Some(above) => Some(above),
+            None => look.get(view, Table::Recycled, &key)?,
+        };
+        let Some(above) = above else { break };
+        at = decode_value(Record::FORMAT, &above)?;
+    }
+    if names.is_empty() {
+        return Ok("/".to_owned());
+    }
+    Ok(names.iter().rev().flat_map(|name| ["/", &**name]).collect())
+}
+
+/// The first of `name`, `name (2)`, `name (3)`, … that is free in the folder; the number goes before the extension.
+///
+/// # Errors
+/// What `taken` says; `InvalidName` when the number would make the name too long.
+pub fn free_name<E: From<Error>>(name: &str, mut taken: impl FnMut(&str) -> Result<bool, E>) -> Result<String, E> {
+    if !taken(name)? {
+        return Ok(name.to_owned());
+    }
+    let (stem, extension) = match name.rfind('.') {
+        Some(dot) if dot > 0 => name.split_at(dot),
+        _ => (name, ""),
+    };
+    let numbered = |number: u64| {
+        let tail = format!(" ({number}){extension}");
+        let mut room = MAX_NAME_BYTES.saturating_sub(tail.len()).min(stem.len());
+        while !stem.is_char_boundary(room) {
+            room -= 1;
+        }
+        format!("{}{tail}", &stem[..room])
+    };
+    // Doubling, then halving: a thousand objects of one name cost ten look-ups and not a thousand. Where numbers in
+    // between are free again it may find one of those, which is as good.
+    let (mut low, mut high) = (1, 2);
+    while taken(&numbered(high))? {
+        (low, high) = (high, high * 2);
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if taken(&numbered(middle))? { low = middle } else { high = middle }
+    }
+    Ok(numbered(high))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn a_taken_name_gets_the_next_number_before_its_extension() {
+        let mut names: HashSet<String> = HashSet::new();
+        let mut looked_up = 0;
+        for n in 1..=500 {
+            let name = free_name::<Error>("story.xml", |name| {
+                looked_up += 1;
+                Ok(names.contains(name))
+            })
+            .unwrap();
+            assert_eq!(name, if n == 1 { "story.xml".to_owned() } else { format!("story ({n}).xml") });
+            names.insert(name);
+        }
+        assert!(looked_up < 500 * 20, "{looked_up}");
+    }
+
+    #[test]
+    fn a_long_name_is_cut_to_make_room_for_the_number() {
+        let long = "\u{e9}".repeat(127);
+        let name = free_name::<Error>(&long, |name| Ok(name == long)).unwrap();
+        assert!(name.len() <= MAX_NAME_BYTES && name.ends_with(" (2)"), "{name}");
+    }
+}

@@ -1,0 +1,148 @@
+//! Changes of several containers at once: create in a folder, move between drawers, discard.
+//!
+//! A joint command gets the *turn* of each container it changes: its state, while its mailbox is parked. Turns are
+//! taken in loid order, so two joint commands can't wait for each other; all changes go into one change set,
+//! so they can't be torn.
+
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::command::{Context, Fault};
+use crate::error::{Code, Error};
+use crate::family::{Family, State};
+use crate::id::Loid;
+use crate::object::Object;
+
+/// A change of several containers.
+pub trait Joint: Send + Sync + 'static {
+    /// What the caller gets when the change is on disk.
+    type Reply: Send + 'static;
+    /// Name in events, logs and metrics.
+    const NAME: &'static str;
+
+    /// The containers that it surely changes.
+    fn wants(&self) -> Vec<Loid>;
+
+    /// Applies the command; see [`crate::command::Command::apply`]. When it turns out to need more containers
+    /// ([`Fault::NeedsTurns`], also by asking [`Turns`] for one that is not there), it is applied afresh with their turns too.
+    ///
+    /// # Errors
+    /// Whatever rule says no; then nothing is changed.
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Self::Reply, Fault>;
+}
+
+/// The states that a joint command may change.
+#[derive(Default)]
+pub struct Turns {
+    taken: BTreeMap<Loid, Taken>,
+    missing: BTreeSet<Loid>,
+}
+
+struct Taken {
+    state: Box<dyn AnyState>,
+    gone: bool,
+}
+
+/// A container's state, whatever its family.
+trait AnyState: Send {
+    fn object(&self) -> &Object;
+    fn object_mut(&mut self) -> &mut Object;
+    fn as_any(&mut self) -> &mut dyn Any;
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
+}
+
+impl<S: State> AnyState for S {
+    fn object(&self) -> &Object {
+        State::object(self)
+    }
+    fn object_mut(&mut self) -> &mut Object {
+        State::object_mut(self)
+    }
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
+        self
+    }
+}
+
+impl Turns {
+    /// The state of a live container of the family.
+    ///
+    /// # Errors
+    /// [`Fault::NeedsTurns`] when its turn has not been taken; `ObjectNotFound` when it lies in the recycle bin or is gone;
+    /// `InvalidType` when it belongs to another family.
+    pub fn get<F: Family>(&mut self, loid: Loid) -> Result<&mut F::State, Fault> {
+        let object = self.any(loid)?;
+        if object.record.is_discarded() {
+            return Err(Error::not_found(loid).into());
+        }
+        self.of_family::<F>(loid)
+    }
+
+    /// The state of a container of the family, in the recycle bin or not.
+    ///
+    /// # Errors
+    /// As [`Turns::get`].
+    pub fn of_family<F: Family>(&mut self, loid: Loid) -> Result<&mut F::State, Fault> {
+        self.any(loid)?;
+        // `any` has just found it.
+        let taken = self.taken.get_mut(&loid).ok_or_else(|| Fault::NeedsTurns(vec![loid]))?;
+        let kind = taken.state.object().record.family;
+        taken.state.as_any().downcast_mut().ok_or_else(|| {
+            let message = format!("`{loid}` is a {kind:?}, where a {:?} is wanted.", F::KIND);
+            Error::new(Code::InvalidType, message).with_source(loid).into()
+        })
+    }
+
+    /// The common part of a container of any family, in the recycle bin or not.
+    ///
+    /// # Errors
+    /// [`Fault::NeedsTurns`] when its turn has not been taken; `ObjectNotFound` when it is gone.
+    pub fn any(&mut self, loid: Loid) -> Result<&mut Object, Fault> {
+        if self.missing.contains(&loid) {
+            return Err(Error::not_found(loid).into());
+        }
+        match self.taken.get_mut(&loid) {
+            None => Err(Fault::NeedsTurns(vec![loid])),
+            Some(taken) if taken.gone => Err(Error::not_found(loid).into()),
+            Some(taken) => Ok(taken.state.object_mut()),
+        }
+    }
+
+    /// Makes sure that the turns of all these have been taken.
+    ///
+    /// # Errors
+    /// [`Fault::NeedsTurns`] naming those that have not.
+    pub fn need(&self, loids: impl IntoIterator<Item = Loid>) -> Result<(), Fault> {
+        let more: Vec<Loid> =
+            loids.into_iter().filter(|loid| !self.taken.contains_key(loid) && !self.missing.contains(loid)).collect();
+        if more.is_empty() { Ok(()) } else { Err(Fault::NeedsTurns(more)) }
+    }
+
+    /// The container ceases to be; its rows are removed by the command.
+    pub fn destroy(&mut self, loid: Loid) {
+        if let Some(taken) = self.taken.get_mut(&loid) {
+            taken.gone = true;
+        }
+    }
+
+    pub(crate) fn lend<S: State>(&mut self, loid: Loid, state: S) {
+        self.taken.insert(loid, Taken { state: Box::new(state), gone: false });
+    }
+
+    /// There is no such container; asking for it says so.
+    pub(crate) fn lend_nothing(&mut self, loid: Loid) {
+        self.missing.insert(loid);
+    }
+
+    /// What became of a lent state: `None` when it was destroyed.
+    pub(crate) fn take_back<S: State>(&mut self, loid: Loid) -> Option<S> {
+        let taken = self.taken.remove(&loid)?;
+        if taken.gone {
+            return None;
+        }
+        // It was lent as an `S` and can't be replaced, only changed.
+        taken.state.into_any().downcast().ok().map(|state| *state)
+    }
+}

@@ -1,0 +1,394 @@
+//! Creating objects, with the folders that are missing on the way.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::command::{Context, Fault};
+use crate::drawer::{DrawerHead, DrawerState, check_capacity};
+use crate::error::{Code, Error, Result};
+use crate::folder::{self, Folder, child, free_name};
+use crate::id::{Loid, ObjectUuid, ShortcutId};
+use crate::joint::{Joint, Turns};
+use crate::object::{Attributes, Content, FamilyKind, FolderKey, Object, Record, SmallBody, Text, Version, file_name};
+use crate::store::View;
+
+/// What happens when the name is taken (decisions 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CreateMode {
+    /// `DuplicatedName`.
+    #[default]
+    Exception,
+    /// The new object gets another name.
+    AutoRename,
+    /// The object there gets the new content and attributes; its current version is replaced.
+    Replace,
+    /// The object there gets the new content as a new version.
+    NewVersion,
+    /// The object there is the answer, if it is of the same family; not on the wire.
+    Existing,
+}
+
+/// An object to be created.
+#[derive(Debug, Clone)]
+pub struct NewObject {
+    /// Its name, as the client gave it.
+    pub name: String,
+    /// Its type.
+    pub type_name: Text,
+    /// What its actor can do.
+    pub family: FamilyKind,
+    /// See `Record`.
+    pub work_folder: Option<Text>,
+    /// `yyyyMMdd`
+    pub issue_date: Option<Text>,
+    /// Name of its workflow status.
+    pub status: Option<Text>,
+    /// Story family.
+    pub suid: Option<Text>,
+    /// XML.
+    pub attributes: Option<Text>,
+    /// XML with the root `props`.
+    pub system_attributes: Option<Text>,
+    /// XML with the root `tl`.
+    pub usage_tickets: Option<Text>,
+    /// Its bytes.
+    pub content: Option<NewContent>,
+    /// What it has as a container.
+    pub parts: NewParts,
+    /// When the name is taken.
+    pub mode: CreateMode,
+    /// Epoch seconds, where it is not now.
+    pub created: Option<u64>,
+}
+
+/// The bytes of a new version.
+#[derive(Debug, Clone)]
+pub struct NewContent {
+    /// What they are.
+    pub content: Content,
+    /// The bytes themselves where they are small; else they lie in a file already.
+    pub small: Option<Bytes>,
+}
+
+/// What a new object has as a container.
+#[derive(Debug, Clone)]
+pub enum NewParts {
+    /// Nothing.
+    None,
+    /// A drawer's head and items.
+    Drawer {
+        /// How many items fit.
+        capacity: u32,
+        /// Whether it is a user's automatic drawer.
+        automatic: bool,
+        /// May be empty.
+        title: Text,
+        /// May be empty.
+        description: Text,
+        /// The objects in it, first to last.
+        items: Vec<Loid>,
+    },
+}
+
+impl NewObject {
+    /// A document without anything.
+    pub fn document(name: &str, type_name: &str) -> NewObject {
+        NewObject {
+            name: name.to_owned(),
+            type_name: type_name.into(),
+            family: FamilyKind::Document,
+            work_folder: None,
+            issue_date: None,
+            status: None,
+            suid: None,
+            attributes: None,
+            system_attributes: None,
+            usage_tickets: None,
+            content: None,
+            parts: NewParts::None,
+            mode: CreateMode::Exception,
+            created: None,
+        }
+    }
+
+    /// A folder; one that is there already is as good.
+    pub fn folder(name: &str) -> NewObject {
+        NewObject {
+            family: FamilyKind::Folder,
+            mode: CreateMode::Existing,
+            ..NewObject::document(name, folder::TYPE_NAME)
+        }
+    }
+}
+
+/// Creates an object in a folder, and before it the folders that are missing on the way.
+#[derive(Debug, Clone)]
+pub struct Create {
+    /// A folder that exists.
+    pub folder: Loid,
+    /// Names of the folders below it that lead to the object; missing ones are made.
+    pub below: Vec<String>,
+    /// The object; `None` to make the folders only.
+    pub object: NewObject,
+}
+
+/// What [`Create`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// A new object.
+    New,
+    /// The object that was there is as wanted.
+    Existing,
+    /// The object that was there has been changed.
+    Changed,
+}
+
+/// The answer of [`Create`].
+#[derive(Debug, Clone)]
+pub struct Created {
+    /// The object; what a change of an existing one did to its revision is not in here.
+    pub loid: Loid,
+    /// What was done.
+    pub outcome: Outcome,
+}
+
+impl Joint for Create {
+    type Reply = Created;
+    const NAME: &'static str = "object.create";
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.folder]
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Created, Fault> {
+        let (folder, fresh) = self.make_folders(turns, context)?;
+        let mut name = file_name(&self.object.name)?;
+        let taken = if fresh { None } else { child(context.look(), View::Latest, folder, &name)? };
+        if let Some(existing) = taken {
+            match self.object.mode {
+                CreateMode::AutoRename => {
+                    name = free_name(&name, |name| {
+                        Ok::<_, Fault>(child(context.look(), View::Latest, folder, name)?.is_some())
+                    })?;
+                }
+                mode => return self.meet(existing, &name, mode, turns, context),
+            }
+        }
+        let loid = self.object.make(folder, &name, context)?;
+        Ok(Created { loid, outcome: Outcome::New })
+    }
+}
+
+impl Create {
+    /// The folder that the object goes into, and whether it has just been made.
+    fn make_folders(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(Loid, bool), Fault> {
+        turns.get::<Folder>(self.folder)?;
+        let (mut at, mut fresh) = (self.folder, false);
+        for name in &self.below {
+            let name = file_name(name)?;
+            let there = if fresh { None } else { child(context.look(), View::Latest, at, &name)? };
+            match there {
+                Some(next) => {
+                    turns.get::<Folder>(next)?;
+                    at = next;
+                }
+                None => {
+                    at = NewObject::folder(&name).make(at, &name, context)?;
+                    fresh = true;
+                }
+            }
+        }
+        Ok((at, fresh))
+    }
+
+    /// The name is taken.
+    fn meet(
+        &self,
+        existing: Loid,
+        name: &str,
+        mode: CreateMode,
+        turns: &mut Turns,
+        context: &mut Context<'_>,
+    ) -> Result<Created, Fault> {
+        let duplicated = || {
+            let message = format!("The name `{name}` is taken in the folder.");
+            let error = Error::new(Code::DuplicatedName, message).with_source(existing);
+            error.with_detail("existing", existing.to_string())
+        };
+        if mode == CreateMode::Exception {
+            return Err(duplicated().into());
+        }
+        let object = turns.any(existing)?;
+        if object.record.family != self.object.family {
+            return Err(duplicated().into());
+        }
+        if mode == CreateMode::Existing {
+            return Ok(Created { loid: existing, outcome: Outcome::Existing });
+        }
+        if let Some(lock) = &object.record.lock
+            && lock.user != context.who.user
+            && lock.expires > context.now_s()
+        {
+            let message = format!("`{existing}` is locked by `{}`.", lock.user);
+            return Err(Error::new(Code::ObjectLocked, message).with_source(existing).into());
+        }
+        self.object.write_into(object, mode, context)?;
+        if let NewParts::Drawer { capacity, title, description, items, .. } = &self.object.parts {
+            let drawer = turns.get::<crate::drawer::Drawer>(existing)?;
+            drawer.refill(*capacity, title, description, items, mode == CreateMode::Replace, context)?;
+        }
+        context.concerns(existing);
+        Ok(Created { loid: existing, outcome: Outcome::Changed })
+    }
+}
+
+impl NewObject {
+    fn attributes_of(&self, loid: Loid) -> Attributes {
+        Attributes {
+            loid,
+            attributes: self.attributes.clone(),
+            system_attributes: self.system_attributes.clone(),
+            usage_tickets: self.usage_tickets.clone(),
+        }
+    }
+
+    /// Makes the object under a name that is free.
+    fn make(&self, folder: Loid, name: &str, context: &mut Context<'_>) -> Result<Loid, Fault> {
+        let loid = Loid::new(folder.database, context.next_number()?);
+        let created = self.created.unwrap_or(context.now_s());
+        let record = Record {
+            loid,
+            uuid: ObjectUuid::generate(context.now_ms),
+            name: name.into(),
+            type_name: self.type_name.clone(),
+            family: self.family,
+            folder: Some(FolderKey(folder)),
+            work_folder: self.work_folder.clone(),
+            issue_date: self.issue_date.clone(),
+            created,
+            modified: created,
+            creator: context.who.user.clone(),
+            last_modifier: context.who.user.clone(),
+            version: u32::from(self.content.is_some()),
+            suid: self.suid.clone(),
+            status: self.status.clone(),
+            revision: 1,
+            content: self.content.as_ref().map(|new| new.content.clone()),
+            lock: None,
+            bin: None,
+        };
+        let attributes = self.attributes_of(loid);
+        context.create(&record, &attributes);
+        if let Some(new) = &self.content {
+            put_version(None, loid.at_version(1), new, created, context);
+        }
+        if let NewParts::Drawer { capacity, automatic, title, description, items } = &self.parts {
+            let head = DrawerHead {
+                loid,
+                capacity: check_capacity((*capacity).into())?,
+                automatic: *automatic,
+                title: title.clone(),
+                description: description.clone(),
+            };
+            context.put(None, &head);
+            let object = Object { record: Arc::new(record), attributes: Arc::new(attributes) };
+            DrawerState::new(object, head, Vec::new()).fill(items, context)?;
+        }
+        context.concerns(loid);
+        Ok(loid)
+    }
+
+    /// Writes what is given over an object that is there.
+    fn write_into(&self, object: &mut Object, mode: CreateMode, context: &mut Context<'_>) -> Result<(), Fault> {
+        let loid = object.record.loid;
+        let record = Arc::make_mut(&mut object.record);
+        record.type_name = self.type_name.clone();
+        let given = |new: &Option<Text>, field: &mut Option<Text>| {
+            if new.is_some() {
+                field.clone_from(new);
+            }
+        };
+        given(&self.work_folder, &mut record.work_folder);
+        given(&self.issue_date, &mut record.issue_date);
+        given(&self.status, &mut record.status);
+        given(&self.suid, &mut record.suid);
+        if let Some(new) = &self.content {
+            let replaced = match mode {
+                CreateMode::Replace if record.version > 0 => {
+                    let key = Version::key(loid.at_version(record.version));
+                    context.look_up::<Version>(&key)?
+                }
+                _ => {
+                    record.version += 1;
+                    None
+                }
+            };
+            record.content = Some(new.content.clone());
+            put_version(replaced.as_ref(), loid.at_version(record.version), new, context.now_s(), context);
+        }
+        let mut attributes = Attributes::clone(&object.attributes);
+        given(&self.attributes, &mut attributes.attributes);
+        given(&self.system_attributes, &mut attributes.system_attributes);
+        given(&self.usage_tickets, &mut attributes.usage_tickets);
+        if attributes != *object.attributes {
+            object.attributes = Arc::new(attributes);
+        }
+        Ok(())
+    }
+}
+
+/// Puts a version and its bytes, in place of `old` if given.
+fn put_version(old: Option<&Version>, loid: Loid, new: &NewContent, at: u64, context: &mut Context<'_>) {
+    let version = Version { loid, author: context.who.user.clone(), at, content: new.content.clone() };
+    context.put(old, &version);
+    match (&new.small, old) {
+        (Some(bytes), _) => context.set(SmallBody::key(loid), Some(bytes.clone())),
+        (None, Some(_)) => context.set(SmallBody::key(loid), None),
+        (None, None) => {}
+    }
+}
+
+impl DrawerState {
+    /// Puts objects into a drawer at its making, first to last.
+    fn fill(&mut self, objects: &[Loid], context: &mut Context<'_>) -> Result<(), Fault> {
+        for object in objects {
+            if self.find(crate::drawer::Address::Object(*object)).is_some() {
+                continue;
+            }
+            self.add_live(*object, context)?;
+        }
+        Ok(())
+    }
+
+    fn refill(
+        &mut self,
+        capacity: u32,
+        title: &Text,
+        description: &Text,
+        items: &[Loid],
+        afresh: bool,
+        context: &mut Context<'_>,
+    ) -> Result<(), Fault> {
+        if afresh {
+            self.take_all(context);
+        }
+        let update = crate::drawer::Update {
+            capacity: Some(capacity),
+            title: Some(title.to_string()),
+            description: Some(description.to_string()),
+        };
+        update.change(self, context)?;
+        self.fill(items, context)
+    }
+
+    fn add_live(&mut self, object: Loid, context: &mut Context<'_>) -> Result<ShortcutId, Fault> {
+        crate::drawer::check_alive(object, context)?;
+        if self.is_full() {
+            return Err(crate::drawer::full(self).into());
+        }
+        let shortcut = ShortcutId(context.next_number()?);
+        self.insert(object, shortcut, usize::MAX, context);
+        Ok(shortcut)
+    }
+}

@@ -1,0 +1,67 @@
+//! To the recycle bin.
+
+use std::sync::Arc;
+
+use super::subtree;
+use crate::command::{Context, Fault};
+use crate::drawer::Drawer;
+use crate::error::{Code, Error};
+use crate::folder::path_of;
+use crate::id::Loid;
+use crate::joint::{Joint, Turns};
+use crate::object::{Bin, Record};
+use crate::store::View;
+
+/// Moves an object to the recycle bin, a folder with all that lies below it. Versions, attributes and the place in drawers are kept;
+/// the name becomes free.
+#[derive(Debug, Clone, Copy)]
+pub struct Discard {
+    /// The object.
+    pub object: Loid,
+}
+
+/// Refuses what must always be there.
+pub(super) fn check_removable(record: &Record) -> Result<(), Fault> {
+    if record.folder.is_some() {
+        return Ok(());
+    }
+    let error = Error::new(Code::InvalidForContainer, "The root folder can't be removed.");
+    Err(error.with_source(record.loid).into())
+}
+
+impl Joint for Discard {
+    type Reply = ();
+    const NAME: &'static str = "object.discard";
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.object]
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        let record = turns.any(self.object)?.record.clone();
+        if record.is_discarded() {
+            return Err(Error::not_found(self.object).into());
+        }
+        check_removable(&record)?;
+        turns.need(record.folder())?;
+        let tree = subtree::live(self.object, turns, context)?;
+        context.concerns(self.object);
+        for member in &tree.members {
+            let record = &mut turns.any(*member)?.record;
+            let bin = Bin {
+                at: context.now_s(),
+                by: context.who.user.clone(),
+                entry: self.object,
+                path: path_of(context.look(), View::Latest, record)?.into(),
+            };
+            Arc::make_mut(record).bin = Some(bin);
+        }
+        for drawer in &tree.drawers {
+            let drawer = turns.of_family::<Drawer>(*drawer)?;
+            for member in &tree.members {
+                drawer.set_hidden(*member, true, context);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,17 @@
+//! How objects of any family come to be, go to the recycle bin, come back, and cease to be (decisions 3 and 4).
+//!
+//! Each of these changes several containers at once: the folder that holds the name, the object, the drawers that hold a
+//! shortcut to it. They are joint commands, so none is ever half done.
+
+mod create;
+mod destroy;
+mod discard;
+mod rename;
+mod restore;
+mod subtree;
+
+pub use self::create::{Create, CreateMode, Created, NewContent, NewObject, NewParts, Outcome};
+pub use self::destroy::Destroy;
+pub use self::discard::Discard;
+pub use self::rename::{Rename, UpdateDrawer};
+pub use self::restore::Restore;

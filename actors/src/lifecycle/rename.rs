@@ -1,0 +1,90 @@
+//! New names.
+
+use std::sync::Arc;
+
+use crate::command::{Context, Fault};
+use crate::drawer::{Drawer, Update};
+use crate::error::{Code, Error};
+use crate::folder::child;
+use crate::id::Loid;
+use crate::joint::{Joint, Turns};
+use crate::object::{Text, file_name};
+use crate::store::View;
+
+/// Gives an object another name in its folder.
+#[derive(Debug, Clone)]
+pub struct Rename {
+    /// The object.
+    pub object: Loid,
+    /// The name, as the client gave it.
+    pub name: String,
+}
+
+impl Joint for Rename {
+    type Reply = ();
+    const NAME: &'static str = "object.rename";
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.object]
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        let name = file_name(&self.name)?;
+        let record = turns.any(self.object)?.record.clone();
+        if record.is_discarded() {
+            return Err(Error::not_found(self.object).into());
+        }
+        if *record.name == *name {
+            return Ok(());
+        }
+        let Some(folder) = record.folder() else {
+            return Err(Error::new(Code::InvalidForContainer, "The root folder has no name to change.").into());
+        };
+        turns.need([folder])?;
+        // The same name in another normal form is still its own.
+        if child(context.look(), View::Latest, folder, &name)?.is_some_and(|there| there != self.object) {
+            let message = format!("The name `{name}` is taken in the folder.");
+            return Err(Error::new(Code::DuplicatedName, message).with_source(self.object).into());
+        }
+        Arc::make_mut(&mut turns.any(self.object)?.record).name = name.into();
+        context.concerns(self.object);
+        Ok(())
+    }
+}
+
+/// Changes what is named of a drawer: its head, its name, its attributes.
+#[derive(Debug, Clone)]
+pub struct UpdateDrawer {
+    /// The drawer.
+    pub drawer: Loid,
+    /// Its head.
+    pub head: Update,
+    /// A new name.
+    pub name: Option<String>,
+    /// New attributes, XML.
+    pub attributes: Option<Text>,
+}
+
+impl Joint for UpdateDrawer {
+    type Reply = ();
+    const NAME: &'static str = "drawer.update";
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.drawer]
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        let drawer = turns.get::<Drawer>(self.drawer)?;
+        self.head.change(drawer, context)?;
+        if let Some(name) = &self.name {
+            Rename { object: self.drawer, name: name.clone() }.apply(turns, context)?;
+        }
+        let object = turns.any(self.drawer)?;
+        if let Some(attributes) = &self.attributes
+            && object.attributes.attributes.as_ref() != Some(attributes)
+        {
+            Arc::make_mut(&mut object.attributes).attributes = Some(attributes.clone());
+        }
+        Ok(())
+    }
+}

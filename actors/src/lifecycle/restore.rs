@@ -1,0 +1,78 @@
+//! Back from the recycle bin.
+
+use std::sync::Arc;
+
+use super::create::CreateMode;
+use super::subtree;
+use crate::command::{Context, Fault};
+use crate::drawer::Drawer;
+use crate::error::{Code, Error};
+use crate::folder::{Folder, child, free_name};
+use crate::id::Loid;
+use crate::joint::{Joint, Turns};
+use crate::object::FolderKey;
+use crate::store::View;
+
+/// Brings an entry of the recycle bin back, with all that it took along, to its former folder or another one.
+#[derive(Debug, Clone, Copy)]
+pub struct Restore {
+    /// The entry.
+    pub object: Loid,
+    /// Where to; `None`: where it was.
+    pub folder: Option<Loid>,
+    /// When the name has been taken meanwhile: `Exception` or `AutoRename`.
+    pub mode: CreateMode,
+}
+
+impl Joint for Restore {
+    type Reply = ();
+    const NAME: &'static str = "object.restore";
+
+    fn wants(&self) -> Vec<Loid> {
+        std::iter::once(self.object).chain(self.folder).collect()
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        let record = turns.any(self.object)?.record.clone();
+        let Some(bin) = &record.bin else {
+            let message = format!("`{}` does not lie in the recycle bin.", self.object);
+            return Err(Error::new(Code::ObjectNotFound, message).with_source(self.object).into());
+        };
+        if bin.entry != self.object {
+            let message = format!("`{}` was discarded along with `{}`: restore that.", self.object, bin.entry);
+            return Err(Error::new(Code::InvalidForContainer, message).with_source(self.object).into());
+        }
+        let folder = self.folder.or(record.folder()).ok_or_else(|| Error::not_found(self.object))?;
+        turns.need([folder])?;
+        if turns.get::<Folder>(folder).is_err() {
+            let message = format!("The folder `{folder}` that `{}` would go to is not there.", self.object);
+            return Err(Error::new(Code::ObjectNotFound, message).with_source(folder).into());
+        }
+        let taken = |name: &str| Ok::<_, Fault>(child(context.look(), View::Latest, folder, name)?.is_some());
+        let name = if self.mode == CreateMode::AutoRename {
+            free_name(&record.name, taken)?
+        } else if taken(&record.name)? {
+            let message = format!("The name `{}` has been taken in the folder meanwhile.", record.name);
+            return Err(Error::new(Code::DuplicatedName, message).with_source(self.object).into());
+        } else {
+            record.name.to_string()
+        };
+        let tree = subtree::discarded(self.object, turns, context)?;
+        context.concerns(self.object);
+        for member in &tree.members {
+            let record = Arc::make_mut(&mut turns.any(*member)?.record);
+            record.bin = None;
+            if *member == self.object {
+                record.name = name.as_str().into();
+                record.folder = Some(FolderKey(folder));
+            }
+        }
+        for drawer in &tree.drawers {
+            let drawer = turns.of_family::<Drawer>(*drawer)?;
+            for member in &tree.members {
+                drawer.set_hidden(*member, false, context);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,20 @@
+//! The part that every object has, container or not: record, attribute texts, versions, and the rules for names.
+
+mod name;
+mod record;
+mod version;
+
+use std::sync::Arc;
+
+pub use self::name::{MAX_NAME_BYTES, Names, check_path, file_name, name_key, parent_path};
+pub use self::record::{Attributes, Bin, Content, FamilyKind, FolderKey, Lock, Plain, Record, Stored, Text};
+pub use self::version::{SmallBody, Version};
+
+/// What every container's state begins with. Cloning shares everything.
+#[derive(Debug, Clone)]
+pub struct Object {
+    /// The record.
+    pub record: Arc<Record>,
+    /// The attribute texts.
+    pub attributes: Arc<Attributes>,
+}

@@ -1,0 +1,46 @@
+//! Versions: linear, immutable, each with its own loid (decisions 4).
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::record::{Content, Text};
+use crate::id::Loid;
+use crate::store::{Key, Row, Table, loid_key};
+
+/// One version of an object's content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    /// The version's own loid; its `version` part is the version's number.
+    #[serde(with = "loid_key")]
+    pub loid: Loid,
+    /// Name of the user who wrote it.
+    pub author: Text,
+    /// Epoch seconds.
+    pub at: u64,
+    /// The bytes.
+    pub content: Content,
+}
+
+impl Version {
+    /// Where the version `loid` lives.
+    pub fn key(loid: Loid) -> Key {
+        Key { table: Table::Versions, key: Bytes::copy_from_slice(&loid.to_key()) }
+    }
+}
+
+impl Row for Version {
+    fn place(&self) -> Key {
+        Version::key(self.loid)
+    }
+}
+
+/// The place of a version's bytes when they are small enough for a row. The row's value is the bytes as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SmallBody;
+
+impl SmallBody {
+    /// Where the bytes of the version `loid` live.
+    pub fn key(loid: Loid) -> Key {
+        Key { table: Table::Bodies, key: Bytes::copy_from_slice(&loid.to_key()) }
+    }
+}

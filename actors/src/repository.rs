@@ -1,0 +1,321 @@
+//! The handle that the web layer holds.
+
+use std::sync::Arc;
+
+use actix::Arbiter;
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::clock::Clock;
+use crate::command::{Command, Who};
+use crate::document::Document;
+use crate::drawer::Drawer;
+use crate::error::{Code, Error, Result};
+use crate::family::Family;
+use crate::folder::{self, Folder, walk};
+use crate::id::{DatabaseId, Loid, ObjectUuid, Source};
+use crate::joint::Joint;
+use crate::object::{Attributes, FamilyKind, Record, check_path};
+use crate::runtime::registry::{AnyHandle, admit};
+use crate::runtime::{
+    Answer, Done, NumberMill, Published, Registry, Request, RuntimeOptions, Shared, overloaded, run_joint,
+    store_failure,
+};
+use crate::store::{ChangeSet, Look, Row, Store, StoreError, Table, View, decode_value};
+
+/// The repository: all containers, over one store. Cloning gives another handle to the same.
+#[derive(Clone)]
+pub struct Repository {
+    registry: Arc<Registry>,
+    arbiters: Arc<Vec<Arbiter>>,
+}
+
+impl Repository {
+    /// Starts the arbiters and reserves the first numbers. Must be called within an actix system.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn start(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        options: RuntimeOptions,
+    ) -> Result<Repository, StoreError> {
+        let numbers = Arc::new(NumberMill::open(store.clone()).await?);
+        let arbiters: Vec<Arbiter> = (0..options.arbiters.max(1)).map(|_| Arbiter::new()).collect();
+        let admission = Arc::new(Semaphore::new(options.permits));
+        let shared = Arc::new(Shared { store, clock, numbers, options, admission });
+        let handles = arbiters.iter().map(Arbiter::handle).collect();
+        let repository =
+            Repository { registry: Arc::new(Registry::new(shared, handles)), arbiters: Arc::new(arbiters) };
+        Ok(repository)
+    }
+
+    /// Makes the root folders that are missing.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn make_roots(&self, databases: &[DatabaseId]) -> Result<()> {
+        let now_ms = self.clock().now_ms();
+        let who = Who::system();
+        let shared = self.registry.shared().clone();
+        let mut context = crate::command::Context::new(now_ms, &who, &*shared.store, &*shared.numbers);
+        for database in databases {
+            let loid = folder::root(*database);
+            if self.record(loid)?.is_some() {
+                continue;
+            }
+            let record = Record {
+                loid,
+                uuid: ObjectUuid::generate(now_ms),
+                name: "".into(),
+                type_name: folder::TYPE_NAME.into(),
+                family: FamilyKind::Folder,
+                folder: None,
+                work_folder: None,
+                issue_date: None,
+                created: now_ms / 1000,
+                modified: now_ms / 1000,
+                creator: who.user.clone(),
+                last_modifier: who.user.clone(),
+                version: 0,
+                suid: None,
+                status: None,
+                revision: 1,
+                content: None,
+                lock: None,
+                bin: None,
+            };
+            context.create(&record, &Attributes::none(loid));
+        }
+        let changes = context.into_noted().changes;
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.commit(|set| set.changes = changes).await
+    }
+
+    /// Commits rows that belong to no container, such as users and sessions.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn commit(&self, fill: impl FnOnce(&mut ChangeSet)) -> Result<()> {
+        let store = &self.registry.shared().store;
+        let (sender, receiver) = oneshot::channel();
+        let mut set = ChangeSet::fence(store.epoch(), move |outcome| {
+            // The caller may have gone; the change stands all the same.
+            let _ = sender.send(outcome);
+        });
+        set.span = tracing::Span::current();
+        fill(&mut set);
+        let decided = match store.submit(set) {
+            Ok(_) => receiver.await.unwrap_or(Err(StoreError::Closed)),
+            Err(refused) => Err(refused.why),
+        };
+        decided.map(drop).map_err(|error| store_failure(&error))
+    }
+
+    /// Carries out a command on a container; resolves when the change is on disk.
+    ///
+    /// # Errors
+    /// What the command refuses; `Overloaded`; `ObjectNotFound`; what the store says.
+    pub async fn execute<C: Command>(
+        &self,
+        container: Loid,
+        command: C,
+        request: Request,
+    ) -> Result<Done<C::Reply, <C::Family as Family>::State>> {
+        let handle = self.registry.get::<C::Family>(container)?;
+        let answer = handle.execute(self.registry.shared(), command, request)?;
+        drop(handle);
+        answer.await.unwrap_or_else(|_| Err(overloaded("The repository is shutting down")))
+    }
+
+    /// Carries out a command on several containers at once; resolves when the change is on disk.
+    ///
+    /// # Errors
+    /// As [`Repository::execute`].
+    pub async fn joint<J: Joint>(&self, joint: J, request: Request) -> Result<J::Reply> {
+        let shared = self.registry.shared().clone();
+        let permit = admit(&shared)?;
+        let (sender, receiver) = oneshot::channel();
+        let first = joint.wants().first().copied().unwrap_or(folder::root(DatabaseId::MAIN));
+        let this = self.clone();
+        let find = move |loid| this.find(loid);
+        // On an arbiter of its own accord: it runs to its end even if the caller goes away.
+        let run = async move {
+            run_joint(shared, find, joint, request, Answer::new(sender)).await;
+            drop(permit);
+        };
+        if !self.registry.arbiter(first).spawn(run) {
+            return Err(overloaded("The repository is shutting down"));
+        }
+        receiver.await.unwrap_or_else(|_| Err(overloaded("The repository is shutting down")))
+    }
+
+    /// A container as it is on disk, loading it if need be.
+    ///
+    /// # Errors
+    /// `ObjectNotFound`, also while it lies in the recycle bin; `InvalidType`; that it can't be loaded.
+    pub async fn view<F: Family>(&self, container: Loid) -> Result<Arc<Published<F::State>>> {
+        let view = self.registry.get::<F>(container)?.view(container).await?;
+        if crate::family::State::object(&view.state).record.is_discarded() {
+            return Err(Error::not_found(container));
+        }
+        Ok(view)
+    }
+
+    /// Finds the container of an object, pending ones included.
+    fn find(&self, loid: Loid) -> Result<Option<Arc<dyn AnyHandle>>> {
+        let store = &self.registry.shared().store;
+        let Some(record) = any_record(&**store, View::Latest, loid).map_err(|error| store_failure(&error))? else {
+            return Ok(None);
+        };
+        let handle: Arc<dyn AnyHandle> = match record.family {
+            FamilyKind::Document => self.registry.get::<Document>(loid)?,
+            FamilyKind::Folder => self.registry.get::<Folder>(loid)?,
+            FamilyKind::Drawer => self.registry.get::<Drawer>(loid)?,
+            kind => {
+                let message = format!("`{loid}` is a {}, which can't be changed yet.", kind.name());
+                return Err(Error::new(Code::NotImplemented, message).with_source(loid));
+            }
+        };
+        Ok(Some(handle))
+    }
+
+    /// The record of a live object, as it is on disk.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn record(&self, loid: Loid) -> Result<Option<Record>> {
+        self.row(Table::Objects, &loid.to_key())
+    }
+
+    /// The record of an object, live or discarded.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn any_record(&self, loid: Loid) -> Result<Option<Record>> {
+        any_record(self.look(), View::Committed, loid).map_err(|error| store_failure(&error))
+    }
+
+    /// The attribute texts of an object.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn attributes(&self, loid: Loid) -> Result<Attributes> {
+        Ok(self.row(Table::Attributes, &loid.to_key())?.unwrap_or_else(|| Attributes::none(loid)))
+    }
+
+    /// A row as it is on disk.
+    ///
+    /// # Errors
+    /// What the store says, or that the row can't be understood.
+    pub fn row<R: Row>(&self, table: Table, key: &[u8]) -> Result<Option<R>> {
+        let read = || match self.look().get(View::Committed, table, key)? {
+            Some(value) => Ok(Some(decode_value(R::FORMAT, &value)?)),
+            None => Ok(None),
+        };
+        read().map_err(|error: StoreError| store_failure(&error))
+    }
+
+    /// The object that a source names: a live one, or one of its versions. Paths are looked up in `database`.
+    ///
+    /// # Errors
+    /// `ObjectNotFound`, `InvalidPath`, what the store says.
+    pub fn resolve(&self, source: &Source, database: DatabaseId) -> Result<Record> {
+        let loid = self.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
+        self.record(loid.object())?.ok_or_else(|| Error::not_found(source))
+    }
+
+    /// As [`Repository::resolve`], for objects in the recycle bin too.
+    ///
+    /// # Errors
+    /// As [`Repository::resolve`].
+    pub fn resolve_any(&self, source: &Source, database: DatabaseId) -> Result<Record> {
+        let loid = self.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
+        self.any_record(loid.object())?.ok_or_else(|| Error::not_found(source))
+    }
+
+    /// The loid that a source names, whether or not there is such an object.
+    ///
+    /// # Errors
+    /// `InvalidPath`, what the store says.
+    pub fn loid_of(&self, source: &Source, database: DatabaseId) -> Result<Option<Loid>> {
+        let found = match source {
+            Source::Loid(loid) => Ok(Some(*loid)),
+            Source::Uuid(uuid) => self
+                .look()
+                .get(View::Committed, Table::Uuids, uuid.0.as_bytes())
+                .map(|value| value.and_then(|value| Loid::from_key(&value))),
+            Source::Path(path) => walk(self.look(), View::Committed, folder::root(database), check_path(path)?),
+        };
+        found.map_err(|error| store_failure(&error))
+    }
+
+    /// The path of an object.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn path_of(&self, record: &Record) -> Result<String> {
+        folder::path_of(self.look(), View::Committed, record).map_err(|error| store_failure(&error))
+    }
+
+    /// The rows underneath, for listings. Use [`View::Committed`].
+    pub fn look(&self) -> &dyn Look {
+        // `Store: Look`.
+        &*self.registry.shared().store
+    }
+
+    /// The store, for its health.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.registry.shared().store
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.registry.shared().clock
+    }
+
+    /// How the runtime is configured.
+    pub fn options(&self) -> &RuntimeOptions {
+        &self.registry.shared().options
+    }
+
+    /// Lets idle containers go; to be called every [`RuntimeOptions::sweep_seconds`]. Tells how many.
+    pub fn sweep(&self) -> usize {
+        self.registry.sweep()
+    }
+
+    /// How many containers are in memory.
+    pub fn containers(&self) -> usize {
+        self.registry.len()
+    }
+
+    /// The most instances of one container that were ever loaded at once; anything but 0 and 1 is a fault.
+    pub fn most_instances(&self) -> usize {
+        self.registry.most_instances()
+    }
+
+    /// Refuses further work, waits for what was admitted, and stops the arbiters. The store is closed by whoever opened it.
+    pub async fn shut_down(&self) {
+        let shared = self.registry.shared();
+        let permits = u32::try_from(shared.options.permits).unwrap_or(u32::MAX);
+        // All permits back: nothing is under way. The semaphore is never closed before, so this can't fail.
+        let all = shared.admission.acquire_many(permits).await;
+        shared.admission.close();
+        drop(all);
+        shared.store.barrier().await;
+        self.registry.let_go_of_all();
+        for arbiter in self.arbiters.iter() {
+            arbiter.stop();
+        }
+    }
+}
+
+fn any_record(look: &dyn Look, view: View, loid: Loid) -> Result<Option<Record>, StoreError> {
+    let key = loid.to_key();
+    let value = match look.get(view, Table::Objects, &key)? {
+        Some(value) => Some(value),
+        None => look.get(view, Table::Recycled, &key)?,
+    };
+    Ok(value.map(|value| decode_value(Record::FORMAT, &value)).transpose()?)
+}

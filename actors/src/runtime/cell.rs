@@ -1,0 +1,109 @@
+//! What a container shows to those who do not enter its mailbox: the published view, and in which phase it is.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwapOption;
+use tokio::sync::watch;
+
+use crate::error::Error;
+use crate::family::{Family, State};
+use crate::store::Seq;
+
+/// A container's state as it is on disk: what readers get.
+#[derive(Debug)]
+pub struct Published<S> {
+    /// The state.
+    pub state: S,
+}
+
+impl<S: State> Published<S> {
+    /// Counts the container's changes.
+    pub fn revision(&self) -> u64 {
+        self.state.object().record.revision
+    }
+}
+
+/// Where in its life a container is, as far as readers care.
+#[derive(Debug, Clone)]
+pub(crate) enum Phase {
+    /// No view yet.
+    Loading,
+    /// There is a view.
+    Live,
+    /// There is no such container (any more).
+    Gone,
+    /// It can't be loaded for now.
+    Failed(Error),
+}
+
+pub(crate) struct Cell<F: Family> {
+    view: ArcSwapOption<Published<F::State>>,
+    phase: watch::Sender<Phase>,
+    /// The container's last change that is on disk.
+    acknowledged: AtomicU64,
+}
+
+impl<F: Family> Cell<F> {
+    pub fn new() -> Cell<F> {
+        Cell {
+            view: ArcSwapOption::empty(),
+            phase: watch::Sender::new(Phase::Loading),
+            acknowledged: AtomicU64::new(0),
+        }
+    }
+
+    pub fn view(&self) -> Option<Arc<Published<F::State>>> {
+        self.view.load_full()
+    }
+
+    /// Waits for the view to be there.
+    pub async fn wait(&self) -> Result<Arc<Published<F::State>>, Option<Error>> {
+        let mut phase = self.phase.subscribe();
+        loop {
+            if let Some(view) = self.view() {
+                return Ok(view);
+            }
+            match &*phase.borrow_and_update() {
+                Phase::Gone => return Err(None),
+                Phase::Failed(error) => return Err(Some(error.clone())),
+                Phase::Loading | Phase::Live => {}
+            }
+            // The sender lives as long as `self`.
+            if phase.changed().await.is_err() {
+                return Err(None);
+            }
+        }
+    }
+
+    /// `seq` is on disk and this is the state since; `None`: the container is gone.
+    pub fn commit(&self, seq: Seq, view: Option<Arc<Published<F::State>>>) {
+        self.acknowledged.store(seq, Ordering::Release);
+        self.publish(view);
+    }
+
+    /// Shows what has been read from disk.
+    pub fn publish(&self, view: Option<Arc<Published<F::State>>>) {
+        let gone = view.is_none();
+        self.view.store(view);
+        self.phase.send_if_modified(|phase| {
+            let fitting = matches!((&*phase, gone), (Phase::Live, false) | (Phase::Gone, true));
+            if !fitting {
+                *phase = if gone { Phase::Gone } else { Phase::Live };
+            }
+            !fitting
+        });
+    }
+
+    pub fn fail(&self, error: Error) {
+        self.phase.send_replace(Phase::Failed(error));
+    }
+
+    pub fn loading(&self) {
+        self.phase.send_replace(Phase::Loading);
+    }
+
+    pub fn acknowledged(&self) -> Seq {
+        self.acknowledged.load(Ordering::Acquire)
+    }
+}

@@ -1,0 +1,480 @@
+//! The one generic container actor.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{
+    Actor, ActorContext, ActorFutureExt, AsyncContext, Context as ActorContextOf, Handler, Supervised, WrapFuture,
+};
+use tokio::sync::watch;
+
+use super::cell::{Cell, Published};
+use super::job::Job;
+use super::lend::{Lend, Returned};
+use super::supervise::{Alive, Budget, Verdict};
+use super::{Shared, store_failure};
+use crate::command::{Context, Fault};
+use crate::error::{Code, Error};
+use crate::family::{Family, Parts, State};
+use crate::id::Loid;
+use crate::object::{Attributes, Object, Record};
+use crate::store::{ChangeSet, Epoch, Event, Look, Row, Seq, StoreError, Table, View, decode_value};
+
+/// Guards may fail because of others' changes; this many times in a row a command is applied afresh.
+pub(super) const GUARD_RETRIES: usize = 8;
+
+/// A command to carry out.
+#[derive(actix::Message)]
+#[rtype(result = "()")]
+pub(crate) struct Execute<F: Family>(pub Box<dyn Job<F>>);
+
+/// What waits in the mailbox's order for the container to be live.
+pub(super) enum Work<F: Family> {
+    Execute(Box<dyn Job<F>>),
+    Lend(Lend<F>),
+}
+
+/// The state in memory, with what has been submitted but perhaps not yet committed.
+pub(super) struct Live<S> {
+    /// `None`: the container has been destroyed.
+    pub state: Option<S>,
+    /// The epoch that the state is good for.
+    pub epoch: Epoch,
+    /// The last change submitted; 0 for none since loading.
+    pub submitted: Seq,
+}
+
+/// The actor of a container.
+pub(crate) struct Container<F: Family> {
+    pub(super) loid: Loid,
+    pub(super) shared: Arc<Shared>,
+    pub(super) cell: Arc<Cell<F>>,
+    pub(super) live: Option<Live<F::State>>,
+    stash: VecDeque<Work<F>>,
+    budget: Budget,
+    /// Wait before the next load.
+    backoff: Duration,
+    /// Until when every command is refused, epoch milliseconds.
+    quarantined: Option<u64>,
+    /// The instance before this one; resolves when it is gone.
+    predecessor: Option<watch::Receiver<()>>,
+    alive: Alive,
+}
+
+impl<F: Family> Actor for Container<F> {
+    type Context = ActorContextOf<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        self.load(ctx);
+    }
+}
+
+impl<F: Family> Supervised for Container<F> {
+    /// The supervisor reuses the value: what the last life computed must not leak into the next.
+    fn restarting(&mut self, _: &mut Self::Context) {
+        self.live = None;
+        metrics::counter!("stet_container_restarts_total", "family" => F::KIND.name()).increment(1);
+    }
+}
+
+/// Reads a container as it is on disk; `None` when there is none.
+fn read<F: Family>(look: &dyn Look, loid: Loid) -> Result<Option<F::State>, StoreError> {
+    let key = loid.to_key();
+    let record = match look.get(View::Committed, Table::Objects, &key)? {
+        Some(record) => Some(record),
+        None => look.get(View::Committed, Table::Recycled, &key)?,
+    };
+    let Some(record) = record else { return Ok(None) };
+    let record: Record = decode_value(Record::FORMAT, &record)?;
+    if record.family != F::KIND {
+        return Err(StoreError::Corrupt(format!("{loid} is of family {:?}, not {:?}", record.family, F::KIND)));
+    }
+    let attributes = match look.get(View::Committed, Table::Attributes, &key)? {
+        Some(attributes) => decode_value(Attributes::FORMAT, &attributes)?,
+        None => Attributes::none(loid),
+    };
+    let object = Object { record: Arc::new(record), attributes: Arc::new(attributes) };
+    F::load(object, &Parts::new(look, loid)).map(Some)
+}
+
+impl<F: Family> Container<F> {
+    pub fn new(
+        loid: Loid,
+        shared: Arc<Shared>,
+        cell: Arc<Cell<F>>,
+        predecessor: Option<watch::Receiver<()>>,
+        alive: Alive,
+    ) -> Container<F> {
+        Container {
+            loid,
+            shared,
+            cell,
+            live: None,
+            stash: VecDeque::new(),
+            budget: Budget::default(),
+            backoff: Duration::ZERO,
+            quarantined: None,
+            predecessor,
+            alive,
+        }
+    }
+
+    /// Parks the mailbox until the state has been read.
+    ///
+    /// First the predecessor must be gone, then everything this container has submitted must have been decided
+    /// (the barrier): only then is what is on disk all that there is of it.
+    fn load(&mut self, ctx: &mut <Self as Actor>::Context) {
+        let (shared, loid) = (self.shared.clone(), self.loid);
+        let predecessor = self.predecessor.take();
+        let wait = std::mem::take(&mut self.backoff);
+        if self.cell.view().is_none() {
+            self.cell.loading();
+        }
+        let read = async move {
+            if let Some(mut gone) = predecessor {
+                // Nothing is ever sent: this resolves when the sender is dropped.
+                while gone.changed().await.is_ok() {}
+            }
+            if wait > Duration::ZERO {
+                shared.clock.sleep(wait).await;
+            }
+            loop {
+                let epoch = shared.store.epoch();
+                shared.store.barrier().await;
+                let store = shared.store.clone();
+                let state = tokio::task::spawn_blocking(move || {
+                    catch_unwind(AssertUnwindSafe(|| read::<F>(&*store, loid)))
+                        .unwrap_or_else(|_| Err(StoreError::Corrupt(format!("loading {loid} panicked"))))
+                });
+                let state = state.await.unwrap_or(Err(StoreError::Closed));
+                // A commit that failed meanwhile may have had a part in what was pending here.
+                if shared.store.epoch() == epoch {
+                    return (epoch, state);
+                }
+            }
+        };
+        ctx.wait(read.into_actor(self).map(|(epoch, state), container, ctx| container.loaded(epoch, state, ctx)));
+    }
+
+    fn loaded(
+        &mut self,
+        epoch: Epoch,
+        state: Result<Option<F::State>, StoreError>,
+        ctx: &mut <Self as Actor>::Context,
+    ) {
+        match state {
+            Ok(state) => {
+                let view = state.clone().map(|state| Arc::new(Published { state }));
+                self.alive.count();
+                // The barrier has passed and nothing was submitted since: this is the newest view.
+                self.cell.publish(view);
+                self.live = Some(Live { state, epoch, submitted: self.cell.acknowledged() });
+                self.work_off(ctx);
+            }
+            Err(error) => {
+                tracing::error!(container = %self.loid, family = F::KIND.name(), %error, "a container can't be loaded");
+                self.failed(ctx);
+            }
+        }
+    }
+
+    /// Does what was set aside, in order, until something parks the mailbox again.
+    fn work_off(&mut self, ctx: &mut <Self as Actor>::Context) {
+        while self.live.is_some() {
+            match self.stash.pop_front() {
+                Some(Work::Execute(job)) => self.execute(job, ctx),
+                Some(Work::Lend(lend)) => {
+                    // Lending parks the mailbox, and with it the rest of the stash.
+                    self.lend(lend, ctx);
+                    return;
+                }
+                None => return,
+            }
+        }
+    }
+
+    /// Counts a failure, then restarts or gives up for a while.
+    fn failed(&mut self, ctx: &mut <Self as Actor>::Context) {
+        self.live = None;
+        match self.budget.fail(self.shared.clock.now_ms(), &self.shared.options) {
+            Verdict::Restart(wait) => {
+                self.backoff = wait;
+                ctx.stop();
+            }
+            Verdict::Quarantine(until) => {
+                tracing::error!(container = %self.loid, family = F::KIND.name(), until, "quarantined");
+                metrics::counter!("stet_container_quarantines_total", "family" => F::KIND.name()).increment(1);
+                self.quarantined = Some(until);
+                self.cell.fail(self.quarantine_error());
+                for work in std::mem::take(&mut self.stash) {
+                    self.turn_away(work, self.quarantine_error());
+                }
+            }
+        }
+    }
+
+    fn quarantine_error(&self) -> Error {
+        let message = format!("`{}` has failed repeatedly and is not available for now.", self.loid);
+        Error::new(Code::RepositoryError, message).with_source(self.loid)
+    }
+
+    fn turn_away(&self, work: Work<F>, error: Error) {
+        match work {
+            Work::Execute(job) => job.finish(Err(error)),
+            Work::Lend(lend) => lend.refuse(error),
+        }
+    }
+
+    /// What comes while there is no state waits for it; in quarantine it is refused, or starts the next try once that is over.
+    fn set_aside(&mut self, work: Work<F>, ctx: &mut <Self as Actor>::Context) {
+        match self.quarantined {
+            Some(until) if self.shared.clock.now_ms() < until => self.turn_away(work, self.quarantine_error()),
+            Some(_) => {
+                self.quarantined = None;
+                self.stash.push_back(work);
+                ctx.stop();
+            }
+            None => self.stash.push_back(work),
+        }
+    }
+
+    /// Whether the state is good to compute on. It is not when a commit has failed that it may have been part of;
+    /// then the container restarts, which is not its own fault and costs no budget.
+    pub(super) fn is_fresh(&mut self) -> bool {
+        let now = self.shared.store.epoch();
+        let acknowledged = self.cell.acknowledged();
+        match &mut self.live {
+            Some(live) if live.epoch == now => true,
+            // Nothing of this container was pending when the commit failed.
+            Some(live) if live.submitted == acknowledged => {
+                live.epoch = now;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn execute(&mut self, mut job: Box<dyn Job<F>>, ctx: &mut <Self as Actor>::Context) {
+        if !self.is_fresh() {
+            // Reload, then begin with this one.
+            self.stash.push_front(Work::Execute(job));
+            self.live = None;
+            ctx.stop();
+            return;
+        }
+        let span = job.request().span.clone();
+        let _entered = span.enter();
+        for _ in 0..GUARD_RETRIES {
+            match self.attempt(job) {
+                Attempt::Finished => return,
+                Attempt::Panicked => return self.failed(ctx),
+                Attempt::Stale(back) => {
+                    self.stash.push_front(Work::Execute(back));
+                    self.live = None;
+                    return ctx.stop();
+                }
+                Attempt::GuardFailed(back) => job = back,
+            }
+        }
+        job.finish(Err(super::overloaded("Others keep changing what the call needs")));
+    }
+
+    /// Applies the command once to a copy of the state, and submits what it changed.
+    fn attempt(&mut self, mut job: Box<dyn Job<F>>) -> Attempt<F> {
+        // `is_fresh` has just seen it; without a state there is nothing to attempt.
+        let Some(live) = &mut self.live else { return Attempt::GuardFailed(job) };
+        let Some(before) = live.state.clone().filter(|state| !state.object().record.is_discarded()) else {
+            let error = Error::not_found(self.loid);
+            self.answer(job, Err(error));
+            return Attempt::Finished;
+        };
+        let mut after = before.clone();
+        let who = job.request().who.clone();
+        let mut context = Context::new(self.shared.clock.now_ms(), &who, &*self.shared.store, &*self.shared.numbers);
+        let applied = catch_unwind(AssertUnwindSafe(|| {
+            if let Some(expect) = &job.request().expect {
+                expect.check(&before)?;
+            }
+            job.apply(&mut after, &mut context)
+        }));
+        match applied {
+            Ok(Ok(())) => {}
+            Ok(Err(fault)) => {
+                self.answer(job, Err(refusal(fault)));
+                return Attempt::Finished;
+            }
+            Err(_) => {
+                tracing::error!(container = %self.loid, command = job.name(), "a command panicked; the container restarts");
+                job.finish(Err(Error::internal()));
+                return Attempt::Panicked;
+            }
+        }
+        let touched = !context.changes().is_empty();
+        if !context.settle(before.object(), after.object_mut(), touched) {
+            let view = Arc::new(Published { state: before });
+            self.answer(job, Ok(view));
+            return Attempt::Finished;
+        }
+        let view = Arc::new(Published { state: after });
+        let noted = context.into_noted();
+        let event = Event {
+            container: self.loid,
+            revision: view.revision(),
+            kind: job.name().to_owned(),
+            ids: noted.ids,
+            user: who.user.to_string(),
+            at_ms: self.shared.clock.now_ms(),
+        };
+        let (cell, shown) = (self.cell.clone(), view.clone());
+        let slot = JobSlot::new(job);
+        let answered = slot.clone();
+        let answer = view.clone();
+        let set = ChangeSet {
+            changes: noted.changes,
+            guards: noted.guards,
+            events: vec![event],
+            epoch: live.epoch,
+            span: tracing::Span::current(),
+            on_commit: Box::new(move |seq| cell.commit(seq, Some(shown))),
+            on_done: Box::new(move |outcome| {
+                if let Some(job) = answered.take() {
+                    job.finish(outcome.map(|_| answer).map_err(|error| store_failure(&error)));
+                }
+            }),
+        };
+        match self.shared.store.submit(set) {
+            Ok(seq) => {
+                live.submitted = seq;
+                live.state = Some(view.state.clone());
+                Attempt::Finished
+            }
+            Err(refused) => {
+                let why = refused.why.clone();
+                drop(refused);
+                // Refused: neither callback was or will be called, so the job is still in its slot.
+                let Some(job) = slot.take() else { return Attempt::Finished };
+                match why {
+                    StoreError::Guard(_) => Attempt::GuardFailed(job),
+                    StoreError::Stale => Attempt::Stale(job),
+                    why => {
+                        job.finish(Err(store_failure(&why)));
+                        Attempt::Finished
+                    }
+                }
+            }
+        }
+    }
+
+    /// Answers without a change, once all that the answer is based on is on disk.
+    fn answer(&self, job: Box<dyn Job<F>>, outcome: Result<Arc<Published<F::State>>, Error>) {
+        let Some(live) = &self.live else { return job.finish(outcome) };
+        if live.submitted == self.cell.acknowledged() {
+            return job.finish(outcome);
+        }
+        let slot = JobSlot::new(job);
+        let answered = slot.clone();
+        let fence = ChangeSet::fence(live.epoch, move |decided| {
+            if let Some(job) = answered.take() {
+                job.finish(decided.map_err(|error| store_failure(&error)).and(outcome));
+            }
+        });
+        if let Err(refused) = self.shared.store.submit(fence)
+            && let Some(job) = slot.take()
+        {
+            job.finish(Err(store_failure(&refused.why)));
+        }
+    }
+
+    pub(super) fn lend(&mut self, lend: Lend<F>, ctx: &mut <Self as Actor>::Context) {
+        if !self.is_fresh() {
+            self.stash.push_front(Work::Lend(lend));
+            self.live = None;
+            return ctx.stop();
+        }
+        let Some(live) = &self.live else { return };
+        let Some(returned) = lend.hand_over(live, self.cell.clone()) else { return };
+        let back = returned.into_actor(self).map(|returned, container, ctx| {
+            let Some(live) = &mut container.live else { return };
+            match returned {
+                Ok(Returned::Unchanged) => {}
+                Ok(Returned::Changed { state, seq }) => {
+                    live.state = state;
+                    live.submitted = seq;
+                }
+                Ok(Returned::Stale) => {
+                    container.live = None;
+                    return ctx.stop();
+                }
+                // The borrower broke off without a word: what it submitted is unknown.
+                Err(_) => return container.failed(ctx),
+            }
+            container.work_off(ctx);
+        });
+        ctx.wait(back);
+    }
+}
+
+enum Attempt<F: Family> {
+    /// Answered, or submitted.
+    Finished,
+    /// Answered; the state is to be dropped.
+    Panicked,
+    /// A commit has failed since loading.
+    Stale(Box<dyn Job<F>>),
+    /// Another's change came in between.
+    GuardFailed(Box<dyn Job<F>>),
+}
+
+/// What the caller is told about a fault of a command.
+pub(super) fn refusal(fault: Fault) -> Error {
+    match fault {
+        Fault::Refused(error) => error,
+        Fault::Store(error) => store_failure(&error),
+        Fault::NeedsTurns(_) => Error::internal(),
+    }
+}
+
+/// Holds a job for whichever comes first: the commit's callback, or the submitter who is refused.
+struct JobSlot<F: Family>(Arc<parking_lot::Mutex<Option<Box<dyn Job<F>>>>>);
+
+impl<F: Family> Clone for JobSlot<F> {
+    fn clone(&self) -> Self {
+        JobSlot(self.0.clone())
+    }
+}
+
+impl<F: Family> JobSlot<F> {
+    fn new(job: Box<dyn Job<F>>) -> Self {
+        JobSlot(Arc::new(parking_lot::Mutex::new(Some(job))))
+    }
+
+    fn take(&self) -> Option<Box<dyn Job<F>>> {
+        self.0.lock().take()
+    }
+}
+
+impl<F: Family> Handler<Execute<F>> for Container<F> {
+    type Result = ();
+
+    fn handle(&mut self, Execute(job): Execute<F>, ctx: &mut Self::Context) {
+        if self.live.is_none() || !self.stash.is_empty() {
+            self.set_aside(Work::Execute(job), ctx);
+        } else {
+            self.execute(job, ctx);
+        }
+    }
+}
+
+impl<F: Family> Handler<Lend<F>> for Container<F> {
+    type Result = ();
+
+    fn handle(&mut self, lend: Lend<F>, ctx: &mut Self::Context) {
+        if self.live.is_none() || !self.stash.is_empty() {
+            self.set_aside(Work::Lend(lend), ctx);
+        } else {
+            self.lend(lend, ctx);
+        }
+    }
+}

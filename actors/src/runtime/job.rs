@@ -1,0 +1,110 @@
+//! A command on its way: the command, who asks, the permit it was admitted with, and where the answer goes.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tracing::Span;
+
+use super::cell::Published;
+use crate::command::{Command, Context, Fault, Who};
+use crate::error::{Code, Error, Result};
+use crate::family::{Family, State};
+use crate::id::Loid;
+
+/// What the caller says beside the command.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Who asks.
+    pub who: Who,
+    /// `If-Match`: the revisions that a container may have; anything else is `PreconditionFailed`.
+    pub expect: Option<Expect>,
+    /// The request's span; the command and its commit are told within it.
+    pub span: Span,
+}
+
+impl Request {
+    /// A request without a precondition.
+    pub fn by(who: Who) -> Request {
+        Request { who, expect: None, span: Span::current() }
+    }
+}
+
+/// A precondition on a container's revision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expect {
+    /// The container it speaks of.
+    pub container: Loid,
+    /// The revisions allowed.
+    pub revisions: Vec<u64>,
+}
+
+impl Expect {
+    pub(crate) fn check(&self, state: &impl State) -> Result<()> {
+        let record = &state.object().record;
+        if self.container != record.loid || self.revisions.contains(&record.revision) {
+            return Ok(());
+        }
+        let message = format!("`{}` has changed: it is at revision {} now.", record.loid, record.revision);
+        Err(Error::new(Code::PreconditionFailed, message).with_source(record.loid))
+    }
+}
+
+/// A command's outcome, once it is on disk.
+#[derive(Debug)]
+pub struct Done<R, S> {
+    /// What the command says.
+    pub reply: R,
+    /// The container right after the command.
+    pub view: Arc<Published<S>>,
+}
+
+/// Counts as one unit of admitted work until it is dropped.
+pub(crate) struct Permit {
+    /// Keeps the container from being let go: its handle.
+    pub _handle: Arc<dyn Send + Sync>,
+    pub _container: OwnedSemaphorePermit,
+    /// A joint command holds one for all its turns.
+    pub _overall: Option<OwnedSemaphorePermit>,
+}
+
+/// A command of any type for a container of family `F`.
+pub(crate) trait Job<F: Family>: Send {
+    fn name(&self) -> &'static str;
+    fn request(&self) -> &Request;
+    fn apply(&mut self, state: &mut F::State, context: &mut Context<'_>) -> Result<(), Fault>;
+    fn finish(self: Box<Self>, outcome: Result<Arc<Published<F::State>>>);
+}
+
+pub(crate) struct TypedJob<C: Command> {
+    pub command: C,
+    pub request: Request,
+    pub reply: Option<C::Reply>,
+    pub sender: oneshot::Sender<Result<Done<C::Reply, <C::Family as Family>::State>>>,
+    pub permit: Permit,
+}
+
+impl<C: Command> Job<C::Family> for TypedJob<C> {
+    fn name(&self) -> &'static str {
+        C::NAME
+    }
+
+    fn request(&self) -> &Request {
+        &self.request
+    }
+
+    fn apply(&mut self, state: &mut <C::Family as Family>::State, context: &mut Context<'_>) -> Result<(), Fault> {
+        self.reply = Some(self.command.apply(state, context)?);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, outcome: Result<Arc<Published<<C::Family as Family>::State>>>) {
+        let TypedJob { reply, sender, permit, .. } = *self;
+        let answer = outcome.and_then(|view| match reply {
+            Some(reply) => Ok(Done { reply, view }),
+            None => Err(Error::internal()),
+        });
+        // The permit goes first: whoever has the answer may count on it being free. The caller may have gone; the change stands all the same.
+        drop(permit);
+        let _ = sender.send(answer);
+    }
+}

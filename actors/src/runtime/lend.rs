@@ -1,0 +1,59 @@
+//! Lending a container's state to a joint command: its turn.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::cell::Cell;
+use super::container::Live;
+use super::job::Permit;
+use crate::error::{Error, Result};
+use crate::family::Family;
+use crate::store::{Epoch, Seq};
+
+/// Asks a container for its turn. Its mailbox is parked until the turn comes back.
+#[derive(actix::Message)]
+#[rtype(result = "()")]
+pub(crate) struct Lend<F: Family> {
+    pub sender: oneshot::Sender<Result<Lent<F>>>,
+    pub permit: Permit,
+}
+
+/// A container's turn. Dropping it unreturned tells the container that its borrower broke off, and it loads again.
+pub(crate) struct Lent<F: Family> {
+    /// The state, pending changes included; `None`: destroyed.
+    pub state: Option<F::State>,
+    /// See `Live::epoch`.
+    pub epoch: Epoch,
+    /// Whether all that the state shows is on disk.
+    pub settled: bool,
+    pub cell: Arc<Cell<F>>,
+    pub back: oneshot::Sender<Returned<F>>,
+    pub permit: Permit,
+}
+
+/// How a turn comes back.
+pub(crate) enum Returned<F: Family> {
+    /// Nothing was submitted.
+    Unchanged,
+    /// A change of this container was submitted.
+    Changed { state: Option<F::State>, seq: Seq },
+    /// The store said that the state is stale.
+    Stale,
+}
+
+impl<F: Family> Lend<F> {
+    pub fn refuse(self, error: Error) {
+        drop(self.permit);
+        // The borrower may have given up.
+        let _ = self.sender.send(Err(error));
+    }
+
+    /// Hands the turn over; gives the receiver on which it comes back, or nothing if nobody wants it any more.
+    pub fn hand_over(self, live: &Live<F::State>, cell: Arc<Cell<F>>) -> Option<oneshot::Receiver<Returned<F>>> {
+        let (back, returned) = oneshot::channel();
+        let settled = live.submitted == cell.acknowledged();
+        let lent = Lent { state: live.state.clone(), epoch: live.epoch, settled, cell, back, permit: self.permit };
+        self.sender.send(Ok(lent)).is_ok().then_some(returned)
+    }
+}

@@ -1,0 +1,94 @@
+//! Containers as supervised actors; the only user of actix.
+//!
+//! # The life of a container
+//!
+//! ```text
+//!               first use                       loaded
+//!   Absent ───────────────────▶ Loading ──────────────────────▶ Live
+//!     ▲  ▲                      │   ▲ ▲                        │  │ │
+//!     │  │   there is no such   │   │ │  barrier, back-off     │  │ │
+//!     │  └──────────────────────┘   │ └──── Restarting ◀───────┘  │ │
+//!     │                      failed │        a panic, or a commit │ │
+//!     │                             │        that failed          │ │
+//!     │        time is over         ▼                             │ │
+//!     │  ┌───────────────────── Quarantined ◀─────────────────────┘ │
+//!     │  │ (next use: Loading)      too many failures               │
+//!     │                                                             │
+//!     └────────────── Draining ◀────────────────────────────────────┘
+//!        actor stopped            idle, and no permit is out
+//! ```
+//!
+//! | what happens | the command at work | those that wait | counts against the budget |
+//! |---|---|---|---|
+//! | `apply` refuses | its error | go on | no |
+//! | `apply` panics | `RepositoryError` | wait for the restart | yes |
+//! | a commit fails | `RepositoryError` or `StorageFull` | wait for the restart | no: the disk is to blame |
+//! | loading fails | – | wait for the next try | yes |
+//! | the budget is used up | `RepositoryError` | `RepositoryError`, until the quarantine ends | – |
+//! | no permit is left | `Overloaded` | go on | no |
+//!
+//! # Rules
+//!
+//! - **At most one instance of a container lives.** The registry keeps a note of an actor that is on its way out, and a new
+//!   one loads only when that is gone ([`registry`]).
+//! - **An answer never speaks of what may yet fail.** A change is answered after its commit; a refusal, or a
+//!   command that changed nothing, is answered once all that it saw is committed.
+//! - **Admission is by permit**, per container and overall; a mailbox has no bound of its own. A permit is held until the answer goes
+//!   out, so a container without permits out has nothing pending, and may be let go.
+//! - **Once admitted, a mutation runs to its end** even if the caller goes away.
+
+mod cell;
+mod container;
+mod job;
+mod lend;
+mod numbers;
+mod options;
+pub(crate) mod registry;
+mod supervise;
+mod turns;
+
+pub use self::cell::Published;
+pub use self::job::{Done, Expect, Request};
+pub use self::numbers::NumberMill;
+pub use self::options::RuntimeOptions;
+pub(crate) use self::registry::Registry;
+pub(crate) use self::turns::{Answer, run_joint};
+
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+
+use crate::clock::Clock;
+use crate::error::{Code, Error};
+use crate::store::{Store, StoreError};
+
+/// What all containers share.
+pub(crate) struct Shared {
+    pub store: Arc<dyn Store>,
+    pub clock: Arc<dyn Clock>,
+    pub numbers: Arc<NumberMill>,
+    pub options: RuntimeOptions,
+    /// Admission overall.
+    pub admission: Arc<Semaphore>,
+}
+
+/// What the caller is told about a failure of the store; the store has logged it.
+pub(crate) fn store_failure(error: &StoreError) -> Error {
+    match error {
+        StoreError::Full => {
+            Error::new(Code::StorageFull, "The disk of the repository is full: nothing was changed, reads go on.")
+        }
+        StoreError::Overloaded => overloaded("Too many changes wait for the disk"),
+        StoreError::Closed => overloaded("The repository is shutting down"),
+        StoreError::Corrupt(why) => {
+            tracing::error!(%why, "a stored row can't be understood");
+            Error::internal()
+        }
+        StoreError::Stale | StoreError::Guard(_) | StoreError::Failed(_) => Error::internal(),
+    }
+}
+
+/// A refusal of work that may be tried again.
+pub(crate) fn overloaded(why: &str) -> Error {
+    Error::new(Code::Overloaded, format!("{why}; nothing was changed, try again."))
+}

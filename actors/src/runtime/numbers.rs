@@ -1,0 +1,106 @@
+//! Fresh numbers for loids and shortcuts, never given twice.
+//!
+//! Numbers are reserved on disk in blocks, ahead of use. After a crash counting goes on behind the last block reserved, so the rest of
+//! a block is lost, which 64-bit numbers can bear.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
+
+use super::{overloaded, store_failure};
+use crate::command::Numbers;
+use crate::error::Result;
+use crate::store::{Change, ChangeSet, Store, StoreError, Table, View, decode_value, encode_value};
+
+const KEY: &[u8] = b"numbers";
+const BLOCK: u64 = 1 << 16;
+
+/// Numbers below this are for what every repository has, such as the root folders.
+pub(crate) const FIRST: u64 = 1000;
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Mark {
+    /// No number from here on has been given.
+    reserved: u64,
+}
+
+/// See the module's head.
+pub struct NumberMill {
+    next: AtomicU64,
+    reserved: Arc<AtomicU64>,
+    reserving: Arc<AtomicBool>,
+    store: Arc<dyn Store>,
+}
+
+impl NumberMill {
+    /// Reserves the first block.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn open(store: Arc<dyn Store>) -> Result<NumberMill, StoreError> {
+        let next = match store.get(View::Committed, Table::Marks, KEY)? {
+            Some(mark) => decode_value::<Mark>(1, &mark)?.reserved,
+            None => FIRST,
+        };
+        let mill = NumberMill {
+            next: AtomicU64::new(next),
+            reserved: Arc::new(AtomicU64::new(next)),
+            reserving: Arc::default(),
+            store,
+        };
+        let (sender, receiver) = oneshot::channel();
+        mill.reserve(move |outcome| {
+            // The opener waits for it.
+            let _ = sender.send(outcome);
+        });
+        receiver.await.unwrap_or(Err(StoreError::Closed))?;
+        Ok(mill)
+    }
+
+    /// Reserves another block, one at a time.
+    fn reserve(&self, then: impl FnOnce(Result<(), StoreError>) + Send + 'static) {
+        if self.reserving.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let upto = self.reserved.load(Ordering::Acquire) + BLOCK;
+        let (reserved, reserving) = (self.reserved.clone(), self.reserving.clone());
+        let value = encode_value(1, &Mark { reserved: upto });
+        let set = ChangeSet {
+            changes: vec![Change { table: Table::Marks, key: Bytes::from_static(KEY), value: Some(value) }],
+            on_commit: Box::new(move |_| reserved.store(upto, Ordering::Release)),
+            ..ChangeSet::fence(self.store.epoch(), move |outcome| {
+                reserving.store(false, Ordering::Release);
+                then(outcome.map(drop));
+            })
+        };
+        if let Err(refused) = self.store.submit(set) {
+            (refused.set.on_done)(Err(refused.why));
+        }
+    }
+}
+
+impl Numbers for NumberMill {
+    fn next(&self) -> Result<u64> {
+        let reserved = self.reserved.load(Ordering::Acquire);
+        let number = self.next.fetch_add(1, Ordering::AcqRel);
+        if number + BLOCK / 2 >= reserved {
+            self.reserve(|outcome| {
+                if let Err(error) = outcome {
+                    tracing::warn!(%error, "no numbers could be reserved");
+                }
+            });
+        }
+        if number < reserved {
+            return Ok(number);
+        }
+        // Not given: the next one who asks may have it, unless others have asked in between, and then it is lost.
+        let _ = self.next.compare_exchange(number + 1, number, Ordering::AcqRel, Ordering::Relaxed);
+        Err(match self.store.health() {
+            crate::store::Health::Full => store_failure(&StoreError::Full),
+            _ => overloaded("No fresh numbers are left for now"),
+        })
+    }
+}

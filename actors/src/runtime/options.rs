@@ -1,0 +1,54 @@
+//! How containers are run.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// How containers are run; the section `[runtime]` of the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RuntimeOptions {
+    /// Threads that run containers. A message to a thread that sleeps costs tens of microseconds, so few threads win.
+    pub arbiters: usize,
+    /// Commands admitted to one container at a time; one more is `Overloaded`.
+    pub permits_per_container: usize,
+    /// Commands admitted overall.
+    pub permits: usize,
+    /// After how long without use a container leaves memory.
+    pub idle_seconds: u64,
+    /// How often the registry looks for such.
+    pub sweep_seconds: u64,
+    /// Failures within [`RuntimeOptions::failure_window_seconds`] after which a container is quarantined.
+    pub failures_allowed: usize,
+    /// See [`RuntimeOptions::failures_allowed`].
+    pub failure_window_seconds: u64,
+    /// Wait before the second restart in the window; doubles with each further one.
+    pub restart_backoff_milliseconds: u64,
+    /// The longest such wait.
+    pub restart_backoff_max_milliseconds: u64,
+    /// How long a quarantine lasts before the container is tried again.
+    pub quarantine_seconds: u64,
+}
+
+impl Default for RuntimeOptions {
+    fn default() -> RuntimeOptions {
+        RuntimeOptions {
+            arbiters: 1,
+            permits_per_container: 1024,
+            permits: 8192,
+            idle_seconds: 300,
+            sweep_seconds: 15,
+            failures_allowed: 5,
+            failure_window_seconds: 60,
+            restart_backoff_milliseconds: 50,
+            restart_backoff_max_milliseconds: 2000,
+            quarantine_seconds: 30,
+        }
+    }
+}
+
+impl RuntimeOptions {
+    pub(crate) fn idle(&self) -> Duration {
+        Duration::from_secs(self.idle_seconds)
+    }
+}

@@ -1,0 +1,231 @@
+//! Which containers are in memory.
+//!
+//! # The race that the note of departure resolves
+//!
+//! 1. A container is idle and no permit is out: the sweep takes it from the map, and with the last address its actor begins to stop.
+//! 2. A call for the same container arrives before the actor has stopped, finds no entry, and starts a second actor.
+//! 3. Without further care both would live for a moment.
+//!
+//! So the sweep leaves a [`Entry::Leaving`] in the map, which resolves when the old actor is dropped; the new one is started with it
+//! and loads only then.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use actix::{Addr, ArbiterHandle, Supervisor};
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
+
+use super::cell::{Cell, Published};
+use super::container::{Container, Execute};
+use super::job::{Done, Job, Permit, Request, TypedJob};
+use super::lend::Lend;
+use super::supervise::{Alive, Census};
+use super::turns::{BoxedTurn, TypedTurn};
+use super::{Shared, overloaded};
+use crate::command::Command;
+use crate::error::{Code, Error, Result};
+use crate::family::Family;
+use crate::id::Loid;
+use crate::object::FamilyKind;
+
+/// A container in memory.
+pub(crate) struct Handle<F: Family> {
+    addr: Addr<Container<F>>,
+    cell: Arc<Cell<F>>,
+    admission: Arc<Semaphore>,
+    /// Epoch milliseconds.
+    last_used: AtomicU64,
+    gone: watch::Receiver<()>,
+}
+
+/// Admits a call to the repository as a whole.
+pub(crate) fn admit(shared: &Shared) -> Result<OwnedSemaphorePermit> {
+    shared.admission.clone().try_acquire_owned().map_err(|_| too_much("repository"))
+}
+
+fn too_much(what: &'static str) -> Error {
+    metrics::counter!("stet_overloaded_total", "what" => what).increment(1);
+    overloaded(&format!("Too much is asked of the {what} at once"))
+}
+
+/// A [`Handle`] of any family.
+pub(crate) trait AnyHandle: Send + Sync {
+    fn last_used(&self) -> u64;
+    fn gone(&self) -> watch::Receiver<()>;
+    fn kind(&self) -> FamilyKind;
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+    /// Takes the container's turn. Whoever does has been admitted overall.
+    fn turn(self: Arc<Self>) -> Pin<Box<dyn Future<Output = Result<BoxedTurn>> + Send>>;
+}
+
+impl<F: Family> AnyHandle for Handle<F> {
+    fn last_used(&self) -> u64 {
+        self.last_used.load(Ordering::Relaxed)
+    }
+
+    fn gone(&self) -> watch::Receiver<()> {
+        self.gone.clone()
+    }
+
+    fn kind(&self) -> FamilyKind {
+        F::KIND
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+
+    fn turn(self: Arc<Self>) -> Pin<Box<dyn Future<Output = Result<BoxedTurn>> + Send>> {
+        Box::pin(async move {
+            let permit = self.permit(None)?;
+            let (sender, receiver) = oneshot::channel();
+            self.addr.do_send(Lend { sender, permit });
+            let lent = receiver.await.map_err(|_| overloaded("The container is shutting down"))??;
+            Ok(Box::new(TypedTurn::new(lent)) as BoxedTurn)
+        })
+    }
+}
+
+impl<F: Family> Handle<F> {
+    fn permit(self: &Arc<Self>, overall: Option<OwnedSemaphorePermit>) -> Result<Permit> {
+        let container = self.admission.clone().try_acquire_owned().map_err(|_| too_much("container"))?;
+        Ok(Permit { _handle: self.clone(), _container: container, _overall: overall })
+    }
+
+    /// Admits a command and puts it into the mailbox. What comes back resolves when the change is on disk;
+    /// dropping it does not take the command back.
+    pub fn execute<C: Command<Family = F>>(
+        self: &Arc<Self>,
+        shared: &Shared,
+        command: C,
+        request: Request,
+    ) -> Result<oneshot::Receiver<Result<Done<C::Reply, F::State>>>> {
+        let permit = self.permit(Some(admit(shared)?))?;
+        let (sender, receiver) = oneshot::channel();
+        let job: Box<dyn Job<F>> = Box::new(TypedJob { command, request, reply: None, sender, permit });
+        self.addr.do_send(Execute(job));
+        Ok(receiver)
+    }
+
+    /// The container as it is on disk.
+    pub async fn view(&self, loid: Loid) -> Result<Arc<Published<F::State>>> {
+        if let Some(view) = self.cell.view() {
+            return Ok(view);
+        }
+        self.cell.wait().await.map_err(|failure| failure.unwrap_or_else(|| Error::not_found(loid)))
+    }
+}
+
+enum Entry {
+    Present(Arc<dyn AnyHandle>),
+    Leaving(watch::Receiver<()>),
+}
+
+/// See the module's head.
+pub(crate) struct Registry {
+    shared: Arc<Shared>,
+    arbiters: Vec<ArbiterHandle>,
+    entries: Mutex<HashMap<Loid, Entry>>,
+    census: Arc<Census>,
+}
+
+impl Registry {
+    pub fn new(shared: Arc<Shared>, arbiters: Vec<ArbiterHandle>) -> Registry {
+        Registry { shared, arbiters, entries: Mutex::default(), census: Arc::default() }
+    }
+
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// The arbiter that runs a container.
+    pub fn arbiter(&self, loid: Loid) -> &ArbiterHandle {
+        // Numbers are consecutive, so they spread evenly.
+        &self.arbiters[(loid.number % self.arbiters.len() as u64) as usize]
+    }
+
+    /// Finds or starts the container. Whether there is such an object shows when it has loaded.
+    ///
+    /// # Errors
+    /// `InvalidType` when it is in memory as a container of another family.
+    pub fn get<F: Family>(&self, loid: Loid) -> Result<Arc<Handle<F>>> {
+        let mut entries = self.entries.lock();
+        let now = self.shared.clock.now_ms();
+        let predecessor = match entries.get(&loid) {
+            Some(Entry::Present(handle)) => {
+                let kind = handle.kind();
+                return match handle.clone().into_any().downcast::<Handle<F>>() {
+                    Ok(handle) => {
+                        handle.last_used.store(now, Ordering::Relaxed);
+                        Ok(handle)
+                    }
+                    Err(_) => {
+                        let message = format!("`{loid}` is a {kind:?}, where a {:?} is wanted.", F::KIND);
+                        Err(Error::new(Code::InvalidType, message).with_source(loid))
+                    }
+                };
+            }
+            Some(Entry::Leaving(gone)) => Some(gone.clone()),
+            None => None,
+        };
+        let (sender, gone) = watch::channel(());
+        let alive = Alive::new(loid, self.census.clone(), sender);
+        let cell = Arc::new(Cell::new());
+        let (shared, shown) = (self.shared.clone(), cell.clone());
+        let addr = Supervisor::start_in_arbiter(self.arbiter(loid), move |_| {
+            Container::new(loid, shared, shown, predecessor, alive)
+        });
+        let admission = Arc::new(Semaphore::new(self.shared.options.permits_per_container));
+        let handle = Arc::new(Handle { addr, cell, admission, last_used: AtomicU64::new(now), gone });
+        entries.insert(loid, Entry::Present(handle.clone()));
+        metrics::gauge!("stet_containers", "family" => F::KIND.name()).increment(1);
+        Ok(handle)
+    }
+
+    /// Lets go of containers that nobody has used for a while and that have no permit out.
+    pub fn sweep(&self) -> usize {
+        let now = self.shared.clock.now_ms();
+        let idle = self.shared.options.idle().as_millis() as u64;
+        self.let_go(|handle| handle.last_used() + idle <= now)
+    }
+
+    /// Lets go of all containers that have no permit out.
+    pub fn let_go_of_all(&self) -> usize {
+        self.let_go(|_| true)
+    }
+
+    fn let_go(&self, which: impl Fn(&dyn AnyHandle) -> bool) -> usize {
+        let mut leaving = 0;
+        self.entries.lock().retain(|_, entry| {
+            match entry {
+                // One reference: this one. A permit holds another, so nothing is under way; and none can be taken
+                // meanwhile, since that begins here, under the lock.
+                Entry::Present(handle) if Arc::strong_count(handle) == 1 && which(&**handle) => {
+                    let gone = handle.gone();
+                    metrics::gauge!("stet_containers", "family" => handle.kind().name()).decrement(1);
+                    *entry = Entry::Leaving(gone);
+                    leaving += 1;
+                    true
+                }
+                Entry::Present(_) => true,
+                // The sender is dropped with the actor.
+                Entry::Leaving(gone) => gone.has_changed().is_ok(),
+            }
+        });
+        leaving
+    }
+
+    /// The most instances of one container that were ever loaded at once; anything but 0 and 1 is a fault.
+    pub fn most_instances(&self) -> usize {
+        self.census.most()
+    }
+
+    /// How many containers are in memory, leaving ones included.
+    pub fn len(&self) -> usize {
+        self.entries.lock().len()
+    }
+}

@@ -1,0 +1,131 @@
+//! How often a container may fail, and what happens then; and the proof that no two instances of it live at once.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use super::options::RuntimeOptions;
+use crate::id::Loid;
+
+/// Counts the loaded instances of each container. More than one at once is a fault of the registry.
+#[derive(Debug, Default)]
+pub(crate) struct Census {
+    loaded: Mutex<HashMap<Loid, usize>>,
+    most: std::sync::atomic::AtomicUsize,
+}
+
+impl Census {
+    /// The most instances of one container that were ever loaded at once.
+    pub fn most(&self) -> usize {
+        self.most.load(std::sync::atomic::Ordering::SeqCst)
+    }
+}
+
+/// Dropped with the actor: tells a successor that this instance is gone.
+pub(crate) struct Alive {
+    loid: Loid,
+    census: Arc<Census>,
+    counted: bool,
+    _sender: watch::Sender<()>,
+}
+
+impl Alive {
+    pub fn new(loid: Loid, census: Arc<Census>, sender: watch::Sender<()>) -> Alive {
+        Alive { loid, census, counted: false, _sender: sender }
+    }
+
+    /// The instance has loaded.
+    pub fn count(&mut self) {
+        if std::mem::replace(&mut self.counted, true) {
+            return;
+        }
+        let mut loaded = self.census.loaded.lock();
+        let now = loaded.entry(self.loid).or_default();
+        *now += 1;
+        self.census.most.fetch_max(*now, std::sync::atomic::Ordering::SeqCst);
+        if *now > 1 {
+            tracing::error!(container = %self.loid, instances = *now, "a container lives more than once");
+        }
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        if self.counted {
+            let mut loaded = self.census.loaded.lock();
+            if let Some(now) = loaded.get_mut(&self.loid) {
+                *now -= 1;
+                if *now == 0 {
+                    loaded.remove(&self.loid);
+                }
+            }
+        }
+    }
+}
+
+/// The restart budget of one container.
+#[derive(Debug, Default)]
+pub(crate) struct Budget {
+    /// When it failed, epoch milliseconds; only what lies in the window.
+    failures: VecDeque<u64>,
+}
+
+/// What to do after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Load again after this wait.
+    Restart(Duration),
+    /// Give up until this time, epoch milliseconds.
+    Quarantine(u64),
+}
+
+impl Budget {
+    /// Counts a failure.
+    pub fn fail(&mut self, now_ms: u64, options: &RuntimeOptions) -> Verdict {
+        let window = options.failure_window_seconds * 1000;
+        self.failures.retain(|at| at + window > now_ms);
+        self.failures.push_back(now_ms);
+        if self.failures.len() > options.failures_allowed {
+            // The next life begins with a clean sheet.
+            self.failures.clear();
+            return Verdict::Quarantine(now_ms + options.quarantine_seconds * 1000);
+        }
+        Verdict::Restart(self.wait(options))
+    }
+
+    /// The wait before the restart after the failures so far.
+    fn wait(&self, options: &RuntimeOptions) -> Duration {
+        let doublings = self.failures.len().saturating_sub(2).min(20);
+        if self.failures.len() < 2 {
+            return Duration::ZERO;
+        }
+        let wait = options.restart_backoff_milliseconds << doublings;
+        Duration::from_millis(wait.min(options.restart_backoff_max_milliseconds))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_until_the_budget_is_used_up() {
+        let options = RuntimeOptions::default();
+        let mut budget = Budget::default();
+        let verdicts: Vec<Verdict> = (0..6).map(|_| budget.fail(1000, &options)).collect();
+        let wait = |ms| Verdict::Restart(Duration::from_millis(ms));
+        assert_eq!(verdicts, [wait(0), wait(50), wait(100), wait(200), wait(400), Verdict::Quarantine(31_000)]);
+    }
+
+    #[test]
+    fn failures_are_forgotten_after_the_window() {
+        let options = RuntimeOptions::default();
+        let mut budget = Budget::default();
+        for n in 0..100 {
+            assert_eq!(budget.fail(n * 61_000, &options), Verdict::Restart(Duration::ZERO));
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! Carrying out a joint command: takes the turns, applies, submits one change set, gives the turns back.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use super::cell::Published;
+use super::container::{GUARD_RETRIES, refusal};
+use super::job::{Expect, Request};
+use super::lend::{Lent, Returned};
+use super::registry::AnyHandle;
+use super::{Shared, overloaded, store_failure};
+use crate::command::{Context, Fault};
+use crate::error::{Error, Result};
+use crate::family::{Family, State};
+use crate::id::Loid;
+use crate::joint::{Joint, Turns};
+use crate::store::{Change, ChangeSet, Epoch, Event, Seq, StoreError, Table};
+
+/// A turn of a container of any family.
+pub(crate) type BoxedTurn = Box<dyn RuntimeTurn>;
+
+/// What the runtime does with a turn.
+pub(crate) trait RuntimeTurn: Send {
+    fn epoch(&self) -> Epoch;
+    /// Whether all that the state shows is on disk.
+    fn settled(&self) -> bool;
+    /// Checks an `If-Match` that speaks of this container.
+    fn expect(&self, expect: &Expect) -> Result<()>;
+    /// Puts a copy of the state where the command finds it.
+    fn lend_to(&self, loid: Loid, turns: &mut Turns);
+    /// Takes the copy back and settles it; the new revision, if it changed.
+    fn settle(&mut self, loid: Loid, turns: &mut Turns, touched: bool, context: &mut Context<'_>) -> Option<u64>;
+    /// What publishes the new state when it is on disk.
+    fn publisher(&self) -> Box<dyn FnOnce(Seq) + Send>;
+    /// Gives the turn back with what came of it.
+    fn give_back(self: Box<Self>, outcome: TurnOutcome);
+}
+
+/// What came of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TurnOutcome {
+    Unchanged,
+    Submitted(Seq),
+    Stale,
+}
+
+pub(crate) struct TypedTurn<F: Family> {
+    lent: Lent<F>,
+    /// The state after the command; outer `None` while it has not changed.
+    after: Option<Option<F::State>>,
+}
+
+impl<F: Family> TypedTurn<F> {
+    pub fn new(lent: Lent<F>) -> TypedTurn<F> {
+        TypedTurn { lent, after: None }
+    }
+}
+
+impl<F: Family> RuntimeTurn for TypedTurn<F> {
+    fn epoch(&self) -> Epoch {
+        self.lent.epoch
+    }
+
+    fn settled(&self) -> bool {
+        self.lent.settled
+    }
+
+    fn expect(&self, expect: &Expect) -> Result<()> {
+        self.lent.state.as_ref().map_or(Ok(()), |state| expect.check(state))
+    }
+
+    fn lend_to(&self, loid: Loid, turns: &mut Turns) {
+        match &self.lent.state {
+            Some(state) => turns.lend(loid, state.clone()),
+            None => turns.lend_nothing(loid),
+        }
+    }
+
+    fn settle(&mut self, loid: Loid, turns: &mut Turns, touched: bool, context: &mut Context<'_>) -> Option<u64> {
+        self.after = None;
+        let before = self.lent.state.as_ref()?;
+        match turns.take_back::<F::State>(loid) {
+            None => {
+                self.after = Some(None);
+                Some(before.object().record.revision + 1)
+            }
+            Some(mut after) => {
+                if !context.settle(before.object(), after.object_mut(), touched) {
+                    return None;
+                }
+                let revision = after.object().record.revision;
+                self.after = Some(Some(after));
+                Some(revision)
+            }
+        }
+    }
+
+    fn publisher(&self) -> Box<dyn FnOnce(Seq) + Send> {
+        let Some(after) = self.after.clone() else { return Box::new(|_| ()) };
+        let cell = self.lent.cell.clone();
+        let view = after.map(|state| Arc::new(Published { state }));
+        Box::new(move |seq| cell.commit(seq, view))
+    }
+
+    fn give_back(self: Box<Self>, outcome: TurnOutcome) {
+        let TypedTurn { lent, after } = *self;
+        let returned = match (outcome, after) {
+            (TurnOutcome::Submitted(seq), Some(state)) => Returned::Changed { state, seq },
+            (TurnOutcome::Stale, _) => Returned::Stale,
+            _ => Returned::Unchanged,
+        };
+        // The container's actor waits for it; it is gone only if its arbiter has ended.
+        let _ = lent.back.send(returned);
+        drop(lent.permit);
+    }
+}
+
+/// The turns that one application holds. Dropped, they go back unchanged.
+struct Held(BTreeMap<Loid, BoxedTurn>);
+
+impl Held {
+    /// The oldest epoch among the turns.
+    fn epoch(&self, shared: &Shared) -> Epoch {
+        self.0.values().map(|turn| turn.epoch()).min().unwrap_or_else(|| shared.store.epoch())
+    }
+
+    fn give_back(&mut self, outcome: TurnOutcome) {
+        for (_, turn) in std::mem::take(&mut self.0) {
+            turn.give_back(outcome);
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.give_back(TurnOutcome::Unchanged);
+    }
+}
+
+/// How often a joint command may be applied afresh because it needed further turns. Each round adds at least one.
+const MOST_ROUNDS: usize = 1000;
+
+/// Where the answer of a joint command goes; the first one counts.
+pub(crate) struct Answer<R>(Arc<Mutex<Option<oneshot::Sender<Result<R>>>>>);
+
+impl<R> Clone for Answer<R> {
+    fn clone(&self) -> Self {
+        Answer(self.0.clone())
+    }
+}
+
+impl<R: Send + 'static> Answer<R> {
+    pub fn new(sender: oneshot::Sender<Result<R>>) -> Answer<R> {
+        Answer(Arc::new(Mutex::new(Some(sender))))
+    }
+
+    fn send(&self, outcome: Result<R>) {
+        if let Some(sender) = self.0.lock().take() {
+            // The caller may have gone; the change stands all the same.
+            let _ = sender.send(outcome);
+        }
+    }
+}
+
+/// Finds the container of a loid, whatever its family; `None` when there is no such object.
+pub(crate) trait Find: Fn(Loid) -> Result<Option<Arc<dyn AnyHandle>>> + Send + Sync {}
+
+impl<T: Fn(Loid) -> Result<Option<Arc<dyn AnyHandle>>> + Send + Sync> Find for T {}
+
+/// Carries out a joint command; the answer goes out once the change is on disk.
+pub(crate) async fn run_joint<J: Joint>(
+    shared: Arc<Shared>,
+    find: impl Find,
+    joint: J,
+    request: Request,
+    answer: Answer<J::Reply>,
+) {
+    let mut wanted: BTreeSet<Loid> = joint.wants().into_iter().collect();
+    wanted.extend(request.expect.iter().map(|expect| expect.container));
+    let mut retries = 0;
+    for _ in 0..MOST_ROUNDS {
+        let (mut held, missing) = match take_turns(&find, &wanted).await {
+            Ok(taken) => taken,
+            Err(error) => return answer.send(Err(error)),
+        };
+        let applied = apply(&shared, &joint, &request, &mut held, &missing);
+        let refused = match applied {
+            Applied::Again(more) => {
+                let known = wanted.len();
+                wanted.extend(more);
+                if wanted.len() == known {
+                    tracing::error!(command = J::NAME, "a joint command asks again for turns that it has");
+                    return answer.send(Err(Error::internal()));
+                }
+                continue;
+            }
+            Applied::Unchanged(outcome) => {
+                // One that is missing may be on its way out, which may yet fail.
+                let settled = missing.is_empty() && held.0.values().all(|turn| turn.settled());
+                let epoch = held.epoch(&shared);
+                drop(held);
+                return answer_settled(&shared, settled, epoch, outcome, &answer).await;
+            }
+            Applied::Changed { reply, mut set, publishers } => {
+                let answered = answer.clone();
+                set.on_commit = Box::new(move |seq| publishers.into_iter().for_each(|publish| publish(seq)));
+                set.on_done = Box::new(move |outcome| {
+                    answered.send(outcome.map(|_| reply).map_err(|error| store_failure(&error)));
+                });
+                match shared.store.submit(*set) {
+                    Ok(seq) => return held.give_back(TurnOutcome::Submitted(seq)),
+                    Err(refused) => refused.why,
+                }
+            }
+        };
+        // Refused: neither callback was or will be called, and nothing was sent.
+        retries += 1;
+        match refused {
+            StoreError::Stale => held.give_back(TurnOutcome::Stale),
+            StoreError::Guard(_) => {}
+            why => return answer.send(Err(store_failure(&why))),
+        }
+        if retries >= GUARD_RETRIES {
+            return answer.send(Err(overloaded("Others keep changing what the call needs")));
+        }
+    }
+    answer.send(Err(overloaded("The call needs more containers than can be taken")));
+}
+
+/// Takes the turns in loid order: two joint commands can't each hold what the other waits for.
+async fn take_turns(find: &impl Find, wanted: &BTreeSet<Loid>) -> Result<(Held, Vec<Loid>)> {
+    let mut held = Held(BTreeMap::new());
+    let mut missing = Vec::new();
+    for loid in wanted {
+        match find(*loid)? {
+            Some(handle) => {
+                let turn = handle.turn().await?;
+                held.0.insert(*loid, turn);
+            }
+            None => missing.push(*loid),
+        }
+    }
+    Ok((held, missing))
+}
+
+/// Answers without a change, once all that the answer is based on is on disk.
+async fn answer_settled<R: Send + 'static>(
+    shared: &Shared,
+    settled: bool,
+    epoch: Epoch,
+    outcome: Result<R>,
+    answer: &Answer<R>,
+) {
+    if settled {
+        return answer.send(outcome);
+    }
+    let answered = answer.clone();
+    let fence = ChangeSet::fence(epoch, move |decided| {
+        answered.send(decided.map_err(|error| store_failure(&error)).and(outcome));
+    });
+    if let Err(refused) = shared.store.submit(fence) {
+        answer.send(Err(store_failure(&refused.why)));
+    }
+}
+
+/// What came of applying a joint command once.
+enum Applied<R> {
+    /// Further turns are needed.
+    Again(Vec<Loid>),
+    /// Refused, or nothing to do.
+    Unchanged(Result<R>),
+    /// To be submitted; the callbacks are still to be set.
+    Changed { reply: R, set: Box<ChangeSet>, publishers: Vec<Box<dyn FnOnce(Seq) + Send>> },
+}
+
+fn apply<J: Joint>(
+    shared: &Shared,
+    joint: &J,
+    request: &Request,
+    held: &mut Held,
+    missing: &[Loid],
+) -> Applied<J::Reply> {
+    let _entered = request.span.enter();
+    let now_ms = shared.clock.now_ms();
+    let mut context = Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers);
+    let mut turns = Turns::default();
+    missing.iter().for_each(|loid| turns.lend_nothing(*loid));
+    held.0.iter().for_each(|(loid, turn)| turn.lend_to(*loid, &mut turns));
+    let expected = || match &request.expect {
+        Some(expect) => held.0.get(&expect.container).map_or(Ok(()), |turn| turn.expect(expect)),
+        None => Ok(()),
+    };
+    let applied = catch_unwind(AssertUnwindSafe(|| {
+        expected()?;
+        joint.apply(&mut turns, &mut context)
+    }));
+    let reply = match applied {
+        Ok(Ok(reply)) => reply,
+        Ok(Err(Fault::NeedsTurns(more))) => return Applied::Again(more),
+        Ok(Err(fault)) => return Applied::Unchanged(Err(refusal(fault))),
+        Err(_) => {
+            // The copies it worked on are dropped; the containers' own states are untouched.
+            tracing::error!(command = J::NAME, "a joint command panicked");
+            return Applied::Unchanged(Err(Error::internal()));
+        }
+    };
+    let touched = touched(context.changes());
+    let mut events = Vec::new();
+    for (loid, turn) in &mut held.0 {
+        if let Some(revision) = turn.settle(*loid, &mut turns, touched.contains(loid), &mut context) {
+            events.push(Event {
+                container: *loid,
+                revision,
+                kind: J::NAME.to_owned(),
+                ids: Vec::new(),
+                user: request.who.user.to_string(),
+                at_ms: now_ms,
+            });
+        }
+    }
+    let noted = context.into_noted();
+    if noted.changes.is_empty() {
+        return Applied::Unchanged(Ok(reply));
+    }
+    for event in &mut events {
+        event.ids.clone_from(&noted.ids);
+    }
+    let set = ChangeSet {
+        changes: noted.changes,
+        guards: noted.guards,
+        events,
+        span: request.span.clone(),
+        ..ChangeSet::fence(held.epoch(shared), |_| ())
+    };
+    let publishers = held.0.values().map(|turn| turn.publisher()).collect();
+    Applied::Changed { reply, set: Box::new(set), publishers }
+}
+
+/// The containers whose parts, or names in them, have changed.
+fn touched(changes: &[Change]) -> HashSet<Loid> {
+    changes
+        .iter()
+        .filter(|change| matches!(change.table, Table::Parts | Table::Names))
+        .filter_map(|change| Loid::from_key(&change.key))
+        .collect()
+}

@@ -1,0 +1,194 @@
+//! A store in memory, for tests: it gives the same promise within one process, and does at each step what the test says.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use imbl::OrdMap;
+use parking_lot::Mutex;
+
+use super::{ChangeSet, Epoch, Guard, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View};
+
+type Rows = OrdMap<(Table, Bytes), Bytes>;
+
+/// See the module's head.
+#[derive(Default)]
+pub struct MemoryStore {
+    inner: Mutex<Inner>,
+    /// How many of the next commits fail.
+    failing: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Inner {
+    committed: Rows,
+    latest: Rows,
+    queue: VecDeque<(Seq, ChangeSet)>,
+    submitted: Seq,
+    committed_seq: Seq,
+    epoch: Epoch,
+    held: bool,
+    closed: bool,
+}
+
+impl MemoryStore {
+    /// An empty store that commits at once.
+    pub fn new() -> MemoryStore {
+        MemoryStore::default()
+    }
+
+    /// From now on nothing is committed until [`MemoryStore::step`].
+    pub fn hold(&self) {
+        self.inner.lock().held = true;
+    }
+
+    /// Commits what is pending, and from now on at once again; a failure that has not come about is called off.
+    pub fn release(&self) {
+        self.failing.store(0, Ordering::SeqCst);
+        self.inner.lock().held = false;
+        self.step();
+    }
+
+    /// The next commit fails.
+    pub fn fail_next(&self) {
+        self.failing.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Refuses everything from now on.
+    pub fn close(&self) {
+        self.inner.lock().closed = true;
+    }
+
+    /// How many change sets wait.
+    pub fn pending(&self) -> usize {
+        self.inner.lock().queue.len()
+    }
+
+    /// All rows and index entries that are committed.
+    pub fn rows(&self) -> Vec<((Table, Bytes), Bytes)> {
+        self.inner.lock().committed.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+
+    /// Commits what is pending as one batch, or lets it fail.
+    pub fn step(&self) {
+        let mut inner = self.inner.lock();
+        let batch: Vec<(Seq, ChangeSet)> = inner.queue.drain(..).collect();
+        let writes = batch.iter().any(|(_, set)| !set.changes.is_empty());
+        let fails =
+            writes && self.failing.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+        if fails {
+            inner.epoch += 1;
+            inner.latest = inner.committed.clone();
+            drop(inner);
+            for (_, set) in batch {
+                (set.on_done)(Err(StoreError::Failed("as the test wants".to_owned())));
+            }
+            return;
+        }
+        let mut done = Vec::new();
+        for (seq, set) in batch {
+            apply(&mut inner.committed, &set);
+            inner.committed_seq = seq;
+            done.push((seq, set.on_commit, set.on_done));
+        }
+        drop(inner);
+        let mut answers = Vec::new();
+        for (seq, on_commit, on_done) in done {
+            on_commit(seq);
+            answers.push((seq, on_done));
+        }
+        for (seq, on_done) in answers {
+            on_done(Ok(seq));
+        }
+    }
+}
+
+fn apply(rows: &mut Rows, set: &ChangeSet) {
+    for change in &set.changes {
+        let key = (change.table, change.key.clone());
+        match &change.value {
+            Some(value) => {
+                rows.insert(key, value.clone());
+            }
+            None => {
+                rows.remove(&key);
+            }
+        }
+    }
+}
+
+fn holds(rows: &Rows, guard: &Guard) -> bool {
+    rows.contains_key(&(guard.table, guard.key.clone())) == guard.exists
+}
+
+impl Look for MemoryStore {
+    fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        let inner = self.inner.lock();
+        let rows = if view == View::Latest { &inner.latest } else { &inner.committed };
+        Ok(rows.get(&(table, Bytes::copy_from_slice(key))).cloned())
+    }
+
+    fn scan(
+        &self,
+        view: View,
+        table: Table,
+        range: &Range,
+        limit: usize,
+        backwards: bool,
+    ) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
+        let rows = {
+            let inner = self.inner.lock();
+            if view == View::Latest { inner.latest.clone() } else { inner.committed.clone() }
+        };
+        let within = |(key, value): (&(Table, Bytes), &Bytes)| (key.1.clone(), value.clone());
+        let from = (table, range.from.clone());
+        let inside = |key: &(Table, Bytes)| key.0 == table && range.to.as_ref().is_none_or(|to| key.1 < *to);
+        let found = rows.range(from..).take_while(|(key, _)| inside(key)).map(within);
+        Ok(if backwards {
+            let mut all: Vec<_> = found.collect();
+            all.reverse();
+            all.truncate(limit);
+            all
+        } else {
+            found.take(limit).collect()
+        })
+    }
+}
+
+impl Store for MemoryStore {
+    fn submit(&self, set: ChangeSet) -> Result<Seq, Box<Refusal>> {
+        let mut inner = self.inner.lock();
+        let refuse = |why, set| Err(Box::new(Refusal { why, set }));
+        if inner.closed {
+            return refuse(StoreError::Closed, set);
+        }
+        if set.epoch != inner.epoch {
+            return refuse(StoreError::Stale, set);
+        }
+        if let Some(index) = set.guards.iter().position(|guard| !holds(&inner.latest, guard)) {
+            return refuse(StoreError::Guard(index), set);
+        }
+        apply(&mut inner.latest, &set);
+        inner.submitted += 1;
+        let seq = inner.submitted;
+        inner.queue.push_back((seq, set));
+        let now = !inner.held;
+        drop(inner);
+        if now {
+            self.step();
+        }
+        Ok(seq)
+    }
+
+    fn epoch(&self) -> Epoch {
+        self.inner.lock().epoch
+    }
+
+    fn committed(&self) -> Seq {
+        self.inner.lock().committed_seq
+    }
+
+    fn health(&self) -> Health {
+        if self.inner.lock().closed { Health::Closed } else { Health::Ok }
+    }
+}
