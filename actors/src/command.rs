@@ -147,17 +147,12 @@ impl<'a> Context<'a> {
         self.look
     }
 
-    /// The record of a live object, and a guard that it still lives when the change is submitted.
+    /// Whether the object is alive; it will still be when the change is submitted, since whatever removes objects steps alone.
     ///
     /// # Errors
     /// What the store says.
-    pub fn live_object(&mut self, loid: Loid) -> Result<Option<Record>, StoreError> {
-        let key = Record::live_key(loid);
-        let record = self.look_up(&key)?;
-        if record.is_some() {
-            self.require(key);
-        }
-        Ok(record)
+    pub fn is_alive(&self, loid: Loid) -> Result<bool, StoreError> {
+        Ok(self.look.get(View::Latest, Table::Objects, &loid.to_key())?.is_some())
     }
 
     /// The row must still exist when the change is submitted.

@@ -20,6 +20,10 @@ pub trait Joint: Send + Sync + 'static {
     /// Name in events, logs and metrics.
     const NAME: &'static str;
 
+    /// Whether no other command may be between its look at the rows and its submission while this one is: for those that
+    /// remove objects, which must find every drawer that holds a shortcut to them.
+    const ALONE: bool = false;
+
     /// The containers that it surely changes.
     fn wants(&self) -> Vec<Loid>;
 

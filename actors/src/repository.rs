@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix::Arbiter;
+use parking_lot::RwLock;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::clock::Clock;
@@ -42,7 +43,7 @@ impl Repository {
         let numbers = Arc::new(NumberMill::open(store.clone()).await?);
         let arbiters: Vec<Arbiter> = (0..options.arbiters.max(1)).map(|_| Arbiter::new()).collect();
         let admission = Arc::new(Semaphore::new(options.permits));
-        let shared = Arc::new(Shared { store, clock, numbers, options, admission });
+        let shared = Arc::new(Shared { store, clock, numbers, options, admission, steps: RwLock::default() });
         let handles = arbiters.iter().map(Arbiter::handle).collect();
         let repository =
             Repository { registry: Arc::new(Registry::new(shared, handles)), arbiters: Arc::new(arbiters) };

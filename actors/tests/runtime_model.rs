@@ -32,8 +32,15 @@ const DOCUMENTS: usize = 8;
 #[derive(Debug, Clone)]
 enum Step {
     /// Sent together, in this order, while commits are held back; then they go through, or the first commit fails.
-    Batch { ops: Vec<(usize, BatchOp)>, fails: bool },
-    Move { from: usize, to: usize, document: usize },
+    Batch {
+        ops: Vec<(usize, BatchOp)>,
+        fails: bool,
+    },
+    Move {
+        from: usize,
+        to: usize,
+        document: usize,
+    },
     Discard(usize),
     Restore(usize),
     Sweep,
@@ -149,9 +156,7 @@ impl World {
                 let remove = drawer::Remove { items: vec![address(document)], strict: true };
                 repository.execute(container, remove, request()).await.map(drop)
             }
-            BatchOp::Drawer(DrawerOp::Clear) => {
-                repository.execute(container, drawer::Clear, request()).await.map(drop)
-            }
+            BatchOp::Drawer(DrawerOp::Clear) => repository.execute(container, drawer::Clear, request()).await.map(drop),
             BatchOp::Drawer(DrawerOp::Capacity(capacity)) => {
                 let head = drawer::Update { capacity: Some(capacity), ..drawer::Update::default() };
                 let update = UpdateDrawer { drawer: container, head, name: None, attributes: None };
@@ -245,7 +250,13 @@ impl World {
             assert_eq!(view.state.capacity(), model.capacity);
             assert_eq!(view.state.hidden(), model.items.iter().filter(|item| item.hidden).count());
             for key in view.state.rows() {
-                assert!(self.repository.look().get(stet_actors::store::View::Committed, key.table, &key.key).unwrap().is_some());
+                assert!(
+                    self.repository
+                        .look()
+                        .get(stet_actors::store::View::Committed, key.table, &key.key)
+                        .unwrap()
+                        .is_some()
+                );
             }
         }
         assert!(self.repository.most_instances() <= 1, "a container lived more than once");

@@ -96,7 +96,7 @@ pub(super) fn attribute_value(raw: &str, at: usize) -> Result<Cow<'_, str>, XmlE
 }
 
 /// The fault of a `&` that no `;` ends.
-pub(super) fn open_reference(at: usize, after: &str) -> XmlError {
+fn open_reference(at: usize, after: &str) -> XmlError {
     let fault = format!("\"&\" before {} begins no reference", quoted(after));
     XmlError::syntax(at, fault)
 }

@@ -63,6 +63,7 @@ mod scan;
 mod tag;
 #[cfg(test)]
 mod tests;
+mod token;
 mod write;
 
 use serde_json::Value;

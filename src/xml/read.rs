@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 
 use super::Limits;
 use super::error::XmlError;
-use super::scan::{Run, Scanner, Token};
+use super::scan::Scanner;
+use super::token::{Run, Token};
 
 /// The key of text beside children or attributes.
 pub(super) const TEXT_KEY: &str = "#text";

@@ -3,20 +3,21 @@
 use super::Limits;
 use super::error::XmlError;
 use super::output::Output;
-use super::scan::{Run, Scanner, Token};
+use super::scan::Scanner;
+use super::token::{Run, Token};
 
 /// White space outside the root is no content; each item there gets a line of its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
-    BeforeRoot,
-    InRoot,
-    AfterRoot,
+    Prolog,
+    Content,
+    Epilog,
 }
 
 pub(super) fn reserialize(xml: &str, limits: &Limits) -> Result<String, XmlError> {
     let mut scanner = Scanner::new(xml, limits)?;
     let mut out = Output::with_capacity(xml.len());
-    let mut part = Part::BeforeRoot;
+    let mut part = Part::Prolog;
     let mut depth = 0_usize;
     let mut run = Run::default();
     while let Some(token) = scanner.next()? {
@@ -27,7 +28,7 @@ pub(super) fn reserialize(xml: &str, limits: &Limits) -> Result<String, XmlError
         end_run(&mut out, &mut run);
         match token {
             Token::Start(name, attributes) => {
-                part = Part::InRoot;
+                part = Part::Content;
                 depth += 1;
                 out.open(name);
                 for (name, value) in attributes {
@@ -38,7 +39,7 @@ pub(super) fn reserialize(xml: &str, limits: &Limits) -> Result<String, XmlError
                 out.close(name);
                 depth -= 1;
                 if depth == 0 {
-                    part = Part::AfterRoot;
+                    part = Part::Epilog;
                 }
             }
             Token::Comment(text) => item(&mut out, part, &["<!--", &text, "-->"]),
@@ -64,11 +65,11 @@ pub(super) fn reserialize(xml: &str, limits: &Limits) -> Result<String, XmlError
 }
 
 fn item(out: &mut Output, part: Part, parts: &[&str]) {
-    if part == Part::AfterRoot {
+    if part == Part::Epilog {
         out.raw(&["\n"]);
     }
     out.raw(parts);
-    if part == Part::BeforeRoot {
+    if part == Part::Prolog {
         out.raw(&["\n"]);
     }
 }

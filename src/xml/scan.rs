@@ -9,55 +9,11 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 
 use super::Limits;
-use super::chars::{is_char, is_space, normalize_line_ends, open_reference, resolve_reference};
+use super::chars::{SPACE, is_char, is_space, normalize_line_ends, resolve_reference};
 use super::doctype;
 use super::error::{XmlError, XmlErrorKind, quoted};
-use super::tag::{self, Attributes};
-
-/// The parts of a document in document order. Every `Start` has its `End`.
-pub(super) enum Token<'a> {
-    /// The XML declaration, with the value of `standalone`.
-    Declaration(Option<&'a str>),
-    /// The whole DOCTYPE as it is written.
-    Doctype(&'a str),
-    Start(&'a str, Attributes<'a>),
-    End(&'a str),
-    /// Text inside the root; adjoining tokens belong together.
-    Text(Text<'a>),
-    Comment(Cow<'a, str>),
-    Instruction(&'a str, Cow<'a, str>),
-}
-
-/// A piece of text, line ends normalised and references resolved.
-pub(super) struct Text<'a> {
-    pub(super) text: Cow<'a, str>,
-    /// It came from a reference or CDATA: white space in it is no layout.
-    pub(super) deliberate: bool,
-}
-
-/// Text gathered between two pieces of markup.
-#[derive(Default)]
-pub(super) struct Run {
-    pub(super) text: String,
-    deliberate: bool,
-}
-
-impl Run {
-    pub(super) fn push(&mut self, piece: &Text<'_>) {
-        self.text.push_str(&piece.text);
-        self.deliberate |= piece.deliberate && !piece.text.is_empty();
-    }
-
-    /// Nothing but white space, none of it referred to or in CDATA.
-    pub(super) fn is_layout(&self) -> bool {
-        !self.deliberate && is_space(&self.text)
-    }
-
-    /// White space that would be taken for layout if it were written literally.
-    pub(super) fn is_kept_space(&self) -> bool {
-        self.deliberate && is_space(&self.text)
-    }
-}
+use super::tag;
+use super::token::{Text, Token};
 
 /// Reads tokens; the first error ends the document.
 pub(super) struct Scanner<'a> {
@@ -133,8 +89,7 @@ impl<'a> Scanner<'a> {
             let start = self.position();
             let event = self.reader.read_event().map_err(|error| {
                 let at = usize::try_from(self.reader.error_position()).unwrap_or(start);
-                let reason = quoted(&error.to_string());
-                let fault = format!("the markup is not well-formed: {reason}");
+                let fault = format!("the markup is not well-formed ({error})");
                 XmlError::syntax(self.base + at, fault)
             })?;
             let at = self.base + start;
@@ -169,7 +124,10 @@ impl<'a> Scanner<'a> {
                     let (target, data) = tag::instruction(raw, at)?;
                     Token::Instruction(target, normalize_line_ends(data))
                 }
-                Event::Decl(_) if start == 0 => Token::Declaration(tag::declaration(raw, at)?),
+                Event::Decl(_) if start == 0 => {
+                    let ascii = self.source.is_ascii();
+                    Token::Declaration(tag::declaration(raw, at, ascii)?)
+                }
                 Event::Decl(_) => {
                     let fault = "the XML declaration stands elsewhere than at the very beginning";
                     return Err(XmlError::syntax(at, fault));
@@ -185,4 +143,100 @@ impl<'a> Scanner<'a> {
         // The position is within `source`, whose length is a usize.
         usize::try_from(self.reader.buffer_position()).unwrap_or(usize::MAX)
     }
+
+    fn start(&mut self, raw: &'a str, at: usize, empty: bool) -> Result<Token<'a>, XmlError> {
+        if self.open.len() >= self.max_depth {
+            let fault = format!(
+                "the tag {} begins an element below the limit of {} levels",
+                quoted(raw),
+                self.max_depth
+            );
+            return Err(XmlError::at_byte(XmlErrorKind::TooDeep, at, fault));
+        }
+        let (name, attributes) = tag::start_tag(raw, at, empty)?;
+        if self.open.is_empty() {
+            if let Some(root) = self.root {
+                let fault = format!(
+                    "a second root element {} follows the root {}",
+                    quoted(name),
+                    quoted(root)
+                );
+                return Err(XmlError::at_byte(XmlErrorKind::NotOneRoot, at, fault));
+            }
+            self.root = Some(name);
+        }
+        self.open.push((name, at));
+        self.close_next = empty;
+        Ok(Token::Start(name, attributes))
+    }
+
+    fn end(&mut self, raw: &'a str, at: usize) -> Result<Token<'a>, XmlError> {
+        let name = raw[2..raw.len() - 1].trim_end_matches(SPACE);
+        let fault = match self.open.pop() {
+            Some((open, _)) if open == name => return Ok(Token::End(open)),
+            Some((open, opened)) => format!(
+                "the end tag {} does not close the element {} that byte {} opens",
+                quoted(raw),
+                quoted(open),
+                opened
+            ),
+            None => format!("the end tag {} closes no element", quoted(raw)),
+        };
+        Err(XmlError::at_byte(XmlErrorKind::TagMismatch, at, fault))
+    }
+
+    /// None for white space outside the root, which is no content.
+    fn text(&self, raw: &'a str, at: usize) -> Result<Option<Token<'a>>, XmlError> {
+        if self.open.is_empty() && is_space(raw) {
+            return Ok(None);
+        }
+        self.inside_root(raw, at)?;
+        if let Some(found) = raw.find("]]>") {
+            let fault = "\"]]>\" stands in text that is no CDATA";
+            return Err(XmlError::syntax(at + found, fault));
+        }
+        Ok(Some(Token::Text(Text {
+            text: normalize_line_ends(raw),
+            deliberate: false,
+        })))
+    }
+
+    fn inside_root(&self, raw: &str, at: usize) -> Result<(), XmlError> {
+        if !self.open.is_empty() {
+            return Ok(());
+        }
+        let place = match self.root {
+            Some(root) => format!("after the root element {}", quoted(root)),
+            None => "before the root element".to_owned(),
+        };
+        let fault = format!("the text {} stands {place}", quoted(raw));
+        Err(XmlError::syntax(at, fault))
+    }
+
+    fn doctype(&mut self, raw: &'a str, at: usize) -> Result<Token<'a>, XmlError> {
+        if self.root.is_some() || self.has_doctype {
+            let fault = "a DOCTYPE stands elsewhere than once before the root element";
+            return Err(XmlError::syntax(at, fault));
+        }
+        doctype::check(raw, at)?;
+        self.has_doctype = true;
+        Ok(Token::Doctype(raw))
+    }
+
+    fn finish(&mut self) -> Result<Option<Token<'a>>, XmlError> {
+        if let Some((name, at)) = self.open.pop() {
+            let fault = format!("the element {} is opened and never closed", quoted(name));
+            return Err(XmlError::at_byte(XmlErrorKind::TagMismatch, at, fault));
+        }
+        self.root().map(|_| None)
+    }
+}
+
+fn comment(raw: &str, at: usize) -> Result<Token<'_>, XmlError> {
+    let text = &raw["<!--".len()..raw.len() - "-->".len()];
+    if text.contains("--") || text.ends_with('-') {
+        let fault = format!("\"--\" stands inside the comment {}", quoted(raw));
+        return Err(XmlError::syntax(at, fault));
+    }
+    Ok(Token::Comment(normalize_line_ends(text)))
 }

@@ -60,7 +60,7 @@ fn next_pair<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Pair<'a>>, XmlError> 
         return Err(cursor.expected(&format!("\"=\" after the attribute {}", quoted(name))));
     }
     cursor.skip_space();
-    let (value_at, value) = cursor.literal(&format!("the value of {}", quoted(name)))?;
+    let (value_at, value) = cursor.literal("an attribute value")?;
     Ok(Some(Pair {
         at,
         name,
@@ -87,7 +87,8 @@ pub(super) fn instruction(raw: &str, at: usize) -> Result<(&str, &str), XmlError
 }
 
 /// The XML declaration, from `<?xml` to `?>`. Gives the value of `standalone`, if stated.
-pub(super) fn declaration(raw: &str, at: usize) -> Result<Option<&str>, XmlError> {
+/// `ascii` tells that the whole text is, and could be called so.
+pub(super) fn declaration(raw: &str, at: usize, ascii: bool) -> Result<Option<&str>, XmlError> {
     let mut cursor = Cursor::new(&raw[5..raw.len() - 2], at + 5);
     let mut standalone = None;
     // The order is fixed, so the place of a pseudo-attribute also tells a repeated one.
@@ -105,7 +106,7 @@ pub(super) fn declaration(raw: &str, at: usize) -> Result<Option<&str>, XmlError
         let legal = match pair.name {
             "version" => is_version(pair.value),
             "encoding" => {
-                check_encoding(pair.value, pair.value_at)?;
+                check_encoding(pair.value, pair.value_at, ascii)?;
                 true
             }
             _ => {
@@ -133,11 +134,8 @@ fn is_version(value: &str) -> bool {
 }
 
 /// The text is stored as UTF-8 to the byte, so any other declaration would be false.
-fn check_encoding(value: &str, at: usize) -> Result<(), XmlError> {
-    if ["UTF-8", "US-ASCII", "ASCII"]
-        .iter()
-        .any(|known| value.eq_ignore_ascii_case(known))
-    {
+fn check_encoding(value: &str, at: usize, ascii: bool) -> Result<(), XmlError> {
+    if value.eq_ignore_ascii_case("UTF-8") || (ascii && value.eq_ignore_ascii_case("US-ASCII")) {
         return Ok(());
     }
     let fault = format!(

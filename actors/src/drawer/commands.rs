@@ -20,12 +20,9 @@ pub(crate) fn full(drawer: &DrawerState) -> Error {
         .with_detail("capacity", capacity)
 }
 
-/// Refuses an object that is not alive, and guards that it still is when the change is submitted.
-pub(crate) fn check_alive(object: Loid, context: &mut Context<'_>) -> Result<(), Fault> {
-    match context.live_object(object)? {
-        Some(_) => Ok(()),
-        None => Err(Error::not_found(object).into()),
-    }
+/// Refuses an object that is not alive.
+pub(crate) fn check_alive(object: Loid, context: &Context<'_>) -> Result<(), Fault> {
+    if context.is_alive(object)? { Ok(()) } else { Err(Error::not_found(object).into()) }
 }
 
 fn fresh_shortcut(context: &Context<'_>) -> Result<ShortcutId> {
@@ -273,7 +270,7 @@ impl Joint for Move {
         if self.from == self.to {
             return shift(turns.get::<Drawer>(self.to)?, moved, usize::MAX, context);
         }
-        // The item's guard: its object may be on its way out in a change set already submitted.
+        // It may be on its way out in a change set already submitted.
         check_alive(item.object, context)?;
         turns.get::<Drawer>(self.from)?.take(&item, context);
         let target = turns.get::<Drawer>(self.to)?;

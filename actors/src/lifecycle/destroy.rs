@@ -21,6 +21,7 @@ pub struct Destroy {
 impl Joint for Destroy {
     type Reply = ();
     const NAME: &'static str = "object.destroy";
+    const ALONE: bool = true;
 
     fn wants(&self) -> Vec<Loid> {
         vec![self.object]

@@ -32,6 +32,7 @@ pub(super) fn check_removable(record: &Record) -> Result<(), Fault> {
 impl Joint for Discard {
     type Reply = ();
     const NAME: &'static str = "object.discard";
+    const ALONE: bool = true;
 
     fn wants(&self) -> Vec<Loid> {
         vec![self.object]

@@ -27,6 +27,7 @@ pub struct Restore {
 impl Joint for Restore {
     type Reply = ();
     const NAME: &'static str = "object.restore";
+    const ALONE: bool = true;
 
     fn wants(&self) -> Vec<Loid> {
         std::iter::once(self.object).chain(self.folder).collect()

@@ -53,8 +53,8 @@ fn with_drawers(members: Vec<Loid>, turns: &mut Turns, context: &Context<'_>) ->
     for member in &members {
         drawers.extend(containers_of(context.look(), View::Latest, *member)?);
     }
-    // A shortcut added from here on fails its guard, or makes ours fail to be complete: additions
-    // need the object alive at their submission, and that is before ours or after it.
+    // Complete: these commands step alone, so no shortcut is added between this look and our submission; and one whose
+    // addition was submitted before is in `Latest`.
     turns.need(drawers.iter().copied())?;
     Ok(Subtree { members, drawers })
 }

@@ -290,9 +290,11 @@ impl<F: Family> Container<F> {
             self.answer(job, Err(error));
             return Attempt::Finished;
         };
+        let shared = self.shared.clone();
+        let _step = shared.steps.read();
         let mut after = before.clone();
         let who = job.request().who.clone();
-        let mut context = Context::new(self.shared.clock.now_ms(), &who, &*self.shared.store, &*self.shared.numbers);
+        let mut context = Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers);
         let applied = catch_unwind(AssertUnwindSafe(|| {
             if let Some(expect) = &job.request().expect {
                 expect.check(&before)?;
@@ -325,7 +327,7 @@ impl<F: Family> Container<F> {
             kind: job.name().to_owned(),
             ids: noted.ids,
             user: who.user.to_string(),
-            at_ms: self.shared.clock.now_ms(),
+            at_ms: shared.clock.now_ms(),
         };
         let (cell, shown) = (self.cell.clone(), view.clone());
         let slot = JobSlot::new(job);
@@ -344,7 +346,7 @@ impl<F: Family> Container<F> {
                 }
             }),
         };
-        match self.shared.store.submit(set) {
+        match shared.store.submit(set) {
             Ok(seq) => {
                 live.submitted = seq;
                 live.state = Some(view.state.clone());

@@ -56,6 +56,7 @@ pub(crate) use self::turns::{Answer, run_joint};
 
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use tokio::sync::Semaphore;
 
 use crate::clock::Clock;
@@ -70,6 +71,10 @@ pub(crate) struct Shared {
     pub options: RuntimeOptions,
     /// Admission overall.
     pub admission: Arc<Semaphore>,
+    /// A step is a command's look at the rows of others, its application and its submission; it takes microseconds and waits for nothing.
+    /// Steps go on beside each other, but a command that removes objects steps alone ([`crate::joint::Joint::ALONE`]): so an object
+    /// that a command has found alive is so still when the command's change is submitted, and whoever removes it finds all that speaks of it.
+    pub steps: RwLock<()>,
 }
 
 /// What the caller is told about a failure of the store; the store has logged it.

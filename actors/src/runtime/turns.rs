@@ -187,9 +187,10 @@ pub(crate) async fn run_joint<J: Joint>(
             Ok(taken) => taken,
             Err(error) => return answer.send(Err(error)),
         };
-        let applied = apply(&shared, &joint, &request, &mut held, &missing);
-        let refused = match applied {
-            Applied::Again(more) => {
+        let refused = match attempt(&shared, &joint, &request, &mut held, &missing, &answer) {
+            Attempt::Submitted(seq) => return held.give_back(TurnOutcome::Submitted(seq)),
+            Attempt::Refused(why) => why,
+            Attempt::Again(more) => {
                 let known = wanted.len();
                 wanted.extend(more);
                 if wanted.len() == known {
@@ -198,23 +199,12 @@ pub(crate) async fn run_joint<J: Joint>(
                 }
                 continue;
             }
-            Applied::Unchanged(outcome) => {
+            Attempt::Unchanged(outcome) => {
                 // One that is missing may be on its way out, which may yet fail.
                 let settled = missing.is_empty() && held.0.values().all(|turn| turn.settled());
                 let epoch = held.epoch(&shared);
                 drop(held);
-                return answer_settled(&shared, settled, epoch, outcome, &answer).await;
-            }
-            Applied::Changed { reply, mut set, publishers } => {
-                let answered = answer.clone();
-                set.on_commit = Box::new(move |seq| publishers.into_iter().for_each(|publish| publish(seq)));
-                set.on_done = Box::new(move |outcome| {
-                    answered.send(outcome.map(|_| reply).map_err(|error| store_failure(&error)));
-                });
-                match shared.store.submit(*set) {
-                    Ok(seq) => return held.give_back(TurnOutcome::Submitted(seq)),
-                    Err(refused) => refused.why,
-                }
+                return answer_settled(&shared, settled, epoch, outcome, &answer);
             }
         };
         // Refused: neither callback was or will be called, and nothing was sent.
@@ -248,7 +238,7 @@ async fn take_turns(find: &impl Find, wanted: &BTreeSet<Loid>) -> Result<(Held, 
 }
 
 /// Answers without a change, once all that the answer is based on is on disk.
-async fn answer_settled<R: Send + 'static>(
+fn answer_settled<R: Send + 'static>(
     shared: &Shared,
     settled: bool,
     epoch: Epoch,
@@ -268,22 +258,28 @@ async fn answer_settled<R: Send + 'static>(
 }
 
 /// What came of applying a joint command once.
-enum Applied<R> {
+enum Attempt<R> {
+    /// It is on its way to the disk, and the answer comes from there.
+    Submitted(Seq),
+    /// The store did not take it; nothing has been answered.
+    Refused(StoreError),
     /// Further turns are needed.
     Again(Vec<Loid>),
-    /// Refused, or nothing to do.
+    /// Refused by the command, or nothing to do.
     Unchanged(Result<R>),
-    /// To be submitted; the callbacks are still to be set.
-    Changed { reply: R, set: Box<ChangeSet>, publishers: Vec<Box<dyn FnOnce(Seq) + Send>> },
 }
 
-fn apply<J: Joint>(
+/// Applies the command to copies of the states, and submits what it changed. All in one step: see [`Shared::steps`].
+fn attempt<J: Joint>(
     shared: &Shared,
     joint: &J,
     request: &Request,
     held: &mut Held,
     missing: &[Loid],
-) -> Applied<J::Reply> {
+    answer: &Answer<J::Reply>,
+) -> Attempt<J::Reply> {
+    let (_alone, _beside) =
+        if J::ALONE { (Some(shared.steps.write()), None) } else { (None, Some(shared.steps.read())) };
     let _entered = request.span.enter();
     let now_ms = shared.clock.now_ms();
     let mut context = Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers);
@@ -300,12 +296,12 @@ fn apply<J: Joint>(
     }));
     let reply = match applied {
         Ok(Ok(reply)) => reply,
-        Ok(Err(Fault::NeedsTurns(more))) => return Applied::Again(more),
-        Ok(Err(fault)) => return Applied::Unchanged(Err(refusal(fault))),
+        Ok(Err(Fault::NeedsTurns(more))) => return Attempt::Again(more),
+        Ok(Err(fault)) => return Attempt::Unchanged(Err(refusal(fault))),
         Err(_) => {
             // The copies it worked on are dropped; the containers' own states are untouched.
             tracing::error!(command = J::NAME, "a joint command panicked");
-            return Applied::Unchanged(Err(Error::internal()));
+            return Attempt::Unchanged(Err(Error::internal()));
         }
     };
     let touched = touched(context.changes());
@@ -324,20 +320,27 @@ fn apply<J: Joint>(
     }
     let noted = context.into_noted();
     if noted.changes.is_empty() {
-        return Applied::Unchanged(Ok(reply));
+        return Attempt::Unchanged(Ok(reply));
     }
     for event in &mut events {
         event.ids.clone_from(&noted.ids);
     }
+    let publishers: Vec<_> = held.0.values().map(|turn| turn.publisher()).collect();
+    let answered = answer.clone();
     let set = ChangeSet {
         changes: noted.changes,
         guards: noted.guards,
         events,
         span: request.span.clone(),
-        ..ChangeSet::fence(held.epoch(shared), |_| ())
+        on_commit: Box::new(move |seq| publishers.into_iter().for_each(|publish| publish(seq))),
+        ..ChangeSet::fence(held.epoch(shared), move |outcome| {
+            answered.send(outcome.map(|_| reply).map_err(|error| store_failure(&error)));
+        })
     };
-    let publishers = held.0.values().map(|turn| turn.publisher()).collect();
-    Applied::Changed { reply, set: Box::new(set), publishers }
+    match shared.store.submit(set) {
+        Ok(seq) => Attempt::Submitted(seq),
+        Err(refused) => Attempt::Refused(refused.why),
+    }
 }
 
 /// The containers whose parts, or names in them, have changed.

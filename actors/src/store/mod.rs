@@ -18,6 +18,7 @@
 //! is there" and "it is now in the drawer" without taking the object's turn.
 
 pub mod memory;
+pub mod observe;
 mod row;
 mod table;
 

@@ -1,0 +1,78 @@
+//! A store that tells which objects have changed: for caches above it that must never show what is no longer so.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{ChangeSet, Epoch, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View};
+use crate::id::Loid;
+
+/// Hears of committed changes.
+pub trait Observer: Send + Sync + 'static {
+    /// The record, attributes or parts of these objects have changed. Called after readers can see it and before the answer goes
+    /// out, on the writer's thread: must be quick.
+    fn changed(&self, objects: &[Loid]);
+}
+
+/// See the module's head.
+pub struct Observed<S: ?Sized> {
+    observer: Arc<dyn Observer>,
+    store: Arc<S>,
+}
+
+impl<S: Store + ?Sized> Observed<S> {
+    /// A store whose commits `observer` hears of.
+    pub fn new(store: Arc<S>, observer: Arc<dyn Observer>) -> Observed<S> {
+        Observed { observer, store }
+    }
+}
+
+impl<S: Store + ?Sized> Look for Observed<S> {
+    fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        self.store.get(view, table, key)
+    }
+
+    fn scan(
+        &self,
+        view: View,
+        table: Table,
+        range: &Range,
+        limit: usize,
+        backwards: bool,
+    ) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
+        self.store.scan(view, table, range, limit, backwards)
+    }
+}
+
+impl<S: Store + ?Sized> Store for Observed<S> {
+    fn submit(&self, mut set: ChangeSet) -> Result<Seq, Box<Refusal>> {
+        // Any change of an object writes its record, so the record tables tell all.
+        let changed: Vec<Loid> = set
+            .changes
+            .iter()
+            .filter(|change| matches!(change.table, Table::Objects | Table::Recycled))
+            .filter_map(|change| Loid::from_key(&change.key))
+            .collect();
+        if !changed.is_empty() {
+            let observer = self.observer.clone();
+            let publish = std::mem::replace(&mut set.on_commit, Box::new(|_| ()));
+            set.on_commit = Box::new(move |seq| {
+                publish(seq);
+                observer.changed(&changed);
+            });
+        }
+        self.store.submit(set)
+    }
+
+    fn epoch(&self) -> Epoch {
+        self.store.epoch()
+    }
+
+    fn committed(&self) -> Seq {
+        self.store.committed()
+    }
+
+    fn health(&self) -> Health {
+        self.store.health()
+    }
+}

@@ -1,0 +1,51 @@
+//! The parts that a document is read as.
+
+use std::borrow::Cow;
+
+use super::chars::is_space;
+use super::tag::Attributes;
+
+/// The parts of a document in document order. Every `Start` has its `End`.
+pub(super) enum Token<'a> {
+    /// The XML declaration, with the value of `standalone`.
+    Declaration(Option<&'a str>),
+    /// The whole DOCTYPE as it is written.
+    Doctype(&'a str),
+    Start(&'a str, Attributes<'a>),
+    End(&'a str),
+    /// Text inside the root; adjoining tokens belong together.
+    Text(Text<'a>),
+    Comment(Cow<'a, str>),
+    Instruction(&'a str, Cow<'a, str>),
+}
+
+/// A piece of text, line ends normalised and references resolved.
+pub(super) struct Text<'a> {
+    pub(super) text: Cow<'a, str>,
+    /// It came from a reference or CDATA: white space in it is no layout.
+    pub(super) deliberate: bool,
+}
+
+/// Text gathered between two pieces of markup.
+#[derive(Default)]
+pub(super) struct Run {
+    pub(super) text: String,
+    deliberate: bool,
+}
+
+impl Run {
+    pub(super) fn push(&mut self, piece: &Text<'_>) {
+        self.text.push_str(&piece.text);
+        self.deliberate |= piece.deliberate && !piece.text.is_empty();
+    }
+
+    /// Nothing but white space, none of it referred to or in CDATA.
+    pub(super) fn is_layout(&self) -> bool {
+        !self.deliberate && is_space(&self.text)
+    }
+
+    /// White space that would be taken for layout if it were written literally.
+    pub(super) fn is_kept_space(&self) -> bool {
+        self.deliberate && is_space(&self.text)
+    }
+}

@@ -1,0 +1,258 @@
+//! From a JSON view to XML.
+
+use std::borrow::Cow;
+use std::slice;
+
+use serde_json::{Map, Value, map};
+
+use super::Limits;
+use super::chars::{is_char, is_name, is_space};
+use super::error::{XmlError, XmlErrorKind, quoted};
+use super::output::Output;
+use super::read::TEXT_KEY;
+
+/// A value under its key, and its place in the array if it stands in one.
+type Member<'v> = (&'v str, Option<usize>, &'v Value);
+
+/// An element that is being written. Its attributes are written, its members come next.
+struct Frame<'v> {
+    name: &'v str,
+    /// Its own place in an array, for paths.
+    index: Option<usize>,
+    members: map::Iter<'v>,
+    /// The array whose items are being written, and how many of them were.
+    array: Option<(&'v str, usize, slice::Iter<'v, Value>)>,
+}
+
+impl<'v> Frame<'v> {
+    /// The next child or text; arrays are given item by item.
+    fn next(&mut self) -> Option<Member<'v>> {
+        loop {
+            if let Some((key, count, items)) = &mut self.array {
+                if let Some(item) = items.next() {
+                    *count += 1;
+                    return Some((*key, Some(*count - 1), item));
+                }
+                self.array = None;
+            }
+            let (key, value) = self.members.find(|(key, _)| !key.starts_with('@'))?;
+            match value {
+                Value::Array(items) if key != TEXT_KEY => self.array = Some((key, 0, items.iter())),
+                _ => return Some((key, None, value)),
+            }
+        }
+    }
+}
+
+struct Writer<'v> {
+    out: Output,
+    open: Vec<Frame<'v>>,
+    max_depth: usize,
+    max_bytes: usize,
+}
+
+pub(super) fn from_json(value: &Value, limits: &Limits) -> Result<String, XmlError> {
+    let mut writer = Writer {
+        out: Output::default(),
+        open: Vec::new(),
+        max_depth: limits.depth(),
+        max_bytes: limits.max_bytes,
+    };
+    writer.element(root(value)?)?;
+    while let Some(frame) = writer.open.last_mut() {
+        match frame.next() {
+            Some(member) if member.0 == TEXT_KEY => writer.text_beside(member)?,
+            Some(member) => writer.element(member)?,
+            None => {
+                writer.out.close(frame.name);
+                writer.open.pop();
+            }
+        }
+    }
+    let Writer { out, max_bytes, .. } = writer;
+    within(&out, max_bytes, || "$".to_owned())?;
+    Ok(out.into_text())
+}
+
+fn root(value: &Value) -> Result<Member<'_>, XmlError> {
+    let fault = |kind, fault: String| Err(XmlError::at_path(kind, "$".to_owned(), fault));
+    let Value::Object(document) = value else {
+        let fault_text = format!("{} stands where an object is expected", shown(value));
+        return fault(XmlErrorKind::BadJson, fault_text);
+    };
+    let mut members = document.iter();
+    let (Some((name, content)), None) = (members.next(), members.next()) else {
+        let keys: Vec<String> = document.keys().take(3).map(|key| quoted(key)).collect();
+        let fault_text = format!(
+            "{} root elements stand where one is expected: [{}{}]",
+            document.len(),
+            keys.join(", "),
+            if document.len() > 3 { ", …" } else { "" }
+        );
+        return fault(XmlErrorKind::NotOneRoot, fault_text);
+    };
+    match content {
+        Value::Array(items) => match items.as_slice() {
+            [only] => Ok((name, Some(0), only)),
+            _ => {
+                let fault_text = format!(
+                    "the root element {} is {}, not one element",
+                    quoted(name),
+                    shown(content)
+                );
+                fault(XmlErrorKind::NotOneRoot, fault_text)
+            }
+        },
+        _ => Ok((name, None, content)),
+    }
+}
+
+impl<'v> Writer<'v> {
+    /// Writes an element; one with members is only begun, and becomes the innermost open one.
+    fn element(&mut self, (name, index, value): Member<'v>) -> Result<(), XmlError> {
+        let here = (name, index);
+        if !is_name(name) {
+            let fault = format!("the key {} is no legal XML name", quoted(name));
+            return Err(self.error(XmlErrorKind::BadName, &[here], fault));
+        }
+        if self.open.len() >= self.max_depth {
+            let fault = format!(
+                "the element {} lies below the limit of {} levels",
+                quoted(name),
+                self.max_depth
+            );
+            return Err(self.error(XmlErrorKind::TooDeep, &[here], fault));
+        }
+        self.out.open(name);
+        match value {
+            Value::Object(members) => {
+                self.attributes(here, members)?;
+                self.open.push(Frame {
+                    name,
+                    index,
+                    members: members.iter(),
+                    array: None,
+                });
+            }
+            Value::Array(_) => {
+                let fault = format!("{} stands inside an array", shown(value));
+                return Err(self.error(XmlErrorKind::BadJson, &[here], fault));
+            }
+            _ => {
+                let text = self.scalar(&[here], value)?;
+                self.out.text(&text);
+                self.out.close(name);
+            }
+        }
+        within(&self.out, self.max_bytes, || self.path(&[here]))
+    }
+
+    fn attributes(
+        &mut self,
+        element: (&'v str, Option<usize>),
+        members: &'v Map<String, Value>,
+    ) -> Result<(), XmlError> {
+        for (key, value) in members {
+            let Some(name) = key.strip_prefix('@') else {
+                continue;
+            };
+            let here = [element, (key, None)];
+            if !is_name(name) {
+                let fault = format!("the key {} is no \"@\" with a legal XML name", quoted(key));
+                return Err(self.error(XmlErrorKind::BadName, &here, fault));
+            }
+            let text = self.scalar(&here, value)?;
+            self.out.attribute(name, &text);
+        }
+        Ok(())
+    }
+
+    /// Text of the innermost open element, which has attributes or children as well, or may have.
+    fn text_beside(&mut self, (key, index, value): Member<'v>) -> Result<(), XmlError> {
+        let here = [(key, index)];
+        let text = self.scalar(&here, value)?;
+        if is_space(&text) {
+            self.out.kept_space(&text);
+        } else {
+            self.out.text(&text);
+        }
+        within(&self.out, self.max_bytes, || self.path(&here))
+    }
+
+    fn scalar(
+        &self,
+        here: &[(&str, Option<usize>)],
+        value: &'v Value,
+    ) -> Result<Cow<'v, str>, XmlError> {
+        let text = match value {
+            Value::Null => Cow::Borrowed(""),
+            Value::Bool(true) => Cow::Borrowed("true"),
+            Value::Bool(false) => Cow::Borrowed("false"),
+            Value::Number(number) => Cow::Owned(number.to_string()),
+            Value::String(text) => Cow::Borrowed(text.as_str()),
+            Value::Array(_) | Value::Object(_) => {
+                let fault = format!("{} stands where XML can only hold text", shown(value));
+                return Err(self.error(XmlErrorKind::BadJson, here, fault));
+            }
+        };
+        match text.chars().find(|&c| !is_char(c)) {
+            None => Ok(text),
+            Some(c) => {
+                let fault = format!(
+                    "XML 1.0 cannot carry the character U+{:04X} of the text {}",
+                    u32::from(c),
+                    quoted(&text)
+                );
+                Err(self.error(XmlErrorKind::BadCharacter, here, fault))
+            }
+        }
+    }
+
+    fn error(&self, kind: XmlErrorKind, here: &[(&str, Option<usize>)], fault: String) -> XmlError {
+        XmlError::at_path(kind, self.path(here), fault)
+    }
+
+    /// The path from the document through the open elements to `here`.
+    fn path(&self, here: &[(&str, Option<usize>)]) -> String {
+        let mut path = "$".to_owned();
+        let open = self.open.iter().map(|frame| (frame.name, frame.index));
+        for (key, index) in open.chain(here.iter().copied()) {
+            let bare = key.strip_prefix('@').unwrap_or(key);
+            let shown = quoted(key);
+            // A long key is cut, and then its quotes tell that it was.
+            if (is_name(bare) && !bare.contains('.') && !shown.ends_with('…')) || key == TEXT_KEY
+            {
+                path.push('.');
+                path.push_str(key);
+            } else {
+                path.push_str(&format!("[{shown}]"));
+            }
+            if let Some(index) = index {
+                path.push_str(&format!("[{index}]"));
+            }
+        }
+        path
+    }
+}
+
+/// Checked after every element and text, so that the excess is never more than one of them.
+fn within(out: &Output, max: usize, path: impl Fn() -> String) -> Result<(), XmlError> {
+    if out.len() <= max {
+        return Ok(());
+    }
+    let fault = format!(
+        "the XML text reaches {} bytes and exceeds the limit of {max}",
+        out.len()
+    );
+    Err(XmlError::at_path(XmlErrorKind::TooLarge, path(), fault))
+}
+
+/// A value for a message. Containers are not printed: that would recurse without bound.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Array(items) => format!("an array of length {}", items.len()),
+        Value::Object(members) => format!("an object with {} keys", members.len()),
+        Value::String(text) => quoted(text),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
