@@ -1,0 +1,19 @@
+//! stet: an open newsroom content-repository server.
+//!
+//! The domain and its actors are the crate `stet_actors`; this one has the web layer, persistence, sessions and the binary.
+
+pub mod api;
+pub mod app;
+pub mod auth;
+pub mod check;
+pub mod cli;
+pub mod config;
+pub mod content;
+pub mod http;
+pub mod records;
+pub mod sample;
+pub mod server;
+pub mod store;
+pub mod sysconfig;
+pub mod telemetry;
+pub mod xml;

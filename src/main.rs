@@ -1,1 +1,51 @@
-fn main() {}
+//! The binary: command line, log, signals.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+use stet::cli::{Cli, Command, Exit};
+use stet::{server, telemetry};
+use tokio::signal::unix::{SignalKind, signal};
+
+fn main() -> ExitCode {
+    let command = Cli::parse().command();
+    let config = match command.config() {
+        Ok(config) => config,
+        Err(error) => {
+            eprintln!("stet: {error}");
+            return Exit::Usage.into();
+        }
+    };
+    if let Err(error) = telemetry::init_tracing(&config.log) {
+        eprintln!("stet: {error}");
+        return Exit::Usage.into();
+    }
+    let outcome = match command {
+        Command::Serve(_) => actix::System::new().block_on(server::serve(config, asked_to_stop(), |address| {
+            // One line, for people and for programs that start stet; whoever reads may have gone.
+            let _ = writeln!(std::io::stdout(), "listening on http://{address}");
+        })),
+        Command::Check(_) => server::check(&config),
+    };
+    match outcome {
+        Ok(()) => Exit::Ended.into(),
+        Err(failure) => {
+            eprintln!("stet: {}", failure.message);
+            failure.exit.into()
+        }
+    }
+}
+
+/// Resolves at SIGTERM or SIGINT.
+async fn asked_to_stop() {
+    let (term, int) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    let (Ok(mut term), Ok(mut int)) = (term, int) else {
+        tracing::error!("signals can't be heard; only SIGKILL ends this process");
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+}

@@ -16,5 +16,6 @@ pub mod joint;
 pub mod lifecycle;
 pub mod object;
 pub mod repository;
+pub mod rows;
 pub mod runtime;
 pub mod store;

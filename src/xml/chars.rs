@@ -34,8 +34,7 @@ pub(super) fn is_name(text: &str) -> bool {
 
 /// Whether there is nothing but white space, or nothing at all.
 pub(super) fn is_space(text: &str) -> bool {
-    text.bytes()
-        .all(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r'))
+    text.bytes().all(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r'))
 }
 
 /// The end of line that XML readers report for every literal one: a line feed.
@@ -133,12 +132,8 @@ pub(super) fn resolve_reference(body: &str, at: usize) -> Result<char, XmlError>
         let fault = format!("{} is no legal character reference", reference());
         return Err(XmlError::syntax(at, fault));
     }
-    u32::from_str_radix(digits, radix)
-        .ok()
-        .and_then(char::from_u32)
-        .filter(|&c| is_char(c))
-        .ok_or_else(|| {
-            let fault = format!("{} is no character that XML 1.0 can carry", reference());
-            XmlError::at_byte(XmlErrorKind::BadCharacter, at, fault)
-        })
+    u32::from_str_radix(digits, radix).ok().and_then(char::from_u32).filter(|&c| is_char(c)).ok_or_else(|| {
+        let fault = format!("{} is no character that XML 1.0 can carry", reference());
+        XmlError::at_byte(XmlErrorKind::BadCharacter, at, fault)
+    })
 }

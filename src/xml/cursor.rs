@@ -39,11 +39,7 @@ impl<'a> Cursor<'a> {
 
     /// Passes white space that the grammar demands before `what`.
     pub(super) fn space_before(&mut self, what: &str) -> Result<(), XmlError> {
-        if self.skip_space() {
-            Ok(())
-        } else {
-            Err(self.expected(&format!("white space before {what}")))
-        }
+        if self.skip_space() { Ok(()) } else { Err(self.expected(&format!("white space before {what}"))) }
     }
 
     /// Passes `token` if it is next; whether it was.
@@ -70,9 +66,7 @@ impl<'a> Cursor<'a> {
 
     /// Passes a legal name.
     pub(super) fn name(&mut self, what: &str) -> Result<&'a str, XmlError> {
-        const ENDS: [char; 16] = [
-            ' ', '\t', '\n', '\r', '=', '"', '\'', '<', '>', '&', ';', '/', '[', ']', '%', '?',
-        ];
+        const ENDS: [char; 16] = [' ', '\t', '\n', '\r', '=', '"', '\'', '<', '>', '&', ';', '/', '[', ']', '%', '?'];
         let at = self.at;
         let name = self.before(&ENDS);
         if name.is_empty() {

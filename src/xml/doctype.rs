@@ -64,18 +64,11 @@ fn internal_subset(cursor: &mut Cursor<'_>) -> Result<(), XmlError> {
             cursor
                 .through("--")
                 .filter(|_| cursor.eat(">"))
-                .ok_or_else(|| {
-                    XmlError::syntax(at, "a comment in the DOCTYPE ends in no \"-->\"")
-                })?;
+                .ok_or_else(|| XmlError::syntax(at, "a comment in the DOCTYPE ends in no \"-->\""))?;
         } else if cursor.eat("<?") {
-            let body = cursor
-                .through("?>")
-                .ok_or_else(|| XmlError::syntax(at, "an instruction ends in no \"?>\""))?;
+            let body = cursor.through("?>").ok_or_else(|| XmlError::syntax(at, "an instruction ends in no \"?>\""))?;
             tag::instruction(&from[..body.len() + 4], at)?;
-        } else if ["<!ELEMENT", "<!ATTLIST", "<!ENTITY", "<!NOTATION"]
-            .iter()
-            .any(|keyword| cursor.eat(keyword))
-        {
+        } else if ["<!ELEMENT", "<!ATTLIST", "<!ENTITY", "<!NOTATION"].iter().any(|keyword| cursor.eat(keyword)) {
             cursor.space_before("a declared name")?;
             markup_declaration(cursor)?;
         } else {

@@ -49,20 +49,12 @@ pub struct XmlError {
 impl XmlError {
     /// `fault` is a clause that completes the sentence "At …, ….", and names the value at fault.
     pub(super) fn at_byte(kind: XmlErrorKind, offset: usize, fault: impl Into<String>) -> Self {
-        Self {
-            kind,
-            place: Place::Byte(offset),
-            fault: fault.into(),
-        }
+        Self { kind, place: Place::Byte(offset), fault: fault.into() }
     }
 
     /// `fault` is as for [`Self::at_byte`].
     pub(super) fn at_path(kind: XmlErrorKind, path: String, fault: impl Into<String>) -> Self {
-        Self {
-            kind,
-            place: Place::Path(path),
-            fault: fault.into(),
-        }
+        Self { kind, place: Place::Path(path), fault: fault.into() }
     }
 
     pub(super) fn syntax(offset: usize, fault: impl Into<String>) -> Self {

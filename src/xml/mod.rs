@@ -94,10 +94,7 @@ impl Limits {
 impl Default for Limits {
     /// 64 levels and 4 MiB.
     fn default() -> Self {
-        Self {
-            max_depth: 64,
-            max_bytes: 4 * 1024 * 1024,
-        }
+        Self { max_depth: 64, max_bytes: 4 * 1024 * 1024 }
     }
 }
 

@@ -10,10 +10,7 @@ pub(super) struct Output {
 
 impl Output {
     pub(super) fn with_capacity(bytes: usize) -> Self {
-        Self {
-            text: String::with_capacity(bytes),
-            tag_open: false,
-        }
+        Self { text: String::with_capacity(bytes), tag_open: false }
     }
 
     pub(super) fn len(&self) -> usize {

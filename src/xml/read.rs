@@ -83,12 +83,7 @@ pub(super) fn to_json(xml: &str, limits: &Limits) -> Result<Value, XmlError> {
                     .into_iter()
                     .map(|(name, value)| (format!("@{name}"), Value::String(value.into_owned())))
                     .collect();
-                open.push(Frame {
-                    name,
-                    members,
-                    has_children: false,
-                    run: Run::default(),
-                });
+                open.push(Frame { name, members, has_children: false, run: Run::default() });
             }
             Token::End(_) => {
                 if let Some(frame) = open.pop() {
@@ -107,10 +102,7 @@ pub(super) fn to_json(xml: &str, limits: &Limits) -> Result<Value, XmlError> {
                     frame.run.push(&piece);
                 }
             }
-            Token::Declaration(_)
-            | Token::Doctype(_)
-            | Token::Comment(_)
-            | Token::Instruction(..) => {}
+            Token::Declaration(_) | Token::Doctype(_) | Token::Comment(_) | Token::Instruction(..) => {}
         }
     }
     Ok(Value::Object(document))

@@ -34,11 +34,7 @@ impl<'a> Scanner<'a> {
     /// Checks size and characters, which need no parsing.
     pub(super) fn new(xml: &'a str, limits: &Limits) -> Result<Self, XmlError> {
         if xml.len() > limits.max_bytes {
-            let fault = format!(
-                "the text of {} bytes exceeds the limit of {}",
-                xml.len(),
-                limits.max_bytes
-            );
+            let fault = format!("the text of {} bytes exceeds the limit of {}", xml.len(), limits.max_bytes);
             let kind = XmlErrorKind::TooLarge;
             return Err(XmlError::at_byte(kind, limits.max_bytes, fault));
         }
@@ -93,9 +89,10 @@ impl<'a> Scanner<'a> {
                 XmlError::syntax(self.base + at, fault)
             })?;
             let at = self.base + start;
-            let raw = self.source.get(start..self.position()).ok_or_else(|| {
-                XmlError::syntax(at, "the markup cannot be told from the text around it")
-            })?;
+            let raw = self
+                .source
+                .get(start..self.position())
+                .ok_or_else(|| XmlError::syntax(at, "the markup cannot be told from the text around it"))?;
             let token = match event {
                 Event::Start(_) => self.start(raw, at, false)?,
                 Event::Empty(_) => self.start(raw, at, true)?,
@@ -114,10 +111,7 @@ impl<'a> Scanner<'a> {
                 Event::GeneralRef(_) => {
                     self.inside_root(raw, at)?;
                     let c = resolve_reference(&raw[1..raw.len() - 1], at)?;
-                    Token::Text(Text {
-                        text: Cow::Owned(c.into()),
-                        deliberate: true,
-                    })
+                    Token::Text(Text { text: Cow::Owned(c.into()), deliberate: true })
                 }
                 Event::Comment(_) => comment(raw, at)?,
                 Event::PI(_) => {
@@ -146,21 +140,14 @@ impl<'a> Scanner<'a> {
 
     fn start(&mut self, raw: &'a str, at: usize, empty: bool) -> Result<Token<'a>, XmlError> {
         if self.open.len() >= self.max_depth {
-            let fault = format!(
-                "the tag {} begins an element below the limit of {} levels",
-                quoted(raw),
-                self.max_depth
-            );
+            let fault =
+                format!("the tag {} begins an element below the limit of {} levels", quoted(raw), self.max_depth);
             return Err(XmlError::at_byte(XmlErrorKind::TooDeep, at, fault));
         }
         let (name, attributes) = tag::start_tag(raw, at, empty)?;
         if self.open.is_empty() {
             if let Some(root) = self.root {
-                let fault = format!(
-                    "a second root element {} follows the root {}",
-                    quoted(name),
-                    quoted(root)
-                );
+                let fault = format!("a second root element {} follows the root {}", quoted(name), quoted(root));
                 return Err(XmlError::at_byte(XmlErrorKind::NotOneRoot, at, fault));
             }
             self.root = Some(name);
@@ -195,10 +182,7 @@ impl<'a> Scanner<'a> {
             let fault = "\"]]>\" stands in text that is no CDATA";
             return Err(XmlError::syntax(at + found, fault));
         }
-        Ok(Some(Token::Text(Text {
-            text: normalize_line_ends(raw),
-            deliberate: false,
-        })))
+        Ok(Some(Token::Text(Text { text: normalize_line_ends(raw), deliberate: false })))
     }
 
     fn inside_root(&self, raw: &str, at: usize) -> Result<(), XmlError> {

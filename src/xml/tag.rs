@@ -11,11 +11,7 @@ use super::error::{XmlError, XmlErrorKind, quoted};
 pub(super) type Attributes<'a> = Vec<(&'a str, Cow<'a, str>)>;
 
 /// `raw` is the whole tag, from `<` to `>`; `empty` tells that it ends in `/>`.
-pub(super) fn start_tag(
-    raw: &str,
-    at: usize,
-    empty: bool,
-) -> Result<(&str, Attributes<'_>), XmlError> {
+pub(super) fn start_tag(raw: &str, at: usize, empty: bool) -> Result<(&str, Attributes<'_>), XmlError> {
     let end = raw.len() - if empty { 2 } else { 1 };
     let mut cursor = Cursor::new(&raw[1..end], at + 1);
     let name = cursor.name("an element")?;
@@ -24,11 +20,7 @@ pub(super) fn start_tag(
     let mut seen = HashSet::new();
     while let Some(pair) = next_pair(&mut cursor)? {
         if !seen.insert(pair.name) {
-            let fault = format!(
-                "the attribute {} stands twice on the element {}",
-                quoted(pair.name),
-                quoted(name)
-            );
+            let fault = format!("the attribute {} stands twice on the element {}", quoted(pair.name), quoted(name));
             let kind = XmlErrorKind::DuplicateAttribute;
             return Err(XmlError::at_byte(kind, pair.at, fault));
         }
@@ -61,12 +53,7 @@ fn next_pair<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Pair<'a>>, XmlError> 
     }
     cursor.skip_space();
     let (value_at, value) = cursor.literal("an attribute value")?;
-    Ok(Some(Pair {
-        at,
-        name,
-        value_at,
-        value,
-    }))
+    Ok(Some(Pair { at, name, value_at, value }))
 }
 
 /// A processing instruction from `<?` to `?>`: its target and what follows the space after it.
@@ -74,10 +61,7 @@ pub(super) fn instruction(raw: &str, at: usize) -> Result<(&str, &str), XmlError
     let mut cursor = Cursor::new(&raw[2..raw.len() - 2], at + 2);
     let target = cursor.name("a processing instruction")?;
     if target.eq_ignore_ascii_case("xml") {
-        let fault = format!(
-            "the name {} is reserved for the declaration that begins a document",
-            quoted(target)
-        );
+        let fault = format!("the name {} is reserved for the declaration that begins a document", quoted(target));
         return Err(XmlError::at_byte(XmlErrorKind::BadName, at, fault));
     }
     if !cursor.skip_space() && !cursor.rest().is_empty() {
@@ -138,10 +122,7 @@ fn check_encoding(value: &str, at: usize, ascii: bool) -> Result<(), XmlError> {
     if value.eq_ignore_ascii_case("UTF-8") || (ascii && value.eq_ignore_ascii_case("US-ASCII")) {
         return Ok(());
     }
-    let fault = format!(
-        "the declared encoding {} is not that of the text, which is UTF-8",
-        quoted(value)
-    );
+    let fault = format!("the declared encoding {} is not that of the text, which is UTF-8", quoted(value));
     let kind = XmlErrorKind::UnsupportedEncoding;
     Err(XmlError::at_byte(kind, at, fault))
 }

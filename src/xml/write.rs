@@ -52,12 +52,8 @@ struct Writer<'v> {
 }
 
 pub(super) fn from_json(value: &Value, limits: &Limits) -> Result<String, XmlError> {
-    let mut writer = Writer {
-        out: Output::default(),
-        open: Vec::new(),
-        max_depth: limits.depth(),
-        max_bytes: limits.max_bytes,
-    };
+    let mut writer =
+        Writer { out: Output::default(), open: Vec::new(), max_depth: limits.depth(), max_bytes: limits.max_bytes };
     writer.element(root(value)?)?;
     while let Some(frame) = writer.open.last_mut() {
         match frame.next() {
@@ -95,11 +91,7 @@ fn root(value: &Value) -> Result<Member<'_>, XmlError> {
         Value::Array(items) => match items.as_slice() {
             [only] => Ok((name, Some(0), only)),
             _ => {
-                let fault_text = format!(
-                    "the root element {} is {}, not one element",
-                    quoted(name),
-                    shown(content)
-                );
+                let fault_text = format!("the root element {} is {}, not one element", quoted(name), shown(content));
                 fault(XmlErrorKind::NotOneRoot, fault_text)
             }
         },
@@ -116,23 +108,14 @@ impl<'v> Writer<'v> {
             return Err(self.error(XmlErrorKind::BadName, &[here], fault));
         }
         if self.open.len() >= self.max_depth {
-            let fault = format!(
-                "the element {} lies below the limit of {} levels",
-                quoted(name),
-                self.max_depth
-            );
+            let fault = format!("the element {} lies below the limit of {} levels", quoted(name), self.max_depth);
             return Err(self.error(XmlErrorKind::TooDeep, &[here], fault));
         }
         self.out.open(name);
         match value {
             Value::Object(members) => {
                 self.attributes(here, members)?;
-                self.open.push(Frame {
-                    name,
-                    index,
-                    members: members.iter(),
-                    array: None,
-                });
+                self.open.push(Frame { name, index, members: members.iter(), array: None });
             }
             Value::Array(_) => {
                 let fault = format!("{} stands inside an array", shown(value));
@@ -179,11 +162,7 @@ impl<'v> Writer<'v> {
         within(&self.out, self.max_bytes, || self.path(&here))
     }
 
-    fn scalar(
-        &self,
-        here: &[(&str, Option<usize>)],
-        value: &'v Value,
-    ) -> Result<Cow<'v, str>, XmlError> {
+    fn scalar(&self, here: &[(&str, Option<usize>)], value: &'v Value) -> Result<Cow<'v, str>, XmlError> {
         let text = match value {
             Value::Null => Cow::Borrowed(""),
             Value::Bool(true) => Cow::Borrowed("true"),
@@ -198,11 +177,8 @@ impl<'v> Writer<'v> {
         match text.chars().find(|&c| !is_char(c)) {
             None => Ok(text),
             Some(c) => {
-                let fault = format!(
-                    "XML 1.0 cannot carry the character U+{:04X} of the text {}",
-                    u32::from(c),
-                    quoted(&text)
-                );
+                let fault =
+                    format!("XML 1.0 cannot carry the character U+{:04X} of the text {}", u32::from(c), quoted(&text));
                 Err(self.error(XmlErrorKind::BadCharacter, here, fault))
             }
         }
@@ -220,8 +196,7 @@ impl<'v> Writer<'v> {
             let bare = key.strip_prefix('@').unwrap_or(key);
             let shown = quoted(key);
             // A long key is cut, and then its quotes tell that it was.
-            if (is_name(bare) && !bare.contains('.') && !shown.ends_with('…')) || key == TEXT_KEY
-            {
+            if (is_name(bare) && !bare.contains('.') && !shown.ends_with('…')) || key == TEXT_KEY {
                 path.push('.');
                 path.push_str(key);
             } else {
@@ -240,10 +215,7 @@ fn within(out: &Output, max: usize, path: impl Fn() -> String) -> Result<(), Xml
     if out.len() <= max {
         return Ok(());
     }
-    let fault = format!(
-        "the XML text reaches {} bytes and exceeds the limit of {max}",
-        out.len()
-    );
+    let fault = format!("the XML text reaches {} bytes and exceeds the limit of {max}", out.len());
     Err(XmlError::at_path(XmlErrorKind::TooLarge, path(), fault))
 }
 

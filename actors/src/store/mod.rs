@@ -260,11 +260,12 @@ pub trait Look: Send + Sync {
 pub trait Store: Look + 'static {
     /// Takes a change set into the queue for the disk and into [`View::Latest`], in one instant.
     ///
-    /// Never blocks on the disk. An empty change set is answered when everything submitted before it has been
-    /// decided: at once if nothing is pending.
+    /// Never blocks on the disk. An empty change set has the number of the last one before it, and is answered when everything
+    /// submitted before it has been decided: at once if nothing is pending.
     ///
     /// # Errors
-    /// [`StoreError::Stale`], [`StoreError::Guard`], [`StoreError::Overloaded`], [`StoreError::Closed`]: nothing has been taken.
+    /// [`StoreError::Stale`], [`StoreError::Guard`], [`StoreError::Overloaded`], [`StoreError::Closed`], and while the disk is
+    /// known not to work [`StoreError::Full`] and [`StoreError::Failed`]: nothing has been taken.
     fn submit(&self, set: ChangeSet) -> Result<Seq, Box<Refusal>>;
 
     /// The present epoch.

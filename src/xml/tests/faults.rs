@@ -48,11 +48,7 @@ fn there_is_exactly_one_root_and_no_text_around_it() {
 #[test]
 fn attributes_follow_the_grammar() {
     refused(&[
-        (
-            "<a b='1' c='2' b='3'/>",
-            XmlErrorKind::DuplicateAttribute,
-            15,
-        ),
+        ("<a b='1' c='2' b='3'/>", XmlErrorKind::DuplicateAttribute, 15),
         ("<a b='1'c='2'/>", XmlErrorKind::Syntax, 8),
         ("<a b=1/>", XmlErrorKind::Syntax, 5),
         ("<a b/>", XmlErrorKind::Syntax, 4),
@@ -105,26 +101,10 @@ fn a_declaration_begins_the_text_and_is_true() {
         ("<?xml?><a/>", XmlErrorKind::Syntax, 0),
         ("<?xml version='2.0'?><a/>", XmlErrorKind::Syntax, 15),
         ("<?xml encoding='UTF-8'?><a/>", XmlErrorKind::Syntax, 6),
-        (
-            "<?xml version='1.0' standalone='ja'?><a/>",
-            XmlErrorKind::Syntax,
-            32,
-        ),
-        (
-            "<?xml version='1.0' version='1.0'?><a/>",
-            XmlErrorKind::Syntax,
-            20,
-        ),
-        (
-            "<?xml version='1.0' encoding='latin1'?><a/>",
-            XmlErrorKind::UnsupportedEncoding,
-            30,
-        ),
-        (
-            "<?xml version='1.0' encoding='US-ASCII'?><ä/>",
-            XmlErrorKind::UnsupportedEncoding,
-            30,
-        ),
+        ("<?xml version='1.0' standalone='ja'?><a/>", XmlErrorKind::Syntax, 32),
+        ("<?xml version='1.0' version='1.0'?><a/>", XmlErrorKind::Syntax, 20),
+        ("<?xml version='1.0' encoding='latin1'?><a/>", XmlErrorKind::UnsupportedEncoding, 30),
+        ("<?xml version='1.0' encoding='US-ASCII'?><ä/>", XmlErrorKind::UnsupportedEncoding, 30),
     ]);
     assert!(check("<?xml version='1.0' encoding='US-ASCII'?><a/>", &limits()).is_ok());
 }
@@ -164,70 +144,26 @@ fn json_without_an_xml_form_is_refused_with_its_path() {
         (j!({"p": [[""]]}), XmlErrorKind::BadJson, "$.p[0]"),
         (j!({"#text": "x"}), XmlErrorKind::BadName, "$.#text"),
         (j!({"@a": "x"}), XmlErrorKind::BadName, "$.@a"),
-        (
-            j!({"p": {"a": ["x", {"b": ["", []]}]}}),
-            XmlErrorKind::BadJson,
-            "$.p.a[1].b[1]",
-        ),
+        (j!({"p": {"a": ["x", {"b": ["", []]}]}}), XmlErrorKind::BadJson, "$.p.a[1].b[1]"),
         (j!({"p": {"@x": {}}}), XmlErrorKind::BadJson, "$.p.@x"),
         (j!({"p": {"@x": ["1"]}}), XmlErrorKind::BadJson, "$.p.@x"),
-        (
-            j!({"p": {"#text": ["1"]}}),
-            XmlErrorKind::BadJson,
-            "$.p.#text",
-        ),
-        (
-            j!({"p": {"#text": {"a": ""}}}),
-            XmlErrorKind::BadJson,
-            "$.p.#text",
-        ),
-        (
-            j!({"p": {"#other": "x"}}),
-            XmlErrorKind::BadName,
-            "$.p[\"#other\"]",
-        ),
-        (
-            j!({"p": {"a b": "x"}}),
-            XmlErrorKind::BadName,
-            "$.p[\"a b\"]",
-        ),
+        (j!({"p": {"#text": ["1"]}}), XmlErrorKind::BadJson, "$.p.#text"),
+        (j!({"p": {"#text": {"a": ""}}}), XmlErrorKind::BadJson, "$.p.#text"),
+        (j!({"p": {"#other": "x"}}), XmlErrorKind::BadName, "$.p[\"#other\"]"),
+        (j!({"p": {"a b": "x"}}), XmlErrorKind::BadName, "$.p[\"a b\"]"),
         (j!({"p": {"": "x"}}), XmlErrorKind::BadName, "$.p[\"\"]"),
         (j!({"p": {"@": "x"}}), XmlErrorKind::BadName, "$.p[\"@\"]"),
         (j!({"p": {"@1": "x"}}), XmlErrorKind::BadName, "$.p[\"@1\"]"),
-        (
-            j!({"p": {"@@x": "x"}}),
-            XmlErrorKind::BadName,
-            "$.p[\"@@x\"]",
-        ),
-        (
-            j!({"p": {"a><b": "x"}}),
-            XmlErrorKind::BadName,
-            "$.p[\"a><b\"]",
-        ),
-        (
-            j!({"p": {"a.b": ["", "\u{1}"]}}),
-            XmlErrorKind::BadCharacter,
-            "$.p[\"a.b\"][1]",
-        ),
-        (
-            j!({"p": {"@x": "\u{0}"}}),
-            XmlErrorKind::BadCharacter,
-            "$.p.@x",
-        ),
-        (
-            j!({"p": {"a": "", "#text": "\u{FFFF}"}}),
-            XmlErrorKind::BadCharacter,
-            "$.p.#text",
-        ),
+        (j!({"p": {"@@x": "x"}}), XmlErrorKind::BadName, "$.p[\"@@x\"]"),
+        (j!({"p": {"a><b": "x"}}), XmlErrorKind::BadName, "$.p[\"a><b\"]"),
+        (j!({"p": {"a.b": ["", "\u{1}"]}}), XmlErrorKind::BadCharacter, "$.p[\"a.b\"][1]"),
+        (j!({"p": {"@x": "\u{0}"}}), XmlErrorKind::BadCharacter, "$.p.@x"),
+        (j!({"p": {"a": "", "#text": "\u{FFFF}"}}), XmlErrorKind::BadCharacter, "$.p.#text"),
     ];
     for (value, kind, path) in cases {
         let fault = json_fault(&value);
         assert_eq!(fault.kind(), kind, "{value}: {fault}");
-        assert_eq!(
-            fault.place(),
-            &Place::Path(path.to_owned()),
-            "{value}: {fault}"
-        );
+        assert_eq!(fault.place(), &Place::Path(path.to_owned()), "{value}: {fault}");
     }
 }
 

@@ -34,10 +34,7 @@ fn endless_depth_is_refused_at_the_limit() {
 
 #[test]
 fn the_depth_ceiling_holds_whatever_the_limit_says() {
-    let bold = Limits {
-        max_depth: usize::MAX,
-        ..limits()
-    };
+    let bold = Limits { max_depth: usize::MAX, ..limits() };
     let ceiling = Limits::DEPTH_CEILING;
     let value = to_json(&nested(ceiling), &bold).expect("the ceiling itself is allowed");
     assert_eq!(value, nested_json(ceiling));
@@ -48,19 +45,12 @@ fn the_depth_ceiling_holds_whatever_the_limit_says() {
 
 #[test]
 fn size_is_bounded_in_both_forms() {
-    let tight = Limits {
-        max_bytes: 10,
-        ..limits()
-    };
+    let tight = Limits { max_bytes: 10, ..limits() };
     assert!(check("<a>123</a>", &tight).is_ok());
     let fault = check("<a>1234</a>", &tight).expect_err("one byte too many");
     assert_eq!(fault.kind(), XmlErrorKind::TooLarge);
     assert!(from_json(&j!({"a": "123"}), &tight).is_ok());
-    for value in [
-        j!({"a": "1234"}),
-        j!({"a": {"b": ["", ""]}}),
-        j!({"a": {"#text": "\n\n"}}),
-    ] {
+    for value in [j!({"a": "1234"}), j!({"a": {"b": ["", ""]}}), j!({"a": {"#text": "\n\n"}})] {
         let fault = from_json(&value, &tight).expect_err("too many bytes");
         assert_eq!(fault.kind(), XmlErrorKind::TooLarge, "{value}");
     }
@@ -115,11 +105,7 @@ fn characters_beyond_xml_are_refused_in_every_guise() {
             format!("<a b='&#x{code:X};'/>"),
         ] {
             let fault = xml_fault(&text);
-            assert_eq!(
-                fault.kind(),
-                XmlErrorKind::BadCharacter,
-                "{text:?}: {fault}"
-            );
+            assert_eq!(fault.kind(), XmlErrorKind::BadCharacter, "{text:?}: {fault}");
         }
         let fault = json_fault(&j!({"a": c.to_string()}));
         assert_eq!(fault.kind(), XmlErrorKind::BadCharacter);
@@ -174,33 +160,14 @@ fn work_grows_with_the_size_alone() {
         let names: String = (0..n).map(|i| format!("<n{i}/>")).collect();
         format!("<a>{names}</a>")
     });
-    for piece in [
-        "<b/>",
-        "&amp;",
-        "x<b/>",
-        "x<!---->",
-        "<![CDATA[]]>",
-        "\r",
-        "<?p?>",
-    ] {
+    for piece in ["<b/>", "&amp;", "x<b/>", "x<!---->", "<![CDATA[]]>", "\r", "<?p?>"] {
         grows_with_size(|n| format!("<a>{}</a>", piece.repeat(n)));
     }
     grows_with_size(|n| format!("<a b='{}'/>", "&amp;\r".repeat(n)));
     for piece in ["<!ENTITY e ''>", "<?p?>", "<!---->", "%p;"] {
         grows_with_size(|n| format!("<!DOCTYPE a [{}]><a/>", piece.repeat(n)));
     }
-    for broken in [
-        "<",
-        "<a ",
-        "<!--",
-        "<![CDATA[",
-        "<!DOCTYPE a [",
-        "&",
-        "<a b='",
-        "<?",
-        "]]>",
-        "<a>&",
-    ] {
+    for broken in ["<", "<a ", "<!--", "<![CDATA[", "<!DOCTYPE a [", "&", "<a b='", "<?", "]]>", "<a>&"] {
         grows_with_size(|n| broken.repeat(n));
         grows_with_size(|n| format!("<a>{}", broken.repeat(n)));
     }

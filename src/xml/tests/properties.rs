@@ -31,20 +31,18 @@ fn text() -> impl Strategy<Value = String> {
 
 /// An element's value in canonical form: what reading XML gives.
 fn element() -> impl Strategy<Value = Value> {
-    text()
-        .prop_map(Value::String)
-        .prop_recursive(4, 40, 5, |inner| {
-            let one_or_more = prop_oneof![
-                3 => inner.clone(),
-                1 => prop::collection::vec(inner, 2..4).prop_map(Value::Array),
-            ];
-            (
-                prop::collection::vec((name(), text()), 0..3),
-                prop::collection::vec((name(), one_or_more), 0..4),
-                prop::option::of((text(), any::<bool>())),
-            )
-                .prop_map(|(attributes, children, beside)| canonical(attributes, children, beside))
-        })
+    text().prop_map(Value::String).prop_recursive(4, 40, 5, |inner| {
+        let one_or_more = prop_oneof![
+            3 => inner.clone(),
+            1 => prop::collection::vec(inner, 2..4).prop_map(Value::Array),
+        ];
+        (
+            prop::collection::vec((name(), text()), 0..3),
+            prop::collection::vec((name(), one_or_more), 0..4),
+            prop::option::of((text(), any::<bool>())),
+        )
+            .prop_map(|(attributes, children, beside)| canonical(attributes, children, beside))
+    })
 }
 
 fn canonical(
@@ -95,18 +93,13 @@ fn content() -> impl Strategy<Value = String> {
         1 => text().prop_map(|t| format!("<?go {}?>", t.replace("?>", ""))),
     ];
     leaf.prop_recursive(4, 40, 6, |inner| {
-        (
-            name(),
-            prop::collection::hash_map(name(), text(), 0..3),
-            prop::collection::vec(inner, 0..6),
-        )
-            .prop_map(|(name, attributes, parts)| {
-                let attributes: String = attributes
-                    .iter()
-                    .map(|(key, value)| format!("\n{key} = '{}' ", in_quotes(value)))
-                    .collect();
+        (name(), prop::collection::hash_map(name(), text(), 0..3), prop::collection::vec(inner, 0..6)).prop_map(
+            |(name, attributes, parts)| {
+                let attributes: String =
+                    attributes.iter().map(|(key, value)| format!("\n{key} = '{}' ", in_quotes(value))).collect();
                 format!("<{name}{attributes}>{}</{name}\t>", parts.concat())
-            })
+            },
+        )
     })
 }
 
@@ -140,12 +133,7 @@ fn debris() -> impl Strategy<Value = String> {
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
-    let key = prop_oneof![
-        name(),
-        name().prop_map(|n| format!("@{n}")),
-        Just("#text".to_owned()),
-        any::<String>(),
-    ];
+    let key = prop_oneof![name(), name().prop_map(|n| format!("@{n}")), Just("#text".to_owned()), any::<String>(),];
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -176,19 +164,14 @@ fn laws_of_reading(text: &str) -> Result<(), TestCaseError> {
         let read_again = to_json(&rewritten, &all).map(|v| v.to_string());
         prop_assert_eq!(read_again, Ok(value.to_string()));
         let written = from_json(&value, &all);
-        let back = written
-            .and_then(|xml| to_json(&xml, &all))
-            .map(|v| v.to_string());
+        let back = written.and_then(|xml| to_json(&xml, &all)).map(|v| v.to_string());
         prop_assert_eq!(back, Ok(value.to_string()));
     }
     Ok(())
 }
 
 fn settings() -> ProptestConfig {
-    ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
 }
 
 proptest! {

@@ -1,0 +1,417 @@
+//! Login, logout and the connection (interface 4.2, 4.18, 2.4; decisions 4).
+
+use actix_web::http::header::{HeaderValue, SET_COOKIE};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use stet_actors::error::{Code, Error, Result};
+
+use crate::app::App;
+use crate::auth::{COOKIE, NewSession, Session, User};
+use crate::config::ConnectionConfig;
+use crate::http::call::Call;
+use crate::http::display::parse_boolean;
+use crate::http::reply::Reply;
+
+/// Body of a login; on the older surface the fields of a form.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoginRequest {
+    /// One of the configured connections.
+    connection_id: String,
+    /// Name of the client program.
+    application_id: String,
+    username: String,
+    /// `pwd` is as good.
+    #[serde(alias = "pwd")]
+    password: String,
+    #[serde(default)]
+    options: Map<String, Value>,
+    /// Options may stand at the top level, too.
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+/// Body of `auth/copy`.
+#[derive(Deserialize, JsonSchema)]
+pub struct CopyRequest {
+    /// Of the session to be copied.
+    token: String,
+}
+
+/// A token and how long it lasts.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenReply {
+    /// To be sent along with every call.
+    pub value: String,
+    /// When it ends, used or not, epoch seconds.
+    pub expires: u64,
+    /// Seconds without a call after which it ends.
+    pub idle_seconds: u64,
+}
+
+/// A user, as the user themself may see it.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UserInfo {
+    /// The name to log in with.
+    pub id: String,
+    /// The same.
+    pub name: String,
+    /// As people write it.
+    pub full_name: String,
+    /// What it is for.
+    pub description: String,
+    /// The team.
+    pub team: Option<String>,
+    /// Path of the home folder.
+    pub home: Option<String>,
+    /// Path of the work folder.
+    pub work_folder: Option<String>,
+    /// E-mail address at home.
+    pub home_email: Option<String>,
+    /// E-mail address at work.
+    pub business_email: Option<String>,
+}
+
+/// A connection that may be logged in to.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionInfo {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+}
+
+/// The answer to a login.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoginReply {
+    /// The token.
+    pub token: TokenReply,
+    /// The connection logged in to.
+    pub connection: ConnectionInfo,
+    /// Name of the client program.
+    pub application_id: String,
+    /// Name of the user.
+    pub username: String,
+    /// With `showUserInfo`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<UserInfo>,
+    /// With `showUserInfo` and `showGroups`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Vec<String>>,
+    /// With `showPrivileges`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub privileges: Option<Vec<String>>,
+    /// With `loadConfig`: what the repository holds for this user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<Value>,
+    /// With `showAvailableConnections`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available_connections: Option<Vec<ConnectionInfo>>,
+}
+
+/// The connection of the caller's session.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionReply {
+    /// The connection logged in to.
+    pub connection: ConnectionInfo,
+    /// Name of the client program.
+    pub application_id: String,
+    /// Name of the user.
+    pub username: String,
+    /// Reference of the session; not the token.
+    pub session: String,
+    /// When the session began, epoch seconds.
+    pub login: u64,
+    /// When it ends, used or not, epoch seconds.
+    pub expires: u64,
+}
+
+/// The session is alive; a dead one is 401.
+#[derive(Serialize, JsonSchema)]
+pub struct Alive {
+    /// Always true.
+    pub alive: bool,
+}
+
+/// The session has ended.
+#[derive(Serialize, JsonSchema)]
+pub struct Ended {
+    /// `ok`
+    pub result: String,
+}
+
+/// The older logout's answer (interface 2.8).
+pub type OlderLogout = Ended;
+
+/// The older login's answer (interface 2.4).
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OlderLogin {
+    /// Name of the client program.
+    pub application_id: String,
+    /// Name of the user.
+    pub username: String,
+    /// The token.
+    pub token: String,
+    /// References of the user's session.
+    pub sessions: Vec<String>,
+    /// The connection logged in to.
+    pub connection_data: ConnectionData,
+}
+
+/// See interface 2.4.
+#[derive(Serialize, JsonSchema)]
+pub struct ConnectionData {
+    /// Whether it spans several databases.
+    pub aggregation: bool,
+    /// What it is for.
+    pub description: String,
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// One for each database.
+    pub parameters: Vec<ConnectionParameter>,
+}
+
+/// See interface 2.4: one for each database of the connection.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionParameter {
+    /// What it is for.
+    pub description: String,
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Empty: there is no name service.
+    pub name_service_address: String,
+    /// Empty: there is no such channel.
+    pub notification_channel_binding_path: String,
+    /// Path of the database.
+    pub repository_binding_path: String,
+    /// The same, short.
+    pub short_path: String,
+    /// Always true.
+    pub use_pull_mode: bool,
+}
+
+impl LoginRequest {
+    /// A login option, under `options` or at the top.
+    fn option(&self, name: &str, default: bool) -> Result<bool> {
+        let find = |map: &Map<String, Value>| {
+            map.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone())
+        };
+        match find(&self.options).or_else(|| find(&self.rest)) {
+            None | Some(Value::Null) => Ok(default),
+            Some(Value::Bool(value)) => Ok(value),
+            Some(other) => {
+                let text = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
+                parse_boolean(&text).ok_or_else(|| Error::parameter(name, text, "true, false, 1 or 0"))
+            }
+        }
+    }
+}
+
+fn info(connection: &ConnectionConfig) -> ConnectionInfo {
+    ConnectionInfo {
+        id: connection.id.clone(),
+        name: connection.name.clone(),
+        description: connection.description.clone(),
+    }
+}
+
+/// The connection that a login names, if the application may use it.
+fn connection_named<'a>(app: &'a App, id: &str, application: &str) -> Result<&'a ConnectionConfig> {
+    let known = app.config.connections.iter().find(|connection| connection.id == id).ok_or_else(|| {
+        Error::new(Code::InvalidLogin, format!("There is no connection `{id}`.")).with_detail("connectionId", id)
+    })?;
+    let admitted = known.applications.is_empty() || known.applications.iter().any(|admitted| admitted == application);
+    if admitted {
+        return Ok(known);
+    }
+    let message = format!("The application `{application}` may not use the connection `{id}`.");
+    Err(Error::new(Code::InvalidLogin, message).with_detail("applicationId", application))
+}
+
+/// A connection that was configured when the session began, and may not be any more.
+fn connection_of(app: &App, session: &Session) -> ConnectionInfo {
+    let known = app.config.connections.iter().find(|connection| *connection.id == *session.connection_id);
+    known.map_or_else(
+        || ConnectionInfo {
+            id: session.connection_id.to_string(),
+            name: session.connection_id.to_string(),
+            description: String::new(),
+        },
+        info,
+    )
+}
+
+async fn begin(app: &App, request: &LoginRequest) -> Result<NewSession> {
+    connection_named(app, &request.connection_id, &request.application_id)?;
+    app.sessions.log_in(&request.connection_id, &request.application_id, &request.username, &request.password).await
+}
+
+/// The cookie that carries the token (decisions 1).
+fn cookie(call: &Call, token: &str, seconds: u64) -> Result<HeaderValue> {
+    let path = Some(call.app.config.server.base_path.as_str()).filter(|path| !path.is_empty()).unwrap_or("/");
+    let secure = if call.http.connection_info().scheme() == "https" { "; Secure" } else { "" };
+    let text = format!("{COOKIE}={token}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
+    HeaderValue::from_str(&text).map_err(|_| Error::internal())
+}
+
+fn user_info(app: &App, user: &User) -> Result<UserInfo> {
+    Ok(UserInfo {
+        id: user.name.to_string(),
+        name: user.name.to_string(),
+        full_name: user.full_name.clone(),
+        description: user.description.clone(),
+        team: user.team.clone(),
+        home: Some(app.home_of(&user.name)?),
+        work_folder: Some(app.work_folder_of(&user.name)?),
+        home_email: user.home_email.clone(),
+        business_email: user.business_email.clone(),
+    })
+}
+
+/// What a login shows beside the token.
+struct Shown {
+    user: bool,
+    groups: bool,
+    privileges: bool,
+    configuration: bool,
+    connections: bool,
+}
+
+fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Reply> {
+    let app = &call.app;
+    let session = new.session.session();
+    let user = app.directory.user(&session.user)?.ok_or_else(Error::internal)?;
+    let privileges = || -> Result<Vec<String>> {
+        let names = app.directory.privileges_of(&user.name)?;
+        let name = |privilege| serde_json::to_value(privilege).ok()?.as_str().map(str::to_owned);
+        Ok(names.iter().filter_map(name).collect())
+    };
+    let idle_seconds = app.sessions.options().idle_seconds;
+    let configuration = || {
+        Ok::<_, Error>(json!({
+            "home": app.home_of(&user.name)?,
+            "workFolder": app.work_folder_of(&user.name)?,
+            "team": user.team,
+            "databases": app.config.databases.iter().map(|known| json!({ "id": known.id, "name": known.name })).collect::<Vec<_>>(),
+        }))
+    };
+    let reply = LoginReply {
+        token: TokenReply { value: new.token.text().to_owned(), expires: session.expires_ms / 1000, idle_seconds },
+        connection: connection_of(app, session),
+        application_id: session.application_id.to_string(),
+        username: session.user.to_string(),
+        user: if shown.user { Some(user_info(app, &user)?) } else { None },
+        groups: (shown.user && shown.groups).then(|| user.groups.clone()),
+        privileges: if shown.privileges { Some(privileges()?) } else { None },
+        configuration: if shown.configuration { Some(configuration()?) } else { None },
+        available_connections: shown.connections.then(|| app.config.connections.iter().map(info).collect()),
+    };
+    let cookie = cookie(call, new.token.text(), app.sessions.options().absolute_seconds)?;
+    Ok(Reply::json(&reply)?.with_header(SET_COOKIE, cookie))
+}
+
+/// `POST /v3/auth/login`
+pub async fn log_in(call: Call) -> Result<Reply> {
+    let request: LoginRequest = call.json()?;
+    let shown = Shown {
+        user: request.option("showUserInfo", false)?,
+        groups: request.option("showGroups", true)?,
+        privileges: request.option("showPrivileges", false)?,
+        configuration: request.option("loadConfig", true)?,
+        connections: request.option("showAvailableConnections", false)?,
+    };
+    let new = begin(&call.app, &request).await?;
+    login_reply(&call, &new, &shown)
+}
+
+/// `POST /v3/auth/copy`: a second session of the same user; the first goes on.
+pub async fn copy(call: Call) -> Result<Reply> {
+    let request: CopyRequest = call.json()?;
+    let new = call.app.sessions.copy(&request.token).await?;
+    let shown = Shown { user: false, groups: false, privileges: false, configuration: false, connections: false };
+    login_reply(&call, &new, &shown)
+}
+
+async fn end(call: &Call) -> Result<Reply> {
+    let token = call.token.as_deref().ok_or_else(Error::internal)?;
+    call.app.sessions.end(token).await?;
+    let gone = cookie(call, "", 0)?;
+    Ok(Reply::json(&Ended { result: "ok".to_owned() })?.with_header(SET_COOKIE, gone))
+}
+
+/// `GET /v3/auth/logout`
+pub async fn log_out(call: Call) -> Result<Reply> {
+    end(&call).await
+}
+
+/// `GET /auth/logout`
+pub async fn older_log_out(call: Call) -> Result<Reply> {
+    end(&call).await
+}
+
+/// `GET /v3/auth/connection/check`: whoever gets here has a session that is alive.
+pub async fn check(call: Call) -> Result<Reply> {
+    call.caller()?;
+    Reply::json(&Alive { alive: true })
+}
+
+/// `GET /v3/auth/connection`
+pub async fn connection(call: Call) -> Result<Reply> {
+    let live = call.caller()?;
+    let session = live.session();
+    Reply::json(&ConnectionReply {
+        connection: connection_of(&call.app, session),
+        application_id: session.application_id.to_string(),
+        username: session.user.to_string(),
+        session: session.id.to_string(),
+        login: session.created_ms / 1000,
+        expires: session.expires_ms / 1000,
+    })
+}
+
+/// `POST /auth/login`: a form, or the same as JSON.
+pub async fn older_log_in(call: Call) -> Result<Reply> {
+    let request: LoginRequest = call.form()?;
+    let new = begin(&call.app, &request).await?;
+    let session = new.session.session();
+    let connection = connection_of(&call.app, session);
+    let parameters = call.app.config.databases.iter().map(|database| ConnectionParameter {
+        description: database.name.clone(),
+        id: database.id.to_string(),
+        name: database.name.clone(),
+        name_service_address: String::new(),
+        notification_channel_binding_path: String::new(),
+        repository_binding_path: format!("/{}", database.name),
+        short_path: database.name.clone(),
+        use_pull_mode: true,
+    });
+    let reply = OlderLogin {
+        application_id: session.application_id.to_string(),
+        username: session.user.to_string(),
+        token: new.token.text().to_owned(),
+        sessions: vec![session.id.to_string()],
+        connection_data: ConnectionData {
+            aggregation: call.app.config.databases.len() > 1,
+            description: connection.description,
+            id: connection.id,
+            name: connection.name,
+            parameters: parameters.collect(),
+        },
+    };
+    let cookie = cookie(&call, new.token.text(), call.app.sessions.options().absolute_seconds)?;
+    Ok(Reply::json(&reply)?.with_header(SET_COOKIE, cookie))
+}

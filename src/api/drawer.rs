@@ -1,0 +1,463 @@
+//! Drawers (interface 4.7 and 8.2, decisions 5).
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use stet_actors::command::{Command, containers_of};
+use stet_actors::drawer::{self, Address, Drawer, DrawerState, Item, Placed};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::{Loid, ShortcutId};
+use stet_actors::lifecycle::{Create, CreateMode, NewObject, NewParts, UpdateDrawer};
+use stet_actors::object::{FamilyKind, Record};
+use stet_actors::runtime::Published;
+use stet_actors::store::View;
+
+use super::records::{BulkError, info_of, json_of, path_if_shown, with_path};
+use super::requests::{CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
+use crate::app::App;
+use crate::config::for_user;
+use crate::http::call::Call;
+use crate::http::display::Display;
+use crate::http::etag::{etag, none_match};
+use crate::http::reply::{Content, Reply, enveloped, to_json};
+use crate::records::{Cached, ObjectRecord};
+
+type DrawerView = Arc<Published<DrawerState>>;
+
+/// Name of the type of drawers in the objecttypes family.
+const TYPE_NAME: &str = "Drawer";
+
+/// `info` of a drawer: its record, and what a drawer has beside.
+#[derive(Serialize, JsonSchema)]
+pub struct DrawerInfo {
+    /// The record.
+    #[serde(flatten)]
+    pub record: ObjectRecord,
+    /// How many items fit.
+    pub capacity: u32,
+    /// How many items can be seen.
+    pub count: usize,
+    /// How many are hidden because their objects lie in the recycle bin.
+    pub hidden: usize,
+    /// Whether it is a user's automatic drawer.
+    pub automatic: bool,
+    /// May be empty.
+    pub title: String,
+    /// May be empty.
+    pub description: String,
+}
+
+/// An item of a drawer.
+#[derive(Serialize, JsonSchema)]
+pub struct DrawerItem {
+    /// The shortcut.
+    pub id: String,
+    /// Counted from 0 among the items that can be seen.
+    pub position: usize,
+    /// The object's loid.
+    pub source: String,
+    /// The object's record.
+    pub object: ObjectRecord,
+}
+
+/// A drawer. A read has all items with `showItems` and none without; a change has those it concerned.
+#[derive(Serialize, JsonSchema)]
+pub struct DrawerReply {
+    /// The drawer.
+    pub info: DrawerInfo,
+    /// Its items, first to last.
+    pub items: Vec<DrawerItem>,
+    /// Of a bulk removal: the sources that were not there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<BulkError>,
+}
+
+/// The drawers that hold an object.
+#[derive(Serialize, JsonSchema)]
+pub struct DrawerListing {
+    /// One reply for each drawer.
+    pub items: Vec<DrawerReply>,
+    /// How many.
+    pub total: usize,
+}
+
+/// Body of the creation of a drawer; all optional.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CreateDrawer {
+    /// Generated without it.
+    name: Option<String>,
+    /// Loid, uuid or path of the folder; the user's home without it.
+    folder: Option<String>,
+    /// Path of the folder.
+    folder_path: Option<String>,
+    /// 1 to 10,000; the default comes from configuration.
+    capacity: Option<i64>,
+    title: Option<String>,
+    description: Option<String>,
+    /// XML text or JSON.
+    attributes: Option<Value>,
+    /// Objects to begin with.
+    sources: Option<Vec<String>>,
+    create_mode: Option<WireCreateMode>,
+    options: Option<CreateOptions>,
+}
+
+/// Body of the update of a drawer: what is named changes.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct UpdateRequest {
+    name: Option<String>,
+    /// Not below the present count.
+    capacity: Option<i64>,
+    title: Option<String>,
+    description: Option<String>,
+    /// XML text or JSON.
+    attributes: Option<Value>,
+}
+
+/// The drawer that a path parameter names.
+fn drawer_of(call: &Call, param: &str) -> Result<Record> {
+    let record = call.resolve(param)?;
+    if record.family == FamilyKind::Drawer {
+        return Ok(record);
+    }
+    let message = format!("`{}` is of type {}, not a drawer.", call.param(param), record.type_name);
+    Err(Error::new(Code::InvalidType, message).with_source(call.param(param)))
+}
+
+/// An item by its shortcut id or its object.
+fn address(call: &Call, parameter: &str, text: &str) -> Result<Address> {
+    if let Ok(shortcut) = text.parse::<ShortcutId>() {
+        return Ok(Address::Shortcut(shortcut));
+    }
+    let source = stet_actors::id::Source::parse(parameter, text)?;
+    Ok(Address::Object(call.app.repository.resolve(&source, call.database()?)?.loid))
+}
+
+fn info(app: &App, view: &DrawerView, display: &Display) -> Result<Map<String, Value>> {
+    let state = &view.state;
+    let mut info = info_of(app, state, display)?;
+    info.insert("capacity".into(), state.head().capacity.into());
+    info.insert("count".into(), state.count().into());
+    info.insert("hidden".into(), state.hidden().into());
+    info.insert("automatic".into(), state.head().automatic.into());
+    info.insert("title".into(), (*state.head().title).into());
+    info.insert("description".into(), (*state.head().description).into());
+    Ok(info)
+}
+
+/// What a rendered drawer was made of, so that it can be told whether it is still so.
+type Seen = Vec<(Loid, Option<Arc<Cached>>)>;
+
+fn write_items<'i>(
+    app: &App,
+    items: impl IntoIterator<Item = (usize, &'i Item)>,
+    display: &Display,
+    out: &mut String,
+) -> Result<Seen> {
+    let mut seen = Seen::new();
+    for (position, item) in items {
+        let cached = app.records.get(&app.repository, item.object)?;
+        let comma = if seen.is_empty() { "" } else { "," };
+        // Writing to a String can't fail.
+        let _ = write!(
+            out,
+            "{comma}{{\"id\":\"{}\",\"position\":{position},\"source\":\"{}\",\"object\":",
+            item.shortcut, item.object
+        );
+        match &cached {
+            Some(cached) => {
+                let json = json_of(app, cached, display)?;
+                match path_if_shown(app, &cached.record, display)? {
+                    Some(path) => out.push_str(&with_path(&json, &path)),
+                    None => out.push_str(&json),
+                }
+            }
+            // Destroyed since the view was published; the next view is without it.
+            None => out.push_str("null"),
+        }
+        out.push('}');
+        seen.push((item.object, cached));
+    }
+    Ok(seen)
+}
+
+/// A container reply: `info`, and the given items.
+fn write_reply<'i>(
+    app: &App,
+    view: &DrawerView,
+    items: impl IntoIterator<Item = (usize, &'i Item)>,
+    display: &Display,
+) -> Result<(String, Seen)> {
+    let info = to_json(&info(app, view, display)?)?;
+    let mut out = String::with_capacity(info.len() + 32);
+    out.push_str("{\"info\":");
+    out.push_str(&String::from_utf8_lossy(&info));
+    out.push_str(",\"items\":[");
+    let seen = write_items(app, items, display, &mut out)?;
+    out.push_str("]}");
+    Ok((out, seen))
+}
+
+/// The reply to a change: the drawer as it is right after, and the items concerned.
+fn changed(call: &Call, view: &DrawerView, items: &Placed) -> Result<Reply> {
+    let display = call.display();
+    let (json, _) = write_reply(&call.app, view, items.iter().map(|(position, item)| (*position, item)), &display)?;
+    Ok(Reply::new(Content::Json(json.into())).with_etag(etag(view.revision(), "change")))
+}
+
+async fn execute<C: Command<Family = Drawer, Reply = Placed>>(call: &Call, command: C) -> Result<Reply> {
+    let drawer = drawer_of(call, "source")?.loid;
+    let done = call.app.with_current(call.app.repository.execute(drawer, command, call.request(drawer)?).await)?;
+    changed(call, &done.view, &done.reply)
+}
+
+/// `POST /v3/container/drawer/{source}/item/{item}`
+pub async fn add_item(call: Call) -> Result<Reply> {
+    let items = vec![address(&call, "item", call.param("item"))?];
+    execute(&call, drawer::Add { items }).await
+}
+
+/// `POST /v3/container/drawer/{source}/item`
+pub async fn add_items(call: Call) -> Result<Reply> {
+    let request = ObjectListRequest::of(&call)?;
+    let items = request.sources.iter().map(|source| address(&call, "sources", source)).collect::<Result<_>>()?;
+    execute(&call, drawer::Add { items }).await
+}
+
+/// `PUT /v3/container/drawer/{source}/item/{item}/position/{position}`
+pub async fn position_item(call: Call) -> Result<Reply> {
+    let item = address(&call, "item", call.param("item"))?;
+    let position = call.integer("position")?;
+    execute(&call, drawer::Position { item, position }).await
+}
+
+/// `PUT /v3/container/drawer/{source}/shortcut/{shortcut}/position/{position}`
+pub async fn position_shortcut(call: Call) -> Result<Reply> {
+    let item = address(&call, "shortcut", call.param("shortcut"))?;
+    let position = call.integer("position")?;
+    execute(&call, drawer::Shift { item, position }).await
+}
+
+/// `DELETE /v3/container/drawer/{source}/item/{item}`
+pub async fn delete_item(call: Call) -> Result<Reply> {
+    let items = vec![address(&call, "item", call.param("item"))?];
+    let drawer = drawer_of(&call, "source")?.loid;
+    let command = drawer::Remove { items, strict: true };
+    let done = call.app.with_current(call.app.repository.execute(drawer, command, call.request(drawer)?).await)?;
+    changed(&call, &done.view, &done.reply.items)
+}
+
+/// `DELETE /v3/container/drawer/{source}/item`
+pub async fn delete_items(call: Call) -> Result<Reply> {
+    let request = ObjectListRequest::of(&call)?;
+    let mut errors = Vec::new();
+    let (mut items, mut named) = (Vec::new(), Vec::new());
+    for source in &request.sources {
+        match address(&call, "sources", source) {
+            Ok(address) => {
+                items.push(address);
+                named.push(source);
+            }
+            Err(error) => errors.push(BulkError::new(&call.app, source, &error)),
+        }
+    }
+    let drawer = drawer_of(&call, "source")?.loid;
+    let command = drawer::Remove { items, strict: false };
+    let done = call.app.with_current(call.app.repository.execute(drawer, command, call.request(drawer)?).await)?;
+    for (index, error) in &done.reply.errors {
+        errors.push(BulkError::new(&call.app, named[*index], error));
+    }
+    let removed = done.reply.items.iter().map(|(position, item)| (*position, item));
+    let (mut json, _) = write_reply(&call.app, &done.view, removed, &call.display())?;
+    // The reply is an object: its last brace makes room for one more member.
+    json.pop();
+    json.push_str(",\"errors\":");
+    json.push_str(&String::from_utf8_lossy(&to_json(&errors)?));
+    json.push('}');
+    Ok(Reply::new(Content::Json(json.into())).with_etag(etag(done.view.revision(), "change")))
+}
+
+/// `PUT /v3/container/drawer/{source}/item/clear`
+pub async fn clear(call: Call) -> Result<Reply> {
+    let drawer = drawer_of(&call, "source")?.loid;
+    let request = call.request(drawer)?;
+    let done = call.app.with_current(call.app.repository.execute(drawer, drawer::Clear, request).await)?;
+    changed(&call, &done.view, &Vec::new())
+}
+
+/// `PUT /v3/container/drawer/{source}/item/{item}/move/{target}`; the reply is the target.
+pub async fn move_item(call: Call) -> Result<Reply> {
+    let item = address(&call, "item", call.param("item"))?;
+    let (from, to) = (drawer_of(&call, "source")?.loid, drawer_of(&call, "target")?.loid);
+    let moved = call.app.repository.joint(drawer::Move { item, from, to }, call.request(from)?).await;
+    let placed = call.app.with_current(moved)?;
+    let view = call.app.repository.view::<Drawer>(to).await?;
+    changed(&call, &view, &placed)
+}
+
+/// A rendered drawer and what it was made of.
+pub struct Rendered {
+    view: DrawerView,
+    seen: Seen,
+    body: Bytes,
+    etag: String,
+}
+
+impl Rendered {
+    /// Whether it would be rendered the same now.
+    fn is_current(&self, app: &App, view: &DrawerView) -> Result<bool> {
+        if !Arc::ptr_eq(&self.view, view) {
+            return Ok(false);
+        }
+        for (loid, cached) in &self.seen {
+            let same = match (app.records.get(&app.repository, *loid)?, cached) {
+                (Some(now), Some(then)) => Arc::ptr_eq(&now, then),
+                (None, None) => true,
+                _ => false,
+            };
+            if !same {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn rendered(app: &App, drawer: Loid, view: DrawerView, display: &Display, items: bool) -> Result<Arc<Rendered>> {
+    let key = (drawer, display.clone(), items);
+    let kept = app.drawers.get(&key);
+    if let Some(kept) = kept
+        && kept.is_current(app, &view)?
+    {
+        return Ok(kept);
+    }
+    let shown = view.state.visible().enumerate().take(if items { usize::MAX } else { 0 });
+    let (json, seen) = write_reply(app, &view, shown, display)?;
+    let tag = etag(view.revision(), &json);
+    let fresh = Arc::new(Rendered { view, seen, body: enveloped(json.as_bytes()), etag: tag });
+    // Paths depend on folders above, which nothing here looks at.
+    if !display.path {
+        app.drawers.put(key, fresh.clone());
+    }
+    Ok(fresh)
+}
+
+/// `GET /v3/container/drawer/{source}`
+pub async fn get(call: Call) -> Result<Reply> {
+    let drawer = drawer_of(&call, "source")?.loid;
+    let view = call.app.repository.view::<Drawer>(drawer).await?;
+    let rendered = rendered(&call.app, drawer, view, &call.display(), call.query.boolean("showItems"))?;
+    if none_match(call.headers(), &rendered.etag) {
+        return Ok(Reply::not_modified(rendered.etag.clone()));
+    }
+    Ok(Reply::new(Content::Whole(rendered.body.clone())).with_etag(rendered.etag.clone()))
+}
+
+/// `GET /v3/container/drawer/object/{source}`
+pub async fn get_by_object(call: Call) -> Result<Reply> {
+    let app = &call.app;
+    let object = call.resolve("source")?.loid;
+    let display = call.display();
+    let holders = containers_of(app.repository.look(), View::Committed, object).map_err(|error| {
+        tracing::error!(%error, "the containers of an object can't be listed");
+        Error::internal()
+    })?;
+    let (mut json, mut total) = ("{\"items\":[".to_owned(), 0);
+    for holder in holders {
+        // Drawers in the recycle bin keep their items and are not listed; one that went meanwhile neither.
+        let view = match app.repository.view::<Drawer>(holder).await {
+            Ok(view) => view,
+            Err(error) if error.code == Code::ObjectNotFound => continue,
+            Err(error) => return Err(error),
+        };
+        let all = if call.query.boolean("showItems") { usize::MAX } else { 0 };
+        let (reply, _) = write_reply(app, &view, view.state.visible().enumerate().take(all), &display)?;
+        if total > 0 {
+            json.push(',');
+        }
+        json.push_str(&reply);
+        total += 1;
+    }
+    let _ = write!(json, "],\"total\":{total}}}");
+    Ok(Reply::new(Content::Json(json.into())))
+}
+
+/// `POST /v3/container/drawer`
+pub async fn create(call: Call) -> Result<Reply> {
+    let request: CreateDrawer = call.json()?;
+    let app = &call.app;
+    let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
+    let mut items = Vec::new();
+    for source in request.sources.iter().flatten() {
+        let source = stet_actors::id::Source::parse("sources", source)?;
+        items.push(app.repository.resolve(&source, call.database()?)?.loid);
+    }
+    let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());
+    let mut object = NewObject::document(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME);
+    object.family = FamilyKind::Drawer;
+    object.attributes = app.attribute_text("attributes", request.attributes.as_ref())?;
+    // A generated name has to be free; a given one is up to the caller.
+    object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
+    object.parts = NewParts::Drawer {
+        capacity: drawer::check_capacity(capacity)?,
+        automatic: false,
+        title: request.title.unwrap_or_default().into(),
+        description: request.description.unwrap_or_default().into(),
+        items,
+    };
+    let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
+    make(&call, folder, object).await
+}
+
+/// `POST /v3/container/drawer/automatic`: the user's own drawer, made at the first call.
+pub async fn create_automatic(call: Call) -> Result<Reply> {
+    let request: CreateDrawer = call.json()?;
+    let app = &call.app;
+    let user = call.caller()?.user().clone();
+    let name = for_user(&app.config.drawer.automatic_name, &user);
+    let folder = for_user(&app.config.drawer.automatic_folder, &user);
+    let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());
+    let mut object = NewObject::document(&name, TYPE_NAME);
+    object.family = FamilyKind::Drawer;
+    object.mode = CreateMode::Existing;
+    object.parts = NewParts::Drawer {
+        capacity: drawer::check_capacity(capacity)?,
+        automatic: true,
+        title: request.title.unwrap_or_default().into(),
+        description: request.description.unwrap_or_default().into(),
+        items: Vec::new(),
+    };
+    make(&call, folder_source(None, Some(&folder))?, object).await
+}
+
+async fn make(call: &Call, folder: Option<stet_actors::id::Source>, object: NewObject) -> Result<Reply> {
+    let app = &call.app;
+    let (folder, below) = app.place(call, folder)?;
+    let create = Create { folder, below, object };
+    let created = app.with_current(app.repository.joint(create, call.request(folder)?).await)?;
+    let view = app.repository.view::<Drawer>(created.loid).await?;
+    let shown: Vec<(usize, Item)> = view.state.visible().copied().enumerate().collect();
+    changed(call, &view, &shown)
+}
+
+/// `PUT /v3/container/drawer/{source}`
+pub async fn update(call: Call) -> Result<Reply> {
+    let request: UpdateRequest = call.json()?;
+    let drawer = drawer_of(&call, "source")?.loid;
+    let capacity = request.capacity.map(drawer::check_capacity).transpose()?;
+    let command = UpdateDrawer {
+        drawer,
+        head: drawer::Update { capacity, title: request.title, description: request.description },
+        name: request.name,
+        attributes: call.app.attribute_text("attributes", request.attributes.as_ref())?,
+    };
+    call.app.with_current(call.app.repository.joint(command, call.request(drawer)?).await)?;
+    let view = call.app.repository.view::<Drawer>(drawer).await?;
+    changed(&call, &view, &Vec::new())
+}

@@ -1,0 +1,187 @@
+//! Folders (interface 4.14, decisions 8).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::folder::{children, root};
+use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::object::{FamilyKind, Record};
+use stet_actors::store::View;
+
+use super::records::{json_of, record_of, with_path};
+use super::requests::{DatabaseRef, folder_source};
+use crate::app::App;
+use crate::http::call::Call;
+use crate::http::display::Display;
+use crate::http::etag::etag;
+use crate::http::reply::{Content, Reply};
+use crate::records::{Cached, ObjectRecord, Page, Sort};
+
+/// A folder and what lies in it.
+#[derive(Serialize, JsonSchema)]
+pub struct FolderReply {
+    /// The folder.
+    pub info: ObjectRecord,
+    /// The page asked for.
+    pub items: Vec<ObjectRecord>,
+    /// How many objects there are in all.
+    pub total: usize,
+}
+
+/// A folder that was made, or was there.
+#[derive(Serialize, JsonSchema)]
+pub struct FolderCreated {
+    /// The folder.
+    pub info: ObjectRecord,
+}
+
+/// Body of the creation of a folder: `{name, folder|folderPath}` or `{path}`.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CreateFolder {
+    /// Name of the new folder.
+    name: Option<String>,
+    /// Loid, uuid or path of the folder it goes into; the user's home without it.
+    folder: Option<String>,
+    /// Path of the folder it goes into.
+    folder_path: Option<String>,
+    /// All in one: the new folder's path.
+    path: Option<String>,
+    /// The main one without it.
+    database_id: Option<DatabaseRef>,
+}
+
+/// Refuses what is no folder.
+///
+/// # Errors
+/// `InvalidType`.
+pub fn check_folder(record: &Record, source: &str) -> Result<()> {
+    if record.family == FamilyKind::Folder {
+        return Ok(());
+    }
+    let message = format!("`{source}` is of type {}, not a folder.", record.type_name);
+    Err(Error::new(Code::InvalidType, message).with_source(source))
+}
+
+/// `POST /v3/folder`: makes a folder with its parents; one that exists is the answer.
+pub async fn create(call: Call) -> Result<Reply> {
+    let request: CreateFolder = call.json()?;
+    let app = &call.app;
+    let database = app.database(request.database_id.as_ref().map(DatabaseRef::text).as_deref())?;
+    let (parent, name) = match (&request.path, &request.name) {
+        (Some(path), _) => {
+            // A path that is only slashes is the root, which exists.
+            match stet_actors::object::parent_path(path) {
+                Some((parent, name)) if !name.is_empty() => {
+                    (Some(Source::Path(parent.to_owned())), Some(name.to_owned()))
+                }
+                _ => (Some(Source::Path(path.clone())), None),
+            }
+        }
+        (None, Some(name)) => {
+            (folder_source(request.folder.as_deref(), request.folder_path.as_deref())?, Some(name.clone()))
+        }
+        (None, None) => {
+            let message = "A folder needs a `name`, or a `path` with it.";
+            return Err(Error::new(Code::InvalidName, message));
+        }
+    };
+    let (folder, below) = app.place_in(&call, parent, database)?;
+    let made = match name {
+        Some(name) => {
+            let create = Create { folder, below, object: NewObject::folder(&name) };
+            app.with_current(app.repository.joint(create, call.request(folder)?).await)?.loid
+        }
+        None => folder,
+    };
+    let display = Display { path: true, ..call.display_of_body()? };
+    let record = record_of(app, made, &display)?.ok_or_else(|| Error::not_found(made))?;
+    Ok(Reply::new(Content::Json(format!("{{\"info\":{record}}}").into())))
+}
+
+/// `GET /v3/folder/{source}`
+pub async fn list(call: Call) -> Result<Reply> {
+    let folder = call.resolve("source")?;
+    check_folder(&folder, call.param("source"))?;
+    listing(&call, &folder, |_| true)
+}
+
+/// `GET /v3/folder/{source}/subfolders`
+pub async fn subfolders(call: Call) -> Result<Reply> {
+    let folder = call.resolve("source")?;
+    check_folder(&folder, call.param("source"))?;
+    listing(&call, &folder, |record| record.family == FamilyKind::Folder)
+}
+
+/// `GET /v3/folder/root`
+pub async fn root_folder(call: Call) -> Result<Reply> {
+    let loid = root(call.database()?);
+    let folder = call.app.repository.record(loid)?.ok_or_else(|| Error::not_found("/"))?;
+    listing(&call, &folder, |_| true)
+}
+
+/// `GET /v3/folder/home`
+pub async fn home(call: Call) -> Result<Reply> {
+    let path = call.app.home_of(call.caller()?.user())?;
+    own_folder(&call, path)
+}
+
+/// `GET /v3/folder/work`
+pub async fn work(call: Call) -> Result<Reply> {
+    let path = call.app.work_folder_of(call.caller()?.user())?;
+    own_folder(&call, path)
+}
+
+fn own_folder(call: &Call, path: String) -> Result<Reply> {
+    let folder = call.app.repository.resolve(&Source::Path(path.clone()), call.database()?)?;
+    check_folder(&folder, &path)?;
+    listing(call, &folder, |_| true)
+}
+
+fn listing(call: &Call, folder: &Record, wanted: impl Fn(&Record) -> bool) -> Result<Reply> {
+    let app = &call.app;
+    let sort = Sort::parse(call.query.text("sortBy"))?;
+    let page = Page::of(&call.query);
+    let display = call.display();
+    let mut entries = entries(app, folder.loid)?;
+    entries.retain(|entry| wanted(&entry.record));
+    let total = entries.len();
+    sort.apply(&mut entries, |entry| &entry.record);
+    let path = if display.path { Some(app.repository.path_of(folder)?) } else { None };
+    let info = record_of(app, folder.loid, &display)?.ok_or_else(|| Error::not_found(folder.loid))?;
+    let mut json = format!("{{\"info\":{info},\"items\":[");
+    for (index, entry) in page.cut(entries).iter().enumerate() {
+        if index > 0 {
+            json.push(',');
+        }
+        let record = json_of(app, entry, &display)?;
+        match &path {
+            Some(path) => {
+                let path = format!("{}/{}", path.trim_end_matches('/'), entry.record.name);
+                json.push_str(&with_path(&record, &path));
+            }
+            None => json.push_str(&record),
+        }
+    }
+    json.push_str(&format!("],\"total\":{total}}}"));
+    let tag = etag(folder.revision, &json);
+    Ok(Reply::new(Content::Json(json.into())).with_etag(tag))
+}
+
+/// The objects in a folder, by name.
+fn entries(app: &App, folder: Loid) -> Result<Vec<std::sync::Arc<Cached>>> {
+    let (loids, _) = children(app.repository.look(), View::Committed, folder, None, usize::MAX).map_err(|error| {
+        tracing::error!(%error, "a folder can't be listed");
+        Error::internal()
+    })?;
+    let mut entries = Vec::with_capacity(loids.len());
+    for loid in loids {
+        // Gone since the names were read: as if it had been before.
+        entries.extend(app.records.get(&app.repository, loid)?);
+    }
+    Ok(entries)
+}
+
+/// The database that a folder of a user lies in, where none is named.
+pub const HOME_DATABASE: DatabaseId = DatabaseId::MAIN;

@@ -1,0 +1,121 @@
+//! Putting replies together from records whose JSON is there already.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stet_actors::error::{Error, Result};
+use stet_actors::family::State;
+use stet_actors::id::Loid;
+use stet_actors::object::Record;
+
+use crate::app::App;
+use crate::http::display::Display;
+use crate::http::error::FailureBody;
+use crate::records::{Cached, ObjectRecord, render};
+
+/// A listing.
+#[derive(Serialize, JsonSchema)]
+pub struct Listing {
+    /// The page asked for.
+    pub items: Vec<ObjectRecord>,
+    /// How many there are in all.
+    pub total: usize,
+}
+
+/// A bulk reply: what was done or found, and what was not.
+#[derive(Serialize, JsonSchema)]
+pub struct BulkReply<T> {
+    /// What was done or found.
+    pub items: Vec<T>,
+    /// One for each source that failed.
+    pub errors: Vec<BulkError>,
+}
+
+/// A source of a bulk call that failed.
+#[derive(Serialize, JsonSchema)]
+pub struct BulkError {
+    /// As the client gave it.
+    pub source: String,
+    /// The code with its prefix.
+    pub code: String,
+    /// A whole sentence.
+    pub message: String,
+}
+
+impl BulkError {
+    /// What became of one source.
+    pub fn new(app: &App, source: &str, error: &Error) -> BulkError {
+        let code = format!("{}{}", app.config.compat.code_prefix, error.code.name());
+        BulkError { source: source.to_owned(), code, message: error.message.clone() }
+    }
+}
+
+/// Names the failure schema, so that it is in the document.
+pub type Failure = FailureBody<'static>;
+
+/// The JSON of a live object's record, path included if asked for; `None` when there is no such object.
+///
+/// # Errors
+/// What the store says.
+pub fn record_of(app: &App, loid: Loid, display: &Display) -> Result<Option<String>> {
+    let Some(cached) = app.records.get(&app.repository, loid)? else { return Ok(None) };
+    let json = json_of(app, &cached, display)?;
+    if !display.path {
+        return Ok(Some(json.to_string()));
+    }
+    Ok(Some(with_path(&json, &app.repository.path_of(&cached.record)?)))
+}
+
+/// The JSON of a record without its path, made once per change.
+///
+/// # Errors
+/// What the store says.
+pub fn json_of(app: &App, cached: &Cached, display: &Display) -> Result<Arc<str>> {
+    let mut plain = display.clone();
+    // The path depends on the folders above and not on the record, so it is no part of what is kept.
+    plain.path = false;
+    cached.json(&plain, |cached| text_of(&render(app, &cached.record, &cached.attributes, &plain)?))
+}
+
+/// The JSON of a container's own record, at the state that a reply speaks of.
+///
+/// # Errors
+/// What the store says.
+pub fn info_of(app: &App, state: &impl State, display: &Display) -> Result<serde_json::Map<String, serde_json::Value>> {
+    let object = state.object();
+    let mut info = render(app, &object.record, &object.attributes, display)?;
+    if display.path {
+        info.path = Some(app.repository.path_of(&object.record)?);
+    }
+    match serde_json::to_value(info) {
+        Ok(serde_json::Value::Object(info)) => Ok(info),
+        _ => Err(Error::internal()),
+    }
+}
+
+/// Adds the path to a record's JSON.
+pub fn with_path(json: &str, path: &str) -> String {
+    // A record is never the empty object.
+    format!("{{\"path\":{},{}", quoted(path), json.trim_start_matches('{'))
+}
+
+/// A text as JSON.
+pub fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn text_of(record: &ObjectRecord) -> Result<String> {
+    serde_json::to_string(record).map_err(|error| {
+        tracing::error!(%error, "a record can't be serialised");
+        Error::internal()
+    })
+}
+
+/// The path of a record, where the display asks for it.
+///
+/// # Errors
+/// What the store says.
+pub fn path_if_shown(app: &App, record: &Record, display: &Display) -> Result<Option<String>> {
+    if display.path { app.repository.path_of(record).map(Some) } else { Ok(None) }
+}

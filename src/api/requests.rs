@@ -1,0 +1,163 @@
+//! Request bodies that several resources share.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::Source;
+use stet_actors::lifecycle::CreateMode;
+
+use crate::http::call::Call;
+
+/// An object list: `{"sources": […], "options": {…}}`, or a bare array (decisions 4, 5).
+#[derive(Debug, JsonSchema)]
+#[schemars(with = "ObjectListSchema")]
+pub struct ObjectListRequest {
+    /// As the client gave them.
+    pub sources: Vec<String>,
+}
+
+/// How the interface document names it.
+#[derive(JsonSchema)]
+#[schemars(rename = "ObjectListRequest", untagged)]
+#[allow(dead_code)] // Its shape is all that counts: the schema is derived from it.
+enum ObjectListSchema {
+    /// With options beside.
+    Full {
+        /// Loids, uuids or paths.
+        sources: Vec<String>,
+        /// Display options.
+        options: Option<Value>,
+    },
+    /// The sources alone.
+    Bare(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for ObjectListRequest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Full {
+            sources: Vec<Text>,
+        }
+        /// Shortcut ids may come as numbers.
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Text {
+            Text(String),
+            Number(u64),
+        }
+        struct Either;
+        impl<'de> serde::de::Visitor<'de> for Either {
+            type Value = Vec<Text>;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object with a list `sources`, or a list of sources")
+            }
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, list: A) -> Result<Vec<Text>, A::Error> {
+                Vec::deserialize(serde::de::value::SeqAccessDeserializer::new(list))
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Vec<Text>, A::Error> {
+                Full::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(|full| full.sources)
+            }
+        }
+        let sources = deserializer.deserialize_any(Either)?;
+        let text = |source| match source {
+            Text::Text(text) => text,
+            Text::Number(number) => number.to_string(),
+        };
+        Ok(ObjectListRequest { sources: sources.into_iter().map(text).collect() })
+    }
+}
+
+impl ObjectListRequest {
+    /// Reads the body; its length is bounded by configuration.
+    ///
+    /// # Errors
+    /// `InvalidBody`, `TooLarge`.
+    pub fn of(call: &Call) -> Result<ObjectListRequest> {
+        let request: ObjectListRequest = call.json()?;
+        let limit = call.app.config.limits.list_sources;
+        if request.sources.len() > limit {
+            let message = format!("`sources` has {} entries; at most {limit} are allowed.", request.sources.len());
+            return Err(Error::new(Code::TooLarge, message));
+        }
+        Ok(request)
+    }
+}
+
+/// `createMode` as it is on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum WireCreateMode {
+    /// `DuplicatedName` when the name is taken.
+    Exception,
+    /// Another name.
+    AutoRename,
+    /// The content of the object there is replaced.
+    Replace,
+    /// The object there gets a new version.
+    NewVersion,
+}
+
+impl From<WireCreateMode> for CreateMode {
+    fn from(mode: WireCreateMode) -> CreateMode {
+        match mode {
+            WireCreateMode::Exception => CreateMode::Exception,
+            WireCreateMode::AutoRename => CreateMode::AutoRename,
+            WireCreateMode::Replace => CreateMode::Replace,
+            WireCreateMode::NewVersion => CreateMode::NewVersion,
+        }
+    }
+}
+
+/// Where creations take a `createMode`: at the top or under `options` (decisions 3).
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CreateOptions {
+    /// When the name is taken.
+    pub create_mode: Option<WireCreateMode>,
+}
+
+impl CreateOptions {
+    /// The mode, the inner one first.
+    pub fn mode(inner: Option<&CreateOptions>, outer: Option<WireCreateMode>) -> CreateMode {
+        inner.and_then(|options| options.create_mode).or(outer).map_or(CreateMode::Exception, CreateMode::from)
+    }
+}
+
+/// A number or name of a database, as a text or a number (decisions 2).
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum DatabaseRef {
+    /// By number.
+    Number(u64),
+    /// By number or name.
+    Text(String),
+}
+
+impl DatabaseRef {
+    /// As text.
+    pub fn text(&self) -> String {
+        match self {
+            DatabaseRef::Number(number) => number.to_string(),
+            DatabaseRef::Text(text) => text.clone(),
+        }
+    }
+}
+
+/// A folder where something is to be made: `folder` (any source) or `folderPath`.
+///
+/// # Errors
+/// `InvalidBody` naming the field.
+pub fn folder_source(folder: Option<&str>, folder_path: Option<&str>) -> Result<Option<Source>> {
+    let parse = |field: &str, text: &str| {
+        text.parse::<Source>().map_err(|_| {
+            let message = format!("`{field}` must be a loid, a uuid or an absolute path, but is `{text}`.");
+            Error::new(Code::InvalidPath, message).with_source(text)
+        })
+    };
+    match (folder, folder_path) {
+        (Some(folder), _) if !folder.is_empty() => parse("folder", folder).map(Some),
+        (_, Some(path)) if !path.is_empty() => parse("folderPath", path).map(Some),
+        _ => Ok(None),
+    }
+}

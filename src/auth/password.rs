@@ -1,0 +1,154 @@
+//! Passwords: Argon2id, away from the threads that serve requests (decisions 4).
+
+use std::fmt;
+use std::sync::Arc;
+
+use argon2::password_hash::phc::{Output, ParamsString, PasswordHash as Phc, Salt};
+use argon2::{ARGON2ID_IDENT, Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
+use rand::TryRng;
+use rand::rngs::SysRng;
+use serde::{Deserialize, Serialize};
+use stet_actors::error::{Code, Error, Result};
+use tokio::sync::Semaphore;
+
+/// Bytes of UTF-8 in the longest password; a longer one can't be set, and is wrong at a login.
+pub const MAX_PASSWORD_BYTES: usize = 1024;
+
+/// How many may wait for their password to be looked at. At some 20 ms each the last of them waits for seconds, so more are told
+/// to try again.
+const MAX_WAITING: usize = 256;
+
+/// What hashing one password costs. Hashes keep the numbers that they were made with, so new numbers hold for a user from the
+/// next change of the password on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PasswordOptions {
+    /// KiB of memory.
+    pub memory_kib: u32,
+    /// Passes over that memory.
+    pub iterations: u32,
+    /// Independent parts of that memory.
+    pub lanes: u32,
+}
+
+impl Default for PasswordOptions {
+    /// What OWASP recommends for Argon2id.
+    fn default() -> PasswordOptions {
+        PasswordOptions { memory_kib: 19_456, iterations: 2, lanes: 1 }
+    }
+}
+
+/// A password's hash in PHC form. It prints as `…`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PasswordHash(String);
+
+impl fmt::Debug for PasswordHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PasswordHash(…)")
+    }
+}
+
+/// Makes and checks hashes.
+pub struct Passwords {
+    params: Params,
+    /// A hash that no password is known for, checked where there is none to check: salt and hash are both random.
+    nobody: PasswordHash,
+    /// One at a time for every two cores: however many log in, the other cores go on serving requests.
+    working: Arc<Semaphore>,
+    /// See [`MAX_WAITING`].
+    waiting: Semaphore,
+}
+
+impl Passwords {
+    /// Hashing at that cost. Quick: hashes nothing yet.
+    ///
+    /// # Errors
+    /// `InvalidParameter` for numbers that Argon2 can't do with; `RepositoryError` when the operating system has no random numbers.
+    pub fn new(options: PasswordOptions) -> Result<Passwords> {
+        let params = Params::new(options.memory_kib, options.iterations, options.lanes, None).map_err(|error| {
+            Error::new(Code::InvalidParameter, format!("Passwords can't be hashed with {options:?}: {error}."))
+        })?;
+        let nobody = hash_without_password(&params)?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let working = Arc::new(Semaphore::new((cores / 2).max(1)));
+        Ok(Passwords { params, nobody, working, waiting: Semaphore::new(MAX_WAITING) })
+    }
+
+    /// The hash of a new password.
+    ///
+    /// # Errors
+    /// `InvalidParameter` for an empty password or one beyond [`MAX_PASSWORD_BYTES`]; `Overloaded`.
+    pub async fn hash(&self, password: &str) -> Result<PasswordHash> {
+        if password.is_empty() || password.len() > MAX_PASSWORD_BYTES {
+            let message = format!("`password` must have 1 to {MAX_PASSWORD_BYTES} bytes, but has {}.", password.len());
+            return Err(Error::new(Code::InvalidParameter, message));
+        }
+        let password = password.to_owned();
+        let params = self.params.clone();
+        let made = self.work(move || argon2(params).hash_password(password.as_bytes()).map(|hash| hash.to_string()));
+        made.await?.map(PasswordHash).map_err(|error| failed(&error))
+    }
+
+    /// Whether it is the password of that hash. Without a hash it never is, and finding that out takes as long.
+    ///
+    /// # Errors
+    /// `Overloaded`; `RepositoryError` when the hash can't be understood.
+    pub async fn verify(&self, hash: Option<&PasswordHash>, password: &str) -> Result<bool> {
+        // Too long is wrong, but not any faster: the same work is done with the beginning.
+        let known = hash.filter(|_| password.len() <= MAX_PASSWORD_BYTES);
+        let possible = known.is_some();
+        let hash = known.unwrap_or(&self.nobody).clone();
+        let password = password.as_bytes()[..password.len().min(MAX_PASSWORD_BYTES)].to_vec();
+        // The hash's own numbers are what it is checked with, not these.
+        let params = self.params.clone();
+        let checked = self.work(move || {
+            let hash = Phc::new(&hash.0)?;
+            argon2(params).verify_password(&password, &hash)
+        });
+        match checked.await? {
+            Ok(()) => Ok(possible),
+            Err(argon2::password_hash::Error::PasswordInvalid) => Ok(false),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    /// Runs on a thread where it may take its time, when its turn comes.
+    async fn work<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+        let Ok(_waiting) = self.waiting.try_acquire() else {
+            return Err(Error::new(Code::Overloaded, "Too many logins wait; nothing was changed, try again."));
+        };
+        // The semaphore is never closed.
+        let turn = self.working.clone().acquire_owned().await.map_err(|error| failed(&error))?;
+        // The turn goes along: it is not over when the caller gives up, but when the work is done.
+        let working = tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop(turn);
+            done
+        });
+        working.await.map_err(|error| failed(&error))
+    }
+}
+
+fn argon2(params: Params) -> Argon2<'static> {
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+}
+
+fn hash_without_password(params: &Params) -> Result<PasswordHash> {
+    let (mut salt, mut hash) = ([0; 16], [0; Params::DEFAULT_OUTPUT_LEN]);
+    for bytes in [&mut salt[..], &mut hash[..]] {
+        SysRng.try_fill_bytes(bytes).map_err(|error| failed(&error))?;
+    }
+    let phc = Phc {
+        algorithm: ARGON2ID_IDENT,
+        version: Some(Version::V0x13.into()),
+        params: ParamsString::try_from(params).map_err(|error| failed(&error))?,
+        salt: Some(Salt::new(&salt).map_err(|error| failed(&error))?),
+        hash: Some(Output::new(&hash).map_err(|error| failed(&error))?),
+    };
+    Ok(PasswordHash(phc.to_string()))
+}
+
+/// None of the errors that come here has anything of a password or a hash in it.
+fn failed(error: &dyn fmt::Display) -> Error {
+    tracing::error!(%error, "a password can't be hashed or checked");
+    Error::internal()
+}

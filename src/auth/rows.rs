@@ -1,0 +1,177 @@
+//! The rows: users, groups, sessions. Stored as arrays in field order, so a field is added at the end, with
+//! `#[serde(default)]`, or the format goes up.
+
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stet_actors::object::Text;
+use stet_actors::store::{Change, Key, Row, Table, encode_value};
+
+use super::password::PasswordHash;
+use super::token::TokenHash;
+use crate::http::route::Privilege;
+
+/// Someone who may log in. What is not public is the [`Directory`](super::Directory)'s own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct User {
+    /// Name, unique; what is given at the login.
+    pub name: Text,
+    /// As people write it.
+    pub full_name: String,
+    /// What they do.
+    pub description: String,
+    /// Whether they are kept out.
+    pub disabled: bool,
+    /// `None` until a password is set: nobody can log in under this name.
+    pub(super) password: Option<PasswordHash>,
+    /// Names of the groups. One that does not exist gives nothing.
+    pub groups: Vec<String>,
+    /// Path of the home folder.
+    pub home: Option<String>,
+    /// Path of the work folder.
+    pub work: Option<String>,
+    /// The team.
+    pub team: Option<String>,
+    /// E-mail address at home.
+    pub home_email: Option<String>,
+    /// E-mail address at work.
+    pub business_email: Option<String>,
+    /// When the password was last set, epoch milliseconds; 0 for never.
+    pub(super) password_changed_ms: u64,
+    /// The generation of the user's sessions: those begun under another are dead. It goes up when the password is changed and when
+    /// the user is disabled, which ends all sessions in one row, whether they are in memory or not. It begins with the time, so that
+    /// nobody gets to use the sessions of a former user of the same name.
+    pub(super) generation: u64,
+}
+
+impl User {
+    /// A user who has nothing but a name.
+    pub fn new(name: &str) -> User {
+        User {
+            name: name.into(),
+            full_name: String::new(),
+            description: String::new(),
+            disabled: false,
+            password: None,
+            groups: Vec::new(),
+            home: None,
+            work: None,
+            team: None,
+            home_email: None,
+            business_email: None,
+            password_changed_ms: 0,
+            generation: 0,
+        }
+    }
+
+    /// Whether a password has been set.
+    pub fn has_password(&self) -> bool {
+        self.password.is_some()
+    }
+
+    /// When the password was last set, epoch milliseconds; 0 for never.
+    pub fn password_changed_ms(&self) -> u64 {
+        self.password_changed_ms
+    }
+
+    /// Takes over what only the directory may change.
+    pub(super) fn keep_from(&mut self, old: User) {
+        self.name = old.name;
+        self.password = old.password;
+        self.password_changed_ms = old.password_changed_ms;
+        self.generation = old.generation;
+    }
+
+    /// Ends all sessions begun so far.
+    pub(super) fn end_sessions(&mut self, now_ms: u64) {
+        self.generation = now_ms.max(self.generation + 1);
+    }
+
+    pub(super) fn key(name: &str) -> Key {
+        Key { table: Table::Users, key: Bytes::copy_from_slice(name.as_bytes()) }
+    }
+}
+
+impl Row for User {
+    fn place(&self) -> Key {
+        User::key(&self.name)
+    }
+}
+
+/// What a group may do, everywhere or below a folder (decisions 4).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Grant {
+    /// What is allowed.
+    pub privilege: Privilege,
+    /// Path of the folder below which it is; `None` for everywhere.
+    pub folder: Option<String>,
+}
+
+/// Users who may do the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// Name, unique.
+    pub name: Text,
+    /// What it is for.
+    pub description: String,
+    /// What its members may do.
+    pub privileges: Vec<Grant>,
+}
+
+impl Group {
+    pub(super) fn key(name: &str) -> Key {
+        Key { table: Table::Groups, key: Bytes::copy_from_slice(name.as_bytes()) }
+    }
+}
+
+impl Row for Group {
+    fn place(&self) -> Key {
+        Group::key(&self.name)
+    }
+}
+
+/// A login, until it ends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    /// Hash of the token; the token itself is nowhere.
+    pub token_hash: TokenHash,
+    /// Short public reference, for locks and logs; nothing leads from it to the token.
+    pub id: Text,
+    /// Name of the user.
+    pub user: Text,
+    /// The connection, as given at the login.
+    pub connection_id: Text,
+    /// The application, as given at the login.
+    pub application_id: Text,
+    /// When it began, epoch milliseconds.
+    pub created_ms: u64,
+    /// When it ends, used or not; epoch milliseconds.
+    pub expires_ms: u64,
+    /// When it was last used, as far as that has been recorded; epoch milliseconds.
+    pub last_seen_ms: u64,
+    /// [`User::generation`] when it began.
+    pub(super) generation: u64,
+}
+
+impl Session {
+    pub(super) fn key(hash: &TokenHash) -> Key {
+        Key { table: Table::Sessions, key: Bytes::copy_from_slice(hash.bytes()) }
+    }
+}
+
+impl Row for Session {
+    fn place(&self) -> Key {
+        Session::key(&self.token_hash)
+    }
+}
+
+/// The change that sets a row. None of the rows here has an index.
+pub(super) fn put<R: Row>(row: &R) -> Change {
+    let Key { table, key } = row.place();
+    Change { table, key, value: Some(encode_value(R::FORMAT, row)) }
+}
+
+/// The change that removes a row.
+pub(super) fn remove(place: Key) -> Change {
+    Change { table: place.table, key: place.key, value: None }
+}

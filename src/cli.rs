@@ -1,0 +1,205 @@
+//! The command line.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::config::{Config, ConfigError, Overrides};
+
+/// How the process ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// It did what it was asked to and ended when it was asked to.
+    Ended = 0,
+    /// It failed while it ran.
+    Failed = 1,
+    /// The command line or the configuration is at fault. The command line's own errors end with the same code.
+    Usage = 2,
+    /// The data directory can't be opened: in use, from a newer stet, or damaged.
+    Data = 3,
+    /// `check` found faults.
+    Faults = 4,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  stet                                    serve ./data at 127.0.0.1:8080; a new directory gets a sample newsroom
+  stet --data /srv/stet --listen 0.0.0.0:8080
+  stet serve --config /etc/stet.toml --listen 127.0.0.1:0
+  stet check --data /srv/stet             prove that what is stored is whole and consistent
+
+Environment:
+  STET_SECTION__KEY      sets a key of the configuration, over the file and under the options here:
+                         STET_LOG__FORMAT=json is `format = \"json\"` in [log]; config.toml lists every key
+  STET_ADMIN_PASSWORD    password of `admin` in a new data directory; without it a random one is printed once
+  STET_SAMPLE_PASSWORD   password of the sample newsroom's other users, who can't log in without it
+
+Exit codes:
+  0  ended as asked
+  1  failed while running
+  2  the command line or the configuration is at fault
+  3  the data directory can't be opened: in use, written by a newer stet, or damaged
+  4  `check` found faults";
+
+const ABOUT: &str = "\
+stet is a content repository for newsrooms: stories, drawers, live blogs, topics and the configuration they live by,
+behind a REST interface. Everything is kept in one data directory.
+
+`listening on http://…` goes to standard output when requests are taken, the log to standard error. SIGTERM ends it in
+good order.";
+
+/// An open newsroom content-repository server
+#[derive(Debug, Parser)]
+#[command(name = "stet", version, long_about = ABOUT, after_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Without a command it serves.
+    #[command(flatten)]
+    serve: ServeArgs,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum Command {
+    /// Serve the repository until SIGTERM; this is what happens without a command
+    Serve(ServeArgs),
+    /// Check a data directory that no server has open; changes nothing
+    Check(CheckArgs),
+}
+
+/// The options of `serve`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ServeArgs {
+    #[command(flatten)]
+    place: Place,
+    /// Address and port to listen at; port 0 takes a free one [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "HOST:PORT")]
+    listen: Option<String>,
+}
+
+/// The options of `check`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Where the configuration and the data are.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+struct Place {
+    /// Configuration file, which must be there [default: ./config.toml, if it is there]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Data directory [default: ./data]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+impl Cli {
+    /// What to do: the command, or `serve` without one.
+    pub fn command(self) -> Command {
+        self.command.unwrap_or(Command::Serve(self.serve))
+    }
+}
+
+impl Command {
+    /// The configuration that the command works with.
+    ///
+    /// # Errors
+    /// See [`Config::load`].
+    pub fn config(&self) -> Result<Config, ConfigError> {
+        Config::load(self.file(), &self.overrides())
+    }
+
+    fn place(&self) -> &Place {
+        match self {
+            Command::Serve(ServeArgs { place, .. }) | Command::Check(CheckArgs { place }) => place,
+        }
+    }
+
+    fn file(&self) -> Option<&Path> {
+        self.place().config.as_deref()
+    }
+
+    fn overrides(&self) -> Overrides {
+        let listen = match self {
+            Command::Serve(serve) => serve.listen.clone(),
+            Command::Check(_) => None,
+        };
+        Overrides { data: self.place().data.clone(), listen }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<Command, ErrorKind> {
+        Cli::try_parse_from(line.split(' ')).map(Cli::command).map_err(|error| error.kind())
+    }
+
+    #[test]
+    fn the_definition_of_the_command_line_is_consistent() {
+        <Cli as CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn without_a_command_it_serves_with_the_same_options() {
+        assert_eq!(parse("stet"), parse("stet serve"));
+        let options = "--config c.toml --data d --listen 127.0.0.1:0";
+        let command = parse(&format!("stet {options}")).expect("the options are known");
+        assert_eq!(Ok(command.clone()), parse(&format!("stet serve {options}")));
+        assert_eq!(command.file(), Some(Path::new("c.toml")));
+        let listen = Some("127.0.0.1:0".to_owned());
+        assert_eq!(command.overrides(), Overrides { data: Some("d".into()), listen });
+    }
+
+    #[test]
+    fn check_takes_a_data_directory_and_no_address() {
+        let command = parse("stet check --data d --config c").expect("the options are known");
+        assert!(matches!(command, Command::Check(_)));
+        assert_eq!(command.overrides(), Overrides { data: Some("d".into()), listen: None });
+        assert_eq!(parse("stet check --listen x:1"), Err(ErrorKind::UnknownArgument));
+    }
+
+    #[test]
+    fn options_before_a_command_are_refused_rather_than_ignored() {
+        assert_eq!(parse("stet --data d serve"), Err(ErrorKind::ArgumentConflict));
+    }
+
+    #[test]
+    fn a_usage_error_has_the_exit_code_that_is_documented() {
+        let error = Cli::try_parse_from(["stet", "--nonsense"]).expect_err("there is no such option");
+        assert_eq!(error.exit_code(), i32::from(Exit::Usage as u8));
+    }
+
+    #[test]
+    fn the_help_names_every_exit_code_and_variable() {
+        let help = <Cli as CommandFactory>::command().render_long_help().to_string();
+        for part in ["STET_ADMIN_PASSWORD", "STET_SAMPLE_PASSWORD", "STET_SECTION__KEY", "Exit codes", "check", "serve"]
+        {
+            assert!(help.contains(part), "`{part}` is missing in:\n{help}");
+        }
+        for exit in [Exit::Ended, Exit::Failed, Exit::Usage, Exit::Data, Exit::Faults] {
+            assert!(help.contains(&format!("\n  {}  ", exit as u8)), "{exit:?} is missing in:\n{help}");
+        }
+    }
+
+    #[test]
+    fn a_configuration_file_that_is_named_must_be_there() {
+        let command = parse("stet --config /nowhere/stet.toml").expect("the options are known");
+        assert!(command.config().is_err());
+    }
+}

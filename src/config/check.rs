@@ -1,0 +1,208 @@
+//! What a value must be beyond its type.
+
+use std::collections::HashSet;
+use std::fmt::Display;
+
+use super::Config;
+use super::repository::USER;
+
+/// The longest time that a key may name: ten years. Beyond it a sum with the present could overflow.
+const MAX_SECONDS: u64 = 10 * 365 * 24 * 60 * 60;
+
+/// Bytes that a limit on what is held in memory may name at most.
+const MAX_BYTES: u64 = 1 << 40;
+
+/// A value that can't be used.
+pub(super) struct Fault {
+    pub(super) key: String,
+    pub(super) sentence: String,
+}
+
+#[derive(Default)]
+struct Faults(Vec<Fault>);
+
+impl Faults {
+    fn unless(&mut self, well: bool, key: &str, wanted: &str, is: impl Display) {
+        if !well {
+            let sentence = format!("`{key}` must be {wanted}, but is `{is}`.");
+            self.0.push(Fault { key: key.to_owned(), sentence });
+        }
+    }
+
+    /// `value` must lie between `least` and `most`, both included.
+    fn within(&mut self, key: &str, value: impl TryInto<u64> + Display + Copy, least: u64, most: u64) {
+        let well = value.try_into().is_ok_and(|value| (least..=most).contains(&value));
+        self.unless(well, key, &format!("between {least} and {most}"), value);
+    }
+
+    fn seconds(&mut self, key: &str, value: u64, least: u64) {
+        self.within(key, value, least, MAX_SECONDS);
+    }
+
+    /// A folder of the repository: an absolute path of names that could be made.
+    fn folder(&mut self, key: &str, path: &str) {
+        let well = path.strip_prefix('/').is_some_and(|rest| rest.split('/').all(is_name));
+        self.unless(well, key, "an absolute path like `/Users` that does not end in `/`", path);
+    }
+
+    fn names_user(&mut self, key: &str, pattern: &str) {
+        let wanted = "a text that has `{user}`, or all users would share it";
+        self.unless(pattern.contains(USER), key, wanted, pattern);
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name != "." && name != ".." && !name.contains(|c: char| c == '/' || c.is_control())
+}
+
+impl Config {
+    /// All that is wrong with the values.
+    pub(super) fn faults(&self) -> Vec<Fault> {
+        let mut faults = Faults::default();
+        self.check_service(&mut faults);
+        self.check_limits(&mut faults);
+        self.check_auth(&mut faults);
+        self.check_runtime(&mut faults);
+        self.check_store(&mut faults);
+        self.check_lists(&mut faults);
+        self.check_folders(&mut faults);
+        faults.0
+    }
+
+    fn check_service(&self, faults: &mut Faults) {
+        let server = &self.server;
+        let address = server.listen.rsplit_once(':');
+        // An IPv6 address stands in brackets; without them its last part would be taken for the port.
+        let well = address.is_some_and(|(host, port)| {
+            let bracketed = host.starts_with('[') && host.ends_with(']');
+            !host.is_empty() && (bracketed || !host.contains(':')) && port.parse::<u16>().is_ok()
+        });
+        faults.unless(well, "server.listen", "`host:port`, like `127.0.0.1:8080` or `[::1]:8080`", &server.listen);
+        let base = &server.base_path;
+        let well = base.is_empty() || base.strip_prefix('/').is_some_and(|rest| rest.split('/').all(is_segment));
+        let wanted = "empty, or begin with `/`, not end with one, and have only characters that need no escape";
+        faults.unless(well, "server.base_path", wanted, base);
+        faults.within("server.workers", server.workers, 0, 1024);
+        faults.seconds("server.shutdown_seconds", server.shutdown_seconds, 0);
+        faults.seconds("server.keep_alive_seconds", server.keep_alive_seconds, 0);
+        faults.seconds("server.slow_request_seconds", server.slow_request_seconds, 0);
+        faults.within("server.max_connections", server.max_connections, 1, 1_000_000);
+
+        let directory = &self.data.directory;
+        faults.unless(!directory.as_os_str().is_empty(), "data.directory", "the name of a directory", "");
+        let filter = &self.log.filter;
+        let wanted = "a level (off, error, warn, info, debug, trace), or several parts like `info,stet::store=debug`";
+        faults.unless(is_filter(filter), "log.filter", wanted, filter);
+        let prefix = &self.compat.code_prefix;
+        let well = prefix.chars().all(|c| c.is_ascii_graphic());
+        faults.unless(well, "compat.code_prefix", "visible ASCII characters only", prefix);
+    }
+
+    fn check_limits(&self, faults: &mut Faults) {
+        let limits = &self.limits;
+        faults.within("limits.json_bytes", limits.json_bytes, 1024, MAX_BYTES);
+        // The JSON reader gives up at 128 levels by itself.
+        faults.within("limits.json_depth", limits.json_depth, 1, 127);
+        faults.within("limits.form_bytes", limits.form_bytes, 1024, MAX_BYTES);
+        faults.within("limits.upload_bytes", limits.upload_bytes, 1024, MAX_BYTES);
+        faults.within("limits.upload_part_options_bytes", limits.upload_part_options_bytes, 1024, MAX_BYTES);
+        // No longer URL can be represented.
+        faults.within("limits.url_bytes", limits.url_bytes, 256, 65_534);
+        faults.within("limits.xml_bytes", limits.xml_bytes, 1024, MAX_BYTES);
+        // Deeper trees could exhaust a thread's stack.
+        faults.within("limits.xml_depth", limits.xml_depth, 1, 512);
+        faults.within("limits.list_sources", limits.list_sources, 1, 1_000_000);
+    }
+
+    fn check_auth(&self, faults: &mut Faults) {
+        let auth = &self.auth;
+        faults.seconds("auth.session_idle_seconds", auth.session_idle_seconds, 1);
+        let absolute = auth.session_absolute_seconds;
+        faults.within("auth.session_absolute_seconds", absolute, auth.session_idle_seconds, MAX_SECONDS);
+        // Written later than the limit, a session in use would look idle after a restart.
+        faults.within("auth.flush_seconds", auth.flush_seconds, 1, auth.session_idle_seconds);
+        faults.within("auth.password_lanes", auth.password_lanes, 1, 64);
+        // Argon2 needs eight blocks of 1 KiB in each lane.
+        let least = 8 * u64::from(auth.password_lanes);
+        faults.within("auth.password_memory_kib", auth.password_memory_kib, least, 4 << 20);
+        faults.within("auth.password_iterations", auth.password_iterations, 1, 1000);
+    }
+
+    fn check_runtime(&self, faults: &mut Faults) {
+        let runtime = &self.runtime;
+        faults.within("runtime.arbiters", runtime.arbiters, 1, 1024);
+        faults.within("runtime.permits_per_container", runtime.permits_per_container, 1, 1 << 30);
+        faults.within("runtime.permits", runtime.permits, 1, 1 << 30);
+        faults.seconds("runtime.idle_seconds", runtime.idle_seconds, 1);
+        faults.seconds("runtime.sweep_seconds", runtime.sweep_seconds, 1);
+        faults.within("runtime.failures_allowed", runtime.failures_allowed, 1, 1_000_000);
+        faults.seconds("runtime.failure_window_seconds", runtime.failure_window_seconds, 1);
+        let first = runtime.restart_backoff_milliseconds;
+        faults.within("runtime.restart_backoff_milliseconds", first, 0, 3_600_000);
+        let longest = runtime.restart_backoff_max_milliseconds;
+        faults.within("runtime.restart_backoff_max_milliseconds", longest, first, 3_600_000);
+        faults.seconds("runtime.quarantine_seconds", runtime.quarantine_seconds, 0);
+    }
+
+    fn check_store(&self, faults: &mut Faults) {
+        let store = &self.store;
+        faults.within("store.checkpoint_bytes", store.checkpoint_bytes, 1 << 16, MAX_BYTES);
+        faults.within("store.checkpoint_rows", store.checkpoint_rows, 1, 1 << 30);
+        faults.seconds("store.checkpoint_seconds", store.checkpoint_seconds, 1);
+        faults.within("store.cache_bytes", store.cache_bytes, 1 << 20, MAX_BYTES);
+        faults.within("store.events_keep_days", store.events_keep_days, 0, 36_500);
+        faults.within("store.queue_change_sets", store.queue_change_sets, 1, 1 << 30);
+        // They are hashed and held in memory where requests are read.
+        faults.within("store.small_body_bytes", store.small_body_bytes, 0, 1 << 20);
+    }
+
+    fn check_lists(&self, faults: &mut Faults) {
+        let (mut ids, mut names) = (HashSet::new(), HashSet::new());
+        for database in &self.databases {
+            faults.unless(database.id >= 1, "databases.id", "1 or more", database.id);
+            faults.unless(ids.insert(database.id), "databases.id", "different for each database", database.id);
+            let name = &database.name;
+            // A call may name a database by either, and must not mean two.
+            let well = is_name(name) && !name.bytes().all(|byte| byte.is_ascii_digit());
+            faults.unless(well, "databases.name", "a name, not a number", name);
+            faults.unless(names.insert(name), "databases.name", "different for each database", name);
+        }
+        let listed = self.databases.iter().map(|database| database.id.to_string()).collect::<Vec<_>>().join(", ");
+        faults.unless(ids.contains(&1), "databases", "a list with the id 1, the main database", listed);
+
+        faults.unless(!self.connections.is_empty(), "connections", "a list with one entry at least", "");
+        let mut ids = HashSet::new();
+        for connection in &self.connections {
+            faults.unless(is_name(&connection.id), "connections.id", "a name", &connection.id);
+            let wanted = "different for each connection";
+            faults.unless(ids.insert(&connection.id), "connections.id", wanted, &connection.id);
+        }
+    }
+
+    fn check_folders(&self, faults: &mut Faults) {
+        let (drawer, folders) = (&self.drawer, &self.folders);
+        faults.within("drawer.default_capacity", drawer.default_capacity, 1, 10_000);
+        faults.folder("drawer.automatic_folder", &drawer.automatic_folder);
+        faults.unless(is_name(&drawer.automatic_name), "drawer.automatic_name", "a name", &drawer.automatic_name);
+        if !drawer.automatic_name.contains(USER) {
+            faults.names_user("drawer.automatic_folder", &drawer.automatic_folder);
+        }
+        faults.folder("folders.users", &folders.users);
+        faults.folder("folders.home", &folders.home);
+        faults.names_user("folders.home", &folders.home);
+        faults.folder("folders.work", &folders.work);
+    }
+}
+
+fn is_segment(segment: &str) -> bool {
+    !segment.is_empty() && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
+}
+
+/// Whether the filter is one, and no misspelt level in it is taken for the name of a part of the program.
+fn is_filter(filter: &str) -> bool {
+    let level = |text: &str| text.parse::<tracing_subscriber::filter::LevelFilter>().is_ok();
+    let well = |part: &str| part.contains('=') || part.contains("::") || part.contains('[') || level(part);
+    !filter.trim().is_empty()
+        && filter.split(',').all(|part| well(part.trim()))
+        && tracing_subscriber::EnvFilter::try_new(filter).is_ok()
+}

@@ -1,0 +1,108 @@
+//! The configuration: defaults in the code, over them the file, the environment and the command line.
+//!
+//! Each key has one home, the struct of its section; `config.toml` at the top of this repository documents every one
+//! with its default, and a test holds the two together. What is later in this list wins:
+//!
+//! 1. the defaults,
+//! 2. the file: `./config.toml` if it is there, or the one named by `--config`, which must be,
+//! 3. the environment: `STET_SECTION__KEY` (two underscores), e.g. `STET_SERVER__LISTEN`,
+//! 4. the command line.
+//!
+//! Nothing is guessed: an unknown key, a value of the wrong type and a value out of bounds are errors that name the
+//! key and where it was set. The structs hold plain numbers; their users make durations and options of them.
+
+mod check;
+mod environment;
+mod load;
+mod repository;
+mod service;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use stet_actors::runtime::RuntimeOptions;
+
+pub use self::load::Overrides;
+pub use self::repository::{
+    ConnectionConfig, DatabaseConfig, DrawerConfig, Durability, FoldersConfig, SampleConfig, StoreConfig, for_user,
+};
+pub use self::service::{AuthConfig, CompatConfig, DataConfig, LimitsConfig, LogConfig, LogFormat, ServerConfig};
+
+/// The whole configuration. [`Config::load`] gives one that has been checked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// How it listens.
+    pub server: ServerConfig,
+    /// Where it keeps everything.
+    pub data: DataConfig,
+    /// What it logs.
+    pub log: LogConfig,
+    /// What it accepts from a client.
+    pub limits: LimitsConfig,
+    /// How it meets clients that were made for another server.
+    pub compat: CompatConfig,
+    /// Sessions and passwords.
+    pub auth: AuthConfig,
+    /// How containers are run.
+    pub runtime: RuntimeOptions,
+    /// How changes reach the disk.
+    pub store: StoreConfig,
+    /// The databases: namespaces with numbers and names. One has the number 1.
+    pub databases: Vec<DatabaseConfig>,
+    /// What clients may connect to.
+    pub connections: Vec<ConnectionConfig>,
+    /// Drawers.
+    pub drawer: DrawerConfig,
+    /// Where things go when nobody says.
+    pub folders: FoldersConfig,
+    /// What a new data directory is filled with.
+    pub sample: SampleConfig,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            server: ServerConfig::default(),
+            data: DataConfig::default(),
+            log: LogConfig::default(),
+            limits: LimitsConfig::default(),
+            compat: CompatConfig::default(),
+            auth: AuthConfig::default(),
+            runtime: RuntimeOptions::default(),
+            store: StoreConfig::default(),
+            databases: vec![DatabaseConfig { id: 1, name: "main".to_owned() }],
+            connections: vec![ConnectionConfig {
+                id: "Editorial".to_owned(),
+                name: "Editorial".to_owned(),
+                description: "The newsroom".to_owned(),
+                applications: Vec::new(),
+            }],
+            drawer: DrawerConfig::default(),
+            folders: FoldersConfig::default(),
+            sample: SampleConfig::default(),
+        }
+    }
+}
+
+/// Why the configuration can't be used: one sentence or more, a line each, that name the key and where it was set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    faults: Vec<String>,
+}
+
+impl ConfigError {
+    fn one(fault: impl Into<String>) -> ConfigError {
+        ConfigError { faults: vec![fault.into()] }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.faults.join("\n"))
+    }
+}
+
+impl std::error::Error for ConfigError {}

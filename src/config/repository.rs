@@ -1,0 +1,139 @@
+//! The sections about the repository: how it is stored and what it takes for granted.
+
+use serde::{Deserialize, Serialize};
+
+/// What a commit waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Durability {
+    /// The journal's fsync: an answered change survives a crash of the machine.
+    #[default]
+    Journal,
+    /// Nothing. For measuring what durability costs.
+    None,
+}
+
+/// `[store]`: how changes reach the disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StoreConfig {
+    /// Bytes of changed rows in memory that start a checkpoint.
+    pub checkpoint_bytes: usize,
+    /// Changed rows in memory that start a checkpoint.
+    pub checkpoint_rows: usize,
+    /// Seconds that a change waits for its checkpoint at most.
+    pub checkpoint_seconds: u64,
+    /// Bytes of the tables' pages kept in memory.
+    pub cache_bytes: usize,
+    /// Days that events are kept; 0 keeps them for ever.
+    pub events_keep_days: u64,
+    /// Change sets that wait for the writer at most; one more is `Overloaded`.
+    pub queue_change_sets: usize,
+    /// What a commit waits for.
+    pub durability: Durability,
+    /// Bytes up to which a content lies in the tables; a larger one is a file.
+    pub small_body_bytes: usize,
+}
+
+impl Default for StoreConfig {
+    fn default() -> StoreConfig {
+        StoreConfig {
+            checkpoint_bytes: 16 << 20,
+            checkpoint_rows: 100_000,
+            checkpoint_seconds: 2,
+            cache_bytes: 256 << 20,
+            events_keep_days: 90,
+            queue_change_sets: 65_536,
+            durability: Durability::Journal,
+            small_body_bytes: 32_768,
+        }
+    }
+}
+
+/// One of `[[databases]]`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatabaseConfig {
+    /// The number in front of its loids; 1 is the main one. Never changed once there are objects.
+    pub id: u16,
+    /// The name that is as good as the number.
+    pub name: String,
+}
+
+/// One of `[[connections]]`: what a client names at login as `connectionId`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConnectionConfig {
+    /// What the login names.
+    pub id: String,
+    /// What people read.
+    pub name: String,
+    /// What it is for.
+    #[serde(default)]
+    pub description: String,
+    /// The values of `applicationId` that may log in; none means any.
+    #[serde(default)]
+    pub applications: Vec<String>,
+}
+
+/// `[drawer]`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DrawerConfig {
+    /// Items that fit into a drawer whose maker says nothing.
+    pub default_capacity: u32,
+    /// The folder of a user's automatic drawer; see [`for_user`].
+    pub automatic_folder: String,
+    /// Its name; see [`for_user`].
+    pub automatic_name: String,
+}
+
+impl Default for DrawerConfig {
+    fn default() -> DrawerConfig {
+        DrawerConfig {
+            default_capacity: 100,
+            automatic_folder: "/Users/{user}".to_owned(),
+            automatic_name: "Clipboard".to_owned(),
+        }
+    }
+}
+
+/// `[folders]`: where things go when nobody says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FoldersConfig {
+    /// The folder below which users' homes lie.
+    pub users: String,
+    /// A user's home; see [`for_user`].
+    pub home: String,
+    /// The folder below which work folders lie.
+    pub work: String,
+}
+
+impl Default for FoldersConfig {
+    fn default() -> FoldersConfig {
+        FoldersConfig { users: "/Users".to_owned(), home: "/Users/{user}".to_owned(), work: "/Work".to_owned() }
+    }
+}
+
+/// `[sample]`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SampleConfig {
+    /// Whether a new data directory gets the sample newsroom.
+    pub enabled: bool,
+}
+
+impl Default for SampleConfig {
+    fn default() -> SampleConfig {
+        SampleConfig { enabled: true }
+    }
+}
+
+/// What stands for the user's name in a folder or name of the configuration.
+pub(super) const USER: &str = "{user}";
+
+/// A folder or name of the configuration with the user's name in place of `{user}`.
+pub fn for_user(pattern: &str, user: &str) -> String {
+    pattern.replace(USER, user)
+}

@@ -1,0 +1,165 @@
+//! The sections about the service: how it listens, what it accepts, who may come in.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// `[server]`: how it listens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerConfig {
+    /// `host:port`; port 0 takes a free one.
+    pub listen: String,
+    /// Path in front of every route of the interface: empty, or like `/swing/api/rest`.
+    pub base_path: String,
+    /// Threads that read requests and write replies; 0 is one for each core.
+    pub workers: usize,
+    /// Seconds that calls under way get to end when it shuts down.
+    pub shutdown_seconds: u64,
+    /// Seconds that an idle connection is kept open; 0 closes it after each reply.
+    pub keep_alive_seconds: u64,
+    /// Seconds within which a client must have sent a request's head; 0 waits for ever.
+    pub slow_request_seconds: u64,
+    /// Connections open at a time on each worker; further ones wait to be accepted.
+    pub max_connections: usize,
+}
+
+impl Default for ServerConfig {
+    fn default() -> ServerConfig {
+        ServerConfig {
+            listen: "127.0.0.1:8080".to_owned(),
+            base_path: String::new(),
+            workers: 0,
+            shutdown_seconds: 30,
+            keep_alive_seconds: 75,
+            slow_request_seconds: 10,
+            max_connections: 10_000,
+        }
+    }
+}
+
+/// `[data]`: where it keeps everything.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DataConfig {
+    /// The data directory; a relative one counts from the working directory.
+    pub directory: PathBuf,
+}
+
+impl Default for DataConfig {
+    fn default() -> DataConfig {
+        DataConfig { directory: PathBuf::from("data") }
+    }
+}
+
+/// How a line of the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line, for machines.
+    Json,
+}
+
+/// `[log]`: what it logs, to standard error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogConfig {
+    /// A level, or levels for parts of the program: `info,stet::store=debug`.
+    pub filter: String,
+    /// How a line is written.
+    pub format: LogFormat,
+}
+
+impl Default for LogConfig {
+    fn default() -> LogConfig {
+        LogConfig { filter: "info".to_owned(), format: LogFormat::Text }
+    }
+}
+
+/// `[limits]`: what it accepts from a client. What goes beyond is refused before it costs memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitsConfig {
+    /// Bytes of a JSON body.
+    pub json_bytes: usize,
+    /// Levels of objects and arrays in a JSON body.
+    pub json_depth: usize,
+    /// Bytes of a form body (`application/x-www-form-urlencoded`).
+    pub form_bytes: usize,
+    /// Bytes of an uploaded content.
+    pub upload_bytes: u64,
+    /// Bytes of the JSON part beside an uploaded content.
+    pub upload_part_options_bytes: usize,
+    /// Bytes of a request's path and query.
+    pub url_bytes: usize,
+    /// Bytes of an attribute text.
+    pub xml_bytes: usize,
+    /// Levels of elements in an attribute text.
+    pub xml_depth: usize,
+    /// Sources in the list of one bulk call.
+    pub list_sources: usize,
+}
+
+impl Default for LimitsConfig {
+    fn default() -> LimitsConfig {
+        LimitsConfig {
+            json_bytes: 4 << 20,
+            json_depth: 64,
+            form_bytes: 1 << 20,
+            upload_bytes: 512 << 20,
+            upload_part_options_bytes: 1 << 20,
+            url_bytes: 16 << 10,
+            xml_bytes: 4 << 20,
+            xml_depth: 64,
+            list_sources: 10_000,
+        }
+    }
+}
+
+/// `[compat]`: how it meets clients that were made for another server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CompatConfig {
+    /// What stands in front of every error code on the wire.
+    pub code_prefix: String,
+}
+
+impl Default for CompatConfig {
+    fn default() -> CompatConfig {
+        CompatConfig { code_prefix: "CMS.".to_owned() }
+    }
+}
+
+/// `[auth]`: sessions and passwords.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AuthConfig {
+    /// Seconds without a call after which a session ends.
+    pub session_idle_seconds: u64,
+    /// Seconds after which a session ends, used or not.
+    pub session_absolute_seconds: u64,
+    /// Seconds between two writes of when sessions were last used.
+    pub flush_seconds: u64,
+    /// KiB of memory that hashing one password takes (Argon2id).
+    pub password_memory_kib: u32,
+    /// Passes over that memory.
+    pub password_iterations: u32,
+    /// Independent parts of that memory.
+    pub password_lanes: u32,
+}
+
+impl Default for AuthConfig {
+    fn default() -> AuthConfig {
+        AuthConfig {
+            session_idle_seconds: 14_400,
+            session_absolute_seconds: 86_400,
+            flush_seconds: 60,
+            password_memory_kib: 19_456,
+            password_iterations: 2,
+            password_lanes: 1,
+        }
+    }
+}

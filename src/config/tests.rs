@@ -1,0 +1,249 @@
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+use figment::providers::{Format, Toml};
+use figment::value::Value;
+use figment::{Profile, Provider};
+
+use super::*;
+
+const DOCUMENTED: &str = include_str!("../../config.toml");
+
+/// The configuration from a file's text, variables and the command line.
+fn config(file: &str, variables: &[(&str, &str)], overrides: &Overrides) -> Result<Config, ConfigError> {
+    let directory = tempfile::tempdir().expect("a directory for temporary files");
+    let path = directory.path().join("config.toml");
+    fs::write(&path, file).expect("it was just made");
+    let variables = variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    Config::layered(Some(&path), variables, overrides)
+}
+
+fn from_file(file: &str) -> Result<Config, ConfigError> {
+    config(file, &[], &Overrides::default())
+}
+
+fn from_variables(variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
+    config("", variables, &Overrides::default())
+}
+
+fn fault(result: Result<Config, ConfigError>) -> String {
+    result.expect_err("the configuration is at fault").to_string()
+}
+
+#[track_caller]
+fn assert_says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "`{part}` is missing in: {text}");
+    }
+}
+
+#[test]
+fn the_documented_file_says_what_the_defaults_are() {
+    assert_eq!(from_file(DOCUMENTED), Ok(Config::default()));
+}
+
+/// The keys that a value has, dotted; a list's are those of its entries.
+fn keys(at: &str, value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Dict(_, dict) => {
+            for (key, value) in dict {
+                keys(format!("{at}.{key}").trim_start_matches('.'), value, found);
+            }
+        }
+        Value::Array(_, entries) if entries.iter().any(|entry| entry.as_dict().is_some()) => {
+            entries.iter().for_each(|entry| keys(at, entry, found));
+        }
+        _ => found.push(at.to_owned()),
+    }
+}
+
+#[test]
+fn the_documented_file_has_every_key() {
+    let file = Toml::string(DOCUMENTED).data().expect("the file is TOML");
+    let (mut documented, mut known) = (Vec::new(), Vec::new());
+    keys("", &Value::from(file[&Profile::Default].clone()), &mut documented);
+    keys("", &Value::serialize(Config::default()).expect("it is numbers and texts"), &mut known);
+    assert_eq!(documented, known);
+}
+
+#[test]
+fn every_key_in_the_documented_file_has_a_comment_of_its_own() {
+    let lines: Vec<_> = DOCUMENTED.lines().collect();
+    for pair in lines.windows(2) {
+        let is_key = !pair[1].starts_with('#') && pair[1].contains(" = ");
+        assert!(!is_key || pair[0].starts_with("# "), "`{}` has no comment", pair[1]);
+    }
+}
+
+#[test]
+fn the_file_wins_over_the_defaults_the_environment_over_the_file_and_the_command_line_over_all() {
+    let file = "[server]\nlisten = 'file:1'\nworkers = 2\n[data]\ndirectory = 'file'\n[runtime]\npermits = 7";
+    let variables = [("STET_SERVER__LISTEN", "environment:2"), ("STET_DATA__DIRECTORY", "environment")];
+    let overrides = Overrides { data: Some("option".into()), listen: None };
+    let config = config(file, &variables, &overrides).expect("all values are well");
+    assert_eq!(config.server.listen, "environment:2");
+    assert_eq!(config.data.directory, Path::new("option"));
+    assert_eq!((config.server.workers, config.runtime.permits), (2, 7));
+    assert_eq!(config.server.keep_alive_seconds, ServerConfig::default().keep_alive_seconds);
+}
+
+#[test]
+fn a_file_that_is_named_must_be_there() {
+    let missing = Path::new("/nowhere/stet.toml");
+    assert_says(&fault(Config::load(Some(missing), &Overrides::default())), &["/nowhere/stet.toml"]);
+    assert_says(&fault(Config::load(Some(Path::new("/")), &Overrides::default())), &["directory", "/"]);
+    let none = Config::layered(None, std::iter::empty(), &Overrides::default());
+    assert_eq!(none, Ok(Config::default()));
+}
+
+#[test]
+fn a_misspelt_key_in_the_file_is_named_with_its_section_and_file() {
+    let text = fault(from_file("[server]\nlisen = 'x:1'"));
+    assert_says(&text, &["`server.lisen`", "in `server` are listen,", "config.toml"]);
+    assert_says(&fault(from_file("[sever]\nlisten = 'x:1'")), &["`sever`", "server", "config.toml"]);
+    assert_says(&fault(from_file("[[databases]]\nid = 1\nname = 'm'\nsize = 3")), &["`databases.0.size`"]);
+    assert_says(&fault(from_file("[runtime]\narbiter = 3")), &["`runtime.arbiter`"]);
+}
+
+#[test]
+fn a_value_of_the_wrong_type_in_the_file_is_named() {
+    assert_says(&fault(from_file("[server]\nworkers = 'many'")), &["`server.workers`", "\"many\"", "config.toml"]);
+    assert_says(&fault(from_file("[server]\nworkers = -1")), &["`server.workers`", "a whole number", "-1"]);
+    assert_says(&fault(from_file("[data]\ndirectory = 1")), &["`data.directory`", "a text", "1"]);
+    assert_says(&fault(from_file("[sample]\nenabled = 'x'")), &["`sample.enabled`", "true or false"]);
+    assert_says(&fault(from_file("databases = 'x'")), &["`databases`", "a list"]);
+    assert_says(&fault(from_file("[log]\nformat = 'xml'")), &["`log.format`", "text, json", "`xml`"]);
+    assert_says(&fault(from_file("[store]\ndurability = 'some'")), &["`store.durability`", "journal, none"]);
+}
+
+#[test]
+fn text_that_is_no_toml_is_reported_with_its_line() {
+    assert_says(&fault(from_file("[server]\nlisten = ")), &["line 2", "config.toml"]);
+}
+
+#[test]
+fn a_misspelt_variable_is_named() {
+    for name in ["STET_SERVER__LISEN", "STET_SEVER__LISTEN", "STET_SERVER__LISTEN__X", "STET_DATABASES__NAME__0"] {
+        assert_says(&fault(from_variables(&[(name, "x:1")])), &[name]);
+    }
+}
+
+#[test]
+fn a_bad_value_in_a_variable_is_named_with_the_variable() {
+    for (name, value) in [
+        ("STET_SERVER__WORKERS", "many"),
+        ("STET_SERVER__WORKERS", "-1"),
+        ("STET_SERVER__WORKERS", "5000"),
+        ("STET_SAMPLE__ENABLED", "perhaps"),
+        ("STET_LOG__FORMAT", "xml"),
+        ("STET_DRAWER__DEFAULT_CAPACITY", "0"),
+        ("STET_DATABASES__0__ID", "70000"),
+    ] {
+        assert_says(&fault(from_variables(&[(name, value)])), &[name, value]);
+    }
+}
+
+#[test]
+fn variables_without_two_underscores_are_not_ours() {
+    let variables = [("STET_ADMIN_PASSWORD", "x"), ("STET_", ""), ("OTHER__KEY", "x"), ("PATH", "/bin")];
+    assert_eq!(from_variables(&variables), Ok(Config::default()));
+}
+
+#[test]
+fn a_variable_is_read_as_what_its_default_is() {
+    let config = from_variables(&[
+        ("STET_DATA__DIRECTORY", "2024"),
+        ("STET_DRAWER__AUTOMATIC_NAME", "true"),
+        ("STET_SAMPLE__ENABLED", "0"),
+        ("STET_LIMITS__UPLOAD_BYTES", " 2048 "),
+        ("STET_CONNECTIONS__0__APPLICATIONS", "Writer, Planner"),
+    ])
+    .expect("all values are well");
+    assert_eq!(config.data.directory, Path::new("2024"));
+    assert_eq!(config.drawer.automatic_name, "true");
+    assert!(!config.sample.enabled);
+    assert_eq!(config.limits.upload_bytes, 2048);
+    assert_eq!(config.connections[0].applications, ["Writer", "Planner"]);
+}
+
+#[test]
+fn variables_change_entries_of_lists_and_add_the_next() {
+    let config = from_variables(&[
+        ("STET_DATABASES__0__NAME", "first"),
+        ("STET_DATABASES__1__ID", "2"),
+        ("STET_DATABASES__1__NAME", "archive"),
+    ])
+    .expect("all values are well");
+    let names: Vec<_> = config.databases.iter().map(|database| (database.id, database.name.as_str())).collect();
+    assert_eq!(names, [(1, "first"), (2, "archive")]);
+    assert_says(&fault(from_variables(&[("STET_DATABASES__5__ID", "2")])), &["STET_DATABASES__5__ID", "count from 0"]);
+    assert_says(&fault(from_variables(&[("STET_DATABASES__1__ID", "2")])), &["`name`", "STET_DATABASES__1__ID"]);
+}
+
+#[test]
+fn values_out_of_bounds_are_refused_with_key_and_value() {
+    for (file, key, value) in [
+        ("[server]\nbase_path = 'api'", "server.base_path", "`api`"),
+        ("[server]\nbase_path = '/api/'", "server.base_path", "`/api/`"),
+        ("[server]\nbase_path = '/'", "server.base_path", "`/`"),
+        ("[server]\nlisten = '8080'", "server.listen", "`8080`"),
+        ("[server]\nlisten = '::1:80'", "server.listen", "`::1:80`"),
+        ("[drawer]\ndefault_capacity = 10001", "drawer.default_capacity", "`10001`"),
+        ("[drawer]\nautomatic_folder = '/Shared'", "drawer.automatic_folder", "{user}"),
+        ("[folders]\nhome = 'Users/{user}'", "folders.home", "absolute"),
+        ("[folders]\nwork = '/Work//x'", "folders.work", "`/Work//x`"),
+        ("[log]\nfilter = 'debgu'", "log.filter", "`debgu`"),
+        ("[auth]\nsession_absolute_seconds = 60", "auth.session_absolute_seconds", "14400"),
+        ("[auth]\npassword_memory_kib = 7", "auth.password_memory_kib", "between 8"),
+        ("[auth]\nsession_absolute_seconds = 9000000000000", "auth.session_absolute_seconds", "9000000000000"),
+        ("[runtime]\narbiters = 0", "runtime.arbiters", "`0`"),
+        ("[limits]\nxml_depth = 513", "limits.xml_depth", "512"),
+        ("[[databases]]\nid = 2\nname = 'other'", "databases", "id 1"),
+        ("[[databases]]\nid = 1\nname = '1'", "databases.name", "not a number"),
+        ("databases = []", "databases", "id 1"),
+        ("connections = []", "connections", "one entry"),
+    ] {
+        assert_says(&fault(from_file(file)), &[key, value]);
+    }
+}
+
+#[test]
+fn databases_and_connections_are_told_apart() {
+    let two = "[[databases]]\nid = 1\nname = 'a'\n[[databases]]\nid = 1\nname = 'a'";
+    assert_says(&fault(from_file(two)), &["databases.id", "databases.name", "different", "config.toml"]);
+    let two = "[[connections]]\nid = 'a'\nname = 'x'\n[[connections]]\nid = 'a'\nname = 'y'";
+    assert_says(&fault(from_file(two)), &["connections.id", "different"]);
+}
+
+#[test]
+fn all_values_out_of_bounds_are_reported_at_once() {
+    let text = fault(from_file("[drawer]\ndefault_capacity = 0\n[runtime]\narbiters = 0"));
+    assert_eq!(text.lines().count(), 2, "{text}");
+}
+
+#[test]
+fn a_bad_value_on_the_command_line_is_named_with_its_option() {
+    let overrides = Overrides { data: None, listen: Some("nowhere".to_owned()) };
+    assert_says(&fault(config("", &[], &overrides)), &["server.listen", "`nowhere`", "--listen"]);
+}
+
+#[test]
+fn usual_addresses_and_base_paths_are_accepted() {
+    for listen in ["127.0.0.1:0", "localhost:8080", "[::1]:8080", "0.0.0.0:65535"] {
+        let overrides = Overrides { data: None, listen: Some(listen.to_owned()) };
+        assert!(config("", &[], &overrides).is_ok(), "{listen}");
+    }
+    for base in ["/swing/api/rest", "/restAPI/rest", ""] {
+        assert!(from_variables(&[("STET_SERVER__BASE_PATH", base)]).is_ok(), "{base}");
+    }
+    for filter in ["debug", "warn,stet=debug", "info,stet::store=trace"] {
+        assert!(from_variables(&[("STET_LOG__FILTER", filter)]).is_ok(), "{filter}");
+    }
+}
+
+#[test]
+fn the_user_takes_its_place_in_folders_and_names() {
+    assert_eq!(for_user("/Users/{user}", "ann"), "/Users/ann");
+    assert_eq!(for_user("Clipboard", "ann"), "Clipboard");
+}

@@ -1,0 +1,143 @@
+//! The bytes of objects.
+//!
+//! A small content travels in the change set and lies in the tables. A larger one is a file below `<data>/content`,
+//! named by its SHA-256 (`ab/cdef…`), never changed once it is there, and shared by all versions with the same bytes.
+//! Such a file is written and synced, its name too, before the change that refers to it is submitted: a version whose
+//! content is not there can't come about, whatever fails. The other way round it can: a file that nothing refers to
+//! is left behind when the change is refused, and is to be collected later.
+//!
+//! Disk work is done on the blocking pool of the runtime that a call is made in.
+
+mod reader;
+#[cfg(test)]
+mod tests;
+mod upload;
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::object::{Content, Stored};
+
+pub use self::reader::ContentReader;
+pub use self::upload::Upload;
+
+/// The folder of the data directory that contents lie in.
+const FOLDER: &str = "content";
+
+/// The folder in it where they are written.
+const UNFINISHED: &str = "tmp";
+
+/// The contents in a data directory. Clones share it.
+#[derive(Debug, Clone)]
+pub struct ContentStore {
+    places: Arc<Places>,
+}
+
+#[derive(Debug)]
+struct Places {
+    /// Where finished files lie.
+    root: PathBuf,
+    /// Where files are while they are written; on the same file system, so that renaming is all that finishing takes.
+    unfinished: PathBuf,
+    /// Bytes up to which a content lies in the tables.
+    small_body_bytes: usize,
+}
+
+impl ContentStore {
+    /// Opens the contents in the data directory `data`, and removes what was being written when the last process ended.
+    /// The caller must be alone in the directory: have the store open, which sees to that.
+    ///
+    /// # Errors
+    /// The folders can't be made or read.
+    pub fn open(data: &Path, small_body_bytes: usize) -> io::Result<ContentStore> {
+        let root = data.join(FOLDER);
+        let unfinished = root.join(UNFINISHED);
+        fs::create_dir_all(&unfinished)?;
+        sync_folder(data)?;
+        sync_folder(&root)?;
+        let mut removed = 0;
+        for entry in fs::read_dir(&unfinished)? {
+            fs::remove_file(entry?.path())?;
+            removed += 1;
+        }
+        if removed > 0 {
+            tracing::info!(removed, "unfinished uploads of the last run are removed");
+        }
+        Ok(ContentStore { places: Arc::new(Places { root, unfinished, small_body_bytes }) })
+    }
+
+    /// A new content, to be fed.
+    pub fn upload(&self) -> Upload {
+        Upload::new(self.places.clone())
+    }
+
+    /// Whether the file of a content is there, as long as it must be.
+    pub fn is_there(&self, content: &Content) -> bool {
+        fs::metadata(self.places.file(&content.sha256)).is_ok_and(|found| found.len() == content.size)
+    }
+
+    /// A content that lies in a file. One that lies in the tables is read there: see [`ContentReader::of`].
+    ///
+    /// # Errors
+    /// `RepositoryError`: the file is missing, is not as long as it was, or can't be read.
+    pub async fn open_content(&self, content: &Content) -> Result<ContentReader> {
+        if content.stored != Stored::File {
+            tracing::error!(sha256 = hex(&content.sha256), "a content in the tables was looked for among the files");
+            return Err(Error::internal());
+        }
+        let path = self.places.file(&content.sha256);
+        let size = content.size;
+        blocking(move || {
+            let opened = File::open(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
+            let (found, file) = opened.map_err(|error| failure("opened", &path, &error))?;
+            if found != size {
+                tracing::error!(path = %path.display(), found, wanted = size, "a content is not as long as it was");
+                return Err(Error::internal());
+            }
+            Ok(ContentReader::of_file(file, path, size))
+        })
+        .await
+    }
+}
+
+impl Places {
+    fn file(&self, sha256: &[u8; 32]) -> PathBuf {
+        let name = hex(sha256);
+        // By the first byte, so that no folder gets too long for programs that list it.
+        self.root.join(&name[..2]).join(&name[2..])
+    }
+}
+
+/// Makes the names in a folder durable.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+fn hex(sha256: &[u8; 32]) -> String {
+    sha256.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Runs disk work where it stalls no other call.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => {
+            tracing::error!(%error, "disk work on a content was cut off");
+            Err(Error::internal())
+        }
+    }
+}
+
+/// What a client gets to see of an error of the disk; the rest goes to the log.
+fn failure(what: &str, path: &Path, error: &io::Error) -> Error {
+    tracing::error!(path = %path.display(), %error, "a content can't be {what}");
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Error::new(Code::StorageFull, "There is no room left for the content; nothing was changed.")
+        }
+        _ => Error::internal(),
+    }
+}

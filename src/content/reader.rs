@@ -1,0 +1,108 @@
+//! Reading a content.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use stet_actors::error::{Error, Result};
+
+use super::{blocking, failure};
+
+/// Bytes read at a time: what a content of any size costs in memory while it is sent.
+const CHUNK: u64 = 64 << 10;
+
+/// A content, or a range of one, that is read chunk by chunk.
+#[derive(Debug)]
+pub struct ContentReader {
+    source: Source,
+    /// The next byte to be read.
+    at: u64,
+    /// The byte behind the last one.
+    end: u64,
+}
+
+#[derive(Debug)]
+enum Source {
+    Memory(Bytes),
+    File(Arc<OpenFile>),
+}
+
+#[derive(Debug)]
+struct OpenFile {
+    file: File,
+    /// For the log.
+    path: PathBuf,
+}
+
+impl ContentReader {
+    /// A content that is in memory, for those who treat all alike.
+    pub fn of(bytes: Bytes) -> ContentReader {
+        ContentReader { at: 0, end: bytes.len() as u64, source: Source::Memory(bytes) }
+    }
+
+    pub(super) fn of_file(file: File, path: PathBuf, size: u64) -> ContentReader {
+        ContentReader { source: Source::File(Arc::new(OpenFile { file, path })), at: 0, end: size }
+    }
+
+    /// The part of what is left that begins `offset` bytes on and has `len` bytes, or as many as there are.
+    #[must_use]
+    pub fn range(self, offset: u64, len: u64) -> ContentReader {
+        let at = self.at.saturating_add(offset).min(self.end);
+        ContentReader { at, end: at.saturating_add(len).min(self.end), source: self.source }
+    }
+
+    /// Bytes left to be read.
+    pub fn remaining(&self) -> u64 {
+        self.end - self.at
+    }
+
+    /// The next bytes, 64 KiB at most; none at the end. Dropping the future skips nothing.
+    ///
+    /// # Errors
+    /// `RepositoryError`: the file can't be read, or ends early.
+    pub async fn next_chunk(&mut self) -> Result<Option<Bytes>> {
+        let len = self.remaining().min(CHUNK);
+        if len == 0 {
+            return Ok(None);
+        }
+        let bytes = self.read(len).await?;
+        self.at += len;
+        Ok(Some(bytes))
+    }
+
+    /// All that is left, in one piece. For contents whose size the caller has bounded.
+    ///
+    /// # Errors
+    /// As [`ContentReader::next_chunk`].
+    pub async fn read_all(self) -> Result<Bytes> {
+        self.read(self.remaining()).await
+    }
+
+    /// The `len` bytes from the present place on, which don't go beyond the end.
+    async fn read(&self, len: u64) -> Result<Bytes> {
+        let at = self.at;
+        let Ok(len) = usize::try_from(len) else {
+            tracing::error!(len, "a content is larger than the memory can be");
+            return Err(Error::internal());
+        };
+        match &self.source {
+            Source::Memory(bytes) => {
+                // It lies within a `Bytes`, whose length is a `usize`.
+                let at = at as usize;
+                Ok(bytes.slice(at..at + len))
+            }
+            Source::File(open) => {
+                let open = open.clone();
+                blocking(move || {
+                    let mut buffer = vec![0; len];
+                    let read = open.file.read_exact_at(&mut buffer, at);
+                    read.map_err(|error| failure("read", &open.path, &error))?;
+                    Ok(buffer.into())
+                })
+                .await
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Writing a content.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+use stet_actors::error::{Error, Result};
+use stet_actors::lifecycle::NewContent;
+use stet_actors::object::{Content, Stored};
+use tempfile::NamedTempFile;
+
+use super::{Places, blocking, failure, sync_folder};
+
+/// Bytes that are gathered before the disk is bothered: a network's chunks are small, and each hand-over to another
+/// thread costs more than copying them.
+const GATHER: usize = 256 << 10;
+
+/// A content that is being received. Dropped before [`Upload::finish`] it leaves nothing behind.
+#[derive(Debug)]
+pub struct Upload {
+    places: Arc<Places>,
+    /// Bytes received.
+    size: u64,
+    /// Received and not yet in the file.
+    gathered: Vec<u8>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// All bytes are in `gathered`.
+    Memory,
+    /// The bytes before `gathered` are in the file.
+    Spilled(Spill),
+    /// A write failed, or was under way when its future was dropped.
+    Broken,
+}
+
+/// The file of a large content, which is removed when this is dropped.
+#[derive(Debug)]
+struct Spill {
+    file: NamedTempFile,
+    /// Of what is in the file.
+    hasher: Sha256,
+}
+
+impl Upload {
+    pub(super) fn new(places: Arc<Places>) -> Upload {
+        Upload { places, size: 0, gathered: Vec::new(), state: State::Memory }
+    }
+
+    /// Bytes received so far.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Takes the next bytes. How many there may be is for the caller to watch: see [`Upload::size`].
+    ///
+    /// # Errors
+    /// `StorageFull`, or `RepositoryError` if the disk fails or an earlier write was cut off. The upload is lost then.
+    pub async fn write(&mut self, chunk: &[u8]) -> Result<()> {
+        self.gathered.extend_from_slice(chunk);
+        self.size += chunk.len() as u64;
+        if self.is_small() || self.gathered.len() < GATHER {
+            return Ok(());
+        }
+        self.spill(|spill, _| Ok(spill)).await.map(|spill| self.state = State::Spilled(spill))
+    }
+
+    /// Ends the upload: when this returns, a large content is on disk to stay.
+    ///
+    /// # Errors
+    /// As [`Upload::write`].
+    pub async fn finish(mut self, content_type: &str) -> Result<NewContent> {
+        let size = self.size;
+        let content = |sha256, stored| Content { content_type: content_type.into(), size, sha256, stored };
+        if self.is_small() {
+            let small = Bytes::from(std::mem::take(&mut self.gathered));
+            return Ok(NewContent { content: content(Sha256::digest(&small).into(), Stored::Row), small: Some(small) });
+        }
+        let sha256 = self.spill(move |spill, places| spill.keep(places, size)).await?;
+        Ok(NewContent { content: content(sha256, Stored::File), small: None })
+    }
+
+    fn is_small(&self) -> bool {
+        matches!(self.state, State::Memory) && self.size <= self.places.small_body_bytes as u64
+    }
+
+    /// Moves what was gathered into the file, and goes on with `then`. Meanwhile the state is broken, so that a future
+    /// dropped half-way leaves an upload that knows that bytes are missing.
+    async fn spill<T: Send + 'static>(
+        &mut self,
+        then: impl FnOnce(Spill, &Places) -> io::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let before = match std::mem::replace(&mut self.state, State::Broken) {
+            State::Memory => None,
+            State::Spilled(spill) => Some(spill),
+            State::Broken => {
+                tracing::error!("an upload went on after a write that failed or was cut off");
+                return Err(Error::internal());
+            }
+        };
+        let bytes = std::mem::take(&mut self.gathered);
+        let places = self.places.clone();
+        blocking(move || {
+            let write = || {
+                let mut spill = before.map_or_else(|| Spill::new(&places.unfinished), Ok)?;
+                spill.add(&bytes)?;
+                then(spill, &places)
+            };
+            write().map_err(|error| failure("written", &places.unfinished, &error))
+        })
+        .await
+    }
+}
+
+impl Spill {
+    fn new(folder: &Path) -> io::Result<Spill> {
+        let file = tempfile::Builder::new().prefix("upload-").tempfile_in(folder)?;
+        Ok(Spill { file, hasher: Sha256::new() })
+    }
+
+    fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.hasher.update(bytes);
+        self.file.as_file_mut().write_all(bytes)
+    }
+
+    /// Puts the file where contents lie, unless the same bytes lie there already, and gives its hash.
+    fn keep(self, places: &Places, size: u64) -> io::Result<[u8; 32]> {
+        let sha256 = self.hasher.finalize().into();
+        let path = places.file(&sha256);
+        let folder = path.parent().unwrap_or(&places.root);
+        match fs::create_dir(folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        match File::open(&path) {
+            // Its time says that it is wanted again, for whoever collects what is not.
+            Ok(there) if there.metadata()?.len() == size => there.set_modified(SystemTime::now())?,
+            // One of another length was damaged from outside; this one mends it.
+            _ => {
+                self.file.as_file().sync_all()?;
+                self.file.persist(&path)?;
+            }
+        }
+        // Also when the file was there: who put it there may not have come to this yet.
+        sync_folder(folder)?;
+        sync_folder(&places.root)?;
+        Ok(sha256)
+    }
+}

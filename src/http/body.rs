@@ -1,0 +1,119 @@
+//! Reading request bodies (decisions 1): bounded while they stream, refused with the place of the fault.
+
+use actix_web::web::Payload;
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use serde::de::DeserializeOwned;
+use stet_actors::error::{Code, Error, Result};
+
+/// The refusal of a body that is larger than allowed.
+pub fn too_large(what: &str, limit: u64) -> Error {
+    Error::new(Code::TooLarge, format!("{what} is larger than the {limit} bytes allowed.")).with_detail("limit", limit)
+}
+
+fn invalid(message: String) -> Error {
+    Error::new(Code::InvalidBody, message)
+}
+
+/// Reads a body of at most `limit` bytes.
+///
+/// # Errors
+/// `TooLarge` as soon as the limit is passed or announced to be; `InvalidBody` when the client breaks off.
+pub async fn read(mut payload: Payload, announced: Option<u64>, limit: usize) -> Result<Bytes> {
+    if announced.is_some_and(|announced| announced > limit as u64) {
+        return Err(too_large("The body", limit as u64));
+    }
+    let mut body = BytesMut::new();
+    while let Some(chunk) = payload.next().await {
+        let chunk = chunk.map_err(|error| invalid(format!("The body could not be read: {error}.")))?;
+        if body.len() + chunk.len() > limit {
+            return Err(too_large("The body", limit as u64));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
+}
+
+/// Whether a JSON text is nested deeper than allowed; told without recursion, before it is parsed.
+fn too_deep(json: &[u8], limit: usize) -> bool {
+    let (mut depth, mut in_text, mut escaped) = (0usize, false, false);
+    for byte in json {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'{' | b'[' if !in_text => {
+                depth += 1;
+                if depth > limit {
+                    return true;
+                }
+            }
+            b'}' | b']' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Parses a JSON body; an absent or blank one is `{}` unless it is required.
+///
+/// # Errors
+/// `InvalidBody` with the JSON path of the fault.
+pub fn parse<T: DeserializeOwned>(body: &[u8], required: bool, depth: usize) -> Result<T> {
+    let blank = body.iter().all(u8::is_ascii_whitespace);
+    if blank && required {
+        return Err(invalid("The body is missing: a JSON body is required.".to_owned()));
+    }
+    let json = if blank { b"{}" } else { body };
+    if too_deep(json, depth) {
+        return Err(invalid(format!("The body is nested deeper than the {depth} levels allowed.")));
+    }
+    let mut reader = serde_json::Deserializer::from_slice(json);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = match error.path().to_string() {
+            path if path == "." => "$".to_owned(),
+            path if path.starts_with('[') => format!("${path}"),
+            path => format!("$.{path}"),
+        };
+        invalid(format!("The body is not as it must be at `{path}`: {}.", error.inner())).with_detail("path", path)
+    })?;
+    reader.end().map_err(|error| invalid(format!("There is something behind the body's end: {error}.")))?;
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::Value;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    struct Drawer {
+        #[serde(default)]
+        capacity: u32,
+    }
+
+    #[test]
+    fn a_fault_is_named_by_its_path() {
+        let error = parse::<Vec<Drawer>>(br#"[{"capacity": 1}, {"capacity": "many"}]"#, true, 8).unwrap_err();
+        assert_eq!(error.code, Code::InvalidBody);
+        assert!(error.message.contains("$[1].capacity") && error.message.contains("many"), "{error}");
+    }
+
+    #[test]
+    fn an_optional_body_may_be_absent_or_blank() {
+        for body in [&b""[..], b" \n", b"{}"] {
+            assert_eq!(parse::<Drawer>(body, false, 8).unwrap().capacity, 0);
+        }
+        assert_eq!(parse::<Drawer>(b" ", true, 8).unwrap_err().code, Code::InvalidBody);
+    }
+
+    #[test]
+    fn deep_json_is_refused_before_it_is_parsed() {
+        let deep = "[".repeat(1_000_000);
+        assert!(parse::<Value>(deep.as_bytes(), true, 64).unwrap_err().message.contains("nested deeper"));
+        assert!(parse::<Value>(br#""[[[[[[[\"[[[[""#, true, 2).is_ok());
+        assert!(parse::<Value>(b"{} x", true, 8).is_err());
+    }
+}

@@ -1,0 +1,160 @@
+//! A call on its way to a handler: everything that was checked already, in named types.
+
+use std::sync::Arc;
+
+use actix_web::HttpRequest;
+use actix_web::http::header::HeaderMap;
+use actix_web::web::Payload;
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use stet_actors::command::Who;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::object::Record;
+use stet_actors::runtime::Request;
+use tracing::Span;
+
+use super::body;
+use super::display::Display;
+use super::etag;
+use super::query::Query;
+use super::route::{Body, Route};
+use super::router::Params;
+use crate::app::App;
+use crate::auth::LiveSession;
+
+/// See the module's head.
+pub struct Call {
+    /// What the server is made of.
+    pub app: Arc<App>,
+    /// The endpoint.
+    pub route: &'static Route,
+    /// The request, for its headers and connection.
+    pub http: HttpRequest,
+    /// Typed query parameters.
+    pub query: Query,
+    /// Path parameters, decoded.
+    pub params: Params<'static>,
+    /// Who calls; always there where the route requires a token.
+    pub session: Option<Arc<LiveSession>>,
+    /// The token as it came.
+    pub token: Option<String>,
+    /// The body, where the route has one that is not a multipart form.
+    pub body: Bytes,
+    /// The unread body of a multipart form.
+    pub payload: Option<Payload>,
+    /// The request's span.
+    pub span: Span,
+}
+
+impl Call {
+    /// Request headers.
+    pub fn headers(&self) -> &HeaderMap {
+        self.http.headers()
+    }
+
+    /// A path parameter.
+    pub fn param(&self, name: &str) -> &str {
+        // The router gives every parameter that the pattern has.
+        self.params.get(name).unwrap_or_default()
+    }
+
+    /// A path parameter that is a source.
+    ///
+    /// # Errors
+    /// `InvalidParameter`.
+    pub fn source(&self, name: &str) -> Result<Source> {
+        Source::parse(name, self.param(name))
+    }
+
+    /// A path parameter that is a whole number.
+    ///
+    /// # Errors
+    /// `InvalidParameter`.
+    pub fn integer(&self, name: &str) -> Result<i64> {
+        let text = self.param(name);
+        text.parse().map_err(|_| Error::parameter(name, text, "a whole number"))
+    }
+
+    /// The database that the call speaks of.
+    ///
+    /// # Errors
+    /// `DatabaseNotFound`.
+    pub fn database(&self) -> Result<DatabaseId> {
+        self.app.database(self.query.text("databaseId"))
+    }
+
+    /// The record of the object that a path parameter names.
+    ///
+    /// # Errors
+    /// `InvalidParameter`, `ObjectNotFound`.
+    pub fn resolve(&self, name: &str) -> Result<Record> {
+        self.app.repository.resolve(&self.source(name)?, self.database()?)
+    }
+
+    /// Who calls.
+    ///
+    /// # Errors
+    /// `InvalidToken` where the route requires no token and there is none.
+    pub fn caller(&self) -> Result<&Arc<LiveSession>> {
+        self.session.as_ref().ok_or_else(|| Error::new(Code::InvalidToken, "A token is needed for this."))
+    }
+
+    /// Who calls, for the domain.
+    ///
+    /// # Errors
+    /// As [`Call::caller`].
+    pub fn who(&self) -> Result<Who> {
+        let session = self.caller()?;
+        Ok(Who { user: session.user().clone(), session: session.id().clone() })
+    }
+
+    /// A request to the domain whose `If-Match` speaks of `container`.
+    ///
+    /// # Errors
+    /// As [`Call::caller`].
+    pub fn request(&self, container: Loid) -> Result<Request> {
+        let expect = etag::expectation(self.headers(), container);
+        Ok(Request { who: self.who()?, expect, span: self.span.clone() })
+    }
+
+    /// The JSON body.
+    ///
+    /// # Errors
+    /// `InvalidBody` with the path of the fault.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
+        let required = matches!(self.route.body, Body::Required(_));
+        body::parse(&self.body, required, self.app.config.limits.json_depth)
+    }
+
+    /// The body of a form endpoint: URL-encoded fields, or the same as JSON.
+    ///
+    /// # Errors
+    /// `InvalidBody` with the field at fault.
+    pub fn form<T: DeserializeOwned>(&self) -> Result<T> {
+        let content_type = self.headers().get("content-type").and_then(|value| value.to_str().ok());
+        let depth = self.app.config.limits.json_depth;
+        if content_type.is_some_and(|value| value.trim_start().starts_with("application/json")) {
+            return body::parse(&self.body, true, depth);
+        }
+        let fields: serde_json::Map<String, Value> = form_urlencoded::parse(&self.body)
+            .map(|(name, value)| (name.into_owned(), Value::from(value.into_owned())))
+            .collect();
+        body::parse(Value::Object(fields).to_string().as_bytes(), true, depth)
+    }
+
+    /// The display options of the query.
+    pub fn display(&self) -> Display {
+        self.query.display()
+    }
+
+    /// The display options of the query, then those in the body.
+    ///
+    /// # Errors
+    /// `InvalidParameter`, `InvalidBody`.
+    pub fn display_of_body(&self) -> Result<Display> {
+        let display = self.query.display();
+        if self.body.is_empty() { Ok(display) } else { display.read_body(&self.json::<Value>()?) }
+    }
+}

@@ -1,0 +1,337 @@
+//! From an HTTP request to an endpoint and back. What every endpoint has in common is here, in this order: route, token, origin,
+//! privilege, parameters, body, handler, reply.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::{Method, StatusCode};
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use bytes::Bytes;
+use serde_json::Value;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::Source;
+use tracing::{Instrument, Span};
+
+use super::call::Call;
+use super::error::{Failure, Surface};
+use super::query::{self, Query};
+use super::reply::{Content, Reply, enveloped};
+use super::route::{Body, Kind, Privilege, Produces, Route, Token, Verb};
+use super::router::{Found, Params};
+use super::{body, etag, probe};
+use crate::app::App;
+use crate::auth::LiveSession;
+
+/// Name of the response header that carries the request's id.
+const REQUEST_ID: &str = "x-request-id";
+
+/// Answers any request.
+pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpResponse {
+    let app = app.into_inner();
+    let started = Instant::now();
+    let request_id = app.next_request_id();
+    let path = http.uri().path();
+    if let Some(response) = probe::answer(&app, http.method(), path) {
+        return response;
+    }
+    let inside = app.config.server.base_path.as_str();
+    let path = path.strip_prefix(inside).filter(|rest| rest.starts_with('/')).unwrap_or("");
+    let surface = Surface::of(path);
+    let span = tracing::info_span!("request", id = %request_id, method = %http.method(), path);
+    let mut found = None;
+    let outcome = answer(&app, &http, path, payload, &span, &mut found).instrument(span.clone()).await;
+    let response = match outcome {
+        Ok(reply) => render(reply, found, surface, &http),
+        Err(error) => render_error(&app, &error, surface, &http, &request_id),
+    };
+    let response = finish(response, &request_id);
+    let status = response.status();
+    let took = started.elapsed();
+    let endpoint = found.map_or("none", |route| route.id);
+    metrics::counter!("stet_http_requests_total", "endpoint" => endpoint, "status" => status_text(status)).increment(1);
+    metrics::histogram!("stet_http_request_seconds", "endpoint" => endpoint).record(took.as_secs_f64());
+    span.in_scope(|| {
+        let took_us = took.as_micros() as u64;
+        if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED {
+            tracing::warn!(endpoint, status = status.as_u16(), took_us, "answered");
+        } else {
+            tracing::debug!(endpoint, status = status.as_u16(), took_us, "answered");
+        }
+    });
+    response
+}
+
+/// Status classes as they are counted: texts that live for ever, so that counting allocates nothing.
+fn status_text(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        200 => "200",
+        206 => "206",
+        304 => "304",
+        400 => "400",
+        401 => "401",
+        403 => "403",
+        404 => "404",
+        405 => "405",
+        409 => "409",
+        412 => "412",
+        413 => "413",
+        422 => "422",
+        500 => "500",
+        501 => "501",
+        503 => "503",
+        507 => "507",
+        _ => "other",
+    }
+}
+
+async fn answer(
+    app: &Arc<App>,
+    http: &HttpRequest,
+    path: &str,
+    payload: Payload,
+    span: &Span,
+    found: &mut Option<&'static Route>,
+) -> Result<Reply> {
+    let limit = app.config.limits.url_bytes;
+    if http.uri().path_and_query().is_some_and(|whole| whole.as_str().len() > limit) {
+        return Err(body::too_large("The URL", limit as u64));
+    }
+    let (route, params) = find(app, http.method(), path)?;
+    *found = Some(route);
+    let raw_query = http.query_string();
+    let (session, token) = identify(app, route, http, raw_query)?;
+    if let Some(session) = &session {
+        check_privilege(app, route, session)?;
+    }
+    let query = Query::parse(route, raw_query)?;
+    check_params(route, &params)?;
+    let headers = http.headers();
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    let limits = &app.config.limits;
+    let (bytes, payload) = match route.body {
+        Body::None => (Bytes::new(), None),
+        Body::Optional(_) | Body::Required(_) => (body::read(payload, announced, limits.json_bytes).await?, None),
+        Body::Form(_) => (body::read(payload, announced, limits.form_bytes).await?, None),
+        Body::Multipart(..) => {
+            check_multipart(headers)?;
+            (Bytes::new(), Some(payload))
+        }
+    };
+    let Some(handler) = route.handler else {
+        if matches!(route.body, Body::Optional(_) | Body::Required(_)) {
+            let required = matches!(route.body, Body::Required(_));
+            check_container(&body::parse::<Value>(&bytes, required, limits.json_depth)?)?;
+        }
+        let message = format!("`{} {}` is not implemented yet.", route.method.name(), route.path);
+        return Err(Error::new(Code::NotImplemented, message));
+    };
+    let call = Call {
+        app: app.clone(),
+        route,
+        http: http.clone(),
+        query,
+        params: params.into_owned(),
+        session,
+        token,
+        body: bytes,
+        payload,
+        span: span.clone(),
+    };
+    handler(call).await
+}
+
+fn find<'p>(app: &App, method: &Method, path: &'p str) -> Result<(&'static Route, Params<'p>)> {
+    let not_found = || Error::new(Code::NoSuchEndpoint, format!("There is no endpoint `{path}`."));
+    let not_allowed = |allow: String| {
+        Error::new(Code::MethodNotAllowed, format!("`{path}` takes {allow}, not {method}.")).with_detail("allow", allow)
+    };
+    match Verb::of(method) {
+        Some(verb) => match app.router.find(path, verb) {
+            Found::Route(route, params) => Ok((route, params)),
+            Found::Invalid(error) => Err(error),
+            Found::MethodNotAllowed(allow) => Err(not_allowed(allow)),
+            Found::NotFound => Err(not_found()),
+        },
+        // A method that no endpoint has: which others fit is still told.
+        None => {
+            let fitting: Vec<&str> = Verb::ALL
+                .into_iter()
+                .filter(|verb| matches!(app.router.find(path, *verb), Found::Route(..)))
+                .flat_map(|verb| if verb == Verb::Get { vec!["GET", "HEAD"] } else { vec![verb.name()] })
+                .collect();
+            Err(if fitting.is_empty() { not_found() } else { not_allowed(fitting.join(", ")) })
+        }
+    }
+}
+
+/// Where a token may stand, in the order they are looked at (decisions 1).
+enum Transport {
+    Query,
+    Header,
+    Bearer,
+    Cookie,
+}
+
+fn token_of(headers: &HeaderMap, raw_query: &str) -> Option<(Transport, String)> {
+    if let Some(token) = query::raw(raw_query, "token").filter(|token| !token.is_empty()) {
+        return Some((Transport::Query, token.into_owned()));
+    }
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    if let Some(token) = text("token").filter(|token| !token.is_empty()) {
+        return Some((Transport::Header, token.to_owned()));
+    }
+    if let Some((scheme, token)) = text("authorization").and_then(|value| value.split_once(' '))
+        && scheme.eq_ignore_ascii_case("bearer")
+        && !token.trim().is_empty()
+    {
+        return Some((Transport::Bearer, token.trim().to_owned()));
+    }
+    let cookies = headers.get_all(header::COOKIE).filter_map(|value| value.to_str().ok());
+    let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let (_, token) = pairs.find(|(name, value)| *name == crate::auth::COOKIE && !value.is_empty())?;
+    Some((Transport::Cookie, token.to_owned()))
+}
+
+/// Finds out who calls.
+fn identify(
+    app: &App,
+    route: &Route,
+    http: &HttpRequest,
+    raw_query: &str,
+) -> Result<(Option<Arc<LiveSession>>, Option<String>)> {
+    if route.token == Token::Login {
+        return Ok((None, None));
+    }
+    let Some((transport, token)) = token_of(http.headers(), raw_query) else {
+        return match route.token {
+            Token::Required => Err(Error::new(Code::InvalidToken, "A token is needed: log in first.")),
+            _ => Ok((None, None)),
+        };
+    };
+    let session = app.sessions.find(&token)?;
+    if matches!(transport, Transport::Cookie) && route.method != Verb::Get {
+        check_origin(http)?;
+    }
+    Ok((Some(session), Some(token)))
+}
+
+/// A write that is authorised by nothing but a cookie must come from our own pages, or from no page at all.
+fn check_origin(http: &HttpRequest) -> Result<()> {
+    let Some(origin) = http.headers().get(header::ORIGIN) else { return Ok(()) };
+    let origin = origin.to_str().unwrap_or("?");
+    let host = http.connection_info().host().to_owned();
+    let same = origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(&host));
+    if same {
+        return Ok(());
+    }
+    let message = format!("A write with a cookie alone must come from `{host}`, but came from `{origin}`.");
+    Err(Error::new(Code::OriginRefused, message))
+}
+
+fn check_privilege(app: &App, route: &Route, session: &LiveSession) -> Result<()> {
+    let Some(needed) = route.privilege else { return Ok(()) };
+    if app.directory.privileges_of(session.user())?.contains(&needed) {
+        return Ok(());
+    }
+    Err(denied(session.user(), needed))
+}
+
+/// The refusal of a caller who lacks a privilege.
+pub fn denied(user: &str, needed: Privilege) -> Error {
+    let name = serde_json::to_value(needed).unwrap_or_default();
+    let name = name.as_str().unwrap_or_default().to_owned();
+    Error::new(Code::PermissionDenied, format!("`{user}` lacks the privilege `{name}`.")).with_detail("privilege", name)
+}
+
+fn check_params(route: &Route, params: &Params<'_>) -> Result<()> {
+    for param in route.path_params {
+        let value = params.get(param.name).unwrap_or_default();
+        match param.kind {
+            Kind::Source => drop(Source::parse(param.name, value)?),
+            Kind::Integer if value.parse::<i64>().is_err() => {
+                return Err(Error::parameter(param.name, value, "a whole number"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_multipart(headers: &HeaderMap) -> Result<()> {
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let form = content_type.to_ascii_lowercase();
+    if form.starts_with("multipart/form-data") && form.contains("boundary=") {
+        return Ok(());
+    }
+    let message = format!("The body must be `multipart/form-data` with a boundary, but is `{content_type}`.");
+    Err(Error::new(Code::InvalidBody, message))
+}
+
+fn check_container(value: &Value) -> Result<()> {
+    if value.is_object() || value.is_array() {
+        return Ok(());
+    }
+    Err(Error::new(Code::InvalidBody, "The body is not as it must be at `$`: an object or a list is wanted."))
+}
+
+fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &HttpRequest) -> HttpResponse {
+    let Reply { content, etag, headers } = reply;
+    // A reply may be unconditional; then its ETag decides here.
+    let reading = matches!(*http.method(), Method::GET | Method::HEAD);
+    let fresh = reading && etag.as_deref().is_some_and(|tag| etag::none_match(http.headers(), tag));
+    let content = if fresh { Content::NotModified } else { content };
+    let json = match route.map(|route| route.produces) {
+        Some(Produces::Xml) => "application/xml;charset=utf-8",
+        _ => "application/json",
+    };
+    let mut response = match content {
+        Content::NotModified => HttpResponse::NotModified().finish(),
+        Content::Whole(bytes) => HttpResponse::Ok().content_type(json).body(bytes),
+        Content::Json(bytes) => {
+            let bytes = if surface == Surface::V3 { enveloped(&bytes) } else { bytes };
+            HttpResponse::Ok().content_type(json).body(bytes)
+        }
+        Content::Text(media_type, text) => HttpResponse::Ok().content_type(media_type).body(text),
+        Content::Stream(media_type, size, stream) => {
+            let body = actix_web::body::SizedStream::new(size, stream);
+            HttpResponse::Ok().content_type(media_type).body(body)
+        }
+    };
+    let out = response.headers_mut();
+    if let Some(etag) = etag.and_then(|etag| HeaderValue::try_from(etag).ok()) {
+        out.insert(header::ETAG, etag);
+        out.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    }
+    for (name, value) in headers {
+        out.append(name, value);
+    }
+    response
+}
+
+fn render_error(app: &App, error: &Error, surface: Surface, http: &HttpRequest, request_id: &str) -> HttpResponse {
+    let failure = Failure { error, surface, request_id, prefix: &app.config.compat.code_prefix };
+    let (media_type, bytes) = failure.body(http.headers());
+    let mut response = HttpResponse::build(failure.status()).content_type(media_type).body(bytes);
+    for (name, value) in failure.headers() {
+        response.headers_mut().insert(name, value);
+    }
+    if error.code == Code::MethodNotAllowed
+        && let Some(allow) = error.details.as_ref().and_then(|details| details.get("allow")?.as_str())
+        && let Ok(allow) = HeaderValue::from_str(allow)
+    {
+        response.headers_mut().insert(header::ALLOW, allow);
+    }
+    response
+}
+
+/// What every response has.
+fn finish(mut response: HttpResponse, request_id: &str) -> HttpResponse {
+    let headers = response.headers_mut();
+    if let Ok(id) = HeaderValue::from_str(request_id) {
+        headers.insert(HeaderName::from_static(REQUEST_ID), id);
+    }
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}

@@ -1,0 +1,272 @@
+//! The display options: which parts of a record a reply shows (interface 4.1). They come from the query, or from a
+//! body, and are part of the key under which a rendered record is cached.
+
+use serde_json::{Map, Value};
+use stet_actors::error::{Error, Result};
+
+/// What a reply shows of each record.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Display {
+    /// `showAdditionalInfo`
+    pub additional_info: bool,
+    /// `showPath`
+    pub path: bool,
+    /// `showSystemAttributes`
+    pub system_attributes: bool,
+    /// `showAttributes`
+    pub attributes: bool,
+    /// `showUsageTickets`
+    pub usage_tickets: bool,
+    /// `showVirtualAttributes`
+    pub virtual_attributes: bool,
+    /// `showXml`
+    pub xml: bool,
+    /// `useUnparsedXml`
+    pub unparsed_xml: bool,
+    /// `showJson`
+    pub json: bool,
+    /// `showUniquenessString`
+    pub uniqueness_string: bool,
+    /// `showWebType`
+    pub web_type: bool,
+    /// `webProduct`
+    pub web_product: Option<String>,
+}
+
+/// A display option that is a boolean.
+pub struct Flag {
+    /// Name in the query and in bodies; matched without regard to case.
+    pub name: &'static str,
+    /// Default; that of `showAdditionalInfo` is the endpoint's.
+    pub default: bool,
+    /// For the reference.
+    pub about: &'static str,
+    field: fn(&mut Display) -> &mut bool,
+}
+
+/// Name of the one option that is the endpoint's to decide.
+pub const ADDITIONAL_INFO: &str = "showAdditionalInfo";
+/// Name of the option that not every endpoint has.
+pub const PATH: &str = "showPath";
+/// Name of the option that goes with [`WEB_PRODUCT`].
+pub const WEB_TYPE: &str = "showWebType";
+/// Name of the one option that is a text.
+pub const WEB_PRODUCT: &str = "webProduct";
+/// For the reference.
+pub const WEB_PRODUCT_ABOUT: &str = "Web product used to search the web type.";
+
+/// The boolean options, in the interface's order.
+pub const FLAGS: &[Flag] = &[
+    flag(ADDITIONAL_INFO, false, "Show additional information.", |d| &mut d.additional_info),
+    flag(PATH, false, "Show the path.", |d| &mut d.path),
+    flag("showSystemAttributes", true, "Show the system attributes.", |d| &mut d.system_attributes),
+    flag("showAttributes", true, "Show the attributes.", |d| &mut d.attributes),
+    flag("showUsageTickets", true, "Show the usage tickets.", |d| &mut d.usage_tickets),
+    flag("showVirtualAttributes", true, "Show the virtual attributes.", |d| &mut d.virtual_attributes),
+    flag("showXml", false, "Show those four attribute groups in XML form.", |d| &mut d.xml),
+    flag("useUnparsedXml", false, "With showXml: the XML as it is stored.", |d| &mut d.unparsed_xml),
+    flag("showJson", true, "Show those four attribute groups in JSON form.", |d| &mut d.json),
+    flag("showUniquenessString", false, "Show the uniqueness string.", |d| &mut d.uniqueness_string),
+    flag(WEB_TYPE, false, "Show the web type.", |d| &mut d.web_type),
+];
+
+const fn flag(name: &'static str, default: bool, about: &'static str, field: fn(&mut Display) -> &mut bool) -> Flag {
+    Flag { name, default, about, field }
+}
+
+/// The option's name for a name that clients use for it (decisions 1, Query values).
+pub fn canonical(name: &str) -> &str {
+    if name.eq_ignore_ascii_case("showSystemAttribute") { "showSystemAttributes" } else { name }
+}
+
+/// A boolean as parameters and display options spell it: true, false, 1, 0 in any case.
+pub fn parse_boolean(text: &str) -> Option<bool> {
+    match text {
+        "1" => Some(true),
+        "0" => Some(false),
+        _ if text.eq_ignore_ascii_case("true") => Some(true),
+        _ if text.eq_ignore_ascii_case("false") => Some(false),
+        _ => None,
+    }
+}
+
+/// What a boolean has to look like, for the message of a refusal.
+pub const BOOLEAN_WANTED: &str = "true, false, 1 or 0";
+
+impl Display {
+    /// The defaults of DISP(additional_info, …).
+    pub const fn with_defaults(additional_info: bool) -> Display {
+        Display {
+            additional_info,
+            path: false,
+            system_attributes: true,
+            attributes: true,
+            usage_tickets: true,
+            virtual_attributes: true,
+            xml: false,
+            unparsed_xml: false,
+            json: true,
+            uniqueness_string: false,
+            web_type: false,
+            web_product: None,
+        }
+    }
+
+    /// Sets a boolean option by its canonical name; says whether there is one of that name.
+    pub fn set(&mut self, name: &str, value: bool) -> bool {
+        let flag = FLAGS.iter().find(|flag| flag.name.eq_ignore_ascii_case(name));
+        flag.is_some_and(|flag| {
+            *(flag.field)(self) = value;
+            true
+        })
+    }
+
+    /// Takes over what a JSON body says: at its top level, or under `options`, which counts for more. What the body
+    /// does not name, names as null or gives as an empty text stays as it is.
+    pub fn read_body(mut self, body: &Value) -> Result<Display> {
+        let Some(body) = body.as_object() else { return Ok(self) };
+        self.read_options(body)?;
+        for (name, value) in body {
+            if let (true, Some(options)) = (name.eq_ignore_ascii_case("options"), value.as_object()) {
+                self.read_options(options)?;
+            }
+        }
+        Ok(self)
+    }
+
+    fn read_options(&mut self, options: &Map<String, Value>) -> Result<()> {
+        for (name, value) in options {
+            if name.eq_ignore_ascii_case(WEB_PRODUCT) {
+                match value {
+                    Value::Null => {}
+                    Value::String(text) => self.web_product = some_text(text),
+                    _ => return Err(Error::parameter(WEB_PRODUCT, value, "a text")),
+                }
+            } else if let Some(flag) = FLAGS.iter().find(|flag| flag.name.eq_ignore_ascii_case(canonical(name)))
+                && let Some(value) = read_boolean(flag.name, value)?
+            {
+                *(flag.field)(self) = value;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A web product of no letters is none.
+pub(super) fn some_text(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// A boolean in a body: clients send it as JSON boolean, number or text.
+fn read_boolean(name: &str, value: &Value) -> Result<Option<bool>> {
+    let read = match value {
+        Value::Null => return Ok(None),
+        Value::Bool(value) => Some(*value),
+        Value::Number(number) => number.as_i64().and_then(|number| match number {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }),
+        Value::String(text) if text.is_empty() => return Ok(None),
+        Value::String(text) => match parse_boolean(text) {
+            None => return Err(Error::parameter(name, text, BOOLEAN_WANTED)),
+            read => read,
+        },
+        Value::Array(_) | Value::Object(_) => None,
+    };
+    read.map(Some).ok_or_else(|| Error::parameter(name, value, BOOLEAN_WANTED))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use stet_actors::error::Code;
+
+    use super::*;
+
+    fn read(body: Value) -> Result<Display> {
+        Display::with_defaults(false).read_body(&body)
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_flag_table() {
+        let mut display = Display::with_defaults(false);
+        for flag in FLAGS {
+            assert_eq!(*(flag.field)(&mut display), flag.default, "{}", flag.name);
+        }
+        assert!(Display::with_defaults(true).additional_info);
+        assert_eq!(display.web_product, None);
+    }
+
+    #[test]
+    fn each_flag_sets_a_field_of_its_own() {
+        for flag in FLAGS {
+            let mut display = Display::with_defaults(false);
+            assert!(display.set(flag.name, !flag.default));
+            let changed: Vec<_> =
+                FLAGS.iter().filter(|f| *(f.field)(&mut display) != f.default).map(|f| f.name).collect();
+            assert_eq!(changed, [flag.name]);
+        }
+        assert!(!Display::with_defaults(false).set("showEverything", true));
+    }
+
+    #[test]
+    fn a_body_may_have_options_at_the_top_and_under_options_which_wins() {
+        let display = read(json!({
+            "options": {"showXml": true, "showPath": true},
+            "showXml": false,
+            "showJson": false,
+            "webProduct": "Courier",
+        }))
+        .unwrap();
+        let expected = Display {
+            xml: true,
+            path: true,
+            json: false,
+            web_product: Some("Courier".to_owned()),
+            ..Display::with_defaults(false)
+        };
+        assert_eq!(display, expected);
+    }
+
+    #[test]
+    fn names_in_a_body_match_without_regard_to_case_and_one_has_two_spellings() {
+        let display = read(json!({"OPTIONS": {"SHOWPATH": 1, "showsystemattribute": 0}})).unwrap();
+        assert!(display.path && !display.system_attributes);
+        assert!(!read(json!({"showSystemAttributes": "FALSE"})).unwrap().system_attributes);
+    }
+
+    #[test]
+    fn a_body_gives_booleans_as_json_or_as_the_query_spells_them() {
+        for (value, expected) in [(json!(true), true), (json!("True"), true), (json!("1"), true), (json!(1), true)]
+            .into_iter()
+            .chain([(json!(false), false), (json!("FALSE"), false), (json!("0"), false), (json!(0), false)])
+        {
+            assert_eq!(read(json!({"showXml": value})).unwrap().xml, expected);
+        }
+    }
+
+    #[test]
+    fn null_and_empty_text_leave_an_option_as_it_is() {
+        assert!(read(json!({"showJson": null, "showAttributes": "", "webProduct": null})).unwrap().json);
+        assert_eq!(read(json!({"webProduct": ""})).unwrap().web_product, None);
+    }
+
+    #[test]
+    fn a_value_that_is_no_boolean_is_refused_by_name_and_value() {
+        for value in [json!("yes"), json!(2), json!(1.5), json!([true]), json!({})] {
+            let error = read(json!({"options": {"showxml": value}})).unwrap_err();
+            assert_eq!(error.code, Code::InvalidParameter);
+            let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            assert_eq!(error.message, format!("`showXml` must be true, false, 1 or 0, but is `{shown}`."));
+        }
+        assert_eq!(read(json!({"webProduct": 7})).unwrap_err().code, Code::InvalidParameter);
+    }
+
+    #[test]
+    fn what_is_no_object_says_nothing() {
+        for body in [json!(null), json!([]), json!("showXml"), json!({"options": "showXml"})] {
+            assert_eq!(read(body).unwrap(), Display::with_defaults(false));
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The one table that gives each error code its status (decisions 1, interface 7), and the form an error goes out in.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use stet_actors::error::{Code, Error};
+
+/// Which of the two sets of resources an endpoint belongs to (interface 9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Surface {
+    /// Below `/v3`: replies in an envelope.
+    V3,
+    /// The older set: bare replies.
+    Older,
+}
+
+impl Surface {
+    /// The surface of a path below the base path.
+    pub fn of(path: &str) -> Surface {
+        if path == "/v3" || path.starts_with("/v3/") { Surface::V3 } else { Surface::Older }
+    }
+}
+
+/// The status of a code. First column: v3 (decisions 1). Second: the older surface, where table 7.2 says otherwise.
+pub fn status(code: Code, surface: Surface) -> StatusCode {
+    use StatusCode as S;
+    let (v3, older) = match code {
+        Code::InvalidName
+        | Code::InvalidPath
+        | Code::InvalidType
+        | Code::InvalidStatus
+        | Code::InvalidAttributes
+        | Code::InvalidParameter
+        | Code::InvalidBody
+        | Code::InvalidXPath => (S::BAD_REQUEST, None),
+        Code::InvalidLogin | Code::InvalidToken => (S::UNAUTHORIZED, None),
+        Code::PermissionDenied => (S::FORBIDDEN, Some(S::UNAUTHORIZED)),
+        Code::OriginRefused => (S::FORBIDDEN, None),
+        Code::ObjectLocked | Code::ObjectLockedByMe | Code::ObjectNotLocked | Code::ObjectNotCheckedOut => {
+            (S::FORBIDDEN, Some(S::BAD_REQUEST))
+        }
+        Code::ObjectNotFound
+        | Code::TemplateNotFound
+        | Code::StatusNotFound
+        | Code::TypeNotFound
+        | Code::DatabaseNotFound
+        | Code::NoSuchEndpoint => (S::NOT_FOUND, None),
+        Code::MethodNotAllowed => (S::METHOD_NOT_ALLOWED, None),
+        Code::DuplicatedName | Code::DrawerFull | Code::InvalidForContainer | Code::IdempotencyRunning => {
+            (S::CONFLICT, None)
+        }
+        Code::IdempotencyMismatch => (S::UNPROCESSABLE_ENTITY, None),
+        Code::PreconditionFailed => (S::PRECONDITION_FAILED, None),
+        Code::TooLarge => (S::PAYLOAD_TOO_LARGE, None),
+        Code::RangeNotSatisfiable => (S::RANGE_NOT_SATISFIABLE, None),
+        Code::TooManyRequests => (S::TOO_MANY_REQUESTS, None),
+        Code::Overloaded => (S::SERVICE_UNAVAILABLE, None),
+        Code::StorageFull => (S::INSUFFICIENT_STORAGE, None),
+        Code::NotImplemented => (S::NOT_IMPLEMENTED, None),
+        Code::RepositoryError => (S::INTERNAL_SERVER_ERROR, None),
+    };
+    match surface {
+        Surface::V3 => v3,
+        Surface::Older => older.unwrap_or(v3),
+    }
+}
+
+/// After how many seconds a client may try again.
+const RETRY_AFTER_SECONDS: &str = "1";
+
+/// An error on its way to a client.
+pub struct Failure<'a> {
+    /// What went wrong.
+    pub error: &'a Error,
+    /// Where.
+    pub surface: Surface,
+    /// The request it answers.
+    pub request_id: &'a str,
+    /// What codes begin with.
+    pub prefix: &'a str,
+}
+
+/// A failure inside the v3 envelope, or bare on the older surface.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FailureBody<'a> {
+    /// The code with its prefix.
+    pub code: String,
+    /// A whole sentence.
+    pub message: &'a str,
+    /// The source concerned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<&'a str>,
+    /// Further facts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<&'a Map<String, Value>>,
+    /// The request, as the log names it.
+    pub request_id: &'a str,
+}
+
+#[derive(Serialize)]
+struct Envelope<'a> {
+    status: &'static str,
+    result: FailureBody<'a>,
+}
+
+/// RFC 9457.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Problem<'a> {
+    r#type: &'static str,
+    title: &'a str,
+    status: u16,
+    detail: &'a str,
+    code: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a str>,
+    request_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<&'a Map<String, Value>>,
+}
+
+impl Failure<'_> {
+    /// The status.
+    pub fn status(&self) -> StatusCode {
+        status(self.error.code, self.surface)
+    }
+
+    /// Content type and body, as the client's `Accept` asks.
+    pub fn body(&self, headers: &HeaderMap) -> (&'static str, Vec<u8>) {
+        let code = format!("{}{}", self.prefix, self.error.code.name());
+        let body = FailureBody {
+            code,
+            message: &self.error.message,
+            source: self.error.source.as_deref(),
+            details: self.error.details.as_deref(),
+            request_id: self.request_id,
+        };
+        // Texts, numbers and maps with text keys: nothing here can fail to serialise.
+        if prefers_problem(headers) {
+            let problem = Problem {
+                r#type: "about:blank",
+                title: self.error.code.name(),
+                status: self.status().as_u16(),
+                detail: body.message,
+                code: body.code,
+                source: body.source,
+                request_id: body.request_id,
+                details: body.details,
+            };
+            return ("application/problem+json", serde_json::to_vec(&problem).unwrap_or_default());
+        }
+        let bytes = match self.surface {
+            Surface::V3 => serde_json::to_vec(&Envelope { status: "error", result: body }),
+            Surface::Older => serde_json::to_vec(&body),
+        };
+        ("application/json", bytes.unwrap_or_default())
+    }
+
+    /// Headers that the code asks for.
+    pub fn headers(&self) -> Vec<(HeaderName, HeaderValue)> {
+        match self.error.code {
+            Code::InvalidLogin | Code::InvalidToken => {
+                vec![(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"stet\""))]
+            }
+            Code::TooManyRequests | Code::Overloaded => {
+                vec![(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS))]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Whether `Accept` ranks `application/problem+json` above `application/json`.
+fn prefers_problem(headers: &HeaderMap) -> bool {
+    let Some(accept) = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()) else { return false };
+    if !accept.contains("application/problem+json") {
+        return false;
+    }
+    let quality = |wanted: &str| {
+        let mut best: Option<f32> = None;
+        for entry in accept.split(',') {
+            let mut parts = entry.split(';').map(str::trim);
+            if parts.next().is_some_and(|range| range.eq_ignore_ascii_case(wanted)) {
+                let q = parts.find_map(|part| part.strip_prefix("q=")).map_or(Some(1.0), |q| q.parse().ok());
+                best = q.into_iter().chain(best).reduce(f32::max);
+            }
+        }
+        best.unwrap_or(0.0)
+    };
+    let (problem, json) = (quality("application/problem+json"), quality("application/json"));
+    problem > 0.0 && problem >= json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lock_codes_and_permission_differ_on_the_older_surface() {
+        assert_eq!(status(Code::ObjectLocked, Surface::V3), 403);
+        assert_eq!(status(Code::ObjectLocked, Surface::Older), 400);
+        assert_eq!(status(Code::PermissionDenied, Surface::V3), 403);
+        assert_eq!(status(Code::PermissionDenied, Surface::Older), 401);
+    }
+
+    #[test]
+    fn a_problem_document_is_given_to_those_who_prefer_it() {
+        let asks = |accept: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT, HeaderValue::from_str(accept).unwrap());
+            prefers_problem(&headers)
+        };
+        assert!(asks("application/problem+json"));
+        assert!(asks("application/json;q=0.5, application/problem+json"));
+        assert!(!asks("application/json, application/problem+json;q=0.9"));
+        assert!(!asks("application/problem+json;q=0"));
+        assert!(!asks("*/*"));
+    }
+}

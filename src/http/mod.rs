@@ -1,0 +1,15 @@
+//! The web layer: routes as data, and what is derived from them. No rules of the domain are here.
+
+pub mod body;
+pub mod call;
+pub mod dispatch;
+pub mod display;
+pub mod error;
+pub mod etag;
+pub mod openapi;
+pub mod probe;
+pub mod query;
+pub mod reply;
+pub mod route;
+pub mod router;
+pub mod routes;

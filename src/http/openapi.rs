@@ -1,0 +1,470 @@
+//! The OpenAPI document, made of the table of endpoints: what it says can't differ from what the server does.
+
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+use stet_actors::error::Code;
+
+use super::query::{Parameter, parameters};
+use super::route::{Body, Kind, Produces, Route, Token, TypeOf};
+use super::routes::GROUPS;
+
+/// Where a session's token may stand, in the order in which it is looked for (decisions 1, Token).
+const TOKEN_SCHEMES: [&str; 4] = ["queryToken", "headerToken", "bearerToken", "cookieToken"];
+
+/// Statuses that every endpoint may give.
+const EVERYWHERE: [u16; 4] = [400, 413, 500, 503];
+
+/// The document for these endpoints, mounted under a base path. The same table gives the same text.
+pub fn document(routes: impl Iterator<Item = &'static Route>, base_path: &str) -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.definitions_path = "/components/schemas".into();
+    settings.meta_schema = None;
+    let mut generator = settings.into_generator();
+
+    let mut paths = Map::new();
+    let mut used = Vec::new();
+    for route in routes {
+        let operation = operation(route, &mut generator);
+        used.push(tag(route));
+        let path = paths.entry(route.path).or_insert_with(|| json!({}));
+        path[route.method.name().to_ascii_lowercase()] = operation;
+    }
+    let tags: Vec<_> = GROUPS
+        .iter()
+        .filter(|group| used.contains(&group.name))
+        .map(|group| json!({"name": group.name, "description": group.about}))
+        .collect();
+
+    let mut schemas = generator.take_definitions(true);
+    for (name, schema) in own_schemas() {
+        let taken = schemas.insert(name, schema);
+        debug_assert!(taken.is_none(), "a type has the name of one of the failures' schemas");
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "stet",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Content repository of a newsroom. Everywhere `limit`, `offset`, `sortBy` and `databaseId` \
+                are taken, parameter names match without regard to case, and unknown parameters are ignored. HEAD is \
+                answered wherever GET is.",
+            "license": {"name": "Apache-2.0 OR MIT", "identifier": "Apache-2.0 OR MIT"},
+        },
+        "servers": [{"url": if base_path.is_empty() { "/" } else { base_path }}],
+        "tags": tags,
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "queryToken": {"type": "apiKey", "in": "query", "name": "token"},
+                "headerToken": {"type": "apiKey", "in": "header", "name": "token"},
+                "bearerToken": {"type": "http", "scheme": "bearer"},
+                "cookieToken": {"type": "apiKey", "in": "cookie", "name": "MRS_CONNECTION_TOKEN"},
+            },
+        },
+    })
+}
+
+fn tag(route: &Route) -> &'static str {
+    let group = GROUPS.iter().find(|group| group.routes().any(|member| member.id == route.id));
+    group.map_or("other", |group| group.name)
+}
+
+/// Whether the endpoint answers in the envelope.
+fn enveloped(route: &Route) -> bool {
+    route.path.starts_with("/v3/")
+}
+
+fn operation(route: &'static Route, generator: &mut SchemaGenerator) -> Value {
+    let mut operation = json!({
+        "operationId": route.id,
+        "summary": route.summary,
+        "tags": [tag(route)],
+        "parameters": parameter_list(route),
+    });
+    if let Some(body) = request_body(route.body, generator) {
+        operation["requestBody"] = body;
+    }
+    operation["responses"] = responses(route, generator);
+    operation["security"] = security(route.token);
+    operation["x-stet-privilege"] = json!(route.privilege);
+    operation["x-stet-source"] = json!(route.source);
+    operation["x-stet-implemented"] = json!(route.handler.is_some());
+    operation
+}
+
+fn security(token: Token) -> Value {
+    let one_of = TOKEN_SCHEMES.iter().map(|scheme| json!({*scheme: []}));
+    match token {
+        Token::Required => one_of.collect(),
+        // The empty requirement stands for a call without a token.
+        Token::NotListed => one_of.chain([json!({})]).collect(),
+        Token::Login => json!([]),
+    }
+}
+
+fn parameter_list(route: &'static Route) -> Vec<Value> {
+    let path = route.path_params.iter().map(|param| {
+        let about = match param.kind {
+            Kind::Source => format!("{}: a loid, a uuid, or a path with its slashes as %2F", param.about),
+            _ => param.about.to_owned(),
+        };
+        json!({
+            "name": param.name,
+            "in": "path",
+            "required": true,
+            "description": sentence(&about),
+            "schema": kind_schema(param.kind, None),
+        })
+    });
+    let query = parameters(route).map(|Parameter { name, kind, required, default, about }| {
+        let mut parameter = json!({"name": name, "in": "query"});
+        if required {
+            parameter["required"] = json!(true);
+        }
+        if !about.is_empty() {
+            parameter["description"] = json!(about);
+        }
+        parameter["schema"] = kind_schema(kind, default);
+        parameter
+    });
+    let headers = route.headers.iter().map(|name| {
+        let about = match *name {
+            "Range" => "A part of the content, bytes counted from 0 (RFC 9110).",
+            _ => "A header with a meaning of its own here.",
+        };
+        json!({"name": name, "in": "header", "description": about, "schema": {"type": "string"}})
+    });
+    path.chain(query).chain(headers).collect()
+}
+
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+}
+
+fn kind_schema(kind: Kind, default: Option<&str>) -> Value {
+    let mut schema = match kind {
+        Kind::Text | Kind::Source => json!({"type": "string"}),
+        Kind::Boolean => json!({"type": "boolean"}),
+        Kind::Integer => json!({"type": "integer", "format": "int64"}),
+        Kind::TextList => json!({"type": "array", "items": {"type": "string"}}),
+    };
+    if let Some(default) = default {
+        schema["default"] = match kind {
+            // A boolean or a number reads as itself in JSON; the table's tests see to it that it is one.
+            Kind::Boolean | Kind::Integer => serde_json::from_str(default).unwrap_or_default(),
+            Kind::Text | Kind::Source | Kind::TextList => json!(default),
+        };
+    }
+    schema
+}
+
+fn request_body(body: Body, generator: &mut SchemaGenerator) -> Option<Value> {
+    let mut content = |kind: &str, required: bool, type_of: TypeOf| json!({"required": required, "content": {kind: {"schema": type_of(generator)}}});
+    match body {
+        Body::None => None,
+        Body::Optional(type_of) => Some(content("application/json", false, type_of)),
+        Body::Required(type_of) => Some(content("application/json", true, type_of)),
+        Body::Form(type_of) => {
+            let mut both = content("application/x-www-form-urlencoded", true, type_of);
+            both["content"]["application/json"] = both["content"]["application/x-www-form-urlencoded"].clone();
+            Some(both)
+        }
+        Body::Multipart(type_of, files) => Some(multipart(type_of(generator).to_value(), files)),
+    }
+}
+
+/// A form with `options` and file parts: the first kind of file part must be there, once; the others may come any
+/// number of times.
+fn multipart(options: Value, files: &[&str]) -> Value {
+    let mut properties = json!({"options": options});
+    let mut encoding = json!({"options": {"contentType": "application/json"}});
+    for (index, name) in files.iter().enumerate() {
+        // OpenAPI 3.1 describes a part of any bytes by the empty schema.
+        properties[*name] = if index == 0 { json!({}) } else { json!({"type": "array", "items": {}}) };
+        encoding[*name] = json!({"contentType": "*/*"});
+    }
+    let schema =
+        json!({"type": "object", "properties": properties, "required": files.first().into_iter().collect::<Vec<_>>()});
+    json!({"required": true, "content": {"multipart/form-data": {"schema": schema, "encoding": encoding}}})
+}
+
+/// The documented codes, and those that decisions 1 adds to them; `default` stands for the failures that come of
+/// what a call meets: a foreign `If-Match`, a name taken, a full disk.
+fn responses(route: &Route, generator: &mut SchemaGenerator) -> Value {
+    let mut codes: Vec<u16> = route.codes.iter().copied().chain(EVERYWHERE).chain([200]).collect();
+    if route.token != Token::Login {
+        codes.push(401);
+    }
+    // On the older surface a missing privilege is a 401 (interface 7.2).
+    if route.privilege.is_some() && enveloped(route) {
+        codes.push(403);
+    }
+    if route.produces == Produces::Stream {
+        codes.extend([206, 304, 404, 416]);
+    }
+    if route.handler.is_none() {
+        codes.push(501);
+    }
+    codes.sort_unstable();
+    codes.dedup();
+    let mut responses = Map::new();
+    for code in codes {
+        let response = match code {
+            200 | 206 => json!({"description": status_text(code), "content": success(route, generator)}),
+            304 => json!({"description": status_text(code)}),
+            _ => json!({"description": status_text(code), "content": failure(route)}),
+        };
+        responses.insert(code.to_string(), response);
+    }
+    let other = json!({"description": "Any other failure.", "content": failure(route)});
+    responses.insert("default".to_owned(), other);
+    Value::Object(responses)
+}
+
+fn success(route: &Route, generator: &mut SchemaGenerator) -> Value {
+    let kind = match route.produces {
+        Produces::Json | Produces::Any => {
+            let result = route.reply.map_or_else(|| json!({}), |type_of| type_of(generator).to_value());
+            let schema = if enveloped(route) { envelope("success", &result) } else { result };
+            return json!({"application/json": {"schema": schema}});
+        }
+        Produces::Xml => "application/xml;charset=utf-8",
+        Produces::Text => "text/plain",
+        // Its own bytes under its own type: no schema can say more.
+        Produces::Stream => return json!({"*/*": {}}),
+    };
+    json!({kind: {"schema": {"type": "string"}}})
+}
+
+fn failure(route: &Route) -> Value {
+    if enveloped(route) {
+        json!({
+            "application/json": {"schema": {"$ref": "#/components/schemas/Failure"}},
+            "application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}},
+        })
+    } else {
+        json!({"application/json": {"schema": {"$ref": "#/components/schemas/OlderFailure"}}})
+    }
+}
+
+fn envelope(status: &str, result: &Value) -> Value {
+    json!({
+        "type": "object",
+        "properties": {"status": {"const": status}, "result": result},
+        "required": ["status", "result"],
+    })
+}
+
+fn status_text(code: u16) -> &'static str {
+    match code {
+        200 => "The call succeeded.",
+        206 => "The part of the content that `Range` asks for.",
+        304 => "The caller's copy is still good.",
+        400 => "A parameter or the body is not valid.",
+        401 => "Not authorized: the token is missing, unknown or expired, or the login failed.",
+        403 => "Forbidden: a privilege is missing, or a lock is in the way.",
+        404 => "Something that the call names does not exist.",
+        413 => "The body is larger than allowed.",
+        416 => "No byte of the content lies in the range.",
+        500 => "The repository failed.",
+        501 => "The endpoint is not there yet.",
+        503 => "There is too much work at once; try again.",
+        _ => "See the status code.",
+    }
+}
+
+/// The schemas of failures, which have no type of the endpoints' own.
+fn own_schemas() -> Map<String, Value> {
+    let names: Vec<_> = Code::ALL.iter().map(|code| code.name()).collect();
+    let code = json!({
+        "type": "string",
+        "description": format!("A configured prefix, `CMS.` by default, followed by one of: {}.", names.join(", ")),
+        "examples": ["CMS.ObjectNotFound"],
+    });
+    let text = json!({"type": "string"});
+    let older = json!({
+        "type": "object",
+        "properties": {"code": code, "message": text, "requestId": text},
+        "required": ["code", "message"],
+    });
+    let error = json!({
+        "type": "object",
+        "properties": {
+            "code": code,
+            "message": text,
+            "source": text,
+            "details": {"type": "object"},
+            "requestId": text,
+        },
+        "required": ["code", "message"],
+    });
+    let problem = json!({
+        "type": "object",
+        "description": "RFC 9457, where `Accept` prefers it.",
+        "properties": {
+            "type": text,
+            "title": text,
+            "status": {"type": "integer"},
+            "detail": text,
+            "code": code,
+            "source": text,
+            "requestId": text,
+        },
+        "required": ["status", "code"],
+    });
+    let all = [("Failure", envelope("error", &error)), ("OlderFailure", older), ("Problem", problem)];
+    all.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::super::route::{Privilege, Verb, type_of};
+    use super::super::routes;
+    use super::*;
+
+    fn whole() -> Value {
+        document(routes::all(), "/api")
+    }
+
+    fn of(id: &str) -> Value {
+        let route = routes::all().find(|route| route.id == id).expect("the tests name endpoints that there are");
+        whole()["paths"][route.path][route.method.name().to_ascii_lowercase()].clone()
+    }
+
+    #[test]
+    fn every_endpoint_is_an_operation_of_its_own() {
+        let document = whole();
+        let operations: Vec<_> = document["paths"]
+            .as_object()
+            .expect("paths is an object")
+            .values()
+            .flat_map(|path| path.as_object().expect("a path is an object").values())
+            .collect();
+        assert_eq!(operations.len(), routes::all().count());
+        let ids: HashSet<_> = operations.iter().map(|operation| operation["operationId"].as_str()).collect();
+        assert_eq!(ids.len(), operations.len());
+        let tags: Vec<_> =
+            document["tags"].as_array().expect("tags is a list").iter().map(|tag| &tag["name"]).collect();
+        for operation in operations {
+            assert!(tags.contains(&&operation["tags"][0]), "{}", operation["operationId"]);
+        }
+        assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
+        assert_eq!(document["servers"][0]["url"], "/api");
+    }
+
+    #[test]
+    fn the_same_table_gives_the_same_text() {
+        assert_eq!(whole().to_string(), whole().to_string());
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        fn walk(value: &Value, document: &Value) {
+            match value {
+                Value::Object(map) => {
+                    if let Some(Value::String(reference)) = map.get("$ref") {
+                        let pointer = reference.strip_prefix('#').expect("references stay in the document");
+                        assert!(document.pointer(pointer).is_some(), "{reference}");
+                    }
+                    map.values().for_each(|value| walk(value, document));
+                }
+                Value::Array(values) => values.iter().for_each(|value| walk(value, document)),
+                _ => {}
+            }
+        }
+        let document = whole();
+        walk(&document, &document);
+    }
+
+    #[test]
+    fn parameters_have_their_schemas_and_defaults() {
+        let operation = of("folder-subfolders-get");
+        let parameters = operation["parameters"].as_array().unwrap();
+        assert_eq!(
+            parameters[0],
+            json!({
+                "name": "source", "in": "path", "required": true,
+                "description": "The folder: a loid, a uuid, or a path with its slashes as %2F.",
+                "schema": {"type": "string"},
+            })
+        );
+        assert_eq!(parameters[1]["schema"], json!({"type": "integer", "format": "int64", "default": 20}));
+        assert_eq!(
+            (&parameters[2]["name"], &parameters[2]["schema"]["default"]),
+            (&json!("showAdditionalInfo"), &json!(true))
+        );
+        assert_eq!(of("old-channel-list-get")["parameters"][0]["required"], true);
+        assert_eq!(of("liveblog-content-get")["parameters"].as_array().unwrap().last().unwrap()["name"], "Range");
+    }
+
+    #[test]
+    fn a_body_is_json_a_form_or_multipart_and_required_or_not() {
+        assert_eq!(of("drawer-post")["requestBody"]["required"], false);
+        assert_eq!(of("topic-post")["requestBody"]["required"], true);
+        assert!(of("drawer-get").get("requestBody").is_none());
+        assert!(of("old-auth-login-post")["requestBody"]["content"]["application/x-www-form-urlencoded"].is_object());
+        let form = &of("liveblog-post-create")["requestBody"]["content"]["multipart/form-data"];
+        assert_eq!(form["schema"]["required"], json!(["content"]));
+        assert_eq!(form["schema"]["properties"]["attachments"]["type"], "array");
+        assert_eq!(form["encoding"]["options"]["contentType"], "application/json");
+    }
+
+    #[test]
+    fn failures_are_enveloped_under_v3_and_bare_on_the_older_surface() {
+        let schema = |id: &str, code: &str| of(id)["responses"][code]["content"]["application/json"]["schema"].clone();
+        assert_eq!(schema("object-get", "404"), json!({"$ref": "#/components/schemas/Failure"}));
+        assert_eq!(schema("old-userdata-get", "401"), json!({"$ref": "#/components/schemas/OlderFailure"}));
+        assert_eq!(schema("object-get", "200")["properties"]["status"], json!({"const": "success"}));
+        assert!(of("conf-xmlfile-get")["responses"]["200"]["content"]["application/xml;charset=utf-8"].is_object());
+        assert!(of("stet-object-content-get")["responses"]["206"]["content"]["*/*"].is_object());
+    }
+
+    #[test]
+    fn tokens_are_asked_for_as_the_endpoint_says() {
+        assert_eq!(of("object-get")["security"].as_array().unwrap().len(), 4);
+        assert_eq!(of("conf-indexes-get")["security"][4], json!({}));
+        assert_eq!(of("auth-login-post")["security"], json!([]));
+        assert_eq!(of("object-destroy")["x-stet-privilege"], "destroy");
+        assert_eq!(of("auth-logout-get")["x-stet-privilege"], Value::Null);
+    }
+
+    #[test]
+    fn types_stand_among_the_components() {
+        #[derive(schemars::JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is of interest")]
+        struct Drawer {
+            capacity: u32,
+        }
+        static ROUTE: Route = Route {
+            id: "stet-example",
+            method: Verb::Get,
+            path: "/v3/example",
+            summary: "An example.",
+            source: "ours",
+            token: Token::Required,
+            privilege: Some(Privilege::Read),
+            path_params: &[],
+            query: &[],
+            headers: &[],
+            body: Body::Optional(type_of::<Drawer>),
+            produces: Produces::Json,
+            codes: &[200],
+            reply: Some(type_of::<Vec<Drawer>>),
+            handler: None,
+        };
+        let document = document([&ROUTE].into_iter(), "");
+        let reference = json!({"$ref": "#/components/schemas/Drawer"});
+        assert!(document["components"]["schemas"]["Drawer"]["properties"]["capacity"].is_object());
+        let operation = &document["paths"]["/v3/example"]["get"];
+        assert_eq!(operation["requestBody"]["content"]["application/json"]["schema"], reference);
+        let ok = &operation["responses"]["200"]["content"]["application/json"]["schema"];
+        assert_eq!(ok["properties"]["result"]["items"], reference);
+        assert_eq!(operation["x-stet-implemented"], false);
+        assert_eq!(operation["tags"], json!(["other"]));
+    }
+}

@@ -1,0 +1,367 @@
+//! The query of a call, checked against its endpoint's table (decisions 1, Query values).
+
+use std::borrow::Cow;
+
+use stet_actors::error::{Code, Error, Result};
+
+use super::display::{self, BOOLEAN_WANTED, Display, FLAGS, parse_boolean};
+use super::route::{Kind, QueryParam, Route};
+
+/// A parameter of an endpoint, the display options taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameter {
+    /// Name; compared without regard to case.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
+    /// 400 without it.
+    pub required: bool,
+    /// The value where it is absent, as text.
+    pub default: Option<&'static str>,
+    /// For the reference.
+    pub about: &'static str,
+}
+
+/// Taken by every endpoint whether it lists them or not; where one is listed, its default is the listed one.
+const EVERYWHERE: [Parameter; 4] = [
+    everywhere("limit", Kind::Integer, "How many entries at most."),
+    everywhere("offset", Kind::Integer, "How many entries to skip."),
+    everywhere("sortBy", Kind::Text, "Order of the listing."),
+    everywhere("databaseId", Kind::Text, "Number or name of the database."),
+];
+
+const fn everywhere(name: &'static str, kind: Kind, about: &'static str) -> Parameter {
+    Parameter { name, kind, required: false, default: None, about }
+}
+
+/// The parameters that an endpoint lists, in the interface's order.
+pub fn parameters(route: &'static Route) -> impl Iterator<Item = Parameter> {
+    route.query.iter().flat_map(|listed| {
+        let (one, set) = match *listed {
+            QueryParam::One { name, kind, required, default, about } => {
+                (Some(Parameter { name, kind, required, default, about }), None)
+            }
+            QueryParam::Display { additional_info, path, web } => (None, Some(display_set(additional_info, path, web))),
+        };
+        one.into_iter().chain(set.into_iter().flatten())
+    })
+}
+
+fn display_set(additional_info: bool, path: bool, web: bool) -> impl Iterator<Item = Parameter> {
+    let flags = FLAGS.iter().filter(move |flag| match flag.name {
+        display::PATH => path,
+        display::WEB_TYPE => web,
+        _ => true,
+    });
+    let flags = flags.map(move |flag| {
+        let default = if flag.name == display::ADDITIONAL_INFO { additional_info } else { flag.default };
+        let default = Some(if default { "true" } else { "false" });
+        Parameter { name: flag.name, kind: Kind::Boolean, required: false, default, about: flag.about }
+    });
+    flags.chain(web.then_some(everywhere(display::WEB_PRODUCT, Kind::Text, display::WEB_PRODUCT_ABOUT)))
+}
+
+/// The last value of a parameter, before any check; how the token is found.
+pub fn raw<'q>(raw_query: &'q str, name: &str) -> Option<Cow<'q, str>> {
+    form_urlencoded::parse(raw_query.as_bytes())
+        .filter(|(key, _)| key.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value)
+        .last()
+}
+
+/// The checked parameters of a call. An absent one reads as its default.
+#[derive(Debug, Clone)]
+pub struct Query {
+    route: &'static Route,
+    /// What was given, under the table's spelling of the name; each name once.
+    given: Vec<(&'static str, Given)>,
+}
+
+#[derive(Debug, Clone)]
+enum Given {
+    Text(String),
+    Boolean(bool),
+    Integer(i64),
+    List(Vec<String>),
+}
+
+impl Query {
+    /// Reads and checks a query. What the endpoint does not know is ignored; of a parameter that comes twice the last
+    /// value counts, save for lists, where all do.
+    pub fn parse(route: &'static Route, raw_query: &str) -> Result<Query> {
+        let mut query = Query { route, given: Vec::new() };
+        for (key, value) in form_urlencoded::parse(raw_query.as_bytes()) {
+            if let Some(parameter) = find(route, display::canonical(&key)) {
+                query.take(&parameter, value)?;
+            }
+        }
+        match parameters(route).find(|parameter| parameter.required && query.given(parameter.name).is_none()) {
+            Some(missing) => Err(Error::new(Code::InvalidParameter, format!("`{}` is required.", missing.name))),
+            None => Ok(query),
+        }
+    }
+
+    fn take(&mut self, parameter: &Parameter, value: Cow<'_, str>) -> Result<()> {
+        let name = parameter.name;
+        let given = match parameter.kind {
+            Kind::Text | Kind::Source => Given::Text(value.into_owned()),
+            // Without a value it is as good as absent.
+            _ if value.is_empty() => return Ok(()),
+            Kind::Boolean => {
+                Given::Boolean(parse_boolean(&value).ok_or_else(|| Error::parameter(name, &value, BOOLEAN_WANTED))?)
+            }
+            Kind::Integer => Given::Integer(parse_integer(name, &value)?),
+            Kind::TextList => {
+                let mut pieces = value.split(',').filter(|piece| !piece.is_empty()).map(str::to_owned).peekable();
+                if pieces.peek().is_none() {
+                    return Ok(());
+                }
+                if let Some((_, Given::List(list))) = self.given.iter_mut().find(|(known, _)| *known == name) {
+                    list.extend(pieces);
+                    return Ok(());
+                }
+                Given::List(pieces.collect())
+            }
+        };
+        match self.given.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, earlier)) => *earlier = given,
+            None => self.given.push((name, given)),
+        }
+        Ok(())
+    }
+
+    fn given(&self, name: &str) -> Option<&Given> {
+        self.given.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// Whether the caller gave the parameter a value.
+    pub fn has(&self, name: &str) -> bool {
+        self.given(name).is_some()
+    }
+
+    /// A boolean; false where it is absent and has no default.
+    pub fn boolean(&self, name: &str) -> bool {
+        self.boolean_if_any(name).unwrap_or(false)
+    }
+
+    /// A boolean; `None` where it is absent and has no default.
+    pub fn boolean_if_any(&self, name: &str) -> Option<bool> {
+        match self.given(name) {
+            Some(Given::Boolean(value)) => Some(*value),
+            _ => self.default(name, &[Kind::Boolean]).and_then(parse_boolean),
+        }
+    }
+
+    /// A whole number.
+    pub fn integer(&self, name: &str) -> Option<i64> {
+        match self.given(name) {
+            Some(Given::Integer(value)) => Some(*value),
+            _ => self.default(name, &[Kind::Integer]).and_then(|text| text.parse().ok()),
+        }
+    }
+
+    /// A text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.given(name) {
+            Some(Given::Text(value)) => Some(value),
+            _ => self.default(name, &[Kind::Text, Kind::Source]),
+        }
+    }
+
+    /// A list of texts, in the order that they came in; empty where it is absent.
+    pub fn list(&self, name: &str) -> &[String] {
+        match self.given(name) {
+            Some(Given::List(values)) => values,
+            _ => {
+                self.default(name, &[Kind::TextList]);
+                &[]
+            }
+        }
+    }
+
+    /// The display options.
+    pub fn display(&self) -> Display {
+        debug_assert!(find(self.route, "showJson").is_some(), "{} has no display options", self.route.id);
+        let additional_info = self.route.query.iter().any(|listed| match *listed {
+            QueryParam::Display { additional_info, .. } => additional_info,
+            QueryParam::One { .. } => false,
+        });
+        let mut display = Display::with_defaults(additional_info);
+        for (name, value) in &self.given {
+            match value {
+                Given::Boolean(value) => {
+                    display.set(name, *value);
+                }
+                Given::Text(text) if *name == display::WEB_PRODUCT => display.web_product = display::some_text(text),
+                _ => {}
+            }
+        }
+        display
+    }
+
+    /// The default of a parameter that should be listed, and as one of these kinds.
+    fn default(&self, name: &str, kinds: &[Kind]) -> Option<&'static str> {
+        let parameter = find(self.route, name);
+        debug_assert!(
+            parameter.is_some_and(|parameter| kinds.contains(&parameter.kind)),
+            "{} has no parameter {name} of that kind",
+            self.route.id
+        );
+        parameter.and_then(|parameter| parameter.default)
+    }
+}
+
+/// The parameter of a name: the endpoint's own, or one that is taken everywhere.
+fn find(route: &'static Route, name: &str) -> Option<Parameter> {
+    parameters(route).chain(EVERYWHERE).find(|parameter| parameter.name.eq_ignore_ascii_case(name))
+}
+
+fn parse_integer(name: &str, value: &str) -> Result<i64> {
+    let counts = matches!(name, "limit" | "offset");
+    let wanted = if counts { "a whole number from 0 on" } else { "a whole number" };
+    let read = value.parse::<i64>().ok().filter(|number| !counts || *number >= 0);
+    read.ok_or_else(|| Error::parameter(name, value, wanted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::routes;
+    use super::*;
+
+    fn route(id: &str) -> &'static Route {
+        routes::all().find(|route| route.id == id).expect("the tests name endpoints that there are")
+    }
+
+    fn read(id: &str, raw_query: &str) -> Query {
+        Query::parse(route(id), raw_query).unwrap()
+    }
+
+    fn refusal(id: &str, raw_query: &str) -> String {
+        let error = Query::parse(route(id), raw_query).unwrap_err();
+        assert_eq!(error.code, Code::InvalidParameter);
+        error.message
+    }
+
+    #[test]
+    fn an_absent_parameter_reads_as_the_default_of_its_endpoint() {
+        let query = read("folder-subfolders-get", "");
+        assert_eq!(query.integer("limit"), Some(20));
+        assert_eq!(query.integer("offset"), None);
+        assert_eq!(query.text("sortBy"), None);
+        assert!(query.display().additional_info);
+        let query = read("bundle-view-get", "token=abc");
+        assert_eq!(query.text("viewPath"), Some("/"));
+        assert_eq!(query.text("widthUnit"), Some("PIXEL"));
+        assert_eq!(query.display(), Display::with_defaults(false));
+        assert!(read("liveblog-put", "").boolean("checkIn"));
+        let query = read("old-siteconfig-get", "type=Story");
+        assert_eq!(query.boolean_if_any("autocreate"), None);
+        assert!(!query.boolean("autocreate") && !query.boolean("check"));
+        assert_eq!(read("liveblog-content-get", "").integer("version"), Some(-1));
+    }
+
+    #[test]
+    fn nothing_is_allocated_for_an_empty_query_or_a_token() {
+        for raw_query in ["", "token=abc", "token=abc&unknown=1", "&&"] {
+            assert_eq!(read("drawer-get", raw_query).given.capacity(), 0);
+        }
+    }
+
+    #[test]
+    fn names_match_without_regard_to_case_and_unknown_ones_are_ignored() {
+        let query = read("drawer-get", "SHOWITEMS=TRUE&showsystemattribute=0&showPATH=1&what=ever");
+        assert!(query.boolean("showItems") && query.has("showItems"));
+        let display = query.display();
+        assert!(!display.system_attributes && display.path);
+    }
+
+    #[test]
+    fn booleans_are_true_false_1_0_in_any_case() {
+        for (text, expected) in
+            [("true", true), ("True", true), ("1", true), ("false", false), ("FALSE", false), ("0", false)]
+        {
+            assert_eq!(read("topic-get", &format!("limitToChildren={text}")).boolean("limitToChildren"), expected);
+        }
+        assert_eq!(refusal("drawer-get", "showitems=yes"), "`showItems` must be true, false, 1 or 0, but is `yes`.");
+    }
+
+    #[test]
+    fn whole_numbers_are_checked_and_counts_are_not_negative() {
+        assert_eq!(read("liveblog-content-get", "version=-2").integer("version"), Some(-2));
+        assert_eq!(refusal("folder-filter-get", "howMany=1.5"), "`howMany` must be a whole number, but is `1.5`.");
+        for name in ["limit", "offset"] {
+            assert_eq!(
+                refusal("drawer-get", &format!("{name}=-1")),
+                format!("`{name}` must be a whole number from 0 on, but is `-1`.")
+            );
+        }
+        refusal("folder-subfolders-get", "limit=99999999999999999999");
+    }
+
+    #[test]
+    fn the_last_value_counts_but_a_list_takes_all() {
+        assert_eq!(read("folder-get", "sortBy=name&sortBy=-type").text("sortBy"), Some("-type"));
+        assert_eq!(read("folder-subfolders-get", "limit=3&LIMIT=4").integer("limit"), Some(4));
+        let query =
+            read("folder-filter-get", "patternSequence=a*,,b%3F&howMany=2&patternsequence=c%2Cd,&patternSequence=");
+        assert_eq!(query.list("patternSequence"), ["a*", "b?", "c", "d"]);
+        assert!(read("folder-filter-get", "patternSequence=,").list("patternSequence").is_empty());
+    }
+
+    #[test]
+    fn values_are_form_decoded() {
+        let query = read("folder-get", "sortBy=a+b%20c%C3%A9&databaseId=null");
+        assert_eq!(query.text("sortBy"), Some("a b cé"));
+        assert_eq!(query.text("databaseId"), Some("null"));
+    }
+
+    #[test]
+    fn an_empty_value_is_a_text_but_no_number_boolean_or_list() {
+        let query = read("folder-filter-get", "howMany=&recursive=&excludeFolders&patternSequence=&sortBy=");
+        assert_eq!(query.integer("howMany"), Some(0));
+        assert!(!query.boolean("recursive") && !query.has("excludeFolders") && !query.has("patternSequence"));
+        assert_eq!(query.text("sortBy"), Some(""));
+    }
+
+    #[test]
+    fn a_missing_required_parameter_is_named() {
+        assert_eq!(refusal("old-channel-list-get", "loidsSource=,"), "`loidsSource` is required.");
+        assert_eq!(refusal("old-calendar-nextpublicationdate-get", "fromIssueDate=20240101"), "`product` is required.");
+        assert_eq!(read("old-channel-list-get", "loidsSource=1.1.1,1.1.2").list("loidsSource").len(), 2);
+    }
+
+    #[test]
+    fn an_option_that_the_endpoint_has_not_is_unknown_to_it() {
+        let query = read("object-family-get", "showPath=perhaps&showWebType=1&webProduct=Courier");
+        let display = query.display();
+        assert!(!display.path && display.web_type);
+        assert_eq!(display.web_product.as_deref(), Some("Courier"));
+        assert!(read("auth-login-get", "applicationId=a&connectionId=b&ticket=c&showWebType=1").display().web_type);
+    }
+
+    #[test]
+    fn the_token_is_found_without_a_check_of_the_rest() {
+        assert_eq!(raw("showItems=maybe&TOKEN=a%2Bb", "token").as_deref(), Some("a+b"));
+        assert_eq!(raw("token=old&token=new", "token").as_deref(), Some("new"));
+        assert_eq!(raw("showItems=1", "token"), None);
+    }
+
+    #[test]
+    fn no_endpoint_lists_a_parameter_twice_and_every_default_is_of_its_kind() {
+        for route in routes::all() {
+            let names: Vec<_> = parameters(route).map(|parameter| parameter.name.to_ascii_lowercase()).collect();
+            for (index, name) in names.iter().enumerate() {
+                assert!(!names[..index].contains(name), "{}: {name}", route.id);
+            }
+            for Parameter { name, kind, default, .. } in parameters(route) {
+                let fits = match (kind, default) {
+                    (Kind::Boolean, Some(text)) => parse_boolean(text).is_some(),
+                    (Kind::Integer, Some(text)) => text.parse::<i64>().is_ok(),
+                    (Kind::TextList, default) => default.is_none(),
+                    _ => true,
+                };
+                assert!(fits, "{}: {name}", route.id);
+            }
+        }
+    }
+}

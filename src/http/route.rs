@@ -1,0 +1,226 @@
+//! What an endpoint is, as data. The router, the rights check, the parameter check, the OpenAPI document and the
+//! contract test are all derived from [`Route`]; [`super::routes`] lists them.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use actix_web::http::Method;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use stet_actors::error::Error;
+
+use super::call::Call;
+use super::reply::Reply;
+
+/// Answers one call. `None` in [`Route::handler`] stands for an endpoint that is not there yet: 501.
+pub type Handler = fn(Call) -> Pin<Box<dyn Future<Output = Result<Reply, Error>>>>;
+
+/// Makes a [`Handler`] of an `async fn(Call) -> Result<Reply, Error>`.
+macro_rules! handler {
+    ($function:path) => {
+        Some(|call| Box::pin($function(call)))
+    };
+}
+pub(crate) use handler;
+
+/// An endpoint.
+#[derive(Debug, Clone, Copy)]
+pub struct Route {
+    /// The endpoint's id in the interface's machine-readable form; ours begin with `stet-`. Unique.
+    pub id: &'static str,
+    /// HTTP method.
+    pub method: Verb,
+    /// Path with `{parameter}` segments, below the base path.
+    pub path: &'static str,
+    /// One line for the reference.
+    pub summary: &'static str,
+    /// Where the endpoint is described: `interface 4.7`, `decisions 6`, or `ours`.
+    pub source: &'static str,
+    /// Whether a token is needed.
+    pub token: Token,
+    /// What the caller's groups must allow.
+    pub privilege: Option<Privilege>,
+    /// Path parameters, in path order.
+    pub path_params: &'static [PathParam],
+    /// Query parameters, in the interface's order.
+    pub query: &'static [QueryParam],
+    /// Request headers with a meaning of their own.
+    pub headers: &'static [&'static str],
+    /// Request body.
+    pub body: Body,
+    /// Content type of a 200.
+    pub produces: Produces,
+    /// Documented status codes beside 400, 413, 500, 503, which every endpoint may give.
+    pub codes: &'static [u16],
+    /// Type of the `result` (v3) or of the bare body (older surface); `None` while it is not there yet.
+    pub reply: Option<TypeOf>,
+    /// The code that answers.
+    pub handler: Option<Handler>,
+}
+
+/// The methods that the interface uses, usable in constants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Verb {
+    /// GET; HEAD is answered from it.
+    Get,
+    /// POST
+    Post,
+    /// PUT
+    Put,
+    /// DELETE
+    Delete,
+}
+
+impl Verb {
+    /// All four.
+    pub const ALL: [Verb; 4] = [Verb::Get, Verb::Post, Verb::Put, Verb::Delete];
+
+    /// The endpoint method that answers an HTTP method: HEAD is answered as GET.
+    pub fn of(method: &Method) -> Option<Verb> {
+        match *method {
+            Method::GET | Method::HEAD => Some(Verb::Get),
+            Method::POST => Some(Verb::Post),
+            Method::PUT => Some(Verb::Put),
+            Method::DELETE => Some(Verb::Delete),
+            _ => None,
+        }
+    }
+
+    /// The method's name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verb::Get => "GET",
+            Verb::Post => "POST",
+            Verb::Put => "PUT",
+            Verb::Delete => "DELETE",
+        }
+    }
+}
+
+/// Whether an endpoint needs a token (interface 5.2, decisions 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Token {
+    /// 401 without a valid one.
+    Required,
+    /// 'no token listed': works without one, and says 401 to one that is not valid.
+    NotListed,
+    /// A login: makes one.
+    Login,
+}
+
+/// What a group may allow its members (decisions 4).
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "camelCase")]
+pub enum Privilege {
+    /// See objects, containers and configuration.
+    Read,
+    /// Make new objects and containers.
+    Create,
+    /// Change objects and containers.
+    Write,
+    /// Move objects to the recycle bin, and back.
+    Delete,
+    /// Remove objects for good.
+    Destroy,
+    /// Approve and reject posts, change others' posts.
+    Moderate,
+    /// Break another user's lock.
+    ForceUnlock,
+    /// Make, change and remove groups and users.
+    ManageGroups,
+    /// Refresh caches, change the configuration.
+    Configure,
+}
+
+/// A segment of the path that is a value.
+#[derive(Debug, Clone, Copy)]
+pub struct PathParam {
+    /// Name, as in the path between braces.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
+    /// For the reference.
+    pub about: &'static str,
+}
+
+/// What values a parameter takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Any text.
+    Text,
+    /// A loid, uuid or path.
+    Source,
+    /// true, false, 1, 0 in any case.
+    Boolean,
+    /// A whole number.
+    Integer,
+    /// Repeated key or comma-separated.
+    TextList,
+}
+
+/// A query parameter, or the set of display options.
+#[derive(Debug, Clone, Copy)]
+pub enum QueryParam {
+    /// One parameter.
+    One {
+        /// Name; compared without regard to case.
+        name: &'static str,
+        /// What values it takes.
+        kind: Kind,
+        /// 400 without it.
+        required: bool,
+        /// The value where it is absent, as text; `None` where the interface says null.
+        default: Option<&'static str>,
+        /// For the reference; may be empty.
+        about: &'static str,
+    },
+    /// The display option set `DISP(additional_info, path)` of interface 4.1, without `showWebType` and `webProduct`
+    /// where `web` is false.
+    Display {
+        /// Default of `showAdditionalInfo`.
+        additional_info: bool,
+        /// Whether there is a `showPath`.
+        path: bool,
+        /// Whether there are `showWebType` and `webProduct`.
+        web: bool,
+    },
+}
+
+/// The rule for a request body.
+#[derive(Debug, Clone, Copy)]
+pub enum Body {
+    /// Ignored.
+    None,
+    /// JSON; may be absent, empty or `{}`.
+    Optional(TypeOf),
+    /// JSON; 400 without it.
+    Required(TypeOf),
+    /// A multipart form: a JSON part `options` of the given type, and file parts.
+    Multipart(TypeOf, &'static [&'static str]),
+    /// A URL-encoded form (JSON is accepted too).
+    Form(TypeOf),
+}
+
+/// A type by the schema it has in the OpenAPI document.
+pub type TypeOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// The [`TypeOf`] of `T`.
+pub fn type_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+/// Content type of a 200.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Produces {
+    /// The envelope, or on the older surface the bare body, as application/json.
+    Json,
+    /// application/xml;charset=utf-8
+    Xml,
+    /// text/plain
+    Text,
+    /// The object's own bytes under its own type.
+    Stream,
+    /// 'any content type': JSON here.
+    Any,
+}

@@ -1,0 +1,139 @@
+//! Objects (interface 4.17), and what the interface document breaks off before (decisions 6).
+
+use super::parts::*;
+use crate::api::{object, records, requests};
+
+const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.17");
+const POST: Route = base(Verb::Post, Privilege::Read, "interface 4.17");
+const DELETE: Route = base(Verb::Delete, Privilege::Delete, "interface 4.17");
+
+const OBJECT: PathParam = source("the object");
+
+/// Content is served alike under all its paths.
+const CONTENT: Route = Route {
+    path_params: &[OBJECT],
+    query: &[VERSION, RAW, SHOW_DTD, MAX_SIZE],
+    headers: &["Range"],
+    produces: Produces::Stream,
+    codes: &[200, 206, 304, 401, 403, 404, 416],
+    ..GET
+};
+
+/// The routes of the group.
+pub const ROUTES: &[Route] = &[
+    Route {
+        id: "object-destroy",
+        path: "/v3/object/{source}/destroy",
+        summary: "Destroy an object for good.",
+        privilege: Some(Privilege::Destroy),
+        path_params: &[OBJECT],
+        reply: Some(type_of::<object::Removed>),
+        handler: handler!(object::destroy),
+        ..DELETE
+    },
+    Route {
+        id: "objects-destroy",
+        path: "/v3/object/destroy",
+        summary: "Destroy the objects named in the body for good.",
+        privilege: Some(Privilege::Destroy),
+        body: required::<requests::ObjectListRequest>(),
+        reply: Some(type_of::<records::BulkReply<object::BulkItem>>),
+        handler: handler!(object::destroy_all),
+        ..DELETE
+    },
+    Route {
+        id: "object-discard",
+        path: "/v3/object/{source}/discard",
+        summary: "Move an object to the recycle bin.",
+        path_params: &[OBJECT],
+        reply: Some(type_of::<object::Removed>),
+        handler: handler!(object::discard),
+        ..DELETE
+    },
+    Route {
+        id: "objects-discard",
+        path: "/v3/object/discard",
+        summary: "Move the objects named in the body to the recycle bin.",
+        body: required::<requests::ObjectListRequest>(),
+        reply: Some(type_of::<records::BulkReply<object::BulkItem>>),
+        handler: handler!(object::discard_all),
+        ..DELETE
+    },
+    Route {
+        id: "object-lastversionloid-get",
+        path: "/v3/object/{source}/lastversionloid",
+        summary: "Loid of an object's last version, as plain text.",
+        path_params: &[OBJECT],
+        produces: Produces::Text,
+        reply: Some(type_of::<String>),
+        handler: handler!(object::last_version_loid),
+        ..GET
+    },
+    Route {
+        id: "object-get",
+        path: "/v3/object/{source}",
+        summary: "Read an object.",
+        path_params: &[OBJECT],
+        query: &[disp(false)],
+        reply: Some(type_of::<object::RecordReply>),
+        handler: handler!(object::get),
+        ..GET
+    },
+    Route {
+        id: "object-family-get",
+        path: "/v3/object/{uuid}/family",
+        summary: "List the members of a story family: the objects that share a SUID.",
+        path_params: &[object("uuid", "any member of the family")],
+        query: &[DATABASE, QueryParam::Display { additional_info: false, path: false, web: true }],
+        ..GET
+    },
+    Route {
+        id: "stet-object-list-post",
+        path: "/v3/object",
+        summary: "Read the objects named in the body.",
+        source: "decisions 6",
+        body: required::<requests::ObjectListRequest>(),
+        reply: Some(type_of::<records::BulkReply<object::RecordReply>>),
+        handler: handler!(object::list),
+        ..POST
+    },
+    Route {
+        id: "stet-object-create-post",
+        path: "/v3/object/create",
+        summary: "Create an object from its content.",
+        source: "decisions 6",
+        privilege: Some(Privilege::Create),
+        body: Body::Multipart(type_of::<object::CreateObject>, &["content"]),
+        reply: Some(type_of::<object::RecordReply>),
+        handler: handler!(object::create),
+        ..POST
+    },
+    Route {
+        id: "stet-object-content-get",
+        path: "/v3/object/{source}/content",
+        summary: "Content of an object, resolved or as it is stored.",
+        source: "decisions 6",
+        handler: handler!(object::content),
+        ..CONTENT
+    },
+    Route {
+        id: "stet-object-content-binary-get",
+        path: "/v3/object/{source}/content/binary",
+        summary: "Content of an object as a stream of bytes.",
+        source: "decisions 6",
+        handler: handler!(object::content),
+        ..CONTENT
+    },
+    Route {
+        id: "stet-object-restore-post",
+        path: "/v3/object/{source}/restore",
+        summary: "Take an object out of the recycle bin, back to where it was.",
+        source: "ours",
+        privilege: Some(Privilege::Delete),
+        path_params: &[OBJECT],
+        body: optional::<object::RestoreRequest>(),
+        reply: Some(type_of::<object::RecordReply>),
+        handler: handler!(object::restore),
+        ..POST
+    },
+];

@@ -1,0 +1,143 @@
+//! Order and pages of listings (decisions 1).
+
+use std::cmp::Ordering;
+
+use stet_actors::error::{Error, Result};
+use stet_actors::object::Record;
+
+use crate::http::query::Query;
+
+/// What a listing can be sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Name,
+    Type,
+    Created,
+    Modified,
+    Id,
+    Creator,
+    LastModifier,
+    IssueDate,
+    Status,
+    Version,
+}
+
+impl Field {
+    const ALL: &'static [(&'static str, Field)] = &[
+        ("name", Field::Name),
+        ("type", Field::Type),
+        ("created", Field::Created),
+        ("modified", Field::Modified),
+        ("id", Field::Id),
+        ("creator", Field::Creator),
+        ("lastModifier", Field::LastModifier),
+        ("issueDate", Field::IssueDate),
+        ("status", Field::Status),
+        ("version", Field::Version),
+    ];
+
+    fn compare(self, a: &Record, b: &Record) -> Ordering {
+        match self {
+            Field::Name => a.name.cmp(&b.name),
+            Field::Type => a.type_name.cmp(&b.type_name),
+            Field::Created => a.created.cmp(&b.created),
+            Field::Modified => a.modified.cmp(&b.modified),
+            Field::Id => a.loid.cmp(&b.loid),
+            Field::Creator => a.creator.cmp(&b.creator),
+            Field::LastModifier => a.last_modifier.cmp(&b.last_modifier),
+            Field::IssueDate => a.issue_date.cmp(&b.issue_date),
+            Field::Status => a.status.cmp(&b.status),
+            Field::Version => a.version.cmp(&b.version),
+        }
+    }
+}
+
+/// A parsed `sortBy`: `field`, `-field` or `field:asc|desc`, comma-separated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sort(Vec<(Field, bool)>);
+
+impl Sort {
+    /// Parses; nothing or blank keeps the listing's own order.
+    ///
+    /// # Errors
+    /// `InvalidParameter` for an unknown field or direction.
+    pub fn parse(text: Option<&str>) -> Result<Sort> {
+        let parts = text.unwrap_or_default().split(',').map(str::trim).filter(|part| !part.is_empty());
+        let parse = |part: &str| {
+            let refuse = || {
+                let known: Vec<&str> = Field::ALL.iter().map(|(name, _)| *name).collect();
+                let wanted = format!("`field`, `-field` or `field:asc|desc` with a field of {}", known.join(", "));
+                Error::parameter("sortBy", part, &wanted)
+            };
+            let (name, down) = match (part.strip_prefix('-'), part.split_once(':')) {
+                (Some(name), None) => (name, true),
+                (None, Some((name, "asc"))) => (name, false),
+                (None, Some((name, "desc"))) => (name, true),
+                (None, None) => (part, false),
+                _ => return Err(refuse()),
+            };
+            let found = Field::ALL.iter().find(|(known, _)| *known == name);
+            found.map(|(_, field)| (*field, down)).ok_or_else(refuse)
+        };
+        parts.map(parse).collect::<Result<_>>().map(Sort)
+    }
+
+    /// Sorts; entries that are equal keep their order.
+    pub fn apply<T>(&self, entries: &mut [T], record: impl Fn(&T) -> &Record) {
+        if self.0.is_empty() {
+            return;
+        }
+        entries.sort_by(|a, b| {
+            let (a, b) = (record(a), record(b));
+            let mut fields = self.0.iter().map(|(field, down)| {
+                let order = field.compare(a, b);
+                if *down { order.reverse() } else { order }
+            });
+            fields.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        });
+    }
+
+    /// Whether the listing keeps its own order.
+    pub fn is_own_order(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Which part of a listing is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    /// How many to skip.
+    pub offset: usize,
+    /// How many at most; `usize::MAX` for all.
+    pub limit: usize,
+}
+
+impl Page {
+    /// Reads `limit` and `offset`; without `limit` all.
+    pub fn of(query: &Query) -> Page {
+        let number = |name| query.integer(name).and_then(|number| usize::try_from(number).ok());
+        Page { offset: number("offset").unwrap_or(0), limit: number("limit").unwrap_or(usize::MAX) }
+    }
+
+    /// The part of the entries.
+    pub fn cut<T>(self, entries: Vec<T>) -> Vec<T> {
+        entries.into_iter().skip(self.offset).take(self.limit).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sort_is_written_in_three_ways() {
+        assert_eq!(
+            Sort::parse(Some("-name, modified:asc ,type:desc")).unwrap().0,
+            [(Field::Name, true), (Field::Modified, false), (Field::Type, true)]
+        );
+        assert!(Sort::parse(Some("")).unwrap().is_own_order());
+        for text in ["colour", "-name:asc", "name:up", "-"] {
+            assert!(Sort::parse(Some(text)).unwrap_err().message.contains(text), "{text}");
+        }
+    }
+}

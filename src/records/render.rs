@@ -1,0 +1,259 @@
+//! A record as JSON, as the display options ask.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::object::{Attributes, FamilyKind, Record, Version};
+use stet_actors::store::{Range, Table, View};
+
+use super::Display;
+use crate::app::App;
+use crate::xml::{self, Limits};
+
+/// `pstate` of a record.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Uuid {
+    /// Lower-case, hyphenated.
+    pub uuid: String,
+}
+
+/// `statusInfo` of a record.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct StatusInfo {
+    /// The workflow status, e.g. `Story/Ready`.
+    pub name: String,
+    /// Its colour, e.g. `rgb(0,160,0)`; null when the workflow no longer knows the status.
+    pub identifier: Option<String>,
+}
+
+/// `locker` of a record.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LockerInfo {
+    /// Name of the user.
+    pub id: String,
+    /// The user's full name.
+    pub full_name: String,
+    /// Epoch seconds.
+    pub lock_expires: u64,
+}
+
+/// An object record. Which of the attribute groups are there, and in which forms, is up to the display options.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ObjectRecord {
+    /// The loid.
+    pub id: String,
+    /// Name in its folder.
+    pub name: String,
+    /// Name of its type.
+    pub r#type: String,
+    /// With `showPath`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The uuid.
+    pub pstate: Uuid,
+    /// Number of the database.
+    pub database_id: u16,
+    /// Path of the work folder.
+    pub work_folder: Option<String>,
+    /// `yyyyMMdd`
+    pub issue_date: Option<String>,
+    /// Epoch seconds.
+    pub created: u64,
+    /// Epoch seconds.
+    pub modified: u64,
+    /// Name of the user who made it.
+    pub creator: String,
+    /// Name of the user who last changed it.
+    pub last_modifier: String,
+    /// Number of the latest version; 0 without content.
+    pub version: u32,
+    /// What a story family shares.
+    pub suid: Option<String>,
+    /// When it was locked, epoch seconds; null while it is not.
+    pub locked: Option<u64>,
+    /// Who has it locked.
+    pub locker: Option<LockerInfo>,
+    /// Workflow status.
+    pub status_info: Option<StatusInfo>,
+    /// Counts the object's changes.
+    pub revision: u64,
+    /// As JSON, root key `props`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_attributes: Option<Value>,
+    /// As JSON, keyed by the root element.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<Value>,
+    /// As JSON, root key `tl`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage_tickets: Option<Value>,
+    /// Computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub virtual_attributes: Option<Value>,
+    /// As XML text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_attributes_xml: Option<String>,
+    /// As XML text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attributes_xml: Option<String>,
+    /// As XML text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage_tickets_xml: Option<String>,
+    /// As XML text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub virtual_attributes_xml: Option<String>,
+    /// Family, workflow, hash and so on; with `showAdditionalInfo`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub additional_info: Option<Value>,
+    /// Differs for any two states of any two objects; with `showUniquenessString`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uniqueness_string: Option<String>,
+    /// With `showWebType`; null while the site configuration gives the type none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub web_type: Option<Option<String>>,
+}
+
+/// Stored attribute texts were checked when they came; one that can't be read now is our fault.
+fn unreadable(record: &Record, error: &xml::XmlError) -> Error {
+    tracing::error!(object = %record.loid, %error, "stored attributes can't be read");
+    Error::new(Code::RepositoryError, format!("The attributes of `{}` can't be read.", record.loid))
+}
+
+/// Renders a record without its path.
+///
+/// # Errors
+/// That the store fails, or a stored attribute text can't be read.
+pub fn render(app: &App, record: &Record, attributes: &Attributes, display: &Display) -> Result<ObjectRecord> {
+    let limits = Limits::default();
+    let as_json = |shown: bool, text: Option<&str>, root: &str| {
+        if !(shown && display.json) {
+            return Ok(None);
+        }
+        match text {
+            Some(text) => xml::to_json(text, &limits).map(Some).map_err(|error| unreadable(record, &error)),
+            None if root.is_empty() => Ok(Some(Value::Object(Map::new()))),
+            None => Ok(Some(json!({ root: {} }))),
+        }
+    };
+    let as_xml = |shown: bool, text: Option<&str>, root: &str| {
+        if !(shown && display.xml) {
+            return Ok(None);
+        }
+        match text {
+            Some(text) if display.unparsed_xml => Ok(Some(text.to_owned())),
+            Some(text) => xml::reserialize(text, &limits).map(Some).map_err(|error| unreadable(record, &error)),
+            None if root.is_empty() => Ok(Some(String::new())),
+            None => Ok(Some(format!("<{root}/>"))),
+        }
+    };
+    let (system, own, tickets) = (
+        attributes.system_attributes.as_deref(),
+        attributes.attributes.as_deref(),
+        attributes.usage_tickets.as_deref(),
+    );
+    let computed = if display.virtual_attributes { Some(virtual_attributes(app, record)?) } else { None };
+    let computed_xml = match &computed {
+        Some(computed) if display.xml => {
+            let rooted = json!({ "virtualAttributes": computed });
+            Some(xml::from_json(&rooted, &limits).map_err(|error| unreadable(record, &error))?)
+        }
+        _ => None,
+    };
+    let workflows = app.sysconfig.workflows();
+    Ok(ObjectRecord {
+        id: record.loid.to_string(),
+        name: record.name.to_string(),
+        r#type: record.type_name.to_string(),
+        path: None,
+        pstate: Uuid { uuid: record.uuid.to_string() },
+        database_id: record.loid.database.0,
+        work_folder: record.work_folder.as_deref().map(str::to_owned),
+        issue_date: record.issue_date.as_deref().map(str::to_owned),
+        created: record.created,
+        modified: record.modified,
+        creator: record.creator.to_string(),
+        last_modifier: record.last_modifier.to_string(),
+        version: record.version,
+        suid: record.suid.as_deref().map(str::to_owned),
+        locked: record.lock.as_ref().map(|lock| lock.at),
+        locker: record.lock.as_ref().map(|lock| LockerInfo {
+            id: lock.user.to_string(),
+            full_name: app.directory.full_name(&lock.user),
+            lock_expires: lock.expires,
+        }),
+        status_info: record.status.as_deref().map(|status| StatusInfo {
+            name: status.to_owned(),
+            identifier: workflows.status(status).map(|known| known.identifier.to_string()),
+        }),
+        revision: record.revision,
+        system_attributes: as_json(display.system_attributes, system, "props")?,
+        attributes: as_json(display.attributes, own, "")?,
+        usage_tickets: as_json(display.usage_tickets, tickets, "tl")?,
+        virtual_attributes: computed.filter(|_| display.json),
+        system_attributes_xml: as_xml(display.system_attributes, system, "props")?,
+        attributes_xml: as_xml(display.attributes, own, "")?,
+        usage_tickets_xml: as_xml(display.usage_tickets, tickets, "tl")?,
+        virtual_attributes_xml: computed_xml,
+        additional_info: display.additional_info.then(|| additional_info(app, record)),
+        uniqueness_string: display.uniqueness_string.then(|| format!("{}:{}", record.uuid, record.revision)),
+        web_type: display.web_type.then_some(None),
+    })
+}
+
+/// Renders the object as one of its versions has it.
+///
+/// # Errors
+/// As [`render`].
+pub fn render_version(
+    app: &App,
+    record: &Record,
+    attributes: &Attributes,
+    version: &Version,
+    display: &Display,
+) -> Result<ObjectRecord> {
+    let mut record = record.clone();
+    record.content = Some(version.content.clone());
+    record.version = version.loid.version;
+    let mut shown = render(app, &record, attributes, display)?;
+    shown.id = version.loid.to_string();
+    shown.modified = version.at;
+    shown.last_modifier = version.author.to_string();
+    Ok(shown)
+}
+
+fn virtual_attributes(app: &App, record: &Record) -> Result<Value> {
+    let mut computed = Map::new();
+    if let Some(content) = &record.content {
+        computed.insert("size".into(), content.size.into());
+        computed.insert("contentType".into(), (*content.content_type).into());
+    }
+    computed.insert("versionCount".into(), record.version.into());
+    if record.family == FamilyKind::Folder {
+        let names = Range::prefix(&record.loid.to_key());
+        let children = app.repository.look().scan(View::Committed, Table::Names, &names, usize::MAX, false);
+        let children = children.map_err(|error| {
+            tracing::error!(%error, "a folder can't be counted");
+            Error::internal()
+        })?;
+        computed.insert("childCount".into(), children.len().into());
+    }
+    Ok(Value::Object(computed))
+}
+
+fn additional_info(app: &App, record: &Record) -> Value {
+    let types = app.sysconfig.object_types();
+    let known = types.get(&record.type_name);
+    json!({
+        "family": record.family.name(),
+        "label": known.map(|known| known.label.clone()),
+        "workflow": known.and_then(|known| known.workflow.clone()),
+        "folderId": record.folder().map(|folder| folder.to_string()),
+        "sha256": record.content.as_ref().map(|content| hex(&content.sha256)),
+    })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

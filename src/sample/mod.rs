@@ -1,0 +1,198 @@
+//! The sample newsroom: what a new data directory is filled with, so that every endpoint has something to answer.
+//!
+//! `newsroom.json` says which users, groups, objects and drawers there are; the files below `files/` are the objects' bytes,
+//! each at the path it has in the repository. It goes in through the same commands as anything else, by its own users.
+
+mod manifest;
+
+use std::collections::HashMap;
+
+use include_dir::{Dir, include_dir};
+use stet_actors::command::Who;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::folder::root;
+use stet_actors::id::{DatabaseId, Loid};
+use stet_actors::lifecycle::{Create, CreateMode, NewContent, NewObject, NewParts};
+use stet_actors::object::{FamilyKind, Text, parent_path};
+use stet_actors::repository::Repository;
+use stet_actors::runtime::Request;
+
+use self::manifest::{Manifest, SampleObject};
+use crate::content::ContentStore;
+use crate::sysconfig::SysConfig;
+
+static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/sample/files");
+
+const MANIFEST: &str = include_str!("newsroom.json");
+
+/// What is made beside objects: for the module that knows users.
+pub use self::manifest::{SampleGroup, SampleUser};
+
+/// The sample newsroom, read but not yet written.
+pub struct Newsroom {
+    manifest: Manifest,
+}
+
+fn faulty(what: impl std::fmt::Display) -> Error {
+    // Only what was compiled in can be at fault, and a test writes all of it.
+    Error::new(Code::RepositoryError, format!("The sample newsroom is faulty: {what}."))
+}
+
+impl Newsroom {
+    /// Reads what was compiled in.
+    ///
+    /// # Errors
+    /// That the manifest is faulty.
+    pub fn read() -> Result<Newsroom> {
+        Ok(Newsroom { manifest: serde_json::from_str(MANIFEST).map_err(faulty)? })
+    }
+
+    /// Its users.
+    pub fn users(&self) -> &[SampleUser] {
+        &self.manifest.users
+    }
+
+    /// Its groups.
+    pub fn groups(&self) -> &[SampleGroup] {
+        &self.manifest.groups
+    }
+
+    /// The text of a file that the service itself goes by.
+    pub fn text(path: &str) -> Option<&'static str> {
+        FILES.get_file(path.trim_start_matches('/'))?.contents_utf8()
+    }
+
+    /// Writes folders, objects and drawers. `sysconfig` has the sample's own types and workflows.
+    ///
+    /// # Errors
+    /// What a command refuses.
+    pub async fn write(&self, repository: &Repository, content: &ContentStore, sysconfig: &SysConfig) -> Result<()> {
+        let now = repository.clock().now_s();
+        let mut folders = Folders { repository, known: HashMap::from([("/".to_owned(), root(DatabaseId::MAIN))]) };
+        let homes = self.manifest.users.iter().flat_map(|user| [user.home.as_deref(), user.work.as_deref()]).flatten();
+        for path in self.manifest.folders.iter().map(String::as_str).chain(homes) {
+            folders.make(path).await?;
+        }
+        let described: HashMap<&str, &SampleObject> =
+            self.manifest.objects.iter().map(|object| (object.path.as_str(), object)).collect();
+        let mut files = Vec::new();
+        collect(&FILES, &mut files);
+        let mut known: HashMap<String, Loid> = HashMap::new();
+        for file in &files {
+            let path = format!("/{}", file.path().display());
+            let plain = SampleObject::at(&path);
+            let object = described.get(path.as_str()).copied().unwrap_or(&plain);
+            let body = Some((file.contents(), media_type(&path)));
+            known.insert(path.clone(), folders.object(object, body, now, content, sysconfig).await?);
+        }
+        for object in
+            self.manifest.objects.iter().filter(|object| !known.contains_key(&object.path)).collect::<Vec<_>>()
+        {
+            known.insert(object.path.clone(), folders.object(object, None, now, content, sysconfig).await?);
+        }
+        for drawer in &self.manifest.drawers {
+            let items = drawer.items.iter().map(|path| known.get(path).copied().ok_or_else(|| faulty(path)));
+            let (folder, name) = parent_path(&drawer.path).ok_or_else(|| faulty(&drawer.path))?;
+            let mut object = NewObject::document(name, "Drawer");
+            object.family = FamilyKind::Drawer;
+            object.parts = NewParts::Drawer {
+                capacity: drawer.capacity,
+                automatic: false,
+                title: drawer.title.as_str().into(),
+                description: drawer.description.as_str().into(),
+                items: items.collect::<Result<_>>()?,
+            };
+            let folder = folders.make(folder).await?;
+            let create = Create { folder, below: Vec::new(), object };
+            repository.joint(create, by(drawer.creator.as_deref())).await?;
+        }
+        Ok(())
+    }
+}
+
+fn by(user: Option<&str>) -> Request {
+    Request::by(Who { user: user.unwrap_or("admin").into(), session: "".into() })
+}
+
+fn collect(dir: &'static Dir<'static>, files: &mut Vec<&'static include_dir::File<'static>>) {
+    files.extend(dir.files());
+    dir.dirs().for_each(|dir| collect(dir, files));
+}
+
+/// Folders made so far, by path.
+struct Folders<'a> {
+    repository: &'a Repository,
+    known: HashMap<String, Loid>,
+}
+
+impl Folders<'_> {
+    async fn make(&mut self, path: &str) -> Result<Loid> {
+        if let Some(known) = self.known.get(path) {
+            return Ok(*known);
+        }
+        let (parent, name) = parent_path(path).ok_or_else(|| faulty(path))?;
+        let folder = Box::pin(self.make(parent)).await?;
+        let create = Create { folder, below: Vec::new(), object: NewObject::folder(name) };
+        let made = self.repository.joint(create, by(None)).await?.loid;
+        self.known.insert(path.to_owned(), made);
+        Ok(made)
+    }
+
+    async fn object(
+        &mut self,
+        described: &SampleObject,
+        body: Option<(&[u8], &str)>,
+        now: u64,
+        content: &ContentStore,
+        sysconfig: &SysConfig,
+    ) -> Result<Loid> {
+        let path = described.path.as_str();
+        let (folder, name) = parent_path(path).ok_or_else(|| faulty(path))?;
+        let types = sysconfig.object_types();
+        let known = match &described.type_name {
+            Some(name) => types.get(name),
+            None => types.infer(body.map(|(_, media_type)| media_type), name),
+        };
+        let known = known.ok_or_else(|| faulty(format!("no type for {path}")))?;
+        let stored: Option<NewContent> = match body {
+            Some((bytes, media_type)) => {
+                let mut upload = content.upload();
+                upload.write(bytes).await?;
+                Some(upload.finish(media_type).await?)
+            }
+            None => None,
+        };
+        let text = |value: &Option<String>| value.as_deref().map(Text::from);
+        let workflows = sysconfig.workflows();
+        let initial = known.workflow.as_deref().and_then(|workflow| workflows.initial(workflow));
+        let mut object = NewObject::document(name, &known.name);
+        object.status = text(&described.status).or_else(|| initial.map(|status| status.name.clone()));
+        object.issue_date = text(&described.issue_date);
+        object.work_folder = text(&described.work_folder);
+        object.suid = text(&described.suid);
+        object.attributes = text(&described.attributes);
+        object.system_attributes = text(&described.system_attributes);
+        object.usage_tickets = text(&described.usage_tickets);
+        object.content = stored;
+        object.created = Some(now.saturating_sub(described.age_seconds));
+        object.mode = CreateMode::Exception;
+        let folder = self.make(folder).await?;
+        let create = Create { folder, below: Vec::new(), object };
+        Ok(self.repository.joint(create, by(described.creator.as_deref())).await?.loid)
+    }
+}
+
+/// The media type of a file of the sample, by its extension.
+fn media_type(path: &str) -> &'static str {
+    match path.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("xml" | "cfg") => "text/xml",
+        Some("txt") => "text/plain",
+        Some("json") => "application/json",
+        Some("png") => "image/png",
+        Some("jpg" | "jpeg") => "image/jpeg",
+        Some("svg") => "image/svg+xml",
+        Some("css") => "text/css",
+        Some("dtd") => "application/xml-dtd",
+        _ => "application/octet-stream",
+    }
+}

@@ -1,0 +1,320 @@
+//! The server from start to end: opening the data directory, filling a new one, serving, draining.
+
+use std::future::Future;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::web::{self, Data};
+use actix_web::{App as WebApp, HttpServer};
+use stet_actors::clock::SystemClock;
+use stet_actors::error::Error;
+use stet_actors::id::{DatabaseId, Source};
+use stet_actors::repository::Repository;
+use stet_actors::store::Store;
+use stet_actors::store::observe::Observed;
+
+use crate::app::{App, Parts, Stage};
+use crate::auth::{Directory, Grant, Group, PasswordOptions, Passwords, SessionOptions, Sessions, User};
+use crate::cli::Exit;
+use crate::config::{Config, Durability as ConfiguredDurability};
+use crate::content::ContentStore;
+use crate::http::dispatch::dispatch;
+use crate::records::RecordCache;
+use crate::sample::Newsroom;
+use crate::store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreOptions};
+use crate::sysconfig::{OBJECT_TYPES_PATH, SysConfig, WORKFLOWS_PATH};
+use crate::telemetry;
+
+/// Records kept in memory: some 2 KB each.
+const RECORDS: usize = 65_536;
+
+/// Why the server did not come up, or did not end well.
+#[derive(Debug)]
+pub struct Failure {
+    /// How the process ends.
+    pub exit: Exit,
+    /// A sentence for the operator.
+    pub message: String,
+}
+
+impl Failure {
+    fn new(exit: Exit, message: impl std::fmt::Display) -> Failure {
+        Failure { exit, message: message.to_string() }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::new(Exit::Failed, error.message)
+    }
+}
+
+/// How the store is opened.
+pub fn store_options(config: &Config) -> StoreOptions {
+    let store = &config.store;
+    StoreOptions {
+        durability: match store.durability {
+            ConfiguredDurability::Journal => Durability::Journal,
+            ConfiguredDurability::None => Durability::None,
+        },
+        checkpoint: CheckpointOptions {
+            bytes: store.checkpoint_bytes,
+            entries: store.checkpoint_rows,
+            interval: Duration::from_secs(store.checkpoint_seconds),
+            ..CheckpointOptions::default()
+        },
+        limits: LimitOptions { queued: store.queue_change_sets, ..LimitOptions::default() },
+        cache_bytes: store.cache_bytes,
+        // 0 keeps them for ever.
+        event_retention_ms: Some(store.events_keep_days * 24 * 60 * 60 * 1000).filter(|keep| *keep > 0),
+        ..StoreOptions::new(&config.data.directory)
+    }
+}
+
+/// Opens the data directory.
+///
+/// # Errors
+/// [`Exit::Data`].
+pub fn open_store(config: &Config) -> Result<RedbStore, Failure> {
+    let data = &config.data.directory;
+    RedbStore::open(store_options(config))
+        .map_err(|error: OpenError| Failure::new(Exit::Data, format!("{} can't be opened: {error}", data.display())))
+}
+
+/// Serves until `stop` resolves. `listening` is called once requests are taken, with the address.
+///
+/// # Errors
+/// See [`Failure`].
+pub async fn serve(
+    config: Config,
+    stop: impl Future<Output = ()> + 'static,
+    listening: impl FnOnce(std::net::SocketAddr),
+) -> Result<(), Failure> {
+    let metrics = telemetry::init_metrics();
+    let store = Arc::new(open_store(&config)?);
+    let content = ContentStore::open(&config.data.directory, config.store.small_body_bytes)
+        .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
+    let records = Arc::new(RecordCache::new(RECORDS));
+    let observed: Arc<dyn Store> = Arc::new(Observed::new(store.clone(), records.clone()));
+    let repository = Repository::start(observed, Arc::new(SystemClock), config.runtime.clone())
+        .await
+        .map_err(|error| Failure::new(Exit::Data, error))?;
+    let passwords = Passwords::new(PasswordOptions {
+        memory_kib: config.auth.password_memory_kib,
+        iterations: config.auth.password_iterations,
+        lanes: config.auth.password_lanes,
+    })
+    .map_err(|error| Failure::new(Exit::Usage, error.message))?;
+    let directory = Arc::new(Directory::new(repository.clone(), passwords));
+    let options = SessionOptions {
+        idle_seconds: config.auth.session_idle_seconds,
+        absolute_seconds: config.auth.session_absolute_seconds,
+        flush_seconds: config.auth.flush_seconds,
+    };
+    let sessions = Arc::new(Sessions::new(repository.clone(), directory.clone(), options));
+    let sysconfig = SysConfig::new();
+    let parts = Parts { config, repository, records, directory, sessions, sysconfig, content, metrics };
+    let app = Arc::new(App::new(parts));
+    fill_if_new(&app).await?;
+    load_sysconfig(&app).await;
+    let outcome = run(&app, stop, listening).await;
+    app.enter(Stage::Draining);
+    if let Err(error) = app.sessions.flush().await {
+        tracing::warn!(%error, "when sessions were last used could not be saved");
+    }
+    app.repository.shut_down().await;
+    // Folding the rest into the tables may take a moment, and it must not be done on a thread that serves.
+    let closed = tokio::task::spawn_blocking(move || store.close()).await;
+    if let Err(error) = closed {
+        tracing::error!(%error, "the store could not be closed in good order");
+    }
+    outcome
+}
+
+async fn run(
+    app: &Arc<App>,
+    stop: impl Future<Output = ()> + 'static,
+    listening: impl FnOnce(std::net::SocketAddr),
+) -> Result<(), Failure> {
+    let server = &app.config.server;
+    let workers = if server.workers == 0 { automatic_workers() } else { server.workers };
+    let data: Data<App> = Data::from(app.clone());
+    let built = HttpServer::new(move || WebApp::new().app_data(data.clone()).default_service(web::to(dispatch)))
+        .workers(workers)
+        .keep_alive(Duration::from_secs(server.keep_alive_seconds))
+        .client_request_timeout(Duration::from_secs(server.slow_request_seconds))
+        .max_connections(server.max_connections)
+        .shutdown_timeout(server.shutdown_seconds)
+        .disable_signals()
+        .bind(&server.listen)
+        .map_err(|error| Failure::new(Exit::Failed, format!("{} can't be listened at: {error}", server.listen)))?;
+    let address = built.addrs().first().copied();
+    let running = built.run();
+    let handle = running.handle();
+    let background = actix::spawn(maintain(app.clone()));
+    app.enter(Stage::Ready);
+    if let Some(address) = address {
+        listening(address);
+    }
+    let draining = app.clone();
+    actix::spawn(async move {
+        stop.await;
+        tracing::info!("draining");
+        draining.enter(Stage::Draining);
+        handle.stop(true).await;
+    });
+    let outcome = running.await.map_err(|error| Failure::new(Exit::Failed, error));
+    background.abort();
+    outcome
+}
+
+/// One thread for requests for each two cores: the containers, the writer and the checkpointer need some, too.
+fn automatic_workers() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2))
+}
+
+/// What has to be done every now and then.
+async fn maintain(app: Arc<App>) {
+    let mut sweep = tokio::time::interval(Duration::from_secs(app.config.runtime.sweep_seconds.max(1)));
+    let mut flush = tokio::time::interval(Duration::from_secs(app.config.auth.flush_seconds.max(1)));
+    loop {
+        tokio::select! {
+            _ = sweep.tick() => {
+                app.repository.sweep();
+            }
+            _ = flush.tick() => {
+                let done = async {
+                    app.sessions.flush().await?;
+                    app.sessions.sweep().await
+                };
+                if let Err(error) = done.await {
+                    tracing::warn!(%error, "sessions could not be tidied up");
+                }
+            }
+        }
+    }
+}
+
+/// Fills a data directory that has no root folder yet.
+async fn fill_if_new(app: &App) -> Result<(), Failure> {
+    let databases: Vec<DatabaseId> = app.config.databases.iter().map(|database| DatabaseId(database.id)).collect();
+    let finished = app.directory.user(ADMIN)?.is_some_and(|admin| admin.has_password());
+    app.repository.make_roots(&databases).await?;
+    if finished {
+        return Ok(());
+    }
+    let newsroom = Newsroom::read()?;
+    // What the service itself goes by, before the files that say so are there.
+    let (types, workflows) = (Newsroom::text(OBJECT_TYPES_PATH), Newsroom::text(WORKFLOWS_PATH));
+    report_sysconfig(app.sysconfig.load(types, workflows));
+    if app.config.sample.enabled {
+        newsroom.write(&app.repository, &app.content, &app.sysconfig).await?;
+    }
+    make_users(app, &newsroom).await
+}
+
+/// The user that every new data directory has.
+const ADMIN: &str = "admin";
+
+/// Users and groups; `admin` gets a password last, which marks the directory as filled.
+async fn make_users(app: &App, newsroom: &Newsroom) -> Result<(), Failure> {
+    for group in newsroom.groups() {
+        let grants = group.privileges.iter();
+        let privileges =
+            grants.map(|grant| Grant { privilege: grant.privilege, folder: grant.folder.clone() }).collect();
+        let group = Group { name: group.name.as_str().into(), description: group.description.clone(), privileges };
+        app.directory.put_group(group).await?;
+    }
+    let shared = std::env::var("STET_SAMPLE_PASSWORD").ok().filter(|password| !password.is_empty());
+    let mut passwords = Vec::new();
+    for sample in newsroom.users().iter().filter(|user| user.name == ADMIN || app.config.sample.enabled) {
+        let mut user = User::new(&sample.name);
+        user.full_name.clone_from(&sample.full_name);
+        user.description.clone_from(&sample.description);
+        user.groups.clone_from(&sample.groups);
+        user.home.clone_from(&sample.home);
+        user.work.clone_from(&sample.work);
+        user.team.clone_from(&sample.team);
+        user.home_email.clone_from(&sample.home_email);
+        user.business_email.clone_from(&sample.business_email);
+        user.disabled = sample.disabled || (sample.name != ADMIN && shared.is_none());
+        app.directory.put_user(user).await?;
+        if let (true, Some(shared)) = (sample.name != ADMIN, &shared) {
+            passwords.push(app.directory.set_password(&sample.name, shared));
+        }
+    }
+    for set in futures_util::future::join_all(passwords).await {
+        set?;
+    }
+    let given = std::env::var("STET_ADMIN_PASSWORD").ok().filter(|password| !password.is_empty());
+    let password = given.clone().unwrap_or_else(random_password);
+    app.directory.set_password(ADMIN, &password).await?;
+    if given.is_none() {
+        // Once, and to the operator's terminal only: the log may be kept.
+        println!("new data directory: log in as `{ADMIN}` with the password {password}");
+    }
+    Ok(())
+}
+
+/// Twenty letters and digits: about 119 bits.
+fn random_password() -> String {
+    use rand::RngExt;
+    let mut rng = rand::rng();
+    (0..20).map(|_| char::from(rng.sample(rand::distr::Alphanumeric))).collect()
+}
+
+/// Reads object types and workflows from the repository.
+async fn load_sysconfig(app: &App) {
+    let mut texts = Vec::new();
+    for path in [OBJECT_TYPES_PATH, WORKFLOWS_PATH] {
+        texts.push(match read_text(app, path).await {
+            Ok(text) => Some(text),
+            Err(error) => {
+                tracing::warn!(path, %error, "a configuration file can't be read; the built-in minimum serves");
+                None
+            }
+        });
+    }
+    report_sysconfig(app.sysconfig.load(texts[0].as_deref(), texts[1].as_deref()));
+}
+
+fn report_sysconfig(outcome: Result<(), Vec<crate::sysconfig::LoadError>>) {
+    for error in outcome.err().unwrap_or_default() {
+        tracing::error!(%error, "a configuration file can't be taken over; the old one stays in force");
+    }
+}
+
+async fn read_text(app: &App, path: &str) -> Result<String, Error> {
+    let record = app.repository.resolve(&Source::Path(path.to_owned()), DatabaseId::MAIN)?;
+    let bytes = crate::api::object::bytes_of(app, &record).await?;
+    String::from_utf8(bytes.to_vec())
+        .map_err(|_| Error::new(stet_actors::error::Code::InvalidBody, format!("`{path}` is no UTF-8 text.")))
+}
+
+/// Checks the data directory.
+///
+/// # Errors
+/// [`Exit::Data`] when it can't be opened or read, [`Exit::Faults`] when it has faults; they are printed.
+pub fn check(config: &Config) -> Result<(), Failure> {
+    let data: &Path = &config.data.directory;
+    if !data.is_dir() {
+        return Err(Failure::new(Exit::Data, format!("{} is not there", data.display())));
+    }
+    let store = open_store(config)?;
+    let content = ContentStore::open(data, config.store.small_body_bytes)
+        .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
+    let report = crate::check::check(&store, &content).map_err(|error| Failure::new(Exit::Data, error))?;
+    store.close();
+    for (table, rows) in &report.rows {
+        println!("{table:20} {rows}");
+    }
+    for fault in &report.faults {
+        println!("fault: {fault}");
+    }
+    println!("{} faults", report.fault_count);
+    if report.fault_count == 0 {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Faults, format!("{} has {} faults", data.display(), report.fault_count)))
+}

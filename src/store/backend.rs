@@ -1,0 +1,82 @@
+//! The files below redb, who opens them, and what their errors mean.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use redb::StorageBackend;
+use redb::backends::FileBackend;
+
+/// One of the store's files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StoreFile {
+    /// `journal.redb`
+    Journal,
+    /// `state.redb`
+    State,
+}
+
+impl StoreFile {
+    /// The file's name in the data directory.
+    pub const fn name(self) -> &'static str {
+        match self {
+            StoreFile::Journal => "journal.redb",
+            StoreFile::State => "state.redb",
+        }
+    }
+}
+
+/// Opens the files, or what stands for them in a test.
+pub trait Backends: Send + Sync + 'static {
+    /// Opens `file`, empty if it was not there.
+    ///
+    /// # Errors
+    /// It can't be opened or made.
+    fn open(&self, file: StoreFile) -> io::Result<Box<dyn StorageBackend>>;
+}
+
+/// Files in a directory.
+#[derive(Debug)]
+pub struct Files {
+    data: PathBuf,
+}
+
+impl Files {
+    /// Files in the directory `data`, which is made when the first is opened.
+    pub fn new(data: &Path) -> Files {
+        Files { data: data.to_owned() }
+    }
+}
+
+impl Backends for Files {
+    fn open(&self, file: StoreFile) -> io::Result<Box<dyn StorageBackend>> {
+        std::fs::create_dir_all(&self.data)?;
+        let path = self.data.join(file.name());
+        let new = !path.exists();
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
+        if new {
+            // The name must survive a crash too, or what is synced into the file is not there under it.
+            File::open(&self.data)?.sync_all()?;
+        }
+        let backend = FileBackend::new(opened).map_err(|error| io::Error::other(error.to_string()))?;
+        Ok(Box::new(backend))
+    }
+}
+
+/// Why the disk did not do what it was asked to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// It is full (or a quota is).
+    pub full: bool,
+    /// What it said.
+    pub text: String,
+}
+
+impl Fault {
+    pub fn of(error: &io::Error) -> Fault {
+        // The kinds are what std makes of ENOSPC (28) and EDQUOT (122) where it knows them.
+        let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+            || matches!(error.raw_os_error(), Some(28 | 122));
+        Fault { full, text: error.to_string() }
+    }
+}

@@ -1,0 +1,255 @@
+//! The checkpointer: folds what has gathered in memory into the tables, sorted and coalesced, in one transaction of
+//! its own.
+//!
+//! 1. Freeze the active generation; from that instant on changes go into a new one.
+//! 2. Wait until everything in the frozen one is decided, which the writer sees to.
+//! 3. Write its rows, and the mark up to where the tables are filled.
+//! 4. Let readers see the tables as they are now, then drop the frozen rows.
+//! 5. Tell the writer which stretch of the journal may go.
+//!
+//! The writer never waits for any of it. Commits are made with quick repair, so that a big file opens in milliseconds
+//! after a crash. When one fails the file is opened anew and the same rows are written again, whatever the file then
+//! holds: only a commit that has succeeded counts, and writing a row twice does no harm. Meanwhile the active
+//! generation grows until submissions are refused as overloaded.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use redb::{Database, Durability as Commit};
+use stet_actors::store::{Seq, Table};
+
+use super::backend::Fault;
+use super::events;
+use super::lease::{Kept, Lease};
+use super::options::Durability;
+use super::overlay::Overlay;
+use super::reader::Snapshot;
+use super::shared::Shared;
+use super::tables::{self, FOLDED, Failure, META, failure};
+
+/// The first pause after a failure; each is twice the one before.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// How often closing tries to fold what is left; the journal keeps it anyway.
+const LAST_ATTEMPTS: u32 = 3;
+
+/// `state.redb`, open for writing.
+pub(super) struct State {
+    kept: Arc<Kept>,
+    lease: Lease,
+    /// `None` between a failure and the next success of [`State::reopen`].
+    db: Option<Database>,
+    cache_bytes: usize,
+}
+
+impl State {
+    pub fn new(kept: Arc<Kept>, lease: Lease, db: Database, cache_bytes: usize) -> State {
+        State { kept, lease, db: Some(db), cache_bytes }
+    }
+
+    pub fn db(&self) -> Result<&Database, Failure> {
+        self.db.as_ref().ok_or_else(|| Box::new(redb::Error::DatabaseClosed))
+    }
+
+    pub fn snapshot(&self) -> Result<Snapshot, Failure> {
+        Snapshot::take(self.db()?, &self.lease)
+    }
+
+    pub fn fault(&self, error: &redb::Error) -> Fault {
+        tables::fault(&self.lease, error)
+    }
+
+    /// Opens the file anew. If it can't be written at all, readers get a snapshot of it as it is, and the error is
+    /// returned.
+    fn reopen(&mut self) -> (Option<Snapshot>, Result<(), Failure>) {
+        self.lease.end();
+        self.db = None;
+        let (lease, db) = tables::reopen(&self.kept, self.cache_bytes);
+        self.lease = lease;
+        let opened = db.and_then(|db| Snapshot::take(&db, &self.lease).map(|snapshot| (db, snapshot)));
+        match opened {
+            Ok((db, snapshot)) => {
+                self.db = Some(db);
+                (Some(snapshot), Ok(()))
+            }
+            Err(error) => {
+                let snapshot =
+                    self.read_only().inspect_err(|error| tracing::error!(%error, "the tables can't be read"));
+                (snapshot.ok(), Err(error))
+            }
+        }
+    }
+
+    fn read_only(&self) -> Result<Snapshot, Failure> {
+        let lease = self.kept.read_only_lease().map_err(|error| failure(redb::StorageError::Io(error)))?;
+        let db = tables::open(&lease, self.cache_bytes)?;
+        Snapshot::take_with(db, &lease)
+    }
+
+    /// Writes the frozen rows, and that everything up to `folded` is in the tables. Returns the number of rows and of
+    /// events trimmed.
+    pub fn fold(
+        &self,
+        overlay: &Overlay,
+        folded: Seq,
+        commit: Commit,
+        trim: &events::Trim,
+    ) -> Result<(usize, usize), Failure> {
+        let mut transaction = self.db()?.begin_write().map_err(failure)?;
+        transaction.set_durability(commit).map_err(failure)?;
+        transaction.set_quick_repair(matches!(commit, Commit::Immediate));
+        let mut written = 0;
+        for table in Table::ALL {
+            let Some(rows) = overlay.frozen(*table).filter(|rows| !rows.is_empty()) else { continue };
+            let mut stored = transaction.open_table(tables::rows(*table)).map_err(failure)?;
+            for (key, versions) in rows.iter() {
+                match versions.newest() {
+                    Some(value) => stored.insert(&key.key[..], &value[..]).map_err(failure)?,
+                    None => stored.remove(&key.key[..]).map_err(failure)?,
+                };
+            }
+            written += rows.len();
+        }
+        let trimmed = trim.run(&transaction)?;
+        transaction.open_table(META).map_err(failure)?.insert(FOLDED, folded).map_err(failure)?;
+        transaction.commit().map_err(failure)?;
+        Ok((written, trimmed))
+    }
+}
+
+/// The thread's body.
+pub(super) struct Checkpointer {
+    pub shared: Arc<Shared>,
+    pub state: State,
+    /// Up to where the frozen generation goes, if there is one.
+    frozen: Option<Seq>,
+}
+
+impl Checkpointer {
+    pub fn new(shared: Arc<Shared>, state: State) -> Checkpointer {
+        Checkpointer { shared, state, frozen: None }
+    }
+
+    /// Runs until the store is closed.
+    pub fn run(mut self) {
+        let mut pause = None;
+        let mut attempts = 0;
+        loop {
+            let (broken, last) = self.wait(pause);
+            if broken {
+                self.reopen();
+            }
+            let done = self.checkpoint(last);
+            pause = match pause {
+                _ if done => None,
+                None => Some(FIRST_PAUSE),
+                Some(pause) => Some((pause * 2).min(LONGEST_PAUSE)),
+            };
+            if last {
+                attempts += 1;
+                if (done && self.shared.overlay.total().0 == 0) || attempts >= LAST_ATTEMPTS {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Waits for the next checkpoint's time: `pause` after a failure. Returns whether the tables are unreadable, and
+    /// whether this is the last.
+    fn wait(&self, pause: Option<Duration>) -> (bool, bool) {
+        let until = Instant::now() + pause.unwrap_or(self.shared.options.checkpoint.interval);
+        let mut signal = self.shared.signal.lock();
+        // After a failure a passed threshold is no news.
+        while !signal.broken && !signal.last && (pause.is_some() || !signal.due) {
+            if self.shared.signalled.wait_until(&mut signal, until).timed_out() {
+                break;
+            }
+        }
+        signal.due = false;
+        self.shared.due.store(false, Ordering::Release);
+        (std::mem::take(&mut signal.broken), signal.last)
+    }
+
+    /// One checkpoint, if there is anything to fold; false if it failed.
+    fn checkpoint(&mut self, last: bool) -> bool {
+        if self.state.db.is_none() && !self.reopen() {
+            return false;
+        }
+        let Some(folded) = self.freeze() else { return true };
+        let begun = Instant::now();
+        let options = &self.shared.options;
+        let commit = match options.durability {
+            Durability::None if !last => Commit::None,
+            _ => Commit::Immediate,
+        };
+        let trim = events::Trim::new(options);
+        let outcome = self.state.fold(&self.shared.overlay, folded, commit, &trim);
+        let outcome = outcome.and_then(|counts| Ok((counts, self.state.snapshot()?)));
+        let ((rows, trimmed), snapshot) = match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.failed(&error);
+                self.reopen();
+                return false;
+            }
+        };
+        self.shared.set_snapshot(snapshot);
+        self.shared.overlay.drop_frozen();
+        self.frozen = None;
+        self.shared.folded.store(folded, Ordering::Release);
+        {
+            // Under the gate, or the writer might be just about to fall asleep.
+            let _gate = self.shared.gate.lock();
+            self.shared.work.notify_one();
+        }
+        self.shared.fault(|faults| faults.state = None);
+        metrics::histogram!("stet_store_checkpoint_seconds").record(begun.elapsed().as_secs_f64());
+        tracing::debug!(folded, rows, trimmed, "checkpoint");
+        true
+    }
+
+    /// Freezes what has gathered, unless something is frozen already, and waits until all of it is decided. `None`:
+    /// there is nothing.
+    fn freeze(&mut self) -> Option<Seq> {
+        let mut gate = self.shared.gate.lock();
+        let folded = match self.frozen {
+            Some(folded) => folded,
+            None if self.shared.overlay.active().0 == 0 => return None,
+            None => {
+                self.shared.overlay.freeze();
+                *self.frozen.insert(gate.last)
+            }
+        };
+        while gate.decided < folded {
+            self.shared.settled.wait(&mut gate);
+        }
+        Some(folded)
+    }
+
+    fn failed(&self, error: &redb::Error) {
+        let fault = self.state.fault(error);
+        tracing::warn!(fault = fault.text, "state.redb failed; opening it anew");
+        self.shared.fault(|faults| faults.state = Some(fault));
+    }
+
+    /// Opens `state.redb` anew; false if it can't be written.
+    fn reopen(&mut self) -> bool {
+        let (snapshot, outcome) = self.state.reopen();
+        if let Some(snapshot) = snapshot {
+            self.shared.set_snapshot(snapshot);
+        }
+        match outcome {
+            Ok(()) => {
+                // With a checkpoint outstanding, only its success shows that all is well.
+                self.shared.fault(|faults| faults.state.take_if(|_| self.frozen.is_none()));
+                true
+            }
+            Err(error) => {
+                self.failed(&error);
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! A disk in memory that fails, stalls and crashes when a test says so.
+//!
+//! Like a real one it keeps what is written apart from what is synced: readers see both, a crash keeps the synced
+//! part and any part of the rest, torn at any sector.
+
+use std::collections::HashMap;
+use std::io;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
+use redb::{BackendError, StorageBackend};
+
+use super::backend::{Backends, StoreFile};
+
+const SECTOR: usize = 512;
+
+/// What fails, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// Syncs return an I/O error; what was to be synced stays unsynced.
+    Sync,
+    /// Syncs return an I/O error, and what was to be synced is never written, though it still reads back: what Linux
+    /// does.
+    SyncForgets,
+    /// Writes and syncs return an I/O error.
+    Write,
+    /// Writes return that the disk is full.
+    Full,
+    /// The machine goes down in the middle of a sync.
+    Crash,
+}
+
+/// A failure to come: at the sync of number `at` (from 1, over both files) and for `times` failing operations.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plan {
+    pub at: u64,
+    pub times: u64,
+    pub fault: Fault,
+}
+
+#[derive(Default)]
+struct Content {
+    /// What reads see.
+    now: Vec<u8>,
+    /// What a crash leaves for certain.
+    synced: Vec<u8>,
+    unsynced: Vec<Op>,
+    locked: Vec<(Bound<u64>, Bound<u64>)>,
+}
+
+enum Op {
+    Write(usize, Vec<u8>),
+    Len(usize),
+}
+
+fn apply(bytes: &mut Vec<u8>, op: &Op) {
+    match op {
+        Op::Len(len) => bytes.resize(*len, 0),
+        Op::Write(at, data) => {
+            if bytes.len() < at + data.len() {
+                bytes.resize(at + data.len(), 0);
+            }
+            bytes[*at..at + data.len()].copy_from_slice(data);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Inner {
+    files: HashMap<StoreFile, Content>,
+    syncs: u64,
+    plan: Option<Plan>,
+    stalled: Option<StoreFile>,
+    failing_reads: Option<(StoreFile, u64)>,
+    /// Counts the crashes; handles from before the last one are dead.
+    boot: u64,
+}
+
+/// The disk. Clones are the same disk.
+#[derive(Clone, Default)]
+pub(super) struct Disk(Arc<(Mutex<Inner>, Condvar)>);
+
+impl Disk {
+    pub fn new() -> Disk {
+        Disk::default()
+    }
+
+    /// How many syncs there have been.
+    pub fn syncs(&self) -> u64 {
+        self.0.0.lock().syncs
+    }
+
+    /// Lets `plan` come.
+    pub fn plan(&self, plan: Plan) {
+        self.0.0.lock().plan = Some(plan);
+    }
+
+    /// How often the machine has gone down.
+    pub fn boots(&self) -> u64 {
+        self.0.0.lock().boot
+    }
+
+    /// Everything works again.
+    pub fn heal(&self) {
+        self.0.0.lock().plan = None;
+    }
+
+    /// The next reads of `file` fail, so many.
+    pub fn fail_reads(&self, file: StoreFile, times: u64) {
+        self.0.0.lock().failing_reads = Some((file, times));
+    }
+
+    /// Syncs of `file` wait until [`Disk::release`].
+    pub fn stall(&self, file: StoreFile) {
+        self.0.0.lock().stalled = Some(file);
+    }
+
+    /// Lets waiting syncs go on.
+    pub fn release(&self) {
+        self.0.0.lock().stalled = None;
+        self.0.1.notify_all();
+    }
+
+    /// The machine goes down: handles are dead, and of what was not synced only some survives, as `seed` has it.
+    pub fn crash(&self, seed: u64) {
+        self.0.0.lock().crash(seed);
+        self.0.1.notify_all();
+    }
+}
+
+impl Inner {
+    fn crash(&mut self, mut seed: u64) {
+        self.boot += 1;
+        self.stalled = None;
+        self.plan = None;
+        for content in self.files.values_mut() {
+            let mut left = std::mem::take(&mut content.synced);
+            for op in content.unsynced.drain(..) {
+                match random(&mut seed) % 3 {
+                    0 => (),
+                    1 => apply(&mut left, &op),
+                    _ => apply(&mut left, &torn(op, random(&mut seed) as usize)),
+                }
+            }
+            content.now = left.clone();
+            content.synced = left;
+            content.locked.clear();
+        }
+    }
+}
+
+fn torn(op: Op, at: usize) -> Op {
+    match op {
+        Op::Len(len) => Op::Len(len),
+        Op::Write(offset, mut data) => {
+            let sectors = data.len() / SECTOR;
+            data.truncate(if sectors == 0 { 0 } else { at % sectors * SECTOR });
+            Op::Write(offset, data)
+        }
+    }
+}
+
+/// The next number of a sequence that looks random (splitmix64).
+pub(super) fn random(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = *seed;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+impl Backends for Disk {
+    fn open(&self, file: StoreFile) -> io::Result<Box<dyn StorageBackend>> {
+        let mut inner = self.0.0.lock();
+        inner.files.entry(file).or_default();
+        Ok(Box::new(Handle { disk: self.clone(), file, boot: inner.boot }))
+    }
+}
+
+struct Handle {
+    disk: Disk,
+    file: StoreFile,
+    boot: u64,
+}
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Handle").field(&self.file).finish()
+    }
+}
+
+impl Handle {
+    fn with<T>(&self, work: impl FnOnce(&mut Inner) -> io::Result<T>) -> io::Result<T> {
+        let mut inner = self.disk.0.0.lock();
+        if inner.boot != self.boot {
+            return Err(io::Error::other("the machine is down"));
+        }
+        work(&mut inner)
+    }
+
+    fn content<'a>(&self, inner: &'a mut Inner) -> &'a mut Content {
+        inner.files.get_mut(&self.file).expect("a handle's file was made when it was opened")
+    }
+}
+
+impl Inner {
+    /// The fault that strikes an operation now.
+    fn strike(&mut self, sync: bool) -> Option<Fault> {
+        let plan = self.plan.as_mut()?;
+        let strikes = match plan.fault {
+            Fault::Sync | Fault::SyncForgets | Fault::Crash => sync,
+            Fault::Write => true,
+            Fault::Full => !sync,
+        };
+        // A fault of writes begins with those that the sync of that number is to make durable.
+        let reached = if sync { self.syncs >= plan.at } else { self.syncs + 1 >= plan.at };
+        if !strikes || !reached || plan.times == 0 {
+            return None;
+        }
+        plan.times -= 1;
+        Some(plan.fault)
+    }
+}
+
+fn error(fault: Fault) -> io::Error {
+    match fault {
+        Fault::Full => io::Error::from_raw_os_error(28),
+        _ => io::Error::from_raw_os_error(5),
+    }
+}
+
+impl StorageBackend for Handle {
+    fn len(&self) -> io::Result<u64> {
+        self.with(|inner| Ok(self.content(inner).now.len() as u64))
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.with(|inner| {
+            if let Some((file, times)) = &mut inner.failing_reads
+                && *file == self.file
+                && *times > 0
+            {
+                *times -= 1;
+                return Err(error(Fault::Sync));
+            }
+            let from = offset as usize;
+            let found = self.content(inner).now.get(from..from + out.len());
+            out.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+            Ok(())
+        })
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.with(|inner| {
+            let op = Op::Len(len as usize);
+            let content = self.content(inner);
+            apply(&mut content.now, &op);
+            content.unsynced.push(op);
+            Ok(())
+        })
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.with(|inner| {
+            if let Some(fault) = inner.strike(false) {
+                return Err(error(fault));
+            }
+            let op = Op::Write(offset as usize, data.to_vec());
+            let content = self.content(inner);
+            apply(&mut content.now, &op);
+            content.unsynced.push(op);
+            Ok(())
+        })
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        {
+            let mut inner = self.disk.0.0.lock();
+            while inner.boot == self.boot && inner.stalled == Some(self.file) {
+                self.disk.0.1.wait(&mut inner);
+            }
+        }
+        self.with(|inner| {
+            inner.syncs += 1;
+            if let Some(fault) = inner.strike(true) {
+                match fault {
+                    Fault::SyncForgets => self.content(inner).unsynced.clear(),
+                    Fault::Crash => inner.crash(inner.syncs),
+                    _ => (),
+                }
+                return Err(error(fault));
+            }
+            let content = self.content(inner);
+            for op in content.unsynced.drain(..) {
+                apply(&mut content.synced, &op);
+            }
+            Ok(())
+        })
+    }
+
+    fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        let free = self.with(|inner| {
+            let locked = &mut self.content(inner).locked;
+            let free = !locked.contains(&(start, end));
+            locked.push((start, end));
+            Ok(free)
+        });
+        Ok(free?)
+    }
+
+    fn close(&self) -> io::Result<()> {
+        self.with(|inner| {
+            self.content(inner).locked.clear();
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,230 @@
+//! What lets the store recover from the failures of its files.
+//!
+//! redb closes itself for good after the first I/O error, so recovering means opening a new `Database` on the same
+//! file. [`Kept`] holds the file open, and locked, across that: no other process can slip in, and nothing depends on
+//! the directory being usable just then. Each opening works through a [`Lease`], which remembers why it failed and
+//! can be ended, so that a `Database` that is given up can't write, nor its readers read, once the next one has taken
+//! over.
+
+use std::collections::HashMap;
+use std::io;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use redb::{BackendError, StorageBackend};
+
+use super::backend::Fault;
+use super::over::Over;
+
+/// A file that stays open and locked while databases on it come and go.
+#[derive(Debug)]
+pub(super) struct Kept {
+    file: Box<dyn StorageBackend>,
+    locked: Mutex<Vec<(Bound<u64>, Bound<u64>)>>,
+    unsynced: Mutex<Unsynced>,
+}
+
+/// Where has been written since the last sync that succeeded.
+#[derive(Debug, Default)]
+struct Unsynced {
+    /// Length by offset. A map, so that a store that never syncs does not gather them without end.
+    parts: HashMap<u64, usize>,
+    /// A sync has failed since.
+    failed: bool,
+}
+
+impl Unsynced {
+    fn note(&mut self, offset: u64, len: usize) {
+        let noted = self.parts.entry(offset).or_default();
+        *noted = len.max(*noted);
+    }
+}
+
+impl Kept {
+    pub fn new(file: Box<dyn StorageBackend>) -> Arc<Kept> {
+        Arc::new(Kept { file, locked: Mutex::default(), unsynced: Mutex::default() })
+    }
+
+    /// Empties a file in which a database was being made when the machine went down; false if it is not such a file.
+    ///
+    /// redb writes a new file's first bytes last. While they are zero nothing was ever committed, but redb refuses
+    /// the file. To be called after an attempt to open it, which takes the lock: another process may just be making
+    /// it.
+    pub fn clear_unfinished(&self) -> io::Result<bool> {
+        let mut first = [0; 9];
+        let unfinished = self.file.len()? >= first.len() as u64 && {
+            self.file.read(0, &mut first)?;
+            first == [0; 9]
+        };
+        if unfinished {
+            self.file.set_len(0)?;
+        }
+        Ok(unfinished)
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.unsynced.lock().note(offset, data.len());
+        self.file.write(offset, data)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let parts = std::mem::take(&mut self.unsynced.lock().parts);
+        let outcome = self.file.sync_data();
+        let mut unsynced = self.unsynced.lock();
+        unsynced.failed |= outcome.is_err();
+        if unsynced.failed {
+            parts.into_iter().for_each(|(offset, len)| unsynced.note(offset, len));
+        }
+        outcome
+    }
+
+    /// After a failed sync: writes once more, and syncs, what that sync was to make durable.
+    ///
+    /// The system forgets what it could not write: the pages are clean, a later sync says that all is well, and
+    /// reads still show what the disk does not have. A database on top of that would lose pages in a crash that it
+    /// has every reason to rely on, and not only those of the failed commit. To be called while no database is open.
+    pub fn write_back(&self) -> io::Result<()> {
+        let parts = {
+            let unsynced = self.unsynced.lock();
+            if !unsynced.failed {
+                return Ok(());
+            }
+            unsynced.parts.clone()
+        };
+        let len = self.file.len()?;
+        self.file.set_len(len)?;
+        let mut bytes = Vec::new();
+        for (offset, size) in parts {
+            bytes.resize(size.min(len.saturating_sub(offset) as usize), 0);
+            self.file.read(offset, &mut bytes)?;
+            self.file.write(offset, &bytes)?;
+        }
+        self.file.sync_data()?;
+        *self.unsynced.lock() = Unsynced::default();
+        Ok(())
+    }
+
+    /// A new lease for a database that writes.
+    pub fn lease(self: &Arc<Kept>) -> Lease {
+        Lease(Arc::new(Inner {
+            kept: self.clone(),
+            ended: AtomicBool::new(false),
+            fault: Mutex::new(None),
+            over: None,
+        }))
+    }
+
+    /// A new lease whose writes stay in memory: reads go on where the disk refuses every write.
+    pub fn read_only_lease(self: &Arc<Kept>) -> io::Result<Lease> {
+        let over = Some(Mutex::new(Over::new(self.file.len()?)));
+        Ok(Lease(Arc::new(Inner { kept: self.clone(), ended: AtomicBool::new(false), fault: Mutex::new(None), over })))
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // Releases the lock; nobody is left to tell about an error, and the end of the process releases it too.
+        let _ = self.file.close();
+    }
+}
+
+/// One opening of a kept file. Clones are the same lease.
+#[derive(Debug, Clone)]
+pub(super) struct Lease(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kept: Arc<Kept>,
+    ended: AtomicBool,
+    fault: Mutex<Option<Fault>>,
+    over: Option<Mutex<Over>>,
+}
+
+impl Lease {
+    /// Refuses everything from now on.
+    pub fn end(&self) {
+        self.0.ended.store(true, Ordering::Release);
+    }
+
+    /// The first failure under this lease: redb itself only says that there was an earlier one.
+    pub fn fault(&self) -> Option<Fault> {
+        self.0.fault.lock().clone()
+    }
+
+    fn run<T>(&self, work: impl FnOnce(&Inner) -> io::Result<T>) -> io::Result<T> {
+        if self.0.ended.load(Ordering::Acquire) {
+            return Err(io::Error::other("the file has been opened anew"));
+        }
+        work(&self.0).inspect_err(|error| self.note(error))
+    }
+
+    /// Notes a failure, if it is the first.
+    pub fn note(&self, error: &io::Error) {
+        self.0.fault.lock().get_or_insert_with(|| Fault::of(error));
+    }
+}
+
+impl StorageBackend for Lease {
+    fn len(&self) -> io::Result<u64> {
+        self.run(|inner| match &inner.over {
+            Some(over) => Ok(over.lock().len()),
+            None => inner.kept.file.len(),
+        })
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.run(|inner| match &inner.over {
+            Some(over) => over.lock().read(&*inner.kept.file, offset, out),
+            None => inner.kept.file.read(offset, out),
+        })
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.run(|inner| match &inner.over {
+            Some(over) => {
+                over.lock().set_len(len);
+                Ok(())
+            }
+            None => inner.kept.file.set_len(len),
+        })
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.run(|inner| if inner.over.is_some() { Ok(()) } else { inner.kept.sync() })
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.run(|inner| match &inner.over {
+            Some(over) => over.lock().write(&*inner.kept.file, offset, data),
+            None => inner.kept.write(offset, data),
+        })
+    }
+
+    fn close(&self) -> io::Result<()> {
+        self.end();
+        Ok(())
+    }
+
+    fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        let mut locked = self.0.kept.locked.lock();
+        if locked.contains(&(start, end)) {
+            return Ok(true);
+        }
+        let taken = self.0.kept.file.try_lock_range(start, end)?;
+        if taken {
+            locked.push((start, end));
+        }
+        Ok(taken)
+    }
+
+    fn unlock_range(&self, _start: Bound<u64>, _end: Bound<u64>) -> Result<(), BackendError> {
+        // Kept until the file itself is closed.
+        Ok(())
+    }
+
+    fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        self.0.kept.file.query_lock_range(start, end)
+    }
+}

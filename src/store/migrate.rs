@@ -1,0 +1,139 @@
+//! Opening `state.redb`: its format number, and the numbered steps from an older format to the present one.
+//!
+//! A migration raises the format to its own number; it is one transaction, so that a crash leaves the format before
+//! or after it. To change a format: append a [`Migration`] to [`MIGRATIONS`]. Rows that wait in the journal are
+//! folded first, so a migration sees all rows in the tables and none elsewhere.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use redb::{Database, ReadableDatabase, WriteTransaction};
+use stet_actors::store::{Seq, Table};
+
+use super::lease::{Kept, Lease};
+use super::options::OpenError;
+use super::tables::{self, FOLDED, FORMAT, Failure, META, failure};
+
+/// The format number before the first migration.
+pub(super) const BASE: u64 = 1;
+
+/// One step of the format.
+pub(super) struct Migration {
+    /// The format that it leads to: one more than the step before.
+    pub number: u64,
+    /// What it does, for the log.
+    pub what: &'static str,
+    /// Does it; returns how many rows were touched.
+    pub run: fn(&WriteTransaction) -> Result<u64, Failure>,
+}
+
+/// Every step there has been, oldest first.
+pub(super) const MIGRATIONS: &[Migration] = &[];
+
+/// What a `state.redb` says about itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
+    pub format: u64,
+    pub folded: Seq,
+}
+
+/// Opens the database in a file for the first time.
+pub(super) fn open_database(kept: &Arc<Kept>, cache_bytes: usize) -> Result<(Lease, Database), OpenError> {
+    let lease = kept.lease();
+    let error = match tables::open(&lease, cache_bytes) {
+        Ok(db) => return Ok((lease, db)),
+        Err(error) => *error,
+    };
+    if let redb::Error::DatabaseAlreadyOpen = error {
+        return Err(OpenError::InUse(PathBuf::new()));
+    }
+    if !kept.clear_unfinished().unwrap_or(false) {
+        return Err(OpenError::Io(tables::fault(&lease, &error).text));
+    }
+    let lease = kept.lease();
+    match tables::open(&lease, cache_bytes) {
+        Ok(db) => Ok((lease, db)),
+        Err(error) => Err(OpenError::Io(tables::fault(&lease, &error).text)),
+    }
+}
+
+/// Reads the head; makes what a new file, or an older stet's, lacks.
+pub(super) fn head(db: &Database, migrations: &[Migration]) -> Result<Head, OpenError> {
+    let present = present(migrations);
+    let head = read_head(db).map_err(io)?;
+    match head {
+        Some(head) if head.format > present => {
+            Err(OpenError::Newer { file: "state.redb", found: head.format, known: present })
+        }
+        Some(head) => {
+            complete(db, None).map_err(io)?;
+            Ok(head)
+        }
+        None => {
+            complete(db, Some(present)).map_err(io)?;
+            Ok(Head { format: present, folded: 0 })
+        }
+    }
+}
+
+/// The newest format that `migrations` lead to.
+pub(super) fn present(migrations: &[Migration]) -> u64 {
+    migrations.last().map_or(BASE, |migration| migration.number)
+}
+
+/// Runs the migrations that a file of the format `from` has not seen.
+pub(super) fn migrate(db: &Database, from: u64, migrations: &[Migration]) -> Result<(), OpenError> {
+    for migration in migrations.iter().filter(|migration| migration.number > from) {
+        let rows = step(db, migration).map_err(|error| OpenError::Migration(migration.number, error.to_string()))?;
+        tracing::info!(number = migration.number, what = migration.what, rows, "migrated state.redb");
+    }
+    Ok(())
+}
+
+fn step(db: &Database, migration: &Migration) -> Result<u64, Failure> {
+    let mut transaction = db.begin_write().map_err(failure)?;
+    transaction.set_quick_repair(true);
+    let rows = (migration.run)(&transaction)?;
+    transaction.open_table(META).map_err(failure)?.insert(FORMAT, migration.number).map_err(failure)?;
+    transaction.commit().map_err(failure)?;
+    Ok(rows)
+}
+
+fn read_head(db: &Database) -> Result<Option<Head>, Failure> {
+    let transaction = db.begin_read().map_err(failure)?;
+    let meta = match transaction.open_table(META) {
+        Ok(meta) => meta,
+        Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
+        Err(error) => return Err(failure(error)),
+    };
+    let format = meta.get(FORMAT).map_err(failure)?.map_or(BASE, |number| number.value());
+    let folded = meta.get(FOLDED).map_err(failure)?.map_or(0, |seq| seq.value());
+    Ok(Some(Head { format, folded }))
+}
+
+/// Makes the tables that are missing and, in a new file, the head.
+fn complete(db: &Database, format: Option<u64>) -> Result<(), Failure> {
+    let transaction = db.begin_read().map_err(failure)?;
+    let names: Vec<String> =
+        transaction.list_tables().map_err(failure)?.map(|table| redb::TableHandle::name(&table).to_owned()).collect();
+    drop(transaction);
+    let missing = |table: &&Table| !names.iter().any(|name| name == table.name());
+    if format.is_none() && !Table::ALL.iter().any(|table| missing(&table)) {
+        return Ok(());
+    }
+    let mut transaction = db.begin_write().map_err(failure)?;
+    transaction.set_quick_repair(true);
+    for table in Table::ALL.iter().filter(missing) {
+        transaction.open_table(tables::rows(*table)).map_err(failure)?;
+    }
+    if let Some(format) = format {
+        let mut meta = transaction.open_table(META).map_err(failure)?;
+        meta.insert(FORMAT, format).map_err(failure)?;
+        meta.insert(FOLDED, 0).map_err(failure)?;
+    }
+    transaction.commit().map_err(failure)
+}
+
+fn io(error: Failure) -> OpenError {
+    OpenError::Io(error.to_string())
+}

@@ -1,0 +1,175 @@
+//! How a store is opened: one struct, a reason and a default for each setting.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use stet_actors::clock::{Clock, SystemClock};
+
+use super::backend::{Backends, Files};
+
+/// What a commit waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// The journal's fsync: an answered change survives a crash of the machine.
+    #[default]
+    Journal,
+    /// Nothing: no journal and no fsync, the rest of the pipeline as ever. For measuring what durability costs;
+    /// a crash loses all that changed since the store was opened. A clean close still saves everything.
+    None,
+}
+
+/// When what has gathered in memory is folded into the tables.
+#[derive(Debug, Clone)]
+pub struct CheckpointOptions {
+    /// Bytes of rows in memory that start a checkpoint. More coalesces better and costs memory and start-up time.
+    pub bytes: usize,
+    /// Rows in memory that start a checkpoint.
+    pub entries: usize,
+    /// The longest that a change waits for its checkpoint.
+    pub interval: Duration,
+    /// The most events that one checkpoint removes because they are past their retention: bounds its length.
+    pub trim: usize,
+}
+
+impl Default for CheckpointOptions {
+    fn default() -> Self {
+        CheckpointOptions { bytes: 16 << 20, entries: 100_000, interval: Duration::from_secs(2), trim: 20_000 }
+    }
+}
+
+/// Where submissions are refused as overloaded, and how much one commit takes.
+#[derive(Debug, Clone)]
+pub struct LimitOptions {
+    /// Bytes of rows in memory (not yet folded, both generations) beyond which nothing more is taken.
+    pub overlay_bytes: usize,
+    /// Rows in memory beyond which nothing more is taken.
+    pub overlay_entries: usize,
+    /// Change sets waiting for the writer beyond which nothing more is taken.
+    pub queued: usize,
+    /// The most change sets in one commit.
+    pub batch_sets: usize,
+    /// Bytes after which a commit takes no further change set.
+    pub batch_bytes: usize,
+    /// The largest change set, in bytes of keys and values. It is in memory several times while it is committed.
+    pub set_bytes: usize,
+}
+
+impl Default for LimitOptions {
+    fn default() -> Self {
+        LimitOptions {
+            overlay_bytes: 256 << 20,
+            overlay_entries: 1_500_000,
+            queued: 65_536,
+            batch_sets: 4_096,
+            batch_bytes: 8 << 20,
+            set_bytes: 256 << 20,
+        }
+    }
+}
+
+/// How a store is opened.
+#[derive(Clone)]
+pub struct StoreOptions {
+    /// The data directory; made if it is not there. Holds `journal.redb` and `state.redb`.
+    pub data: PathBuf,
+    /// What a commit waits for.
+    pub durability: Durability,
+    /// When changes are folded into the tables.
+    pub checkpoint: CheckpointOptions,
+    /// When submissions are refused.
+    pub limits: LimitOptions,
+    /// Bytes of the tables' pages kept in memory.
+    pub cache_bytes: usize,
+    /// How long events are kept, in milliseconds by `clock`; `None` keeps them for ever.
+    pub event_retention_ms: Option<u64>,
+    /// How long the change sets of a failed commit wait for their fate when the journal can't even be reopened;
+    /// afterwards they are answered with an error that says so (see the module's head).
+    pub decide_within: Duration,
+    /// The time that retention is reckoned by.
+    pub clock: Arc<dyn Clock>,
+    /// Opens the files.
+    pub backends: Arc<dyn Backends>,
+}
+
+impl StoreOptions {
+    /// The defaults, for the data directory `data`.
+    pub fn new(data: impl Into<PathBuf>) -> StoreOptions {
+        let data = data.into();
+        StoreOptions {
+            durability: Durability::default(),
+            checkpoint: CheckpointOptions::default(),
+            limits: LimitOptions::default(),
+            cache_bytes: 256 << 20,
+            event_retention_ms: Some(30 * 24 * 60 * 60 * 1000),
+            decide_within: Duration::from_secs(10),
+            clock: Arc::new(SystemClock),
+            backends: Arc::new(Files::new(&data)),
+            data,
+        }
+    }
+}
+
+impl fmt::Debug for StoreOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreOptions")
+            .field("data", &self.data)
+            .field("durability", &self.durability)
+            .field("checkpoint", &self.checkpoint)
+            .field("limits", &self.limits)
+            .field("cache_bytes", &self.cache_bytes)
+            .field("event_retention_ms", &self.event_retention_ms)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a store could not be opened.
+#[derive(Debug)]
+pub enum OpenError {
+    /// Another process has the data directory open.
+    InUse(PathBuf),
+    /// A file was written by a newer stet.
+    Newer {
+        /// The file's name.
+        file: &'static str,
+        /// The format number found in it.
+        found: u64,
+        /// The newest format number that this stet reads.
+        known: u64,
+    },
+    /// The files don't belong together: changes that were folded into the tables are not in them.
+    Mismatch {
+        /// The change set up to which the journal was folded and dropped.
+        dropped: u64,
+        /// The change set up to which the tables are filled.
+        folded: u64,
+    },
+    /// The journal's record of that number can't be understood.
+    Corrupt(String),
+    /// Migration of that number failed; the file is as it was before it.
+    Migration(u64, String),
+    /// The files can't be read or written.
+    Io(String),
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpenError::InUse(data) => write!(f, "{}: the data directory is in use by another process", data.display()),
+            OpenError::Newer { file, found, known } => {
+                write!(f, "{file} has format {found}, which a newer stet wrote; this one reads up to {known}")
+            }
+            OpenError::Mismatch { dropped, folded } => write!(
+                f,
+                "state.redb is older than journal.redb (filled up to change {folded}, the journal begins after \
+                 {dropped}): was one of them restored without the other?"
+            ),
+            OpenError::Corrupt(why) => write!(f, "a stored record can't be understood: {why}"),
+            OpenError::Migration(number, why) => write!(f, "migration {number} failed: {why}"),
+            OpenError::Io(why) => write!(f, "the data directory can't be opened: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}

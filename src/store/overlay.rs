@@ -1,0 +1,230 @@
+//! Rows in memory that the tables on disk don't have yet: pending ones, and committed ones that are not folded.
+//!
+//! Two generations: changes go into the *active* one; a checkpoint freezes it, folds the *frozen* one into the tables
+//! and drops it whole, so that no row is ever taken out one by one. A row is a short list of versions, newest first.
+//! Those that no view can see any more go when the next version comes, so a commit touches no row at all: it only
+//! raises the committed number.
+//!
+//! One lock a table, held for the few instructions of a look-up or the copying of a page of a scan, never
+//! over a disk access. A plain `BTreeMap` under such a lock costs a third of a persistent map here, and
+//! nobody needs the persistent map's snapshots, since the frozen generation is one.
+//!
+//! What a look-up in a big tree waits for is memory: so a key's first 16 bytes, which tell nearly all keys of a table
+//! apart, lie in the tree's nodes.
+
+use std::collections::btree_map;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use parking_lot::{RwLock, RwLockReadGuard};
+use stet_actors::store::{Change, Range, Seq, Table};
+
+use super::tables::{COUNT, place};
+use super::versions::{Ordered, ROW_OVERHEAD, RowKey, Rows, Sought, Versions};
+
+/// The rows of one table in memory.
+#[derive(Debug, Default)]
+pub(super) struct Shelf {
+    active: Rows,
+    frozen: Option<Arc<Rows>>,
+}
+
+impl Shelf {
+    /// The row's value as of `seq`. `Some(None)`: removed. `None`: the tables on disk know.
+    pub fn get(&self, key: &[u8], seq: Seq) -> Option<&Option<Bytes>> {
+        let sought: &dyn Ordered = &Sought::new(key);
+        let active = self.active.get(sought).and_then(|versions| versions.at(seq));
+        active.or_else(|| self.frozen.as_ref()?.get(sought)?.at(seq))
+    }
+
+    /// The rows of the range, which must not be empty, as of `seq`, removed ones too, in order (or backwards), until
+    /// `limit` that are not removed.
+    pub fn collect(&self, range: &Range, seq: Seq, limit: usize, backwards: bool) -> Vec<(Bytes, Option<Bytes>)> {
+        let (from, to) = (Sought::new(&range.from), range.to.as_ref().map(|to| Sought::new(to)));
+        let from: Bound<&dyn Ordered> = Bound::Included(&from);
+        let to: Bound<&dyn Ordered> = to.as_ref().map_or(Bound::Unbounded, |to| Bound::Excluded(to));
+        let active = self.active.range::<dyn Ordered, _>((from, to));
+        let frozen = self.frozen.as_ref().map(|rows| rows.range::<dyn Ordered, _>((from, to))).unwrap_or_default();
+        let mut merged = Merged { active: OneWay::new(active, backwards), frozen: OneWay::new(frozen, backwards) };
+        let (mut found, mut live) = (Vec::new(), 0);
+        while live < limit {
+            let Some((key, first, second)) = merged.next(backwards) else { break };
+            let Some(value) = first.and_then(|row| row.at(seq)).or_else(|| second.and_then(|row| row.at(seq))) else {
+                continue;
+            };
+            live += usize::from(value.is_some());
+            found.push((key.key.clone(), value.clone()));
+        }
+        found
+    }
+}
+
+/// A range walked in one direction, with a look at what comes next.
+struct OneWay<'a> {
+    rows: btree_map::Range<'a, RowKey, Versions>,
+    backwards: bool,
+    next: Option<(&'a RowKey, &'a Versions)>,
+}
+
+impl<'a> OneWay<'a> {
+    fn new(rows: btree_map::Range<'a, RowKey, Versions>, backwards: bool) -> Self {
+        let mut this = OneWay { rows, backwards, next: None };
+        this.advance();
+        this
+    }
+
+    fn advance(&mut self) -> Option<&'a Versions> {
+        let next = if self.backwards { self.rows.next_back() } else { self.rows.next() };
+        std::mem::replace(&mut self.next, next).map(|(_, versions)| versions)
+    }
+}
+
+/// Both generations of a table side by side.
+struct Merged<'a> {
+    active: OneWay<'a>,
+    frozen: OneWay<'a>,
+}
+
+impl<'a> Merged<'a> {
+    #[allow(clippy::type_complexity)]
+    fn next(&mut self, backwards: bool) -> Option<(&'a RowKey, Option<&'a Versions>, Option<&'a Versions>)> {
+        let (active, frozen) = (self.active.next.map(|(key, _)| key), self.frozen.next.map(|(key, _)| key));
+        let (key, from_active, from_frozen) = match (active, frozen) {
+            (None, None) => return None,
+            (Some(key), None) => (key, true, false),
+            (None, Some(key)) => (key, false, true),
+            (Some(one), Some(other)) if one == other => (one, true, true),
+            (Some(one), Some(other)) if (one < other) != backwards => (one, true, false),
+            (Some(_), Some(other)) => (other, false, true),
+        };
+        let first = if from_active { self.active.advance() } else { None };
+        let second = if from_frozen { self.frozen.advance() } else { None };
+        Some((key, first, second))
+    }
+}
+
+/// How much a generation holds.
+#[derive(Debug, Default)]
+struct Count {
+    rows: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+impl Count {
+    fn get(&self) -> (usize, usize) {
+        (self.rows.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
+    }
+
+    fn set(&self, (rows, bytes): (usize, usize)) {
+        self.rows.store(rows, Ordering::Relaxed);
+        self.bytes.store(bytes, Ordering::Relaxed);
+    }
+}
+
+/// All rows in memory. Changes are made by one thread at a time (the submission lock sees to that).
+#[derive(Debug)]
+pub(super) struct Overlay {
+    shelves: [RwLock<Shelf>; COUNT],
+    active: Count,
+    frozen: Count,
+}
+
+impl Overlay {
+    pub fn new() -> Overlay {
+        let shelves = std::array::from_fn(|_| RwLock::default());
+        Overlay { shelves, active: Count::default(), frozen: Count::default() }
+    }
+
+    /// The rows of one table, as they stand while the guard lives. Hold it briefly.
+    pub fn shelf(&self, table: Table) -> RwLockReadGuard<'_, Shelf> {
+        self.shelves[place(table)].read()
+    }
+
+    /// Rows and bytes that wait for the next checkpoint.
+    pub fn active(&self) -> (usize, usize) {
+        self.active.get()
+    }
+
+    /// Rows and bytes of both generations.
+    pub fn total(&self) -> (usize, usize) {
+        let (active, frozen) = (self.active.get(), self.frozen.get());
+        (active.0 + frozen.0, active.1 + frozen.1)
+    }
+
+    /// Takes the changes of a change set in.
+    pub fn insert(&self, seq: Seq, changes: &[Change], committed: Seq) {
+        let (mut rows, mut bytes) = self.active.get();
+        for change in changes {
+            let mut shelf = self.shelves[place(change.table)].write();
+            bytes += change.value.as_ref().map_or(0, Bytes::len);
+            match shelf.active.entry(RowKey::new(change.key.clone())) {
+                btree_map::Entry::Vacant(entry) => {
+                    rows += 1;
+                    bytes += change.key.len() + ROW_OVERHEAD;
+                    entry.insert(Versions::new(seq, change.value.clone()));
+                }
+                btree_map::Entry::Occupied(mut entry) => {
+                    bytes -= entry.get_mut().push(seq, change.value.clone(), committed);
+                }
+            }
+        }
+        self.active.set((rows, bytes));
+    }
+
+    /// Begins a new active generation. There must be no frozen one.
+    pub fn freeze(&self) {
+        for shelf in &self.shelves {
+            let mut shelf = shelf.write();
+            let rows = std::mem::take(&mut shelf.active);
+            shelf.frozen = Some(Arc::new(rows));
+        }
+        self.frozen.set(self.active.get());
+        self.active.set((0, 0));
+    }
+
+    /// The frozen rows of a table, for folding. Nothing in them may be pending any more.
+    pub fn frozen(&self, table: Table) -> Option<Arc<Rows>> {
+        self.shelf(table).frozen.clone()
+    }
+
+    /// Drops the frozen generation: the tables on disk, as every reader sees them from now on, have it.
+    pub fn drop_frozen(&self) {
+        for shelf in &self.shelves {
+            let rows = shelf.write().frozen.take();
+            // Freed here, after the lock was given back: it takes a while.
+            drop(rows);
+        }
+        self.frozen.set((0, 0));
+    }
+
+    /// Drops everything pending.
+    pub fn fall_back(&self, committed: Seq) {
+        let mut active = (0, 0);
+        let mut frozen = (0, 0);
+        let tally = |count: &mut (usize, usize), key: &RowKey, versions: &Versions| {
+            count.0 += 1;
+            count.1 += key.key.len() + ROW_OVERHEAD + versions.bytes();
+        };
+        for shelf in &self.shelves {
+            let mut shelf = shelf.write();
+            shelf.active.retain(|key, versions| {
+                let stays = versions.fall_back(committed);
+                if stays {
+                    tally(&mut active, key, versions);
+                }
+                stays
+            });
+            // Shared only once everything in it was decided: then there is nothing to drop.
+            if let Some(rows) = shelf.frozen.as_mut().and_then(Arc::get_mut) {
+                rows.retain(|_, versions| versions.fall_back(committed));
+            }
+            if let Some(rows) = &shelf.frozen {
+                rows.iter().for_each(|(key, versions)| tally(&mut frozen, key, versions));
+            }
+        }
+        self.active.set(active);
+        self.frozen.set(frozen);
+    }
+}

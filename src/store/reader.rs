@@ -1,0 +1,181 @@
+//! Reads: first the rows in memory, then the tables as of the last checkpoint.
+//!
+//! The order makes a look-up consistent: with a table's rows in memory held still, the reader takes what it needs
+//! from them and picks up the present [`Snapshot`]. A checkpoint publishes its snapshot before it drops the rows from
+//! memory, so a row missing in memory is in the snapshot picked up after that. The tables are read without any lock.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use redb::{Database, ReadOnlyTable, ReadableDatabase};
+use stet_actors::store::{Range, StoreError, Table, View};
+
+use super::lease::Lease;
+use super::shared::Shared;
+use super::tables::{self, Failure, failure, place};
+
+/// How long a reader whose snapshot has failed waits for the file to be opened anew.
+const REOPENED_WITHIN: Duration = Duration::from_secs(2);
+
+type TableReader = ReadOnlyTable<&'static [u8], &'static [u8]>;
+type RowsFound = Vec<(Bytes, Bytes)>;
+
+/// The tables as of one checkpoint. Empty once the store is closed.
+pub(super) struct Snapshot {
+    tables: Vec<TableReader>,
+    /// The database that the tables are in, where nobody else holds it.
+    _kept: Option<Database>,
+    lease: Option<Lease>,
+}
+
+impl Snapshot {
+    /// What there is after closing.
+    pub fn closed() -> Snapshot {
+        Snapshot { tables: Vec::new(), _kept: None, lease: None }
+    }
+
+    /// The present state of the tables in `db`.
+    pub fn take(db: &Database, lease: &Lease) -> Result<Snapshot, Failure> {
+        let transaction = db.begin_read().map_err(failure)?;
+        let open = |table: &Table| transaction.open_table(tables::rows(*table)).map_err(failure);
+        let tables = Table::ALL.iter().map(open).collect::<Result<_, _>>()?;
+        Ok(Snapshot { tables, _kept: None, lease: Some(lease.clone()) })
+    }
+
+    /// The present state of `db`, which lives as long as the snapshot.
+    pub fn take_with(db: Database, lease: &Lease) -> Result<Snapshot, Failure> {
+        let mut snapshot = Snapshot::take(&db, lease)?;
+        snapshot._kept = Some(db);
+        Ok(snapshot)
+    }
+
+    fn table(&self, table: Table) -> Result<&TableReader, Broken> {
+        self.tables.get(place(table)).ok_or(Broken::Closed)
+    }
+
+    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Bytes>, Broken> {
+        let found = self.table(table)?.get(key)?;
+        Ok(found.map(|value| Bytes::copy_from_slice(value.value())))
+    }
+
+    fn contains(&self, table: Table, key: &[u8]) -> Result<bool, Broken> {
+        Ok(self.table(table)?.get(key)?.is_some())
+    }
+
+    /// Merges the rows in memory, which win, with those of the table.
+    fn scan(
+        &self,
+        table: Table,
+        range: &Range,
+        limit: usize,
+        backwards: bool,
+        memory: &[(Bytes, Option<Bytes>)],
+    ) -> Result<RowsFound, Broken> {
+        let table = self.table(table)?;
+        let mut rows = match &range.to {
+            Some(to) => table.range::<&[u8]>(&range.from[..]..&to[..])?,
+            None => table.range::<&[u8]>(&range.from[..]..)?,
+        };
+        let mut next = || if backwards { rows.next_back() } else { rows.next() }.transpose();
+        let mut memory = memory.iter().peekable();
+        let mut on_disk = next()?;
+        let mut found = Vec::new();
+        while found.len() < limit {
+            let order = match (memory.peek(), &on_disk) {
+                (None, None) => break,
+                (Some(_), None) => std::cmp::Ordering::Less,
+                (None, Some(_)) => std::cmp::Ordering::Greater,
+                (Some((key, _)), Some((other, _))) if backwards => other.value().cmp(&key[..]),
+                (Some((key, _)), Some((other, _))) => key[..].cmp(other.value()),
+            };
+            if order.is_le() {
+                if let Some((key, Some(value))) = memory.next() {
+                    found.push((key.clone(), value.clone()));
+                }
+            } else if let Some((key, value)) = &on_disk {
+                found.push((Bytes::copy_from_slice(key.value()), Bytes::copy_from_slice(value.value())));
+            }
+            // The table's row is used up if it was taken, or if the one in memory has replaced it.
+            if order.is_ge() {
+                on_disk = next()?;
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Why a snapshot could not be read.
+pub(super) enum Broken {
+    Closed,
+    Storage(redb::StorageError),
+}
+
+impl From<redb::StorageError> for Broken {
+    fn from(error: redb::StorageError) -> Self {
+        Broken::Storage(error)
+    }
+}
+
+impl Shared {
+    /// [`stet_actors::store::Look::get`].
+    pub fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        let shelf = self.overlay.shelf(table);
+        if let Some(value) = shelf.get(key, self.limit_of(view)) {
+            return Ok(value.clone());
+        }
+        let snapshot = self.snapshot();
+        drop(shelf);
+        self.read(snapshot, |snapshot| snapshot.get(table, key))
+    }
+
+    /// [`stet_actors::store::Look::scan`].
+    pub fn scan(
+        &self,
+        view: View,
+        table: Table,
+        range: &Range,
+        limit: usize,
+        backwards: bool,
+    ) -> Result<RowsFound, StoreError> {
+        if limit == 0 || range.to.as_ref().is_some_and(|to| *to <= range.from) {
+            return Ok(Vec::new());
+        }
+        let shelf = self.overlay.shelf(table);
+        let memory = shelf.collect(range, self.limit_of(view), limit, backwards);
+        let snapshot = self.snapshot();
+        drop(shelf);
+        self.read(snapshot, |snapshot| snapshot.scan(table, range, limit, backwards, &memory))
+    }
+
+    /// Whether the tables on disk have the row; memory is not asked.
+    pub fn on_disk(&self, snapshot: Arc<Snapshot>, table: Table, key: &[u8]) -> Result<bool, StoreError> {
+        self.read(snapshot, |snapshot| snapshot.contains(table, key))
+    }
+
+    /// Reads from a snapshot; from the next one if the file had to be opened anew meanwhile. A later
+    /// snapshot has all that an earlier one had, and what was copied from memory is newer than either.
+    fn read<T>(
+        &self,
+        mut snapshot: Arc<Snapshot>,
+        work: impl Fn(&Snapshot) -> Result<T, Broken>,
+    ) -> Result<T, StoreError> {
+        loop {
+            match work(&snapshot) {
+                Ok(found) => return Ok(found),
+                Err(Broken::Closed) => return Err(StoreError::Closed),
+                Err(Broken::Storage(error)) => match self.next_snapshot(&snapshot, REOPENED_WITHIN) {
+                    Some(next) => snapshot = next,
+                    None => {
+                        let fault = snapshot.lease.as_ref().and_then(Lease::fault);
+                        let why = fault.map_or_else(|| error.to_string(), |fault| fault.text);
+                        return Err(match error {
+                            redb::StorageError::Corrupted(_) => StoreError::Corrupt(why),
+                            _ => StoreError::Failed(format!("the tables can't be read: {why}")),
+                        });
+                    }
+                },
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! What submitters, readers, the writer and the checkpointer share, and who may hold which lock.
+//!
+//! Locks, in the order in which they may be taken: the gate, one table's rows in memory, the snapshot, the
+//! checkpointer's signal, the faults. The gate is never held over a disk access or a callback.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex, RwLock};
+use stet_actors::store::{Change, Epoch, Health, Seq, StoreError, View};
+
+use super::backend::Fault;
+use super::options::StoreOptions;
+use super::overlay::Overlay;
+use super::reader::Snapshot;
+
+/// A change set in the queue.
+pub(super) struct Waiting {
+    pub seq: Seq,
+    /// Empty for one that only waits for those before it.
+    pub changes: Vec<Change>,
+    pub bytes: usize,
+    pub span: tracing::Span,
+    pub on_commit: Box<dyn FnOnce(Seq) + Send>,
+    pub on_done: Box<dyn FnOnce(Result<Seq, StoreError>) + Send>,
+}
+
+/// Where submissions stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// They are taken.
+    Open,
+    /// The journal has failed and is not open again: they are refused at once.
+    Failing,
+    /// The store is being closed, or is: they are refused, what is queued is still written.
+    Closing,
+}
+
+/// Everything that is decided in one instant for all submitters.
+pub(super) struct Gate {
+    pub phase: Phase,
+    /// The number given last.
+    pub last: Seq,
+    /// Everything up to this number is committed or refused, and its callbacks have returned.
+    pub decided: Seq,
+    pub queue: VecDeque<Waiting>,
+    /// The writer has taken change sets whose callbacks have not all returned.
+    pub busy: bool,
+    /// The writer waits for [`Shared::work`].
+    pub asleep: bool,
+}
+
+impl Gate {
+    /// Whether anything taken has not been decided, or not been told so.
+    pub fn pending(&self) -> bool {
+        self.busy || !self.queue.is_empty()
+    }
+}
+
+/// What the checkpointer is asked to do.
+#[derive(Debug, Default)]
+pub(super) struct Signal {
+    /// A threshold has been passed.
+    pub due: bool,
+    /// A reader found the tables unreadable.
+    pub broken: bool,
+    /// No more changes will come: fold all, then end.
+    pub last: bool,
+}
+
+/// The faults that last.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    pub journal: Option<Fault>,
+    pub state: Option<Fault>,
+    pub closed: bool,
+}
+
+pub(super) struct Shared {
+    pub options: StoreOptions,
+    pub overlay: Overlay,
+    pub gate: Mutex<Gate>,
+    /// Wakes the writer; goes with the gate.
+    pub work: Condvar,
+    /// Told when `decided` rises; goes with the gate.
+    pub settled: Condvar,
+    committed: AtomicU64,
+    epoch: AtomicU64,
+    snapshot: RwLock<Arc<Snapshot>>,
+    snapshot_lock: Mutex<()>,
+    snapshot_changed: Condvar,
+    pub signal: Mutex<Signal>,
+    pub signalled: Condvar,
+    /// `Signal::due` is up; spares submitters the lock.
+    pub due: AtomicBool,
+    /// The journal up to this number has been folded.
+    pub folded: AtomicU64,
+    faults: Mutex<Faults>,
+}
+
+impl Shared {
+    pub fn new(options: StoreOptions, overlay: Overlay, snapshot: Snapshot, committed: Seq, folded: Seq) -> Shared {
+        Shared {
+            options,
+            overlay,
+            gate: Mutex::new(Gate {
+                phase: Phase::Open,
+                last: committed,
+                decided: committed,
+                queue: VecDeque::new(),
+                busy: false,
+                asleep: false,
+            }),
+            work: Condvar::new(),
+            settled: Condvar::new(),
+            committed: AtomicU64::new(committed),
+            epoch: AtomicU64::new(0),
+            snapshot: RwLock::new(Arc::new(snapshot)),
+            snapshot_lock: Mutex::new(()),
+            snapshot_changed: Condvar::new(),
+            signal: Mutex::default(),
+            signalled: Condvar::new(),
+            due: AtomicBool::new(false),
+            folded: AtomicU64::new(folded),
+            faults: Mutex::default(),
+        }
+    }
+
+    /// The last change set on disk.
+    pub fn committed(&self) -> Seq {
+        self.committed.load(Ordering::Acquire)
+    }
+
+    /// Makes everything up to `seq` visible as committed.
+    pub fn set_committed(&self, seq: Seq) {
+        self.committed.store(seq, Ordering::Release);
+    }
+
+    /// The present epoch.
+    pub fn epoch(&self) -> Epoch {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Begins the next epoch. The gate must be held.
+    pub fn next_epoch(&self) {
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The newest change set that `view` shows. Under a table's lock, so that no version it shows is forgotten
+    /// meanwhile.
+    pub fn limit_of(&self, view: View) -> Seq {
+        match view {
+            View::Committed => self.committed(),
+            View::Latest => Seq::MAX,
+        }
+    }
+
+    /// The present snapshot of the tables.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.snapshot.read().clone()
+    }
+
+    /// Lets readers see the tables as of `snapshot`.
+    pub fn set_snapshot(&self, snapshot: Snapshot) {
+        let before = std::mem::replace(&mut *self.snapshot.write(), Arc::new(snapshot));
+        drop(before);
+        // Taken so that nobody is between finding the old one and waiting.
+        drop(self.snapshot_lock.lock());
+        self.snapshot_changed.notify_all();
+    }
+
+    /// The snapshot that replaces `broken`, which is asked for; `None` if there is none in time.
+    pub fn next_snapshot(&self, broken: &Arc<Snapshot>, within: Duration) -> Option<Arc<Snapshot>> {
+        let until = Instant::now() + within;
+        let mut asked = false;
+        let mut guard = self.snapshot_lock.lock();
+        loop {
+            let present = self.snapshot();
+            if !Arc::ptr_eq(&present, broken) {
+                return Some(present);
+            }
+            if !asked {
+                self.signal.lock().broken = true;
+                self.signalled.notify_one();
+                asked = true;
+            }
+            if self.snapshot_changed.wait_until(&mut guard, until).timed_out() {
+                return None;
+            }
+        }
+    }
+
+    /// Asks for a checkpoint.
+    pub fn checkpoint_due(&self) {
+        if !self.due.swap(true, Ordering::AcqRel) {
+            self.signal.lock().due = true;
+            self.signalled.notify_one();
+        }
+    }
+
+    /// Notes what stands in the way, or nothing any more.
+    pub fn fault<T>(&self, change: impl FnOnce(&mut Faults) -> T) {
+        let mut faults = self.faults.lock();
+        change(&mut faults);
+        let well = !faults.closed && faults.journal.is_none() && faults.state.is_none();
+        metrics::gauge!("stet_store_healthy").set(if well { 1.0 } else { 0.0 });
+    }
+
+    /// How the journal's fault is answered.
+    pub fn journal_error(&self) -> StoreError {
+        match &self.faults.lock().journal {
+            Some(fault) => refusal(fault),
+            None => StoreError::Failed("the journal is being opened anew".to_owned()),
+        }
+    }
+
+    /// [`stet_actors::store::Store::health`].
+    pub fn health(&self) -> Health {
+        let faults = self.faults.lock();
+        if faults.closed {
+            return Health::Closed;
+        }
+        match (&faults.journal, &faults.state) {
+            (None, None) => Health::Ok,
+            (Some(fault), _) | (None, Some(fault)) if fault.full => Health::Full,
+            (Some(fault), _) => Health::Failing(fault.text.clone()),
+            (None, Some(fault)) => Health::Failing(format!("checkpoints fail: {}", fault.text)),
+        }
+    }
+}
+
+/// How a fault is answered.
+pub(super) fn refusal(fault: &Fault) -> StoreError {
+    if fault.full { StoreError::Full } else { StoreError::Failed(fault.text.clone()) }
+}

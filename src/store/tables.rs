@@ -1,0 +1,87 @@
+//! What is in the two files, where each table is described once.
+
+use std::sync::Arc;
+
+use redb::{Builder, Database, TableDefinition};
+use stet_actors::store::Table;
+
+use super::backend::Fault;
+use super::lease::{Kept, Lease};
+
+/// Rows and index entries: the keys and values that `Table` describes.
+pub(super) type Rows = TableDefinition<'static, &'static [u8], &'static [u8]>;
+
+/// `journal.redb`: number of the last change set of a commit → the commit's change sets (`blob`), padded.
+pub(super) const JOURNAL: TableDefinition<'static, u64, &'static [u8]> = TableDefinition::new("journal/1");
+
+/// Both files: numbers about the file itself.
+pub(super) const META: TableDefinition<'static, &'static str, u64> = TableDefinition::new("meta/1");
+
+/// Key in [`META`] of both files: the format number.
+pub(super) const FORMAT: &str = "format";
+
+/// Key in [`META`] of `state.redb`: every change set up to this number is in the tables.
+pub(super) const FOLDED: &str = "folded";
+
+/// Key in [`META`] of `journal.redb`: every change set up to this number was folded, and may have been dropped.
+pub(super) const DROPPED: &str = "dropped";
+
+/// The format number of a `journal.redb` that this stet writes.
+pub(super) const JOURNAL_FORMAT: u64 = 1;
+
+/// How many tables there are.
+pub(super) const COUNT: usize = Table::ALL.len();
+
+/// A table's place among [`Table::ALL`].
+pub(super) fn place(table: Table) -> usize {
+    const PLACES: [u8; 256] = {
+        let mut places = [u8::MAX; 256];
+        let mut place = 0;
+        while place < COUNT {
+            places[Table::ALL[place] as usize] = place as u8;
+            place += 1;
+        }
+        places
+    };
+    PLACES[table as usize] as usize
+}
+
+/// The rows of `table`.
+pub(super) fn rows(table: Table) -> Rows {
+    TableDefinition::new(table.name())
+}
+
+/// Why redb did not do it. Boxed: redb's error is large, and this is the rare way out.
+pub(super) type Failure = Box<redb::Error>;
+
+/// Any of redb's errors.
+pub(super) fn failure(error: impl Into<redb::Error>) -> Failure {
+    Box::new(error.into())
+}
+
+/// Opens the database behind `lease`.
+pub(super) fn open(lease: &Lease, cache_bytes: usize) -> Result<Database, Failure> {
+    let mut builder = Builder::new();
+    builder.set_cache_size(cache_bytes);
+    builder.set_repair_callback(|session| {
+        tracing::debug!(progress = session.progress(), "checking a file that was not closed");
+    });
+    builder.create_with_backend(lease.clone()).map_err(failure)
+}
+
+/// Opens the database in `kept` after a failure under an earlier lease. With its lease, which tells why if it can't
+/// be opened.
+pub(super) fn reopen(kept: &Arc<Kept>, cache_bytes: usize) -> (Lease, Result<Database, Failure>) {
+    let lease = kept.lease();
+    let written = kept.write_back().map_err(|error| {
+        lease.note(&error);
+        failure(redb::StorageError::Io(error))
+    });
+    let db = written.and_then(|()| open(&lease, cache_bytes));
+    (lease, db)
+}
+
+/// What went wrong under `lease`, for which redb says `error`.
+pub(super) fn fault(lease: &Lease, error: &redb::Error) -> Fault {
+    lease.fault().unwrap_or_else(|| Fault { full: false, text: error.to_string() })
+}

@@ -1,0 +1,188 @@
+//! A row in memory: its key, made quick to compare, and its versions.
+
+use std::borrow::Borrow;
+use std::cmp;
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use stet_actors::store::Seq;
+
+/// What a row in memory takes beside its key and value, roughly.
+pub(super) const ROW_OVERHEAD: usize = 120;
+
+#[derive(Debug, Clone)]
+struct Version {
+    seq: Seq,
+    value: Option<Bytes>,
+}
+
+impl Version {
+    fn bytes(&self) -> usize {
+        self.value.as_ref().map_or(0, Bytes::len)
+    }
+
+    fn bytes_of_all(&self, older: &[Version]) -> usize {
+        self.bytes() + older.iter().map(Version::bytes).sum::<usize>()
+    }
+}
+
+/// The versions of a row, newest first.
+#[derive(Debug, Clone)]
+pub(super) struct Versions {
+    newest: Version,
+    older: Vec<Version>,
+}
+
+impl Versions {
+    /// A row with one version.
+    pub fn new(seq: Seq, value: Option<Bytes>) -> Versions {
+        Versions { newest: Version { seq, value }, older: Vec::new() }
+    }
+
+    /// The newest value among those up to `seq`. `Some(None)`: the row is removed. `None`: nothing known.
+    pub fn at(&self, seq: Seq) -> Option<&Option<Bytes>> {
+        if self.newest.seq <= seq {
+            return Some(&self.newest.value);
+        }
+        self.older.iter().find(|version| version.seq <= seq).map(|version| &version.value)
+    }
+
+    /// The newest value.
+    pub fn newest(&self) -> Option<&Bytes> {
+        self.newest.value.as_ref()
+    }
+
+    /// Puts a new version in front and forgets those that neither view can see. Returns the bytes forgotten.
+    pub fn push(&mut self, seq: Seq, value: Option<Bytes>, committed: Seq) -> usize {
+        let before = std::mem::replace(&mut self.newest, Version { seq, value });
+        if before.seq == seq {
+            // The same change set again: its later change wins.
+            return before.bytes();
+        }
+        if before.seq <= committed {
+            let forgotten = before.bytes_of_all(&self.older) - before.bytes();
+            self.older.clear();
+            self.older.push(before);
+            return forgotten;
+        }
+        let visible = self.older.iter().position(|version| version.seq <= committed);
+        let mut forgotten = 0;
+        if let Some(visible) = visible {
+            forgotten = self.older[visible + 1..].iter().map(Version::bytes).sum();
+            self.older.truncate(visible + 1);
+        }
+        self.older.insert(0, before);
+        forgotten
+    }
+
+    /// Forgets what came after `committed`; false if nothing is left.
+    pub fn fall_back(&mut self, committed: Seq) -> bool {
+        if self.newest.seq <= committed {
+            return true;
+        }
+        let Some(visible) = self.older.iter().position(|version| version.seq <= committed) else { return false };
+        self.newest = self.older.remove(visible);
+        self.older.drain(..visible);
+        true
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.newest.bytes_of_all(&self.older)
+    }
+}
+
+/// A row's key with its beginning at hand.
+#[derive(Debug, Clone)]
+pub(super) struct RowKey {
+    head: u128,
+    pub key: Bytes,
+}
+
+impl RowKey {
+    pub fn new(key: Bytes) -> RowKey {
+        RowKey { head: head(&key), key }
+    }
+}
+
+/// The first 16 bytes as a number, zeros after a shorter key: never in another order than the keys', but for ties.
+fn head(key: &[u8]) -> u128 {
+    let mut head = [0; 16];
+    let len = key.len().min(16);
+    head[..len].copy_from_slice(&key[..len]);
+    u128::from_be_bytes(head)
+}
+
+/// What keys are compared by; a trait so that a borrowed key can be looked up without copying it.
+pub(super) trait Ordered {
+    fn parts(&self) -> (u128, &[u8]);
+}
+
+impl Ordered for RowKey {
+    fn parts(&self) -> (u128, &[u8]) {
+        (self.head, &self.key)
+    }
+}
+
+/// A key to look up.
+pub(super) struct Sought<'a>(u128, &'a [u8]);
+
+impl<'a> Sought<'a> {
+    pub fn new(key: &'a [u8]) -> Sought<'a> {
+        Sought(head(key), key)
+    }
+}
+
+impl Ordered for Sought<'_> {
+    fn parts(&self) -> (u128, &[u8]) {
+        (self.0, self.1)
+    }
+}
+
+impl<'a> Borrow<dyn Ordered + 'a> for RowKey {
+    fn borrow(&self) -> &(dyn Ordered + 'a) {
+        self
+    }
+}
+
+impl Ord for dyn Ordered + '_ {
+    fn cmp(&self, other: &Self) -> cmp::Ordering {
+        self.parts().cmp(&other.parts())
+    }
+}
+
+impl PartialOrd for dyn Ordered + '_ {
+    fn partial_cmp(&self, other: &Self) -> Option<cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for dyn Ordered + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Eq for dyn Ordered + '_ {}
+
+impl Ord for RowKey {
+    fn cmp(&self, other: &Self) -> cmp::Ordering {
+        self.parts().cmp(&other.parts())
+    }
+}
+
+impl PartialOrd for RowKey {
+    fn partial_cmp(&self, other: &Self) -> Option<cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for RowKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Eq for RowKey {}
+
+/// The rows of one table in one generation.
+pub(super) type Rows = BTreeMap<RowKey, Versions>;

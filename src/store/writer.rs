@@ -1,0 +1,179 @@
+//! The writer: takes what has gathered, commits it as one record of the journal, publishes, answers.
+//!
+//! The commit under way is the batching window: while it waits for the disk the next batch gathers, so there is no
+//! timer. Under [`Durability::None`](super::Durability) there is no journal, and a batch is committed as soon as it
+//! is taken.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use stet_actors::store::{Seq, StoreError};
+
+use super::blob;
+use super::journal::Journal;
+use super::shared::{Phase, Shared, Waiting};
+
+pub(super) struct Writer {
+    pub shared: Arc<Shared>,
+    /// `None` under `Durability::None`.
+    pub journal: Option<Journal>,
+    /// The record being written; kept for its memory.
+    record: Vec<u8>,
+    /// Change sets have been answered with an error whose record may be in the journal: nothing is
+    /// committed before it has been removed.
+    pub unsettled: bool,
+}
+
+/// What the writer does next.
+enum Work {
+    Commit(Vec<Waiting>),
+    /// Nothing is queued, and a stretch of the journal may go.
+    Drop(Seq),
+    End,
+}
+
+impl Writer {
+    pub fn new(shared: Arc<Shared>, journal: Option<Journal>) -> Writer {
+        Writer { shared, journal, record: Vec::new(), unsettled: false }
+    }
+
+    /// Runs until the store is closed and everything queued has been decided. Gives the journal back for its last
+    /// tidying.
+    pub fn run(mut self) -> Option<Journal> {
+        loop {
+            match self.next() {
+                Work::Commit(batch) => self.commit(batch),
+                Work::Drop(folded) => self.tidy(folded),
+                Work::End => return self.journal.filter(|_| !self.unsettled),
+            }
+        }
+    }
+
+    fn next(&mut self) -> Work {
+        let limits = &self.shared.options.limits;
+        let mut gate = self.shared.gate.lock();
+        loop {
+            if !gate.queue.is_empty() {
+                let (mut count, mut bytes) = (0, 0);
+                while count < gate.queue.len().min(limits.batch_sets) && bytes < limits.batch_bytes {
+                    bytes += gate.queue[count].bytes;
+                    count += 1;
+                }
+                gate.busy = true;
+                let batch = gate.queue.drain(..count).collect();
+                metrics::gauge!("stet_store_pending").set((gate.queue.len() + count) as f64);
+                return Work::Commit(batch);
+            }
+            if gate.phase == Phase::Closing {
+                return Work::End;
+            }
+            let folded = self.shared.folded.load(Ordering::Acquire);
+            if self.journal.as_ref().is_some_and(|journal| journal.dropped() < folded) {
+                return Work::Drop(folded);
+            }
+            gate.asleep = true;
+            self.shared.work.wait(&mut gate);
+            gate.asleep = false;
+        }
+    }
+
+    fn commit(&mut self, batch: Vec<Waiting>) {
+        let last = batch.iter().rev().find(|set| !set.changes.is_empty()).map(|set| set.seq);
+        if let (Some(last), Some(journal)) = (last, &mut self.journal) {
+            let begun = Instant::now();
+            let sets = batch.iter().filter(|set| !set.changes.is_empty()).map(|set| (set.seq, set.changes.as_slice()));
+            blob::encode(sets, &mut self.record);
+            let folded = self.shared.folded.load(Ordering::Acquire);
+            let outcome = journal.append(last, &self.record, folded);
+            // A huge change set must not hold its memory for ever.
+            if self.record.capacity() > 4 * self.shared.options.limits.batch_bytes {
+                self.record = Vec::new();
+            }
+            if let Err(error) = outcome {
+                return self.recover(batch, last, &error);
+            }
+            metrics::histogram!("stet_store_commit_seconds").record(begun.elapsed().as_secs_f64());
+        }
+        self.publish(batch, last);
+    }
+
+    /// Makes a batch that is on disk visible, then answers it.
+    pub fn publish(&mut self, batch: Vec<Waiting>, last: Option<Seq>) {
+        if let Some(last) = last {
+            self.shared.set_committed(last);
+            self.shared.fault(|faults| faults.journal = None);
+            metrics::counter!("stet_store_commits_total").increment(1);
+            metrics::histogram!("stet_store_batch_size").record(batch.len() as f64);
+            let (rows, bytes) = self.shared.overlay.total();
+            metrics::gauge!("stet_store_overlay_rows").set(rows as f64);
+            metrics::gauge!("stet_store_overlay_bytes").set(bytes as f64);
+        }
+        if tracing::enabled!(tracing::Level::DEBUG) {
+            for set in &batch {
+                set.span.in_scope(|| tracing::debug!(seq = set.seq, batch = batch.len(), "committed"));
+            }
+        }
+        let mut answers = Vec::with_capacity(batch.len());
+        for Waiting { seq, on_commit, on_done, .. } in batch {
+            guarded("on_commit", || on_commit(seq));
+            answers.push((seq, on_done));
+        }
+        let decided = answers.last().map(|(seq, _)| *seq);
+        for (seq, on_done) in answers {
+            guarded("on_done", || on_done(Ok(seq)));
+        }
+        self.settle(decided);
+    }
+
+    /// Refuses a batch with `why`, and everything queued behind it as stale: it was computed on top of the batch. In
+    /// the same instant new submissions meet `phase`, so that who is refused, loads again and submits is not refused
+    /// for the old failure.
+    pub fn refuse(&mut self, batch: Vec<Waiting>, why: &StoreError, phase: Phase) {
+        let (behind, decided) = {
+            let mut gate = self.shared.gate.lock();
+            if gate.phase != Phase::Closing {
+                gate.phase = phase;
+            }
+            self.shared.next_epoch();
+            self.shared.overlay.fall_back(self.shared.committed());
+            (std::mem::take(&mut gate.queue), gate.last)
+        };
+        metrics::counter!("stet_store_failed_commits_total").increment(1);
+        tracing::error!(%why, sets = batch.len(), behind = behind.len(), "a commit failed");
+        for set in batch {
+            guarded("on_done", || (set.on_done)(Err(why.clone())));
+        }
+        for set in behind {
+            guarded("on_done", || (set.on_done)(Err(StoreError::Stale)));
+        }
+        self.settle(Some(decided));
+    }
+
+    fn settle(&self, decided: Option<Seq>) {
+        let mut gate = self.shared.gate.lock();
+        gate.busy = false;
+        metrics::gauge!("stet_store_pending").set(gate.queue.len() as f64);
+        gate.decided = gate.decided.max(decided.unwrap_or(0));
+        self.shared.settled.notify_all();
+    }
+
+    fn tidy(&mut self, folded: Seq) {
+        let Some(journal) = &mut self.journal else { return };
+        if let Err(error) = journal.drop_folded(folded) {
+            self.recover_idle(&error);
+            // Nothing waits for this: should it fail again and again, then at leisure.
+            self.pause(Duration::from_millis(100));
+        }
+    }
+}
+
+/// Calls a callback; its panic must not end the writer.
+fn guarded(which: &str, callback: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(callback)) {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        tracing::error!(which, panic = text, "a change set's callback panicked");
+    }
+}

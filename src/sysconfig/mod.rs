@@ -1,0 +1,96 @@
+//! The site configuration that the service itself goes by: object types and workflows.
+//!
+//! Both are XML files of the repository that an operator edits through the interface and refreshes (decisions 7).
+//! [`SysConfig`] holds what was read last; a text that does not parse leaves the old in force.
+
+mod document;
+mod object_types;
+mod workflows;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+pub use self::document::ParseError;
+pub use self::object_types::{ObjectType, ObjectTypes};
+pub use self::workflows::{Status, Workflow, Workflows};
+
+/// Where the object types are.
+pub const OBJECT_TYPES_PATH: &str = "/SysConfig/ObjectTypes/objecttypes.xml";
+
+/// Where the workflows are.
+pub const WORKFLOWS_PATH: &str = "/SysConfig/Workflows/workflows.xml";
+
+/// The configuration in force. Readers never wait, not even while it is replaced.
+#[derive(Debug, Default)]
+pub struct SysConfig {
+    object_types: ArcSwap<ObjectTypes>,
+    workflows: ArcSwap<Workflows>,
+}
+
+/// A file that could not be taken over; what was read before stays in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadError {
+    /// The file's path in the repository.
+    pub path: &'static str,
+    /// What is wrong in it.
+    pub error: ParseError,
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.error)
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+impl SysConfig {
+    /// The built-in minimum, until something is loaded.
+    pub fn new() -> SysConfig {
+        SysConfig::default()
+    }
+
+    /// Takes over the texts of the two files; `None` stands for a file that is missing, and gives the built-in minimum.
+    /// Each is taken over or not by itself.
+    ///
+    /// # Errors
+    /// One for each text that does not parse.
+    pub fn load(&self, object_types: Option<&str>, workflows: Option<&str>) -> Result<(), Vec<LoadError>> {
+        let mut errors = Vec::new();
+        match object_types.map_or_else(|| Ok(ObjectTypes::default()), ObjectTypes::parse) {
+            Ok(types) => self.object_types.store(Arc::new(types)),
+            Err(error) => errors.push(LoadError { path: OBJECT_TYPES_PATH, error }),
+        }
+        match workflows.map_or_else(|| Ok(Workflows::default()), Workflows::parse) {
+            Ok(workflows) => self.workflows.store(Arc::new(workflows)),
+            Err(error) => errors.push(LoadError { path: WORKFLOWS_PATH, error }),
+        }
+        self.warn_of_missing_workflows();
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+
+    /// The object types in force now.
+    pub fn object_types(&self) -> Arc<ObjectTypes> {
+        self.object_types.load_full()
+    }
+
+    /// The workflows in force now.
+    pub fn workflows(&self) -> Arc<Workflows> {
+        self.workflows.load_full()
+    }
+
+    /// No error, since of two files that are edited one after the other the first would never load.
+    fn warn_of_missing_workflows(&self) {
+        let (types, workflows) = (self.object_types(), self.workflows());
+        for kind in types.iter() {
+            if let Some(workflow) = kind.workflow.as_deref().filter(|name| workflows.get(name).is_none()) {
+                tracing::warn!(kind = &*kind.name, workflow, "the object type's workflow is missing; it has no status");
+            }
+        }
+    }
+}

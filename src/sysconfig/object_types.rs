@@ -1,0 +1,177 @@
+//! The object types: what kinds of object the repository knows.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::{Error as UnknownName, StrDeserializer};
+use stet_actors::object::{FamilyKind, Text};
+
+use super::document::{Document, Element, ParseError};
+
+/// Stands between a product's prefix and the name of a type: `EOM::Story`.
+const PREFIX_END: &str = "::";
+
+/// What a client sends when it does not know; the type that lists it is the fallback.
+const GENERIC: &str = "application/octet-stream";
+
+/// An object type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectType {
+    /// As it stands in an object record.
+    pub name: Text,
+    /// How the service treats its objects.
+    pub family: FamilyKind,
+    /// The workflow whose statuses it takes; `None`: its objects have no status.
+    pub workflow: Option<Text>,
+    /// What people read.
+    pub label: Text,
+    /// The media types that lead to it, in lower case.
+    pub content_types: Vec<Text>,
+    /// The extensions that lead to it, in lower case and without the dot.
+    pub extensions: Vec<Text>,
+}
+
+/// All object types, in the order of their file.
+#[derive(Debug, Clone)]
+pub struct ObjectTypes {
+    types: Vec<ObjectType>,
+    by_name: HashMap<Text, usize>,
+    /// By the name in lower case and without a prefix.
+    by_folded: HashMap<String, usize>,
+    by_content_type: HashMap<Text, usize>,
+    by_extension: HashMap<Text, usize>,
+}
+
+impl Default for ObjectTypes {
+    /// What a repository can't do without.
+    fn default() -> ObjectTypes {
+        let built_in = |name: &str, family, content_types: &[&str]| ObjectType {
+            name: name.into(),
+            family,
+            workflow: None,
+            label: name.into(),
+            content_types: content_types.iter().map(|text| Text::from(*text)).collect(),
+            extensions: Vec::new(),
+        };
+        ObjectTypes::of(vec![
+            built_in("Folder", FamilyKind::Folder, &[]),
+            built_in("Drawer", FamilyKind::Drawer, &[]),
+            built_in("Binary", FamilyKind::Document, &[GENERIC]),
+        ])
+    }
+}
+
+impl ObjectTypes {
+    /// Reads the text of the file. Elements and attributes that are not known are passed over.
+    ///
+    /// # Errors
+    /// The text is not well-formed, or a type is not as it must be.
+    pub fn parse(text: &str) -> Result<ObjectTypes, ParseError> {
+        let document = Document::parse(text, "objectTypes")?;
+        let mut types: Vec<ObjectType> = Vec::new();
+        let mut names = HashSet::new();
+        for element in document.root.all("objectType") {
+            let kind = read(&document, element)?;
+            if !names.insert(kind.name.clone()) {
+                return Err(document.error(element, format!("the object type `{}` is there a second time", kind.name)));
+            }
+            types.push(kind);
+        }
+        if types.is_empty() {
+            return Err(document.error(&document.root, "there is no object type"));
+        }
+        Ok(ObjectTypes::of(types))
+    }
+
+    fn of(types: Vec<ObjectType>) -> ObjectTypes {
+        let mut made = ObjectTypes {
+            by_name: HashMap::new(),
+            by_folded: HashMap::new(),
+            by_content_type: HashMap::new(),
+            by_extension: HashMap::new(),
+            types,
+        };
+        for (place, kind) in made.types.iter().enumerate() {
+            made.by_name.insert(kind.name.clone(), place);
+            // The first one wins wherever two could be meant.
+            made.by_name.entry(bare(&kind.name).into()).or_insert(place);
+            made.by_folded.entry(bare(&kind.name).to_lowercase()).or_insert(place);
+            for content_type in &kind.content_types {
+                made.by_content_type.entry(content_type.clone()).or_insert(place);
+            }
+            for extension in &kind.extensions {
+                made.by_extension.entry(extension.clone()).or_insert(place);
+            }
+        }
+        made
+    }
+
+    /// The type of that name. A prefix (`EOM::`) counts for nothing, and neither does case, unless it tells two apart.
+    pub fn get(&self, name: &str) -> Option<&ObjectType> {
+        let place = self
+            .by_name
+            .get(name)
+            .or_else(|| self.by_name.get(bare(name)))
+            .or_else(|| self.by_folded.get(&bare(name).to_lowercase()))?;
+        self.types.get(*place)
+    }
+
+    /// The type that an object gets when none is asked for: by its content type, if that tells anything, else by its
+    /// name's extension, else the type of unspecific content.
+    pub fn infer(&self, content_type: Option<&str>, file_name: &str) -> Option<&ObjectType> {
+        let content_type = content_type.map(media_type).filter(|text| text != GENERIC);
+        let place = content_type
+            .and_then(|content_type| self.by_content_type.get(&*content_type))
+            .or_else(|| self.by_extension.get(&*extension(file_name)?))
+            .or_else(|| self.by_content_type.get(GENERIC))?;
+        self.types.get(*place)
+    }
+
+    /// All types, in the order of their file.
+    pub fn iter(&self) -> impl Iterator<Item = &ObjectType> {
+        self.types.iter()
+    }
+}
+
+/// A type's name without its product's prefix.
+fn bare(name: &str) -> &str {
+    name.rsplit_once(PREFIX_END).map_or(name, |(_, name)| name)
+}
+
+/// A content type without its parameters, in lower case.
+fn media_type(content_type: &str) -> String {
+    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// What stands behind a name's last dot, in lower case; a name that is nothing else has none.
+fn extension(file_name: &str) -> Option<String> {
+    let (stem, extension) = file_name.rsplit_once('.')?;
+    (!stem.is_empty() && !extension.is_empty()).then(|| extension.to_lowercase())
+}
+
+fn read(document: &Document<'_>, element: &Element) -> Result<ObjectType, ParseError> {
+    let name = document.required(element, "name")?;
+    if bare(name).is_empty() || name.contains(|c: char| c == '/' || c.is_control()) {
+        return Err(document.error(element, format!("`{name}` can't be the name of an object type")));
+    }
+    let family = document.required(element, "family")?;
+    let deserializer: StrDeserializer<'_, UnknownName> = family.into_deserializer();
+    let family = FamilyKind::deserialize(deserializer)
+        .map_err(|error| document.error(element, format!("`{name}` has no family that there is: {error}")))?;
+    let texts = |child: &str, edit: fn(&str) -> String| -> Result<Vec<Text>, ParseError> {
+        let found = element.all(child).map(|child| match edit(&child.text) {
+            text if text.is_empty() => Err(document.error(child, format!("`{}` of `{name}` is empty", child.name))),
+            text => Ok(text.into()),
+        });
+        found.collect()
+    };
+    Ok(ObjectType {
+        name: name.into(),
+        family,
+        workflow: element.attribute("workflow").filter(|name| !name.is_empty()).map(Text::from),
+        label: element.attribute("label").filter(|label| !label.is_empty()).unwrap_or(name).into(),
+        content_types: texts("contentType", media_type)?,
+        extensions: texts("extension", |text| text.trim_start_matches('.').to_lowercase())?,
+    })
+}

@@ -1,0 +1,245 @@
+use proptest::prelude::*;
+use stet_actors::object::FamilyKind;
+
+use super::*;
+
+const TYPES: &str = include_str!("../sample/files/SysConfig/ObjectTypes/objecttypes.xml");
+const WORKFLOWS: &str = include_str!("../sample/files/SysConfig/Workflows/workflows.xml");
+
+fn types() -> ObjectTypes {
+    ObjectTypes::parse(TYPES).expect("the sample's file is well")
+}
+
+fn workflows() -> Workflows {
+    Workflows::parse(WORKFLOWS).expect("the sample's file is well")
+}
+
+fn name(found: Option<&ObjectType>) -> Option<&str> {
+    found.map(|kind| &*kind.name)
+}
+
+#[track_caller]
+fn assert_fault<T: std::fmt::Debug>(result: Result<T, ParseError>, line: usize, part: &str) {
+    let error = result.expect_err("the text is at fault");
+    assert_eq!(error.line, line, "{error}");
+    assert!(error.to_string().contains(part), "`{part}` is missing in: {error}");
+}
+
+#[test]
+fn the_sample_files_are_read_whole() {
+    let types = types();
+    assert_eq!(types.iter().count(), TYPES.matches("<objectType ").count());
+    let image = types.get("Image").expect("the sample has it");
+    assert_eq!(
+        (image.family, image.workflow.as_deref(), &*image.label),
+        (FamilyKind::Document, Some("Image"), "Picture")
+    );
+    assert_eq!((image.content_types.len(), image.extensions.len()), (6, 8));
+    let workflows = workflows();
+    assert!(types.iter().all(|kind| workflows.initial(kind.workflow.as_deref().unwrap_or_default()).is_some()));
+    let families: std::collections::HashSet<_> = types.iter().map(|kind| kind.family.name()).collect();
+    assert_eq!(families.len(), 8);
+}
+
+#[test]
+fn a_type_is_found_whatever_its_prefix_and_case() {
+    let types = types();
+    for asked in ["Story", "EOM::Story", "story", "eom::STORY", "A::B::Story"] {
+        assert_eq!(name(types.get(asked)), Some("Story"), "{asked}");
+    }
+    for asked in ["", "::", "EOM::", "Stor", "EOM:Story"] {
+        assert_eq!(name(types.get(asked)), None, "{asked}");
+    }
+}
+
+#[test]
+fn case_and_prefix_count_where_they_tell_types_apart() {
+    let text = "<objectTypes><objectType name='note' family='document'/><objectType name='Note' family='folder'/>\
+                <objectType name='X::Note' family='drawer'/><objectType name='Y::Plan' family='topic'/></objectTypes>";
+    let types = ObjectTypes::parse(text).expect("the names differ");
+    for (asked, found) in [
+        ("Note", "Note"),
+        ("note", "note"),
+        ("NOTE", "note"),
+        ("X::Note", "X::Note"),
+        ("Z::Note", "Note"),
+        ("Plan", "Y::Plan"),
+        ("plan", "Y::Plan"),
+    ] {
+        assert_eq!(name(types.get(asked)), Some(found), "{asked}");
+    }
+}
+
+#[test]
+fn a_type_is_inferred_from_the_content_type_then_the_extension_then_the_fallback() {
+    let types = types();
+    for (content_type, file_name, wanted) in [
+        (Some("image/jpeg"), "a.txt", "Image"),
+        (Some("Text/XML; charset=utf-8"), "a", "Story"),
+        (Some("application/octet-stream"), "photo.JPG", "Image"),
+        (Some("application/octet-stream; x=y"), "photo", "Binary"),
+        (Some("application/x-unheard-of"), "notes.md", "Text"),
+        (Some("application/x-unheard-of"), "notes", "Binary"),
+        (Some(""), "clip.mp4", "Video"),
+        (None, "letter.eml", "Mail"),
+        (None, "archive.tar.gz", "Binary"),
+        (None, ".xml", "Binary"),
+        (None, "xml.", "Binary"),
+        (None, "", "Binary"),
+    ] {
+        assert_eq!(name(types.infer(content_type, file_name)), Some(wanted), "{content_type:?} {file_name}");
+    }
+}
+
+#[test]
+fn the_first_type_that_lists_a_content_type_wins_and_without_a_fallback_nothing_is_inferred() {
+    let text = "<objectTypes><objectType name='A' family='document'><contentType>a/b</contentType></objectType>\
+                <objectType name='B' family='document'><contentType> A/B </contentType><extension>.Bin</extension>\
+                </objectType></objectTypes>";
+    let types = ObjectTypes::parse(text).expect("the text is well");
+    assert_eq!(name(types.infer(Some("a/b"), "x")), Some("A"));
+    assert_eq!(name(types.infer(None, "x.bin")), Some("B"));
+    assert_eq!(name(types.infer(None, "x")), None);
+}
+
+#[test]
+fn the_built_in_types_are_a_folder_a_drawer_and_a_fallback() {
+    let types = ObjectTypes::default();
+    let families = ["Folder", "Drawer", "Binary"].map(|name| types.get(name).map(|kind| kind.family));
+    assert_eq!(families, [Some(FamilyKind::Folder), Some(FamilyKind::Drawer), Some(FamilyKind::Document)]);
+    assert_eq!(name(types.infer(Some("image/png"), "a.png")), Some("Binary"));
+}
+
+#[test]
+fn what_is_unknown_or_written_otherwise_changes_nothing() {
+    let text = "\u{FEFF}<?xml version='1.0'?><!DOCTYPE objectTypes><!-- x --><objectTypes version='2'>\
+                <icons><objectType name='No' family='none'/></icons>\
+                <objectType name='R&amp;D' family='document' icon='x'><contentType>te<![CDATA[xt/]]>&#120;</contentType>\
+                <icon/></objectType></objectTypes>";
+    let types = ObjectTypes::parse(text).expect("the text is well");
+    assert_eq!(types.iter().count(), 1);
+    assert_eq!(name(types.infer(Some("text/x"), "")), Some("R&D"));
+}
+
+#[test]
+fn faults_in_object_types_are_reported_with_their_line() {
+    let parse = ObjectTypes::parse;
+    assert_fault(parse(""), 1, "no root element");
+    assert_fault(parse("<types/>"), 1, "`types` where `objectTypes`");
+    assert_fault(parse("<objectTypes>\n</objectTypes>"), 1, "no object type");
+    assert_fault(parse("<objectTypes>\n<objectType family='folder'/></objectTypes>"), 2, "no attribute `name`");
+    assert_fault(
+        parse("<objectTypes>\n<objectType name='' family='folder'/></objectTypes>"),
+        2,
+        "an empty attribute `name`",
+    );
+    assert_fault(parse("<objectTypes>\n\n<objectType name='A' family='box'/></objectTypes>"), 3, "webcontainer");
+    assert_fault(
+        parse("<objectTypes><objectType name='A' family='folder'>\n<extension/></objectType></objectTypes>"),
+        2,
+        "empty",
+    );
+    let twice =
+        "<objectTypes><objectType name='A' family='folder'/>\n<objectType name='A' family='folder'/></objectTypes>";
+    assert_fault(parse(twice), 2, "`A` is there a second time");
+    assert_fault(parse("<objectTypes>\n<objectType></objectTypes>"), 2, "objectType");
+}
+
+#[test]
+fn a_fault_tells_its_column_in_characters() {
+    let error = ObjectTypes::parse("<objectTypes>\n<ä/> <objectType/></objectTypes>").expect_err("it has no name");
+    assert_eq!((error.line, error.column), (2, 6));
+    assert_eq!(error.to_string(), "At line 2, column 6, `objectType` has no attribute `name`.");
+}
+
+#[test]
+fn workflows_have_an_initial_status_and_steps() {
+    let workflows = workflows();
+    assert_eq!(workflows.iter().count(), 5);
+    assert_eq!(workflows.initial("Topic").map(|status| &*status.name), Some("Topic/Proposed"));
+    assert_eq!(workflows.initial("Nothing"), None);
+    let ready = workflows.status("Story/Ready").expect("the sample has it");
+    assert_eq!((&*ready.identifier, &*ready.workflow), ("rgb(76,145,65)", "Story"));
+    assert_eq!(workflows.status("story/ready"), None);
+    let story = workflows.get("Story").expect("the sample has it");
+    assert!(story.has_transition("Story/Ready", "Story/Released"));
+    assert!(!story.has_transition("Story/Released", "Story/Ready"));
+}
+
+#[test]
+fn without_a_mark_the_first_status_is_the_initial_one() {
+    let text = "<workflows><workflow name='W'><status name='a' identifier='rgb(0, 0, 0)'/>\
+                <status name='b' identifier='rgb(1,2,255)' initial='false'/></workflow></workflows>";
+    let workflows = Workflows::parse(text).expect("the text is well");
+    assert_eq!(workflows.initial("W").map(|status| &*status.name), Some("a"));
+}
+
+#[test]
+fn faults_in_workflows_are_reported_with_their_line() {
+    let within =
+        |inner: &str| Workflows::parse(&format!("<workflows><workflow name='W'>\n{inner}</workflow></workflows>"));
+    let status = "<status name='a' identifier='rgb(1,2,3)' initial='1'/>";
+    assert_fault(within(""), 1, "no status");
+    assert_fault(within("<status identifier='rgb(1,2,3)'/>"), 2, "no attribute `name`");
+    assert_fault(within("<status name='a'/>"), 2, "no attribute `identifier`");
+    for colour in ["red", "rgb(1,2)", "rgb(1,2,256)", "rgb(1,2,+3)", "rgb(1,2,3,4)", "rgb(,,)"] {
+        assert_fault(within(&format!("<status name='a' identifier='{colour}'/>")), 2, colour);
+    }
+    assert_fault(within(&format!("{status}\n{status}")), 3, "`a` is there a second time");
+    let second = "<status name='b' identifier='rgb(1,2,3)' initial='true'/>";
+    assert_fault(within(&format!("{status}\n{second}")), 3, "second initial status");
+    assert_fault(within("<status name='a' identifier='rgb(1,2,3)' initial='yes'/>"), 2, "`yes`");
+    assert_fault(within(&format!("{status}\n<transition from='a' to='z'/>")), 3, "no status `z`");
+    let shared = format!(
+        "<workflows><workflow name='V'>{status}</workflow>\n<workflow name='W'>{status}</workflow></workflows>"
+    );
+    assert_fault(Workflows::parse(&shared), 2, "`a` is there a second time");
+}
+
+#[test]
+fn a_text_that_does_not_parse_leaves_the_old_in_force() {
+    let config = SysConfig::new();
+    assert_eq!(config.load(Some(TYPES), Some(WORKFLOWS)), Ok(()));
+    let errors = config.load(Some("<objectTypes>"), Some("nonsense")).expect_err("both are at fault");
+    assert_eq!(errors.iter().map(|error| error.path).collect::<Vec<_>>(), [OBJECT_TYPES_PATH, WORKFLOWS_PATH]);
+    assert!(config.object_types().get("Story").is_some());
+    assert!(config.workflows().get("Story").is_some());
+}
+
+#[test]
+fn each_file_is_taken_over_by_itself_and_a_missing_one_is_the_built_in() {
+    let config = SysConfig::new();
+    assert!(config.load(Some(TYPES), Some("<workflows>")).is_err());
+    assert!(config.object_types().get("Story").is_some());
+    assert!(config.workflows().get("Story").is_none());
+    assert_eq!(config.load(None, None), Ok(()));
+    assert!(config.object_types().get("Story").is_none());
+    assert!(config.object_types().get("Folder").is_some());
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_readers_panic(text in "\\PC*") {
+        let _ = ObjectTypes::parse(&text);
+        let _ = Workflows::parse(&text);
+    }
+
+    #[test]
+    fn no_change_of_a_file_makes_the_readers_panic(at in 0..TYPES.len(), gone in 0..40usize, put in "[<>/&;'\"= a\\[\\]!-]{0,6}") {
+        for text in [TYPES, WORKFLOWS] {
+            let chars: Vec<char> = text.chars().collect();
+            let at = at.min(chars.len());
+            let rest = chars[at..].iter().skip(gone);
+            let text: String = chars[..at].iter().copied().chain(put.chars()).chain(rest.copied()).collect();
+            let _ = ObjectTypes::parse(&text);
+            let _ = Workflows::parse(&text);
+        }
+    }
+
+    #[test]
+    fn no_name_makes_a_look_up_panic(content_type in "\\PC*", file_name in "\\PC*") {
+        let types = types();
+        let _ = types.get(&file_name);
+        prop_assert!(types.infer(Some(&content_type), &file_name).is_some());
+    }
+}

@@ -1,0 +1,185 @@
+//! What the running server tells of itself: the log on standard error, and the metrics behind `GET /metrics`.
+
+use std::fmt;
+use std::io::{self, IsTerminal};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use metrics::Unit;
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{LogConfig, LogFormat};
+
+/// The filter of the configuration that can't be understood.
+#[derive(Debug)]
+pub struct FilterError(tracing_subscriber::filter::ParseError);
+
+impl fmt::Display for FilterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`log.filter` can't be understood: {}.", self.0)
+    }
+}
+
+impl std::error::Error for FilterError {}
+
+/// Sends the log to standard error. The first call in a process decides how; later ones change nothing.
+///
+/// # Errors
+/// The filter can't be understood; nothing is logged then.
+pub fn init_tracing(config: &LogConfig) -> Result<(), FilterError> {
+    let filter = EnvFilter::try_new(&config.filter).map_err(FilterError)?;
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+        // They would be printed to standard error, too, by a macro that panics if it is gone or its disk is full.
+        .log_internal_errors(false);
+    // Fails when a log is set up already, which is what the second call wants.
+    let _ = match config.format {
+        LogFormat::Text => log.try_init(),
+        LogFormat::Json => log.json().flatten_event(true).try_init(),
+    };
+    Ok(())
+}
+
+/// What the metrics have counted so far. Clones share it.
+#[derive(Clone)]
+pub struct Metrics {
+    handle: PrometheusHandle,
+}
+
+impl Metrics {
+    /// The state in Prometheus' text format.
+    pub fn render(&self) -> String {
+        self.handle.render()
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+/// Bounds of buckets for times, in seconds: from a read of memory to a disk in trouble, about two and a half times
+/// each the one before.
+const SECONDS: [f64; 15] =
+    [0.0001, 0.000_25, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
+
+/// Bounds of buckets for how much one commit takes along.
+const BATCH: [f64; 13] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0];
+
+/// How often the samples of histograms are folded into their buckets when nobody asks for the metrics. Until then
+/// each costs eight bytes.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// Collects the metrics of this process. Every call gives the same ones.
+pub fn init_metrics() -> Metrics {
+    static METRICS: OnceLock<Metrics> = OnceLock::new();
+    METRICS.get_or_init(install).clone()
+}
+
+fn install() -> Metrics {
+    let recorder = builder().build_recorder();
+    let metrics = Metrics { handle: recorder.handle() };
+    if metrics::set_global_recorder(recorder).is_err() {
+        tracing::warn!("metrics go elsewhere: the process has another recorder; /metrics stays empty");
+        return metrics;
+    }
+    describe();
+    let handle = metrics.handle.clone();
+    let upkeep = move || {
+        loop {
+            std::thread::sleep(UPKEEP);
+            handle.run_upkeep();
+        }
+    };
+    // It lives as long as the process, as the recorder does.
+    if let Err(error) = std::thread::Builder::new().name("stet-metrics".to_owned()).spawn(upkeep) {
+        tracing::error!(%error, "no thread for the upkeep of metrics; their memory grows while nobody reads them");
+    }
+    metrics
+}
+
+fn builder() -> PrometheusBuilder {
+    let buckets = |builder: PrometheusBuilder, matcher, bounds: &[f64]| {
+        builder.set_buckets_for_metric(matcher, bounds).expect("the list of bounds is not empty")
+    };
+    let builder = buckets(PrometheusBuilder::new(), Matcher::Suffix("_seconds".to_owned()), &SECONDS);
+    buckets(builder, Matcher::Full("stet_store_batch_size".to_owned()), &BATCH)
+}
+
+fn describe() {
+    use metrics::{describe_counter as counter, describe_gauge as gauge, describe_histogram as histogram};
+
+    counter!("stet_http_requests_total", "Requests answered, by endpoint, method and status.");
+    histogram!("stet_http_request_seconds", Unit::Seconds, "From a request's head to its reply's, by endpoint.");
+
+    gauge!("stet_containers", "Containers in memory, by family.");
+    counter!("stet_container_restarts_total", "Containers read from disk again after a failure, by family.");
+    counter!("stet_container_quarantines_total", "Containers taken out of use for failing too often, by family.");
+    counter!("stet_overloaded_total", "Commands refused because too many were under way, by what ran out.");
+
+    counter!("stet_store_commits_total", "Commits of the journal.");
+    histogram!("stet_store_commit_seconds", Unit::Seconds, "One commit of the journal, its fsync included.");
+    histogram!("stet_store_batch_size", "Change sets in one commit.");
+    gauge!("stet_store_pending", "Change sets that wait for the writer or are with it.");
+    gauge!("stet_store_overlay_rows", "Changed rows in memory, not yet folded into the tables.");
+    gauge!("stet_store_overlay_bytes", Unit::Bytes, "Bytes of the changed rows in memory.");
+    histogram!("stet_store_checkpoint_seconds", Unit::Seconds, "One fold of changed rows into the tables.");
+    counter!("stet_store_failed_commits_total", "Commits of the journal that failed.");
+    gauge!("stet_store_healthy", "1 while changes can be committed, else 0.");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_are_rendered_with_their_description_and_buckets() {
+        // A recorder of its own, since other tests of the process count too.
+        let recorder = builder().build_recorder();
+        metrics::with_local_recorder(&recorder, || {
+            describe();
+            metrics::counter!("stet_store_commits_total").increment(3);
+            metrics::gauge!("stet_containers", "family" => "drawer").set(2.0);
+            metrics::histogram!("stet_store_commit_seconds").record(0.003);
+            metrics::histogram!("stet_store_batch_size").record(5.0);
+        });
+        let text = recorder.handle().render();
+        for line in [
+            "# HELP stet_store_commits_total Commits of the journal.",
+            "# TYPE stet_store_commits_total counter",
+            "stet_containers{family=\"drawer\"} 2",
+            "# TYPE stet_store_commit_seconds histogram",
+            "stet_store_commit_seconds_bucket{le=\"0.0025\"} 0",
+            "stet_store_commit_seconds_bucket{le=\"0.005\"} 1",
+            "stet_store_batch_size_bucket{le=\"8\"} 1",
+        ] {
+            assert!(text.lines().any(|found| found == line), "`{line}` is missing in:\n{text}");
+        }
+    }
+
+    #[test]
+    fn every_call_gives_the_same_metrics() {
+        let (first, second) = (init_metrics(), init_metrics());
+        metrics::counter!("stet_test_total").increment(1);
+        assert!(first.render().contains("stet_test_total 1"));
+        assert!(second.render().contains("stet_test_total 1"));
+    }
+
+    #[test]
+    fn the_log_can_be_set_up_again() {
+        for format in [LogFormat::Text, LogFormat::Json] {
+            init_tracing(&LogConfig { filter: "warn".to_owned(), format }).expect("the filter is a level");
+        }
+    }
+
+    #[test]
+    fn a_filter_that_cannot_be_understood_is_an_error() {
+        let config = LogConfig { filter: "stet=loud".to_owned(), format: LogFormat::Text };
+        let error = init_tracing(&config).expect_err("loud is no level");
+        assert!(error.to_string().contains("log.filter"), "{error}");
+    }
+}
