@@ -206,7 +206,7 @@ fn write_reply<'i>(
 
 /// The reply to a change: the drawer as it is right after, and the items concerned.
 fn changed(call: &Call, view: &DrawerView, items: &Placed) -> Result<Reply> {
-    let display = call.display();
+    let display = call.display_of_body()?;
     let (json, _) = write_reply(&call.app, view, items.iter().map(|(position, item)| (*position, item)), &display)?;
     Ok(Reply::new(Content::Json(json.into())).with_etag(etag(view.revision(), "change")))
 }
@@ -274,7 +274,7 @@ pub async fn delete_items(call: Call) -> Result<Reply> {
         errors.push(BulkError::new(&call.app, named[*index], error));
     }
     let removed = done.reply.items.iter().map(|(position, item)| (*position, item));
-    let (mut json, _) = write_reply(&call.app, &done.view, removed, &call.display())?;
+    let (mut json, _) = write_reply(&call.app, &done.view, removed, &call.display_of_body()?)?;
     // The reply is an object: its last brace makes room for one more member.
     json.pop();
     json.push_str(",\"errors\":");

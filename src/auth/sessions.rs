@@ -286,11 +286,12 @@ impl Sessions {
     /// # Errors
     /// What the store says.
     pub async fn sweep(&self) -> Result<usize> {
-        let _turn = self.turn.write().await;
         let now_ms = self.repository.clock().now_ms();
         let mut swept = 0;
         let mut range = Range::prefix(&[]);
         loop {
+            // For each page anew, so that a logout need not wait for all of them.
+            let turn = self.turn.write().await;
             let page = self.repository.look().scan(View::Committed, Table::Sessions, &range, PAGE, false);
             let page = page.map_err(|error| {
                 tracing::error!(%error, "sessions can't be swept");
@@ -305,6 +306,7 @@ impl Sessions {
                 Some((key, _)) if page.len() == PAGE => range = range.after(key),
                 _ => return Ok(swept),
             }
+            drop(turn);
             // Requests on this thread go first.
             tokio::task::yield_now().await;
         }

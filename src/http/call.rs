@@ -19,7 +19,7 @@ use super::body;
 use super::display::Display;
 use super::etag;
 use super::query::Query;
-use super::route::{Body, Route};
+use super::route::{Body, QueryParam, Route};
 use super::router::Params;
 use crate::app::App;
 use crate::auth::LiveSession;
@@ -144,9 +144,10 @@ impl Call {
         body::parse(Value::Object(fields).to_string().as_bytes(), true, depth)
     }
 
-    /// The display options of the query.
+    /// The display options of the query; for an endpoint that has none, the defaults of `DISP(false, …)`.
     pub fn display(&self) -> Display {
-        self.query.display()
+        let has_options = self.route.query.iter().any(|param| matches!(param, QueryParam::Display { .. }));
+        if has_options { self.query.display() } else { Display::with_defaults(false) }
     }
 
     /// The display options of the query, then those in the body.
@@ -154,7 +155,7 @@ impl Call {
     /// # Errors
     /// `InvalidParameter`, `InvalidBody`.
     pub fn display_of_body(&self) -> Result<Display> {
-        let display = self.query.display();
+        let display = self.display();
         if self.body.is_empty() { Ok(display) } else { display.read_body(&self.json::<Value>()?) }
     }
 }

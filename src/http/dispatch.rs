@@ -1,6 +1,7 @@
 //! From an HTTP request to an endpoint and back. What every endpoint has in common is here, in this order: route, token, origin,
 //! privilege, parameters, body, handler, reply.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,6 +10,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use bytes::Bytes;
+use futures_util::FutureExt;
 use serde_json::Value;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Source;
@@ -139,7 +141,11 @@ async fn answer(
         payload,
         span: span.clone(),
     };
-    handler(call).await
+    // A panic would take the connection with it, and the others that its thread serves.
+    AssertUnwindSafe(handler(call)).catch_unwind().await.unwrap_or_else(|_| {
+        tracing::error!(endpoint = route.id, "a handler panicked");
+        Err(Error::internal())
+    })
 }
 
 fn find<'p>(app: &App, method: &Method, path: &'p str) -> Result<(&'static Route, Params<'p>)> {

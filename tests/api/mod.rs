@@ -1,0 +1,5 @@
+mod auth;
+mod drawer;
+mod folder;
+mod http;
+mod object;
