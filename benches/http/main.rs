@@ -1,0 +1,149 @@
+//! The server over HTTP, each time beside something that shows what the machine can do: a bare actix-web handler, the same server
+//! without persistence, a bare append with fdatasync. Ratios, not rates, are what to quote.
+//!
+//! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios: hot, many, single, read.
+//! `ROUNDS` (default 5) and `SECONDS` per measurement (default 2) come from the environment.
+
+mod bare;
+mod client;
+mod stet;
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use client::{Load, Target, drive};
+use stet::Stet;
+
+/// What is asked again and again: for each client its own sequence.
+type Requests = Vec<Vec<Vec<u8>>>;
+
+struct Plan {
+    rounds: usize,
+    length: Duration,
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    if std::env::args().any(|argument| argument == bare::FLAG) {
+        return bare::serve();
+    }
+    let number =
+        |name: &str, default: u64| std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default);
+    let plan = Plan { rounds: number("ROUNDS", 5) as usize, length: Duration::from_secs(number("SECONDS", 2)) };
+    let wanted = |name: &str| arguments.is_empty() || arguments.iter().any(|argument| argument == name);
+    if wanted("hot") {
+        for clients in [1, 16, 64, 256] {
+            changes(&plan, "one hot drawer", clients, 1);
+        }
+    }
+    if wanted("many") {
+        changes(&plan, "1,000 drawers", 64, 1000);
+    }
+    if wanted("single") {
+        single(&plan);
+    }
+    if wanted("read") {
+        reads(&plan);
+    }
+}
+
+/// Adds and deletes in turn, each a durable change: with persistence, without, and a bare handler given the same requests.
+fn changes(plan: &Plan, what: &str, clients: usize, drawers: usize) {
+    let durable = Stet::start("journal");
+    let volatile = Stet::start("none");
+    let bare = bare::Bare::start(b"{\"status\":\"success\",\"result\":{}}", None);
+    let asked: Vec<Requests> = [&durable, &volatile].iter().map(|server| server.changes_in(clients, drawers)).collect();
+    let mut rows: Vec<[Load; 3]> = Vec::new();
+    for _ in 0..plan.rounds {
+        rows.push([
+            drive(&Target::new(&durable.address), &asked[0], plan.length),
+            drive(&Target::new(&volatile.address), &asked[1], plan.length),
+            drive(&Target::new(&bare.address), &asked[0], plan.length),
+        ]);
+    }
+    let columns = ["durable", "no persistence", "bare handler"];
+    println!("\n{what}, {clients} clients, changes:");
+    report(&columns, &rows);
+    ratio("durable / no persistence", &rows, |row| row[0].rate / row[1].rate);
+    ratio("durable / bare handler", &rows, |row| row[0].rate / row[2].rate);
+}
+
+/// The latency of one client beside an append of 4 KiB with fdatasync to the same disk.
+fn single(plan: &Plan) {
+    let server = Stet::start("journal");
+    let asked = server.changes_in(1, 1);
+    let mut ratios = Vec::new();
+    println!("\none client, one drawer, median latency beside a 4 KiB append with fdatasync:");
+    for _ in 0..plan.rounds {
+        let append = append_median(server.data(), plan.length / 2);
+        let load = drive(&Target::new(&server.address), &asked, plan.length);
+        println!("  change {:>8.0?}   append {append:>8.0?}", load.p50);
+        ratios.push(load.p50.as_secs_f64() / append.as_secs_f64());
+    }
+    println!("  {:<40} {:.2}", "change / append", median(&mut ratios));
+}
+
+fn append_median(directory: &std::path::Path, length: Duration) -> Duration {
+    let mut file = tempfile::tempfile_in(directory).expect("the data directory can be written to");
+    let block = [7u8; 4096];
+    let begun = Instant::now();
+    let mut took = Vec::new();
+    while begun.elapsed() < length {
+        let one = Instant::now();
+        file.write_all(&block).and_then(|()| file.sync_data()).expect("the disk takes it");
+        took.push(one.elapsed());
+    }
+    took.sort_unstable();
+    took[took.len() / 2]
+}
+
+/// A drawer of 50 items read whole, and asked for with its ETag, beside a bare handler that answers the same bytes.
+fn reads(plan: &Plan) {
+    let server = Stet::start("journal");
+    let (path, etag) = server.drawer_of_fifty();
+    let whole = server.request("GET", &path, &[]);
+    let fresh = server.request("GET", &path, &[("if-none-match", &etag)]);
+    let body = server.body_of(&whole);
+    let bare = bare::Bare::start(&body, Some(&etag));
+    for clients in [16, 64] {
+        for (what, request) in [("a drawer of 50 items", &whole), ("the same, not modified (304)", &fresh)] {
+            let asked: Requests = vec![vec![request.clone()]; clients];
+            let mut rows: Vec<[Load; 2]> = Vec::new();
+            for _ in 0..plan.rounds {
+                rows.push([
+                    drive(&Target::new(&server.address), &asked, plan.length),
+                    drive(&Target::new(&bare.address), &asked, plan.length),
+                ]);
+            }
+            println!("\n{what} ({} bytes), {clients} clients, reads:", body.len());
+            report(&["stet", "bare handler"], &rows);
+            ratio("stet / bare handler", &rows, |row| row[0].rate / row[1].rate);
+        }
+    }
+}
+
+fn report<const N: usize>(columns: &[&str; N], rows: &[[Load; N]]) {
+    for (index, column) in columns.iter().enumerate() {
+        let mut rates: Vec<f64> = rows.iter().map(|row| row[index].rate).collect();
+        let mut p50: Vec<f64> = rows.iter().map(|row| row[index].p50.as_secs_f64() * 1e3).collect();
+        let mut p99: Vec<f64> = rows.iter().map(|row| row[index].p99.as_secs_f64() * 1e3).collect();
+        let errors: usize = rows.iter().map(|row| row[index].errors).sum();
+        println!(
+            "  {column:<16} {:>9.0}/s   p50 {:>7.2} ms   p99 {:>7.2} ms   errors {errors}",
+            median(&mut rates),
+            median(&mut p50),
+            median(&mut p99)
+        );
+    }
+}
+
+fn ratio<const N: usize>(name: &str, rows: &[[Load; N]], of: impl Fn(&[Load; N]) -> f64) {
+    let mut ratios: Vec<f64> = rows.iter().map(of).collect();
+    let middle = median(&mut ratios);
+    println!("  {name:<40} {middle:.2}   ({:.2} to {:.2})", ratios[0], ratios[ratios.len() - 1]);
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}

@@ -1,0 +1,142 @@
+//! A server of ours, filled with what the scenarios need.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+use super::client::answer;
+
+pub struct Stet {
+    child: Child,
+    data: TempDir,
+    pub address: String,
+    token: String,
+}
+
+impl Stet {
+    /// Starts one on a new data directory on the disk of the build, not in memory.
+    pub fn start(durability: &str) -> Stet {
+        let data = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_stet"))
+            .current_dir(data.path())
+            .args(["serve", "--listen", "127.0.0.1:0", "--data", "data"])
+            .env("STET_ADMIN_PASSWORD", "bench")
+            .env("STET_LOG__FILTER", "warn")
+            .env("STET_STORE__DURABILITY", durability)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the binary can be started");
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
+        output.read_line(&mut line).expect("it says where it listens");
+        let address = line.trim().strip_prefix("listening on http://").expect("it listens").to_owned();
+        let mut stet = Stet { child, data, address, token: String::new() };
+        let login =
+            json!({ "connectionId": "Editorial", "applicationId": "bench", "username": "admin", "password": "bench" });
+        let reply = stet.call("POST", "/v3/auth/login", &login);
+        stet.token = reply["token"]["value"].as_str().expect("a login gives a token").to_owned();
+        stet
+    }
+
+    pub fn data(&self) -> &Path {
+        self.data.path()
+    }
+
+    /// A request as it goes over the wire.
+    pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Vec<u8> {
+        self.raw(method, path, headers, b"")
+    }
+
+    fn raw(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
+        let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\ntoken: {}\r\ncontent-length: {}\r\n{more}\r\n",
+            self.address,
+            self.token,
+            body.len()
+        );
+        [head.as_bytes(), body].concat()
+    }
+
+    /// The body of the answer to a request.
+    pub fn body_of(&self, request: &[u8]) -> Vec<u8> {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
+        runtime.block_on(async {
+            let mut stream = TcpStream::connect(&self.address).await.expect("the server listens");
+            stream.write_all(request).await.expect("the server reads");
+            let mut body = Vec::new();
+            let status = answer(&mut stream, &mut body).await;
+            assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
+            body
+        })
+    }
+
+    fn call(&self, method: &str, path: &str, body: &Value) -> Value {
+        let request = self.raw(method, path, &[("content-type", "application/json")], body.to_string().as_bytes());
+        let mut reply: Value = serde_json::from_slice(&self.body_of(&request)).expect("an answer is JSON");
+        reply["result"].take()
+    }
+
+    fn story(&self, name: &str) -> String {
+        let form = format!(
+            "--b\r\ncontent-disposition: form-data; name=\"options\"\r\n\r\n{}\r\n--b--\r\n",
+            json!({ "name": name, "type": "Story", "folderPath": "/Bench" })
+        );
+        let head = [("content-type", "multipart/form-data; boundary=b")];
+        let body = self.body_of(&self.raw("POST", "/v3/object/create", &head, form.as_bytes()));
+        let reply: Value = serde_json::from_slice(&body).expect("an answer is JSON");
+        reply["result"]["id"].as_str().expect("an object has an id").to_owned()
+    }
+
+    fn drawer(&self, name: &str, sources: &[String]) -> String {
+        let body = json!({ "name": name, "folderPath": "/Bench", "capacity": 1000, "sources": sources });
+        let reply = self.call("POST", "/v3/container/drawer", &body);
+        reply["info"]["id"].as_str().expect("a drawer has an id").to_owned()
+    }
+
+    /// For each client: adds of its own story to drawers, each followed by its delete.
+    pub fn changes_in(&self, clients: usize, drawers: usize) -> Vec<Vec<Vec<u8>>> {
+        let drawers: Vec<String> = (0..drawers).map(|n| self.drawer(&format!("drawer-{n}"), &[])).collect();
+        let each = (drawers.len() / clients).clamp(1, 64);
+        (0..clients)
+            .map(|client| {
+                let story = self.story(&format!("story-{client}.xml"));
+                let own = (0..each).map(|n| &drawers[(client * each + n) % drawers.len()]);
+                let paths = own.map(|drawer| format!("/v3/container/drawer/{drawer}/item/{story}"));
+                paths.flat_map(|path| ["POST", "DELETE"].map(|method| self.request(method, &path, &[]))).collect()
+            })
+            .collect()
+    }
+
+    /// Path of a drawer of 50 items with its items, and the ETag of that.
+    pub fn drawer_of_fifty(&self) -> (String, String) {
+        let stories: Vec<String> = (0..50).map(|n| self.story(&format!("read-{n}.xml"))).collect();
+        let drawer = self.drawer("fifty", &stories);
+        let path = format!("/v3/container/drawer/{drawer}?showItems=true");
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
+        let etag = runtime.block_on(async {
+            let mut stream = TcpStream::connect(&self.address).await.expect("the server listens");
+            stream.write_all(&self.request("GET", &path, &[])).await.expect("the server reads");
+            let mut head = vec![0; 4096];
+            let read = tokio::io::AsyncReadExt::read(&mut stream, &mut head).await.expect("the server answers");
+            let text = String::from_utf8_lossy(&head[..read]).into_owned();
+            let etag = text.split("etag: ").nth(1).and_then(|rest| rest.split('\r').next());
+            etag.expect("a drawer has an ETag").to_owned()
+        });
+        (path, etag)
+    }
+}
+
+impl Drop for Stet {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
