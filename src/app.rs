@@ -1,9 +1,10 @@
 //! What the server is made of, and the questions that several handlers ask of it.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use lru::LruCache;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -20,8 +21,9 @@ use crate::config::{Config, for_user};
 use crate::content::ContentStore;
 use crate::http::call::Call;
 use crate::http::display::Display;
+use crate::http::meters::Meters;
 use crate::http::router::Router;
-use crate::records::RecordCache;
+use crate::records::{Cached, RecordCache};
 use crate::sysconfig::SysConfig;
 use crate::telemetry::Metrics;
 use crate::xml::{self, Limits};
@@ -60,6 +62,10 @@ pub struct App {
     pub router: Router,
     /// What `/metrics` shows.
     pub metrics: Metrics,
+    /// The meters of the endpoints.
+    pub meters: Meters,
+    /// What `/openapi.json` answers, once it was asked for.
+    pub openapi: OnceLock<Bytes>,
     stage: AtomicU8,
     request_ids: RequestIds,
 }
@@ -99,6 +105,8 @@ impl App {
             content,
             router: Router::new(crate::http::routes::all()),
             metrics,
+            meters: Meters::new(),
+            openapi: OnceLock::new(),
             stage: AtomicU8::new(Stage::Starting as u8),
             request_ids: RequestIds::new(),
         }
@@ -135,6 +143,15 @@ impl App {
             let message = format!("There is no database `{wanted}`.");
             Error::new(Code::DatabaseNotFound, message).with_source(wanted)
         })
+    }
+
+    /// The object that a source names: a live one, or the one that a version belongs to.
+    ///
+    /// # Errors
+    /// `ObjectNotFound`, `InvalidPath`, what the store says.
+    pub fn resolve(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
+        let loid = self.repository.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
+        self.records.get(&self.repository, loid.object())?.ok_or_else(|| Error::not_found(source))
     }
 
     /// Path of a user's home folder.
@@ -202,12 +219,17 @@ impl App {
         Ok((at, Vec::new()))
     }
 
+    /// What an attribute text is held to.
+    pub fn xml_limits(&self) -> Limits {
+        Limits { max_depth: self.config.limits.xml_depth, max_bytes: self.config.limits.xml_bytes }
+    }
+
     /// An attribute text given as XML or as JSON; stored is XML (decisions 3). Nothing for null or absence.
     ///
     /// # Errors
     /// `InvalidAttributes` naming the field.
     pub fn attribute_text(&self, field: &str, value: Option<&Value>) -> Result<Option<Text>> {
-        let limits = Limits { max_depth: self.config.limits.xml_depth, max_bytes: self.config.limits.xml_bytes };
+        let limits = self.xml_limits();
         let invalid = |error: xml::XmlError| {
             let message = format!("`{field}` can't be taken: {error}");
             Error::new(Code::InvalidAttributes, message).with_detail("field", field)
@@ -234,7 +256,7 @@ impl App {
     /// `InvalidAttributes` naming the field.
     pub fn rooted_text(&self, field: &str, value: Option<&Value>, root: &str) -> Result<Option<Text>> {
         let Some(text) = self.attribute_text(field, value)? else { return Ok(None) };
-        let limits = Limits { max_depth: self.config.limits.xml_depth, max_bytes: self.config.limits.xml_bytes };
+        let limits = self.xml_limits();
         // `attribute_text` has just checked it.
         let found = xml::check(&text, &limits).unwrap_or_default();
         if found == root {

@@ -8,6 +8,10 @@ use stet::cli::{Cli, Command, Exit};
 use stet::{server, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 
+/// What a request allocates on one thread the writer frees on another, which the system's allocator is slow at.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let command = Cli::parse().command();
     let config = match command.config() {

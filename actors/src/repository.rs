@@ -15,7 +15,7 @@ use crate::family::Family;
 use crate::folder::{self, Folder, walk};
 use crate::id::{DatabaseId, Loid, ObjectUuid, Source};
 use crate::joint::Joint;
-use crate::object::{Attributes, FamilyKind, Record, check_path};
+use crate::object::{Attributes, FamilyKind, Record, Version, check_path};
 use crate::runtime::registry::{AnyHandle, admit};
 use crate::runtime::{
     Answer, Done, NumberMill, Published, Registry, Request, RuntimeOptions, Shared, overloaded, run_joint,
@@ -164,6 +164,11 @@ impl Repository {
         Ok(view)
     }
 
+    /// Whether the object is in memory as a container of that family.
+    pub fn is_in_memory<F: Family>(&self, container: Loid) -> bool {
+        self.registry.kind_of(container) == Some(F::KIND)
+    }
+
     /// Finds the container of an object, pending ones included.
     fn find(&self, loid: Loid) -> Result<Option<Arc<dyn AnyHandle>>> {
         let store = &self.registry.shared().store;
@@ -224,6 +229,7 @@ impl Repository {
     /// `ObjectNotFound`, `InvalidPath`, what the store says.
     pub fn resolve(&self, source: &Source, database: DatabaseId) -> Result<Record> {
         let loid = self.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
+        self.check_version(loid, source)?;
         self.record(loid.object())?.ok_or_else(|| Error::not_found(source))
     }
 
@@ -233,7 +239,16 @@ impl Repository {
     /// As [`Repository::resolve`].
     pub fn resolve_any(&self, source: &Source, database: DatabaseId) -> Result<Record> {
         let loid = self.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
+        self.check_version(loid, source)?;
         self.any_record(loid.object())?.ok_or_else(|| Error::not_found(source))
+    }
+
+    /// Refuses the loid of a version that is not there.
+    fn check_version(&self, loid: Loid, source: &Source) -> Result<()> {
+        if loid.version == 0 || self.row::<Version>(Table::Versions, &loid.to_key())?.is_some() {
+            return Ok(());
+        }
+        Err(Error::not_found(source))
     }
 
     /// The loid that a source names, whether or not there is such an object.

@@ -2,21 +2,22 @@
 
 use std::fmt::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use stet_actors::command::{Command, containers_of};
 use stet_actors::drawer::{self, Address, Drawer, DrawerState, Item, Placed};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{Loid, ShortcutId};
+use stet_actors::id::{Loid, ShortcutId, Source};
 use stet_actors::lifecycle::{Create, CreateMode, NewObject, NewParts, UpdateDrawer};
-use stet_actors::object::{FamilyKind, Record};
+use stet_actors::object::FamilyKind;
 use stet_actors::runtime::Published;
 use stet_actors::store::View;
 
-use super::records::{BulkError, info_of, json_of, path_if_shown, with_path};
+use super::records::{BulkError, info_of, json_of, path_if_shown, quoted, with_path};
 use super::requests::{CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
 use crate::app::App;
 use crate::config::for_user;
@@ -121,10 +122,16 @@ pub struct UpdateRequest {
 }
 
 /// The drawer that a path parameter names.
-fn drawer_of(call: &Call, param: &str) -> Result<Record> {
+fn drawer_of(call: &Call, param: &str) -> Result<Loid> {
+    // One that is in memory is known to be a drawer, and one that is changed all the time is in no other cache.
+    if let Source::Loid(loid) = call.source(param)?
+        && call.app.repository.is_in_memory::<Drawer>(loid.object())
+    {
+        return Ok(loid.object());
+    }
     let record = call.resolve(param)?;
     if record.family == FamilyKind::Drawer {
-        return Ok(record);
+        return Ok(record.loid);
     }
     let message = format!("`{}` is of type {}, not a drawer.", call.param(param), record.type_name);
     Err(Error::new(Code::InvalidType, message).with_source(call.param(param)))
@@ -135,20 +142,29 @@ fn address(call: &Call, parameter: &str, text: &str) -> Result<Address> {
     if let Ok(shortcut) = text.parse::<ShortcutId>() {
         return Ok(Address::Shortcut(shortcut));
     }
-    let source = stet_actors::id::Source::parse(parameter, text)?;
-    Ok(Address::Object(call.app.repository.resolve(&source, call.database()?)?.loid))
+    let source = Source::parse(parameter, text)?;
+    Ok(Address::Object(call.app.resolve(&source, call.database()?)?.loid))
 }
 
-fn info(app: &App, view: &DrawerView, display: &Display) -> Result<Map<String, Value>> {
+/// `info` as JSON: a record, and behind it what a drawer has beside.
+fn info(app: &App, view: &DrawerView, display: &Display) -> Result<String> {
     let state = &view.state;
-    let mut info = info_of(app, state, display)?;
-    info.insert("capacity".into(), state.head().capacity.into());
-    info.insert("count".into(), state.count().into());
-    info.insert("hidden".into(), state.hidden().into());
-    info.insert("automatic".into(), state.head().automatic.into());
-    info.insert("title".into(), (*state.head().title).into());
-    info.insert("description".into(), (*state.head().description).into());
-    Ok(info)
+    let head = state.head();
+    let mut json = info_of(app, state, display)?;
+    // A record is never the empty object: its last brace makes room for more members.
+    json.pop();
+    // Writing to a String can't fail.
+    let _ = write!(
+        json,
+        ",\"capacity\":{},\"count\":{},\"hidden\":{},\"automatic\":{},\"title\":{},\"description\":{}}}",
+        head.capacity,
+        state.count(),
+        state.hidden(),
+        head.automatic,
+        quoted(&head.title),
+        quoted(&head.description)
+    );
+    Ok(json)
 }
 
 /// What a rendered drawer was made of, so that it can be told whether it is still so.
@@ -194,10 +210,10 @@ fn write_reply<'i>(
     items: impl IntoIterator<Item = (usize, &'i Item)>,
     display: &Display,
 ) -> Result<(String, Seen)> {
-    let info = to_json(&info(app, view, display)?)?;
+    let info = info(app, view, display)?;
     let mut out = String::with_capacity(info.len() + 32);
     out.push_str("{\"info\":");
-    out.push_str(&String::from_utf8_lossy(&info));
+    out.push_str(&info);
     out.push_str(",\"items\":[");
     let seen = write_items(app, items, display, &mut out)?;
     out.push_str("]}");
@@ -212,7 +228,7 @@ fn changed(call: &Call, view: &DrawerView, items: &Placed) -> Result<Reply> {
 }
 
 async fn execute<C: Command<Family = Drawer, Reply = Placed>>(call: &Call, command: C) -> Result<Reply> {
-    let drawer = drawer_of(call, "source")?.loid;
+    let drawer = drawer_of(call, "source")?;
     let done = call.app.with_current(call.app.repository.execute(drawer, command, call.request(drawer)?).await)?;
     changed(call, &done.view, &done.reply)
 }
@@ -247,7 +263,7 @@ pub async fn position_shortcut(call: Call) -> Result<Reply> {
 /// `DELETE /v3/container/drawer/{source}/item/{item}`
 pub async fn delete_item(call: Call) -> Result<Reply> {
     let items = vec![address(&call, "item", call.param("item"))?];
-    let drawer = drawer_of(&call, "source")?.loid;
+    let drawer = drawer_of(&call, "source")?;
     let command = drawer::Remove { items, strict: true };
     let done = call.app.with_current(call.app.repository.execute(drawer, command, call.request(drawer)?).await)?;
     changed(&call, &done.view, &done.reply.items)
@@ -267,7 +283,7 @@ pub async fn delete_items(call: Call) -> Result<Reply> {
             Err(error) => errors.push(BulkError::new(&call.app, source, &error)),
         }
     }
-    let drawer = drawer_of(&call, "source")?.loid;
+    let drawer = drawer_of(&call, "source")?;
     let command = drawer::Remove { items, strict: false };
     let done = call.app.with_current(call.app.repository.execute(drawer, command, call.request(drawer)?).await)?;
     for (index, error) in &done.reply.errors {
@@ -285,7 +301,7 @@ pub async fn delete_items(call: Call) -> Result<Reply> {
 
 /// `PUT /v3/container/drawer/{source}/item/clear`
 pub async fn clear(call: Call) -> Result<Reply> {
-    let drawer = drawer_of(&call, "source")?.loid;
+    let drawer = drawer_of(&call, "source")?;
     let request = call.request(drawer)?;
     let done = call.app.with_current(call.app.repository.execute(drawer, drawer::Clear, request).await)?;
     changed(&call, &done.view, &Vec::new())
@@ -294,7 +310,7 @@ pub async fn clear(call: Call) -> Result<Reply> {
 /// `PUT /v3/container/drawer/{source}/item/{item}/move/{target}`; the reply is the target.
 pub async fn move_item(call: Call) -> Result<Reply> {
     let item = address(&call, "item", call.param("item"))?;
-    let (from, to) = (drawer_of(&call, "source")?.loid, drawer_of(&call, "target")?.loid);
+    let (from, to) = (drawer_of(&call, "source")?, drawer_of(&call, "target")?);
     let moved = call.app.repository.joint(drawer::Move { item, from, to }, call.request(from)?).await;
     let placed = call.app.with_current(moved)?;
     let view = call.app.repository.view::<Drawer>(to).await?;
@@ -303,6 +319,8 @@ pub async fn move_item(call: Call) -> Result<Reply> {
 
 /// A rendered drawer and what it was made of.
 pub struct Rendered {
+    /// [`RecordCache::changes`](crate::records::RecordCache::changes) when it was last known to be right.
+    right_at: AtomicU64,
     view: DrawerView,
     seen: Seen,
     body: Bytes,
@@ -315,6 +333,11 @@ impl Rendered {
         if !Arc::ptr_eq(&self.view, view) {
             return Ok(false);
         }
+        // Noted before the records are looked at: a change meanwhile is looked at the next time.
+        let changes = app.records.changes();
+        if self.right_at.load(Ordering::Acquire) == changes {
+            return Ok(true);
+        }
         for (loid, cached) in &self.seen {
             let same = match (app.records.get(&app.repository, *loid)?, cached) {
                 (Some(now), Some(then)) => Arc::ptr_eq(&now, then),
@@ -325,6 +348,7 @@ impl Rendered {
                 return Ok(false);
             }
         }
+        self.right_at.store(changes, Ordering::Release);
         Ok(true)
     }
 }
@@ -337,10 +361,11 @@ fn rendered(app: &App, drawer: Loid, view: DrawerView, display: &Display, items:
     {
         return Ok(kept);
     }
+    let right_at = AtomicU64::new(app.records.changes());
     let shown = view.state.visible().enumerate().take(if items { usize::MAX } else { 0 });
     let (json, seen) = write_reply(app, &view, shown, display)?;
     let tag = etag(view.revision(), &json);
-    let fresh = Arc::new(Rendered { view, seen, body: enveloped(json.as_bytes()), etag: tag });
+    let fresh = Arc::new(Rendered { right_at, view, seen, body: enveloped(json.as_bytes()), etag: tag });
     // Paths depend on folders above, which nothing here looks at.
     if !display.path {
         app.drawers.put(key, fresh.clone());
@@ -350,7 +375,7 @@ fn rendered(app: &App, drawer: Loid, view: DrawerView, display: &Display, items:
 
 /// `GET /v3/container/drawer/{source}`
 pub async fn get(call: Call) -> Result<Reply> {
-    let drawer = drawer_of(&call, "source")?.loid;
+    let drawer = drawer_of(&call, "source")?;
     let view = call.app.repository.view::<Drawer>(drawer).await?;
     let rendered = rendered(&call.app, drawer, view, &call.display(), call.query.boolean("showItems"))?;
     if none_match(call.headers(), &rendered.etag) {
@@ -395,7 +420,7 @@ pub async fn create(call: Call) -> Result<Reply> {
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     let mut items = Vec::new();
     for source in request.sources.iter().flatten() {
-        let source = stet_actors::id::Source::parse("sources", source)?;
+        let source = Source::parse("sources", source)?;
         items.push(app.repository.resolve(&source, call.database()?)?.loid);
     }
     let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());
@@ -436,7 +461,7 @@ pub async fn create_automatic(call: Call) -> Result<Reply> {
     make(&call, folder_source(None, Some(&folder))?, object).await
 }
 
-async fn make(call: &Call, folder: Option<stet_actors::id::Source>, object: NewObject) -> Result<Reply> {
+async fn make(call: &Call, folder: Option<Source>, object: NewObject) -> Result<Reply> {
     let app = &call.app;
     let (folder, below) = app.place(call, folder)?;
     let create = Create { folder, below, object };
@@ -449,7 +474,7 @@ async fn make(call: &Call, folder: Option<stet_actors::id::Source>, object: NewO
 /// `PUT /v3/container/drawer/{source}`
 pub async fn update(call: Call) -> Result<Reply> {
     let request: UpdateRequest = call.json()?;
-    let drawer = drawer_of(&call, "source")?.loid;
+    let drawer = drawer_of(&call, "source")?;
     let capacity = request.capacity.map(drawer::check_capacity).transpose()?;
     let command = UpdateDrawer {
         drawer,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use stet_actors::error::{Error, Result};
 use stet_actors::family::State;
 use stet_actors::id::Loid;
-use stet_actors::object::Record;
+use stet_actors::object::{FamilyKind, Record};
 
 use crate::app::App;
 use crate::http::display::Display;
@@ -75,6 +75,10 @@ pub fn json_of(app: &App, cached: &Cached, display: &Display) -> Result<Arc<str>
     let mut plain = display.clone();
     // The path depends on the folders above and not on the record, so it is no part of what is kept.
     plain.path = false;
+    if plain.virtual_attributes && cached.record.family == FamilyKind::Folder {
+        // How many objects lie in a folder is no part of its record: nothing would drop what is kept.
+        return Ok(text_of(&render(app, &cached.record, &cached.attributes, &plain)?)?.into());
+    }
     cached.json(&plain, |cached| text_of(&render(app, &cached.record, &cached.attributes, &plain)?))
 }
 
@@ -82,16 +86,13 @@ pub fn json_of(app: &App, cached: &Cached, display: &Display) -> Result<Arc<str>
 ///
 /// # Errors
 /// What the store says.
-pub fn info_of(app: &App, state: &impl State, display: &Display) -> Result<serde_json::Map<String, serde_json::Value>> {
+pub fn info_of(app: &App, state: &impl State, display: &Display) -> Result<String> {
     let object = state.object();
     let mut info = render(app, &object.record, &object.attributes, display)?;
     if display.path {
         info.path = Some(app.repository.path_of(&object.record)?);
     }
-    match serde_json::to_value(info) {
-        Ok(serde_json::Value::Object(info)) => Ok(info),
-        _ => Err(Error::internal()),
-    }
+    text_of(&info)
 }
 
 /// Adds the path to a record's JSON.

@@ -11,7 +11,6 @@ use serde_json::Value;
 use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::object::Record;
 use stet_actors::runtime::Request;
 use tracing::Span;
 
@@ -23,6 +22,7 @@ use super::route::{Body, QueryParam, Route};
 use super::router::Params;
 use crate::app::App;
 use crate::auth::LiveSession;
+use crate::records::Cached;
 
 /// See the module's head.
 pub struct Call {
@@ -89,8 +89,8 @@ impl Call {
     ///
     /// # Errors
     /// `InvalidParameter`, `ObjectNotFound`.
-    pub fn resolve(&self, name: &str) -> Result<Record> {
-        self.app.repository.resolve(&self.source(name)?, self.database()?)
+    pub fn resolve(&self, name: &str) -> Result<Arc<Cached>> {
+        self.app.resolve(&self.source(name)?, self.database()?)
     }
 
     /// Who calls.

@@ -29,6 +29,9 @@ use crate::auth::LiveSession;
 /// Name of the response header that carries the request's id.
 const REQUEST_ID: &str = "x-request-id";
 
+/// What requests that fit no endpoint are counted under.
+pub const NO_ENDPOINT: &str = "none";
+
 /// Answers any request.
 pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpResponse {
     let app = app.into_inner();
@@ -36,7 +39,7 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
     let request_id = app.next_request_id();
     let path = http.uri().path();
     if let Some(response) = probe::answer(&app, http.method(), path) {
-        return response;
+        return finish(response, &request_id);
     }
     let inside = app.config.server.base_path.as_str();
     let path = path.strip_prefix(inside).filter(|rest| rest.starts_with('/')).unwrap_or("");
@@ -51,9 +54,8 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
     let response = finish(response, &request_id);
     let status = response.status();
     let took = started.elapsed();
-    let endpoint = found.map_or("none", |route| route.id);
-    metrics::counter!("stet_http_requests_total", "endpoint" => endpoint, "status" => status_text(status)).increment(1);
-    metrics::histogram!("stet_http_request_seconds", "endpoint" => endpoint).record(took.as_secs_f64());
+    let endpoint = found.map_or(NO_ENDPOINT, |route| route.id);
+    app.meters.record(endpoint, status, took);
     span.in_scope(|| {
         let took_us = took.as_micros() as u64;
         if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED {
@@ -63,29 +65,6 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
         }
     });
     response
-}
-
-/// Status classes as they are counted: texts that live for ever, so that counting allocates nothing.
-fn status_text(status: StatusCode) -> &'static str {
-    match status.as_u16() {
-        200 => "200",
-        206 => "206",
-        304 => "304",
-        400 => "400",
-        401 => "401",
-        403 => "403",
-        404 => "404",
-        405 => "405",
-        409 => "409",
-        412 => "412",
-        413 => "413",
-        422 => "422",
-        500 => "500",
-        501 => "501",
-        503 => "503",
-        507 => "507",
-        _ => "other",
-    }
 }
 
 async fn answer(
@@ -100,7 +79,7 @@ async fn answer(
     if http.uri().path_and_query().is_some_and(|whole| whole.as_str().len() > limit) {
         return Err(body::too_large("The URL", limit as u64));
     }
-    let (route, params) = find(app, http.method(), path)?;
+    let (route, params) = find(app, http, path)?;
     *found = Some(route);
     let raw_query = http.query_string();
     let (session, token) = identify(app, route, http, raw_query)?;
@@ -148,8 +127,10 @@ async fn answer(
     })
 }
 
-fn find<'p>(app: &App, method: &Method, path: &'p str) -> Result<(&'static Route, Params<'p>)> {
-    let not_found = || Error::new(Code::NoSuchEndpoint, format!("There is no endpoint `{path}`."));
+fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Route, Params<'p>)> {
+    let method = http.method();
+    // The whole path: who forgot the base path sees so.
+    let not_found = || Error::new(Code::NoSuchEndpoint, format!("There is no endpoint `{}`.", http.uri().path()));
     let not_allowed = |allow: String| {
         Error::new(Code::MethodNotAllowed, format!("`{path}` takes {allow}, not {method}.")).with_detail("allow", allow)
     };

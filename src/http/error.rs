@@ -162,7 +162,8 @@ impl Failure<'_> {
     /// Headers that the code asks for.
     pub fn headers(&self) -> Vec<(HeaderName, HeaderValue)> {
         match self.error.code {
-            Code::InvalidLogin | Code::InvalidToken => {
+            // The older surface's, too, for a missing privilege: no 401 goes without it (RFC 9110).
+            _ if self.status() == StatusCode::UNAUTHORIZED => {
                 vec![(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"stet\""))]
             }
             Code::TooManyRequests | Code::Overloaded => {

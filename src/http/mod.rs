@@ -6,6 +6,7 @@ pub mod dispatch;
 pub mod display;
 pub mod error;
 pub mod etag;
+pub mod meters;
 pub mod openapi;
 pub mod probe;
 pub mod query;

@@ -56,6 +56,7 @@ pub fn document(routes: impl Iterator<Item = &'static Route>, base_path: &str) -
         "paths": paths,
         "components": {
             "schemas": schemas,
+            "responses": failures(),
             "securitySchemes": {
                 "queryToken": {"type": "apiKey", "in": "query", "name": "token"},
                 "headerToken": {"type": "apiKey", "in": "header", "name": "token"},
@@ -215,13 +216,43 @@ fn responses(route: &Route, generator: &mut SchemaGenerator) -> Value {
         let response = match code {
             200 | 206 => json!({"description": status_text(code), "content": success(route, generator)}),
             304 => json!({"description": status_text(code)}),
-            _ => json!({"description": status_text(code), "content": failure(route)}),
+            _ => failure_reference(route, &code.to_string()),
         };
         responses.insert(code.to_string(), response);
     }
-    let other = json!({"description": "Any other failure.", "content": failure(route)});
-    responses.insert("default".to_owned(), other);
+    responses.insert("default".to_owned(), failure_reference(route, "default"));
     Value::Object(responses)
+}
+
+/// The statuses of failures that endpoints name.
+const FAILURES: [u16; 9] = [400, 401, 403, 404, 413, 416, 500, 501, 503];
+
+fn failure_reference(route: &Route, code: &str) -> Value {
+    debug_assert!(code == "default" || FAILURES.iter().any(|known| known.to_string() == code), "{code} is not listed");
+    let surface = if enveloped(route) { "Failure" } else { "OlderFailure" };
+    json!({"$ref": format!("#/components/responses/{surface}-{code}")})
+}
+
+/// What failures look like, once for each status and surface.
+fn failures() -> Map<String, Value> {
+    let older = json!({"application/json": {"schema": {"$ref": "#/components/schemas/OlderFailure"}}, PROBLEM: problem()});
+    let v3 = json!({"application/json": {"schema": {"$ref": "#/components/schemas/Failure"}}, PROBLEM: problem()});
+    let mut responses = Map::new();
+    for (surface, content) in [("Failure", v3), ("OlderFailure", older)] {
+        for code in FAILURES {
+            let response = json!({"description": status_text(code), "content": content});
+            responses.insert(format!("{surface}-{code}"), response);
+        }
+        let other = json!({"description": "Any other failure.", "content": content});
+        responses.insert(format!("{surface}-default"), other);
+    }
+    responses
+}
+
+const PROBLEM: &str = "application/problem+json";
+
+fn problem() -> Value {
+    json!({"schema": {"$ref": "#/components/schemas/Problem"}})
 }
 
 fn success(route: &Route, generator: &mut SchemaGenerator) -> Value {
@@ -237,17 +268,6 @@ fn success(route: &Route, generator: &mut SchemaGenerator) -> Value {
         Produces::Stream => return json!({"*/*": {}}),
     };
     json!({kind: {"schema": {"type": "string"}}})
-}
-
-fn failure(route: &Route) -> Value {
-    if enveloped(route) {
-        json!({
-            "application/json": {"schema": {"$ref": "#/components/schemas/Failure"}},
-            "application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}},
-        })
-    } else {
-        json!({"application/json": {"schema": {"$ref": "#/components/schemas/OlderFailure"}}})
-    }
 }
 
 fn envelope(status: &str, result: &Value) -> Value {
@@ -416,8 +436,13 @@ mod tests {
 
     #[test]
     fn failures_are_enveloped_under_v3_and_bare_on_the_older_surface() {
-        let schema = |id: &str, code: &str| of(id)["responses"][code]["content"]["application/json"]["schema"].clone();
+        let schema = |id: &str, code: &str| {
+            let (whole, response) = (whole(), of(id)["responses"][code].clone());
+            let named = response["$ref"].as_str().and_then(|path| whole.pointer(path.trim_start_matches('#')));
+            named.unwrap_or(&response)["content"]["application/json"]["schema"].clone()
+        };
         assert_eq!(schema("object-get", "404"), json!({"$ref": "#/components/schemas/Failure"}));
+        assert_eq!(schema("object-get", "default"), json!({"$ref": "#/components/schemas/Failure"}));
         assert_eq!(schema("old-userdata-get", "401"), json!({"$ref": "#/components/schemas/OlderFailure"}));
         assert_eq!(schema("object-get", "200")["properties"]["status"], json!({"const": "success"}));
         assert!(of("conf-xmlfile-get")["responses"]["200"]["content"]["application/xml;charset=utf-8"].is_object());

@@ -16,8 +16,8 @@ pub fn answer(app: &App, method: &Method, path: &str) -> Option<HttpResponse> {
         "/readyz" => readiness,
         "/metrics" => |app| HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(app.metrics.render()),
         "/openapi.json" => |app| {
-            let document = openapi::document(routes::all(), &app.config.server.base_path);
-            HttpResponse::Ok().content_type("application/json").body(document.to_string())
+            let make = || openapi::document(routes::all(), &app.config.server.base_path).to_string().into();
+            HttpResponse::Ok().content_type("application/json").body(app.openapi.get_or_init(make).clone())
         },
         _ => return None,
     };

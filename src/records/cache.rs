@@ -10,7 +10,9 @@
 //! the same.
 
 use std::num::NonZeroUsize;
+use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use lru::LruCache;
 use parking_lot::Mutex;
@@ -67,9 +69,20 @@ struct Shard {
     entries: LruCache<Loid, Arc<Cached>>,
 }
 
+/// A cached record is a record.
+impl Deref for Cached {
+    type Target = Record;
+
+    fn deref(&self) -> &Record {
+        &self.record
+    }
+}
+
 /// See the module's head.
 pub struct RecordCache {
     shards: Vec<Mutex<Shard>>,
+    /// How often the cache was told of changes of anything.
+    changes: AtomicU64,
 }
 
 impl RecordCache {
@@ -77,7 +90,12 @@ impl RecordCache {
     pub fn new(objects: usize) -> RecordCache {
         let each = NonZeroUsize::new(objects / SHARDS).unwrap_or(NonZeroUsize::MIN);
         let shard = || Mutex::new(Shard { told: 0, entries: LruCache::new(each) });
-        RecordCache { shards: (0..SHARDS).map(|_| shard()).collect() }
+        RecordCache { shards: (0..SHARDS).map(|_| shard()).collect(), changes: AtomicU64::new(0) }
+    }
+
+    /// Stands still as long as no object changes: what was made of records since it last did is still right.
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
     }
 
     fn shard(&self, loid: Loid) -> &Mutex<Shard> {
@@ -113,5 +131,7 @@ impl Observer for RecordCache {
             shard.told += 1;
             shard.entries.pop(loid);
         }
+        // Last: whoever sees the new count finds nothing old any more.
+        self.changes.fetch_add(1, Ordering::Release);
     }
 }

@@ -44,6 +44,10 @@ pub struct NewObject {
     pub issue_date: Option<Text>,
     /// Name of its workflow status.
     pub status: Option<Text>,
+    /// The status it gets without one, if it is new or changes its type.
+    pub initial_status: Option<Text>,
+    /// Whether nobody asked for the type: then an object that is there keeps its own.
+    pub type_inferred: bool,
     /// Story family.
     pub suid: Option<Text>,
     /// XML.
@@ -101,6 +105,8 @@ impl NewObject {
             work_folder: None,
             issue_date: None,
             status: None,
+            initial_status: None,
+            type_inferred: false,
             suid: None,
             attributes: None,
             system_attributes: None,
@@ -272,7 +278,7 @@ impl NewObject {
             last_modifier: context.who.user.clone(),
             version: u32::from(self.content.is_some()),
             suid: self.suid.clone(),
-            status: self.status.clone(),
+            status: self.status.clone().or_else(|| self.initial_status.clone()),
             revision: 1,
             content: self.content.as_ref().map(|new| new.content.clone()),
             lock: None,
@@ -303,7 +309,11 @@ impl NewObject {
     fn write_into(&self, object: &mut Object, mode: CreateMode, context: &mut Context<'_>) -> Result<(), Fault> {
         let loid = object.record.loid;
         let record = Arc::make_mut(&mut object.record);
-        record.type_name = self.type_name.clone();
+        if !self.type_inferred && record.type_name != self.type_name {
+            record.type_name = self.type_name.clone();
+            // The old one may belong to a workflow that the new type has not.
+            record.status.clone_from(&self.initial_status);
+        }
         let given = |new: &Option<Text>, field: &mut Option<Text>| {
             if new.is_some() {
                 field.clone_from(new);

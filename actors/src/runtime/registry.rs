@@ -57,6 +57,7 @@ pub(crate) trait AnyHandle: Send + Sync {
     fn last_used(&self) -> u64;
     fn gone(&self) -> watch::Receiver<()>;
     fn kind(&self) -> FamilyKind;
+    fn is_loaded(&self) -> bool;
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
     /// Takes the container's turn. Whoever does has been admitted overall.
     fn turn(self: Arc<Self>) -> Pin<Box<dyn Future<Output = Result<BoxedTurn>> + Send>>;
@@ -73,6 +74,10 @@ impl<F: Family> AnyHandle for Handle<F> {
 
     fn kind(&self) -> FamilyKind {
         F::KIND
+    }
+
+    fn is_loaded(&self) -> bool {
+        self.cell.view().is_some()
     }
 
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
@@ -184,6 +189,14 @@ impl Registry {
         entries.insert(loid, Entry::Present(handle.clone()));
         metrics::gauge!("stet_containers", "family" => F::KIND.name()).increment(1);
         Ok(handle)
+    }
+
+    /// The family of a container in memory whose state has been loaded.
+    pub fn kind_of(&self, loid: Loid) -> Option<FamilyKind> {
+        match self.entries.lock().get(&loid)? {
+            Entry::Present(handle) => handle.is_loaded().then(|| handle.kind()),
+            Entry::Leaving(_) => None,
+        }
     }
 
     /// Lets go of containers that nobody has used for a while and that have no permit out.

@@ -19,7 +19,15 @@ pub const ROUTES: &[Route] = &[
         handler: handler!(auth::older_log_in),
         ..POST
     },
-    Route { id: "old-auth-logout-get", path: "/auth/logout", summary: "End the session.", privilege: None, ..GET },
+    Route {
+        id: "old-auth-logout-get",
+        path: "/auth/logout",
+        summary: "End the session.",
+        privilege: None,
+        reply: Some(type_of::<auth::OlderLogout>),
+        handler: handler!(auth::older_log_out),
+        ..GET
+    },
     Route {
         id: "old-calendar-nextpublicationdate-get",
         path: "/calendar/nextPublicationDate",
@@ -29,8 +37,6 @@ pub const ROUTES: &[Route] = &[
             needed("product", "Name of the product."),
             text("simpleDateFormat", Some("yyyyMMdd"), "Format of the dates."),
         ],
-        reply: Some(type_of::<auth::OlderLogout>),
-        handler: handler!(auth::older_log_out),
         ..GET
     },
     Route {
