@@ -244,7 +244,10 @@ impl Repository {
     }
 
     /// Refuses the loid of a version that is not there.
-    fn check_version(&self, loid: Loid, source: &Source) -> Result<()> {
+    ///
+    /// # Errors
+    /// `ObjectNotFound`, what the store says.
+    pub fn check_version(&self, loid: Loid, source: &Source) -> Result<()> {
         if loid.version == 0 || self.row::<Version>(Table::Versions, &loid.to_key())?.is_some() {
             return Ok(());
         }

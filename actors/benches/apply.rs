@@ -1,0 +1,103 @@
+//! What a drawer's rules cost by themselves: `apply` on a state in memory, at several sizes. A positioned add must cost the same
+//! whatever the drawer holds.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
+use stet_actors::command::{Command, Context, Numbers, Who};
+use stet_actors::drawer::{Add, Address, DrawerHead, DrawerState, Item, Position, Shift};
+use stet_actors::error::Result;
+use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
+use stet_actors::object::{Attributes, FamilyKind, Object, Record};
+use stet_actors::store::{Look, Range, StoreError, Table, View};
+
+/// Every object is alive.
+struct Everything;
+
+impl Look for Everything {
+    fn get(&self, _: View, _: Table, _: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        Ok(Some(Bytes::new()))
+    }
+
+    fn scan(&self, _: View, _: Table, _: &Range, _: usize, _: bool) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
+        Ok(Vec::new())
+    }
+}
+
+struct OneNumber;
+
+impl Numbers for OneNumber {
+    fn next(&self) -> Result<u64> {
+        Ok(u64::MAX)
+    }
+}
+
+fn object(number: u64) -> Loid {
+    Loid::new(DatabaseId::MAIN, number)
+}
+
+fn drawer(items: u64) -> DrawerState {
+    let loid = object(1);
+    let record = Record {
+        loid,
+        uuid: ObjectUuid::generate(0),
+        name: "bench".into(),
+        type_name: "Drawer".into(),
+        family: FamilyKind::Drawer,
+        folder: None,
+        work_folder: None,
+        issue_date: None,
+        created: 0,
+        modified: 0,
+        creator: "bench".into(),
+        last_modifier: "bench".into(),
+        version: 0,
+        suid: None,
+        status: None,
+        revision: 1,
+        content: None,
+        lock: None,
+        bin: None,
+    };
+    let head = DrawerHead { loid, capacity: 10_000, automatic: false, title: "".into(), description: "".into() };
+    let object_part = Object { record: Arc::new(record), attributes: Arc::new(Attributes::none(loid)) };
+    let item = |n| Item::new(loid, ShortcutId(n), object(100 + n), u128::from(n + 1) << 96, false);
+    DrawerState::new(object_part, head, (0..items).map(item).collect())
+}
+
+fn apply<C: Command<Family = stet_actors::drawer::Drawer>>(drawer: &mut DrawerState, command: &C) {
+    let who = Who::system();
+    let mut context = Context::new(0, &who, &Everything, &OneNumber);
+    let reply = command.apply(drawer, &mut context);
+    assert!(black_box(reply).is_ok());
+}
+
+fn benches(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("drawer apply");
+    for size in [10, 100, 1000, 9999] {
+        let full = drawer(size);
+        let fresh = Address::Object(object(50));
+        let last = Address::Object(object(100 + size - 1));
+        let mut bench = |name: &str, run: &dyn Fn(&mut DrawerState)| {
+            group.bench_function(BenchmarkId::new(name, size), |bencher| {
+                bencher.iter_batched(
+                    || full.clone(),
+                    |mut state| {
+                        run(&mut state);
+                        state
+                    },
+                    BatchSize::SmallInput,
+                );
+            });
+        };
+        bench("add", &|state| apply(state, &Add { items: vec![fresh] }));
+        bench("positioned add", &|state| apply(state, &Position { item: fresh, position: 3 }));
+        bench("shortcut move", &|state| apply(state, &Shift { item: last, position: 3 }));
+    }
+    group.finish();
+}
+
+criterion_group!(all, benches);
+criterion_main!(all);

@@ -1,0 +1,124 @@
+//! What a container's actor costs beside a bare channel that does the same work: 64 commands in flight on one drawer, over a
+//! store in memory that commits at once.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use stet_actors::clock::SystemClock;
+use stet_actors::command::{Command, Context, Numbers, Who};
+use stet_actors::drawer::{Address, Drawer, Shift};
+use stet_actors::folder::root;
+use stet_actors::id::{DatabaseId, Loid};
+use stet_actors::lifecycle::{Create, NewObject, NewParts};
+use stet_actors::object::FamilyKind;
+use stet_actors::repository::Repository;
+use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::store::memory::MemoryStore;
+use tokio::sync::{mpsc, oneshot};
+
+const IN_FLIGHT: u64 = 64;
+
+/// A move needs no number.
+struct NoNumbers;
+
+impl Numbers for NoNumbers {
+    fn next(&self) -> stet_actors::error::Result<u64> {
+        Err(stet_actors::error::Error::internal())
+    }
+}
+
+fn request() -> Request {
+    Request::by(Who::system())
+}
+
+async fn repository() -> (Repository, Loid, Vec<Loid>) {
+    let options = RuntimeOptions::default();
+    let repository = Repository::start(Arc::new(MemoryStore::new()), Arc::new(SystemClock), options).await.unwrap();
+    repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
+    let create = async |object| {
+        let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+        repository.joint(create, request()).await.unwrap().loid
+    };
+    let mut stories = Vec::new();
+    for n in 0..IN_FLIGHT {
+        stories.push(create(NewObject::document(&format!("story-{n}"), "Story")).await);
+    }
+    let mut drawer = NewObject::document("drawer", "Drawer");
+    drawer.family = FamilyKind::Drawer;
+    drawer.parts = NewParts::Drawer {
+        capacity: 100,
+        automatic: false,
+        title: "".into(),
+        description: "".into(),
+        items: stories.clone(),
+    };
+    let drawer = create(drawer).await;
+    (repository, drawer, stories)
+}
+
+/// Runs `each` for every worker until `count` are done among them.
+async fn in_flight<F: Future<Output = ()>>(count: u64, each: impl Fn(u64, u64) -> F) -> Duration {
+    let begun = Instant::now();
+    let workers = (0..IN_FLIGHT).map(|worker| {
+        let each = &each;
+        async move {
+            for round in 0..count / IN_FLIGHT + 1 {
+                each(worker, round).await;
+            }
+        }
+    });
+    futures_util::future::join_all(workers).await;
+    begun.elapsed()
+}
+
+fn benches(criterion: &mut Criterion) {
+    let system = actix::System::new();
+    let (repository, drawer, stories) = system.block_on(repository());
+    let mut group = criterion.benchmark_group("64 in flight");
+    group.bench_function("container", |bencher| {
+        bencher.iter_custom(|count| {
+            system.block_on(in_flight(count, |worker, round| {
+                let item = Address::Object(stories[worker as usize]);
+                let command = Shift { item, position: (round % IN_FLIGHT) as i64 };
+                let repository = &repository;
+                async move {
+                    repository.execute(drawer, command, request()).await.unwrap();
+                }
+            }))
+        });
+    });
+    // The same drawer and the same rule behind a channel and a thread: no supervision, no permits, no store.
+    let mut state = system.block_on(repository.view::<Drawer>(drawer)).unwrap().state.clone();
+    let (sender, mut receiver) = mpsc::channel::<(Shift, oneshot::Sender<bool>)>(1024);
+    std::thread::spawn(move || {
+        let (who, rows) = (Who::system(), MemoryStore::new());
+        while let Some((command, reply)) = receiver.blocking_recv() {
+            let mut next = state.clone();
+            let mut context = Context::new(0, &who, &rows, &NoNumbers);
+            let moved = command.apply(&mut next, &mut context).is_ok();
+            state = next;
+            // The benchmark may have ended.
+            let _ = reply.send(moved);
+        }
+    });
+    group.bench_function("bare channel", |bencher| {
+        bencher.iter_custom(|count| {
+            system.block_on(in_flight(count, |worker, round| {
+                let item = Address::Object(stories[worker as usize]);
+                let command = Shift { item, position: (round % IN_FLIGHT) as i64 };
+                let sender = &sender;
+                async move {
+                    let (reply, answer) = oneshot::channel();
+                    sender.send((command, reply)).await.unwrap();
+                    assert!(answer.await.unwrap());
+                }
+            }))
+        });
+    });
+    group.finish();
+    system.block_on(repository.shut_down());
+}
+
+criterion_group!(all, benches);
+criterion_main!(all);
