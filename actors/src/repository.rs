@@ -142,10 +142,7 @@ impl Repository {
         let this = self.clone();
         let find = move |loid| this.find(loid);
         // On an arbiter of its own accord: it runs to its end even if the caller goes away.
-        let run = async move {
-            run_joint(shared, find, joint, request, Answer::new(sender)).await;
-            drop(permit);
-        };
+        let run = run_joint(shared, find, joint, request, Answer::new(sender, permit));
         if !self.registry.arbiter(first).spawn(run) {
             return Err(overloaded("The repository is shutting down"));
         }
@@ -162,6 +159,12 @@ impl Repository {
             return Err(Error::not_found(container));
         }
         Ok(view)
+    }
+
+    /// A live container as it is on disk, if it is in memory; see [`Repository::view`].
+    pub fn loaded<F: Family>(&self, container: Loid) -> Option<Arc<Published<F::State>>> {
+        let view = self.registry.loaded::<F>(container)?;
+        (!crate::family::State::object(&view.state).record.is_discarded()).then_some(view)
     }
 
     /// Whether the object is in memory as a container of that family.

@@ -1,7 +1,7 @@
 //! The server over HTTP, each time beside something that shows what the machine can do: a bare actix-web handler, the same server
 //! without persistence, a bare append with fdatasync. Ratios, not rates, are what to quote.
 //!
-//! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios: hot, many, single, read.
+//! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios: hot, many, single, read, start.
 //! `ROUNDS` (default 5) and `SECONDS` per measurement (default 2) come from the environment.
 
 mod bare;
@@ -12,7 +12,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use client::{Load, Target, drive};
-use stet::Stet;
+use stet::{End, Stet};
 
 /// What is asked again and again: for each client its own sequence.
 type Requests = Vec<Vec<Vec<u8>>>;
@@ -44,6 +44,9 @@ fn main() {
     }
     if wanted("read") {
         reads(&plan);
+    }
+    if wanted("start") {
+        starts(&plan);
     }
 }
 
@@ -119,6 +122,23 @@ fn reads(plan: &Plan) {
             report(&["stet", "bare handler"], &rows);
             ratio("stet / bare handler", &rows, |row| row[0].rate / row[1].rate);
         }
+    }
+}
+
+/// From the start of the process to the first 200: on a new directory, sample newsroom included, and on one with 100,000 objects.
+fn starts(plan: &Plan) {
+    let mut new: Vec<f64> = (0..plan.rounds).map(|_| Stet::start("journal").started.as_secs_f64()).collect();
+    println!("\nstart to first 200, new data directory with the sample: {:.3} s", median(&mut new));
+    let mut server = Stet::start("journal");
+    let made = server.make_objects(100_000);
+    let mut ends = Vec::new();
+    for how in [End::Term, End::Kill] {
+        for _ in 0..plan.rounds {
+            server = server.restart(how);
+            ends.push(server.started.as_secs_f64());
+        }
+        println!("start to first 200, {made} objects, after {how:?}: {:.3} s", median(&mut ends));
+        ends.clear();
     }
 }
 

@@ -3,44 +3,99 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use super::client::answer;
+use super::client::{Target, answer, drive};
 
 pub struct Stet {
     child: Child,
     data: TempDir,
+    durability: String,
     pub address: String,
     token: String,
+    /// From the start of the process to the first 200.
+    pub started: Duration,
+}
+
+/// How a server is ended.
+#[derive(Debug, Clone, Copy)]
+pub enum End {
+    /// SIGTERM: it drains and folds.
+    Term,
+    /// SIGKILL, as a crash.
+    Kill,
 }
 
 impl Stet {
     /// Starts one on a new data directory on the disk of the build, not in memory.
     pub fn start(durability: &str) -> Stet {
         let data = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made");
+        Stet::start_on(data, durability)
+    }
+
+    fn start_on(data: TempDir, durability: &str) -> Stet {
+        let begun = Instant::now();
         let mut child = Command::new(env!("CARGO_BIN_EXE_stet"))
             .current_dir(data.path())
             .args(["serve", "--listen", "127.0.0.1:0", "--data", "data"])
             .env("STET_ADMIN_PASSWORD", "bench")
-            .env("STET_LOG__FILTER", "warn")
             .env("STET_STORE__DURABILITY", durability)
             .stdout(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()
             .expect("the binary can be started");
         let mut line = String::new();
         let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
         output.read_line(&mut line).expect("it says where it listens");
         let address = line.trim().strip_prefix("listening on http://").expect("it listens").to_owned();
-        let mut stet = Stet { child, data, address, token: String::new() };
+        let durability = durability.to_owned();
+        let mut stet = Stet { child, data, durability, address, token: String::new(), started: Duration::ZERO };
+        stet.body_of(&stet.request("GET", "/readyz", &[]));
+        stet.started = begun.elapsed();
         let login =
             json!({ "connectionId": "Editorial", "applicationId": "bench", "username": "admin", "password": "bench" });
         let reply = stet.call("POST", "/v3/auth/login", &login);
         stet.token = reply["token"]["value"].as_str().expect("a login gives a token").to_owned();
         stet
+    }
+
+    /// Ends it and starts another on the same data directory.
+    pub fn restart(mut self, how: End) -> Stet {
+        let pid = self.child.id().to_string();
+        let signal = if matches!(how, End::Term) { "-TERM" } else { "-KILL" };
+        Command::new("kill").args([signal, &pid]).status().expect("`kill` can be run");
+        self.child.wait().expect("it can be waited for");
+        let elsewhere = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made");
+        let data = std::mem::replace(&mut self.data, elsewhere);
+        Stet::start_on(data, &self.durability.clone())
+    }
+
+    /// Makes at least so many stories, 64 at a time, 1,000 in a folder.
+    pub fn make_objects(&self, count: usize) -> usize {
+        const CLIENTS: usize = 64;
+        let each = count.div_ceil(CLIENTS);
+        let asked: Vec<Vec<Vec<u8>>> = (0..CLIENTS)
+            .map(|client| {
+                (0..each).map(|n| self.create(&format!("/Many/{client}-{}", n / 1000), &format!("{n}.xml"))).collect()
+            })
+            .collect();
+        // A load runs each client's requests to their end at least once, however short it is to be.
+        let load = drive(&Target::new(&self.address), &asked, Duration::from_nanos(1));
+        assert_eq!(load.errors, 0);
+        each * CLIENTS
+    }
+
+    fn create(&self, folder: &str, name: &str) -> Vec<u8> {
+        let form = format!(
+            "--b\r\ncontent-disposition: form-data; name=\"options\"\r\n\r\n{}\r\n--b--\r\n",
+            json!({ "name": name, "type": "Story", "folderPath": folder })
+        );
+        self.raw("POST", "/v3/object/create", &[("content-type", "multipart/form-data; boundary=b")], form.as_bytes())
     }
 
     pub fn data(&self) -> &Path {
@@ -84,12 +139,7 @@ impl Stet {
     }
 
     fn story(&self, name: &str) -> String {
-        let form = format!(
-            "--b\r\ncontent-disposition: form-data; name=\"options\"\r\n\r\n{}\r\n--b--\r\n",
-            json!({ "name": name, "type": "Story", "folderPath": "/Bench" })
-        );
-        let head = [("content-type", "multipart/form-data; boundary=b")];
-        let body = self.body_of(&self.raw("POST", "/v3/object/create", &head, form.as_bytes()));
+        let body = self.body_of(&self.create("/Bench", name));
         let reply: Value = serde_json::from_slice(&body).expect("an answer is JSON");
         reply["result"]["id"].as_str().expect("an object has an id").to_owned()
     }

@@ -6,8 +6,8 @@
 //! raises the committed number.
 //!
 //! One lock a table, held for the few instructions of a look-up or the copying of a page of a scan, never
-//! over a disk access. A plain `BTreeMap` under such a lock costs a third of a persistent map here, and
-//! nobody needs the persistent map's snapshots, since the frozen generation is one.
+//! over a disk access. A plain `BTreeMap` serves: nobody needs the snapshots of a persistent map, since the frozen
+//! generation is one.
 //!
 //! What a look-up in a big tree waits for is memory: so a key's first 16 bytes, which tell nearly all keys of a table
 //! apart, lie in the tree's nodes.

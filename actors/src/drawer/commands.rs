@@ -1,6 +1,8 @@
 //! What changes a drawer. The rules are interface 8.2 and decisions 5; the reply names the items concerned, with the
 //! positions they have once the change is done.
 
+use std::collections::HashSet;
+
 use super::rows::{DrawerHead, Item};
 use super::state::{Address, DrawerState};
 use super::{Drawer, MAX_CAPACITY};
@@ -29,8 +31,11 @@ fn fresh_shortcut(context: &Context<'_>) -> Result<ShortcutId> {
     context.next_number().map(ShortcutId)
 }
 
+/// Each item so named once, however often it is named.
 fn placed(drawer: &DrawerState, addresses: &[Address]) -> Placed {
-    addresses.iter().filter_map(|address| drawer.find(*address)).map(|(at, item)| (at, *item)).collect()
+    let mut seen = HashSet::new();
+    let found = addresses.iter().filter_map(|address| drawer.find(*address));
+    found.filter(|(_, item)| seen.insert(item.shortcut)).map(|(at, item)| (at, *item)).collect()
 }
 
 /// Adds objects at the tail, all or none. One that is there already stays where it is.

@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn insertions_at_one_place_spread_only_the_items_around() {
         for place in [0, 1, 3, 500] {
-            let (_, most) = insert_all((0..1000).map(|n| n).chain(std::iter::repeat_n(place, 5000)));
+            let (_, most) = insert_all((0..1000).chain(std::iter::repeat_n(place, 5000)));
             assert!(most <= 128, "{most} items spread at once for place {place}");
         }
     }

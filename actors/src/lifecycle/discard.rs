@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::subtree;
+use super::{subtree, touch};
 use crate::command::{Context, Fault};
 use crate::drawer::Drawer;
 use crate::error::{Code, Error};
@@ -46,6 +46,9 @@ impl Joint for Discard {
         check_removable(&record)?;
         turns.need(record.folder())?;
         let tree = subtree::live(self.object, turns, context)?;
+        if let Some(folder) = record.folder() {
+            touch(folder, turns)?;
+        }
         context.concerns(self.object);
         for member in &tree.members {
             let record = &mut turns.any(*member)?.record;

@@ -10,8 +10,22 @@ mod rename;
 mod restore;
 mod subtree;
 
+use std::sync::Arc;
+
+use crate::command::Fault;
+use crate::id::Loid;
+use crate::joint::Turns;
+
 pub use self::create::{Create, CreateMode, Created, NewContent, NewObject, NewParts, Outcome};
 pub use self::destroy::Destroy;
 pub use self::discard::Discard;
 pub use self::rename::{Rename, UpdateDrawer};
 pub use self::restore::Restore;
+
+/// What lies in the folder changes, so its revision goes up. A name that [`crate::command::Context`] notes within the command does
+/// that by itself; one that follows from a changed record does not.
+fn touch(folder: Loid, turns: &mut Turns) -> Result<(), Fault> {
+    let record = &mut turns.any(folder)?.record;
+    *record = Arc::new((**record).clone());
+    Ok(())
+}

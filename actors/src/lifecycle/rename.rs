@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::touch;
 use crate::command::{Context, Fault};
 use crate::drawer::{Drawer, Update};
 use crate::error::{Code, Error};
@@ -47,6 +48,7 @@ impl Joint for Rename {
             return Err(Error::new(Code::DuplicatedName, message).with_source(self.object).into());
         }
         Arc::make_mut(&mut turns.any(self.object)?.record).name = name.into();
+        touch(folder, turns)?;
         context.concerns(self.object);
         Ok(())
     }

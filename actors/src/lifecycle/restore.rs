@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::create::CreateMode;
-use super::subtree;
+use super::{subtree, touch};
 use crate::command::{Context, Fault};
 use crate::drawer::Drawer;
 use crate::error::{Code, Error};
@@ -44,6 +44,10 @@ impl Joint for Restore {
             return Err(Error::new(Code::InvalidForContainer, message).with_source(self.object).into());
         }
         let folder = self.folder.or(record.folder()).ok_or_else(|| Error::not_found(self.object))?;
+        if folder.database != self.object.database {
+            let message = format!("`{}` can't go to another database than its own.", self.object);
+            return Err(Error::new(Code::InvalidForContainer, message).with_source(folder).into());
+        }
         turns.need([folder])?;
         if turns.get::<Folder>(folder).is_err() {
             let message = format!("The folder `{folder}` that `{}` would go to is not there.", self.object);
@@ -59,6 +63,7 @@ impl Joint for Restore {
             record.name.to_string()
         };
         let tree = subtree::discarded(self.object, turns, context)?;
+        touch(folder, turns)?;
         context.concerns(self.object);
         for member in &tree.members {
             let record = Arc::make_mut(&mut turns.any(*member)?.record);

@@ -58,6 +58,9 @@ pub struct Done<R, S> {
     pub view: Arc<Published<S>>,
 }
 
+/// The answer to a command.
+pub(crate) type Answered<C> = Result<Done<<C as Command>::Reply, <<C as Command>::Family as Family>::State>>;
+
 /// Counts as one unit of admitted work until it is dropped.
 pub(crate) struct Permit {
     /// Keeps the container from being let go: its handle.
@@ -79,7 +82,7 @@ pub(crate) struct TypedJob<C: Command> {
     pub command: C,
     pub request: Request,
     pub reply: Option<C::Reply>,
-    pub sender: oneshot::Sender<Result<Done<C::Reply, <C::Family as Family>::State>>>,
+    pub sender: oneshot::Sender<Answered<C>>,
     pub permit: Permit,
 }
 

@@ -21,7 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
 use super::cell::{Cell, Published};
 use super::container::{Container, Execute};
-use super::job::{Done, Job, Permit, Request, TypedJob};
+use super::job::{Answered, Job, Permit, Request, TypedJob};
 use super::lend::Lend;
 use super::supervise::{Alive, Census};
 use super::turns::{BoxedTurn, TypedTurn};
@@ -108,7 +108,7 @@ impl<F: Family> Handle<F> {
         shared: &Shared,
         command: C,
         request: Request,
-    ) -> Result<oneshot::Receiver<Result<Done<C::Reply, F::State>>>> {
+    ) -> Result<oneshot::Receiver<Answered<C>>> {
         let permit = self.permit(Some(admit(shared)?))?;
         let (sender, receiver) = oneshot::channel();
         let job: Box<dyn Job<F>> = Box::new(TypedJob { command, request, reply: None, sender, permit });
@@ -189,6 +189,15 @@ impl Registry {
         entries.insert(loid, Entry::Present(handle.clone()));
         metrics::gauge!("stet_containers", "family" => F::KIND.name()).increment(1);
         Ok(handle)
+    }
+
+    /// What a container in memory shows, if it has been loaded.
+    pub fn loaded<F: Family>(&self, loid: Loid) -> Option<Arc<Published<F::State>>> {
+        let entries = self.entries.lock();
+        let Entry::Present(handle) = entries.get(&loid)? else { return None };
+        let handle = handle.clone().into_any().downcast::<Handle<F>>().ok()?;
+        handle.last_used.store(self.shared.clock.now_ms(), Ordering::Relaxed);
+        handle.cell.view()
     }
 
     /// The family of a container in memory whose state has been loaded.

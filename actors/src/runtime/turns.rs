@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::cell::Published;
 use super::container::{GUARD_RETRIES, refusal};
@@ -145,7 +145,13 @@ impl Drop for Held {
 const MOST_ROUNDS: usize = 1000;
 
 /// Where the answer of a joint command goes; the first one counts.
-pub(crate) struct Answer<R>(Arc<Mutex<Option<oneshot::Sender<Result<R>>>>>);
+pub(crate) struct Answer<R>(Arc<Mutex<Option<Waiting<R>>>>);
+
+/// Whoever waits for it, and the permit that the command was admitted with.
+struct Waiting<R> {
+    sender: oneshot::Sender<Result<R>>,
+    permit: OwnedSemaphorePermit,
+}
 
 impl<R> Clone for Answer<R> {
     fn clone(&self) -> Self {
@@ -154,12 +160,14 @@ impl<R> Clone for Answer<R> {
 }
 
 impl<R: Send + 'static> Answer<R> {
-    pub fn new(sender: oneshot::Sender<Result<R>>) -> Answer<R> {
-        Answer(Arc::new(Mutex::new(Some(sender))))
+    pub fn new(sender: oneshot::Sender<Result<R>>, permit: OwnedSemaphorePermit) -> Answer<R> {
+        Answer(Arc::new(Mutex::new(Some(Waiting { sender, permit }))))
     }
 
     fn send(&self, outcome: Result<R>) {
-        if let Some(sender) = self.0.lock().take() {
+        if let Some(Waiting { sender, permit }) = self.0.lock().take() {
+            // The permit goes first: whoever has the answer may count on it being free.
+            drop(permit);
             // The caller may have gone; the change stands all the same.
             let _ = sender.send(outcome);
         }

@@ -9,7 +9,7 @@ use crate::id::Loid;
 
 /// Hears of committed changes.
 pub trait Observer: Send + Sync + 'static {
-    /// The record, attributes, parts or children of these objects have changed. Called after readers can see it and before the answer goes
+    /// The record, attributes or parts of these objects have changed. Called after readers can see it and before the answer goes
     /// out, on the writer's thread: must be quick.
     fn changed(&self, objects: &[Loid]);
 }
@@ -46,12 +46,11 @@ impl<S: Store + ?Sized> Look for Observed<S> {
 
 impl<S: Store + ?Sized> Store for Observed<S> {
     fn submit(&self, mut set: ChangeSet) -> Result<Seq, Box<Refusal>> {
-        // Any change of an object writes its record, so the record tables tell all of objects; and the names, which begin with
-        // the folder's loid, tell of folders that have got or lost a child.
+        // Any change of an object writes its record, so the record tables tell all.
         let changed: Vec<Loid> = set
             .changes
             .iter()
-            .filter(|change| matches!(change.table, Table::Objects | Table::Recycled | Table::Names))
+            .filter(|change| matches!(change.table, Table::Objects | Table::Recycled))
             .filter_map(|change| Loid::from_key(&change.key))
             .collect();
         if !changed.is_empty() {

@@ -1,0 +1,409 @@
+//! The rules at the head of `runtime`, one test each.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use stet_actors::clock::{Clock, ManualClock};
+use stet_actors::command::{Command, Context, Fault, Who};
+use stet_actors::drawer::{Add, Address, Clear, Drawer, DrawerState, Move};
+use stet_actors::error::{Code, Error};
+use stet_actors::family::State;
+use stet_actors::folder::root;
+use stet_actors::id::{DatabaseId, Loid};
+use stet_actors::joint::{Joint, Turns};
+use stet_actors::lifecycle::{Create, NewObject, NewParts};
+use stet_actors::object::FamilyKind;
+use stet_actors::repository::Repository;
+use stet_actors::runtime::{Expect, Request, RuntimeOptions};
+use stet_actors::store::memory::MemoryStore;
+use stet_actors::store::{Change, ChangeSet, Look, Store, Table, View};
+
+struct World {
+    store: Arc<MemoryStore>,
+    clock: ManualClock,
+    repository: Repository,
+}
+
+fn request() -> Request {
+    Request::by(Who { user: "editor".into(), session: "s".into() })
+}
+
+fn run<F: Future<Output = ()>>(options: RuntimeOptions, test: impl FnOnce(World) -> F) {
+    actix::System::new().block_on(async {
+        let store = Arc::new(MemoryStore::new());
+        let clock = ManualClock::at(1_700_000_000_000);
+        let repository = Repository::start(store.clone(), Arc::new(clock.clone()), options).await.unwrap();
+        repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
+        let all = test(World { store, clock, repository });
+        tokio::time::timeout(Duration::from_secs(30), all).await.expect("nothing hangs");
+    });
+}
+
+impl World {
+    async fn create(&self, object: NewObject) -> Loid {
+        let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+        self.repository.joint(create, request()).await.unwrap().loid
+    }
+
+    async fn story(&self, name: &str) -> Loid {
+        self.create(NewObject::document(name, "Story")).await
+    }
+
+    async fn drawer(&self, name: &str) -> Loid {
+        let mut object = NewObject::document(name, "Drawer");
+        object.family = FamilyKind::Drawer;
+        object.parts = NewParts::Drawer {
+            capacity: 10,
+            automatic: false,
+            title: "".into(),
+            description: "".into(),
+            items: Vec::new(),
+        };
+        self.create(object).await
+    }
+
+    async fn add(&self, drawer: Loid, story: Loid) -> Result<(), Error> {
+        let add = Add { items: vec![Address::Object(story)] };
+        self.repository.execute(drawer, add, request()).await.map(drop)
+    }
+
+    async fn count(&self, drawer: Loid) -> usize {
+        self.repository.view::<Drawer>(drawer).await.unwrap().state.count()
+    }
+
+    /// Puts a row past all rules, as a fault of the disk would.
+    async fn set_row(&self, table: Table, key: Loid, value: Option<Bytes>) {
+        let key = Bytes::copy_from_slice(&key.to_key());
+        let fill = |set: &mut ChangeSet| set.changes = vec![Change { table, key, value }];
+        self.repository.commit(fill).await.unwrap();
+    }
+
+    /// Lets others run until `condition` holds.
+    async fn until(&self, what: &str, condition: impl Fn() -> bool) {
+        let waiting = async {
+            while !condition() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), waiting).await.unwrap_or_else(|_| panic!("{what} never came"));
+    }
+}
+
+/// Waits, inside `apply`, until it is let go: a command that takes long.
+struct Slow {
+    begun: Arc<AtomicUsize>,
+    go: Arc<AtomicBool>,
+}
+
+impl Command for Slow {
+    type Family = Drawer;
+    type Reply = ();
+    const NAME: &'static str = "test.slow";
+
+    fn apply(&self, _: &mut DrawerState, _: &mut Context<'_>) -> Result<(), Fault> {
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        while !self.go.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+}
+
+struct Panic;
+
+impl Command for Panic {
+    type Family = Drawer;
+    type Reply = ();
+    const NAME: &'static str = "test.panic";
+
+    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<(), Fault> {
+        Clear.apply(drawer, context)?;
+        panic!("as the test wants");
+    }
+}
+
+struct PanicJoint(Loid);
+
+impl Joint for PanicJoint {
+    type Reply = ();
+    const NAME: &'static str = "test.panic.joint";
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.0]
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        Clear.apply(turns.get::<Drawer>(self.0)?, context)?;
+        panic!("as the test wants");
+    }
+}
+
+#[test]
+fn an_answer_goes_out_only_after_the_commit_and_readers_see_it_only_then() {
+    run(RuntimeOptions::default(), |world| async move {
+        let (drawer, story) = (world.drawer("d").await, world.story("s").await);
+        assert_eq!(world.count(drawer).await, 0);
+        world.store.hold();
+        let adding = world.add(drawer, story);
+        tokio::pin!(adding);
+        let early = futures_util::future::poll_fn(|cx| std::task::Poll::Ready(adding.as_mut().poll(cx).is_ready()));
+        assert!(!early.await);
+        world.until("the submission", || world.store.pending() == 1).await;
+        assert_eq!(world.count(drawer).await, 0, "nothing is shown that may yet fail");
+        world.store.release();
+        adding.await.unwrap();
+        assert_eq!(world.count(drawer).await, 1);
+    });
+}
+
+#[test]
+fn the_next_command_does_not_wait_for_the_disk_but_its_answer_does() {
+    run(RuntimeOptions::default(), |world| async move {
+        let (drawer, story) = (world.drawer("d").await, world.story("s").await);
+        world.store.hold();
+        // The second add changes nothing, because it sees the first; if that fails, so must its answer.
+        let both = futures_util::future::join(world.add(drawer, story), world.add(drawer, story));
+        tokio::pin!(both);
+        let pending = world.until("both submissions", || world.store.pending() == 2);
+        tokio::select! {
+            outcome = &mut both => panic!("answered before the commit: {outcome:?}"),
+            () = pending => {}
+        }
+        world.store.fail_next();
+        world.store.release_failing();
+        let (first, second) = both.await;
+        assert_eq!(first.unwrap_err().code, Code::RepositoryError);
+        assert_eq!(second.unwrap_err().code, Code::RepositoryError);
+        assert_eq!(world.count(drawer).await, 0);
+        world.add(drawer, story).await.expect("a failed commit does no harm to later ones");
+        assert_eq!(world.count(drawer).await, 1);
+    });
+}
+
+#[test]
+fn one_command_too_many_is_overloaded_and_the_others_are_not() {
+    let options = RuntimeOptions { permits_per_container: 2, ..RuntimeOptions::default() };
+    run(options, |world| async move {
+        let (drawer, other, story) = (world.drawer("d").await, world.drawer("e").await, world.story("s").await);
+        let begun = Arc::new(AtomicUsize::new(0));
+        let go = Arc::new(AtomicBool::new(false));
+        // Loaded before commits are held back, for loading waits for what is pending.
+        world.count(other).await;
+        world.store.hold();
+        let first = world.add(drawer, story);
+        let second = world.add(drawer, story);
+        tokio::pin!(first, second);
+        for waiting in [&mut first, &mut second] {
+            let poll = futures_util::future::poll_fn(|cx| std::task::Poll::Ready(waiting.as_mut().poll(cx).is_ready()));
+            assert!(!poll.await);
+        }
+        let refused = world.add(drawer, story).await.unwrap_err();
+        assert_eq!(refused.code, Code::Overloaded);
+        // Another container has permits of its own.
+        let slow = Slow { begun: begun.clone(), go: go.clone() };
+        go.store(true, Ordering::SeqCst);
+        world.repository.execute(other, slow, request()).await.unwrap();
+        assert_eq!(begun.load(Ordering::SeqCst), 1);
+        world.store.release();
+        first.await.unwrap();
+        second.await.unwrap();
+        world.add(drawer, story).await.expect("permits come back with the answers");
+    });
+}
+
+#[test]
+fn the_repository_as_a_whole_has_permits_too() {
+    run(RuntimeOptions { permits: 1, ..RuntimeOptions::default() }, |world| async move {
+        let (drawer, other, story) = (world.drawer("d").await, world.drawer("e").await, world.story("s").await);
+        world.store.hold();
+        let first = world.add(drawer, story);
+        tokio::pin!(first);
+        let poll = futures_util::future::poll_fn(|cx| std::task::Poll::Ready(first.as_mut().poll(cx).is_ready()));
+        assert!(!poll.await);
+        assert_eq!(world.add(other, story).await.unwrap_err().code, Code::Overloaded);
+        let joint = Move { item: Address::Object(story), from: other, to: drawer };
+        assert_eq!(world.repository.joint(joint, request()).await.unwrap_err().code, Code::Overloaded);
+        world.store.release();
+        first.await.unwrap();
+    });
+}
+
+#[test]
+fn a_mutation_runs_to_its_end_even_if_the_caller_goes_away() {
+    run(RuntimeOptions::default(), |world| async move {
+        let (drawer, target, story) = (world.drawer("d").await, world.drawer("e").await, world.story("s").await);
+        {
+            let adding = world.add(drawer, story);
+            tokio::pin!(adding);
+            let poll = futures_util::future::poll_fn(|cx| std::task::Poll::Ready(adding.as_mut().poll(cx).is_ready()));
+            poll.await;
+        }
+        let shown = |drawer| world.repository.loaded::<Drawer>(drawer).is_some_and(|view| view.state.count() == 1);
+        world.until("the abandoned add", || shown(drawer)).await;
+        {
+            let joint = Move { item: Address::Object(story), from: drawer, to: target };
+            let moving = world.repository.joint(joint, request());
+            tokio::pin!(moving);
+            let poll = futures_util::future::poll_fn(|cx| std::task::Poll::Ready(moving.as_mut().poll(cx).is_ready()));
+            poll.await;
+        }
+        world.until("the abandoned move", || shown(target)).await;
+        assert_eq!(world.count(drawer).await, 0);
+    });
+}
+
+#[test]
+fn a_panic_is_answered_changes_nothing_and_costs_the_others_nothing() {
+    run(RuntimeOptions::default(), |world| async move {
+        let (drawer, other, story) = (world.drawer("d").await, world.drawer("e").await, world.story("s").await);
+        world.add(drawer, story).await.unwrap();
+        let outcome = world.repository.execute(drawer, Panic, request()).await;
+        assert_eq!(outcome.unwrap_err().code, Code::RepositoryError);
+        let outcome = world.repository.joint(PanicJoint(drawer), request()).await;
+        assert_eq!(outcome.unwrap_err().code, Code::RepositoryError);
+        assert_eq!(world.count(drawer).await, 1);
+        world.add(other, story).await.unwrap();
+        let cleared = world.repository.execute(drawer, Clear, request()).await.unwrap();
+        assert_eq!(cleared.view.state.count(), 0);
+        assert_eq!(world.repository.most_instances(), 1);
+    });
+}
+
+#[test]
+fn a_container_that_keeps_failing_is_quarantined_until_its_time_is_over() {
+    let options = RuntimeOptions { restart_backoff_milliseconds: 0, ..RuntimeOptions::default() };
+    run(options.clone(), |world| async move {
+        let (drawer, story) = (world.drawer("d").await, world.story("s").await);
+        for _ in 0..=options.failures_allowed {
+            let outcome = world.repository.execute(drawer, Panic, request()).await;
+            assert_eq!(outcome.unwrap_err().code, Code::RepositoryError);
+        }
+        let refused = world.add(drawer, story).await.unwrap_err();
+        assert_eq!(refused.code, Code::RepositoryError);
+        assert!(refused.message.contains("not available for now"), "{refused}");
+        let other = world.drawer("e").await;
+        world.add(other, story).await.expect("the rest goes on");
+        world.clock.advance(Duration::from_secs(options.quarantine_seconds));
+        world.add(drawer, story).await.expect("it is tried again");
+    });
+}
+
+#[test]
+fn a_container_that_cannot_be_loaded_backs_off_and_recovers_when_the_rows_are_whole_again() {
+    run(RuntimeOptions::default(), |world| async move {
+        let story = world.story("s").await;
+        let drawer = world.drawer("d").await;
+        let record = world.store.get(View::Committed, Table::Objects, &drawer.to_key()).unwrap();
+        world.set_row(Table::Objects, drawer, Some(Bytes::from_static(b"\xffnot a record"))).await;
+        // Commands wait through the first waits, and are refused when the budget is used up.
+        let adding = world.add(drawer, story);
+        tokio::pin!(adding);
+        let refused = loop {
+            tokio::select! {
+                outcome = &mut adding => break outcome.unwrap_err(),
+                () = tokio::task::yield_now() => world.clock.advance(Duration::from_millis(10)),
+            }
+        };
+        assert_eq!(refused.code, Code::RepositoryError);
+        let reading = world.repository.view::<Drawer>(drawer).await.unwrap_err();
+        assert_eq!(reading.code, Code::RepositoryError, "readers are told, too");
+        world.set_row(Table::Objects, drawer, record).await;
+        world.clock.advance(Duration::from_secs(30));
+        world.add(drawer, story).await.expect("it loads again");
+        assert_eq!(world.count(drawer).await, 1);
+    });
+}
+
+#[test]
+fn an_idle_container_leaves_and_one_with_work_under_way_stays() {
+    run(RuntimeOptions::default(), |world| async move {
+        let (drawer, busy, story) = (world.drawer("d").await, world.drawer("e").await, world.story("s").await);
+        world.add(drawer, story).await.unwrap();
+        world.store.hold();
+        let adding = world.add(busy, story);
+        tokio::pin!(adding);
+        let poll = futures_util::future::poll_fn(|cx| std::task::Poll::Ready(adding.as_mut().poll(cx).is_ready()));
+        assert!(!poll.await);
+        world.until("the submission", || world.store.pending() == 1).await;
+        assert_eq!(world.repository.sweep(), 0, "nothing is idle yet");
+        world.clock.advance(Duration::from_secs(301));
+        assert!(world.repository.sweep() > 0);
+        assert!(world.repository.loaded::<Drawer>(drawer).is_none());
+        assert!(world.repository.is_in_memory::<Drawer>(busy));
+        world.store.release();
+        adding.await.unwrap();
+        assert_eq!(world.count(drawer).await, 1, "it comes back as it went");
+        assert_eq!(world.repository.most_instances(), 1);
+    });
+}
+
+#[test]
+fn a_precondition_that_no_longer_holds_changes_nothing() {
+    run(RuntimeOptions::default(), |world| async move {
+        let (drawer, story) = (world.drawer("d").await, world.story("s").await);
+        let revision = world.repository.view::<Drawer>(drawer).await.unwrap().revision();
+        let expecting = |revisions: Vec<u64>| {
+            let expect = Some(Expect { container: drawer, revisions });
+            Request { expect, ..request() }
+        };
+        let add = || Add { items: vec![Address::Object(story)] };
+        let refused = world.repository.execute(drawer, add(), expecting(vec![revision + 7])).await.unwrap_err();
+        assert_eq!(refused.code, Code::PreconditionFailed);
+        assert_eq!(world.count(drawer).await, 0);
+        let done = world.repository.execute(drawer, add(), expecting(vec![revision])).await.unwrap();
+        assert_eq!(done.view.revision(), revision + 1);
+        assert_eq!(done.view.state.object().record.modified, world.clock.now_s());
+        let joint = Move { item: Address::Object(story), from: drawer, to: drawer };
+        let refused = world.repository.joint(joint, expecting(vec![revision])).await.unwrap_err();
+        assert_eq!(refused.code, Code::PreconditionFailed);
+    });
+}
+
+#[test]
+fn a_command_that_changes_nothing_leaves_no_trace() {
+    run(RuntimeOptions::default(), |world| async move {
+        let (drawer, story) = (world.drawer("d").await, world.story("s").await);
+        world.add(drawer, story).await.unwrap();
+        let (before, rows) = (world.store.committed(), world.store.rows().len());
+        world.add(drawer, story).await.unwrap();
+        assert_eq!((world.store.committed(), world.store.rows().len()), (before, rows));
+    });
+}
+
+#[test]
+fn numbers_are_never_given_twice_not_even_after_a_crash() {
+    run(RuntimeOptions::default(), |world| async move {
+        let first = world.story("a").await;
+        // Another repository over the same rows is what a crash leaves: nothing was saved at its end.
+        let again = Repository::start(world.store.clone(), Arc::new(world.clock.clone()), RuntimeOptions::default())
+            .await
+            .unwrap();
+        let create =
+            Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object: NewObject::document("b", "Story") };
+        let second = again.joint(create, request()).await.unwrap().loid;
+        assert!(second.number > first.number + 1000, "{first} {second}");
+    });
+}
+
+#[test]
+fn shutting_down_waits_for_what_was_admitted_and_refuses_what_comes_after() {
+    run(RuntimeOptions::default(), |world| async move {
+        let (drawer, story) = (world.drawer("d").await, world.story("s").await);
+        world.store.hold();
+        let adding = world.add(drawer, story);
+        tokio::pin!(adding);
+        let poll = futures_util::future::poll_fn(|cx| std::task::Poll::Ready(adding.as_mut().poll(cx).is_ready()));
+        assert!(!poll.await);
+        world.until("the submission", || world.store.pending() == 1).await;
+        let down = world.repository.shut_down();
+        tokio::pin!(down);
+        let poll = futures_util::future::poll_fn(|cx| std::task::Poll::Ready(down.as_mut().poll(cx).is_ready()));
+        assert!(!poll.await, "the add is still under way");
+        assert_eq!(world.add(drawer, story).await.unwrap_err().code, Code::Overloaded);
+        world.store.release();
+        adding.await.unwrap();
+        down.await;
+    });
+}
