@@ -151,6 +151,7 @@ impl App {
     /// `ObjectNotFound`, `InvalidPath`, what the store says.
     pub fn resolve(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
         let loid = self.repository.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
+        self.repository.check_version(loid, source)?;
         self.records.get(&self.repository, loid.object())?.ok_or_else(|| Error::not_found(source))
     }
 
@@ -236,6 +237,8 @@ impl App {
         };
         match value {
             None | Some(Value::Null) => Ok(None),
+            // As an object without any shows it.
+            Some(Value::Object(json)) if json.is_empty() => Ok(None),
             Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
             Some(Value::String(text)) => {
                 xml::check(text, &limits).map_err(invalid)?;

@@ -26,10 +26,15 @@ fn main() -> ExitCode {
         return Exit::Usage.into();
     }
     let outcome = match command {
-        Command::Serve(_) => actix::System::new().block_on(server::serve(config, asked_to_stop(), |address| {
-            // One line, for people and for programs that start stet; whoever reads may have gone.
-            let _ = writeln!(std::io::stdout(), "listening on http://{address}");
-        })),
+        Command::Serve(_) => actix::System::new().block_on(async {
+            // Listens for signals from here on: one that comes while it starts, or just as it has, must not kill it.
+            let stop = asked_to_stop();
+            let listening = |address| {
+                // One line, for people and for programs that start stet; whoever reads may have gone.
+                let _ = writeln!(std::io::stdout(), "listening on http://{address}");
+            };
+            server::serve(config, stop, listening).await
+        }),
         Command::Check(_) => server::check(&config),
     };
     match outcome {
@@ -41,15 +46,17 @@ fn main() -> ExitCode {
     }
 }
 
-/// Resolves at SIGTERM or SIGINT.
-async fn asked_to_stop() {
-    let (term, int) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
-    let (Ok(mut term), Ok(mut int)) = (term, int) else {
-        tracing::error!("signals can't be heard; only SIGKILL ends this process");
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
+/// Resolves at SIGTERM or SIGINT, be it one that came before it was waited for. To be called inside the runtime.
+fn asked_to_stop() -> impl Future<Output = ()> + 'static {
+    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    async move {
+        let (Ok(mut term), Ok(mut int)) = signals else {
+            tracing::error!("signals can't be heard; only SIGKILL ends this process");
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = int.recv() => {}
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! The server from start to end: opening the data directory, filling a new one, serving, draining.
 
 use std::future::Future;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +24,7 @@ use crate::content::ContentStore;
 use crate::http::dispatch::dispatch;
 use crate::records::RecordCache;
 use crate::sample::Newsroom;
-use crate::store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreOptions};
+use crate::store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreFile, StoreOptions};
 use crate::sysconfig::{OBJECT_TYPES_PATH, SysConfig, WORKFLOWS_PATH};
 use crate::telemetry;
 
@@ -78,8 +80,14 @@ pub fn store_options(config: &Config) -> StoreOptions {
 /// [`Exit::Data`].
 pub fn open_store(config: &Config) -> Result<RedbStore, Failure> {
     let data = &config.data.directory;
-    RedbStore::open(store_options(config))
+    survived(data, || RedbStore::open(store_options(config)))?
         .map_err(|error: OpenError| Failure::new(Exit::Data, format!("{} can't be opened: {error}", data.display())))
+}
+
+/// Runs what reads a data directory: redb panics on some pages that are damaged.
+fn survived<T>(data: &Path, read: impl FnOnce() -> T) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(read))
+        .map_err(|_| Failure::new(Exit::Data, format!("{} is damaged: its files can't be read", data.display())))
 }
 
 /// Serves until `stop` resolves. `listening` is called once requests are taken, with the address.
@@ -249,11 +257,12 @@ async fn make_users(app: &App, newsroom: &Newsroom) -> Result<(), Failure> {
     }
     let given = std::env::var("STET_ADMIN_PASSWORD").ok().filter(|password| !password.is_empty());
     let password = given.clone().unwrap_or_else(random_password);
-    app.directory.set_password(ADMIN, &password).await?;
     if given.is_none() {
-        // Once, and to the operator's terminal only: the log may be kept.
-        println!("new data directory: log in as `{ADMIN}` with the password {password}");
+        // To the operator's terminal only: the log may be kept. First, for what can't be told must not be set.
+        let told = writeln!(std::io::stdout(), "new data directory: log in as `{ADMIN}` with the password {password}");
+        told.map_err(|error| Failure::new(Exit::Failed, format!("the password of `{ADMIN}` can't be told: {error}")))?;
     }
+    app.directory.set_password(ADMIN, &password).await?;
     Ok(())
 }
 
@@ -301,11 +310,16 @@ pub fn check(config: &Config) -> Result<(), Failure> {
     if !data.is_dir() {
         return Err(Failure::new(Exit::Data, format!("{} is not there", data.display())));
     }
+    // Opening would make what is missing.
+    if !data.join(StoreFile::State.name()).is_file() {
+        return Err(Failure::new(Exit::Data, format!("{} is no data directory of stet", data.display())));
+    }
     let store = open_store(config)?;
     let content = ContentStore::open(data, config.store.small_body_bytes)
         .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
-    let report = crate::check::check(&store, &content).map_err(|error| Failure::new(Exit::Data, error))?;
+    let report = survived(data, || crate::check::check(&store, &content));
     store.close();
+    let report = report?.map_err(|error| Failure::new(Exit::Data, error))?;
     for (table, rows) in &report.rows {
         println!("{table:20} {rows}");
     }

@@ -2,4 +2,7 @@
 //! takes longer than running; the modules mirror `src/api`.
 
 mod api;
+mod crash;
 mod harness;
+mod operation;
+mod wire;

@@ -25,8 +25,7 @@ pub struct LoginRequest {
     /// `pwd` is as good.
     #[serde(alias = "pwd")]
     password: String,
-    #[serde(default)]
-    options: Map<String, Value>,
+    options: Option<Map<String, Value>>,
     /// Options may stand at the top level, too.
     #[serde(flatten)]
     rest: Map<String, Value>,
@@ -210,7 +209,7 @@ impl LoginRequest {
         let find = |map: &Map<String, Value>| {
             map.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone())
         };
-        match find(&self.options).or_else(|| find(&self.rest)) {
+        match self.options.as_ref().and_then(find).or_else(|| find(&self.rest)) {
             None | Some(Value::Null) => Ok(default),
             Some(Value::Bool(value)) => Ok(value),
             Some(other) => {

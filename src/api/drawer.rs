@@ -6,26 +6,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use stet_actors::command::{Command, containers_of};
 use stet_actors::drawer::{self, Address, Drawer, DrawerState, Item, Placed};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{Loid, ShortcutId, Source};
+use stet_actors::family::State;
+use stet_actors::id::{DatabaseId, Loid, ShortcutId, Source};
 use stet_actors::lifecycle::{Create, CreateMode, NewObject, NewParts, UpdateDrawer};
 use stet_actors::object::FamilyKind;
 use stet_actors::runtime::Published;
 use stet_actors::store::View;
 
 use super::records::{BulkError, info_of, json_of, path_if_shown, quoted, with_path};
-use super::requests::{CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
+use super::requests::{CreateOptions, DatabaseRef, ObjectListRequest, WireCreateMode, check_length, folder_source};
 use crate::app::App;
 use crate::config::for_user;
 use crate::http::call::Call;
 use crate::http::display::Display;
 use crate::http::etag::{etag, none_match};
 use crate::http::reply::{Content, Reply, enveloped, to_json};
-use crate::records::{Cached, ObjectRecord};
+use crate::records::{Cached, ObjectRecord, Page, Sort};
 
 type DrawerView = Arc<Published<DrawerState>>;
 
@@ -77,12 +79,12 @@ pub struct DrawerReply {
     pub errors: Vec<BulkError>,
 }
 
-/// The drawers that hold an object.
+/// The drawers that hold an object, those made first before the others.
 #[derive(Serialize, JsonSchema)]
 pub struct DrawerListing {
-    /// One reply for each drawer.
+    /// One reply for each drawer of the page asked for.
     pub items: Vec<DrawerReply>,
-    /// How many.
+    /// How many there are in all.
     pub total: usize,
 }
 
@@ -104,6 +106,8 @@ pub struct CreateDrawer {
     attributes: Option<Value>,
     /// Objects to begin with.
     sources: Option<Vec<String>>,
+    /// The main one without it.
+    database_id: Option<DatabaseRef>,
     create_mode: Option<WireCreateMode>,
     options: Option<CreateOptions>,
 }
@@ -125,9 +129,10 @@ pub struct UpdateRequest {
 fn drawer_of(call: &Call, param: &str) -> Result<Loid> {
     // One that is in memory is known to be a drawer, and one that is changed all the time is in no other cache.
     if let Source::Loid(loid) = call.source(param)?
-        && call.app.repository.is_in_memory::<Drawer>(loid.object())
+        && loid.version == 0
+        && call.app.repository.is_in_memory::<Drawer>(loid)
     {
-        return Ok(loid.object());
+        return Ok(loid);
     }
     let record = call.resolve(param)?;
     if record.family == FamilyKind::Drawer {
@@ -135,6 +140,26 @@ fn drawer_of(call: &Call, param: &str) -> Result<Loid> {
     }
     let message = format!("`{}` is of type {}, not a drawer.", call.param(param), record.type_name);
     Err(Error::new(Code::InvalidType, message).with_source(call.param(param)))
+}
+
+/// The drawer of the path, as it is on disk.
+async fn view_of(call: &Call) -> Result<(Loid, DrawerView)> {
+    if let Source::Loid(loid) = call.source("source")?
+        && loid.version == 0
+        && let Some(view) = call.app.repository.loaded::<Drawer>(loid)
+    {
+        return Ok((loid, view));
+    }
+    let drawer = drawer_of(call, "source")?;
+    Ok((drawer, call.app.repository.view::<Drawer>(drawer).await?))
+}
+
+/// The fields of a body. A struct would also take a list, for its fields in their order.
+fn fields<T: DeserializeOwned>(call: &Call) -> Result<T> {
+    if call.body.trim_ascii_start().starts_with(b"[") {
+        call.json::<Map<String, Value>>()?;
+    }
+    call.json()
 }
 
 /// An item by its shortcut id or its object.
@@ -220,17 +245,17 @@ fn write_reply<'i>(
     Ok((out, seen))
 }
 
-/// The reply to a change: the drawer as it is right after, and the items concerned.
-fn changed(call: &Call, view: &DrawerView, items: &Placed) -> Result<Reply> {
-    let display = call.display_of_body()?;
-    let (json, _) = write_reply(&call.app, view, items.iter().map(|(position, item)| (*position, item)), &display)?;
+/// The reply to a change: the drawer as it is right after, and the items concerned. The display is asked for beforehand: a call
+/// whose options are wrong must change nothing.
+fn changed(app: &App, view: &DrawerView, items: &Placed, display: &Display) -> Result<Reply> {
+    let (json, _) = write_reply(app, view, items.iter().map(|(position, item)| (*position, item)), display)?;
     Ok(Reply::new(Content::Json(json.into())).with_etag(etag(view.revision(), "change")))
 }
 
 async fn execute<C: Command<Family = Drawer, Reply = Placed>>(call: &Call, command: C) -> Result<Reply> {
-    let drawer = drawer_of(call, "source")?;
+    let (drawer, display) = (drawer_of(call, "source")?, call.display_of_body()?);
     let done = call.app.with_current(call.app.repository.execute(drawer, command, call.request(drawer)?).await)?;
-    changed(call, &done.view, &done.reply)
+    changed(&call.app, &done.view, &done.reply, &display)
 }
 
 /// `POST /v3/container/drawer/{source}/item/{item}`
@@ -263,10 +288,10 @@ pub async fn position_shortcut(call: Call) -> Result<Reply> {
 /// `DELETE /v3/container/drawer/{source}/item/{item}`
 pub async fn delete_item(call: Call) -> Result<Reply> {
     let items = vec![address(&call, "item", call.param("item"))?];
-    let drawer = drawer_of(&call, "source")?;
+    let (drawer, display) = (drawer_of(&call, "source")?, call.display_of_body()?);
     let command = drawer::Remove { items, strict: true };
     let done = call.app.with_current(call.app.repository.execute(drawer, command, call.request(drawer)?).await)?;
-    changed(&call, &done.view, &done.reply.items)
+    changed(&call.app, &done.view, &done.reply.items, &display)
 }
 
 /// `DELETE /v3/container/drawer/{source}/item`
@@ -283,14 +308,14 @@ pub async fn delete_items(call: Call) -> Result<Reply> {
             Err(error) => errors.push(BulkError::new(&call.app, source, &error)),
         }
     }
-    let drawer = drawer_of(&call, "source")?;
+    let (drawer, display) = (drawer_of(&call, "source")?, call.display_of_body()?);
     let command = drawer::Remove { items, strict: false };
     let done = call.app.with_current(call.app.repository.execute(drawer, command, call.request(drawer)?).await)?;
     for (index, error) in &done.reply.errors {
         errors.push(BulkError::new(&call.app, named[*index], error));
     }
     let removed = done.reply.items.iter().map(|(position, item)| (*position, item));
-    let (mut json, _) = write_reply(&call.app, &done.view, removed, &call.display_of_body()?)?;
+    let (mut json, _) = write_reply(&call.app, &done.view, removed, &display)?;
     // The reply is an object: its last brace makes room for one more member.
     json.pop();
     json.push_str(",\"errors\":");
@@ -304,7 +329,7 @@ pub async fn clear(call: Call) -> Result<Reply> {
     let drawer = drawer_of(&call, "source")?;
     let request = call.request(drawer)?;
     let done = call.app.with_current(call.app.repository.execute(drawer, drawer::Clear, request).await)?;
-    changed(&call, &done.view, &Vec::new())
+    changed(&call.app, &done.view, &Vec::new(), &call.display())
 }
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/move/{target}`; the reply is the target.
@@ -314,7 +339,10 @@ pub async fn move_item(call: Call) -> Result<Reply> {
     let moved = call.app.repository.joint(drawer::Move { item, from, to }, call.request(from)?).await;
     let placed = call.app.with_current(moved)?;
     let view = call.app.repository.view::<Drawer>(to).await?;
-    changed(&call, &view, &placed)
+    // Others may have been here since: the item is shown where it stands in the drawer that the reply shows.
+    let now = placed.iter().filter_map(|(_, item)| view.state.find(Address::Object(item.object)));
+    let now: Placed = now.map(|(position, item)| (position, *item)).collect();
+    changed(&call.app, &view, &now, &call.display())
 }
 
 /// A rendered drawer and what it was made of.
@@ -353,21 +381,31 @@ impl Rendered {
     }
 }
 
-fn rendered(app: &App, drawer: Loid, view: DrawerView, display: &Display, items: bool) -> Result<Arc<Rendered>> {
-    let key = (drawer, display.clone(), items);
-    let kept = app.drawers.get(&key);
+/// The part of a drawer's items that is asked for, with their positions.
+fn shown(view: &DrawerView, page: Page) -> impl Iterator<Item = (usize, &Item)> {
+    view.state.visible().enumerate().skip(page.offset).take(page.limit)
+}
+
+/// All items, those of a page, or none.
+fn page_of_items(call: &Call) -> Page {
+    if call.query.boolean("showItems") { Page::of(&call.query) } else { Page { offset: 0, limit: 0 } }
+}
+
+fn rendered(app: &App, drawer: Loid, view: DrawerView, display: &Display, page: Page) -> Result<Arc<Rendered>> {
+    let (all, none) = (page.offset == 0 && page.limit == usize::MAX, page.limit == 0);
+    let key = (drawer, display.clone(), all);
+    let kept = if all || none { app.drawers.get(&key) } else { None };
     if let Some(kept) = kept
         && kept.is_current(app, &view)?
     {
         return Ok(kept);
     }
     let right_at = AtomicU64::new(app.records.changes());
-    let shown = view.state.visible().enumerate().take(if items { usize::MAX } else { 0 });
-    let (json, seen) = write_reply(app, &view, shown, display)?;
+    let (json, seen) = write_reply(app, &view, shown(&view, page), display)?;
     let tag = etag(view.revision(), &json);
     let fresh = Arc::new(Rendered { right_at, view, seen, body: enveloped(json.as_bytes()), etag: tag });
     // Paths depend on folders above, which nothing here looks at.
-    if !display.path {
+    if !display.path && (all || none) {
         app.drawers.put(key, fresh.clone());
     }
     Ok(fresh)
@@ -375,9 +413,8 @@ fn rendered(app: &App, drawer: Loid, view: DrawerView, display: &Display, items:
 
 /// `GET /v3/container/drawer/{source}`
 pub async fn get(call: Call) -> Result<Reply> {
-    let drawer = drawer_of(&call, "source")?;
-    let view = call.app.repository.view::<Drawer>(drawer).await?;
-    let rendered = rendered(&call.app, drawer, view, &call.display(), call.query.boolean("showItems"))?;
+    let (drawer, view) = view_of(&call).await?;
+    let rendered = rendered(&call.app, drawer, view, &call.display(), page_of_items(&call))?;
     if none_match(call.headers(), &rendered.etag) {
         return Ok(Reply::not_modified(rendered.etag.clone()));
     }
@@ -393,88 +430,104 @@ pub async fn get_by_object(call: Call) -> Result<Reply> {
         tracing::error!(%error, "the containers of an object can't be listed");
         Error::internal()
     })?;
-    let (mut json, mut total) = ("{\"items\":[".to_owned(), 0);
+    let mut views = Vec::with_capacity(holders.len());
     for holder in holders {
-        // Drawers in the recycle bin keep their items and are not listed; one that went meanwhile neither.
-        let view = match app.repository.view::<Drawer>(holder).await {
-            Ok(view) => view,
-            Err(error) if error.code == Code::ObjectNotFound => continue,
+        match app.repository.view::<Drawer>(holder).await {
+            Ok(view) => views.push(view),
+            // Drawers in the recycle bin keep their items and are not listed; one that went meanwhile neither.
+            Err(error) if error.code == Code::ObjectNotFound => {}
             Err(error) => return Err(error),
-        };
-        let all = if call.query.boolean("showItems") { usize::MAX } else { 0 };
-        let (reply, _) = write_reply(app, &view, view.state.visible().enumerate().take(all), &display)?;
-        if total > 0 {
+        }
+    }
+    let total = views.len();
+    Sort::parse(call.query.text("sortBy"))?.apply(&mut views, |view| &*view.state.object().record);
+    let items = if call.query.boolean("showItems") { usize::MAX } else { 0 };
+    let mut json = "{\"items\":[".to_owned();
+    for (index, view) in Page::of(&call.query).cut(views).iter().enumerate() {
+        if index > 0 {
             json.push(',');
         }
+        let (reply, _) = write_reply(app, view, shown(view, Page { offset: 0, limit: items }), &display)?;
         json.push_str(&reply);
-        total += 1;
     }
     let _ = write!(json, "],\"total\":{total}}}");
     Ok(Reply::new(Content::Json(json.into())))
 }
 
-/// `POST /v3/container/drawer`
-pub async fn create(call: Call) -> Result<Reply> {
-    let request: CreateDrawer = call.json()?;
-    let app = &call.app;
-    let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
-    let mut items = Vec::new();
-    for source in request.sources.iter().flatten() {
-        let source = Source::parse("sources", source)?;
-        items.push(app.repository.resolve(&source, call.database()?)?.loid);
+/// A drawer to be made with what a body says of it.
+fn new_drawer(
+    app: &App,
+    name: &str,
+    automatic: bool,
+    request: &CreateDrawer,
+    database: DatabaseId,
+) -> Result<NewObject> {
+    let sources = request.sources.as_deref().unwrap_or_default();
+    check_length(app, sources.len())?;
+    let mut items = Vec::with_capacity(sources.len());
+    for source in sources {
+        items.push(app.resolve(&Source::parse("sources", source)?, database)?.loid);
     }
     let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());
-    let mut object = NewObject::document(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME);
+    let mut object = NewObject::document(name, TYPE_NAME);
     object.family = FamilyKind::Drawer;
     object.attributes = app.attribute_text("attributes", request.attributes.as_ref())?;
-    // A generated name has to be free; a given one is up to the caller.
-    object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
     object.parts = NewParts::Drawer {
         capacity: drawer::check_capacity(capacity)?,
-        automatic: false,
-        title: request.title.unwrap_or_default().into(),
-        description: request.description.unwrap_or_default().into(),
+        automatic,
+        title: request.title.as_deref().unwrap_or_default().into(),
+        description: request.description.as_deref().unwrap_or_default().into(),
         items,
     };
+    Ok(object)
+}
+
+/// The database that a creation speaks of: in the body, or in the query.
+fn database_of(call: &Call, request: &CreateDrawer) -> Result<DatabaseId> {
+    match &request.database_id {
+        Some(named) => call.app.database(Some(&named.text())),
+        None => call.database(),
+    }
+}
+
+/// `POST /v3/container/drawer`
+pub async fn create(call: Call) -> Result<Reply> {
+    let request: CreateDrawer = fields(&call)?;
+    let database = database_of(&call, &request)?;
+    let mut object = new_drawer(&call.app, request.name.as_deref().unwrap_or(TYPE_NAME), false, &request, database)?;
+    // A generated name has to be free; a given one is up to the caller.
+    let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
+    object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    make(&call, folder, object).await
+    make(&call, folder, object, database).await
 }
 
 /// `POST /v3/container/drawer/automatic`: the user's own drawer, made at the first call.
 pub async fn create_automatic(call: Call) -> Result<Reply> {
-    let request: CreateDrawer = call.json()?;
-    let app = &call.app;
-    let user = call.caller()?.user().clone();
-    let name = for_user(&app.config.drawer.automatic_name, &user);
-    let folder = for_user(&app.config.drawer.automatic_folder, &user);
-    let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());
-    let mut object = NewObject::document(&name, TYPE_NAME);
-    object.family = FamilyKind::Drawer;
+    let request: CreateDrawer = fields(&call)?;
+    let database = database_of(&call, &request)?;
+    let config = &call.app.config.drawer;
+    let user = call.caller()?.user();
+    let (name, folder) = (for_user(&config.automatic_name, user), for_user(&config.automatic_folder, user));
+    let mut object = new_drawer(&call.app, &name, true, &request, database)?;
     object.mode = CreateMode::Existing;
-    object.parts = NewParts::Drawer {
-        capacity: drawer::check_capacity(capacity)?,
-        automatic: true,
-        title: request.title.unwrap_or_default().into(),
-        description: request.description.unwrap_or_default().into(),
-        items: Vec::new(),
-    };
-    make(&call, folder_source(None, Some(&folder))?, object).await
+    make(&call, folder_source(None, Some(&folder))?, object, database).await
 }
 
-async fn make(call: &Call, folder: Option<Source>, object: NewObject) -> Result<Reply> {
-    let app = &call.app;
-    let (folder, below) = app.place(call, folder)?;
+async fn make(call: &Call, folder: Option<Source>, object: NewObject, database: DatabaseId) -> Result<Reply> {
+    let (app, display) = (&call.app, call.display_of_body()?);
+    let (folder, below) = app.place_in(call, folder, database)?;
     let create = Create { folder, below, object };
     let created = app.with_current(app.repository.joint(create, call.request(folder)?).await)?;
     let view = app.repository.view::<Drawer>(created.loid).await?;
-    let shown: Vec<(usize, Item)> = view.state.visible().copied().enumerate().collect();
-    changed(call, &view, &shown)
+    let items: Placed = view.state.visible().copied().enumerate().collect();
+    changed(app, &view, &items, &display)
 }
 
 /// `PUT /v3/container/drawer/{source}`
 pub async fn update(call: Call) -> Result<Reply> {
-    let request: UpdateRequest = call.json()?;
-    let drawer = drawer_of(&call, "source")?;
+    let request: UpdateRequest = fields(&call)?;
+    let (drawer, display) = (drawer_of(&call, "source")?, call.display_of_body()?);
     let capacity = request.capacity.map(drawer::check_capacity).transpose()?;
     let command = UpdateDrawer {
         drawer,
@@ -484,5 +537,5 @@ pub async fn update(call: Call) -> Result<Reply> {
     };
     call.app.with_current(call.app.repository.joint(command, call.request(drawer)?).await)?;
     let view = call.app.repository.view::<Drawer>(drawer).await?;
-    changed(&call, &view, &Vec::new())
+    changed(&call.app, &view, &Vec::new(), &display)
 }

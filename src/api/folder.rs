@@ -6,11 +6,12 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::folder::{children, root};
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::lifecycle::{Create, NewObject};
-use stet_actors::object::{FamilyKind, Record};
+use stet_actors::object::{FamilyKind, Record, check_path};
 use stet_actors::store::View;
 
+use super::object::record_after;
 use super::records::{json_of, record_of, with_path};
-use super::requests::{DatabaseRef, folder_source};
+use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
 use crate::app::App;
 use crate::http::call::Call;
 use crate::http::display::Display;
@@ -50,6 +51,9 @@ pub struct CreateFolder {
     path: Option<String>,
     /// The main one without it.
     database_id: Option<DatabaseRef>,
+    /// When the name is taken; without it a folder of that name is as good.
+    create_mode: Option<WireCreateMode>,
+    options: Option<CreateOptions>,
 }
 
 /// Refuses what is no folder.
@@ -71,6 +75,7 @@ pub async fn create(call: Call) -> Result<Reply> {
     let database = app.database(request.database_id.as_ref().map(DatabaseRef::text).as_deref())?;
     let (parent, name) = match (&request.path, &request.name) {
         (Some(path), _) => {
+            check_path(path)?;
             // A path that is only slashes is the root, which exists.
             match stet_actors::object::parent_path(path) {
                 Some((parent, name)) if !name.is_empty() => {
@@ -90,13 +95,19 @@ pub async fn create(call: Call) -> Result<Reply> {
     let (folder, below) = app.place_in(&call, parent, database)?;
     let made = match name {
         Some(name) => {
-            let create = Create { folder, below, object: NewObject::folder(&name) };
+            let mut object = NewObject::folder(&name);
+            let inner = request.options.as_ref().and_then(|options| options.create_mode);
+            if let Some(mode @ (WireCreateMode::Exception | WireCreateMode::AutoRename)) = inner.or(request.create_mode)
+            {
+                object.mode = mode.into();
+            }
+            let create = Create { folder, below, object };
             app.with_current(app.repository.joint(create, call.request(folder)?).await)?.loid
         }
         None => folder,
     };
     let display = Display { path: true, ..call.display_of_body()? };
-    let record = record_of(app, made, &display)?.ok_or_else(|| Error::not_found(made))?;
+    let record = record_after(app, made, &display)?;
     Ok(Reply::new(Content::Json(format!("{{\"info\":{record}}}").into())))
 }
 

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{Loid, Source};
+use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::lifecycle::{Create, CreateMode, Destroy, Discard, NewContent, NewObject, Restore};
 use stet_actors::object::{self, FamilyKind, Record, SmallBody, Stored, Text, Version};
 use stet_actors::store::View;
@@ -23,8 +23,9 @@ use crate::http::body::{self, too_large};
 use crate::http::call::Call;
 use crate::http::display::Display;
 use crate::http::etag::etag;
-use crate::http::reply::{BodyStream, Content, Reply};
-use crate::records::{ObjectRecord, render_version};
+use crate::http::reply::{BodyStream, Content, Reply, to_json};
+use crate::records::{ObjectRecord, render, render_version};
+use crate::xml;
 
 /// What a bulk call did to an object.
 #[derive(Serialize, JsonSchema)]
@@ -97,24 +98,60 @@ pub struct RestoreRequest {
 
 /// `GET /v3/object/{source}`: an object, or it as one of its versions has it.
 pub async fn get(call: Call) -> Result<Reply> {
-    let (app, display) = (&call.app, call.display());
-    let record = call.resolve("source")?;
-    if let Some(version) = version_named(&call, &record)? {
-        let attributes = app.repository.attributes(record.loid)?;
-        let shown = render_version(app, &record, &attributes, &version, &display)?;
-        return Reply::json(&shown);
-    }
-    let json = record_of(app, record.loid, &display)?.ok_or_else(|| Error::not_found(call.param("source")))?;
-    let tag = etag(record.revision, &json);
+    let (revision, json) = shown(&call.app, &call.source("source")?, call.database()?, &call.display())?;
+    let tag = etag(revision, &json);
     Ok(Reply::new(Content::Json(json.into())).with_etag(tag))
 }
 
+/// The JSON of the object or version that a source names, and the object's revision.
+fn shown(app: &App, source: &Source, database: DatabaseId, display: &Display) -> Result<(u64, String)> {
+    let record = app.repository.resolve(source, database)?;
+    let json = match version_named(app, source, &record)? {
+        Some(version) => {
+            let attributes = app.repository.attributes(record.loid)?;
+            let mut shown = render_version(app, &record, &attributes, &version, display)?;
+            if display.path {
+                shown.path = Some(app.repository.path_of(&record)?);
+            }
+            String::from_utf8_lossy(&to_json(&shown)?).into_owned()
+        }
+        None => record_of(app, record.loid, display)?.ok_or_else(|| Error::not_found(source))?,
+    };
+    Ok((record.revision, json))
+}
+
 /// The version that the source names, if it names one.
-fn version_named(call: &Call, record: &Record) -> Result<Option<Version>> {
-    match call.source("source")? {
-        Source::Loid(loid) if loid.version != 0 => version(&call.app, record, loid.version).map(Some),
+fn version_named(app: &App, source: &Source, record: &Record) -> Result<Option<Version>> {
+    match source {
+        Source::Loid(loid) if loid.version != 0 => version(app, record, loid.version).map(Some),
         _ => Ok(None),
     }
+}
+
+/// Refuses a version, which can't be changed, where an object is to be changed.
+fn check_whole(source: &Source) -> Result<()> {
+    match source {
+        Source::Loid(loid) if loid.version != 0 => {
+            let message =
+                format!("`{loid}` is a version, which can't be changed: name the object, `{}`.", loid.object());
+            Err(Error::new(Code::InvalidType, message).with_source(loid))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The live object that is to be changed.
+fn target(app: &App, source: &Source, database: DatabaseId) -> Result<Loid> {
+    let record = app.repository.resolve(source, database)?;
+    check_whole(source)?;
+    Ok(record.loid)
+}
+
+/// The same, in the recycle bin or not.
+fn any_target(app: &App, source: &Source, database: DatabaseId) -> Result<Loid> {
+    let record = app.repository.resolve_any(source, database)?;
+    check_whole(source)?;
+    Ok(record.loid)
 }
 
 fn version(app: &App, record: &Record, number: u32) -> Result<Version> {
@@ -131,16 +168,12 @@ pub async fn list(call: Call) -> Result<Reply> {
     let database = call.database()?;
     let (mut items, mut errors) = (Vec::new(), Vec::new());
     for source in &request.sources {
-        let read = || {
-            let record = app.repository.resolve(&Source::parse("sources", source)?, database)?;
-            record_of(app, record.loid, &display)?.ok_or_else(|| Error::not_found(source))
-        };
-        match read() {
-            Ok(json) => items.push(json),
+        match Source::parse("sources", source).and_then(|source| shown(app, &source, database, &display)) {
+            Ok((_, json)) => items.push(json),
             Err(error) => errors.push(BulkError::new(app, source, &error)),
         }
     }
-    let errors = String::from_utf8_lossy(&crate::http::reply::to_json(&errors)?).into_owned();
+    let errors = String::from_utf8_lossy(&to_json(&errors)?).into_owned();
     let json = format!("{{\"items\":[{}],\"errors\":{errors}}}", items.join(","));
     Ok(Reply::new(Content::Json(json.into())))
 }
@@ -153,7 +186,7 @@ pub async fn last_version_loid(call: Call) -> Result<Reply> {
 
 /// `DELETE /v3/object/{source}/discard`
 pub async fn discard(call: Call) -> Result<Reply> {
-    let object = call.resolve("source")?.loid;
+    let object = target(&call.app, &call.source("source")?, call.database()?)?;
     let done = call.app.repository.joint(Discard { object }, call.request(object)?).await;
     call.app.with_current(done)?;
     Reply::json(&Removed { id: object.to_string() })
@@ -161,7 +194,7 @@ pub async fn discard(call: Call) -> Result<Reply> {
 
 /// `DELETE /v3/object/{source}/destroy`: from its folder or from the recycle bin.
 pub async fn destroy(call: Call) -> Result<Reply> {
-    let object = call.app.repository.resolve_any(&call.source("source")?, call.database()?)?.loid;
+    let object = any_target(&call.app, &call.source("source")?, call.database()?)?;
     let done = call.app.repository.joint(Destroy { object }, call.request(object)?).await;
     call.app.with_current(done)?;
     Reply::json(&Removed { id: object.to_string() })
@@ -185,11 +218,11 @@ async fn bulk(call: &Call, destroy: bool) -> Result<Reply> {
         let one = async {
             let parsed = Source::parse("sources", source)?;
             let object = if destroy {
-                let object = app.repository.resolve_any(&parsed, database)?.loid;
+                let object = any_target(app, &parsed, database)?;
                 app.repository.joint(Destroy { object }, call.request(object)?).await?;
                 object
             } else {
-                let object = app.repository.resolve(&parsed, database)?.loid;
+                let object = target(app, &parsed, database)?;
                 app.repository.joint(Discard { object }, call.request(object)?).await?;
                 object
             };
@@ -207,10 +240,11 @@ async fn bulk(call: &Call, destroy: bool) -> Result<Reply> {
 pub async fn restore(call: Call) -> Result<Reply> {
     let request: RestoreRequest = call.json()?;
     let app = &call.app;
-    let object = app.repository.resolve_any(&call.source("source")?, call.database()?)?.loid;
+    let object = any_target(app, &call.source("source")?, call.database()?)?;
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     if !matches!(mode, CreateMode::Exception | CreateMode::AutoRename) {
-        return Err(Error::parameter("createMode", format!("{mode:?}"), "EXCEPTION or AUTO_RENAME here"));
+        let given = if mode == CreateMode::Replace { "REPLACE" } else { "NEW_VERSION" };
+        return Err(Error::parameter("createMode", given, "EXCEPTION or AUTO_RENAME here"));
     }
     let folder = match folder_source(request.folder.as_deref(), request.folder_path.as_deref())? {
         Some(source) => {
@@ -228,8 +262,26 @@ pub async fn restore(call: Call) -> Result<Reply> {
 /// The object's record with its path: what creations answer.
 fn reply_with(app: &App, object: Loid) -> Result<Reply> {
     let display = Display { path: true, ..Display::with_defaults(false) };
-    let json = record_of(app, object, &display)?.ok_or_else(|| Error::not_found(object))?;
-    Ok(Reply::new(Content::Json(json.into())))
+    Ok(Reply::new(Content::Json(record_after(app, object, &display)?.into())))
+}
+
+/// The JSON of a record after a change that has been made. Another call may have discarded or destroyed the object since; that
+/// makes no failure of the change.
+///
+/// # Errors
+/// What the store says.
+pub fn record_after(app: &App, object: Loid, display: &Display) -> Result<String> {
+    if let Some(json) = record_of(app, object, display)? {
+        return Ok(json);
+    }
+    let Some(record) = app.repository.any_record(object)? else {
+        return Ok(json!({ "id": object.to_string() }).to_string());
+    };
+    let mut shown = render(app, &record, &app.repository.attributes(object)?, display)?;
+    if display.path {
+        shown.path = Some(app.repository.path_of(&record)?);
+    }
+    Ok(String::from_utf8_lossy(&to_json(&shown)?).into_owned())
 }
 
 /// `POST /v3/object/create`: a multipart form of `options` (JSON) and `content` (file, optional), in any order.
@@ -255,7 +307,7 @@ pub async fn create(mut call: Call) -> Result<Reply> {
         let message = format!("A {} is not made by this call but by one of its own.", known.name);
         return Err(Error::new(Code::InvalidType, message).with_source(&known.name));
     }
-    let status = status_of(app, options.status.as_deref(), known.workflow.as_deref())?;
+    let (status, initial_status) = status_of(app, options.status.as_deref(), known.workflow.as_deref())?;
     if let Some(date) = &options.issue_date
         && !(date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()))
     {
@@ -264,14 +316,14 @@ pub async fn create(mut call: Call) -> Result<Reply> {
     let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(Text::from);
     let mut object = NewObject::document(&name, &known.name);
     object.status = status;
+    object.initial_status = initial_status;
+    object.type_inferred = options.r#type.as_deref().is_none_or(str::is_empty);
     object.work_folder = text(&options.work_folder);
     object.issue_date = text(&options.issue_date);
     object.suid = text(&options.suid);
     object.attributes = app.attribute_text("attributes", options.attributes.as_ref())?;
-    object.system_attributes = app.rooted_text("systemAttributes", options.system_attributes.as_ref(), "props")?;
-    if object.system_attributes.is_none() {
-        object.system_attributes = product_info(app, &options)?;
-    }
+    let system = app.rooted_text("systemAttributes", options.system_attributes.as_ref(), "props")?;
+    object.system_attributes = with_product_info(app, system, &options)?;
     object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.as_ref(), "tl")?;
     object.content = form.content;
     object.mode = CreateOptions::mode(options.options.as_ref(), options.create_mode);
@@ -282,13 +334,11 @@ pub async fn create(mut call: Call) -> Result<Reply> {
     reply_with(app, app.with_current(created)?.loid)
 }
 
-/// The status of a new object: the one named, or the workflow's first.
-fn status_of(app: &App, wanted: Option<&str>, workflow: Option<&str>) -> Result<Option<Text>> {
+/// The status that is asked for, and the one that a new object gets without one: the workflow's first.
+fn status_of(app: &App, wanted: Option<&str>, workflow: Option<&str>) -> Result<(Option<Text>, Option<Text>)> {
     let workflows = app.sysconfig.workflows();
-    let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else {
-        let first = workflow.and_then(|workflow| workflows.initial(workflow));
-        return Ok(first.map(|status| status.name.clone()));
-    };
+    let first = workflow.and_then(|workflow| workflows.initial(workflow)).map(|status| status.name.clone());
+    let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else { return Ok((None, first)) };
     if workflows.status(wanted).is_none() {
         let message = format!("There is no workflow status `{wanted}`.");
         return Err(Error::new(Code::StatusNotFound, message).with_source(wanted));
@@ -297,31 +347,49 @@ fn status_of(app: &App, wanted: Option<&str>, workflow: Option<&str>) -> Result<
         workflows.get(workflow).is_none_or(|workflow| workflow.statuses.iter().any(|status| *status.name == *wanted))
     });
     if fits {
-        return Ok(Some(wanted.into()));
+        return Ok((Some(wanted.into()), first));
     }
     let message = format!("The status `{wanted}` does not belong to the workflow `{}`.", workflow.unwrap_or_default());
     Err(Error::new(Code::InvalidStatus, message).with_source(wanted))
 }
 
-/// System attributes made of what the client said of the product; nothing if it said nothing.
-fn product_info(app: &App, options: &CreateObject) -> Result<Option<Text>> {
+/// System attributes with what the client said of product and team beside them. What stands in them already counts for more.
+fn with_product_info(app: &App, system: Option<Text>, options: &CreateObject) -> Result<Option<Text>> {
     let mut product = serde_json::Map::new();
     for (key, value) in [("name", &options.product), ("edition", &options.edition), ("issueDate", &options.issue_date)]
     {
-        if let Some(value) = value {
-            product.insert(key.into(), value.as_str().into());
+        if let Some(value) = value.as_deref().filter(|value| !value.is_empty()) {
+            product.insert(key.into(), value.into());
         }
     }
-    let mut props = serde_json::Map::new();
+    let mut said = serde_json::Map::new();
     if !product.is_empty() {
-        props.insert("productInfo".into(), product.into());
+        said.insert("productInfo".into(), product.into());
     }
-    if let Some(team) = &options.team {
-        props.insert("team".into(), team.as_str().into());
+    if let Some(team) = options.team.as_deref().filter(|team| !team.is_empty()) {
+        said.insert("team".into(), team.into());
     }
-    if props.is_empty() {
-        return Ok(None);
+    let mut props = match &system {
+        Some(text) => {
+            // It has just been checked.
+            let json = xml::to_json(text, &app.xml_limits()).map_err(|_| Error::internal())?;
+            match json.get("props") {
+                Some(Value::Object(props)) => props.clone(),
+                // Empty, or nothing but text.
+                Some(Value::String(text)) if !text.is_empty() => {
+                    serde_json::Map::from_iter([("#text".to_owned(), text.as_str().into())])
+                }
+                _ => serde_json::Map::new(),
+            }
+        }
+        None => serde_json::Map::new(),
+    };
+    said.retain(|key, _| !props.contains_key(key));
+    if said.is_empty() {
+        // As it came, to the byte.
+        return Ok(system);
     }
+    props.extend(said);
     app.rooted_text("systemAttributes", Some(&json!({ "props": props })), "props")
 }
 
@@ -359,6 +427,11 @@ async fn read_form(call: &mut Call) -> Result<Form> {
                     }
                     bytes.extend_from_slice(&chunk);
                 }
+                // A struct could be read from a list of its fields, too.
+                if bytes.trim_ascii_start().first() == Some(&b'[') {
+                    let message = "The part `options` must be a JSON object, but is a list.";
+                    return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$"));
+                }
                 form.options = body::parse(&bytes, false, limits.json_depth)?;
             }
             "content" => {
@@ -394,7 +467,7 @@ async fn read_form(call: &mut Call) -> Result<Form> {
 /// `GET /v3/object/{source}/content` and `/content/binary`: the bytes, streamed.
 pub async fn content(call: Call) -> Result<Reply> {
     let record = call.resolve("source")?;
-    let named = match version_named(&call, &record)? {
+    let named = match version_named(&call.app, &call.source("source")?, &record)? {
         Some(version) => Some(version),
         None => match call.query.integer("version").unwrap_or(-1) {
             -1 => None,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use stet_actors::error::{Error, Result};
 use stet_actors::family::State;
 use stet_actors::id::Loid;
-use stet_actors::object::{FamilyKind, Record};
+use stet_actors::object::Record;
 
 use crate::app::App;
 use crate::http::display::Display;
@@ -75,10 +75,6 @@ pub fn json_of(app: &App, cached: &Cached, display: &Display) -> Result<Arc<str>
     let mut plain = display.clone();
     // The path depends on the folders above and not on the record, so it is no part of what is kept.
     plain.path = false;
-    if plain.virtual_attributes && cached.record.family == FamilyKind::Folder {
-        // How many objects lie in a folder is no part of its record: nothing would drop what is kept.
-        return Ok(text_of(&render(app, &cached.record, &cached.attributes, &plain)?)?.into());
-    }
     cached.json(&plain, |cached| text_of(&render(app, &cached.record, &cached.attributes, &plain)?))
 }
 

@@ -7,6 +7,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Source;
 use stet_actors::lifecycle::CreateMode;
 
+use crate::app::App;
 use crate::http::call::Call;
 
 /// An object list: `{"sources": […], "options": {…}}`, or a bare array (decisions 4, 5).
@@ -75,13 +76,22 @@ impl ObjectListRequest {
     /// `InvalidBody`, `TooLarge`.
     pub fn of(call: &Call) -> Result<ObjectListRequest> {
         let request: ObjectListRequest = call.json()?;
-        let limit = call.app.config.limits.list_sources;
-        if request.sources.len() > limit {
-            let message = format!("`sources` has {} entries; at most {limit} are allowed.", request.sources.len());
-            return Err(Error::new(Code::TooLarge, message));
-        }
+        check_length(&call.app, request.sources.len())?;
         Ok(request)
     }
+}
+
+/// Refuses a list of more sources than configuration allows.
+///
+/// # Errors
+/// `TooLarge`.
+pub fn check_length(app: &App, sources: usize) -> Result<()> {
+    let limit = app.config.limits.list_sources;
+    if sources <= limit {
+        return Ok(());
+    }
+    let message = format!("`sources` has {sources} entries; at most {limit} are allowed.");
+    Err(Error::new(Code::TooLarge, message))
 }
 
 /// `createMode` as it is on the wire.

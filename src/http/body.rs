@@ -4,6 +4,7 @@ use actix_web::web::Payload;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use stet_actors::error::{Code, Error, Result};
 
 /// The refusal of a body that is larger than allowed.
@@ -81,10 +82,22 @@ pub fn parse<T: DeserializeOwned>(body: &[u8], required: bool, depth: usize) -> 
     Ok(value)
 }
 
+/// [`parse`] for a body of which some parts are read here and there: an object, or a list.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_any(body: &[u8], required: bool, depth: usize) -> Result<Value> {
+    let value: Value = parse(body, required, depth)?;
+    if value.is_object() || value.is_array() {
+        return Ok(value);
+    }
+    let message = "The body is not as it must be at `$`: an object or a list is wanted.";
+    Err(invalid(message.to_owned()).with_detail("path", "$"))
+}
+
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;
-    use serde_json::Value;
 
     use super::*;
 

@@ -156,6 +156,10 @@ impl Call {
     /// `InvalidParameter`, `InvalidBody`.
     pub fn display_of_body(&self) -> Result<Display> {
         let display = self.display();
-        if self.body.is_empty() { Ok(display) } else { display.read_body(&self.json::<Value>()?) }
+        if self.body.is_empty() {
+            return Ok(display);
+        }
+        let required = matches!(self.route.body, Body::Required(_));
+        display.read_body(&body::parse_any(&self.body, required, self.app.config.limits.json_depth)?)
     }
 }

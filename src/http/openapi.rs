@@ -101,7 +101,7 @@ fn security(token: Token) -> Value {
         Token::Required => one_of.collect(),
         // The empty requirement stands for a call without a token.
         Token::NotListed => one_of.chain([json!({})]).collect(),
-        Token::Login => json!([]),
+        Token::InBody | Token::Login => json!([]),
     }
 }
 
@@ -235,7 +235,8 @@ fn failure_reference(route: &Route, code: &str) -> Value {
 
 /// What failures look like, once for each status and surface.
 fn failures() -> Map<String, Value> {
-    let older = json!({"application/json": {"schema": {"$ref": "#/components/schemas/OlderFailure"}}, PROBLEM: problem()});
+    let older =
+        json!({"application/json": {"schema": {"$ref": "#/components/schemas/OlderFailure"}}, PROBLEM: problem()});
     let v3 = json!({"application/json": {"schema": {"$ref": "#/components/schemas/Failure"}}, PROBLEM: problem()});
     let mut responses = Map::new();
     for (surface, content) in [("Failure", v3), ("OlderFailure", older)] {

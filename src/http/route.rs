@@ -103,6 +103,8 @@ pub enum Token {
     Required,
     /// 'no token listed': works without one, and says 401 to one that is not valid.
     NotListed,
+    /// 'no token listed', for the body has one: any other is left alone, be it valid or not.
+    InBody,
     /// A login: makes one.
     Login,
 }

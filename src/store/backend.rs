@@ -1,7 +1,8 @@
 //! The files below redb, who opens them, and what their errors mean.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use redb::StorageBackend;
@@ -50,10 +51,11 @@ impl Files {
 
 impl Backends for Files {
     fn open(&self, file: StoreFile) -> io::Result<Box<dyn StorageBackend>> {
-        std::fs::create_dir_all(&self.data)?;
+        // Passwords and tokens are in there as hashes, and the newsroom's unpublished work as it is: for the owner's eyes only.
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.data)?;
         let path = self.data.join(file.name());
         let new = !path.exists();
-        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path)?;
         if new {
             // The name must survive a crash too, or what is synced into the file is not there under it.
             File::open(&self.data)?.sync_all()?;

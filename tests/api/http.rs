@@ -1,1 +1,224 @@
+//! What every endpoint has in common (interface 4.1, 5, 7; decisions 1, 2).
 
+mod base_path;
+mod contract;
+mod conventions;
+mod failures;
+mod limits;
+mod openapi;
+mod raw;
+mod tokens;
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::harness::*;
+
+/// A loid that names nothing.
+const NOWHERE: &str = "1$1.0.999999999";
+
+/// An endpoint, as `endpoints.json` and the server's own document tell of it.
+struct Endpoint {
+    id: String,
+    method: String,
+    /// With `{parameters}`.
+    path: String,
+    /// `required`, `none-listed` or `login`.
+    token: String,
+    /// Name, kind, and whether it must be there.
+    query: Vec<(String, String, bool)>,
+    /// `none`, `optional` or `required`.
+    body: String,
+    /// Whether the body is a multipart form.
+    multipart: bool,
+    /// What the caller must be allowed.
+    privilege: Option<String>,
+    /// Whether there is anything behind it.
+    implemented: bool,
+}
+
+impl Endpoint {
+    fn older(&self) -> bool {
+        !self.path.starts_with("/v3/")
+    }
+
+    /// The path with this in place of each source, and something that fits in place of the rest.
+    fn path_with(&self, source: &str) -> String {
+        let value = |name: &str| match name {
+            "position" => "0".to_owned(),
+            "databaseId" => "main".to_owned(),
+            "view" => "list".to_owned(),
+            "format" => "binary".to_owned(),
+            _ => encoded(source),
+        };
+        let segment = |segment: &str| {
+            let name = segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+            name.map_or_else(|| segment.to_owned(), value)
+        };
+        self.path.split('/').map(segment).collect::<Vec<_>>().join("/")
+    }
+
+    /// A path and query that the endpoint takes, with this in place of each source.
+    fn call_with(&self, source: &str) -> String {
+        let required = self.query.iter().filter(|(_, _, required)| *required);
+        let query: Vec<_> = required.map(|(name, _, _)| format!("{name}={}", encoded(source))).collect();
+        let glue = if query.is_empty() { "" } else { "?" };
+        format!("{}{glue}{}", self.path_with(source), query.join("&"))
+    }
+
+    /// A call that reaches the handler.
+    fn call(&self) -> String {
+        self.call_with(NOWHERE)
+    }
+
+    /// A call whose source is of the kind that the endpoint wants, as far as the sample newsroom has one.
+    fn fitting_call(&self) -> String {
+        self.call_with(match self.path.as_str() {
+            path if path.starts_with("/v3/folder/") => "/News/City",
+            path if path.starts_with("/v3/container/drawer/") => "/Drawers/city-desk",
+            _ => "/News/City/harbour-ferry.xml",
+        })
+    }
+
+    /// Sends a call with a body that is JSON and says nothing, or with none.
+    fn send(&self, client: &Client, call: &str) -> Answer {
+        match self.body.as_str() {
+            "none" => client.send(&self.method, call, &[], b""),
+            _ if self.multipart => client.send(&self.method, call, &[MULTIPART], b"--x--\r\n"),
+            _ => client.send(&self.method, call, &[JSON], b"{}"),
+        }
+    }
+}
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+const MULTIPART: (&str, &str) = ("content-type", "multipart/form-data; boundary=x");
+
+/// What kind of values a parameter takes, in the words of `endpoints.json`.
+fn kind(schema: &Value) -> String {
+    match schema["type"].as_str() {
+        Some("array") => "list<string>".to_owned(),
+        kind => kind.expect("a parameter has a type").to_owned(),
+    }
+}
+
+fn from_document(path: &str, method: &str, operation: &Value) -> Endpoint {
+    let parameters = operation["parameters"].as_array().expect("an operation has parameters");
+    let query = parameters.iter().filter(|parameter| parameter["in"] == "query").map(|parameter| {
+        let name = parameter["name"].as_str().expect("a parameter has a name").to_owned();
+        (name, kind(&parameter["schema"]), parameter["required"] == true)
+    });
+    let body = &operation["requestBody"];
+    let security = operation["security"].as_array().expect("an operation says what it wants");
+    Endpoint {
+        id: operation["operationId"].as_str().expect("an operation has an id").to_owned(),
+        method: method.to_ascii_uppercase(),
+        path: path.to_owned(),
+        token: if security.is_empty() {
+            "login"
+        } else if security.contains(&serde_json::json!({})) {
+            "none-listed"
+        } else {
+            "required"
+        }
+        .to_owned(),
+        query: query.collect(),
+        body: if body.is_null() {
+            "none"
+        } else if body["required"] == true {
+            "required"
+        } else {
+            "optional"
+        }
+        .to_owned(),
+        multipart: body["content"]["multipart/form-data"].is_object(),
+        privilege: operation["x-stet-privilege"].as_str().map(str::to_owned),
+        implemented: operation["x-stet-implemented"] == true,
+    }
+}
+
+/// All endpoints: those of `endpoints.json` as it has them, and ours as the server's document has them.
+fn endpoints(server: &Server) -> Vec<Endpoint> {
+    let document = server.client().get("/openapi.json").json();
+    let paths = document["paths"].as_object().expect("the document has paths");
+    let mut served: HashMap<String, Endpoint> = HashMap::new();
+    for (path, methods) in paths {
+        for (method, operation) in methods.as_object().expect("a path has methods") {
+            let endpoint = from_document(path, method, operation);
+            served.insert(endpoint.id.clone(), endpoint);
+        }
+    }
+    let text = |row: &Value, key: &str| row[key].as_str().expect("a row has its fields").to_owned();
+    let rows: Vec<Value> = serde_json::from_str(include_str!("../endpoints.json")).expect("the file is JSON");
+    let mut all: Vec<Endpoint> = rows
+        .iter()
+        .map(|row| {
+            let id = text(row, "id");
+            let here = served.remove(&id).unwrap_or_else(|| panic!("the server does not tell of {id}"));
+            let query = row["query"].as_array().expect("a row has a query").iter();
+            Endpoint {
+                method: text(row, "method"),
+                path: text(row, "path"),
+                token: text(row, "token"),
+                body: text(row, "body"),
+                query: query
+                    .map(|known| (text(known, "name"), text(known, "type"), known["required"] == true))
+                    .collect(),
+                ..here
+            }
+        })
+        .collect();
+    assert_eq!(all.len(), 186);
+    let mut ours: Vec<Endpoint> = served.into_values().collect();
+    ours.sort_by(|one, other| one.id.cmp(&other.id));
+    assert!(ours.iter().all(|endpoint| endpoint.id.starts_with("stet-")));
+    all.extend(ours);
+    all
+}
+
+/// The methods that some endpoint has at a path, which may be one that fits several patterns.
+fn methods_at(endpoints: &[Endpoint], path: &str) -> Vec<String> {
+    let fits = |pattern: &str| {
+        let same = |(pattern, segment): (&str, &str)| pattern.starts_with('{') || pattern == segment;
+        pattern.split('/').count() == path.split('/').count() && pattern.split('/').zip(path.split('/')).all(same)
+    };
+    let mut methods: Vec<String> =
+        endpoints.iter().filter(|endpoint| fits(&endpoint.path)).map(|endpoint| endpoint.method.clone()).collect();
+    if methods.contains(&"GET".to_owned()) {
+        methods.push("HEAD".to_owned());
+    }
+    methods.sort();
+    methods.dedup();
+    methods
+}
+
+/// The error of an answer, checked for the form of its surface.
+fn error_of(answer: &Answer, older: bool) -> Value {
+    let json = answer.json();
+    let error = if older {
+        assert!(json.get("status").is_none() && json.get("result").is_none(), "an envelope around {json}");
+        json
+    } else {
+        assert_eq!(json["status"], "error", "{json}");
+        json["result"].clone()
+    };
+    assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()), "{error}");
+    assert_eq!(error["requestId"].as_str(), answer.header("x-request-id"), "{error}");
+    error
+}
+
+/// Gathers what is wrong, so that one run tells of all of it.
+#[derive(Default)]
+struct Faults(Vec<String>);
+
+impl Faults {
+    fn expect(&mut self, holds: bool, what: impl FnOnce() -> String) {
+        if !holds {
+            self.0.push(what());
+        }
+    }
+
+    fn none(self) {
+        assert!(self.0.is_empty(), "{} faults:\n{}", self.0.len(), self.0.join("\n"));
+    }
+}

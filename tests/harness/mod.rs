@@ -110,11 +110,21 @@ impl Server {
         self.child.wait().expect("it can be waited for");
     }
 
-    /// SIGTERM; gives the exit code.
-    pub fn terminate(&mut self) -> Option<i32> {
+    /// SIGTERM, without waiting for what comes of it.
+    pub fn ask_to_end(&self) {
         let pid = self.child.id().to_string();
         let sent = Command::new("kill").args(["-TERM", &pid]).status().expect("`kill` can be run");
         assert!(sent.success());
+    }
+
+    /// SIGTERM; gives the exit code.
+    pub fn terminate(&mut self) -> Option<i32> {
+        self.ask_to_end();
+        self.ended()
+    }
+
+    /// Waits until it has ended; gives the exit code.
+    pub fn ended(&mut self) -> Option<i32> {
         let begun = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().expect("it can be waited for") {
@@ -328,6 +338,12 @@ impl Answer {
         assert_eq!(json["status"], "error");
         assert_eq!(json["result"]["code"], format!("CMS.{code}"), "{json}");
         json["result"].take()
+    }
+
+    /// The same, telling what it was the answer to.
+    pub fn fails_on(&self, what: &str, status: u16, code: &str) -> Value {
+        assert_eq!(self.status, status, "{what}: {}", String::from_utf8_lossy(&self.body));
+        self.fails(status, code)
     }
 
     /// A response header.

@@ -57,7 +57,7 @@ pub const ROUTES: &[Route] = &[
         id: "auth-copy-post",
         path: "/v3/auth/copy",
         summary: "Open a second session of the same user, with a token of its own.",
-        token: Token::NotListed,
+        token: Token::InBody,
         body: required::<auth::CopyRequest>(),
         codes: &[200],
         reply: Some(type_of::<auth::LoginReply>),

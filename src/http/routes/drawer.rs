@@ -49,7 +49,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "drawer-items-delete",
         path: "/v3/container/drawer/{source}/item",
-        summary: "Take the items named in the body out of a drawer: all or none.",
+        summary: "Take the items named in the body out of a drawer; those that are not there are told.",
         path_params: &[DRAWER],
         body: required::<requests::ObjectListRequest>(),
         reply: Some(type_of::<drawer::DrawerReply>),

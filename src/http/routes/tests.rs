@@ -158,7 +158,7 @@ fn the_rule_for_the_token_is_that_of_the_interface() {
     for (row, route) in rows_with_routes() {
         let found = match route.token {
             Token::Required => "required",
-            Token::NotListed => "none-listed",
+            Token::NotListed | Token::InBody => "none-listed",
             Token::Login => "login",
         };
         assert_eq!(row["token"], found, "{}", route.id);

@@ -150,3 +150,17 @@ fn a_migration_runs_once_and_sees_rows_that_wait_in_the_journal() {
     RedbStore::open_with(options(&disk), &[first()]).expect("the failed step has left the file as it was");
     assert!(matches!(try_open(&disk), Err(OpenError::Newer { file: "state.redb", found: 2, known: 1 })));
 }
+
+#[test]
+fn what_is_stored_is_for_its_owners_eyes_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let parent = tempfile::TempDir::new().unwrap();
+    let data = parent.path().join("data");
+    let store = RedbStore::open(StoreOptions::new(&data)).unwrap();
+    store.close();
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&data), 0o700);
+    for file in std::fs::read_dir(&data).unwrap() {
+        assert_eq!(mode(&file.unwrap().path()), 0o600);
+    }
+}

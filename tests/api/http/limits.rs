@@ -1,0 +1,198 @@
+//! What is too large, too deep, cut off or no HTTP at all: refused, and the server lives on.
+
+use std::io::{Read, Write};
+
+use super::raw::{ask, ask_and_end, connect, rest, status_of};
+use super::*;
+
+fn lives(server: &Server) {
+    assert_eq!(server.client().get("/healthz").status, 200);
+}
+
+fn head(server: &Server, method: &str, path: &str, headers: &str) -> String {
+    let token = server.login("editor").token.expect("a login gives a token");
+    format!("{method} {path} HTTP/1.1\r\nhost: x\r\ntoken: {token}\r\ncontent-type: application/json\r\n{headers}\r\n")
+}
+
+#[test]
+fn a_body_announced_to_be_huge_is_refused_before_it_comes() {
+    let server = Server::shared();
+    let mut stream = connect(server);
+    let head = head(server, "POST", "/v3/object", "content-length: 99999999999\r\n");
+    stream.write_all(head.as_bytes()).expect("the head can be sent");
+    stream.write_all(b"{\"sources\":").expect("a little can be sent");
+    // Nothing more comes; the answer must all the same.
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).expect("an answer comes");
+    assert_eq!(status_of(&String::from_utf8_lossy(&answer)), Some(413));
+    lives(server);
+}
+
+#[test]
+fn a_body_that_grows_too_large_is_refused_while_it_streams() {
+    let server = Server::shared();
+    let mut stream = connect(server);
+    let head = head(server, "POST", "/v3/object", "transfer-encoding: chunked\r\n");
+    stream.write_all(head.as_bytes()).expect("the head can be sent");
+    let mut reader = stream.try_clone().expect("a socket can be shared");
+    let answer = std::thread::spawn(move || {
+        let mut answer = [0; 12];
+        reader.read_exact(&mut answer).map(|()| String::from_utf8_lossy(&answer).into_owned())
+    });
+    // Endless, were it not refused: sixteen times what a JSON body may have.
+    let chunk = [b"10000\r\n".as_slice(), &[b' '; 0x10000], b"\r\n"].concat();
+    let sent = (0..1024).take_while(|_| !answer.is_finished() && stream.write_all(&chunk).is_ok()).count();
+    drop(stream);
+    let answer = answer.join().expect("the reader ends").expect("an answer comes");
+    assert_eq!(status_of(&answer), Some(413));
+    assert!(sent < 1024, "everything was taken");
+    lives(server);
+}
+
+#[test]
+fn a_refusal_of_a_large_body_names_the_limit() {
+    let server = Server::with(&[("LIMITS__JSON_BYTES", "1024"), ("LIMITS__FORM_BYTES", "1024")]);
+    let client = server.login("editor");
+    let fits = format!("{{\"sources\": []{}}}", " ".repeat(1024 - 15));
+    assert_eq!(client.send("POST", "/v3/object", &[JSON], fits.as_bytes()).status, 200);
+    let error = client.send("POST", "/v3/object", &[JSON], format!("{fits} ").as_bytes()).fails(413, "TooLarge");
+    assert!(error["message"].as_str().is_some_and(|message| message.contains("1024")), "{error}");
+    assert_eq!(error["details"]["limit"], 1024);
+    let form = format!("username={}", "x".repeat(1024));
+    assert_eq!(error_of(&client.send("POST", "/auth/login", &[], form.as_bytes()), true)["code"], "CMS.TooLarge");
+}
+
+#[test]
+fn deep_json_is_refused() {
+    let client = Server::shared().login("editor");
+    for deep in ["[".repeat(1_000_000), "{\"a\":".repeat(100_000), format!("{}1{}", "[".repeat(65), "]".repeat(65))] {
+        let error = client.send("POST", "/v3/object", &[JSON], deep.as_bytes()).fails(400, "InvalidBody");
+        assert!(error["message"].as_str().is_some_and(|message| message.contains("nested deeper")), "{error}");
+    }
+    let body = format!("{{\"sources\": [], \"what\": {}{}}}", "[".repeat(63), "]".repeat(63));
+    assert_eq!(client.send("POST", "/v3/object", &[JSON], body.as_bytes()).status, 200);
+}
+
+#[test]
+fn a_list_of_too_many_sources_is_refused() {
+    let server = Server::with(&[("LIMITS__LIST_SOURCES", "3")]);
+    let client = server.login("editor");
+    let sources = |count: usize| serde_json::json!({ "sources": vec!["/News"; count] });
+    assert_eq!(client.post("/v3/object", &sources(3)).ok()["items"].as_array().map(Vec::len), Some(3));
+    client.post("/v3/object", &sources(4)).fails(413, "TooLarge");
+}
+
+#[test]
+fn a_long_url_is_refused() {
+    let server = Server::shared();
+    let client = server.login("editor");
+    client.get(&format!("/v3/folder/home?x={}", "x".repeat(16_000))).ok();
+    client.get(&format!("/v3/folder/home?x={}", "x".repeat(16_384))).fails(413, "TooLarge");
+    client.get(&format!("/v3/object/{}", "x".repeat(17_000))).fails(413, "TooLarge");
+    // Beyond what can be read at all; how that is said is the HTTP library's.
+    for length in [70_000, 500_000] {
+        let request = format!("GET /v3/{} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", "x".repeat(length));
+        let status = status_of(&ask(server, &request));
+        assert!(status.is_none_or(|status| (400..500).contains(&status)), "{status:?}");
+    }
+    lives(server);
+}
+
+#[test]
+fn what_is_no_http_is_refused_and_the_server_lives_on() {
+    let server = Server::shared();
+    let long_header = format!("GET /healthz HTTP/1.1\r\nhost: x\r\nx: {}\r\n\r\n", "x".repeat(1_000_000));
+    let many_headers = format!("GET /healthz HTTP/1.1\r\nhost: x\r\n{}\r\n", "x: y\r\n".repeat(10_000));
+    for garbage in [
+        &b""[..],
+        b"\0\0\0\0\r\n\r\n",
+        b"\xff\xfe\xfd\r\n\r\n",
+        b"\r\n\r\n\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET /healthz\r\n\r\n",
+        b"GET /healthz HTTP/9.9\r\nhost: x\r\n\r\n",
+        b"G\xc3\x89T /healthz HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"GET /v3/object/\xff\xfe HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"GET /v3/object/\xc3\xa9 HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
+        b"GET * HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
+        b"OPTIONS * HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
+        b"CONNECT a:1 HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
+        b"GET http://x/nowhere HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
+        b"GET /nowhere HTTP/1.1\r\nhost: \xff\r\nconnection: close\r\n\r\n",
+        b"GET /nowhere HTTP/1.1\r\nno colon\r\n\r\n",
+        b"GET /nowhere HTTP/1.1\r\nhost: x\r\ntoken: \xff\xfe\r\ncookie: \xff\r\nauthorization: \xff\r\nconnection: close\r\n\r\n",
+        b"POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n",
+        b"POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999999999999999\r\n\r\n",
+        b"POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        long_header.as_bytes(),
+        many_headers.as_bytes(),
+    ] {
+        let shown = String::from_utf8_lossy(&garbage[..garbage.len().min(60)]).into_owned();
+        let answer = ask_and_end(server, garbage);
+        let status = status_of(&answer);
+        assert!(status.is_none_or(|status| (400..500).contains(&status) || status == 505), "{shown:?}: {answer}");
+        lives(server);
+    }
+}
+
+#[test]
+fn a_body_framed_in_two_ways_or_by_nonsense_is_refused_and_hides_no_second_request() {
+    let server = Server::shared();
+    for headers in [
+        "transfer-encoding: chunked\r\ncontent-length: 4\r\n",
+        "content-length: 4\r\ntransfer-encoding: chunked\r\n",
+        "transfer-encoding: rubbish\r\n",
+        "transfer-encoding: chunked, rubbish\r\n",
+        "transfer-encoding: \u{b}chunked\r\n",
+        "transfer-encoding: identity\r\n",
+        "content-length: 4, 4\r\n",
+        "content-length: +4\r\n",
+    ] {
+        let head = head(server, "POST", "/v3/object", headers);
+        let second = "GET /openapi.json HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        let answer = ask_and_end(server, format!("{head}zz\r\n{second}").as_bytes());
+        let status = status_of(&answer);
+        assert!(status.is_none_or(|status| (400..=501).contains(&status)), "{headers:?}: {answer}");
+        assert!(!answer.contains("\"openapi\""), "{headers:?} let a second request through: {answer}");
+        lives(server);
+    }
+}
+
+#[test]
+fn chunks_that_are_none_are_refused() {
+    let server = Server::shared();
+    for chunks in ["zz\r\n{}\r\n0\r\n\r\n", "-1\r\n{}\r\n", "ffffffffffffffffff\r\n{}", "2\r\n{}", "2\r\n{}xx0\r\n\r\n"]
+    {
+        let head = head(server, "POST", "/v3/object", "transfer-encoding: chunked\r\n");
+        let answer = ask_and_end(server, format!("{head}{chunks}").as_bytes());
+        let status = status_of(&answer);
+        assert!(status.is_none_or(|status| (400..500).contains(&status)), "{chunks:?}: {answer}");
+        lives(server);
+    }
+}
+
+#[test]
+fn half_a_request_is_let_go() {
+    let server = Server::shared();
+    let head = head(server, "POST", "/v3/container/drawer", "content-length: 100\r\n");
+    for half in ["GET /heal", "GET /healthz HTTP/1.1\r\nhost:", &head, &format!("{head}{{\"name\": \"half\"")] {
+        let answer = ask_and_end(server, half.as_bytes());
+        let status = status_of(&answer);
+        assert!(status.is_none_or(|status| (400..500).contains(&status)), "{half:?}: {answer}");
+        // And one that is dropped without a word.
+        connect(server).write_all(half.as_bytes()).expect("half a request can be sent");
+        lives(server);
+    }
+}
+
+#[test]
+fn a_client_that_is_slow_with_its_head_is_cut_off() {
+    let server = Server::with(&[("SERVER__SLOW_REQUEST_SECONDS", "1")]);
+    let mut stream = connect(&server);
+    stream.write_all(b"GET /healthz HTTP/1.1\r\n").expect("half a head can be sent");
+    let answer = rest(&mut stream);
+    assert!(status_of(&answer).is_none_or(|status| status == 408), "{answer}");
+    lives(&server);
+}

@@ -1,0 +1,114 @@
+//! The binary as an operator meets it: standard output, exit codes, signals, and data directories that are not as they should be.
+
+mod data;
+mod serving;
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::harness::*;
+
+/// The binary, without what this process's environment says of it.
+fn stet(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stet"));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("STET_")) {
+        command.env_remove(name);
+    }
+    // Where no `config.toml` lies.
+    command.current_dir("/").args(arguments).stdin(Stdio::null());
+    command.env("STET_AUTH__PASSWORD_MEMORY_KIB", "64").env("STET_AUTH__PASSWORD_ITERATIONS", "1");
+    command
+}
+
+/// What a run to its end gave.
+struct Run {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+fn run(mut command: Command) -> Run {
+    let output = command.output().expect("the binary can be started");
+    let text = |bytes| String::from_utf8(bytes).expect("output is text");
+    Run { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+fn path(directory: &Path) -> &str {
+    directory.to_str().expect("the path is text")
+}
+
+/// A server that this module started itself.
+struct Serving {
+    child: Child,
+    out: BufReader<ChildStdout>,
+    /// The lines up to and with that which says where it listens.
+    lines: Vec<String>,
+}
+
+impl Serving {
+    fn start(mut command: Command) -> Serving {
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the binary can be started");
+        let mut out = BufReader::new(child.stdout.take().expect("its output is piped"));
+        let mut lines = Vec::new();
+        loop {
+            let mut line = String::new();
+            assert_ne!(out.read_line(&mut line).expect("its output is text"), 0, "it ended after {lines:?}");
+            lines.push(line.trim_end().to_owned());
+            if line.starts_with("listening on ") {
+                return Serving { child, out, lines };
+            }
+        }
+    }
+
+    fn in_directory(data: &Path) -> Serving {
+        Serving::start(stet(&["--data", path(data), "--listen", "127.0.0.1:0"]))
+    }
+
+    fn base(&self) -> &str {
+        let line = self.lines.last().expect("it said where it listens");
+        line.strip_prefix("listening on ").expect("it said where it listens")
+    }
+
+    /// Status of a login.
+    fn login(&self, user: &str, password: &str) -> u16 {
+        let body = json!({ "connectionId": "Editorial", "applicationId": "t", "username": user, "password": password });
+        let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
+        let sent = agent.post(format!("{}/v3/auth/login", self.base())).send_json(&body);
+        sent.expect("it answers").status().as_u16()
+    }
+
+    /// Ends it in good order; gives the exit code and what it has written since it listened.
+    fn end(mut self) -> (Option<i32>, String) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("`kill` can be run").success());
+        let mut rest = String::new();
+        self.out.read_to_string(&mut rest).expect("its output is text");
+        (self.child.wait().expect("it can be waited for").code(), rest)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A data directory as a server leaves it behind.
+fn used_directory() -> TempDir {
+    let data = TempDir::new().expect("a temporary directory can be made");
+    let mut command = stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]);
+    command.env("STET_ADMIN_PASSWORD", ADMIN_PASSWORD);
+    assert_eq!(Serving::start(command).end().0, Some(0));
+    data
+}
+
+fn check(data: &Path) -> Run {
+    run(stet(&["check", "--data", path(data)]))
+}

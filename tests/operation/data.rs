@@ -1,0 +1,154 @@
+//! Data directories: in use, damaged, from a newer stet, and what `stet check` says of them.
+
+use std::path::PathBuf;
+
+use super::*;
+
+#[test]
+fn a_data_directory_in_use_is_refused_to_server_and_check() {
+    let server = Server::start();
+    let data = path(server.data());
+    for command in [stet(&["--data", data, "--listen", "127.0.0.1:0"]), stet(&["check", "--data", data])] {
+        let ended = run(command);
+        assert_eq!(ended.code, Some(3), "{}", ended.err);
+        assert!(ended.err.contains(data) && ended.err.contains("in use"), "{}", ended.err);
+    }
+    // It has taken no harm.
+    server.login("editor").get("/v3/folder/home").ok();
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_made_is_refused() {
+    let home = TempDir::new().expect("a temporary directory can be made");
+    let file = home.path().join("file");
+    std::fs::write(&file, "").expect("a file can be written");
+    for data in [file.clone(), file.join("below")] {
+        let ended = run(stet(&["--data", path(&data), "--listen", "127.0.0.1:0"]));
+        assert_eq!(ended.code, Some(3), "{}", ended.err);
+        assert!(ended.err.contains(path(&data)), "{}", ended.err);
+    }
+}
+
+#[test]
+fn check_finds_nothing_wrong_with_a_sound_directory_and_can_be_repeated() {
+    let data = used_directory();
+    let first = check(data.path());
+    assert_eq!(first.code, Some(0), "{}{}", first.out, first.err);
+    assert!(first.out.ends_with("\n0 faults\n"), "{}", first.out);
+    let objects = first.out.lines().find(|line| line.starts_with("objects/")).expect("it tells of the objects");
+    let count = objects.split_whitespace().last().and_then(|count| count.parse::<u64>().ok());
+    assert!(count.is_some_and(|count| count > 100), "the sample is there: {objects}");
+    let again = check(data.path());
+    assert_eq!((again.code, again.out), (Some(0), first.out));
+}
+
+#[test]
+fn check_of_what_is_no_data_directory_makes_none() {
+    let home = TempDir::new().expect("a temporary directory can be made");
+    let nowhere = home.path().join("nowhere");
+    for data in [&nowhere, &home.path().to_owned()] {
+        let ended = check(data);
+        assert_eq!(ended.code, Some(3), "{}", ended.err);
+        assert!(ended.err.contains(path(data)), "{}", ended.err);
+    }
+    assert_eq!(std::fs::read_dir(home.path()).expect("it can be read").count(), 0);
+}
+
+#[test]
+fn a_directory_after_a_crash_is_sound() {
+    let mut server = Server::start();
+    let client = server.login("editor");
+    let folder = own_folder();
+    client.drawer(&folder, "a", 3);
+    client.story(&folder, "b.xml");
+    server.kill();
+    let (code, output) = server.check();
+    assert_eq!(code, Some(0), "{output}");
+}
+
+fn files(data: &Path) -> [PathBuf; 2] {
+    ["state.redb", "journal.redb"].map(|name| data.join(name))
+}
+
+#[test]
+fn a_damaged_file_is_refused_with_its_directory_named() {
+    let data = used_directory();
+    for file in files(data.path()) {
+        let sound = std::fs::read(&file).expect("the file can be read");
+        let mut headless = sound.clone();
+        headless[..64].fill(0xAA);
+        for damaged in [headless, sound[..sound.len() / 2].to_vec(), b"this is no database".to_vec()] {
+            std::fs::write(&file, &damaged).expect("the file can be written");
+            for command in [
+                stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]),
+                stet(&["check", "--data", path(data.path())]),
+            ] {
+                let ended = run(command);
+                assert_eq!(
+                    ended.code,
+                    Some(3),
+                    "{} of {} bytes: {}{}",
+                    file.display(),
+                    damaged.len(),
+                    ended.out,
+                    ended.err
+                );
+                let said = ended.err.lines().any(|line| line.starts_with("stet: ") && line.contains(path(data.path())));
+                assert!(said && !ended.err.contains("panicked"), "{}", ended.err);
+            }
+            assert!(std::fs::read(&file).expect("the file can be read") == damaged, "it was changed");
+        }
+        std::fs::write(&file, &sound).expect("the file can be written");
+    }
+    assert_eq!(check(data.path()).code, Some(0), "the sound files are taken again");
+}
+
+#[test]
+fn damage_inside_a_file_is_told_and_not_a_crash() {
+    let data = used_directory();
+    let [state, _] = files(data.path());
+    let sound = std::fs::read(&state).expect("the file can be read");
+    for from in [4096, 8192, sound.len() / 2, sound.len() - 8192] {
+        let mut damaged = sound.clone();
+        damaged[from..].fill(0xAA);
+        std::fs::write(&state, &damaged).expect("the file can be written");
+        let ended = check(data.path());
+        // It can't be read, or what is read is faulty; unless nothing was where the damage is.
+        let told = matches!(ended.code, Some(3 | 4)) && ended.err.lines().any(|line| line.starts_with("stet: "));
+        assert!(told || (from > 8192 && ended.code == Some(0)), "from {from}: {:?} {}", ended.code, ended.err);
+    }
+}
+
+#[test]
+fn a_file_of_a_newer_stet_is_refused() {
+    let data = used_directory();
+    for file in files(data.path()) {
+        let sound = std::fs::read(&file).expect("the file can be read");
+        {
+            let database = redb::Database::open(&file).expect("the file is a database");
+            let transaction = database.begin_write().expect("it can be written");
+            let meta: redb::TableDefinition<'_, &str, u64> = redb::TableDefinition::new("meta/1");
+            transaction.open_table(meta).expect("the table is there").insert("format", 999).expect("it can be set");
+            transaction.commit().expect("it can be committed");
+        }
+        for arguments in
+            [&["--data", path(data.path()), "--listen", "127.0.0.1:0"][..], &["check", "--data", path(data.path())]]
+        {
+            let ended = run(stet(arguments));
+            assert_eq!(ended.code, Some(3), "{}", ended.err);
+            let name = file.file_name().and_then(|name| name.to_str()).expect("the file has a name");
+            assert!(["999", "newer", name].iter().all(|word| ended.err.contains(word)), "{}", ended.err);
+        }
+        std::fs::write(&file, &sound).expect("the file can be written");
+    }
+}
+
+#[test]
+fn files_that_do_not_belong_together_are_refused() {
+    let (old, new) = (used_directory(), TempDir::new().expect("a temporary directory can be made"));
+    // The journal of the used one goes with the tables of no other.
+    std::fs::copy(&files(old.path())[1], &files(new.path())[1]).expect("the file can be copied");
+    let ended = run(stet(&["--data", path(new.path()), "--listen", "127.0.0.1:0"]));
+    assert_eq!(ended.code, Some(3), "{}", ended.err);
+    assert!(ended.err.contains("restored"), "{}", ended.err);
+}

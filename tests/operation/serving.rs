@@ -1,0 +1,227 @@
+//! From start to end: what is printed, how faults are told, how signals are taken.
+
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+
+use super::*;
+
+#[test]
+fn the_password_of_admin_is_printed_once_and_is_good() {
+    let data = TempDir::new().expect("a temporary directory can be made");
+    let serving = Serving::in_directory(data.path());
+    assert_eq!(serving.lines.len(), 2, "{:?}", serving.lines);
+    let password = serving.lines[0].rsplit(' ').next().expect("a line has words").to_owned();
+    assert!(password.len() >= 16 && serving.lines[0].contains("admin"), "{:?}", serving.lines);
+    assert_eq!(serving.login("admin", &password), 200);
+    assert_eq!(serving.end(), (Some(0), String::new()));
+    let again = Serving::in_directory(data.path());
+    assert_eq!(again.lines.len(), 1, "{:?}", again.lines);
+    assert_eq!(again.login("admin", &password), 200);
+}
+
+#[test]
+fn each_data_directory_gets_a_password_of_its_own() {
+    let print =
+        || Serving::in_directory(TempDir::new().expect("a temporary directory can be made").path()).lines[0].clone();
+    assert_ne!(print(), print());
+}
+
+#[test]
+fn with_the_password_given_where_it_listens_is_the_only_line() {
+    let data = TempDir::new().expect("a temporary directory can be made");
+    let mut command = stet(&["serve", "--data", path(data.path()), "--listen", "127.0.0.1:0"]);
+    command.env("STET_ADMIN_PASSWORD", "given");
+    let serving = Serving::start(command);
+    assert_eq!(serving.lines.len(), 1, "{:?}", serving.lines);
+    assert!(serving.base().starts_with("http://127.0.0.1:"), "{}", serving.base());
+    assert_eq!(serving.login("admin", "given"), 200);
+    assert_eq!(serving.end(), (Some(0), String::new()));
+}
+
+#[test]
+fn a_password_given_later_changes_nothing() {
+    let data = used_directory();
+    let mut command = stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]);
+    command.env("STET_ADMIN_PASSWORD", "another");
+    let serving = Serving::start(command);
+    assert_eq!((serving.login("admin", "another"), serving.login("admin", ADMIN_PASSWORD)), (401, 200));
+}
+
+#[test]
+fn the_users_of_the_sample_are_disabled_without_a_password_for_them() {
+    let data = used_directory();
+    let serving = Serving::in_directory(data.path());
+    for user in ["editor", "reporter", "contributor", "reader"] {
+        for password in ["", user, SAMPLE_PASSWORD, ADMIN_PASSWORD] {
+            assert_eq!(serving.login(user, password), 401, "{user} {password}");
+        }
+    }
+}
+
+#[test]
+fn without_the_sample_there_is_admin_alone() {
+    let data = TempDir::new().expect("a temporary directory can be made");
+    let mut command = stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]);
+    command.envs([("STET_SAMPLE__ENABLED", "false"), ("STET_ADMIN_PASSWORD", "a"), ("STET_SAMPLE_PASSWORD", "s")]);
+    let serving = Serving::start(command);
+    assert_eq!((serving.login("admin", "a"), serving.login("editor", "s")), (200, 401));
+    assert_eq!(serving.end().0, Some(0));
+    assert_eq!(check(data.path()).code, Some(0));
+}
+
+#[test]
+fn a_port_in_use_is_a_failure_that_names_the_address() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port can be had");
+    let address = taken.local_addr().expect("it has an address").to_string();
+    let data = TempDir::new().expect("a temporary directory can be made");
+    let ended = run(stet(&["--data", path(data.path()), "--listen", &address]));
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert!(ended.err.lines().any(|line| line.starts_with("stet: ") && line.contains(&address)), "{}", ended.err);
+    assert!(!ended.out.contains("listening"), "{}", ended.out);
+    // What was begun is whole.
+    assert_eq!(check(data.path()).code, Some(0));
+}
+
+#[test]
+fn a_fault_in_the_configuration_is_named_before_anything_is_made() {
+    let home = TempDir::new().expect("a temporary directory can be made");
+    let (data, file) = (home.path().join("data"), home.path().join("stet.toml"));
+    let expect = |command: Command, words: &[&str]| {
+        let ended = run(command);
+        assert_eq!(ended.code, Some(2), "{}", ended.err);
+        assert!(words.iter().all(|word| ended.err.contains(word)), "{words:?} in {}", ended.err);
+        assert!(ended.out.is_empty() && !data.exists(), "{}", ended.out);
+    };
+    let serve = |more: &[&str]| stet(&[&["--data", path(&data)], more].concat());
+    let with_file = |text: &str| {
+        std::fs::write(&file, text).expect("the file can be written");
+        serve(&["--config", path(&file)])
+    };
+    let with_variable = |name: &str, value: &str| {
+        let mut command = serve(&[]);
+        command.env(name, value);
+        command
+    };
+    expect(with_file("[server]\nlissten = \"x\"\n"), &["server.lissten", "stet.toml"]);
+    expect(with_file("[serverr]\n"), &["serverr"]);
+    expect(with_file("[limits]\njson_depth = 1000\n"), &["limits.json_depth", "1000", "127"]);
+    expect(with_file("[server\n"), &["line 1"]);
+    expect(with_variable("STET_SERVER__LISSTEN", "x"), &["STET_SERVER__LISSTEN"]);
+    expect(with_variable("STET_LIMITS__JSON_BYTES", "many"), &["STET_LIMITS__JSON_BYTES", "many"]);
+    expect(with_variable("STET_LOG__FILTER", "stet=loud"), &["log.filter"]);
+    expect(serve(&["--listen", "nowhere"]), &["--listen", "nowhere"]);
+    expect(serve(&["--config", "/nowhere/stet.toml"]), &["/nowhere/stet.toml"]);
+    expect(serve(&["--nonsense"]), &["--nonsense"]);
+    expect(serve(&["nonsense"]), &["nonsense"]);
+}
+
+#[test]
+fn at_sigterm_a_request_under_way_gets_its_answer() {
+    let mut server = Server::start();
+    let client = server.login("editor");
+    let token = client.token.clone().expect("a login gives a token");
+    let address = server.base.strip_prefix("http://").expect("the address is known").to_owned();
+    let body = json!({ "folderPath": "/Test/drained", "name": "late" }).to_string();
+    let mut slow = TcpStream::connect(&address).expect("it takes connections");
+    slow.set_read_timeout(Some(PATIENCE)).expect("a time can be set");
+    let head = format!(
+        "POST /v3/container/drawer?token={token} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    slow.write_all(head.as_bytes()).expect("the head can be sent");
+    slow.write_all(&body.as_bytes()[..10]).expect("half the body can be sent");
+    // Both are on one connection thread, in this order: once the second is answered the first has been taken up.
+    client.get("/healthz");
+    server.ask_to_end();
+    let begun = std::time::Instant::now();
+    while !server.log().contains("draining") {
+        assert!(begun.elapsed() < PATIENCE, "it does not drain");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    slow.write_all(&body.as_bytes()[10..]).expect("the rest of the body can be sent");
+    let mut answer = String::new();
+    slow.read_to_string(&mut answer).expect("an answer comes");
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    assert_eq!(server.ended(), Some(0));
+    assert!(TcpStream::connect(&address).is_err(), "nobody listens any more");
+    // What was answered is there.
+    let server = server.restart();
+    let record = client.to(&server).get("/v3/object/%2FTest%2Fdrained%2Flate").ok();
+    assert_eq!(record["type"], "Drawer");
+}
+
+#[test]
+fn sigint_ends_it_in_good_order_too_and_idle_connections_do_not_hold_it_up() {
+    let data = used_directory();
+    let mut serving = Serving::in_directory(data.path());
+    let address = serving.base().strip_prefix("http://").expect("the address is known").to_owned();
+    let _silent = TcpStream::connect(&address).expect("it takes connections");
+    let mut idle = TcpStream::connect(&address).expect("it takes connections");
+    idle.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").expect("a request can be sent");
+    assert!(idle.read(&mut [0; 1024]).expect("an answer comes") > 0);
+    let begun = std::time::Instant::now();
+    let pid = serving.child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("`kill` can be run").success());
+    assert_eq!(serving.child.wait().expect("it can be waited for").code(), Some(0));
+    // It would wait for its 30 seconds of grace.
+    assert!(begun.elapsed() < std::time::Duration::from_secs(25), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn it_is_healthy_and_ready_once_it_listens() {
+    let client = Server::shared().client();
+    let (health, ready) = (client.get("/healthz"), client.get("/readyz"));
+    assert_eq!((health.status, health.json()), (200, json!({ "status": "ok" })));
+    assert_eq!((ready.status, ready.json()), (200, json!({ "status": "ready" })));
+}
+
+#[test]
+fn the_metrics_count_requests_by_endpoint() {
+    let server = Server::start();
+    let client = server.login("editor");
+    let count = || {
+        let metrics = String::from_utf8(client.get("/metrics").body).expect("metrics are text");
+        let line = metrics.lines().find(|line| {
+            line.starts_with("stet_http_requests_total{")
+                && line.contains("\"folder-home-get\"")
+                && line.contains("\"200\"")
+        });
+        line.map_or(0, |line| line.rsplit(' ').next().and_then(|count| count.parse::<u64>().ok()).expect("a count"))
+    };
+    assert_eq!(count(), 0);
+    client.get("/v3/folder/home").ok();
+    client.get("/v3/folder/home").ok();
+    assert_eq!(count(), 2);
+}
+
+#[test]
+fn help_and_version_go_to_standard_output() {
+    let help = run(stet(&["--help"]));
+    assert_eq!(help.code, Some(0));
+    for word in ["serve", "check", "--config", "--data", "--listen", "STET_ADMIN_PASSWORD", "Exit codes"] {
+        assert!(help.out.contains(word), "{word} in {}", help.out);
+    }
+    for arguments in [&["-h"][..], &["serve", "--help"], &["check", "--help"]] {
+        let help = run(stet(arguments));
+        assert!(
+            help.code == Some(0) && help.out.contains("--data") && help.err.is_empty(),
+            "{arguments:?}: {}",
+            help.out
+        );
+    }
+    let version = run(stet(&["--version"]));
+    assert_eq!((version.code, version.out), (Some(0), format!("stet {}\n", env!("CARGO_PKG_VERSION"))));
+}
+
+#[test]
+fn a_log_of_json_is_one_object_a_line() {
+    let mut server = Server::with(&[("LOG__FORMAT", "json"), ("LOG__FILTER", "debug")]);
+    server.login("editor").get("/v3/folder/home?x=%0A%22").ok();
+    assert_eq!(server.terminate(), Some(0));
+    let log = server.log();
+    assert!(log.lines().count() > 5, "{log}");
+    for line in log.lines() {
+        let event: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert!(event["timestamp"].is_string() && event["level"].is_string(), "{line}");
+    }
+}
