@@ -113,7 +113,7 @@ fn builder() -> PrometheusBuilder {
 fn describe() {
     use metrics::{describe_counter as counter, describe_gauge as gauge, describe_histogram as histogram};
 
-    counter!("stet_http_requests_total", "Requests answered, by endpoint, method and status.");
+    counter!("stet_http_requests_total", "Requests answered, by endpoint and status.");
     histogram!("stet_http_request_seconds", Unit::Seconds, "From a request's head to its reply's, by endpoint.");
 
     gauge!("stet_containers", "Containers in memory, by family.");

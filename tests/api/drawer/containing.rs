@@ -19,7 +19,7 @@ fn the_drawers_that_hold_an_object_are_listed() {
     desk.client.post(&below(&other, "/item"), &json!([desk.stories[1]])).ok();
     let reply = holders(&desk.client, &desk.stories[0], "");
     assert_eq!(reply["total"], 1);
-    assert_eq!(ids(&reply), [desk.drawer.clone()]);
+    assert_eq!(ids(&reply), [desk.drawer.as_str()]);
     assert_eq!((&reply["items"][0]["info"]["count"], &reply["items"][0]["items"]), (&json!(2), &json!([])));
     let reply = holders(&desk.client, &desk.stories[1], "?showItems=true&showPath=1");
     assert_eq!(reply["total"], 2);
@@ -61,11 +61,11 @@ fn drawers_in_the_recycle_bin_are_not_listed_and_their_objects_are_not_found() {
     discard(&desk.client, &desk.drawer);
     assert_eq!(holders(&desk.client, &desk.stories[0], "")["total"], 0);
     restore(&desk.client, &desk.drawer);
-    assert_eq!(ids(&holders(&desk.client, &desk.stories[0], "")), [desk.drawer.clone()]);
+    assert_eq!(ids(&holders(&desk.client, &desk.stories[0], "")), [desk.drawer.as_str()]);
     desk.discard(0);
     desk.client.get(&below("object", &format!("/{}", encoded(&desk.stories[0])))).fails(404, "ObjectNotFound");
     desk.restore(0);
-    assert_eq!(ids(&holders(&desk.client, &desk.stories[0], "")), [desk.drawer.clone()]);
+    assert_eq!(ids(&holders(&desk.client, &desk.stories[0], "")), [desk.drawer.as_str()]);
     destroy(&desk.client, &desk.drawer);
     assert_eq!(holders(&desk.client, &desk.stories[0], "")["total"], 0);
 }

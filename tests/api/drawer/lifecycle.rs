@@ -69,6 +69,22 @@ fn positions_speak_of_what_can_be_seen() {
 }
 
 #[test]
+fn hidden_items_keep_their_place_when_the_others_are_spread_out() {
+    let desk = Desk::new(6, 6, 6);
+    desk.discard(1);
+    desk.discard(4);
+    // A hundred moves to one place use up the room there.
+    for _ in 0..60 {
+        desk.position(3, 1).ok();
+        desk.position(2, 1).ok();
+    }
+    assert_eq!((desk.order(), counts(&desk)), (vec![0, 2, 3, 5], (4, 2)));
+    desk.restore(1);
+    desk.restore(4);
+    assert_eq!((desk.order(), counts(&desk)), (vec![0, 1, 2, 3, 4, 5], (6, 0)));
+}
+
+#[test]
 fn a_hidden_item_stays_while_there_is_room() {
     let desk = Desk::new(4, 4, 3);
     desk.discard(1);
@@ -204,7 +220,7 @@ fn a_discarded_folder_takes_drawer_and_objects_along_and_back() {
     let folder = desk.client.get(&format!("/v3/object/{}", encoded(&desk.folder))).ok();
     discard(&desk.client, &desk.folder);
     desk.client.get(&desk.path("")).fails(404, "ObjectNotFound");
-    assert_eq!(desk.client.items(&outside), [outsider.clone()]);
+    assert_eq!(desk.client.items(&outside), [outsider.as_str()]);
     assert_eq!(desk.client.get(&below(&outside, "")).ok()["info"]["hidden"], 2);
     // A part of what was discarded together can't come back alone.
     let path = format!("/v3/object/{}/restore", encoded(&desk.drawer));
