@@ -1,32 +1,22 @@
 //! What the server is made of, and the questions that several handlers ask of it.
 
-use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use lru::LruCache;
-use parking_lot::Mutex;
-use serde_json::Value;
+use stet_actors::drawer::DrawerState;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::folder::{child, root};
-use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::object::{Text, check_path};
+use stet_actors::id::{DatabaseId, Source};
 use stet_actors::repository::Repository;
-use stet_actors::store::View;
 
-use crate::api::drawer::Rendered;
 use crate::auth::{Directory, Sessions};
 use crate::config::{Config, for_user};
 use crate::content::ContentStore;
-use crate::http::call::Call;
-use crate::http::display::Display;
 use crate::http::meters::Meters;
 use crate::http::router::Router;
-use crate::records::{Cached, RecordCache};
+use crate::records::{Cached, RecordCache, Renderings};
 use crate::sysconfig::SysConfig;
 use crate::telemetry::Metrics;
-use crate::xml::{self, Limits};
 
 /// Where in its life the server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +39,7 @@ pub struct App {
     /// Records as readers see them.
     pub records: Arc<RecordCache>,
     /// Rendered drawers.
-    pub drawers: RenderedDrawers,
+    pub drawers: Renderings<DrawerState>,
     /// Users and groups.
     pub directory: Arc<Directory>,
     /// Who is logged in.
@@ -98,7 +88,7 @@ impl App {
             config,
             repository,
             records,
-            drawers: RenderedDrawers::default(),
+            drawers: Renderings::default(),
             directory,
             sessions,
             sysconfig,
@@ -171,145 +161,6 @@ impl App {
     pub fn work_folder_of(&self, user: &str) -> Result<String> {
         let own = self.directory.user(user)?.and_then(|user| user.work.clone());
         Ok(own.unwrap_or_else(|| self.config.folders.work.clone()))
-    }
-
-    /// Where something new goes: a folder that exists, and the names below it that may not yet. Without a source the user's home.
-    ///
-    /// # Errors
-    /// `ObjectNotFound`, `InvalidType`, `InvalidPath`, `DatabaseNotFound`.
-    pub fn place(&self, call: &Call, folder: Option<Source>) -> Result<(Loid, Vec<String>)> {
-        self.place_in(call, folder, call.database()?)
-    }
-
-    /// As [`App::place`], with paths in the given database.
-    ///
-    /// # Errors
-    /// As [`App::place`].
-    pub fn place_in(&self, call: &Call, folder: Option<Source>, database: DatabaseId) -> Result<(Loid, Vec<String>)> {
-        let source = match folder {
-            Some(source) => source,
-            None => Source::Path(self.home_of(call.caller()?.user())?),
-        };
-        let Source::Path(path) = &source else {
-            let record = self.repository.resolve(&source, database)?;
-            crate::api::folder::check_folder(&record, &source.to_string())?;
-            return Ok((record.loid, Vec::new()));
-        };
-        self.place_of_path(path, database)
-    }
-
-    /// The folders of a path that exist, and the names of those that do not.
-    ///
-    /// # Errors
-    /// `InvalidPath`, `InvalidType` where something on the way is no folder.
-    pub fn place_of_path(&self, path: &str, database: DatabaseId) -> Result<(Loid, Vec<String>)> {
-        let mut names = check_path(path)?;
-        let mut at = root(database);
-        while let Some(name) = names.next() {
-            let found = child(self.repository.look(), View::Committed, at, name).map_err(|error| {
-                tracing::error!(%error, "a path can't be followed");
-                Error::internal()
-            })?;
-            let Some(next) = found else {
-                return Ok((at, std::iter::once(name).chain(names).map(str::to_owned).collect()));
-            };
-            let record = self.repository.record(next)?.ok_or_else(|| Error::not_found(path))?;
-            crate::api::folder::check_folder(&record, path)?;
-            at = next;
-        }
-        Ok((at, Vec::new()))
-    }
-
-    /// What an attribute text is held to.
-    pub fn xml_limits(&self) -> Limits {
-        Limits { max_depth: self.config.limits.xml_depth, max_bytes: self.config.limits.xml_bytes }
-    }
-
-    /// An attribute text given as XML or as JSON; stored is XML (decisions 3). Nothing for null or absence.
-    ///
-    /// # Errors
-    /// `InvalidAttributes` naming the field.
-    pub fn attribute_text(&self, field: &str, value: Option<&Value>) -> Result<Option<Text>> {
-        let limits = self.xml_limits();
-        let invalid = |error: xml::XmlError| {
-            let message = format!("`{field}` can't be taken: {error}");
-            Error::new(Code::InvalidAttributes, message).with_detail("field", field)
-        };
-        match value {
-            None | Some(Value::Null) => Ok(None),
-            // As an object without any shows it.
-            Some(Value::Object(json)) if json.is_empty() => Ok(None),
-            Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
-            Some(Value::String(text)) => {
-                xml::check(text, &limits).map_err(invalid)?;
-                Ok(Some(text.as_str().into()))
-            }
-            Some(json) => {
-                let text = xml::from_json(json, &limits).map_err(invalid)?;
-                // What is stored must be readable within the same bounds.
-                xml::check(&text, &limits).map_err(invalid)?;
-                Ok(Some(text.into()))
-            }
-        }
-    }
-
-    /// As [`App::attribute_text`], with a root element that is given.
-    ///
-    /// # Errors
-    /// `InvalidAttributes` naming the field.
-    pub fn rooted_text(&self, field: &str, value: Option<&Value>, root: &str) -> Result<Option<Text>> {
-        let Some(text) = self.attribute_text(field, value)? else { return Ok(None) };
-        let limits = self.xml_limits();
-        // `attribute_text` has just checked it.
-        let found = xml::check(&text, &limits).unwrap_or_default();
-        if found == root {
-            return Ok(Some(text));
-        }
-        let message = format!("`{field}` must have the root `{root}`, but has `{found}`.");
-        Err(Error::new(Code::InvalidAttributes, message).with_detail("field", field))
-    }
-
-    /// Adds the current record to a failed precondition (decisions 1).
-    ///
-    /// # Errors
-    /// The outcome's own.
-    pub fn with_current<T>(&self, outcome: Result<T>) -> Result<T> {
-        outcome.map_err(|error| {
-            let loid = error.source.as_ref().and_then(|source| source.parse().ok());
-            let (Code::PreconditionFailed, Some(loid)) = (error.code, loid) else { return error };
-            let display = Display::with_defaults(false);
-            match crate::api::current_record(self, loid, &display) {
-                Some(current) => error.with_detail("current", current),
-                None => error,
-            }
-        })
-    }
-}
-
-/// Rendered drawers, the ones asked for lately.
-pub struct RenderedDrawers(Mutex<LruCache<DrawerKey, Arc<Rendered>>>);
-
-/// Which drawer, under which display, with its items or without.
-type DrawerKey = (Loid, Display, bool);
-
-/// How many renderings are kept: each is as large as the drawer it shows.
-const RENDERINGS: NonZeroUsize = NonZeroUsize::new(512).unwrap();
-
-impl Default for RenderedDrawers {
-    fn default() -> Self {
-        RenderedDrawers(Mutex::new(LruCache::new(RENDERINGS)))
-    }
-}
-
-impl RenderedDrawers {
-    /// What was kept; whether it is still so is for the caller to find out.
-    pub fn get(&self, key: &DrawerKey) -> Option<Arc<Rendered>> {
-        self.0.lock().get(key).cloned()
-    }
-
-    /// Keeps a rendering.
-    pub fn put(&self, key: DrawerKey, rendered: Arc<Rendered>) {
-        self.0.lock().put(key, rendered);
     }
 }
 

@@ -411,6 +411,17 @@ impl Worker {
     /// Compares what is there with what must be, the pending change being done or not, and goes on from that.
     fn settle(&mut self, client: &Client, pending: Pending) {
         let (seen, loids) = self.look(client);
+        if let Some((Change::Destroy(name), after)) = &pending
+            && self.model.is_hidden(name)
+            && self.model.seen() == after.seen()
+        {
+            // In the bin or gone for good looks the same: it is gone in either case once it is asked for again.
+            let answer = self.ask(client, &Change::Destroy(name.clone())).expect("the server is up");
+            if answer.status != 200 {
+                answer.fails(404, "ObjectNotFound");
+            }
+            self.model = after.clone();
+        }
         if seen != self.model.seen() {
             let under_way = pending.as_ref().map(|(change, _)| format!("{change:.200?}"));
             let Some((_, after)) = pending.filter(|(_, after)| seen == after.seen()) else {

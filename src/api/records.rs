@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::{Error, Result};
+use serde_json::Value;
+use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::object::Record;
@@ -115,4 +116,28 @@ fn text_of(record: &ObjectRecord) -> Result<String> {
 /// What the store says.
 pub fn path_if_shown(app: &App, record: &Record, display: &Display) -> Result<Option<String>> {
     if display.path { app.repository.path_of(record).map(Some) } else { Ok(None) }
+}
+
+impl App {
+    /// Adds the current record to a failed precondition (decisions 1).
+    ///
+    /// # Errors
+    /// The outcome's own.
+    pub fn with_current<T>(&self, outcome: Result<T>) -> Result<T> {
+        outcome.map_err(|error| {
+            let loid = error.source.as_ref().and_then(|source| source.parse().ok());
+            let (Code::PreconditionFailed, Some(loid)) = (error.code, loid) else { return error };
+            let display = Display::with_defaults(false);
+            match current_record(self, loid, &display) {
+                Some(current) => error.with_detail("current", current),
+                None => error,
+            }
+        })
+    }
+}
+
+/// An object's record as a JSON value; `None` when it can't be had.
+fn current_record(app: &App, loid: Loid, display: &Display) -> Option<Value> {
+    let json = record_of(app, loid, display).ok()??;
+    serde_json::from_str(&json).ok()
 }

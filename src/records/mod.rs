@@ -3,8 +3,10 @@
 mod cache;
 mod listing;
 mod render;
+mod rendered;
 
 pub use self::cache::{Cached, RecordCache};
 pub use self::listing::{Page, Sort};
 pub use self::render::{LockerInfo, ObjectRecord, StatusInfo, Uuid, render, render_version};
+pub use self::rendered::{Rendered, Renderings, Seen};
 use crate::http::display::Display;

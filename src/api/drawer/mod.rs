@@ -1,129 +1,35 @@
 //! Drawers (interface 4.7 and 8.2, decisions 5).
 
 use std::fmt::Write;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use bytes::Bytes;
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use stet_actors::command::{Command, containers_of};
-use stet_actors::drawer::{self, Address, Drawer, DrawerState, Item, Placed};
+use stet_actors::drawer::{self, Address, Drawer, Placed};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
 use stet_actors::id::{DatabaseId, Loid, ShortcutId, Source};
 use stet_actors::lifecycle::{Create, CreateMode, NewObject, NewParts, UpdateDrawer};
 use stet_actors::object::FamilyKind;
-use stet_actors::runtime::Published;
 use stet_actors::store::View;
 
-use super::records::{BulkError, info_of, json_of, path_if_shown, quoted, with_path};
-use super::requests::{CreateOptions, DatabaseRef, ObjectListRequest, WireCreateMode, check_length, folder_source};
+use super::records::BulkError;
+use super::requests::{CreateOptions, ObjectListRequest, check_length, folder_source};
 use crate::app::App;
 use crate::config::for_user;
 use crate::http::call::Call;
-use crate::http::display::Display;
 use crate::http::etag::{etag, none_match};
-use crate::http::reply::{Content, Reply, enveloped, to_json};
-use crate::records::{Cached, ObjectRecord, Page, Sort};
+use crate::http::reply::{Content, Reply, to_json};
+use crate::records::{Page, Sort};
 
-type DrawerView = Arc<Published<DrawerState>>;
+mod reply;
+mod types;
+
+use self::reply::{DrawerView, changed, rendered, shown, write_reply};
+pub use self::types::{CreateDrawer, DrawerInfo, DrawerItem, DrawerListing, DrawerReply, UpdateRequest};
 
 /// Name of the type of drawers in the objecttypes family.
 const TYPE_NAME: &str = "Drawer";
-
-/// `info` of a drawer: its record, and what a drawer has beside.
-#[derive(Serialize, JsonSchema)]
-pub struct DrawerInfo {
-    /// The record.
-    #[serde(flatten)]
-    pub record: ObjectRecord,
-    /// How many items fit.
-    pub capacity: u32,
-    /// How many items can be seen.
-    pub count: usize,
-    /// How many are hidden because their objects lie in the recycle bin.
-    pub hidden: usize,
-    /// Whether it is a user's automatic drawer.
-    pub automatic: bool,
-    /// May be empty.
-    pub title: String,
-    /// May be empty.
-    pub description: String,
-}
-
-/// An item of a drawer.
-#[derive(Serialize, JsonSchema)]
-pub struct DrawerItem {
-    /// The shortcut.
-    pub id: String,
-    /// Counted from 0 among the items that can be seen.
-    pub position: usize,
-    /// The object's loid.
-    pub source: String,
-    /// The object's record.
-    pub object: ObjectRecord,
-}
-
-/// A drawer. A read has all items with `showItems` and none without; a change has those it concerned.
-#[derive(Serialize, JsonSchema)]
-pub struct DrawerReply {
-    /// The drawer.
-    pub info: DrawerInfo,
-    /// Its items, first to last.
-    pub items: Vec<DrawerItem>,
-    /// Of a bulk removal: the sources that were not there.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub errors: Vec<BulkError>,
-}
-
-/// The drawers that hold an object, those made first before the others.
-#[derive(Serialize, JsonSchema)]
-pub struct DrawerListing {
-    /// One reply for each drawer of the page asked for.
-    pub items: Vec<DrawerReply>,
-    /// How many there are in all.
-    pub total: usize,
-}
-
-/// Body of the creation of a drawer; all optional.
-#[derive(Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct CreateDrawer {
-    /// Generated without it.
-    name: Option<String>,
-    /// Loid, uuid or path of the folder; the user's home without it.
-    folder: Option<String>,
-    /// Path of the folder.
-    folder_path: Option<String>,
-    /// 1 to 10,000; the default comes from configuration.
-    capacity: Option<i64>,
-    title: Option<String>,
-    description: Option<String>,
-    /// XML text or JSON.
-    attributes: Option<Value>,
-    /// Objects to begin with.
-    sources: Option<Vec<String>>,
-    /// The main one without it.
-    database_id: Option<DatabaseRef>,
-    create_mode: Option<WireCreateMode>,
-    options: Option<CreateOptions>,
-}
-
-/// Body of the update of a drawer: what is named changes.
-#[derive(Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct UpdateRequest {
-    name: Option<String>,
-    /// Not below the present count.
-    capacity: Option<i64>,
-    title: Option<String>,
-    description: Option<String>,
-    /// XML text or JSON.
-    attributes: Option<Value>,
-}
 
 /// The drawer that a path parameter names.
 fn drawer_of(call: &Call, param: &str) -> Result<Loid> {
@@ -169,87 +75,6 @@ fn address(call: &Call, parameter: &str, text: &str) -> Result<Address> {
     }
     let source = Source::parse(parameter, text)?;
     Ok(Address::Object(call.app.resolve(&source, call.database()?)?.loid))
-}
-
-/// `info` as JSON: a record, and behind it what a drawer has beside.
-fn info(app: &App, view: &DrawerView, display: &Display) -> Result<String> {
-    let state = &view.state;
-    let head = state.head();
-    let mut json = info_of(app, state, display)?;
-    // A record is never the empty object: its last brace makes room for more members.
-    json.pop();
-    // Writing to a String can't fail.
-    let _ = write!(
-        json,
-        ",\"capacity\":{},\"count\":{},\"hidden\":{},\"automatic\":{},\"title\":{},\"description\":{}}}",
-        head.capacity,
-        state.count(),
-        state.hidden(),
-        head.automatic,
-        quoted(&head.title),
-        quoted(&head.description)
-    );
-    Ok(json)
-}
-
-/// What a rendered drawer was made of, so that it can be told whether it is still so.
-type Seen = Vec<(Loid, Option<Arc<Cached>>)>;
-
-fn write_items<'i>(
-    app: &App,
-    items: impl IntoIterator<Item = (usize, &'i Item)>,
-    display: &Display,
-    out: &mut String,
-) -> Result<Seen> {
-    let mut seen = Seen::new();
-    for (position, item) in items {
-        let cached = app.records.get(&app.repository, item.object)?;
-        let comma = if seen.is_empty() { "" } else { "," };
-        // Writing to a String can't fail.
-        let _ = write!(
-            out,
-            "{comma}{{\"id\":\"{}\",\"position\":{position},\"source\":\"{}\",\"object\":",
-            item.shortcut, item.object
-        );
-        match &cached {
-            Some(cached) => {
-                let json = json_of(app, cached, display)?;
-                match path_if_shown(app, &cached.record, display)? {
-                    Some(path) => out.push_str(&with_path(&json, &path)),
-                    None => out.push_str(&json),
-                }
-            }
-            // Destroyed since the view was published; the next view is without it.
-            None => out.push_str("null"),
-        }
-        out.push('}');
-        seen.push((item.object, cached));
-    }
-    Ok(seen)
-}
-
-/// A container reply: `info`, and the given items.
-fn write_reply<'i>(
-    app: &App,
-    view: &DrawerView,
-    items: impl IntoIterator<Item = (usize, &'i Item)>,
-    display: &Display,
-) -> Result<(String, Seen)> {
-    let info = info(app, view, display)?;
-    let mut out = String::with_capacity(info.len() + 32);
-    out.push_str("{\"info\":");
-    out.push_str(&info);
-    out.push_str(",\"items\":[");
-    let seen = write_items(app, items, display, &mut out)?;
-    out.push_str("]}");
-    Ok((out, seen))
-}
-
-/// The reply to a change: the drawer as it is right after, and the items concerned. The display is asked for beforehand: a call
-/// whose options are wrong must change nothing.
-fn changed(app: &App, view: &DrawerView, items: &Placed, display: &Display) -> Result<Reply> {
-    let (json, _) = write_reply(app, view, items.iter().map(|(position, item)| (*position, item)), display)?;
-    Ok(Reply::new(Content::Json(json.into())).with_etag(etag(view.revision(), "change")))
 }
 
 async fn execute<C: Command<Family = Drawer, Reply = Placed>>(call: &Call, command: C) -> Result<Reply> {
@@ -345,70 +170,9 @@ pub async fn move_item(call: Call) -> Result<Reply> {
     changed(&call.app, &view, &now, &call.display())
 }
 
-/// A rendered drawer and what it was made of.
-pub struct Rendered {
-    /// [`RecordCache::changes`](crate::records::RecordCache::changes) when it was last known to be right.
-    right_at: AtomicU64,
-    view: DrawerView,
-    seen: Seen,
-    body: Bytes,
-    etag: String,
-}
-
-impl Rendered {
-    /// Whether it would be rendered the same now.
-    fn is_current(&self, app: &App, view: &DrawerView) -> Result<bool> {
-        if !Arc::ptr_eq(&self.view, view) {
-            return Ok(false);
-        }
-        // Noted before the records are looked at: a change meanwhile is looked at the next time.
-        let changes = app.records.changes();
-        if self.right_at.load(Ordering::Acquire) == changes {
-            return Ok(true);
-        }
-        for (loid, cached) in &self.seen {
-            let same = match (app.records.get(&app.repository, *loid)?, cached) {
-                (Some(now), Some(then)) => Arc::ptr_eq(&now, then),
-                (None, None) => true,
-                _ => false,
-            };
-            if !same {
-                return Ok(false);
-            }
-        }
-        self.right_at.store(changes, Ordering::Release);
-        Ok(true)
-    }
-}
-
-/// The part of a drawer's items that is asked for, with their positions.
-fn shown(view: &DrawerView, page: Page) -> impl Iterator<Item = (usize, &Item)> {
-    view.state.visible().enumerate().skip(page.offset).take(page.limit)
-}
-
 /// All items, those of a page, or none.
 fn page_of_items(call: &Call) -> Page {
     if call.query.boolean("showItems") { Page::of(&call.query) } else { Page { offset: 0, limit: 0 } }
-}
-
-fn rendered(app: &App, drawer: Loid, view: DrawerView, display: &Display, page: Page) -> Result<Arc<Rendered>> {
-    let (all, none) = (page.offset == 0 && page.limit == usize::MAX, page.limit == 0);
-    let key = (drawer, display.clone(), all);
-    let kept = if all || none { app.drawers.get(&key) } else { None };
-    if let Some(kept) = kept
-        && kept.is_current(app, &view)?
-    {
-        return Ok(kept);
-    }
-    let right_at = AtomicU64::new(app.records.changes());
-    let (json, seen) = write_reply(app, &view, shown(&view, page), display)?;
-    let tag = etag(view.revision(), &json);
-    let fresh = Arc::new(Rendered { right_at, view, seen, body: enveloped(json.as_bytes()), etag: tag });
-    // Paths depend on folders above, which nothing here looks at.
-    if !display.path && (all || none) {
-        app.drawers.put(key, fresh.clone());
-    }
-    Ok(fresh)
 }
 
 /// `GET /v3/container/drawer/{source}`

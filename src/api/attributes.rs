@@ -1,0 +1,59 @@
+//! Attribute texts in request bodies (decisions 3).
+
+use serde_json::Value;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::object::Text;
+
+use crate::app::App;
+use crate::xml::{self, Limits};
+
+impl App {
+    /// What an attribute text is held to.
+    pub fn xml_limits(&self) -> Limits {
+        Limits { max_depth: self.config.limits.xml_depth, max_bytes: self.config.limits.xml_bytes }
+    }
+
+    /// An attribute text given as XML or as JSON; stored is XML (decisions 3). Nothing for null or absence.
+    ///
+    /// # Errors
+    /// `InvalidAttributes` naming the field.
+    pub fn attribute_text(&self, field: &str, value: Option<&Value>) -> Result<Option<Text>> {
+        let limits = self.xml_limits();
+        let invalid = |error: xml::XmlError| {
+            let message = format!("`{field}` can't be taken: {error}");
+            Error::new(Code::InvalidAttributes, message).with_detail("field", field)
+        };
+        match value {
+            None | Some(Value::Null) => Ok(None),
+            // As an object without any shows it.
+            Some(Value::Object(json)) if json.is_empty() => Ok(None),
+            Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
+            Some(Value::String(text)) => {
+                xml::check(text, &limits).map_err(invalid)?;
+                Ok(Some(text.as_str().into()))
+            }
+            Some(json) => {
+                let text = xml::from_json(json, &limits).map_err(invalid)?;
+                // What is stored must be readable within the same bounds.
+                xml::check(&text, &limits).map_err(invalid)?;
+                Ok(Some(text.into()))
+            }
+        }
+    }
+
+    /// As [`App::attribute_text`], with a root element that is given.
+    ///
+    /// # Errors
+    /// `InvalidAttributes` naming the field.
+    pub fn rooted_text(&self, field: &str, value: Option<&Value>, root: &str) -> Result<Option<Text>> {
+        let Some(text) = self.attribute_text(field, value)? else { return Ok(None) };
+        let limits = self.xml_limits();
+        // `attribute_text` has just checked it.
+        let found = xml::check(&text, &limits).unwrap_or_default();
+        if found == root {
+            return Ok(Some(text));
+        }
+        let message = format!("`{field}` must have the root `{root}`, but has `{found}`.");
+        Err(Error::new(Code::InvalidAttributes, message).with_detail("field", field))
+    }
+}

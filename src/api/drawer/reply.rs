@@ -1,0 +1,132 @@
+//! Replies about drawers, put together from records whose JSON is there already.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use stet_actors::drawer::{DrawerState, Item, Placed};
+use stet_actors::error::Result;
+use stet_actors::id::Loid;
+use stet_actors::runtime::Published;
+
+use crate::api::records::{info_of, json_of, path_if_shown, quoted, with_path};
+use crate::app::App;
+use crate::http::display::Display;
+use crate::http::etag::etag;
+use crate::http::reply::{Content, Reply, enveloped};
+use crate::records::{Page, Rendered, Seen};
+
+/// A drawer as it is on disk.
+pub(super) type DrawerView = Arc<Published<DrawerState>>;
+
+/// `info` as JSON: a record, and behind it what a drawer has beside.
+fn info(app: &App, view: &DrawerView, display: &Display) -> Result<String> {
+    let state = &view.state;
+    let head = state.head();
+    let mut json = info_of(app, state, display)?;
+    // A record is never the empty object: its last brace makes room for more members.
+    json.pop();
+    // Writing to a String can't fail.
+    let _ = write!(
+        json,
+        ",\"capacity\":{},\"count\":{},\"hidden\":{},\"automatic\":{},\"title\":{},\"description\":{}}}",
+        head.capacity,
+        state.count(),
+        state.hidden(),
+        head.automatic,
+        quoted(&head.title),
+        quoted(&head.description)
+    );
+    Ok(json)
+}
+
+fn write_items<'i>(
+    app: &App,
+    items: impl IntoIterator<Item = (usize, &'i Item)>,
+    display: &Display,
+    out: &mut String,
+) -> Result<Seen> {
+    let mut seen = Seen::new();
+    for (position, item) in items {
+        let cached = app.records.get(&app.repository, item.object)?;
+        let comma = if seen.is_empty() { "" } else { "," };
+        // Writing to a String can't fail.
+        let _ = write!(
+            out,
+            "{comma}{{\"id\":\"{}\",\"position\":{position},\"source\":\"{}\",\"object\":",
+            item.shortcut, item.object
+        );
+        match &cached {
+            Some(cached) => {
+                let json = json_of(app, cached, display)?;
+                match path_if_shown(app, &cached.record, display)? {
+                    Some(path) => out.push_str(&with_path(&json, &path)),
+                    None => out.push_str(&json),
+                }
+            }
+            // Destroyed since the view was published; the next view is without it.
+            None => out.push_str("null"),
+        }
+        out.push('}');
+        seen.push((item.object, cached));
+    }
+    Ok(seen)
+}
+
+/// A container reply: `info`, and the given items.
+pub(super) fn write_reply<'i>(
+    app: &App,
+    view: &DrawerView,
+    items: impl IntoIterator<Item = (usize, &'i Item)>,
+    display: &Display,
+) -> Result<(String, Seen)> {
+    let info = info(app, view, display)?;
+    let mut out = String::with_capacity(info.len() + 32);
+    out.push_str("{\"info\":");
+    out.push_str(&info);
+    out.push_str(",\"items\":[");
+    let seen = write_items(app, items, display, &mut out)?;
+    out.push_str("]}");
+    Ok((out, seen))
+}
+
+/// The reply to a change: the drawer as it is right after, and the items concerned. The display is asked for beforehand: a call
+/// whose options are wrong must change nothing.
+pub(super) fn changed(app: &App, view: &DrawerView, items: &Placed, display: &Display) -> Result<Reply> {
+    let (json, _) = write_reply(app, view, items.iter().map(|(position, item)| (*position, item)), display)?;
+    Ok(Reply::new(Content::Json(json.into())).with_etag(etag(view.revision(), "change")))
+}
+
+/// The part of a drawer's items that is asked for, with their positions.
+pub(super) fn shown(view: &DrawerView, page: Page) -> impl Iterator<Item = (usize, &Item)> {
+    view.state.visible().enumerate().skip(page.offset).take(page.limit)
+}
+
+/// The reply to a read: kept from the last one where nothing has changed.
+///
+/// # Errors
+/// What the store says.
+pub(super) fn rendered(
+    app: &App,
+    drawer: Loid,
+    view: DrawerView,
+    display: &Display,
+    page: Page,
+) -> Result<Arc<Rendered<DrawerState>>> {
+    let (all, none) = (page.offset == 0 && page.limit == usize::MAX, page.limit == 0);
+    let key = (drawer, display.clone(), all);
+    let kept = if all || none { app.drawers.get(&key) } else { None };
+    if let Some(kept) = kept
+        && kept.is_current(&app.records, &app.repository, &view)?
+    {
+        return Ok(kept);
+    }
+    let right_at = app.records.changes();
+    let (json, seen) = write_reply(app, &view, shown(&view, page), display)?;
+    let tag = etag(view.revision(), &json);
+    let fresh = Arc::new(Rendered::new(right_at, view, seen, enveloped(json.as_bytes()), tag));
+    // Paths depend on folders above, which nothing here looks at.
+    if !display.path && (all || none) {
+        app.drawers.put(key, fresh.clone());
+    }
+    Ok(fresh)
+}

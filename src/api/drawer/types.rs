@@ -1,0 +1,100 @@
+//! Drawers on the wire.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::api::records::BulkError;
+use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode};
+use crate::records::ObjectRecord;
+
+/// `info` of a drawer: its record, and what a drawer has beside.
+#[derive(Serialize, JsonSchema)]
+pub struct DrawerInfo {
+    /// The record.
+    #[serde(flatten)]
+    pub record: ObjectRecord,
+    /// How many items fit.
+    pub capacity: u32,
+    /// How many items can be seen.
+    pub count: usize,
+    /// How many are hidden because their objects lie in the recycle bin.
+    pub hidden: usize,
+    /// Whether it is a user's automatic drawer.
+    pub automatic: bool,
+    /// May be empty.
+    pub title: String,
+    /// May be empty.
+    pub description: String,
+}
+
+/// An item of a drawer.
+#[derive(Serialize, JsonSchema)]
+pub struct DrawerItem {
+    /// The shortcut.
+    pub id: String,
+    /// Counted from 0 among the items that can be seen.
+    pub position: usize,
+    /// The object's loid.
+    pub source: String,
+    /// The object's record.
+    pub object: ObjectRecord,
+}
+
+/// A drawer. A read has all items with `showItems` and none without; a change has those it concerned.
+#[derive(Serialize, JsonSchema)]
+pub struct DrawerReply {
+    /// The drawer.
+    pub info: DrawerInfo,
+    /// Its items, first to last.
+    pub items: Vec<DrawerItem>,
+    /// Of a bulk removal: the sources that were not there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<BulkError>,
+}
+
+/// The drawers that hold an object, those made first before the others.
+#[derive(Serialize, JsonSchema)]
+pub struct DrawerListing {
+    /// One reply for each drawer of the page asked for.
+    pub items: Vec<DrawerReply>,
+    /// How many there are in all.
+    pub total: usize,
+}
+
+/// Body of the creation of a drawer; all optional.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CreateDrawer {
+    /// Generated without it.
+    pub(super) name: Option<String>,
+    /// Loid, uuid or path of the folder; the user's home without it.
+    pub(super) folder: Option<String>,
+    /// Path of the folder.
+    pub(super) folder_path: Option<String>,
+    /// 1 to 10,000; the default comes from configuration.
+    pub(super) capacity: Option<i64>,
+    pub(super) title: Option<String>,
+    pub(super) description: Option<String>,
+    /// XML text or JSON.
+    pub(super) attributes: Option<Value>,
+    /// Objects to begin with.
+    pub(super) sources: Option<Vec<String>>,
+    /// The main one without it.
+    pub(super) database_id: Option<DatabaseRef>,
+    pub(super) create_mode: Option<WireCreateMode>,
+    pub(super) options: Option<CreateOptions>,
+}
+
+/// Body of the update of a drawer: what is named changes.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct UpdateRequest {
+    pub(super) name: Option<String>,
+    /// Not below the present count.
+    pub(super) capacity: Option<i64>,
+    pub(super) title: Option<String>,
+    pub(super) description: Option<String>,
+    /// XML text or JSON.
+    pub(super) attributes: Option<Value>,
+}

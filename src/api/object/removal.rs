@@ -1,0 +1,101 @@
+//! To the recycle bin, back, and for good (interface 4.17, decisions 4, 8).
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use stet_actors::error::{Error, Result};
+use stet_actors::id::{Loid, Source};
+use stet_actors::lifecycle::{CreateMode, Destroy, Discard, Restore};
+
+use super::{BulkItem, Removed, any_target, reply_with, target};
+use crate::api::records::{BulkError, BulkReply};
+use crate::api::requests::{CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
+use crate::http::call::Call;
+use crate::http::reply::Reply;
+
+/// Body of a restore; all optional.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RestoreRequest {
+    /// Where to; the former folder without it.
+    folder: Option<String>,
+    /// Path of the folder.
+    folder_path: Option<String>,
+    /// `EXCEPTION` or `AUTO_RENAME`.
+    create_mode: Option<WireCreateMode>,
+    options: Option<CreateOptions>,
+}
+
+/// `DELETE /v3/object/{source}/discard`
+pub async fn discard(call: Call) -> Result<Reply> {
+    let object = target(&call.app, &call.source("source")?, call.database()?)?;
+    let done = call.app.repository.joint(Discard { object }, call.request(object)?).await;
+    call.app.with_current(done)?;
+    Reply::json(&Removed { id: object.to_string() })
+}
+
+/// `DELETE /v3/object/{source}/destroy`: from its folder or from the recycle bin.
+pub async fn destroy(call: Call) -> Result<Reply> {
+    let object = any_target(&call.app, &call.source("source")?, call.database()?)?;
+    let done = call.app.repository.joint(Destroy { object }, call.request(object)?).await;
+    call.app.with_current(done)?;
+    Reply::json(&Removed { id: object.to_string() })
+}
+
+/// `DELETE /v3/object/discard`
+pub async fn discard_all(call: Call) -> Result<Reply> {
+    bulk(&call, false).await
+}
+
+/// `DELETE /v3/object/destroy`
+pub async fn destroy_all(call: Call) -> Result<Reply> {
+    bulk(&call, true).await
+}
+
+async fn bulk(call: &Call, destroy: bool) -> Result<Reply> {
+    let request = ObjectListRequest::of(call)?;
+    let (app, database) = (&call.app, call.database()?);
+    let mut reply = BulkReply { items: Vec::new(), errors: Vec::new() };
+    for source in &request.sources {
+        let one = async {
+            let parsed = Source::parse("sources", source)?;
+            let object = if destroy {
+                let object = any_target(app, &parsed, database)?;
+                app.repository.joint(Destroy { object }, call.request(object)?).await?;
+                object
+            } else {
+                let object = target(app, &parsed, database)?;
+                app.repository.joint(Discard { object }, call.request(object)?).await?;
+                object
+            };
+            Ok::<Loid, Error>(object)
+        };
+        match one.await {
+            Ok(object) => reply.items.push(BulkItem { source: source.clone(), id: object.to_string() }),
+            Err(error) => reply.errors.push(BulkError::new(app, source, &error)),
+        }
+    }
+    Reply::json(&reply)
+}
+
+/// `POST /v3/object/{source}/restore`
+pub async fn restore(call: Call) -> Result<Reply> {
+    let request: RestoreRequest = call.json()?;
+    let app = &call.app;
+    let object = any_target(app, &call.source("source")?, call.database()?)?;
+    let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
+    if !matches!(mode, CreateMode::Exception | CreateMode::AutoRename) {
+        let given = if mode == CreateMode::Replace { "REPLACE" } else { "NEW_VERSION" };
+        return Err(Error::parameter("createMode", given, "EXCEPTION or AUTO_RENAME here"));
+    }
+    let folder = match folder_source(request.folder.as_deref(), request.folder_path.as_deref())? {
+        Some(source) => {
+            let folder = app.repository.resolve(&source, object.database)?;
+            crate::api::folder::check_folder(&folder, &source.to_string())?;
+            Some(folder.loid)
+        }
+        None => None,
+    };
+    let done = app.repository.joint(Restore { object, folder, mode }, call.request(object)?).await;
+    app.with_current(done)?;
+    reply_with(app, object)
+}
