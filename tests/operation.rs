@@ -53,14 +53,16 @@ impl Serving {
     fn start(mut command: Command) -> Serving {
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the binary can be started");
-        let mut out = BufReader::new(child.stdout.take().expect("its output is piped"));
-        let mut lines = Vec::new();
+        let out = BufReader::new(child.stdout.take().expect("its output is piped"));
+        // Made before anything can fail, so that it ends the process whatever happens.
+        let mut serving = Serving { child, out, lines: Vec::new() };
         loop {
             let mut line = String::new();
-            assert_ne!(out.read_line(&mut line).expect("its output is text"), 0, "it ended after {lines:?}");
-            lines.push(line.trim_end().to_owned());
+            let read = serving.out.read_line(&mut line).expect("its output is text");
+            assert_ne!(read, 0, "it ended after {:?}", serving.lines);
+            serving.lines.push(line.trim_end().to_owned());
             if line.starts_with("listening on ") {
-                return Serving { child, out, lines };
+                return serving;
             }
         }
     }

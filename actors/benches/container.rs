@@ -52,6 +52,7 @@ async fn repository() -> (Repository, Loid, Vec<Loid>) {
         title: "".into(),
         description: "".into(),
         items: stories.clone(),
+        said: Box::default(),
     };
     let drawer = create(drawer).await;
     (repository, drawer, stories)

@@ -121,6 +121,7 @@ impl World {
                 title: "".into(),
                 description: "".into(),
                 items: Vec::new(),
+                said: Box::default(),
             };
             let created = world.create(object).await;
             world.drawers.push(created);

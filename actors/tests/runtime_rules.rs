@@ -60,6 +60,7 @@ impl World {
             title: "".into(),
             description: "".into(),
             items: Vec::new(),
+            said: Box::default(),
         };
         self.create(object).await
     }

@@ -102,7 +102,7 @@ pub async fn create(call: Call) -> Result<Reply> {
                 object.mode = mode.into();
             }
             let create = Create { folder, below, object };
-            app.with_current(app.repository.joint(create, call.request(folder)?).await)?.loid
+            app.with_current(app.repository.joint(create, call.unconditional()?).await)?.loid
         }
         None => folder,
     };

@@ -75,7 +75,7 @@ impl ObjectListRequest {
     /// # Errors
     /// `InvalidBody`, `TooLarge`.
     pub fn of(call: &Call) -> Result<ObjectListRequest> {
-        let request: ObjectListRequest = call.json()?;
+        let request: ObjectListRequest = call.any_json()?;
         check_length(&call.app, request.sources.len())?;
         Ok(request)
     }

@@ -82,6 +82,19 @@ pub fn parse<T: DeserializeOwned>(body: &[u8], required: bool, depth: usize) -> 
     Ok(value)
 }
 
+/// [`parse`] for a body that must be an object. The type alone does not see to that: a struct also takes a list, for its fields
+/// in their order.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_object<T: DeserializeOwned>(body: &[u8], required: bool, depth: usize) -> Result<T> {
+    if body.trim_ascii_start().starts_with(b"[") {
+        // What is wrong with it is told as of any body.
+        parse::<serde_json::Map<String, Value>>(body, required, depth)?;
+    }
+    parse(body, required, depth)
+}
+
 /// [`parse`] for a body of which some parts are read here and there: an object, or a list.
 ///
 /// # Errors

@@ -110,6 +110,15 @@ impl Call {
         Ok(Who { user: session.user().clone(), session: session.id().clone() })
     }
 
+    /// A request to the domain that makes something new, or speaks of several objects: there is nothing in the path that an
+    /// `If-Match` could speak of.
+    ///
+    /// # Errors
+    /// As [`Call::caller`].
+    pub fn unconditional(&self) -> Result<Request> {
+        Ok(Request { who: self.who()?, expect: None, span: self.span.clone() })
+    }
+
     /// A request to the domain whose `If-Match` speaks of `container`.
     ///
     /// # Errors
@@ -119,13 +128,24 @@ impl Call {
         Ok(Request { who: self.who()?, expect, span: self.span.clone() })
     }
 
-    /// The JSON body.
+    /// The JSON body, which must be an object.
     ///
     /// # Errors
     /// `InvalidBody` with the path of the fault.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
-        let required = matches!(self.route.body, Body::Required(_));
-        body::parse(&self.body, required, self.app.config.limits.json_depth)
+        body::parse_object(&self.body, self.requires_body(), self.app.config.limits.json_depth)
+    }
+
+    /// The JSON body, of whatever kind the type takes.
+    ///
+    /// # Errors
+    /// As [`Call::json`].
+    pub fn any_json<T: DeserializeOwned>(&self) -> Result<T> {
+        body::parse(&self.body, self.requires_body(), self.app.config.limits.json_depth)
+    }
+
+    fn requires_body(&self) -> bool {
+        matches!(self.route.body, Body::Required(_))
     }
 
     /// The body of a form endpoint: URL-encoded fields, or the same as JSON.
@@ -136,7 +156,7 @@ impl Call {
         let content_type = self.headers().get("content-type").and_then(|value| value.to_str().ok());
         let depth = self.app.config.limits.json_depth;
         if content_type.is_some_and(|value| value.trim_start().starts_with("application/json")) {
-            return body::parse(&self.body, true, depth);
+            return body::parse_object(&self.body, true, depth);
         }
         let fields: serde_json::Map<String, Value> = form_urlencoded::parse(&self.body)
             .map(|(name, value)| (name.into_owned(), Value::from(value.into_owned())))

@@ -101,6 +101,7 @@ impl Newsroom {
                 title: drawer.title.as_str().into(),
                 description: drawer.description.as_str().into(),
                 items: items.collect::<Result<_>>()?,
+                said: Box::default(),
             };
             let folder = folders.make(folder).await?;
             let create = Create { folder, below: Vec::new(), object };

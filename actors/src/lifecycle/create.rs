@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::command::{Context, Fault};
-use crate::drawer::{DrawerHead, DrawerState, check_capacity};
+use crate::drawer::{DrawerHead, DrawerState, Update, check_capacity};
 use crate::error::{Code, Error, Result};
 use crate::folder::{self, Folder, child, free_name};
 use crate::id::{Loid, ObjectUuid, ShortcutId};
@@ -92,6 +92,8 @@ pub enum NewParts {
         description: Text,
         /// The objects in it, first to last.
         items: Vec<Loid>,
+        /// What the caller really said of these: all that changes of a drawer that is there and not replaced.
+        said: Box<Update>,
     },
 }
 
@@ -240,9 +242,20 @@ impl Create {
             return Err(Error::new(Code::ObjectLocked, message).with_source(existing).into());
         }
         self.object.write_into(object, mode, context)?;
-        if let NewParts::Drawer { capacity, title, description, items, .. } = &self.object.parts {
+        if let NewParts::Drawer { capacity, title, description, items, said, .. } = &self.object.parts {
             let drawer = turns.get::<crate::drawer::Drawer>(existing)?;
-            drawer.refill(*capacity, title, description, items, mode == CreateMode::Replace, context)?;
+            if mode == CreateMode::Replace {
+                drawer.take_all(context);
+                let all = Update {
+                    capacity: Some(*capacity),
+                    title: Some(title.to_string()),
+                    description: Some(description.to_string()),
+                };
+                all.change(drawer, context)?;
+            } else {
+                said.change(drawer, context)?;
+            }
+            drawer.fill(items, context)?;
         }
         context.concerns(existing);
         Ok(Created { loid: existing, outcome: Outcome::Changed })
@@ -289,7 +302,7 @@ impl NewObject {
         if let Some(new) = &self.content {
             put_version(None, loid.at_version(1), new, created, context);
         }
-        if let NewParts::Drawer { capacity, automatic, title, description, items } = &self.parts {
+        if let NewParts::Drawer { capacity, automatic, title, description, items, .. } = &self.parts {
             let head = DrawerHead {
                 loid,
                 capacity: check_capacity((*capacity).into())?,
@@ -369,27 +382,6 @@ impl DrawerState {
             self.add_live(*object, context)?;
         }
         Ok(())
-    }
-
-    fn refill(
-        &mut self,
-        capacity: u32,
-        title: &Text,
-        description: &Text,
-        items: &[Loid],
-        afresh: bool,
-        context: &mut Context<'_>,
-    ) -> Result<(), Fault> {
-        if afresh {
-            self.take_all(context);
-        }
-        let update = crate::drawer::Update {
-            capacity: Some(capacity),
-            title: Some(title.to_string()),
-            description: Some(description.to_string()),
-        };
-        update.change(self, context)?;
-        self.fill(items, context)
     }
 
     fn add_live(&mut self, object: Loid, context: &mut Context<'_>) -> Result<ShortcutId, Fault> {

@@ -61,12 +61,15 @@ impl<F: Family> Cell<F> {
     pub async fn wait(&self) -> Result<Arc<Published<F::State>>, Option<Error>> {
         let mut phase = self.phase.subscribe();
         loop {
+            // First the phase, then the view, which is there before its phase is: the other way round one that came between the
+            // two looks would count as seen, and be waited for in vain.
+            let seen = phase.borrow_and_update().clone();
             if let Some(view) = self.view() {
                 return Ok(view);
             }
-            match &*phase.borrow_and_update() {
+            match seen {
                 Phase::Gone => return Err(None),
-                Phase::Failed(error) => return Err(Some(error.clone())),
+                Phase::Failed(error) => return Err(Some(error)),
                 Phase::Loading | Phase::Live => {}
             }
             // The sender lives as long as `self`.
@@ -105,5 +108,68 @@ impl<F: Family> Cell<F> {
 
     pub fn acknowledged(&self) -> Seq {
         self.acknowledged.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::document::Document;
+    use crate::folder::root;
+    use crate::id::{DatabaseId, ObjectUuid};
+    use crate::object::{Attributes, FamilyKind, Object, Plain, Record};
+
+    fn view() -> Arc<Published<Plain>> {
+        let loid = root(DatabaseId::MAIN);
+        let record = Record {
+            loid,
+            uuid: ObjectUuid::generate(0),
+            name: "".into(),
+            type_name: "Any".into(),
+            family: FamilyKind::Document,
+            folder: None,
+            work_folder: None,
+            issue_date: None,
+            created: 0,
+            modified: 0,
+            creator: "".into(),
+            last_modifier: "".into(),
+            version: 0,
+            suid: None,
+            status: None,
+            revision: 1,
+            content: None,
+            lock: None,
+            bin: None,
+        };
+        let object = Object { record: Arc::new(record), attributes: Arc::new(Attributes::none(loid)) };
+        Arc::new(Published { state: Plain::new(object) })
+    }
+
+    /// The view may come at any instant of the wait; none of them may be missed.
+    #[test]
+    fn whoever_waits_for_a_view_gets_it_whenever_it_comes() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let view = view();
+        let (to_publisher, cells) = std::sync::mpsc::channel::<(Arc<Cell<Document>>, u32)>();
+        let publisher = std::thread::spawn({
+            let view = view.clone();
+            move || {
+                for (cell, delay) in cells {
+                    (0..delay).for_each(|_| std::hint::spin_loop());
+                    cell.publish(Some(view.clone()));
+                }
+            }
+        });
+        for round in 0..30_000 {
+            let cell = Arc::new(Cell::<Document>::new());
+            to_publisher.send((cell.clone(), round % 300)).unwrap();
+            let waited = runtime.block_on(async { tokio::time::timeout(Duration::from_secs(20), cell.wait()).await });
+            assert!(matches!(waited, Ok(Ok(_))), "round {round}: it waits in vain");
+        }
+        drop(to_publisher);
+        publisher.join().unwrap();
     }
 }

@@ -2,8 +2,6 @@
 
 use std::fmt::Write;
 
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
 use stet_actors::command::{Command, containers_of};
 use stet_actors::drawer::{self, Address, Drawer, Placed};
 use stet_actors::error::{Code, Error, Result};
@@ -58,14 +56,6 @@ async fn view_of(call: &Call) -> Result<(Loid, DrawerView)> {
     }
     let drawer = drawer_of(call, "source")?;
     Ok((drawer, call.app.repository.view::<Drawer>(drawer).await?))
-}
-
-/// The fields of a body. A struct would also take a list, for its fields in their order.
-fn fields<T: DeserializeOwned>(call: &Call) -> Result<T> {
-    if call.body.trim_ascii_start().starts_with(b"[") {
-        call.json::<Map<String, Value>>()?;
-    }
-    call.json()
 }
 
 /// An item by its shortcut id or its object.
@@ -242,6 +232,11 @@ fn new_drawer(
         title: request.title.as_deref().unwrap_or_default().into(),
         description: request.description.as_deref().unwrap_or_default().into(),
         items,
+        said: Box::new(drawer::Update {
+            capacity: request.capacity.map(drawer::check_capacity).transpose()?,
+            title: request.title.clone(),
+            description: request.description.clone(),
+        }),
     };
     Ok(object)
 }
@@ -256,7 +251,7 @@ fn database_of(call: &Call, request: &CreateDrawer) -> Result<DatabaseId> {
 
 /// `POST /v3/container/drawer`
 pub async fn create(call: Call) -> Result<Reply> {
-    let request: CreateDrawer = fields(&call)?;
+    let request: CreateDrawer = call.json()?;
     let database = database_of(&call, &request)?;
     let mut object = new_drawer(&call.app, request.name.as_deref().unwrap_or(TYPE_NAME), false, &request, database)?;
     // A generated name has to be free; a given one is up to the caller.
@@ -268,7 +263,7 @@ pub async fn create(call: Call) -> Result<Reply> {
 
 /// `POST /v3/container/drawer/automatic`: the user's own drawer, made at the first call.
 pub async fn create_automatic(call: Call) -> Result<Reply> {
-    let request: CreateDrawer = fields(&call)?;
+    let request: CreateDrawer = call.json()?;
     let database = database_of(&call, &request)?;
     let config = &call.app.config.drawer;
     let user = call.caller()?.user();
@@ -282,7 +277,7 @@ async fn make(call: &Call, folder: Option<Source>, object: NewObject, database: 
     let (app, display) = (&call.app, call.display_of_body()?);
     let (folder, below) = app.place_in(call, folder, database)?;
     let create = Create { folder, below, object };
-    let created = app.with_current(app.repository.joint(create, call.request(folder)?).await)?;
+    let created = app.with_current(app.repository.joint(create, call.unconditional()?).await)?;
     let view = app.repository.view::<Drawer>(created.loid).await?;
     let items: Placed = view.state.visible().copied().enumerate().collect();
     changed(app, &view, &items, &display)
@@ -290,7 +285,7 @@ async fn make(call: &Call, folder: Option<Source>, object: NewObject, database: 
 
 /// `PUT /v3/container/drawer/{source}`
 pub async fn update(call: Call) -> Result<Reply> {
-    let request: UpdateRequest = fields(&call)?;
+    let request: UpdateRequest = call.json()?;
     let (drawer, display) = (drawer_of(&call, "source")?, call.display_of_body()?);
     let capacity = request.capacity.map(drawer::check_capacity).transpose()?;
     let command = UpdateDrawer {

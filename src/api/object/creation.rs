@@ -103,7 +103,7 @@ pub async fn create(mut call: Call) -> Result<Reply> {
     let database = app.database(options.database_id.as_ref().map(DatabaseRef::text).as_deref())?;
     let folder = folder_source(options.folder.as_deref(), options.folder_path.as_deref())?;
     let (folder, below) = app.place_in(&call, folder, database)?;
-    let created = app.repository.joint(Create { folder, below, object }, call.request(folder)?).await;
+    let created = app.repository.joint(Create { folder, below, object }, call.unconditional()?).await;
     reply_with(app, app.with_current(created)?.loid)
 }
 
@@ -205,7 +205,7 @@ async fn read_form(call: &mut Call) -> Result<Form> {
                     let message = "The part `options` must be a JSON object, but is a list.";
                     return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$"));
                 }
-                form.options = body::parse(&bytes, false, limits.json_depth)?;
+                form.options = body::parse_object(&bytes, false, limits.json_depth)?;
             }
             "content" => {
                 let limit = limits.upload_bytes;

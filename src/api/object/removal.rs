@@ -60,11 +60,11 @@ async fn bulk(call: &Call, destroy: bool) -> Result<Reply> {
             let parsed = Source::parse("sources", source)?;
             let object = if destroy {
                 let object = any_target(app, &parsed, database)?;
-                app.repository.joint(Destroy { object }, call.request(object)?).await?;
+                app.repository.joint(Destroy { object }, call.unconditional()?).await?;
                 object
             } else {
                 let object = target(app, &parsed, database)?;
-                app.repository.joint(Discard { object }, call.request(object)?).await?;
+                app.repository.joint(Discard { object }, call.unconditional()?).await?;
                 object
             };
             Ok::<Loid, Error>(object)

@@ -220,6 +220,21 @@ fn a_taken_name_is_refused_unless_the_mode_says_otherwise() {
 }
 
 #[test]
+fn what_a_new_version_of_a_drawer_does_not_name_stays() {
+    let client = editor();
+    let folder = own_folder();
+    let body =
+        json!({ "name": "x", "folderPath": folder, "capacity": 3, "title": "Front", "description": "As it was" });
+    client.post(DRAWER, &body).ok();
+    let body = json!({ "name": "x", "folderPath": folder, "createMode": "NEW_VERSION", "description": "As it is" });
+    let info = client.post(DRAWER, &body).ok()["info"].take();
+    assert_eq!(
+        (&info["capacity"], &info["title"], &info["description"]),
+        (&json!(3), &json!("Front"), &json!("As it is"))
+    );
+}
+
+#[test]
 fn replacing_a_drawer_needs_room_for_what_comes() {
     let client = editor();
     let folder = own_folder();
