@@ -304,14 +304,6 @@ fn tokens_are_good_after_a_crash_and_dead_ones_stay_dead() {
 }
 
 #[test]
-fn a_session_ends_when_it_was_not_used_for_its_idle_time() {
-    let server = Server::with(&[("AUTH__SESSION_IDLE_SECONDS", "1"), ("AUTH__FLUSH_SECONDS", "1")]);
-    let client = server.login("editor");
-    std::thread::sleep(std::time::Duration::from_millis(1100));
-    client.get("/v3/auth/connection/check").fails(401, "InvalidToken");
-}
-
-#[test]
 fn a_session_ends_at_its_absolute_limit_and_a_copy_with_it() {
     let limits =
         [("AUTH__SESSION_IDLE_SECONDS", "3"), ("AUTH__FLUSH_SECONDS", "1"), ("AUTH__SESSION_ABSOLUTE_SECONDS", "3")];
@@ -323,7 +315,6 @@ fn a_session_ends_at_its_absolute_limit_and_a_copy_with_it() {
     // Used all the time, and dead all the same.
     while client.get("/v3/auth/connection/check").status == 200 {
         assert!(begun.elapsed() < PATIENCE, "the session lives on");
-        std::thread::sleep(std::time::Duration::from_millis(50));
     }
     copy.get("/v3/auth/connection/check").fails(401, "InvalidToken");
 }

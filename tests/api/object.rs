@@ -903,15 +903,6 @@ mod forms {
     }
 }
 
-/// Waits for something that another process does.
-fn wait_until(what: &str, done: impl Fn() -> bool) {
-    let begun = std::time::Instant::now();
-    while !done() {
-        assert!(begun.elapsed() < PATIENCE, "waited in vain: {what}");
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
-}
-
 mod content {
     use super::*;
 

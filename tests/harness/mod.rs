@@ -363,3 +363,12 @@ pub fn own_folder() -> String {
     let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     format!("/Test/{}-{number}", std::process::id())
 }
+
+/// Waits until `done`, looking again and again without taking the processor from those it waits for.
+pub fn wait_until(what: &str, done: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < PATIENCE, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

@@ -133,11 +133,7 @@ fn at_sigterm_a_request_under_way_gets_its_answer() {
     // Both are on one connection thread, in this order: once the second is answered the first has been taken up.
     client.get("/healthz");
     server.ask_to_end();
-    let begun = std::time::Instant::now();
-    while !server.log().contains("draining") {
-        assert!(begun.elapsed() < PATIENCE, "it does not drain");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    wait_until("it drains", || server.log().contains("draining"));
     slow.write_all(&body.as_bytes()[10..]).expect("the rest of the body can be sent");
     let mut answer = String::new();
     slow.read_to_string(&mut answer).expect("an answer comes");

@@ -18,13 +18,6 @@ impl Dice {
     }
 }
 
-/// Looks again and again, without taking the processor from those it waits for.
-fn wait_until(done: impl Fn() -> bool) {
-    while !done() {
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
-}
-
 /// What a thread was told of one operation.
 #[derive(Debug)]
 struct Told {
@@ -231,7 +224,9 @@ fn a_crash_amid_moves_keeps_what_was_acknowledged_and_tears_none() {
                 })
             })
             .collect();
-        wait_until(|| acknowledged.load(Ordering::Relaxed) >= 150 || threads.iter().any(|thread| thread.is_finished()));
+        wait_until("enough is done", || {
+            acknowledged.load(Ordering::Relaxed) >= 150 || threads.iter().any(|thread| thread.is_finished())
+        });
         server.kill();
         threads.into_iter().for_each(|thread| thread.join().expect("every answer was a success"));
     });
@@ -275,7 +270,9 @@ fn a_crash_amid_additions_keeps_every_acknowledged_one_in_its_place() {
                 })
             })
             .collect();
-        wait_until(|| next.load(Ordering::Relaxed) >= 40 || threads.iter().any(|thread| thread.is_finished()));
+        wait_until("enough is done", || {
+            next.load(Ordering::Relaxed) >= 40 || threads.iter().any(|thread| thread.is_finished())
+        });
         server.kill();
         threads.into_iter().flat_map(|thread| thread.join().expect("every answer was a success")).collect()
     });
