@@ -237,25 +237,9 @@ mod tests {
 
     fn record(loid: Loid, name: &str, family: FamilyKind) -> Record {
         Record {
-            loid,
             uuid: ObjectUuid(uuid::Uuid::from_u128(loid.number.into())),
-            name: name.into(),
-            type_name: "Any".into(),
-            family,
             folder: (loid != ROOT).then_some(FolderKey(ROOT)),
-            work_folder: None,
-            issue_date: None,
-            created: 1,
-            modified: 1,
-            creator: "editor".into(),
-            last_modifier: "editor".into(),
-            version: 0,
-            suid: None,
-            status: None,
-            revision: 1,
-            content: None,
-            lock: None,
-            bin: None,
+            ..Record::new(loid, name, "Any", family, &"editor".into(), 1000)
         }
     }
 

@@ -9,7 +9,7 @@ use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_ma
 use stet_actors::command::{Command, Context, Numbers, Who};
 use stet_actors::drawer::{Add, Address, DrawerHead, DrawerState, Item, Position, Shift};
 use stet_actors::error::Result;
-use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
+use stet_actors::id::{DatabaseId, Loid, ShortcutId};
 use stet_actors::object::{Attributes, FamilyKind, Object, Record};
 use stet_actors::store::{Look, Range, StoreError, Table, View};
 
@@ -40,27 +40,7 @@ fn object(number: u64) -> Loid {
 
 fn drawer(items: u64) -> DrawerState {
     let loid = object(1);
-    let record = Record {
-        loid,
-        uuid: ObjectUuid::generate(0),
-        name: "bench".into(),
-        type_name: "Drawer".into(),
-        family: FamilyKind::Drawer,
-        folder: None,
-        work_folder: None,
-        issue_date: None,
-        created: 0,
-        modified: 0,
-        creator: "bench".into(),
-        last_modifier: "bench".into(),
-        version: 0,
-        suid: None,
-        status: None,
-        revision: 1,
-        content: None,
-        lock: None,
-        bin: None,
-    };
+    let record = Record::new(loid, "bench", "Drawer", FamilyKind::Drawer, &"bench".into(), 0);
     let head = DrawerHead { loid, capacity: 10_000, automatic: false, title: "".into(), description: "".into() };
     let object_part = Object { record: Arc::new(record), attributes: Arc::new(Attributes::none(loid)) };
     let item = |n| Item::new(loid, ShortcutId(n), object(100 + n), u128::from(n + 1) << 96, false);

@@ -13,7 +13,7 @@ use crate::drawer::Drawer;
 use crate::error::{Code, Error, Result};
 use crate::family::Family;
 use crate::folder::{self, Folder, walk};
-use crate::id::{DatabaseId, Loid, ObjectUuid, Source};
+use crate::id::{DatabaseId, Loid, Source};
 use crate::joint::Joint;
 use crate::object::{Attributes, FamilyKind, Record, Version, check_path};
 use crate::runtime::registry::{AnyHandle, admit};
@@ -64,27 +64,7 @@ impl Repository {
             if self.record(loid)?.is_some() {
                 continue;
             }
-            let record = Record {
-                loid,
-                uuid: ObjectUuid::generate(now_ms),
-                name: "".into(),
-                type_name: folder::TYPE_NAME.into(),
-                family: FamilyKind::Folder,
-                folder: None,
-                work_folder: None,
-                issue_date: None,
-                created: now_ms / 1000,
-                modified: now_ms / 1000,
-                creator: who.user.clone(),
-                last_modifier: who.user.clone(),
-                version: 0,
-                suid: None,
-                status: None,
-                revision: 1,
-                content: None,
-                lock: None,
-                bin: None,
-            };
+            let record = Record::new(loid, "", folder::TYPE_NAME, FamilyKind::Folder, &who.user, now_ms);
             context.create(&record, &Attributes::none(loid));
         }
         let changes = context.into_noted().changes;

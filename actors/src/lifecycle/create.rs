@@ -8,7 +8,7 @@ use crate::command::{Context, Fault};
 use crate::drawer::{DrawerHead, DrawerState, Update, check_capacity};
 use crate::error::{Code, Error, Result};
 use crate::folder::{self, Folder, child, free_name};
-use crate::id::{Loid, ObjectUuid, ShortcutId};
+use crate::id::{Loid, ShortcutId};
 use crate::joint::{Joint, Turns};
 use crate::object::{Attributes, Content, FamilyKind, FolderKey, Object, Record, SmallBody, Text, Version, file_name};
 use crate::store::View;
@@ -277,25 +277,16 @@ impl NewObject {
         let loid = Loid::new(folder.database, context.next_number()?);
         let created = self.created.unwrap_or(context.now_s());
         let record = Record {
-            loid,
-            uuid: ObjectUuid::generate(context.now_ms),
-            name: name.into(),
-            type_name: self.type_name.clone(),
-            family: self.family,
             folder: Some(FolderKey(folder)),
             work_folder: self.work_folder.clone(),
             issue_date: self.issue_date.clone(),
             created,
             modified: created,
-            creator: context.who.user.clone(),
-            last_modifier: context.who.user.clone(),
             version: u32::from(self.content.is_some()),
             suid: self.suid.clone(),
             status: self.status.clone().or_else(|| self.initial_status.clone()),
-            revision: 1,
             content: self.content.as_ref().map(|new| new.content.clone()),
-            lock: None,
-            bin: None,
+            ..Record::new(loid, name, &self.type_name, self.family, &context.who.user, context.now_ms)
         };
         let attributes = self.attributes_of(loid);
         context.create(&record, &attributes);

@@ -175,6 +175,31 @@ impl crate::family::State for Plain {
 pub struct FolderKey(#[serde(with = "loid_key")] pub Loid);
 
 impl Record {
+    /// The record of a new object without a folder, a type of its own, or anything else that may be left out; at revision 1.
+    pub fn new(loid: Loid, name: &str, type_name: &str, family: FamilyKind, creator: &Text, now_ms: u64) -> Record {
+        Record {
+            loid,
+            uuid: ObjectUuid::generate(now_ms),
+            name: name.into(),
+            type_name: type_name.into(),
+            family,
+            folder: None,
+            work_folder: None,
+            issue_date: None,
+            created: now_ms / 1000,
+            modified: now_ms / 1000,
+            creator: creator.clone(),
+            last_modifier: creator.clone(),
+            version: 0,
+            suid: None,
+            status: None,
+            revision: 1,
+            content: None,
+            lock: None,
+            bin: None,
+        }
+    }
+
     /// The folder that the object lies in; `None` for the root.
     pub fn folder(&self) -> Option<Loid> {
         self.folder.map(|key| key.0)

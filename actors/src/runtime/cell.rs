@@ -118,32 +118,12 @@ mod tests {
     use super::*;
     use crate::document::Document;
     use crate::folder::root;
-    use crate::id::{DatabaseId, ObjectUuid};
+    use crate::id::DatabaseId;
     use crate::object::{Attributes, FamilyKind, Object, Plain, Record};
 
     fn view() -> Arc<Published<Plain>> {
         let loid = root(DatabaseId::MAIN);
-        let record = Record {
-            loid,
-            uuid: ObjectUuid::generate(0),
-            name: "".into(),
-            type_name: "Any".into(),
-            family: FamilyKind::Document,
-            folder: None,
-            work_folder: None,
-            issue_date: None,
-            created: 0,
-            modified: 0,
-            creator: "".into(),
-            last_modifier: "".into(),
-            version: 0,
-            suid: None,
-            status: None,
-            revision: 1,
-            content: None,
-            lock: None,
-            bin: None,
-        };
+        let record = Record::new(loid, "", "Any", FamilyKind::Document, &"nobody".into(), 0);
         let object = Object { record: Arc::new(record), attributes: Arc::new(Attributes::none(loid)) };
         Arc::new(Published { state: Plain::new(object) })
     }
