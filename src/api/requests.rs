@@ -42,7 +42,7 @@ impl<'de> Deserialize<'de> for ObjectListRequest {
         }
         /// Shortcut ids may come as numbers.
         #[derive(Deserialize)]
-        #[serde(untagged)]
+        #[serde(untagged, expecting = "a source must be a text, or the number of a shortcut")]
         enum Text {
             Text(String),
             Number(u64),
@@ -136,7 +136,7 @@ impl CreateOptions {
 
 /// A number or name of a database, as a text or a number (decisions 2).
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a database must be a number or a name")]
 pub enum DatabaseRef {
     /// By number.
     Number(u64),

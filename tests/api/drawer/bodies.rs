@@ -126,3 +126,15 @@ fn a_content_type_does_not_matter() {
     assert_eq!(desk.order(), [0]);
     desk.client.send("GET", &desk.path(""), &[("content-type", "application/json")], b"").ok();
 }
+
+#[test]
+fn what_is_no_source_is_told_in_words_of_the_interface() {
+    let client = editor();
+    let drawer = client.drawer(&own_folder(), "front", 5);
+    let body = json!({ "sources": ["1$1.0.1", { "a": 1 }] });
+    let error = client.post(&below(&drawer, "/item"), &body).fails(400, "InvalidBody");
+    assert_eq!(error["details"]["path"], "$.sources[1]");
+    let message = error["message"].as_str().expect("a failure has a message");
+    assert!(message.contains("a source must be a text"), "{message}");
+    assert!(!message.contains("enum"), "{message}");
+}
