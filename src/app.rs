@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use actix_web::http::header::HeaderValue;
 use bytes::Bytes;
 use stet_actors::drawer::DrawerState;
 use stet_actors::error::{Code, Error, Result};
@@ -117,7 +118,7 @@ impl App {
     }
 
     /// An id for the next request: unique in this process, and unlikely to be that of another's.
-    pub fn next_request_id(&self) -> String {
+    pub fn next_request_id(&self) -> RequestId {
         self.request_ids.next()
     }
 
@@ -164,6 +165,23 @@ impl App {
     }
 }
 
+/// What one request is called in its answer and in the log.
+#[derive(Debug, Clone)]
+pub struct RequestId(HeaderValue);
+
+impl RequestId {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        // It was made of visible ASCII.
+        self.0.to_str().unwrap_or_default()
+    }
+
+    /// As it stands in a header.
+    pub fn into_value(self) -> HeaderValue {
+        self.0
+    }
+}
+
 /// Ids of requests: a random beginning for the process, then a count.
 struct RequestIds {
     process: u32,
@@ -175,7 +193,9 @@ impl RequestIds {
         RequestIds { process: rand::random(), count: AtomicU64::new(0) }
     }
 
-    fn next(&self) -> String {
-        format!("{:08x}-{:x}", self.process, self.count.fetch_add(1, Ordering::Relaxed))
+    fn next(&self) -> RequestId {
+        let text = format!("{:08x}-{:x}", self.process, self.count.fetch_add(1, Ordering::Relaxed));
+        // Hexadecimal digits and a dash are visible ASCII, which is all that a header's value must be.
+        RequestId(HeaderValue::try_from(text).expect("a request id is a header's value"))
     }
 }

@@ -346,8 +346,8 @@ pub async fn copy(call: Call) -> Result<Reply> {
 }
 
 async fn end(call: &Call) -> Result<Reply> {
-    let token = call.token.as_deref().ok_or_else(Error::internal)?;
-    call.app.sessions.end(token).await?;
+    let token = call.token().ok_or_else(Error::internal)?;
+    call.app.sessions.end(&token).await?;
     let gone = cookie(call, "", 0)?;
     Ok(Reply::json(&Ended { result: "ok".to_owned() })?.with_header(SET_COOKIE, gone))
 }

@@ -15,7 +15,7 @@ use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source}
 use crate::app::App;
 use crate::http::call::Call;
 use crate::http::display::Display;
-use crate::http::etag::etag;
+use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply};
 use crate::records::{Cached, ObjectRecord, Page, Sort};
 
@@ -176,7 +176,7 @@ fn listing(call: &Call, folder: &Record, wanted: impl Fn(&Record) -> bool) -> Re
         }
     }
     json.push_str(&format!("],\"total\":{total}}}"));
-    let tag = etag(folder.revision, &json);
+    let tag = ETag::new(folder.revision, &json);
     Ok(Reply::new(Content::Json(json.into())).with_etag(tag))
 }
 

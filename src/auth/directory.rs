@@ -6,10 +6,11 @@
 //! the generation before it reads the row, and keeps what it read only if the generation is still the same: what was read before a
 //! commit can't be kept after it. Changes are rare, so emptying all of it is cheaper than knowing what depends on what.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use foldhash::HashMap;
 use parking_lot::RwLock;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::{MAX_NAME_BYTES, Text, file_name};

@@ -23,10 +23,10 @@
 //! Sessions that exist, from their login or first use until [`Sessions::sweep`] or the logout removes their row. Tokens that are no
 //! good leave nothing behind, however many there are.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use foldhash::HashMap;
 use parking_lot::RwLock;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Text;

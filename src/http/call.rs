@@ -8,6 +8,7 @@ use actix_web::web::Payload;
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use smallvec::SmallVec;
 use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Loid, Source};
@@ -15,6 +16,7 @@ use stet_actors::runtime::Request;
 use tracing::Span;
 
 use super::body;
+use super::dispatch::token_of;
 use super::display::Display;
 use super::etag;
 use super::query::Query;
@@ -23,6 +25,9 @@ use super::router::Params;
 use crate::app::App;
 use crate::auth::LiveSession;
 use crate::records::Cached;
+
+/// The sources in a path, by the names of their parameters. No endpoint has more than fit in without an allocation.
+pub type Sources = SmallVec<[(&'static str, Source); 2]>;
 
 /// See the module's head.
 pub struct Call {
@@ -36,10 +41,10 @@ pub struct Call {
     pub query: Query,
     /// Path parameters, decoded.
     pub params: Params<'static>,
+    /// Those of them that are sources.
+    pub sources: Sources,
     /// Who calls; always there where the route requires a token.
     pub session: Option<Arc<LiveSession>>,
-    /// The token as it came.
-    pub token: Option<String>,
     /// The body, where the route has one that is not a multipart form.
     pub body: Bytes,
     /// The unread body of a multipart form.
@@ -54,6 +59,11 @@ impl Call {
         self.http.headers()
     }
 
+    /// The token as it came.
+    pub fn token(&self) -> Option<String> {
+        token_of(&self.http)
+    }
+
     /// A path parameter.
     pub fn param(&self, name: &str) -> &str {
         // The router gives every parameter that the pattern has.
@@ -63,9 +73,12 @@ impl Call {
     /// A path parameter that is a source.
     ///
     /// # Errors
-    /// `InvalidParameter`.
+    /// `InvalidParameter` for one that the table of endpoints does not call a source, and that is none.
     pub fn source(&self, name: &str) -> Result<Source> {
-        Source::parse(name, self.param(name))
+        match self.sources.iter().find(|(known, _)| *known == name) {
+            Some((_, source)) => Ok(source.clone()),
+            None => Source::parse(name, self.param(name)),
+        }
     }
 
     /// A path parameter that is a whole number.

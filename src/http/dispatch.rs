@@ -15,18 +15,18 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Source;
 use tracing::{Instrument, Span};
 
-use super::call::Call;
+use super::call::{Call, Sources};
 use super::error::{Failure, Surface};
-use super::query::{self, Query};
+use super::query::{Pairs, Query};
 use super::reply::{Content, Reply, enveloped};
 use super::route::{Body, Kind, Privilege, Produces, Route, Token, Verb};
 use super::router::{Found, Params};
-use super::{body, etag, probe};
-use crate::app::App;
+use super::{body, probe};
+use crate::app::{App, RequestId};
 use crate::auth::LiveSession;
 
 /// Name of the response header that carries the request's id.
-const REQUEST_ID: &str = "x-request-id";
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// What requests that fit no endpoint are counted under.
 pub const NO_ENDPOINT: &str = "none";
@@ -38,24 +38,29 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
     let request_id = app.next_request_id();
     let path = http.uri().path();
     if let Some(response) = probe::answer(&app, http.method(), path) {
-        return finish(response, &request_id);
+        return finish(response, request_id);
     }
     let inside = app.config.server.base_path.as_str();
-    let path = path.strip_prefix(inside).filter(|rest| rest.starts_with('/')).unwrap_or("");
+    let path = match inside {
+        "" => path,
+        _ => path.strip_prefix(inside).filter(|rest| rest.starts_with('/')).unwrap_or(""),
+    };
     let surface = Surface::of(path);
     // A span costs about as much as a read from memory does. Reads get theirs when debugging; what goes wrong in them is
     // still told with the request's id, below.
     let span = match *http.method() {
-        Method::GET | Method::HEAD => tracing::debug_span!("request", id = %request_id, method = %http.method(), path),
-        _ => tracing::info_span!("request", id = %request_id, method = %http.method(), path),
+        Method::GET | Method::HEAD => {
+            tracing::debug_span!("request", id = request_id.as_str(), method = %http.method(), path)
+        }
+        _ => tracing::info_span!("request", id = request_id.as_str(), method = %http.method(), path),
     };
     let mut found = None;
     let outcome = answer(&app, &http, path, payload, &span, &mut found).instrument(span.clone()).await;
     let response = match outcome {
         Ok(reply) => render(reply, found, surface, &http),
-        Err(error) => render_error(&app, &error, surface, &http, &request_id),
+        Err(error) => render_error(&app, &error, surface, &http, request_id.as_str()),
     };
-    let response = finish(response, &request_id);
+    let response = finish(response, request_id.clone());
     let status = response.status();
     let took = started.elapsed();
     let endpoint = found.map_or(NO_ENDPOINT, |route| route.id);
@@ -63,7 +68,7 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
     span.in_scope(|| {
         let took_us = took.as_micros() as u64;
         if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED {
-            tracing::warn!(id = request_id, endpoint, status = status.as_u16(), took_us, "answered");
+            tracing::warn!(id = request_id.as_str(), endpoint, status = status.as_u16(), took_us, "answered");
         } else {
             tracing::debug!(endpoint, status = status.as_u16(), took_us, "answered");
         }
@@ -85,13 +90,13 @@ async fn answer(
     }
     let (route, params) = find(app, http, path)?;
     *found = Some(route);
-    let raw_query = http.query_string();
-    let (session, token) = identify(app, route, http, raw_query)?;
+    let pairs = Pairs::of(http.query_string());
+    let session = identify(app, route, http, &pairs)?;
     if let Some(session) = &session {
         check_privilege(app, route, session)?;
     }
-    let query = Query::parse(route, raw_query)?;
-    check_params(route, &params)?;
+    let query = Query::parse(route, pairs)?;
+    let sources = check_params(route, &params)?;
     let headers = http.headers();
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     let limits = &app.config.limits;
@@ -118,8 +123,8 @@ async fn answer(
         http: http.clone(),
         query,
         params: params.into_owned(),
+        sources,
         session,
-        token,
         body: bytes,
         payload,
         span: span.clone(),
@@ -165,47 +170,48 @@ enum Transport {
     Cookie,
 }
 
-fn token_of(headers: &HeaderMap, raw_query: &str) -> Option<(Transport, String)> {
-    if let Some(token) = query::raw(raw_query, "token").filter(|token| !token.is_empty()) {
-        return Some((Transport::Query, token.into_owned()));
+/// The token of a request, and how it came.
+fn token_and_transport<'r>(headers: &'r HeaderMap, pairs: &'r Pairs<'_>) -> Option<(Transport, &'r str)> {
+    if let Some(token) = pairs.last("token").filter(|token| !token.is_empty()) {
+        return Some((Transport::Query, token));
     }
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(token) = text("token").filter(|token| !token.is_empty()) {
-        return Some((Transport::Header, token.to_owned()));
+        return Some((Transport::Header, token));
     }
     if let Some((scheme, token)) = text("authorization").and_then(|value| value.split_once(' '))
         && scheme.eq_ignore_ascii_case("bearer")
         && !token.trim().is_empty()
     {
-        return Some((Transport::Bearer, token.trim().to_owned()));
+        return Some((Transport::Bearer, token.trim()));
     }
     let cookies = headers.get_all(header::COOKIE).filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
     let (_, token) = pairs.find(|(name, value)| *name == crate::auth::COOKIE && !value.is_empty())?;
-    Some((Transport::Cookie, token.to_owned()))
+    Some((Transport::Cookie, token))
+}
+
+/// The token of a request, however it came.
+pub fn token_of(http: &HttpRequest) -> Option<String> {
+    token_and_transport(http.headers(), &Pairs::of(http.query_string())).map(|(_, token)| token.to_owned())
 }
 
 /// Finds out who calls.
-fn identify(
-    app: &App,
-    route: &Route,
-    http: &HttpRequest,
-    raw_query: &str,
-) -> Result<(Option<Arc<LiveSession>>, Option<String>)> {
+fn identify(app: &App, route: &Route, http: &HttpRequest, pairs: &Pairs<'_>) -> Result<Option<Arc<LiveSession>>> {
     if matches!(route.token, Token::InBody | Token::Login) {
-        return Ok((None, None));
+        return Ok(None);
     }
-    let Some((transport, token)) = token_of(http.headers(), raw_query) else {
+    let Some((transport, token)) = token_and_transport(http.headers(), pairs) else {
         return match route.token {
             Token::Required => Err(Error::new(Code::InvalidToken, "A token is needed: log in first.")),
-            _ => Ok((None, None)),
+            _ => Ok(None),
         };
     };
-    let session = app.sessions.find(&token)?;
+    let session = app.sessions.find(token)?;
     if matches!(transport, Transport::Cookie) && route.method != Verb::Get {
         check_origin(http)?;
     }
-    Ok((Some(session), Some(token)))
+    Ok(Some(session))
 }
 
 /// A write that is authorised by nothing but a cookie must come from our own pages, or from no page at all.
@@ -236,18 +242,20 @@ pub fn denied(user: &str, needed: Privilege) -> Error {
     Error::new(Code::PermissionDenied, format!("`{user}` lacks the privilege `{name}`.")).with_detail("privilege", name)
 }
 
-fn check_params(route: &Route, params: &Params<'_>) -> Result<()> {
+/// Checks the values in the path; gives the sources among them.
+fn check_params(route: &Route, params: &Params<'_>) -> Result<Sources> {
+    let mut sources = Sources::new();
     for param in route.path_params {
         let value = params.get(param.name).unwrap_or_default();
         match param.kind {
-            Kind::Source => drop(Source::parse(param.name, value)?),
+            Kind::Source => sources.push((param.name, Source::parse(param.name, value)?)),
             Kind::Integer if value.parse::<i64>().is_err() => {
                 return Err(Error::parameter(param.name, value, "a whole number"));
             }
             _ => {}
         }
     }
-    Ok(())
+    Ok(sources)
 }
 
 fn check_multipart(headers: &HeaderMap) -> Result<()> {
@@ -264,7 +272,7 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
     let Reply { content, etag, headers } = reply;
     // A reply may be unconditional; then its ETag decides here.
     let reading = matches!(*http.method(), Method::GET | Method::HEAD);
-    let fresh = reading && etag.as_deref().is_some_and(|tag| etag::none_match(http.headers(), tag));
+    let fresh = reading && etag.as_ref().is_some_and(|tag| tag.is_known(http.headers()));
     let content = if fresh { Content::NotModified } else { content };
     let json = match route.map(|route| route.produces) {
         Some(Produces::Xml) => "application/xml;charset=utf-8",
@@ -284,8 +292,8 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
         }
     };
     let out = response.headers_mut();
-    if let Some(etag) = etag.and_then(|etag| HeaderValue::try_from(etag).ok()) {
-        out.insert(header::ETAG, etag);
+    if let Some(etag) = etag {
+        out.insert(header::ETAG, etag.value().clone());
         out.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     }
     for (name, value) in headers {
@@ -311,10 +319,13 @@ fn render_error(app: &App, error: &Error, surface: Surface, http: &HttpRequest, 
 }
 
 /// What every response has.
-fn finish(mut response: HttpResponse, request_id: &str) -> HttpResponse {
+fn finish(mut response: HttpResponse, request_id: RequestId) -> HttpResponse {
+    let bodiless = response.status() == StatusCode::NOT_MODIFIED;
     let headers = response.headers_mut();
-    if let Ok(id) = HeaderValue::from_str(request_id) {
-        headers.insert(HeaderName::from_static(REQUEST_ID), id);
+    headers.insert(REQUEST_ID, request_id.into_value());
+    // It speaks of a body, and a 304 has none; the one that the client keeps came with it (RFC 9110, 15.4.5).
+    if bodiless {
+        return response;
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response

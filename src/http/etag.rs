@@ -6,15 +6,34 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use actix_web::http::header::{self, HeaderMap};
+use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use stet_actors::id::Loid;
 use stet_actors::runtime::Expect;
 
-/// The ETag of a representation: `what` is anything that differs when the bytes may.
-pub fn etag(revision: u64, what: impl Hash) -> String {
-    let mut hasher = DefaultHasher::new();
-    what.hash(&mut hasher);
-    format!("\"{revision}-{:016x}\"", hasher.finish())
+/// A strong entity tag, quoted. A clone shares the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ETag(HeaderValue);
+
+impl ETag {
+    /// The tag of a representation: `what` is anything that differs when the bytes may.
+    pub fn new(revision: u64, what: impl Hash) -> ETag {
+        let mut hasher = DefaultHasher::new();
+        what.hash(&mut hasher);
+        let text = format!("\"{revision}-{:016x}\"", hasher.finish());
+        // Quotes, digits and a dash are visible ASCII, which is all that a header's value must be.
+        ETag(HeaderValue::try_from(text).expect("a tag is a header's value"))
+    }
+
+    /// As it stands in a header.
+    pub fn value(&self) -> &HeaderValue {
+        &self.0
+    }
+
+    /// Whether a client that sends these headers has this representation already (`If-None-Match`).
+    pub fn is_known(&self, headers: &HeaderMap) -> bool {
+        tags(headers, &header::IF_NONE_MATCH)
+            .is_some_and(|mut tags| tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == self.0))
+    }
 }
 
 /// The entity tags of a header; `None` without it. A `*` is given as itself.
@@ -27,12 +46,6 @@ fn tags<'h>(headers: &'h HeaderMap, name: &header::HeaderName) -> Option<impl It
             .map(str::trim)
             .filter(|tag| !tag.is_empty())
     })
-}
-
-/// Whether the client has this representation already.
-pub fn none_match(headers: &HeaderMap, etag: &str) -> bool {
-    tags(headers, &header::IF_NONE_MATCH)
-        .is_some_and(|mut tags| tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag))
 }
 
 /// The precondition of `If-Match` on a container; `None` without it, or for `*`, which any container that exists meets.
@@ -53,7 +66,7 @@ pub fn expectation(headers: &HeaderMap, container: Loid) -> Option<Expect> {
 
 #[cfg(test)]
 mod tests {
-    use actix_web::http::header::{HeaderName, HeaderValue};
+    use actix_web::http::header::HeaderName;
     use stet_actors::id::DatabaseId;
 
     use super::*;
@@ -66,19 +79,21 @@ mod tests {
 
     #[test]
     fn if_none_match_compares_the_whole_tag_weakly() {
-        let tag = etag(7, "a");
-        assert_ne!(tag, etag(7, "b"));
-        assert!(none_match(&with(header::IF_NONE_MATCH, &format!("\"x\", W/{tag}")), &tag));
-        assert!(none_match(&with(header::IF_NONE_MATCH, "*"), &tag));
-        assert!(!none_match(&with(header::IF_NONE_MATCH, &etag(7, "b")), &tag));
-        assert!(!none_match(&HeaderMap::new(), &tag));
+        let tag = ETag::new(7, "a");
+        let text = |tag: &ETag| tag.value().to_str().unwrap().to_owned();
+        assert_ne!(tag, ETag::new(7, "b"));
+        assert!(tag.is_known(&with(header::IF_NONE_MATCH, &format!("\"x\", W/{}", text(&tag)))));
+        assert!(tag.is_known(&with(header::IF_NONE_MATCH, "*")));
+        assert!(!tag.is_known(&with(header::IF_NONE_MATCH, &text(&ETag::new(7, "b")))));
+        assert!(!tag.is_known(&HeaderMap::new()));
     }
 
     #[test]
     fn if_match_takes_the_revision_of_any_representation() {
         let loid = Loid::new(DatabaseId::MAIN, 5);
         let expect = |value: &str| expectation(&with(header::IF_MATCH, value), loid);
-        let tags = format!("{}, {}", etag(7, "a"), etag(9, "b"));
+        let text = |revision| ETag::new(revision, "a").value().to_str().unwrap().to_owned();
+        let tags = format!("{}, {}", text(7), text(9));
         assert_eq!(expect(&tags), Some(Expect { container: loid, revisions: vec![7, 9] }));
         assert_eq!(expect("W/\"7-0\", \"nonsense\", nonsense"), Some(Expect { container: loid, revisions: vec![] }));
         assert_eq!(expect("*"), None);

@@ -1,9 +1,9 @@
 //! Counting requests: the meters of every endpoint, made once, so that counting is two atomic additions.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
+use foldhash::HashMap;
 use metrics::{Counter, Histogram};
 use parking_lot::RwLock;
 

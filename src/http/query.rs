@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use smallvec::SmallVec;
 use stet_actors::error::{Code, Error, Result};
 
 use super::display::{self, BOOLEAN_WANTED, Display, FLAGS, parse_boolean};
@@ -61,12 +62,19 @@ fn display_set(additional_info: bool, path: bool, web: bool) -> impl Iterator<It
     flags.chain(web.then_some(everywhere(display::WEB_PRODUCT, Kind::Text, display::WEB_PRODUCT_ABOUT)))
 }
 
-/// The last value of a parameter, before any check; how the token is found.
-pub fn raw<'q>(raw_query: &'q str, name: &str) -> Option<Cow<'q, str>> {
-    form_urlencoded::parse(raw_query.as_bytes())
-        .filter(|(key, _)| key.eq_ignore_ascii_case(name))
-        .map(|(_, value)| value)
-        .last()
+/// The names and values of a query, decoded, before any check.
+pub struct Pairs<'q>(SmallVec<[(Cow<'q, str>, Cow<'q, str>); 8]>);
+
+impl<'q> Pairs<'q> {
+    /// Takes a query apart.
+    pub fn of(raw_query: &'q str) -> Pairs<'q> {
+        Pairs(form_urlencoded::parse(raw_query.as_bytes()).collect())
+    }
+
+    /// The last value of a parameter; how the token is found.
+    pub fn last(&self, name: &str) -> Option<&str> {
+        self.0.iter().rfind(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
+    }
 }
 
 /// The checked parameters of a call. An absent one reads as its default.
@@ -88,15 +96,20 @@ enum Given {
 impl Query {
     /// Reads and checks a query. What the endpoint does not know is ignored; of a parameter that comes twice the last
     /// value counts, save for lists, where all do.
-    pub fn parse(route: &'static Route, raw_query: &str) -> Result<Query> {
+    pub fn parse(route: &'static Route, pairs: Pairs<'_>) -> Result<Query> {
         let mut query = Query { route, given: Vec::new() };
-        for (key, value) in form_urlencoded::parse(raw_query.as_bytes()) {
+        for (key, value) in pairs.0 {
             if let Some(parameter) = find(route, display::canonical(&key)) {
                 query.take(&parameter, value)?;
             }
         }
-        match parameters(route).find(|parameter| parameter.required && query.given(parameter.name).is_none()) {
-            Some(missing) => Err(Error::new(Code::InvalidParameter, format!("`{}` is required.", missing.name))),
+        // Display options never are.
+        let required = route.query.iter().filter_map(|listed| match listed {
+            QueryParam::One { name, required: true, .. } => Some(*name),
+            _ => None,
+        });
+        match required.into_iter().find(|name| !query.has(name)) {
+            Some(missing) => Err(Error::new(Code::InvalidParameter, format!("`{missing}` is required."))),
             None => Ok(query),
         }
     }
@@ -213,7 +226,19 @@ impl Query {
 
 /// The parameter of a name: the endpoint's own, or one that is taken everywhere.
 fn find(route: &'static Route, name: &str) -> Option<Parameter> {
-    parameters(route).chain(EVERYWHERE).find(|parameter| parameter.name.eq_ignore_ascii_case(name))
+    let is_meant = |known: &str| known.eq_ignore_ascii_case(name);
+    // The display options last: there are many of them, and none is called as another parameter is.
+    route
+        .query
+        .iter()
+        .find_map(|listed| match *listed {
+            QueryParam::One { name, kind, required, default, about } if is_meant(name) => {
+                Some(Parameter { name, kind, required, default, about })
+            }
+            _ => None,
+        })
+        .or_else(|| EVERYWHERE.into_iter().find(|parameter| is_meant(parameter.name)))
+        .or_else(|| parameters(route).find(|parameter| is_meant(parameter.name)))
 }
 
 fn parse_integer(name: &str, value: &str) -> Result<i64> {
@@ -233,11 +258,11 @@ mod tests {
     }
 
     fn read(id: &str, raw_query: &str) -> Query {
-        Query::parse(route(id), raw_query).unwrap()
+        Query::parse(route(id), Pairs::of(raw_query)).unwrap()
     }
 
     fn refusal(id: &str, raw_query: &str) -> String {
-        let error = Query::parse(route(id), raw_query).unwrap_err();
+        let error = Query::parse(route(id), Pairs::of(raw_query)).unwrap_err();
         assert_eq!(error.code, Code::InvalidParameter);
         error.message
     }
@@ -341,9 +366,9 @@ mod tests {
 
     #[test]
     fn the_token_is_found_without_a_check_of_the_rest() {
-        assert_eq!(raw("showItems=maybe&TOKEN=a%2Bb", "token").as_deref(), Some("a+b"));
-        assert_eq!(raw("token=old&token=new", "token").as_deref(), Some("new"));
-        assert_eq!(raw("showItems=1", "token"), None);
+        assert_eq!(Pairs::of("showItems=maybe&TOKEN=a%2Bb").last("token"), Some("a+b"));
+        assert_eq!(Pairs::of("token=old&token=new").last("token"), Some("new"));
+        assert_eq!(Pairs::of("showItems=1").last("token"), None);
     }
 
     #[test]

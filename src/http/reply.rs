@@ -8,6 +8,8 @@ use futures_util::Stream;
 use serde::Serialize;
 use stet_actors::error::Error;
 
+use super::etag::ETag;
+
 /// A body that comes in pieces.
 pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, actix_web::Error>>>>;
 
@@ -15,8 +17,8 @@ pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, actix_web::Error>>
 pub struct Reply {
     /// What it says.
     pub content: Content,
-    /// The ETag, quoted.
-    pub etag: Option<String>,
+    /// The ETag.
+    pub etag: Option<ETag>,
     /// Further headers.
     pub headers: Vec<(HeaderName, HeaderValue)>,
 }
@@ -55,13 +57,13 @@ impl Reply {
     }
 
     /// The client has it already.
-    pub fn not_modified(etag: String) -> Reply {
+    pub fn not_modified(etag: ETag) -> Reply {
         Reply { content: Content::NotModified, etag: Some(etag), headers: Vec::new() }
     }
 
     /// With this ETag.
     #[must_use]
-    pub fn with_etag(mut self, etag: String) -> Reply {
+    pub fn with_etag(mut self, etag: ETag) -> Reply {
         self.etag = Some(etag);
         self
     }

@@ -13,6 +13,7 @@ use stet_actors::repository::Repository;
 use stet_actors::runtime::Published;
 
 use super::{Cached, Display, RecordCache};
+use crate::http::etag::ETag;
 
 /// The records that a reply was made of; `None` for an object that was not there.
 pub type Seen = Vec<(Loid, Option<Arc<Cached>>)>;
@@ -26,12 +27,12 @@ pub struct Rendered<S> {
     /// The reply, envelope and all.
     pub body: Bytes,
     /// Its ETag.
-    pub etag: String,
+    pub etag: ETag,
 }
 
 impl<S> Rendered<S> {
     /// A reply made of `view` and `seen`; `right_at` is [`RecordCache::changes`] from before the records were looked at.
-    pub fn new(right_at: u64, view: Arc<Published<S>>, seen: Seen, body: Bytes, etag: String) -> Rendered<S> {
+    pub fn new(right_at: u64, view: Arc<Published<S>>, seen: Seen, body: Bytes, etag: ETag) -> Rendered<S> {
         Rendered { right_at: AtomicU64::new(right_at), view, seen, body, etag }
     }
 

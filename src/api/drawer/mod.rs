@@ -16,7 +16,7 @@ use super::requests::{CreateOptions, ObjectListRequest, check_length, folder_sou
 use crate::app::App;
 use crate::config::for_user;
 use crate::http::call::Call;
-use crate::http::etag::{etag, none_match};
+use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply, to_json};
 use crate::records::{Page, Sort};
 
@@ -136,7 +136,7 @@ pub async fn delete_items(call: Call) -> Result<Reply> {
     json.push_str(",\"errors\":");
     json.push_str(&String::from_utf8_lossy(&to_json(&errors)?));
     json.push('}');
-    Ok(Reply::new(Content::Json(json.into())).with_etag(etag(done.view.revision(), "change")))
+    Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(done.view.revision(), "change")))
 }
 
 /// `PUT /v3/container/drawer/{source}/item/clear`
@@ -169,7 +169,7 @@ fn page_of_items(call: &Call) -> Page {
 pub async fn get(call: Call) -> Result<Reply> {
     let (drawer, view) = view_of(&call).await?;
     let rendered = rendered(&call.app, drawer, view, &call.display(), page_of_items(&call))?;
-    if none_match(call.headers(), &rendered.etag) {
+    if rendered.etag.is_known(call.headers()) {
         return Ok(Reply::not_modified(rendered.etag.clone()));
     }
     Ok(Reply::new(Content::Whole(rendered.body.clone())).with_etag(rendered.etag.clone()))

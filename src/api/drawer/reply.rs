@@ -11,7 +11,7 @@ use stet_actors::runtime::Published;
 use crate::api::records::{info_of, json_of, path_if_shown, quoted, with_path};
 use crate::app::App;
 use crate::http::display::Display;
-use crate::http::etag::etag;
+use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply, enveloped};
 use crate::records::{Page, Rendered, Seen};
 
@@ -93,7 +93,7 @@ pub(super) fn write_reply<'i>(
 /// whose options are wrong must change nothing.
 pub(super) fn changed(app: &App, view: &DrawerView, items: &Placed, display: &Display) -> Result<Reply> {
     let (json, _) = write_reply(app, view, items.iter().map(|(position, item)| (*position, item)), display)?;
-    Ok(Reply::new(Content::Json(json.into())).with_etag(etag(view.revision(), "change")))
+    Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(view.revision(), "change")))
 }
 
 /// The part of a drawer's items that is asked for, with their positions.
@@ -122,7 +122,7 @@ pub(super) fn rendered(
     }
     let right_at = app.records.changes();
     let (json, seen) = write_reply(app, &view, shown(&view, page), display)?;
-    let tag = etag(view.revision(), &json);
+    let tag = ETag::new(view.revision(), &json);
     let fresh = Arc::new(Rendered::new(right_at, view, seen, enveloped(json.as_bytes()), tag));
     // Paths depend on folders above, which nothing here looks at.
     if !display.path && (all || none) {

@@ -11,7 +11,7 @@ use super::{version, version_named};
 use crate::app::App;
 use crate::content::ContentReader;
 use crate::http::call::Call;
-use crate::http::etag::etag;
+use crate::http::etag::ETag;
 use crate::http::reply::{BodyStream, Content, Reply};
 
 /// `GET /v3/object/{source}/content` and `/content/binary`: the bytes, streamed.
@@ -38,7 +38,7 @@ pub async fn content(call: Call) -> Result<Reply> {
             (record.loid.at_version(record.version), content)
         }
     };
-    let tag = etag(record.revision, (content.sha256, call.query.integer("maxSize")));
+    let tag = ETag::new(record.revision, (content.sha256, call.query.integer("maxSize")));
     let reader = open(&call.app, loid, &content).await?.range(0, most(&call)?);
     let size = reader.remaining();
     let reply = Reply::new(Content::Stream(content.content_type.to_string(), size, streamed(reader))).with_etag(tag);

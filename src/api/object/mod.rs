@@ -12,7 +12,7 @@ use super::requests::ObjectListRequest;
 use crate::app::App;
 use crate::http::call::Call;
 use crate::http::display::Display;
-use crate::http::etag::etag;
+use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply, to_json};
 use crate::records::{ObjectRecord, render, render_version};
 
@@ -46,7 +46,7 @@ pub struct Removed {
 /// `GET /v3/object/{source}`: an object, or it as one of its versions has it.
 pub async fn get(call: Call) -> Result<Reply> {
     let (revision, json) = shown(&call.app, &call.source("source")?, call.database()?, &call.display())?;
-    let tag = etag(revision, &json);
+    let tag = ETag::new(revision, &json);
     Ok(Reply::new(Content::Json(json.into())).with_etag(tag))
 }
 
