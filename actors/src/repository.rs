@@ -21,7 +21,7 @@ use crate::runtime::{
     Answer, Done, NumberMill, Published, Registry, Request, RuntimeOptions, Shared, overloaded, run_joint,
     store_failure,
 };
-use crate::store::{ChangeSet, Look, Row, Store, StoreError, Table, View, decode_value};
+use crate::store::{ChangeSet, Look, Range, Row, Store, StoreError, Table, View, decode_value};
 
 /// The repository: all containers, over one store. Cloning gives another handle to the same.
 #[derive(Clone)]
@@ -202,6 +202,18 @@ impl Repository {
         let read = || match self.look().get(View::Committed, table, key)? {
             Some(value) => Ok(Some(decode_value(R::FORMAT, &value)?)),
             None => Ok(None),
+        };
+        read().map_err(|error: StoreError| store_failure(&error))
+    }
+
+    /// All rows of a table, by key; for tables that are small.
+    ///
+    /// # Errors
+    /// What the store says, or that a row can't be understood.
+    pub fn rows<R: Row>(&self, table: Table) -> Result<Vec<R>> {
+        let read = || {
+            let rows = self.look().scan(View::Committed, table, &Range::prefix(&[]), usize::MAX, false)?;
+            rows.iter().map(|(_, value)| Ok(decode_value(R::FORMAT, value)?)).collect::<Result<Vec<R>, StoreError>>()
         };
         read().map_err(|error: StoreError| store_failure(&error))
     }

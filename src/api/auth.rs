@@ -295,9 +295,8 @@ fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Reply> {
     let session = new.session.session();
     let user = app.directory.user(&session.user)?.ok_or_else(Error::internal)?;
     let privileges = || -> Result<Vec<String>> {
-        let names = app.directory.privileges_of(&user.name)?;
-        let name = |privilege| serde_json::to_value(privilege).ok()?.as_str().map(str::to_owned);
-        Ok(names.iter().filter_map(name).collect())
+        let rights = app.directory.rights_of(&user.name)?;
+        Ok(rights.everywhere().iter().map(|privilege| privilege.name().to_owned()).collect())
     };
     let idle_seconds = app.sessions.options().idle_seconds;
     let configuration = || {

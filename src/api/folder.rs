@@ -3,20 +3,20 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::folder::{children, root};
-use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::folder::children;
+use stet_actors::id::{DatabaseId, Source};
+use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{FamilyKind, Record, check_path};
 use stet_actors::store::View;
 
 use super::object::record_after;
-use super::records::{json_of, record_of, with_path};
+use super::records::{seen_record_of, with_path};
 use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
-use crate::app::App;
 use crate::http::call::Call;
 use crate::http::display::Display;
 use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply};
+use crate::http::route::Privilege;
 use crate::records::{Cached, ObjectRecord, Page, Sort};
 
 /// A folder and what lies in it.
@@ -92,7 +92,7 @@ pub async fn create(call: Call) -> Result<Reply> {
             return Err(Error::new(Code::InvalidName, message));
         }
     };
-    let (folder, below) = app.place_in(&call, parent, database)?;
+    let place = app.place_in(&call, parent, database)?;
     let made = match name {
         Some(name) => {
             let mut object = NewObject::folder(&name);
@@ -101,10 +101,9 @@ pub async fn create(call: Call) -> Result<Reply> {
             {
                 object.mode = mode.into();
             }
-            let create = Create { folder, below, object };
-            app.with_current(app.repository.joint(create, call.unconditional()?).await)?.loid
+            app.with_current(app.repository.joint(place.create(object), call.unconditional()?).await)?.loid
         }
-        None => folder,
+        None => place.folder,
     };
     let display = Display { path: true, ..call.display_of_body()? };
     let record = record_after(app, made, &display)?;
@@ -127,8 +126,7 @@ pub async fn subfolders(call: Call) -> Result<Reply> {
 
 /// `GET /v3/folder/root`
 pub async fn root_folder(call: Call) -> Result<Reply> {
-    let loid = root(call.database()?);
-    let folder = call.app.repository.record(loid)?.ok_or_else(|| Error::not_found("/"))?;
+    let folder = call.find(&Source::Path("/".to_owned()), call.database()?)?;
     listing(&call, &folder, |_| true)
 }
 
@@ -145,28 +143,28 @@ pub async fn work(call: Call) -> Result<Reply> {
 }
 
 fn own_folder(call: &Call, path: String) -> Result<Reply> {
-    let folder = call.app.repository.resolve(&Source::Path(path.clone()), call.database()?)?;
+    let folder = call.find(&Source::Path(path.clone()), call.database()?)?;
     check_folder(&folder, &path)?;
     listing(call, &folder, |_| true)
 }
 
-fn listing(call: &Call, folder: &Record, wanted: impl Fn(&Record) -> bool) -> Result<Reply> {
+fn listing(call: &Call, folder: &Cached, wanted: impl Fn(&Record) -> bool) -> Result<Reply> {
     let app = &call.app;
     let sort = Sort::parse(call.query.text("sortBy"))?;
     let page = Page::of(&call.query);
     let display = call.display();
-    let mut entries = entries(app, folder.loid)?;
+    let mut entries = entries(call, folder)?;
     entries.retain(|entry| wanted(&entry.record));
     let total = entries.len();
     sort.apply(&mut entries, |entry| &entry.record);
     let path = if display.path { Some(app.repository.path_of(folder)?) } else { None };
-    let info = record_of(app, folder.loid, &display)?.ok_or_else(|| Error::not_found(folder.loid))?;
+    let info = seen_record_of(call, folder, &display)?;
     let mut json = format!("{{\"info\":{info},\"items\":[");
     for (index, entry) in page.cut(entries).iter().enumerate() {
         if index > 0 {
             json.push(',');
         }
-        let record = json_of(app, entry, &display)?;
+        let record = seen_record_of(call, entry, &Display { path: false, ..display.clone() })?;
         match &path {
             Some(path) => {
                 let path = format!("{}/{}", path.trim_end_matches('/'), entry.record.name);
@@ -180,16 +178,23 @@ fn listing(call: &Call, folder: &Record, wanted: impl Fn(&Record) -> bool) -> Re
     Ok(Reply::new(Content::Json(json.into())).with_etag(tag))
 }
 
-/// The objects in a folder, by name.
-fn entries(app: &App, folder: Loid) -> Result<Vec<std::sync::Arc<Cached>>> {
-    let (loids, _) = children(app.repository.look(), View::Committed, folder, None, usize::MAX).map_err(|error| {
+/// The objects in a folder that the caller sees, by name.
+fn entries(call: &Call, folder: &Record) -> Result<Vec<std::sync::Arc<Cached>>> {
+    let (app, access) = (&call.app, call.access());
+    // What may be read goes down to all below.
+    let all = access.sees_all() || access.may(Privilege::Read, folder)?;
+    let look = app.repository.look();
+    let (loids, _) = children(look, View::Committed, folder.loid, None, usize::MAX).map_err(|error| {
         tracing::error!(%error, "a folder can't be listed");
         Error::internal()
     })?;
     let mut entries = Vec::with_capacity(loids.len());
     for loid in loids {
         // Gone since the names were read: as if it had been before.
-        entries.extend(app.records.get(&app.repository, loid)?);
+        let Some(entry) = app.records.get(&app.repository, loid)? else { continue };
+        if all || access.sees(&entry)? {
+            entries.push(entry);
+        }
     }
     Ok(entries)
 }

@@ -4,6 +4,7 @@ mod attributes;
 pub mod auth;
 pub mod drawer;
 pub mod folder;
+pub mod group;
 pub mod object;
 mod place;
 pub mod records;

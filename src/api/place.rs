@@ -3,44 +3,58 @@
 use stet_actors::error::{Error, Result};
 use stet_actors::folder::{child, root};
 use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::object::check_path;
+use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::object::{FamilyKind, check_path};
 use stet_actors::store::View;
 
 use super::folder::check_folder;
 use crate::app::App;
 use crate::http::call::Call;
+use crate::http::route::Privilege;
 
-impl App {
-    /// Where something new goes: a folder that exists, and the names below it that may not yet. Without a source the user's home.
-    ///
-    /// # Errors
-    /// `ObjectNotFound`, `InvalidType`, `InvalidPath`, `DatabaseNotFound`.
-    pub fn place(&self, call: &Call, folder: Option<Source>) -> Result<(Loid, Vec<String>)> {
-        self.place_in(call, folder, call.database()?)
+/// Where something new goes.
+pub struct Place {
+    /// A folder that exists.
+    pub folder: Loid,
+    below: Vec<String>,
+    /// Whether what is there already may be changed only if the caller created it.
+    own_only: bool,
+}
+
+impl Place {
+    fn at(call: &Call, folder: Loid, below: Vec<String>) -> Result<Place> {
+        let own_only = !call.access().check_place(folder)?;
+        Ok(Place { folder, below, own_only })
     }
 
-    /// As [`App::place`], with paths in the given database.
+    /// The command that makes an object there.
+    pub fn create(self, mut object: NewObject) -> Create {
+        object.own_only = self.own_only;
+        Create { folder: self.folder, below: self.below, object }
+    }
+}
+
+impl App {
+    /// Where something new goes: a folder that exists and that the caller may create in, and the names below it that may not be there
+    /// yet. Without a source the user's home. Paths are looked up in the given database.
     ///
     /// # Errors
-    /// As [`App::place`].
-    pub fn place_in(&self, call: &Call, folder: Option<Source>, database: DatabaseId) -> Result<(Loid, Vec<String>)> {
+    /// `ObjectNotFound`, `PermissionDenied`, `InvalidType`, `InvalidPath`.
+    pub fn place_in(&self, call: &Call, folder: Option<Source>, database: DatabaseId) -> Result<Place> {
         let source = match folder {
             Some(source) => source,
             None => Source::Path(self.home_of(call.caller()?.user())?),
         };
         let Source::Path(path) = &source else {
-            let record = self.repository.resolve(&source, database)?;
+            let record = call.find_for(Privilege::Create, &source, database)?;
             check_folder(&record, &source.to_string())?;
-            return Ok((record.loid, Vec::new()));
+            return Place::at(call, record.loid, Vec::new());
         };
-        self.place_of_path(path, database)
+        self.place_of_path(call, path, database)
     }
 
     /// The folders of a path that exist, and the names of those that do not.
-    ///
-    /// # Errors
-    /// `InvalidPath`, `InvalidType` where something on the way is no folder.
-    pub fn place_of_path(&self, path: &str, database: DatabaseId) -> Result<(Loid, Vec<String>)> {
+    fn place_of_path(&self, call: &Call, path: &str, database: DatabaseId) -> Result<Place> {
         let mut names = check_path(path)?;
         let mut at = root(database);
         while let Some(name) = names.next() {
@@ -49,12 +63,16 @@ impl App {
                 Error::internal()
             })?;
             let Some(next) = found else {
-                return Ok((at, std::iter::once(name).chain(names).map(str::to_owned).collect()));
+                return Place::at(call, at, std::iter::once(name).chain(names).map(str::to_owned).collect());
             };
             let record = self.repository.record(next)?.ok_or_else(|| Error::not_found(path))?;
-            check_folder(&record, path)?;
+            if record.family != FamilyKind::Folder {
+                // Who may not know of it is told what they would be if it were not there.
+                call.access().check_place(at)?;
+                check_folder(&record, path)?;
+            }
             at = next;
         }
-        Ok((at, Vec::new()))
+        Place::at(call, at, Vec::new())
     }
 }

@@ -11,8 +11,10 @@ use stet_actors::id::Loid;
 use stet_actors::object::Record;
 
 use crate::app::App;
+use crate::http::call::Call;
 use crate::http::display::Display;
 use crate::http::error::FailureBody;
+use crate::http::route::Privilege;
 use crate::records::{Cached, ObjectRecord, render};
 
 /// A listing.
@@ -66,6 +68,24 @@ pub fn record_of(app: &App, loid: Loid, display: &Display) -> Result<Option<Stri
         return Ok(Some(json.to_string()));
     }
     Ok(Some(with_path(&json, &app.repository.path_of(&cached.record)?)))
+}
+
+/// The JSON of a live object's record as the caller may see it, path included if asked for. Of a folder that is merely on the way to
+/// what may be seen, the virtual attributes are left out: they count what lies in it.
+///
+/// # Errors
+/// What the store says.
+pub fn seen_record_of(call: &Call, cached: &Cached, display: &Display) -> Result<String> {
+    let (app, access) = (&call.app, call.access());
+    let json = if access.sees_all() || access.may(Privilege::Read, cached)? {
+        json_of(app, cached, display)?
+    } else {
+        json_of(app, cached, &Display { virtual_attributes: false, ..display.clone() })?
+    };
+    Ok(match path_if_shown(app, cached, display)? {
+        Some(path) => with_path(&json, &path),
+        None => json.to_string(),
+    })
 }
 
 /// The JSON of a record without its path, made once per change.

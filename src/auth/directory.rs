@@ -6,21 +6,21 @@
 //! the generation before it reads the row, and keeps what it read only if the generation is still the same: what was read before a
 //! commit can't be kept after it. Changes are rare, so emptying all of it is cheaper than knowing what depends on what.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use foldhash::HashMap;
 use parking_lot::RwLock;
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::Loid;
 use stet_actors::object::{MAX_NAME_BYTES, Text, file_name};
 use stet_actors::repository::Repository;
-use stet_actors::store::{Key, Row, Table};
-use tokio::sync::Mutex;
+use stet_actors::store::{Change, Key, Row, Table};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::password::Passwords;
-use super::rows::{Group, User, put};
-use crate::http::route::Privilege;
+use super::rights::Rights;
+use super::rows::{Grant, Group, User, put};
 
 /// See the module's head.
 pub struct Directory {
@@ -42,7 +42,7 @@ struct Cache {
 #[derive(Default)]
 struct Rows {
     users: HashMap<Text, Arc<User>>,
-    privileges: HashMap<Text, Arc<BTreeSet<Privilege>>>,
+    rights: HashMap<Text, Arc<Rights>>,
 }
 
 impl Cache {
@@ -93,6 +93,22 @@ impl Directory {
         self.row(Table::Groups, name)
     }
 
+    /// All users, by name.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn users(&self) -> Result<Vec<User>> {
+        self.repository.rows(Table::Users)
+    }
+
+    /// All groups, by name.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn groups(&self) -> Result<Vec<Group>> {
+        self.repository.rows(Table::Groups)
+    }
+
     /// How people write a user's name; the name itself where nothing better is known.
     pub fn full_name(&self, name: &str) -> String {
         match self.user(name) {
@@ -102,27 +118,29 @@ impl Directory {
         }
     }
 
-    /// What a user may do everywhere: the union over the groups. Nothing for an unknown or disabled user.
-    ///
-    /// Grants below a folder are not in it. It is what routes are checked with, before anyone knows which object is meant; what is
-    /// allowed below a folder depends on the object, and is in [`Group::privileges`].
+    /// What a user may do: the sum of the groups' grants. Nothing for an unknown or disabled user.
     ///
     /// # Errors
     /// What the store says.
-    pub fn privileges_of(&self, name: &str) -> Result<Arc<BTreeSet<Privilege>>> {
-        if let Some(privileges) = self.cache.rows.read().privileges.get(name) {
-            return Ok(privileges.clone());
+    pub fn rights_of(&self, name: &str) -> Result<Arc<Rights>> {
+        if let Some(rights) = self.cache.rows.read().rights.get(name) {
+            return Ok(rights.clone());
         }
         let read_at = self.cache.generation();
         let Some(user) = self.user(name)? else { return Ok(Arc::default()) };
-        let mut privileges = BTreeSet::new();
+        let mut grants = Vec::new();
         for group in user.groups.iter().filter(|_| !user.disabled) {
-            let grants = self.group(group)?.map(|group| group.privileges).unwrap_or_default();
-            privileges.extend(grants.iter().filter(|grant| grant.folder.is_none()).map(|grant| grant.privilege));
+            grants.extend(self.group(group)?.map(|group| group.privileges).unwrap_or_default());
         }
-        let privileges = Arc::new(privileges);
-        self.cache.keep(read_at, |rows| drop(rows.privileges.insert(user.name.clone(), privileges.clone())));
-        Ok(privileges)
+        let rights = Arc::new(self.sum(&grants)?);
+        self.cache.keep(read_at, |rows| drop(rows.rights.insert(user.name.clone(), rights.clone())));
+        Ok(rights)
+    }
+
+    /// What grants add up to.
+    pub(super) fn sum(&self, grants: &[Grant]) -> Result<Rights> {
+        // Groups are stored with loids; a text that is none names no folder.
+        Rights::sum(grants, |folder| Ok(folder.parse::<Loid>().ok()))
     }
 
     /// Makes a user, or replaces all of one but the password. Disabling ends the user's sessions for good.
@@ -182,31 +200,6 @@ impl Directory {
         Ok(())
     }
 
-    /// Makes or replaces a group.
-    ///
-    /// # Errors
-    /// `InvalidName`; what the store says.
-    pub async fn put_group(&self, group: Group) -> Result<()> {
-        file_name(&group.name)?;
-        self.write(group.place(), |_, _| Ok(group)).await
-    }
-
-    /// Changes what is named of a group.
-    ///
-    /// # Errors
-    /// `ObjectNotFound`; what `change` says; what the store says.
-    pub async fn change_group(&self, name: &str, change: impl FnOnce(&mut Group) -> Result<()>) -> Result<()> {
-        self.write(Group::key(name), |old: Option<Group>, _| {
-            let mut group = old.ok_or_else(|| unknown("group", name))?;
-            let name = group.name.clone();
-            change(&mut group)?;
-            // Another name would be another row.
-            group.name = name;
-            Ok(group)
-        })
-        .await
-    }
-
     /// The user of that name, if that is the password.
     ///
     /// # Errors
@@ -240,13 +233,23 @@ impl Directory {
 
     /// Replaces the row at a place by what is made of it and the time.
     async fn write<R: Row>(&self, place: Key, make: impl FnOnce(Option<R>, u64) -> Result<R>) -> Result<()> {
-        let turn = self.turn.clone().lock_owned().await;
+        let turn = self.turn().await;
         let old = self.repository.row(place.table, &place.key)?;
         let new = make(old, self.repository.clock().now_ms())?;
+        self.commit(turn, vec![put(&new)]).await
+    }
+
+    /// Waits until nobody else is changing anything. What is read then is what the change is made of.
+    pub(super) async fn turn(&self) -> Turn {
+        Turn(self.turn.clone().lock_owned().await)
+    }
+
+    /// Commits rows that were made in a turn.
+    pub(super) async fn commit(&self, turn: Turn, changes: Vec<Change>) -> Result<()> {
         let cache = self.cache.clone();
         self.repository
             .commit(|set| {
-                set.changes = vec![put(&new)];
+                set.changes = changes;
                 set.on_commit = Box::new(move |_| {
                     cache.clear();
                     // Kept until here, even if the caller has gone: the next change must find this one on disk.
@@ -255,8 +258,16 @@ impl Directory {
             })
             .await
     }
+
+    pub(super) fn repository(&self) -> &Repository {
+        &self.repository
+    }
 }
 
-fn unknown(kind: &str, name: &str) -> Error {
+/// Held by whoever is changing the directory.
+pub(super) struct Turn(#[allow(dead_code)] OwnedMutexGuard<()>);
+
+/// The answer to the name of somebody or something that is not there.
+pub(super) fn unknown(kind: &str, name: &str) -> Error {
     Error::new(Code::ObjectNotFound, format!("There is no {kind} `{name}`.")).with_source(name)
 }

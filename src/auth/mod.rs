@@ -6,13 +6,17 @@
 //! Tokens and passwords are never stored, logged or shown; the types that carry them print as `…`.
 
 mod directory;
+mod groups;
 mod password;
+mod rights;
 mod rows;
 mod sessions;
 mod token;
 
 pub use self::directory::Directory;
+pub use self::groups::GroupChange;
 pub use self::password::{MAX_PASSWORD_BYTES, PasswordHash, PasswordOptions, Passwords};
+pub use self::rights::{Privileges, Rights};
 pub use self::rows::{Grant, Group, Session, User};
 pub use self::sessions::{LiveSession, NewSession, SessionOptions, Sessions};
 pub use self::token::{Token, TokenHash};

@@ -103,7 +103,8 @@ impl Row for User {
 pub struct Grant {
     /// What is allowed.
     pub privilege: Privilege,
-    /// Path of the folder below which it is; `None` for everywhere.
+    /// Loid of the folder below which it is, itself included; `None` for everywhere. A path or uuid is taken too, and becomes the
+    /// loid when the group is stored.
     pub folder: Option<String>,
 }
 

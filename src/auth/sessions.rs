@@ -26,6 +26,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use arc_swap::ArcSwapOption;
 use foldhash::HashMap;
 use parking_lot::RwLock;
 use stet_actors::error::{Code, Error, Result};
@@ -34,14 +35,12 @@ use stet_actors::repository::Repository;
 use stet_actors::store::{Range, Row, Table, View, decode_value};
 
 use super::directory::Directory;
+use super::rights::Rights;
 use super::rows::{Session, put, remove};
 use super::token::{Token, TokenHash, reference};
 
 /// Rows that one commit of [`Sessions::flush`] and [`Sessions::sweep`] writes, so that others need not wait behind thousands.
 const PAGE: usize = 1000;
-
-/// A generation that the directory does not come to.
-const NEVER: u64 = u64::MAX;
 
 /// How long sessions last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +60,14 @@ impl Default for SessionOptions {
     }
 }
 
+/// That the user of a session stands, and what the session may do.
+#[derive(Debug)]
+struct Standing {
+    /// The directory's generation for which it holds.
+    generation: u64,
+    rights: Arc<Rights>,
+}
+
 /// A session in memory.
 #[derive(Debug)]
 pub struct LiveSession {
@@ -69,8 +76,8 @@ pub struct LiveSession {
     last_seen_ms: AtomicU64,
     /// What of that is on disk.
     recorded_ms: AtomicU64,
-    /// The directory's generation in which the user was last found to stand; [`NEVER`] before that.
-    stood: AtomicU64,
+    /// What was found out about the user, when that was last looked up.
+    standing: ArcSwapOption<Standing>,
     /// Set at logout, before the row is removed.
     ended: AtomicBool,
 }
@@ -81,7 +88,7 @@ impl LiveSession {
             session,
             last_seen_ms: AtomicU64::new(last_seen_ms),
             recorded_ms: AtomicU64::new(last_seen_ms),
-            stood: AtomicU64::new(NEVER),
+            standing: ArcSwapOption::empty(),
             ended: AtomicBool::new(false),
         }
     }
@@ -99,6 +106,11 @@ impl LiveSession {
     /// What is known of the session. Its `last_seen_ms` is from the login or the restart; see [`LiveSession::last_seen_ms`].
     pub fn session(&self) -> &Session {
         &self.session
+    }
+
+    /// What it may do, as of the request that it was last found for.
+    pub fn rights(&self) -> Arc<Rights> {
+        self.standing.load().as_ref().map(|standing| standing.rights.clone()).unwrap_or_default()
     }
 
     /// When it was last used, epoch milliseconds.
@@ -338,13 +350,14 @@ impl Sessions {
         }
         // Taken before the user is looked up: what is found out holds at least from there.
         let generation = self.directory.generation();
-        if live.stood.load(Ordering::Acquire) == generation {
+        if live.standing.load().as_ref().is_some_and(|standing| standing.generation == generation) {
             return Ok(true);
         }
         let user = self.directory.user(live.user())?;
         let stands = user.is_some_and(|user| !user.disabled && user.generation == live.session.generation);
         if stands {
-            live.stood.store(generation, Ordering::Release);
+            let rights = self.directory.rights_of(live.user())?;
+            live.standing.store(Some(Arc::new(Standing { generation, rights })));
         }
         Ok(stands)
     }

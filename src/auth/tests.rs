@@ -8,6 +8,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use stet_actors::clock::{Clock, ManualClock};
 use stet_actors::error::{Code, Error};
+use stet_actors::folder::root;
+use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::RuntimeOptions;
 use stet_actors::store::memory::MemoryStore;
@@ -158,7 +160,7 @@ impl Server {
     }
 
     fn privileges(&self) -> Vec<Privilege> {
-        self.directory.privileges_of("ada").unwrap().iter().copied().collect()
+        self.directory.rights_of("ada").unwrap().everywhere().iter().collect()
     }
 
     async fn put_group(&self, name: &str, privileges: &[(Privilege, Option<&str>)]) {
@@ -675,19 +677,29 @@ fn a_sweep_removes_what_has_ended_and_nothing_else() {
 }
 
 #[test]
-fn privileges_are_the_union_over_the_groups_without_those_of_a_folder() {
+fn rights_are_the_union_over_the_groups_with_folders_named_by_loid() {
     run(async {
         let server = Server::new().await;
+        server.directory.repository().make_roots(&[DatabaseId::MAIN]).await.unwrap();
+        let root = root(DatabaseId::MAIN);
         server.put_group("readers", &[(Privilege::Read, None)]).await;
-        let writes = [(Privilege::Read, None), (Privilege::Write, None), (Privilege::Delete, Some("/News"))];
+        let writes = [(Privilege::Read, None), (Privilege::Write, None), (Privilege::Delete, Some("/"))];
         server.put_group("writers", &writes).await;
         server.put_group("others", &[(Privilege::Configure, None)]).await;
         let groups = ["readers", "writers", "no such group"].map(str::to_owned).to_vec();
         server.directory.put_user(User { groups, ..User::new("ada") }).await.unwrap();
         assert_eq!(server.privileges(), [Privilege::Read, Privilege::Write]);
-        assert!(server.directory.privileges_of("nobody").unwrap().is_empty());
+        assert_eq!(server.directory.rights_of("ada").unwrap().below(), [(root, Privilege::Delete.into())]);
+        assert_eq!(*server.directory.rights_of("nobody").unwrap(), Rights::default());
         let writers = server.directory.group("writers").unwrap().unwrap();
-        assert_eq!(writers.privileges[2].folder.as_deref(), Some("/News"));
+        assert_eq!(writers.privileges[2].folder, Some(root.to_string()));
+        let nowhere = Group {
+            name: "lost".into(),
+            description: String::new(),
+            privileges: vec![Grant { privilege: Privilege::Read, folder: Some("/nowhere".to_owned()) }],
+        };
+        assert_eq!(server.directory.put_group(nowhere).await.unwrap_err().code, Code::ObjectNotFound);
+        assert_eq!(server.directory.group("lost").unwrap(), None);
     });
 }
 
@@ -706,12 +718,10 @@ fn a_change_of_the_directory_holds_at_once() {
         assert_eq!(server.privileges(), [Privilege::Read]);
         assert_eq!(server.directory.full_name("ada"), "Ada Marsh");
         assert_eq!(server.directory.full_name("nobody"), "nobody");
-        let more = Grant { privilege: Privilege::Moderate, folder: None };
-        let grant = |group: &mut Group| {
-            group.privileges.push(more);
-            Ok(())
-        };
-        server.directory.change_group("readers", grant).await.unwrap();
+        let grant = |privilege| Grant { privilege, folder: None };
+        let more = vec![grant(Privilege::Read), grant(Privilege::Moderate)];
+        let change = GroupChange { privileges: Some(more), ..GroupChange::default() };
+        server.directory.change_group("readers", change).await.unwrap();
         assert_eq!(server.privileges(), [Privilege::Read, Privilege::Moderate]);
         server.put_group("readers", &[]).await;
         assert_eq!(server.privileges(), []);
@@ -728,7 +738,7 @@ fn what_can_not_be_changed_stays_as_it_is() {
         assert_eq!(server.directory.put_user(User::new("")).await.unwrap_err().code, Code::InvalidName);
         let missing = server.directory.change_user("nobody", |_| Ok(())).await.unwrap_err();
         assert_eq!(missing.code, Code::ObjectNotFound);
-        let missing = server.directory.change_group("nobody", |_| Ok(())).await.unwrap_err();
+        let missing = server.directory.change_group("nobody", GroupChange::default()).await.unwrap_err();
         assert_eq!(missing.code, Code::ObjectNotFound);
         let refused = server.directory.change_user("ada", |_| refuse()).await.unwrap_err();
         assert_eq!(refused.code, Code::PermissionDenied);

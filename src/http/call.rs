@@ -20,10 +20,11 @@ use super::dispatch::token_of;
 use super::display::Display;
 use super::etag;
 use super::query::Query;
-use super::route::{Body, QueryParam, Route};
+use super::route::{Body, Privilege, QueryParam, Route};
 use super::router::Params;
+use crate::access::Access;
 use crate::app::App;
-use crate::auth::LiveSession;
+use crate::auth::{LiveSession, Rights};
 use crate::records::Cached;
 
 /// The sources in a path, by the names of their parameters. No endpoint has more than fit in without an allocation.
@@ -45,6 +46,8 @@ pub struct Call {
     pub sources: Sources,
     /// Who calls; always there where the route requires a token.
     pub session: Option<Arc<LiveSession>>,
+    /// What the session may do.
+    pub rights: Arc<Rights>,
     /// The body, where the route has one that is not a multipart form.
     pub body: Bytes,
     /// The unread body of a multipart form.
@@ -98,12 +101,38 @@ impl Call {
         self.app.database(self.query.text("databaseId"))
     }
 
+    /// What the caller may do.
+    pub fn access(&self) -> Access<'_> {
+        match &self.session {
+            Some(session) => Access::of(&self.app, session, &self.rights),
+            None => Access::anonymous(&self.app),
+        }
+    }
+
     /// The record of the object that a path parameter names.
     ///
     /// # Errors
     /// `InvalidParameter`, `ObjectNotFound`.
     pub fn resolve(&self, name: &str) -> Result<Arc<Cached>> {
-        self.app.resolve(&self.source(name)?, self.database()?)
+        self.find(&self.source(name)?, self.database()?)
+    }
+
+    /// The record of the object that a source names, if the caller may see it.
+    ///
+    /// # Errors
+    /// `ObjectNotFound`, `InvalidPath`, what the store says.
+    pub fn find(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
+        self.find_for(Privilege::Read, source, database)
+    }
+
+    /// The record of the object that a source names, if the privilege holds for it.
+    ///
+    /// # Errors
+    /// As [`Call::find`]; `PermissionDenied`.
+    pub fn find_for(&self, privilege: Privilege, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
+        let record = self.app.resolve(source, database)?;
+        self.access().check(privilege, &record, source)?;
+        Ok(record)
     }
 
     /// Who calls.

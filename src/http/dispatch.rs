@@ -19,9 +19,10 @@ use super::call::{Call, Sources};
 use super::error::{Failure, Surface};
 use super::query::{Pairs, Query};
 use super::reply::{Content, Reply, enveloped};
-use super::route::{Body, Kind, Privilege, Produces, Route, Token, Verb};
+use super::route::{Body, Kind, Produces, Route, Scope, Token, Verb};
 use super::router::{Found, Params};
 use super::{body, probe};
+use crate::access::Access;
 use crate::app::{App, RequestId};
 use crate::auth::LiveSession;
 
@@ -92,11 +93,15 @@ async fn answer(
     *found = Some(route);
     let pairs = Pairs::of(http.query_string());
     let session = identify(app, route, http, &pairs)?;
-    if let Some(session) = &session {
-        check_privilege(app, route, session)?;
-    }
+    let rights = session.as_ref().map(|session| session.rights()).unwrap_or_default();
+    let access = match &session {
+        Some(session) => Access::of(app, session, &rights),
+        None => Access::anonymous(app),
+    };
+    check_privilege(access, route)?;
     let query = Query::parse(route, pairs)?;
     let sources = check_params(route, &params)?;
+    check_objects(app, access, route, &query, &sources)?;
     let headers = http.headers();
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     let limits = &app.config.limits;
@@ -125,6 +130,7 @@ async fn answer(
         params: params.into_owned(),
         sources,
         session,
+        rights,
         body: bytes,
         payload,
         span: span.clone(),
@@ -227,19 +233,27 @@ fn check_origin(http: &HttpRequest) -> Result<()> {
     Err(Error::new(Code::OriginRefused, message))
 }
 
-fn check_privilege(app: &App, route: &Route, session: &LiveSession) -> Result<()> {
-    let Some(needed) = route.privilege else { return Ok(()) };
-    if app.directory.privileges_of(session.user())?.contains(&needed) {
-        return Ok(());
+/// What can be said before the call is looked at: who holds a privilege nowhere need not ask for an object.
+fn check_privilege(access: Access<'_>, route: &Route) -> Result<()> {
+    match route.privilege {
+        None => Ok(()),
+        Some(needed) if route.scope() == Scope::Server => access.check_everywhere(needed),
+        Some(needed) => access.check_anywhere(needed),
     }
-    Err(denied(session.user(), needed))
 }
 
-/// The refusal of a caller who lacks a privilege.
-pub fn denied(user: &str, needed: Privilege) -> Error {
-    let name = serde_json::to_value(needed).unwrap_or_default();
-    let name = name.as_str().unwrap_or_default().to_owned();
-    Error::new(Code::PermissionDenied, format!("`{user}` lacks the privilege `{name}`.")).with_detail("privilege", name)
+/// What each object in the path needs. A caller with the privilege everywhere is not kept waiting, and hears of an object that is
+/// not there from the handler; any other hears it here, where what they may not see is not there either.
+fn check_objects(app: &App, access: Access<'_>, route: &Route, query: &Query, sources: &Sources) -> Result<()> {
+    for (name, needed) in route.needs() {
+        if access.has_everywhere(needed) && access.sees_all() {
+            continue;
+        }
+        let Some((_, source)) = sources.iter().find(|(known, _)| *known == name) else { continue };
+        let database = app.database(query.text("databaseId"))?;
+        access.check(needed, &app.repository.resolve_any(source, database)?, source)?;
+    }
+    Ok(())
 }
 
 /// Checks the values in the path; gives the sources among them.

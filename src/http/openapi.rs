@@ -90,6 +90,7 @@ fn operation(route: &'static Route, generator: &mut SchemaGenerator) -> Value {
     operation["responses"] = responses(route, generator);
     operation["security"] = security(route.token);
     operation["x-stet-privilege"] = json!(route.privilege);
+    operation["x-stet-scope"] = json!(route.privilege.map(|_| route.scope()));
     operation["x-stet-source"] = json!(route.source);
     operation["x-stet-implemented"] = json!(route.handler.is_some());
     operation

@@ -135,6 +135,66 @@ pub enum Privilege {
     Configure,
 }
 
+impl Privilege {
+    /// All of them.
+    pub const ALL: [Privilege; 9] = [
+        Privilege::Read,
+        Privilege::Create,
+        Privilege::Write,
+        Privilege::Delete,
+        Privilege::Destroy,
+        Privilege::Moderate,
+        Privilege::ForceUnlock,
+        Privilege::ManageGroups,
+        Privilege::Configure,
+    ];
+
+    /// Its name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Privilege::Read => "read",
+            Privilege::Create => "create",
+            Privilege::Write => "write",
+            Privilege::Delete => "delete",
+            Privilege::Destroy => "destroy",
+            Privilege::Moderate => "moderate",
+            Privilege::ForceUnlock => "forceUnlock",
+            Privilege::ManageGroups => "manageGroups",
+            Privilege::Configure => "configure",
+        }
+    }
+}
+
+/// What the privilege of an endpoint is looked at for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Scope {
+    /// The server as a whole: a grant below a folder is none.
+    Server,
+    /// The objects in the path: the first is what the endpoint is about, others say themselves what they need.
+    Path,
+    /// What the body names, or the caller's own: a grant below any folder lets the call in, and the handler asks for each object.
+    Named,
+}
+
+impl Route {
+    /// What the privilege is looked at for.
+    pub fn scope(&self) -> Scope {
+        match self.privilege {
+            Some(Privilege::ManageGroups | Privilege::Configure) => Scope::Server,
+            _ if self.path_params.iter().any(|param| param.kind == Kind::Source) => Scope::Path,
+            _ => Scope::Named,
+        }
+    }
+
+    /// The objects in the path, and the privilege that each needs.
+    pub fn needs(&self) -> impl Iterator<Item = (&'static str, Privilege)> {
+        let mut own = self.privilege.filter(|_| self.scope() == Scope::Path);
+        let objects = self.path_params.iter().filter(|param| param.kind == Kind::Source);
+        objects.filter_map(move |param| Some((param.name, param.needs.or_else(|| own.take())?)))
+    }
+}
+
 /// A segment of the path that is a value.
 #[derive(Debug, Clone, Copy)]
 pub struct PathParam {
@@ -142,6 +202,9 @@ pub struct PathParam {
     pub name: &'static str,
     /// What values it takes.
     pub kind: Kind,
+    /// The privilege needed on an object that is not the one that the endpoint is about. The first one without is what the endpoint
+    /// is about, and needs the endpoint's own; what follows is part of that.
+    pub needs: Option<Privilege>,
     /// For the reference.
     pub about: &'static str,
 }

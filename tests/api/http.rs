@@ -7,6 +7,7 @@ mod failures;
 mod limits;
 mod openapi;
 mod raw;
+mod rights;
 mod tokens;
 
 use std::collections::HashMap;
@@ -34,6 +35,8 @@ struct Endpoint {
     multipart: bool,
     /// What the caller must be allowed.
     privilege: Option<String>,
+    /// What that is looked at for: `server`, `path` or `named`.
+    scope: String,
     /// Whether there is anything behind it.
     implemented: bool,
 }
@@ -133,6 +136,7 @@ fn from_document(path: &str, method: &str, operation: &Value) -> Endpoint {
         .to_owned(),
         multipart: body["content"]["multipart/form-data"].is_object(),
         privilege: operation["x-stet-privilege"].as_str().map(str::to_owned),
+        scope: operation["x-stet-scope"].as_str().unwrap_or_default().to_owned(),
         implemented: operation["x-stet-implemented"] == true,
     }
 }

@@ -62,6 +62,8 @@ pub struct NewObject {
     pub parts: NewParts,
     /// When the name is taken.
     pub mode: CreateMode,
+    /// Whether an object that is there may be changed only by the user who created it.
+    pub own_only: bool,
     /// Epoch seconds, where it is not now.
     pub created: Option<u64>,
 }
@@ -116,6 +118,7 @@ impl NewObject {
             content: None,
             parts: NewParts::None,
             mode: CreateMode::Exception,
+            own_only: false,
             created: None,
         }
     }
@@ -233,6 +236,11 @@ impl Create {
         }
         if mode == CreateMode::Existing {
             return Ok(Created { loid: existing, outcome: Outcome::Existing });
+        }
+        // Looked at here, for only here is it sure which object it is.
+        if self.object.own_only && object.record.creator != context.who.user {
+            let message = format!("`{}` may not change `{existing}`, which somebody else created.", context.who.user);
+            return Err(Error::new(Code::PermissionDenied, message).with_source(existing).into());
         }
         if let Some(lock) = &object.record.lock
             && lock.user != context.who.user

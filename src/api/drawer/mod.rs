@@ -7,13 +7,12 @@ use stet_actors::drawer::{self, Address, Drawer, Placed};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
 use stet_actors::id::{DatabaseId, Loid, ShortcutId, Source};
-use stet_actors::lifecycle::{Create, CreateMode, NewObject, NewParts, UpdateDrawer};
+use stet_actors::lifecycle::{CreateMode, NewObject, NewParts, UpdateDrawer};
 use stet_actors::object::FamilyKind;
 use stet_actors::store::View;
 
 use super::records::BulkError;
 use super::requests::{CreateOptions, ObjectListRequest, check_length, folder_source};
-use crate::app::App;
 use crate::config::for_user;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
@@ -64,13 +63,13 @@ fn address(call: &Call, parameter: &str, text: &str) -> Result<Address> {
         return Ok(Address::Shortcut(shortcut));
     }
     let source = Source::parse(parameter, text)?;
-    Ok(Address::Object(call.app.resolve(&source, call.database()?)?.loid))
+    Ok(Address::Object(call.find(&source, call.database()?)?.loid))
 }
 
 async fn execute<C: Command<Family = Drawer, Reply = Placed>>(call: &Call, command: C) -> Result<Reply> {
     let (drawer, display) = (drawer_of(call, "source")?, call.display_of_body()?);
     let done = call.app.with_current(call.app.repository.execute(drawer, command, call.request(drawer)?).await)?;
-    changed(&call.app, &done.view, &done.reply, &display)
+    changed(call, &done.view, &done.reply, &display)
 }
 
 /// `POST /v3/container/drawer/{source}/item/{item}`
@@ -106,7 +105,7 @@ pub async fn delete_item(call: Call) -> Result<Reply> {
     let (drawer, display) = (drawer_of(&call, "source")?, call.display_of_body()?);
     let command = drawer::Remove { items, strict: true };
     let done = call.app.with_current(call.app.repository.execute(drawer, command, call.request(drawer)?).await)?;
-    changed(&call.app, &done.view, &done.reply.items, &display)
+    changed(&call, &done.view, &done.reply.items, &display)
 }
 
 /// `DELETE /v3/container/drawer/{source}/item`
@@ -130,7 +129,7 @@ pub async fn delete_items(call: Call) -> Result<Reply> {
         errors.push(BulkError::new(&call.app, named[*index], error));
     }
     let removed = done.reply.items.iter().map(|(position, item)| (*position, item));
-    let (mut json, _) = write_reply(&call.app, &done.view, removed, &display)?;
+    let (mut json, _) = write_reply(&call, &done.view, removed, &display)?;
     // The reply is an object: its last brace makes room for one more member.
     json.pop();
     json.push_str(",\"errors\":");
@@ -144,7 +143,7 @@ pub async fn clear(call: Call) -> Result<Reply> {
     let drawer = drawer_of(&call, "source")?;
     let request = call.request(drawer)?;
     let done = call.app.with_current(call.app.repository.execute(drawer, drawer::Clear, request).await)?;
-    changed(&call.app, &done.view, &Vec::new(), &call.display())
+    changed(&call, &done.view, &Vec::new(), &call.display())
 }
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/move/{target}`; the reply is the target.
@@ -157,7 +156,7 @@ pub async fn move_item(call: Call) -> Result<Reply> {
     // Others may have been here since: the item is shown where it stands in the drawer that the reply shows.
     let now = placed.iter().filter_map(|(_, item)| view.state.find(Address::Object(item.object)));
     let now: Placed = now.map(|(position, item)| (position, *item)).collect();
-    changed(&call.app, &view, &now, &call.display())
+    changed(&call, &view, &now, &call.display())
 }
 
 /// All items, those of a page, or none.
@@ -168,7 +167,7 @@ fn page_of_items(call: &Call) -> Page {
 /// `GET /v3/container/drawer/{source}`
 pub async fn get(call: Call) -> Result<Reply> {
     let (drawer, view) = view_of(&call).await?;
-    let rendered = rendered(&call.app, drawer, view, &call.display(), page_of_items(&call))?;
+    let rendered = rendered(&call, drawer, view, &call.display(), page_of_items(&call))?;
     if rendered.etag.is_known(call.headers()) {
         return Ok(Reply::not_modified(rendered.etag.clone()));
     }
@@ -187,7 +186,8 @@ pub async fn get_by_object(call: Call) -> Result<Reply> {
     let mut views = Vec::with_capacity(holders.len());
     for holder in holders {
         match app.repository.view::<Drawer>(holder).await {
-            Ok(view) => views.push(view),
+            Ok(view) if call.access().sees(&view.state.object().record)? => views.push(view),
+            Ok(_) => {}
             // Drawers in the recycle bin keep their items and are not listed; one that went meanwhile neither.
             Err(error) if error.code == Code::ObjectNotFound => {}
             Err(error) => return Err(error),
@@ -201,7 +201,7 @@ pub async fn get_by_object(call: Call) -> Result<Reply> {
         if index > 0 {
             json.push(',');
         }
-        let (reply, _) = write_reply(app, view, shown(view, Page { offset: 0, limit: items }), &display)?;
+        let (reply, _) = write_reply(&call, view, shown(view, Page { offset: 0, limit: items }), &display)?;
         json.push_str(&reply);
     }
     let _ = write!(json, "],\"total\":{total}}}");
@@ -210,17 +210,18 @@ pub async fn get_by_object(call: Call) -> Result<Reply> {
 
 /// A drawer to be made with what a body says of it.
 fn new_drawer(
-    app: &App,
+    call: &Call,
     name: &str,
     automatic: bool,
     request: &CreateDrawer,
     database: DatabaseId,
 ) -> Result<NewObject> {
+    let app = &call.app;
     let sources = request.sources.as_deref().unwrap_or_default();
     check_length(app, sources.len())?;
     let mut items = Vec::with_capacity(sources.len());
     for source in sources {
-        items.push(app.resolve(&Source::parse("sources", source)?, database)?.loid);
+        items.push(call.find(&Source::parse("sources", source)?, database)?.loid);
     }
     let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());
     let mut object = NewObject::document(name, TYPE_NAME);
@@ -253,7 +254,7 @@ fn database_of(call: &Call, request: &CreateDrawer) -> Result<DatabaseId> {
 pub async fn create(call: Call) -> Result<Reply> {
     let request: CreateDrawer = call.json()?;
     let database = database_of(&call, &request)?;
-    let mut object = new_drawer(&call.app, request.name.as_deref().unwrap_or(TYPE_NAME), false, &request, database)?;
+    let mut object = new_drawer(&call, request.name.as_deref().unwrap_or(TYPE_NAME), false, &request, database)?;
     // A generated name has to be free; a given one is up to the caller.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
@@ -268,19 +269,18 @@ pub async fn create_automatic(call: Call) -> Result<Reply> {
     let config = &call.app.config.drawer;
     let user = call.caller()?.user();
     let (name, folder) = (for_user(&config.automatic_name, user), for_user(&config.automatic_folder, user));
-    let mut object = new_drawer(&call.app, &name, true, &request, database)?;
+    let mut object = new_drawer(&call, &name, true, &request, database)?;
     object.mode = CreateMode::Existing;
     make(&call, folder_source(None, Some(&folder))?, object, database).await
 }
 
 async fn make(call: &Call, folder: Option<Source>, object: NewObject, database: DatabaseId) -> Result<Reply> {
     let (app, display) = (&call.app, call.display_of_body()?);
-    let (folder, below) = app.place_in(call, folder, database)?;
-    let create = Create { folder, below, object };
+    let create = app.place_in(call, folder, database)?.create(object);
     let created = app.with_current(app.repository.joint(create, call.unconditional()?).await)?;
     let view = app.repository.view::<Drawer>(created.loid).await?;
     let items: Placed = view.state.visible().copied().enumerate().collect();
-    changed(app, &view, &items, &display)
+    changed(call, &view, &items, &display)
 }
 
 /// `PUT /v3/container/drawer/{source}`
@@ -296,5 +296,5 @@ pub async fn update(call: Call) -> Result<Reply> {
     };
     call.app.with_current(call.app.repository.joint(command, call.request(drawer)?).await)?;
     let view = call.app.repository.view::<Drawer>(drawer).await?;
-    changed(&call.app, &view, &Vec::new(), &display)
+    changed(&call, &view, &Vec::new(), &display)
 }

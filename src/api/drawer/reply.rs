@@ -9,18 +9,20 @@ use stet_actors::id::Loid;
 use stet_actors::runtime::Published;
 
 use crate::api::records::{info_of, json_of, path_if_shown, quoted, with_path};
-use crate::app::App;
+use crate::http::call::Call;
 use crate::http::display::Display;
 use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply, enveloped};
+use crate::http::route::Privilege;
 use crate::records::{Page, Rendered, Seen};
 
 /// A drawer as it is on disk.
 pub(super) type DrawerView = Arc<Published<DrawerState>>;
 
 /// `info` as JSON: a record, and behind it what a drawer has beside.
-fn info(app: &App, view: &DrawerView, display: &Display) -> Result<String> {
-    let state = &view.state;
+fn info(call: &Call, view: &DrawerView, display: &Display) -> Result<String> {
+    let (app, state) = (&call.app, &view.state);
+    let (count, hidden) = counts(call, view)?;
     let head = state.head();
     let mut json = info_of(app, state, display)?;
     // A record is never the empty object: its last brace makes room for more members.
@@ -30,8 +32,8 @@ fn info(app: &App, view: &DrawerView, display: &Display) -> Result<String> {
         json,
         ",\"capacity\":{},\"count\":{},\"hidden\":{},\"automatic\":{},\"title\":{},\"description\":{}}}",
         head.capacity,
-        state.count(),
-        state.hidden(),
+        count,
+        hidden,
         head.automatic,
         quoted(&head.title),
         quoted(&head.description)
@@ -39,14 +41,42 @@ fn info(app: &App, view: &DrawerView, display: &Display) -> Result<String> {
     Ok(json)
 }
 
+/// How many items the caller sees, and how many more the drawer has for them. What they may not read is in neither.
+fn counts(call: &Call, view: &DrawerView) -> Result<(usize, usize)> {
+    if call.access().sees_all() {
+        return Ok((view.state.count(), view.state.hidden()));
+    }
+    let mut count = 0;
+    for item in view.state.visible() {
+        count += usize::from(sees(call, item)?);
+    }
+    Ok((count, 0))
+}
+
+/// Whether the caller may read an item's object.
+fn sees(call: &Call, item: &Item) -> Result<bool> {
+    let access = call.access();
+    if access.sees_all() {
+        return Ok(true);
+    }
+    Ok(match call.app.records.get(&call.app.repository, item.object)? {
+        Some(cached) => access.may(Privilege::Read, &cached)?,
+        None => false,
+    })
+}
+
 fn write_items<'i>(
-    app: &App,
+    call: &Call,
     items: impl IntoIterator<Item = (usize, &'i Item)>,
     display: &Display,
     out: &mut String,
 ) -> Result<Seen> {
+    let app = &call.app;
     let mut seen = Seen::new();
     for (position, item) in items {
+        if !sees(call, item)? {
+            continue;
+        }
         let cached = app.records.get(&app.repository, item.object)?;
         let comma = if seen.is_empty() { "" } else { "," };
         // Writing to a String can't fail.
@@ -74,25 +104,25 @@ fn write_items<'i>(
 
 /// A container reply: `info`, and the given items.
 pub(super) fn write_reply<'i>(
-    app: &App,
+    call: &Call,
     view: &DrawerView,
     items: impl IntoIterator<Item = (usize, &'i Item)>,
     display: &Display,
 ) -> Result<(String, Seen)> {
-    let info = info(app, view, display)?;
+    let info = info(call, view, display)?;
     let mut out = String::with_capacity(info.len() + 32);
     out.push_str("{\"info\":");
     out.push_str(&info);
     out.push_str(",\"items\":[");
-    let seen = write_items(app, items, display, &mut out)?;
+    let seen = write_items(call, items, display, &mut out)?;
     out.push_str("]}");
     Ok((out, seen))
 }
 
 /// The reply to a change: the drawer as it is right after, and the items concerned. The display is asked for beforehand: a call
 /// whose options are wrong must change nothing.
-pub(super) fn changed(app: &App, view: &DrawerView, items: &Placed, display: &Display) -> Result<Reply> {
-    let (json, _) = write_reply(app, view, items.iter().map(|(position, item)| (*position, item)), display)?;
+pub(super) fn changed(call: &Call, view: &DrawerView, items: &Placed, display: &Display) -> Result<Reply> {
+    let (json, _) = write_reply(call, view, items.iter().map(|(position, item)| (*position, item)), display)?;
     Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(view.revision(), "change")))
 }
 
@@ -101,31 +131,32 @@ pub(super) fn shown(view: &DrawerView, page: Page) -> impl Iterator<Item = (usiz
     view.state.visible().enumerate().skip(page.offset).take(page.limit)
 }
 
-/// The reply to a read: kept from the last one where nothing has changed.
+/// The reply to a read: kept from the last one where nothing has changed. Those who do not see everything have replies of their own.
 ///
 /// # Errors
 /// What the store says.
 pub(super) fn rendered(
-    app: &App,
+    call: &Call,
     drawer: Loid,
     view: DrawerView,
     display: &Display,
     page: Page,
 ) -> Result<Arc<Rendered<DrawerState>>> {
+    let (app, common) = (&call.app, call.access().sees_all());
     let (all, none) = (page.offset == 0 && page.limit == usize::MAX, page.limit == 0);
     let key = (drawer, display.clone(), all);
-    let kept = if all || none { app.drawers.get(&key) } else { None };
+    let kept = if common && (all || none) { app.drawers.get(&key) } else { None };
     if let Some(kept) = kept
         && kept.is_current(&app.records, &app.repository, &view)?
     {
         return Ok(kept);
     }
     let right_at = app.records.changes();
-    let (json, seen) = write_reply(app, &view, shown(&view, page), display)?;
+    let (json, seen) = write_reply(call, &view, shown(&view, page), display)?;
     let tag = ETag::new(view.revision(), &json);
     let fresh = Arc::new(Rendered::new(right_at, view, seen, enveloped(json.as_bytes()), tag));
     // Paths depend on folders above, which nothing here looks at.
-    if !display.path && (all || none) {
+    if common && !display.path && (all || none) {
         app.drawers.put(key, fresh.clone());
     }
     Ok(fresh)

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::lifecycle::{Create, NewContent, NewObject};
+use stet_actors::lifecycle::{NewContent, NewObject};
 use stet_actors::object::{FamilyKind, Text};
 
 use super::reply_with;
@@ -102,8 +102,8 @@ pub async fn create(mut call: Call) -> Result<Reply> {
     object.mode = CreateOptions::mode(options.options.as_ref(), options.create_mode);
     let database = app.database(options.database_id.as_ref().map(DatabaseRef::text).as_deref())?;
     let folder = folder_source(options.folder.as_deref(), options.folder_path.as_deref())?;
-    let (folder, below) = app.place_in(&call, folder, database)?;
-    let created = app.repository.joint(Create { folder, below, object }, call.unconditional()?).await;
+    let create = app.place_in(&call, folder, database)?.create(object);
+    let created = app.repository.joint(create, call.unconditional()?).await;
     reply_with(app, app.with_current(created)?.loid)
 }
 

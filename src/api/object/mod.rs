@@ -7,13 +7,14 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::{Record, Version};
 
-use super::records::{BulkError, record_of};
+use super::records::{BulkError, record_of, seen_record_of};
 use super::requests::ObjectListRequest;
 use crate::app::App;
 use crate::http::call::Call;
 use crate::http::display::Display;
 use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply, to_json};
+use crate::http::route::Privilege;
 use crate::records::{ObjectRecord, render, render_version};
 
 mod content;
@@ -45,14 +46,15 @@ pub struct Removed {
 
 /// `GET /v3/object/{source}`: an object, or it as one of its versions has it.
 pub async fn get(call: Call) -> Result<Reply> {
-    let (revision, json) = shown(&call.app, &call.source("source")?, call.database()?, &call.display())?;
+    let (revision, json) = shown(&call, &call.source("source")?, call.database()?, &call.display())?;
     let tag = ETag::new(revision, &json);
     Ok(Reply::new(Content::Json(json.into())).with_etag(tag))
 }
 
 /// The JSON of the object or version that a source names, and the object's revision.
-fn shown(app: &App, source: &Source, database: DatabaseId, display: &Display) -> Result<(u64, String)> {
-    let record = app.repository.resolve(source, database)?;
+fn shown(call: &Call, source: &Source, database: DatabaseId, display: &Display) -> Result<(u64, String)> {
+    let app = &call.app;
+    let record = call.find(source, database)?;
     let json = match version_named(app, source, &record)? {
         Some(version) => {
             let attributes = app.repository.attributes(record.loid)?;
@@ -62,7 +64,7 @@ fn shown(app: &App, source: &Source, database: DatabaseId, display: &Display) ->
             }
             String::from_utf8_lossy(&to_json(&shown)?).into_owned()
         }
-        None => record_of(app, record.loid, display)?.ok_or_else(|| Error::not_found(source))?,
+        None => seen_record_of(call, &record, display)?,
     };
     Ok((record.revision, json))
 }
@@ -87,16 +89,17 @@ fn check_whole(source: &Source) -> Result<()> {
     }
 }
 
-/// The live object that is to be changed.
-fn target(app: &App, source: &Source, database: DatabaseId) -> Result<Loid> {
-    let record = app.repository.resolve(source, database)?;
+/// The live object that is to be removed.
+fn target(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) -> Result<Loid> {
+    let record = call.find_for(needed, source, database)?;
     check_whole(source)?;
     Ok(record.loid)
 }
 
 /// The same, in the recycle bin or not.
-fn any_target(app: &App, source: &Source, database: DatabaseId) -> Result<Loid> {
-    let record = app.repository.resolve_any(source, database)?;
+fn any_target(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) -> Result<Loid> {
+    let record = call.app.repository.resolve_any(source, database)?;
+    call.access().check(needed, &record, source)?;
     check_whole(source)?;
     Ok(record.loid)
 }
@@ -115,7 +118,7 @@ pub async fn list(call: Call) -> Result<Reply> {
     let database = call.database()?;
     let (mut items, mut errors) = (Vec::new(), Vec::new());
     for source in &request.sources {
-        match Source::parse("sources", source).and_then(|source| shown(app, &source, database, &display)) {
+        match Source::parse("sources", source).and_then(|source| shown(&call, &source, database, &display)) {
             Ok((_, json)) => items.push(json),
             Err(error) => errors.push(BulkError::new(app, source, &error)),
         }

@@ -11,6 +11,7 @@ use crate::api::records::{BulkError, BulkReply};
 use crate::api::requests::{CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
 use crate::http::call::Call;
 use crate::http::reply::Reply;
+use crate::http::route::Privilege;
 
 /// Body of a restore; all optional.
 #[derive(Default, Deserialize, JsonSchema)]
@@ -27,7 +28,7 @@ pub struct RestoreRequest {
 
 /// `DELETE /v3/object/{source}/discard`
 pub async fn discard(call: Call) -> Result<Reply> {
-    let object = target(&call.app, &call.source("source")?, call.database()?)?;
+    let object = target(&call, Privilege::Delete, &call.source("source")?, call.database()?)?;
     let done = call.app.repository.joint(Discard { object }, call.request(object)?).await;
     call.app.with_current(done)?;
     Reply::json(&Removed { id: object.to_string() })
@@ -35,7 +36,7 @@ pub async fn discard(call: Call) -> Result<Reply> {
 
 /// `DELETE /v3/object/{source}/destroy`: from its folder or from the recycle bin.
 pub async fn destroy(call: Call) -> Result<Reply> {
-    let object = any_target(&call.app, &call.source("source")?, call.database()?)?;
+    let object = any_target(&call, Privilege::Destroy, &call.source("source")?, call.database()?)?;
     let done = call.app.repository.joint(Destroy { object }, call.request(object)?).await;
     call.app.with_current(done)?;
     Reply::json(&Removed { id: object.to_string() })
@@ -59,11 +60,11 @@ async fn bulk(call: &Call, destroy: bool) -> Result<Reply> {
         let one = async {
             let parsed = Source::parse("sources", source)?;
             let object = if destroy {
-                let object = any_target(app, &parsed, database)?;
+                let object = any_target(call, Privilege::Destroy, &parsed, database)?;
                 app.repository.joint(Destroy { object }, call.unconditional()?).await?;
                 object
             } else {
-                let object = target(app, &parsed, database)?;
+                let object = target(call, Privilege::Delete, &parsed, database)?;
                 app.repository.joint(Discard { object }, call.unconditional()?).await?;
                 object
             };
@@ -81,7 +82,7 @@ async fn bulk(call: &Call, destroy: bool) -> Result<Reply> {
 pub async fn restore(call: Call) -> Result<Reply> {
     let request: RestoreRequest = call.json()?;
     let app = &call.app;
-    let object = any_target(app, &call.source("source")?, call.database()?)?;
+    let object = any_target(&call, Privilege::Delete, &call.source("source")?, call.database()?)?;
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     if !matches!(mode, CreateMode::Exception | CreateMode::AutoRename) {
         let given = if mode == CreateMode::Replace { "REPLACE" } else { "NEW_VERSION" };
@@ -89,7 +90,7 @@ pub async fn restore(call: Call) -> Result<Reply> {
     }
     let folder = match folder_source(request.folder.as_deref(), request.folder_path.as_deref())? {
         Some(source) => {
-            let folder = app.repository.resolve(&source, object.database)?;
+            let folder = call.find_for(Privilege::Create, &source, object.database)?;
             crate::api::folder::check_folder(&folder, &source.to_string())?;
             Some(folder.loid)
         }

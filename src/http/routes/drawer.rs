@@ -129,7 +129,7 @@ pub const ROUTES: &[Route] = &[
         id: "drawer-item-move-put",
         path: "/v3/container/drawer/{source}/item/{item}/move/{target}",
         summary: "Move an item from one drawer to another.",
-        path_params: &[DRAWER, ITEM, object("target", "the drawer that the item goes to")],
+        path_params: &[DRAWER, ITEM, other("target", Privilege::Write, "the drawer that the item goes to")],
         reply: Some(type_of::<drawer::DrawerReply>),
         handler: handler!(drawer::move_item),
         ..PUT

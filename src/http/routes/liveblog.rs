@@ -65,7 +65,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/from/template/{source}",
         summary: "Create a liveblog from a template.",
         privilege: Some(Privilege::Create),
-        path_params: &[source("the template")],
+        path_params: &[other("source", Privilege::Read, "the template")],
         body: required::<Value>(),
         ..POST
     },

@@ -1,7 +1,7 @@
 //! The older, unversioned resources (interface 4.18). They document no codes of their own; table 7.2 holds for all.
 
 use super::parts::*;
-use crate::api::auth;
+use crate::api::{auth, group};
 
 const GET: Route = Route { codes: &[], ..base(Verb::Get, Privilege::Read, "interface 4.18") };
 const POST: Route = Route { privilege: None, codes: &[], ..base(Verb::Post, Privilege::Read, "interface 4.18") };
@@ -74,6 +74,8 @@ pub const ROUTES: &[Route] = &[
         path: "/conf/group/list",
         summary: "List the names of the groups.",
         query: &[DATABASE],
+        reply: Some(type_of::<group::GroupNames>),
+        handler: handler!(group::list),
         ..GET
     },
     Route {

@@ -51,17 +51,22 @@ pub(super) const fn source(about: &'static str) -> PathParam {
 
 /// A path parameter that is a source under a name of its own.
 pub(super) const fn object(name: &'static str, about: &'static str) -> PathParam {
-    PathParam { name, kind: Kind::Source, about }
+    PathParam { name, kind: Kind::Source, needs: None, about }
+}
+
+/// Another object than the one that the endpoint is about.
+pub(super) const fn other(name: &'static str, needs: Privilege, about: &'static str) -> PathParam {
+    PathParam { needs: Some(needs), ..object(name, about) }
 }
 
 /// A path parameter that is any text.
 pub(super) const fn word(name: &'static str, about: &'static str) -> PathParam {
-    PathParam { name, kind: Kind::Text, about }
+    PathParam { name, kind: Kind::Text, needs: None, about }
 }
 
 /// The path parameter `{position}`.
 pub(super) const fn position(about: &'static str) -> PathParam {
-    PathParam { name: "position", kind: Kind::Integer, about }
+    PathParam { name: "position", kind: Kind::Integer, needs: None, about }
 }
 
 /// A text that may be left out.

@@ -10,7 +10,7 @@ const DELETE: Route = base(Verb::Delete, Privilege::Write, "interface 4.11");
 const TOPIC: PathParam = object("topic", "the topic");
 const ITEM: PathParam = object("topicItem", "the topic item");
 const SUBITEM: PathParam = object("topicSubItem", "the topic subitem");
-const ATTACHMENT: PathParam = object("attachment", "the object to attach");
+const ATTACHMENT: PathParam = other("attachment", Privilege::Read, "the object to attach");
 const DIVIDER: PathParam = word("divider", "id of the divider");
 
 /// The routes of the group.
@@ -140,7 +140,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/from/template/{source}",
         summary: "Create a topic from a template.",
         privilege: Some(Privilege::Create),
-        path_params: &[source("the template")],
+        path_params: &[other("source", Privilege::Read, "the template")],
         body: required::<Value>(),
         ..POST
     },

@@ -8,7 +8,7 @@ const PUT: Route = base(Verb::Put, Privilege::Write, "interface 4.12");
 const DELETE: Route = base(Verb::Delete, Privilege::Write, "interface 4.12");
 
 const PLAN: PathParam = object("topicPlan", "the topic plan");
-const TOPIC: PathParam = object("topic", "the topic");
+const TOPIC: PathParam = other("topic", Privilege::Read, "the topic");
 const DIVIDER: PathParam = word("divider", "id of the divider");
 
 /// The routes of the group.
@@ -83,7 +83,7 @@ pub const ROUTES: &[Route] = &[
         id: "topicplan-from-template-post",
         path: "/v3/container/topicplan/from/template/{source}",
         summary: "Create a topic plan from a template.",
-        path_params: &[source("the template")],
+        path_params: &[other("source", Privilege::Read, "the template")],
         body: optional::<Value>(),
         ..POST
     },

@@ -1,0 +1,211 @@
+//! Who may do what with which object (decisions 4).
+//!
+//! A grant holds everywhere, or for a folder and all below it. Asked is always the object itself: the folders that it lies in now,
+//! or lay in before it came to the recycle bin. Three rules come on top:
+//!
+//! - **What may not be read is not there**: the answer is that for an object that does not exist, whatever the call was to do.
+//!   Folders on the way to one that may be read are seen, but nothing else in them.
+//! - **The home**: a privilege that someone has below any folder, they have in their own home, too.
+//! - **Ownership**: whoever may create where an object lies may change and discard it if they created it. That does not go for
+//!   folders, in which others may have put things.
+//!
+//! Without a session there is nothing but the configuration below [`CONFIGURATION`] (decisions 1).
+
+use std::fmt::Display;
+
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::object::{FamilyKind, Record};
+
+use crate::app::App;
+use crate::auth::{LiveSession, Rights};
+use crate::http::route::Privilege;
+
+/// Where what is served without a token lies.
+pub const CONFIGURATION: &str = "/SysConfig";
+
+/// What one caller may do.
+#[derive(Clone, Copy)]
+pub struct Access<'a> {
+    app: &'a App,
+    caller: Option<Caller<'a>>,
+}
+
+#[derive(Clone, Copy)]
+struct Caller<'a> {
+    user: &'a str,
+    rights: &'a Rights,
+}
+
+impl<'a> Access<'a> {
+    /// What the caller behind a session may do.
+    pub fn of(app: &'a App, session: &'a LiveSession, rights: &'a Rights) -> Access<'a> {
+        Access { app, caller: Some(Caller { user: session.user(), rights }) }
+    }
+
+    /// What anybody may do.
+    pub fn anonymous(app: &'a App) -> Access<'a> {
+        Access { app, caller: None }
+    }
+
+    /// Whether every object may be read.
+    pub fn sees_all(&self) -> bool {
+        self.caller.is_some_and(|caller| caller.rights.everywhere().contains(Privilege::Read))
+    }
+
+    /// Whether the object may be read, or is a folder on the way to one that may.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn sees(&self, record: &Record) -> Result<bool> {
+        Ok(self.may(Privilege::Read, record)? || self.passes_through(record)?)
+    }
+
+    /// Whether the privilege holds for the object.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn may(&self, privilege: Privilege, record: &Record) -> Result<bool> {
+        let Some(caller) = self.caller else { return self.is_configuration(record) };
+        if caller.rights.everywhere().contains(privilege) {
+            return Ok(true);
+        }
+        let around = self.around(record)?;
+        if self.holds(caller, privilege, &around)? {
+            return Ok(true);
+        }
+        let owns = matches!(privilege, Privilege::Write | Privilege::Delete)
+            && record.family != FamilyKind::Folder
+            && *record.creator == *caller.user;
+        Ok(owns
+            && (caller.rights.everywhere().contains(Privilege::Create)
+                || self.holds(caller, Privilege::Create, &around)?))
+    }
+
+    /// Refuses what the privilege does not hold for.
+    ///
+    /// # Errors
+    /// `ObjectNotFound` for what the caller does not see, as for what is not there; `PermissionDenied`.
+    pub fn check(&self, privilege: Privilege, record: &Record, source: &impl Display) -> Result<()> {
+        if self.may(privilege, record)? {
+            // Who may change what they can't read would learn of it by changing it.
+            let seen = privilege == Privilege::Read || privilege == Privilege::Create || self.sees(record)?;
+            return if seen { Ok(()) } else { Err(Error::not_found(source)) };
+        }
+        if !self.sees(record)? {
+            return Err(Error::not_found(source));
+        }
+        if privilege == Privilege::Read {
+            return Ok(());
+        }
+        Err(self.denied(privilege))
+    }
+
+    /// Refuses a caller who may not create in a folder; tells whether they may also change what others put there. The refusal is the
+    /// same whichever folder it is, so that the answer for a path does not tell how far it leads.
+    ///
+    /// # Errors
+    /// `PermissionDenied`, what the store says.
+    pub fn check_place(&self, folder: Loid) -> Result<bool> {
+        if self.has_everywhere(Privilege::Create) && self.has_everywhere(Privilege::Write) {
+            return Ok(true);
+        }
+        let record = self.app.repository.record(folder)?.ok_or_else(|| self.denied(Privilege::Create))?;
+        if !self.may(Privilege::Create, &record)? {
+            return Err(self.denied(Privilege::Create));
+        }
+        self.may(Privilege::Write, &record)
+    }
+
+    /// Refuses a caller who holds the privilege nowhere: then no object need be looked at, and nothing can be learnt of any.
+    ///
+    /// # Errors
+    /// `PermissionDenied`.
+    pub fn check_anywhere(&self, privilege: Privilege) -> Result<()> {
+        let Some(caller) = self.caller else { return Ok(()) };
+        let anywhere = caller.rights.anywhere();
+        let may_own = matches!(privilege, Privilege::Write | Privilege::Delete);
+        if anywhere.contains(privilege) || (may_own && anywhere.contains(Privilege::Create)) {
+            return Ok(());
+        }
+        Err(self.denied(privilege))
+    }
+
+    /// Refuses a caller who does not hold the privilege for the server as a whole.
+    ///
+    /// # Errors
+    /// `PermissionDenied`.
+    pub fn check_everywhere(&self, privilege: Privilege) -> Result<()> {
+        if self.has_everywhere(privilege) { Ok(()) } else { Err(self.denied(privilege)) }
+    }
+
+    /// Whether the privilege holds for all objects.
+    pub fn has_everywhere(&self, privilege: Privilege) -> bool {
+        self.caller.is_some_and(|caller| caller.rights.everywhere().contains(privilege))
+    }
+
+    fn denied(&self, needed: Privilege) -> Error {
+        let user = self.caller.map_or("nobody", |caller| caller.user);
+        let name = needed.name();
+        Error::new(Code::PermissionDenied, format!("`{user}` lacks the privilege `{name}` for this."))
+            .with_detail("privilege", name)
+    }
+
+    /// Whether a grant below one of these folders gives the privilege, or the home does.
+    fn holds(&self, caller: Caller<'_>, privilege: Privilege, around: &[Loid]) -> Result<bool> {
+        if !caller.rights.anywhere().contains(privilege) {
+            return Ok(false);
+        }
+        let below = caller.rights.below();
+        if below.iter().any(|(folder, privileges)| privileges.contains(privilege) && around.contains(folder)) {
+            return Ok(true);
+        }
+        Ok(self.home(caller)?.is_some_and(|home| around.contains(&home)))
+    }
+
+    /// The caller's home, if there is one by now.
+    fn home(&self, caller: Caller<'_>) -> Result<Option<Loid>> {
+        let home = Source::Path(self.app.home_of(caller.user)?);
+        self.app.repository.loid_of(&home, DatabaseId::MAIN)
+    }
+
+    /// Whether it is a folder above one that may be read.
+    fn passes_through(&self, record: &Record) -> Result<bool> {
+        let Some(caller) = self.caller.filter(|_| record.family == FamilyKind::Folder) else { return Ok(false) };
+        let readable = caller.rights.below().iter();
+        let readable =
+            readable.filter(|(_, privileges)| privileges.contains(Privilege::Read)).map(|(folder, _)| *folder);
+        let home = if caller.rights.anywhere().contains(Privilege::Read) { self.home(caller)? } else { None };
+        for folder in readable.chain(home) {
+            if let Some(below) = self.app.repository.record(folder)?
+                && self.around(&below)?.contains(&record.loid)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn is_configuration(&self, record: &Record) -> Result<bool> {
+        let folder = self.app.repository.loid_of(&Source::Path(CONFIGURATION.to_owned()), DatabaseId::MAIN)?;
+        Ok(match folder {
+            Some(folder) => self.around(record)?.contains(&folder),
+            None => false,
+        })
+    }
+
+    /// The object and the folders around it, innermost first.
+    fn around(&self, record: &Record) -> Result<Vec<Loid>> {
+        let mut around = vec![record.loid];
+        let mut next = record.folder;
+        while let Some(folder) = next {
+            around.push(folder.0);
+            next = match self.app.records.get(&self.app.repository, folder.0)? {
+                Some(cached) => cached.record.folder,
+                // In the recycle bin, as one entry with what lies in it.
+                None => self.app.repository.any_record(folder.0)?.and_then(|record| record.folder),
+            };
+        }
+        Ok(around)
+    }
+}

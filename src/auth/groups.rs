@@ -1,0 +1,132 @@
+//! Changing groups, and who is in them: one commit for the group and all of its members.
+
+use std::collections::BTreeSet;
+
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::{DatabaseId, Source};
+use stet_actors::object::{FamilyKind, Text, file_name};
+use stet_actors::store::Change;
+
+use super::directory::{Directory, unknown};
+use super::rows::{Grant, Group, User, put, remove};
+
+/// What is to be different about a group; what is not named stays.
+#[derive(Debug, Clone, Default)]
+pub struct GroupChange {
+    /// What it is for.
+    pub description: Option<String>,
+    /// Names of all its members.
+    pub members: Option<Vec<String>>,
+    /// All that its members may do.
+    pub privileges: Option<Vec<Grant>>,
+}
+
+impl Directory {
+    /// The names of a group's members, in order.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn members(&self, group: &str) -> Result<Vec<Text>> {
+        let users = self.users()?.into_iter();
+        Ok(users.filter(|user| user.groups.iter().any(|name| name == group)).map(|user| user.name).collect())
+    }
+
+    /// Makes or replaces a group; its members stay.
+    ///
+    /// # Errors
+    /// `InvalidName`; `ObjectNotFound`, `InvalidType` for the folder of a grant; what the store says.
+    pub async fn put_group(&self, group: Group) -> Result<()> {
+        file_name(&group.name)?;
+        let change =
+            GroupChange { description: Some(group.description), members: None, privileges: Some(group.privileges) };
+        self.write_group(&group.name, change, |_| Ok(())).await
+    }
+
+    /// Makes a group.
+    ///
+    /// # Errors
+    /// `InvalidName`; `DuplicatedName`; as [`Directory::change_group`].
+    pub async fn create_group(&self, name: &str, change: GroupChange) -> Result<()> {
+        file_name(name)?;
+        let must_be_new = |there| match there {
+            true => {
+                Err(Error::new(Code::DuplicatedName, format!("There is a group `{name}` already.")).with_source(name))
+            }
+            false => Ok(()),
+        };
+        self.write_group(name, change, must_be_new).await
+    }
+
+    /// Changes what is named of a group.
+    ///
+    /// # Errors
+    /// `ObjectNotFound` for the group, a member, or the folder of a grant; `InvalidType` for what is no folder; what the store says.
+    pub async fn change_group(&self, name: &str, change: GroupChange) -> Result<()> {
+        self.write_group(name, change, |there| if there { Ok(()) } else { Err(unknown("group", name)) }).await
+    }
+
+    /// Removes a group; nobody is in it any more.
+    ///
+    /// # Errors
+    /// `ObjectNotFound`; what the store says.
+    pub async fn remove_group(&self, name: &str) -> Result<()> {
+        let turn = self.turn().await;
+        if self.group(name)?.is_none() {
+            return Err(unknown("group", name));
+        }
+        let mut changes = vec![remove(Group::key(name))];
+        self.set_members(name, &BTreeSet::new(), &mut changes)?;
+        self.commit(turn, changes).await
+    }
+
+    async fn write_group(&self, name: &str, change: GroupChange, check: impl FnOnce(bool) -> Result<()>) -> Result<()> {
+        let turn = self.turn().await;
+        let old = self.group(name)?;
+        check(old.is_some())?;
+        let mut group =
+            old.unwrap_or_else(|| Group { name: name.into(), description: String::new(), privileges: Vec::new() });
+        if let Some(description) = change.description {
+            group.description = description;
+        }
+        if let Some(privileges) = change.privileges {
+            group.privileges = self.anchored(privileges, &group.privileges)?;
+        }
+        let mut changes = vec![put(&group)];
+        if let Some(members) = change.members {
+            let members: BTreeSet<&str> = members.iter().map(String::as_str).collect();
+            for member in &members {
+                self.user(member)?.ok_or_else(|| unknown("user", member))?;
+            }
+            self.set_members(name, &members, &mut changes)?;
+        }
+        self.commit(turn, changes).await
+    }
+
+    /// Notes the users whose membership changes.
+    fn set_members(&self, group: &str, members: &BTreeSet<&str>, changes: &mut Vec<Change>) -> Result<()> {
+        for mut user in self.users()? {
+            let (is, shall) = (user.groups.iter().any(|name| name == group), members.contains(&*user.name));
+            if is != shall {
+                user.groups.retain(|name| name != group);
+                user.groups.extend(shall.then(|| group.to_owned()));
+                changes.push(put::<User>(&user));
+            }
+        }
+        Ok(())
+    }
+
+    /// Grants whose folders are named by loid, so that they go along when a folder is renamed or moved.
+    fn anchored(&self, grants: Vec<Grant>, old: &[Grant]) -> Result<Vec<Grant>> {
+        let anchor = |grant: Grant| {
+            // What is stored already stays, though its folder may have gone.
+            let Some(folder) = grant.folder.as_ref().filter(|_| !old.contains(&grant)) else { return Ok(grant) };
+            let record = self.repository().resolve(&Source::parse("folder", folder)?, DatabaseId::MAIN)?;
+            if record.family != FamilyKind::Folder {
+                let message = format!("`{folder}` is of type {}, not a folder.", record.type_name);
+                return Err(Error::new(Code::InvalidType, message).with_source(folder));
+            }
+            Ok(Grant { folder: Some(record.loid.to_string()), ..grant })
+        };
+        grants.into_iter().map(anchor).collect()
+    }
+}

@@ -1,0 +1,135 @@
+//! What a caller's grants add up to (decisions 4).
+
+use std::fmt;
+
+use stet_actors::id::Loid;
+
+use super::rows::Grant;
+use crate::http::route::Privilege;
+
+/// A set of privileges.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Privileges(u16);
+
+impl Privileges {
+    /// Whether it is in the set.
+    pub fn contains(self, privilege: Privilege) -> bool {
+        self.0 & Privileges::from(privilege).0 != 0
+    }
+
+    /// Those of both.
+    #[must_use]
+    pub fn and(self, others: Privileges) -> Privileges {
+        Privileges(self.0 | others.0)
+    }
+
+    /// One by one, in the order of [`Privilege::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = Privilege> {
+        Privilege::ALL.into_iter().filter(move |privilege| self.contains(*privilege))
+    }
+}
+
+impl From<Privilege> for Privileges {
+    fn from(privilege: Privilege) -> Privileges {
+        Privileges(1 << privilege as u16)
+    }
+}
+
+impl fmt::Debug for Privileges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+/// What someone may do everywhere, and what below which folders.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rights {
+    everywhere: Privileges,
+    anywhere: Privileges,
+    below: Vec<(Loid, Privileges)>,
+}
+
+impl Rights {
+    /// The sum of grants. `folder` finds the folder that a grant names; one that is not there grants nothing.
+    ///
+    /// # Errors
+    /// What `folder` says.
+    pub fn sum<'g, E>(
+        grants: impl IntoIterator<Item = &'g Grant>,
+        folder: impl Fn(&str) -> Result<Option<Loid>, E>,
+    ) -> Result<Rights, E> {
+        let mut rights = Rights::default();
+        for grant in grants {
+            let privilege = Privileges::from(grant.privilege);
+            match &grant.folder {
+                None => rights.everywhere = rights.everywhere.and(privilege),
+                Some(source) => {
+                    let Some(folder) = folder(source)? else { continue };
+                    match rights.below.iter_mut().find(|(known, _)| *known == folder) {
+                        Some((_, privileges)) => *privileges = privileges.and(privilege),
+                        None => rights.below.push((folder, privilege)),
+                    }
+                }
+            }
+            rights.anywhere = rights.anywhere.and(privilege);
+        }
+        Ok(rights)
+    }
+
+    /// What is allowed for all objects, and for what is no object.
+    pub fn everywhere(&self) -> Privileges {
+        self.everywhere
+    }
+
+    /// What is allowed for some object at least.
+    pub fn anywhere(&self) -> Privileges {
+        self.anywhere
+    }
+
+    /// What is allowed below single folders, themselves included.
+    pub fn below(&self) -> &[(Loid, Privileges)] {
+        &self.below
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stet_actors::id::DatabaseId;
+
+    use super::*;
+
+    #[test]
+    fn grants_add_up_and_those_of_missing_folders_grant_nothing() {
+        let loid = |number| Loid::new(DatabaseId::MAIN, number);
+        let grant = |privilege, folder: Option<&str>| Grant { privilege, folder: folder.map(str::to_owned) };
+        let grants = [
+            grant(Privilege::Read, None),
+            grant(Privilege::Write, Some("/a")),
+            grant(Privilege::Create, Some("/a")),
+            grant(Privilege::Delete, Some("/b")),
+            grant(Privilege::Destroy, Some("/gone")),
+        ];
+        let folder = |path: &str| {
+            Ok::<_, ()>(match path {
+                "/a" => Some(loid(1)),
+                "/b" => Some(loid(2)),
+                _ => None,
+            })
+        };
+        let rights = Rights::sum(&grants, folder).unwrap();
+        assert_eq!(rights.everywhere().iter().collect::<Vec<_>>(), [Privilege::Read]);
+        let both = Privileges::from(Privilege::Write).and(Privilege::Create.into());
+        assert_eq!(rights.below(), [(loid(1), both), (loid(2), Privilege::Delete.into())]);
+        assert!(rights.anywhere().contains(Privilege::Delete));
+        assert!(!rights.anywhere().contains(Privilege::Destroy));
+        assert_eq!(Rights::sum(&grants, |_| Err(())), Err(()));
+    }
+
+    #[test]
+    fn every_privilege_has_a_place_of_its_own() {
+        for one in Privilege::ALL {
+            let alone = Privileges::from(one);
+            assert_eq!(alone.iter().collect::<Vec<_>>(), [one]);
+        }
+    }
+}
