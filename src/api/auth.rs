@@ -329,9 +329,10 @@ fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Reply> {
         Ok(names.iter().filter_map(name).collect())
     };
     let idle_seconds = app.sessions.options().idle_seconds;
-    let configuration = shown.configuration.as_ref().map(|ShownConfiguration { database, display }| {
-        configuration::of_user(app, &user, *database, display)
-    });
+    let configuration = shown
+        .configuration
+        .as_ref()
+        .map(|ShownConfiguration { database, display }| configuration::of_user(app, &user, *database, display));
     let usable = app.config.connections.iter().filter(|connection| admits(connection, &session.application_id));
     let reply = LoginReply {
         token: TokenReply { value: new.token.text().to_owned(), expires: session.expires_ms / 1000, idle_seconds },

@@ -267,7 +267,9 @@ fn a_cas_server_is_a_safe_url_with_a_service_and_groups_that_add_up() {
         let file = CAS.replace(&format!("{key} = '"), &format!("{key} = '{value}' # "));
         assert_says(&fault(from_file(&file)), &[&format!("auth.cas.{key}"), &format!("`{value}`"), "config.toml"]);
     }
-    for url in ["http://127.0.0.1:8443/cas", "http://localhost", "http://[::1]:80/", "https://cas.example.org:8443/cas/"] {
+    for url in
+        ["http://127.0.0.1:8443/cas", "http://localhost", "http://[::1]:80/", "https://cas.example.org:8443/cas/"]
+    {
         assert!(from_variables(&[("STET_AUTH__CAS__SERVER_URL", url), ("STET_AUTH__CAS__SERVICE_URL", url)]).is_ok());
     }
     for (lines, key, value) in [

@@ -347,9 +347,8 @@ fn the_configuration_of_a_login_has_the_folders_of_the_user() {
 #[test]
 fn a_folder_that_is_not_there_yet_has_no_record() {
     let server = Server::with(&[("DATABASES__1__ID", "2"), ("DATABASES__1__NAME", "archive")]);
-    let login = |options: Value| {
-        server.client().post("/v3/auth/login", &with(editor(), options)).ok()["configuration"].take()
-    };
+    let login =
+        |options: Value| server.client().post("/v3/auth/login", &with(editor(), options)).ok()["configuration"].take();
     let configuration = login(json!({ "databaseId": "archive" }));
     assert_eq!((&configuration["home"], &configuration["homeRecord"]), (&json!("/Users/editor"), &Value::Null));
     let databases = json!([{ "id": 1, "name": "main" }, { "id": 2, "name": "archive" }]);

@@ -10,14 +10,15 @@ use self::server::{CasServer, Script, failure, success};
 use crate::harness::*;
 
 /// What the tests' tickets are for; it has what must be escaped in a query.
-const SERVICE: &str = "https://stet.example.org/login?a=1&b=ü";
+const SERVICE: &str = "https://stet.example.org/login?a=1&b=%C3%BC+x";
 
 /// A server that asks this CAS server, with more keys of `[auth.cas]`.
 fn stet(cas: &CasServer, settings: &[(&str, &str)]) -> Server {
     let url = cas.url();
     let keys: Vec<_> = settings.iter().map(|(key, value)| (format!("AUTH__CAS__{key}"), *value)).collect();
     let keys = keys.iter().map(|(key, value)| (key.as_str(), *value));
-    let fixed = [("AUTH__CAS__SERVER_URL", url.as_str()), ("AUTH__CAS__SERVICE_URL", SERVICE), ("LOG__FILTER", "trace")];
+    let fixed =
+        [("AUTH__CAS__SERVER_URL", url.as_str()), ("AUTH__CAS__SERVICE_URL", SERVICE), ("LOG__FILTER", "trace")];
     Server::with(&fixed.into_iter().chain(keys).collect::<Vec<_>>())
 }
 
@@ -137,8 +138,18 @@ fn an_answer_that_is_none_is_no_refusal_and_lets_nobody_in() {
         ("cut off", xml("<cas:serviceResponse xmlns:cas='http://www.yale.edu/tp/cas'><cas:authenticationSuccess>")),
         ("no user", success("")),
         ("two users", success("<cas:user>editor</cas:user><cas:user>admin</cas:user>")),
-        ("another namespace", xml("<a:serviceResponse xmlns:a='urn:a'><a:authenticationSuccess><a:user>editor</a:user></a:authenticationSuccess></a:serviceResponse>")),
-        ("success and failure", xml("<serviceResponse xmlns='http://www.yale.edu/tp/cas'><authenticationSuccess><user>editor</user></authenticationSuccess><authenticationFailure code='INVALID_TICKET'/></serviceResponse>")),
+        (
+            "another namespace",
+            xml(
+                "<a:serviceResponse xmlns:a='urn:a'><a:authenticationSuccess><a:user>editor</a:user></a:authenticationSuccess></a:serviceResponse>",
+            ),
+        ),
+        (
+            "success and failure",
+            xml(
+                "<serviceResponse xmlns='http://www.yale.edu/tp/cas'><authenticationSuccess><user>editor</user></authenticationSuccess><authenticationFailure code='INVALID_TICKET'/></serviceResponse>",
+            ),
+        ),
         ("an error's page", Script::Answer("500 Internal Server Error", body_of(&success(good)))),
         ("nothing found", Script::Answer("404 Not Found", body_of(&success(good)))),
         ("no HTTP", Script::Raw(b"editor\r\n\r\n".to_vec())),
@@ -147,8 +158,20 @@ fn an_answer_that_is_none_is_no_refusal_and_lets_nobody_in() {
         ("no UTF-8", Script::Raw(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n\xff\xfe".to_vec())),
         ("oversized", success(&format!("{good}{}", " ".repeat(4096)))),
         ("endless head", Script::Raw([b"HTTP/1.1 200 OK\r\n".to_vec(), b"x: y\r\n".repeat(100_000)].concat())),
-        ("entity bomb", xml(&format!("<!DOCTYPE x [<!ENTITY a 'aaaaaaaaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;'><!ENTITY c '&b;&b;&b;&b;&b;&b;&b;&b;'>]>{}", body_of(&success("<cas:user>&c;</cas:user>"))))),
-        ("external entity", xml(&format!("<!DOCTYPE x [<!ENTITY f SYSTEM 'file:///etc/hostname'>]>{}", body_of(&success("<cas:user>&f;</cas:user>"))))),
+        (
+            "entity bomb",
+            xml(&format!(
+                "<!DOCTYPE x [<!ENTITY a 'aaaaaaaaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;'><!ENTITY c '&b;&b;&b;&b;&b;&b;&b;&b;'>]>{}",
+                body_of(&success("<cas:user>&c;</cas:user>"))
+            )),
+        ),
+        (
+            "external entity",
+            xml(&format!(
+                "<!DOCTYPE x [<!ENTITY f SYSTEM 'file:///etc/hostname'>]>{}",
+                body_of(&success("<cas:user>&f;</cas:user>"))
+            )),
+        ),
         ("deep", success(&format!("{good}{}{}", "<a>".repeat(500), "</a>".repeat(500)))),
     ];
     for (number, (what, script)) in answers.into_iter().enumerate() {
@@ -160,7 +183,10 @@ fn an_answer_that_is_none_is_no_refusal_and_lets_nobody_in() {
     let other = CasServer::start();
     other.issue("ST-secret-moved", success(good));
     let location = format!("{}/p3/serviceValidate?service=x&ticket=ST-secret-moved", other.url());
-    cas.issue("ST-secret-moved", Script::Raw(format!("HTTP/1.1 302 Found\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n").into_bytes()));
+    cas.issue(
+        "ST-secret-moved",
+        Script::Raw(format!("HTTP/1.1 302 Found\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n").into_bytes()),
+    );
     unavailable(log_in(&server, "ST-secret-moved", ""), "moved");
     assert!(other.asked().is_empty());
 
@@ -171,7 +197,26 @@ fn an_answer_that_is_none_is_no_refusal_and_lets_nobody_in() {
     server.login("editor").get("/v3/folder/home").ok();
     server.terminate();
     let log = server.log();
-    assert!(log.contains("no connection could be made") && !log.contains("ST-secret"), "{log}");
+    assert!(!log.contains("ST-secret"), "{log}");
+    // Each for a reason of its own, which the operator is told.
+    for reason in [
+        "NotOneRoot",
+        "TagMismatch",
+        "the root is no `serviceResponse`",
+        "not one `user`",
+        "not one success or one failure",
+        "the status 500",
+        "the status 404",
+        "the status 302",
+        "not as HTTP has it",
+        "not in UTF-8",
+        "more than 4096 bytes",
+        "UnknownEntity",
+        "TooDeep",
+        "connection refused",
+    ] {
+        assert!(log.contains(reason), "`{reason}` is missing in:\n{log}");
+    }
 }
 
 fn body_of(script: &Script) -> String {
@@ -179,6 +224,31 @@ fn body_of(script: &Script) -> String {
         Script::Answer(_, body) => body.clone(),
         _ => String::new(),
     }
+}
+
+#[test]
+fn a_cas_server_is_believed_only_if_its_certificate_is_good() {
+    let (cas, certificate) = CasServer::start_with_tls();
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    let trusted = directory.path().join("trusted.pem");
+    std::fs::write(&trusted, certificate).expect("it was just made");
+    let trusted = trusted.to_str().expect("its name is a text");
+    let with = |host: &str, more: &[(&str, &str)]| {
+        let url = cas.safe_url(host);
+        let fixed = [("AUTH__CAS__SERVER_URL", url.as_str()), ("AUTH__CAS__SERVICE_URL", SERVICE)];
+        Server::with(&[&fixed, more].concat())
+    };
+    for (number, (host, more)) in
+        [("localhost", [].as_slice()), ("127.0.0.1", &[("SSL_CERT_FILE", trusted)])].into_iter().enumerate()
+    {
+        let ticket = format!("ST-{number}");
+        cas.issue(&ticket, success("<cas:user>editor</cas:user>"));
+        let server = with(host, more);
+        unavailable(log_in(&server, &ticket, ""), host);
+        assert!(server.log().contains("no safe connection could be made"), "{}", server.log());
+    }
+    assert!(cas.asked().is_empty(), "no ticket goes to a server that is not the one");
+    assert_eq!(log_in(&with("localhost", &[("SSL_CERT_FILE", trusted)]), "ST-0", "").ok()["username"], "editor");
 }
 
 #[test]
@@ -244,7 +314,8 @@ fn a_user_is_made_with_the_configured_groups_and_no_password() {
     assert_eq!((&user["name"], &user["fullName"]), (&json!("newcomer"), &json!("Zoë & Co")));
     assert_eq!((&user["businessEmail"], &user["home"]), (&json!("zoe@example.org"), &json!("/Users/newcomer")));
     for password in ["", "newcomer", SAMPLE_PASSWORD] {
-        let body = json!({ "connectionId": "Editorial", "applicationId": "x", "username": "newcomer", "password": password });
+        let body =
+            json!({ "connectionId": "Editorial", "applicationId": "x", "username": "newcomer", "password": password });
         server.client().post("/v3/auth/login", &body).fails_on(password, 401, "InvalidLogin");
     }
     // What is sent is taken over, what is not stays, and what can't be is left alone.
@@ -265,15 +336,33 @@ fn a_user_is_made_with_the_configured_groups_and_no_password() {
 }
 
 #[test]
+fn many_first_logins_at_once_make_one_user_and_all_their_sessions_live() {
+    let cas = CasServer::start();
+    let server = stet(&cas, &[("CREATE_USERS", "true"), ("GROUPS", "readers")]);
+    let tickets: Vec<_> = (0..8).map(|number| format!("ST-{number}")).collect();
+    let tokens: Vec<_> = std::thread::scope(|scope| {
+        let logins: Vec<_> = tickets
+            .iter()
+            .map(|ticket| {
+                cas.issue(ticket, success("<cas:user>newcomer</cas:user>"));
+                scope.spawn(|| log_in(&server, ticket, "").ok()["token"]["value"].take())
+            })
+            .collect();
+        logins.into_iter().map(|login| login.join().expect("it got an answer")).collect()
+    });
+    for token in tokens {
+        let mut client = server.client();
+        client.token = token.as_str().map(str::to_owned);
+        assert_eq!(client.get("/v3/auth/connection").ok()["username"], "newcomer");
+    }
+}
+
+#[test]
 fn the_groups_of_the_mapping_are_as_the_cas_server_says_at_each_login() {
     let cas = CasServer::start();
     let mapping = "desk=editors, night=editors, wire=contributors";
-    let settings = [
-        ("CREATE_USERS", "1"),
-        ("GROUPS", "readers"),
-        ("GROUP_ATTRIBUTE", "memberOf"),
-        ("GROUP_MAPPING", mapping),
-    ];
+    let settings =
+        [("CREATE_USERS", "1"), ("GROUPS", "readers"), ("GROUP_ATTRIBUTE", "memberOf"), ("GROUP_MAPPING", mapping)];
     let server = stet(&cas, &settings);
     let of = |user: &str, values: &[&str]| {
         let values: String = values.iter().map(|value| format!("<cas:memberOf>{value}</cas:memberOf>")).collect();
@@ -313,7 +402,10 @@ fn a_disabled_user_stays_out_whoever_vouches() {
         ("SAMPLE_PASSWORD", ""),
     ]);
     for ticket in ["ST-1", "ST-2"] {
-        cas.issue(ticket, success("<cas:user>editor</cas:user><cas:attributes><cas:mail>x@y</cas:mail></cas:attributes>"));
+        cas.issue(
+            ticket,
+            success("<cas:user>editor</cas:user><cas:attributes><cas:mail>x@y</cas:mail></cas:attributes>"),
+        );
         says(&log_in(&server, ticket, "").fails(401, "InvalidLogin"), "disabled");
     }
     cas.issue("ST-3", success("<cas:user>admin</cas:user>"));
@@ -325,13 +417,15 @@ fn a_name_that_can_not_be_one_here_is_refused() {
     let cas = CasServer::start();
     let server = stet(&cas, &[("CREATE_USERS", "true")]);
     let long = "x".repeat(256);
-    for (number, name) in ["a/b", "../editor", ".", "..", "a:b", "a|b", "a\"b", "a&#9;b", &long].into_iter().enumerate() {
+    for (number, name) in ["a/b", "../editor", ".", "..", "a:b", "a|b", "a\"b", "a&#9;b", &long].into_iter().enumerate()
+    {
         let ticket = format!("ST-{number}");
         cas.issue(&ticket, success(&format!("<cas:user>{name}</cas:user>")));
         says(&log_in(&server, &ticket, "").fails_on(name, 401, "InvalidLogin"), "name");
     }
     // A legal one is taken as it is, and shown as JSON has it.
-    for (ticket, written, name) in [("ST-a", "O&apos;Neil, &lt;Zoë&gt;", "O'Neil, <Zoë>"), ("ST-b", "EDITOR", "EDITOR")] {
+    for (ticket, written, name) in [("ST-a", "O&apos;Neil, &lt;Zoë&gt;", "O'Neil, <Zoë>"), ("ST-b", "EDITOR", "EDITOR")]
+    {
         let (user, held) = comes(&cas, &server, ticket, &format!("<cas:user>{written}</cas:user>"));
         assert_eq!((&user["name"], held), (&json!(name), groups([])));
     }
@@ -384,8 +478,12 @@ fn both_logins_show_the_same_under_the_same_options() {
     for (number, options) in options.into_iter().enumerate() {
         let ticket = format!("ST-{number}");
         cas.issue(&ticket, success("<cas:user>editor</cas:user>"));
-        let query: String =
-            options.as_object().expect("options are an object").iter().map(|(name, value)| format!("&{name}={value}")).collect();
+        let query: String = options
+            .as_object()
+            .expect("options are an object")
+            .iter()
+            .map(|(name, value)| format!("&{name}={value}"))
+            .collect();
         let mut by_ticket = log_in(&server, &ticket, &query).ok();
         let body = json!({
             "connectionId": "Editorial", "applicationId": "desk", "username": "editor", "password": SAMPLE_PASSWORD,

@@ -85,7 +85,8 @@ pub(super) fn read(text: &str, max_bytes: usize) -> Result<Answer, Malformed> {
     let responses = document.children("serviceResponse");
     let [response] = responses[..] else { return Err(Malformed::Shape("the root is no `serviceResponse`")) };
     let response = document.inside(response);
-    let (successes, failures) = (response.children("authenticationSuccess"), response.children("authenticationFailure"));
+    let (successes, failures) =
+        (response.children("authenticationSuccess"), response.children("authenticationFailure"));
     match (&successes[..], &failures[..]) {
         ([success], []) => person(&response.inside(success)).map(Answer::Known),
         ([], [failure]) => {

@@ -1,5 +1,6 @@
 //! Asks the CAS server about a ticket.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -114,6 +115,8 @@ fn reason(error: &ureq::Error) -> String {
         E::HostNotFound => "its host is unknown".to_owned(),
         E::ConnectionFailed => "no connection could be made".to_owned(),
         E::BodyExceedsLimit(limit) => format!("its answer has more than {limit} bytes"),
+        // What TLS finds out while it reads; the library logs what is wrong with a certificate.
+        E::Io(error) if error.kind() == ErrorKind::InvalidData => "no safe connection could be made".to_owned(),
         E::Io(error) => format!("the connection failed: {}", error.kind()),
         E::Rustls(error) => format!("no safe connection could be made: {error}"),
         E::Tls(what) => format!("no safe connection could be made: {what}"),

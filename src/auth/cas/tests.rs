@@ -149,9 +149,8 @@ fn entities_are_neither_expanded_nor_fetched() {
 
 #[test]
 fn size_and_depth_are_bounded() {
-    let deep = |levels: usize| {
-        success(&format!("<cas:user>ada</cas:user>{}{}", "<a>".repeat(levels), "</a>".repeat(levels)))
-    };
+    let deep =
+        |levels: usize| success(&format!("<cas:user>ada</cas:user>{}{}", "<a>".repeat(levels), "</a>".repeat(levels)));
     assert_eq!(known(&deep(14)).name, "ada");
     assert_eq!(fault(&deep(15)), XmlErrorKind::TooDeep);
     assert_eq!(fault(&deep(8000)), XmlErrorKind::TooDeep);

@@ -1,5 +1,6 @@
 //! A CAS server, as far as `/p3/serviceValidate` goes: each ticket is answered as the test says, once.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -61,6 +62,23 @@ pub struct CasServer {
 
 impl CasServer {
     pub fn start() -> CasServer {
+        CasServer::serving(None)
+    }
+
+    /// One that speaks TLS as `localhost`, and its certificate in PEM, which is signed by nobody else.
+    pub fn start_with_tls() -> (CasServer, String) {
+        let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate can be made");
+        let key = rustls::pki_types::PrivatePkcs8KeyDer::from(own.signing_key.serialize_der());
+        let config = rustls::ServerConfig::builder_with_provider(rustls::crypto::ring::default_provider().into())
+            .with_safe_default_protocol_versions()
+            .and_then(|builder| {
+                builder.with_no_client_auth().with_single_cert(vec![own.cert.der().clone()], key.into())
+            })
+            .expect("key and certificate belong together");
+        (CasServer::serving(Some(Arc::new(config))), own.cert.pem())
+    }
+
+    fn serving(tls: Option<Arc<rustls::ServerConfig>>) -> CasServer {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let address = listener.local_addr().expect("it listens");
         let state = Arc::new(State::default());
@@ -70,10 +88,16 @@ impl CasServer {
                 if serving.stopped.load(Ordering::SeqCst) {
                     break;
                 }
-                let state = serving.clone();
+                let (state, tls) = (serving.clone(), tls.clone());
                 std::thread::spawn(move || {
                     // Whoever asked may have gone: that is for the test to see, not for this thread.
-                    let _ = state.serve(stream);
+                    let _ = match tls {
+                        None => state.serve(stream),
+                        Some(config) => {
+                            let connection = rustls::ServerConnection::new(config).expect("the configuration serves");
+                            state.serve(rustls::StreamOwned::new(connection, stream))
+                        }
+                    };
                 });
             }
         });
@@ -83,6 +107,11 @@ impl CasServer {
     /// What goes into the configuration.
     pub fn url(&self) -> String {
         format!("http://{}/cas", self.address)
+    }
+
+    /// The same for one with TLS, under a name that may or may not be its own.
+    pub fn safe_url(&self, host: &str) -> String {
+        format!("https://{host}:{}/cas", self.address.port())
     }
 
     /// Answers a ticket so, the first time; and with INVALID_TICKET after it, as to any other.
@@ -119,7 +148,7 @@ impl Drop for CasServer {
 }
 
 impl State {
-    fn serve(&self, mut stream: TcpStream) -> std::io::Result<()> {
+    fn serve(&self, mut stream: impl Read + Write) -> std::io::Result<()> {
         let mut head = Vec::new();
         let mut buffer = [0; 4096];
         while !head.ends_with(b"\r\n\r\n") {
@@ -141,7 +170,9 @@ impl State {
         match script {
             Script::Answer(status, body) => {
                 let length = body.len();
-                write!(stream, "HTTP/1.1 {status}\r\ncontent-type: application/xml\r\ncontent-length: {length}\r\n\r\n{body}")
+                write!(stream, "HTTP/1.1 {status}\r\ncontent-type: application/xml\r\n")?;
+                write!(stream, "content-length: {length}\r\n\r\n{body}")?;
+                stream.flush()
             }
             Script::Raw(bytes) => stream.write_all(&bytes),
             Script::Hold => {
@@ -150,7 +181,9 @@ impl State {
             }
             Script::Drip => {
                 stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n")?;
-                wait_until("the asker goes", || (&stream).write_all(b" ").is_err() || self.let_go.load(Ordering::SeqCst));
+                let stream = RefCell::new(stream);
+                let gone = || stream.borrow_mut().write_all(b" ").is_err();
+                wait_until("the asker goes", || gone() || self.let_go.load(Ordering::SeqCst));
                 Ok(())
             }
         }
