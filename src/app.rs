@@ -10,7 +10,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::repository::Repository;
 
-use crate::auth::{Directory, Sessions};
+use crate::auth::{Cas, Directory, Sessions};
 use crate::config::{Config, for_user};
 use crate::content::ContentStore;
 use crate::http::meters::Meters;
@@ -45,6 +45,8 @@ pub struct App {
     pub directory: Arc<Directory>,
     /// Who is logged in.
     pub sessions: Arc<Sessions>,
+    /// Single sign-on, where it is configured.
+    pub cas: Option<Cas>,
     /// Object types and workflows.
     pub sysconfig: SysConfig,
     /// Bodies.
@@ -86,6 +88,7 @@ impl App {
     pub fn new(parts: Parts) -> App {
         let Parts { config, repository, records, directory, sessions, sysconfig, content, metrics } = parts;
         App {
+            cas: Cas::configured(&config.auth.cas),
             config,
             repository,
             records,

@@ -23,12 +23,18 @@ impl fmt::Display for FilterError {
 
 impl std::error::Error for FilterError {}
 
+/// Parts of the program that write whole requests into the log at finer levels: those to the CAS server, with tickets.
+const QUIET: [&str; 2] = ["ureq=info", "ureq_proto=info"];
+
 /// Sends the log to standard error. The first call in a process decides how; later ones change nothing.
 ///
 /// # Errors
 /// The filter can't be understood; nothing is logged then.
 pub fn init_tracing(config: &LogConfig) -> Result<(), FilterError> {
-    let filter = EnvFilter::try_new(&config.filter).map_err(FilterError)?;
+    let mut filter = EnvFilter::try_new(&config.filter).map_err(FilterError)?;
+    for quiet in QUIET {
+        filter = filter.add_directive(quiet.parse().map_err(FilterError)?);
+    }
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)

@@ -1,16 +1,19 @@
 //! Login, logout and the connection (interface 4.2, 4.18, 2.4; decisions 4).
 
-use actix_web::http::header::{HeaderValue, SET_COOKIE};
+use actix_web::http::header::{CACHE_CONTROL, HeaderValue, SET_COOKIE};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::DatabaseId;
 
+use super::configuration::{self, UserConfiguration};
+use crate::access::Access;
 use crate::app::App;
 use crate::auth::{COOKIE, NewSession, Session, User};
 use crate::config::ConnectionConfig;
 use crate::http::call::Call;
-use crate::http::display::parse_boolean;
+use crate::http::display::{Display, parse_boolean};
 use crate::http::reply::Reply;
 
 /// Body of a login; on the older surface the fields of a form.
@@ -104,13 +107,13 @@ pub struct LoginReply {
     /// With `showUserInfo` and `showGroups`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<String>>,
-    /// With `showPrivileges`.
+    /// With `showPrivileges`: those that hold everywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub privileges: Option<Vec<String>>,
     /// With `loadConfig`: what the repository holds for this user.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub configuration: Option<Value>,
-    /// With `showAvailableConnections`.
+    pub configuration: Option<UserConfiguration>,
+    /// With `showAvailableConnections`: those that the application may use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_connections: Option<Vec<ConnectionInfo>>,
 }
@@ -204,12 +207,27 @@ pub struct ConnectionParameter {
 }
 
 impl LoginRequest {
-    /// A login option, under `options` or at the top.
-    fn option(&self, name: &str, default: bool) -> Result<bool> {
+    /// What stands for a name, under `options` or at the top.
+    fn find(&self, name: &str) -> Option<Value> {
         let find = |map: &Map<String, Value>| {
             map.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone())
         };
-        match self.options.as_ref().and_then(find).or_else(|| find(&self.rest)) {
+        self.options.as_ref().and_then(find).or_else(|| find(&self.rest))
+    }
+
+    /// The database whose folders the configuration shows; the main one without it.
+    fn database(&self, app: &App) -> Result<DatabaseId> {
+        match self.find("databaseId") {
+            None | Some(Value::Null) => app.database(None),
+            Some(Value::String(name)) => app.database(Some(&name)),
+            Some(Value::Number(number)) => app.database(Some(&number.to_string())),
+            Some(other) => Err(Error::parameter("databaseId", other, "the number or name of a database")),
+        }
+    }
+
+    /// A login option, under `options` or at the top.
+    fn option(&self, name: &str, default: bool) -> Result<bool> {
+        match self.find(name) {
             None | Some(Value::Null) => Ok(default),
             Some(Value::Bool(value)) => Ok(value),
             Some(other) => {
@@ -228,13 +246,17 @@ fn info(connection: &ConnectionConfig) -> ConnectionInfo {
     }
 }
 
+/// Whether an application may use a connection.
+fn admits(connection: &ConnectionConfig, application: &str) -> bool {
+    connection.applications.is_empty() || connection.applications.iter().any(|admitted| admitted == application)
+}
+
 /// The connection that a login names, if the application may use it.
 fn connection_named<'a>(app: &'a App, id: &str, application: &str) -> Result<&'a ConnectionConfig> {
     let known = app.config.connections.iter().find(|connection| connection.id == id).ok_or_else(|| {
         Error::new(Code::InvalidLogin, format!("There is no connection `{id}`.")).with_detail("connectionId", id)
     })?;
-    let admitted = known.applications.is_empty() || known.applications.iter().any(|admitted| admitted == application);
-    if admitted {
+    if admits(known, application) {
         return Ok(known);
     }
     let message = format!("The application `{application}` may not use the connection `{id}`.");
@@ -286,27 +308,31 @@ struct Shown {
     user: bool,
     groups: bool,
     privileges: bool,
-    configuration: bool,
+    configuration: Option<ShownConfiguration>,
     connections: bool,
 }
 
+/// How a login shows the user's configuration.
+struct ShownConfiguration {
+    database: DatabaseId,
+    /// For the records of folders.
+    display: Display,
+}
+
+/// The answer to every v3 login, whatever the user came in with.
 fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Reply> {
     let app = &call.app;
     let session = new.session.session();
     let user = app.directory.user(&session.user)?.ok_or_else(Error::internal)?;
-    let privileges = || -> Result<Vec<String>> {
-        let rights = app.directory.rights_of(&user.name)?;
-        Ok(rights.everywhere().iter().map(|privilege| privilege.name().to_owned()).collect())
-    };
+    let rights = app.directory.rights_of(&user.name)?;
+    let access = Access::of(app, &new.session, &rights);
+    let privileges = || rights.everywhere().iter().map(|privilege| privilege.name().to_owned()).collect();
     let idle_seconds = app.sessions.options().idle_seconds;
-    let configuration = || {
-        Ok::<_, Error>(json!({
-            "home": app.home_of(&user.name)?,
-            "workFolder": app.work_folder_of(&user.name)?,
-            "team": user.team,
-            "databases": app.config.databases.iter().map(|known| json!({ "id": known.id, "name": known.name })).collect::<Vec<_>>(),
-        }))
-    };
+    let configuration = shown
+        .configuration
+        .as_ref()
+        .map(|ShownConfiguration { database, display }| configuration::of_user(app, access, &user, *database, display));
+    let usable = app.config.connections.iter().filter(|connection| admits(connection, &session.application_id));
     let reply = LoginReply {
         token: TokenReply { value: new.token.text().to_owned(), expires: session.expires_ms / 1000, idle_seconds },
         connection: connection_of(app, session),
@@ -314,22 +340,54 @@ fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Reply> {
         username: session.user.to_string(),
         user: if shown.user { Some(user_info(app, &user)?) } else { None },
         groups: (shown.user && shown.groups).then(|| user.groups.clone()),
-        privileges: if shown.privileges { Some(privileges()?) } else { None },
-        configuration: if shown.configuration { Some(configuration()?) } else { None },
-        available_connections: shown.connections.then(|| app.config.connections.iter().map(info).collect()),
+        privileges: shown.privileges.then(privileges),
+        configuration: configuration.transpose()?,
+        available_connections: shown.connections.then(|| usable.map(info).collect()),
     };
     let cookie = cookie(call, new.token.text(), app.sessions.options().absolute_seconds)?;
-    Ok(Reply::json(&reply)?.with_header(SET_COOKIE, cookie))
+    // What answers a GET may be kept, and this has a token in it.
+    let private = HeaderValue::from_static("no-store");
+    Ok(Reply::json(&reply)?.with_header(SET_COOKIE, cookie).with_header(CACHE_CONTROL, private))
+}
+
+/// `GET /v3/auth/login`: by a ticket of the CAS server.
+pub async fn log_in_with_ticket(call: Call) -> Result<Reply> {
+    let app = &call.app;
+    // The table of endpoints requires all three.
+    let given = |name| call.query.text(name).unwrap_or_default();
+    let (connection, application, ticket) = (given("connectionId"), given("applicationId"), given("ticket"));
+    let cas = app.cas.as_ref().ok_or_else(|| {
+        let message = "There is no login by CAS ticket: no CAS server is configured (`auth.cas.server_url`).";
+        Error::new(Code::InvalidLogin, message)
+    })?;
+    let load = call.query.boolean("loadConfig");
+    let shown = Shown {
+        user: call.query.boolean("showUserInfo"),
+        groups: call.query.boolean("showGroups"),
+        privileges: call.query.boolean("showPrivileges"),
+        configuration: shown_configuration(load, call.database()?, call.display()),
+        connections: call.query.boolean("showAvailableConnections"),
+    };
+    // Whatever else may be wrong is found out before the ticket is used up.
+    connection_named(app, connection, application)?;
+    let user = cas.user_of(&app.directory, ticket).await?;
+    let new = app.sessions.log_in_as(connection, application, &user).await?;
+    login_reply(&call, &new, &shown)
+}
+
+fn shown_configuration(load: bool, database: DatabaseId, display: Display) -> Option<ShownConfiguration> {
+    load.then_some(ShownConfiguration { database, display })
 }
 
 /// `POST /v3/auth/login`
 pub async fn log_in(call: Call) -> Result<Reply> {
     let request: LoginRequest = call.json()?;
+    let (load, database) = (request.option("loadConfig", true)?, request.database(&call.app)?);
     let shown = Shown {
         user: request.option("showUserInfo", false)?,
         groups: request.option("showGroups", true)?,
         privileges: request.option("showPrivileges", false)?,
-        configuration: request.option("loadConfig", true)?,
+        configuration: shown_configuration(load, database, call.display_of_body()?),
         connections: request.option("showAvailableConnections", false)?,
     };
     let new = begin(&call.app, &request).await?;
@@ -340,7 +398,7 @@ pub async fn log_in(call: Call) -> Result<Reply> {
 pub async fn copy(call: Call) -> Result<Reply> {
     let request: CopyRequest = call.json()?;
     let new = call.app.sessions.copy(&request.token).await?;
-    let shown = Shown { user: false, groups: false, privileges: false, configuration: false, connections: false };
+    let shown = Shown { user: false, groups: false, privileges: false, configuration: None, connections: false };
     login_reply(&call, &new, &shown)
 }
 

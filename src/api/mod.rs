@@ -2,6 +2,7 @@
 
 mod attributes;
 pub mod auth;
+mod configuration;
 pub mod drawer;
 pub mod folder;
 pub mod group;

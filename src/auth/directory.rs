@@ -179,6 +179,30 @@ impl Directory {
         .await
     }
 
+    /// Changes what is named of a user, or makes one; `change` is told whether the user is new. See [`Directory::put_user`].
+    ///
+    /// # Errors
+    /// `InvalidName`; what `change` says; what the store says.
+    pub async fn change_or_make_user(
+        &self,
+        name: &str,
+        change: impl FnOnce(&mut User, bool) -> Result<()>,
+    ) -> Result<()> {
+        file_name(name)?;
+        self.write(User::key(name), |old: Option<User>, now_ms| {
+            let made = old.is_none();
+            let old = old.unwrap_or_else(|| User::new(name));
+            let mut user = old.clone();
+            change(&mut user, made)?;
+            user.keep_from(old);
+            if made || user.disabled {
+                user.end_sessions(now_ms);
+            }
+            Ok(user)
+        })
+        .await
+    }
+
     /// Sets a user's password, and ends the user's sessions.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 //!
 //! Tokens and passwords are never stored, logged or shown; the types that carry them print as `…`.
 
+mod cas;
 mod directory;
 mod groups;
 mod password;
@@ -13,6 +14,7 @@ mod rows;
 mod sessions;
 mod token;
 
+pub use self::cas::Cas;
 pub use self::directory::Directory;
 pub use self::groups::GroupChange;
 pub use self::password::{MAX_PASSWORD_BYTES, PasswordHash, PasswordOptions, Passwords};

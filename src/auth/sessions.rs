@@ -36,7 +36,7 @@ use stet_actors::store::{Range, Row, Table, View, decode_value};
 
 use super::directory::Directory;
 use super::rights::Rights;
-use super::rows::{Session, put, remove};
+use super::rows::{Session, User, put, remove};
 use super::token::{Token, TokenHash, reference};
 
 /// Rows that one commit of [`Sessions::flush`] and [`Sessions::sweep`] writes, so that others need not wait behind thousands.
@@ -197,6 +197,14 @@ impl Sessions {
         password: &str,
     ) -> Result<NewSession> {
         let user = self.directory.check_password(user, password).await?;
+        self.log_in_as(connection_id, application_id, &user).await
+    }
+
+    /// Begins a session of a user who has shown by other means than a password who they are.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn log_in_as(&self, connection_id: &str, application_id: &str, user: &User) -> Result<NewSession> {
         let begun = self
             .begin(|token_hash, id, now_ms| Session {
                 token_hash,
@@ -207,7 +215,7 @@ impl Sessions {
                 created_ms: now_ms,
                 expires_ms: now_ms.saturating_add(self.options.absolute_seconds.saturating_mul(1000)),
                 last_seen_ms: now_ms,
-                // As it was when the password was checked: if it has been changed since, the session is born dead.
+                // As it was when the user was looked up: if they have been disabled or given another password since, the session is born dead.
                 generation: user.generation,
             })
             .await?;

@@ -2,6 +2,9 @@
 
 use std::collections::HashSet;
 use std::fmt::Display;
+use std::net::IpAddr;
+
+use actix_web::http::Uri;
 
 use super::Config;
 use super::repository::USER;
@@ -62,6 +65,7 @@ impl Config {
         self.check_service(&mut faults);
         self.check_limits(&mut faults);
         self.check_auth(&mut faults);
+        self.check_cas(&mut faults);
         self.check_runtime(&mut faults);
         self.check_store(&mut faults);
         self.check_lists(&mut faults);
@@ -128,6 +132,44 @@ impl Config {
         faults.within("auth.password_iterations", auth.password_iterations, 1, 1000);
     }
 
+    fn check_cas(&self, faults: &mut Faults) {
+        let cas = &self.auth.cas;
+        let off = cas.server_url.is_empty();
+        // Whoever can change what goes over the line could be any user.
+        let wanted = "empty, or a URL like `https://login.example.org/cas` without a query, and `https` unless the \
+                      server is on this machine";
+        faults.unless(off || is_cas_server(&cas.server_url), "auth.cas.server_url", wanted, &cas.server_url);
+        let wanted = "an `http` or `https` URL when `auth.cas.server_url` is set";
+        faults.unless(off || is_url(&cas.service_url), "auth.cas.service_url", wanted, &cas.service_url);
+        faults.within("auth.cas.total_seconds", cas.total_seconds, 1, 300);
+        faults.within("auth.cas.connect_seconds", cas.connect_seconds, 1, cas.total_seconds);
+        faults.within("auth.cas.answer_bytes", cas.answer_bytes, 1024, 1 << 20);
+        faults.within("auth.cas.at_once", cas.at_once, 1, 256);
+        for group in &cas.groups {
+            faults.unless(is_name(group), "auth.cas.groups", "names of groups", group);
+        }
+        let attributes = [
+            ("auth.cas.group_attribute", &cas.group_attribute),
+            ("auth.cas.full_name_attribute", &cas.full_name_attribute),
+            ("auth.cas.email_attribute", &cas.email_attribute),
+        ];
+        for (key, attribute) in attributes {
+            let well = !attribute.contains(|c: char| c.is_whitespace() || c.is_control() || c == ':');
+            faults.unless(well, key, "empty, or the name of an attribute without its prefix", attribute);
+        }
+        let together = cas.group_attribute.is_empty() == cas.group_mapping.is_empty();
+        let wanted = "empty when `auth.cas.group_attribute` is, and only then";
+        faults.unless(together, "auth.cas.group_mapping", wanted, cas.group_mapping.join(", "));
+        for entry in &cas.group_mapping {
+            let parts = entry.rsplit_once('=').map(|(value, group)| (value.trim(), group.trim()));
+            let well = parts.is_some_and(|(value, group)| !value.is_empty() && is_name(group));
+            faults.unless(well, "auth.cas.group_mapping", "a list of `value=group`", entry);
+            // Given at the first login and taken away at the next, if the CAS server does not say so.
+            let own = parts.is_none_or(|(_, group)| !cas.groups.iter().any(|given| given == group));
+            faults.unless(own, "auth.cas.group_mapping", "without groups of `auth.cas.groups`", entry);
+        }
+    }
+
     fn check_runtime(&self, faults: &mut Faults) {
         let runtime = &self.runtime;
         faults.within("runtime.arbiters", runtime.arbiters, 1, 1024);
@@ -192,6 +234,23 @@ impl Config {
         faults.names_user("folders.home", &folders.home);
         faults.folder("folders.work", &folders.work);
     }
+}
+
+/// An absolute URL of HTTP without user or fragment.
+fn is_url(text: &str) -> bool {
+    let parsed = text.parse::<Uri>().ok().filter(|_| !text.contains('#'));
+    parsed.is_some_and(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https"))
+            && uri.authority().is_some_and(|authority| !authority.as_str().contains('@'))
+    })
+}
+
+/// See `auth.cas.server_url`.
+fn is_cas_server(text: &str) -> bool {
+    let Some(uri) = text.parse::<Uri>().ok().filter(|_| is_url(text)) else { return false };
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+    let here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    uri.query().is_none() && (uri.scheme_str() == Some("https") || here)
 }
 
 fn is_segment(segment: &str) -> bool {

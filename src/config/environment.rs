@@ -14,7 +14,7 @@ const PREFIX: &str = "STET_";
 /// Tells the section from the key, whose own name may have single underscores.
 const SEPARATOR: &str = "__";
 
-/// One variable `STET_SECTION__KEY`.
+/// One variable `STET_SECTION__KEY`, or `STET_SECTION__INNER__KEY` for a section inside a section.
 pub(super) struct Variable {
     name: String,
     /// Section and key; between them the number of the entry, where the section is a list.
@@ -39,6 +39,11 @@ pub(super) fn variables(environment: impl Iterator<Item = (OsString, OsString)>)
     Ok(found)
 }
 
+/// A section inside a section.
+fn section_in<'a>(defaults: &'a Value, section: &str, inner: &str) -> Option<&'a Dict> {
+    defaults.find_ref(section)?.as_dict()?.get(inner)?.as_dict()
+}
+
 impl Variable {
     /// The variable's value as a layer over `below`.
     pub(super) fn layer(&self, defaults: &Config, below: &Figment) -> Result<Layer, ConfigError> {
@@ -48,6 +53,11 @@ impl Variable {
                 let like = defaults.find_ref(section).and_then(|section| section.as_dict()?.get(key));
                 let value = self.read_like(like.ok_or_else(|| self.unknown())?)?;
                 nested(&format!("{section}.{key}"), value)
+            }
+            [section, inner, key] if section_in(&defaults, section, inner).is_some() => {
+                let like = section_in(&defaults, section, inner).and_then(|inner| inner.get(key));
+                let value = self.read_like(like.ok_or_else(|| self.unknown())?)?;
+                nested(&format!("{section}.{inner}.{key}"), value)
             }
             [list, number, key] => {
                 let like = defaults.find_ref(list).and_then(|list| list.as_array()?.first()?.as_dict()?.get(key));

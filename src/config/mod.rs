@@ -11,6 +11,7 @@
 //! Nothing is guessed: an unknown key, a value of the wrong type and a value out of bounds are errors that name the
 //! key and where it was set. The structs hold plain numbers; their users make durations and options of them.
 
+mod cas;
 mod check;
 mod environment;
 mod load;
@@ -24,6 +25,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use stet_actors::runtime::RuntimeOptions;
 
+pub use self::cas::CasConfig;
 pub use self::load::Overrides;
 pub use self::repository::{
     ConnectionConfig, DatabaseConfig, DrawerConfig, Durability, FoldersConfig, SampleConfig, StoreConfig, for_user,

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::CasConfig;
+
 /// `[server]`: how it listens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -149,6 +151,8 @@ pub struct AuthConfig {
     pub password_iterations: u32,
     /// Independent parts of that memory.
     pub password_lanes: u32,
+    /// Single sign-on.
+    pub cas: CasConfig,
 }
 
 impl Default for AuthConfig {
@@ -160,6 +164,7 @@ impl Default for AuthConfig {
             password_memory_kib: 19_456,
             password_iterations: 2,
             password_lanes: 1,
+            cas: CasConfig::default(),
         }
     }
 }

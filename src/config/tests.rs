@@ -242,6 +242,64 @@ fn usual_addresses_and_base_paths_are_accepted() {
     }
 }
 
+const CAS: &str = "[auth.cas]\nserver_url = 'https://cas.example.org'\nservice_url = 'https://stet.example.org/'\n";
+
+#[test]
+fn a_cas_server_is_a_safe_url_with_a_service_and_groups_that_add_up() {
+    let usual = format!(
+        "{CAS}groups = ['all']\ngroup_attribute = 'memberOf'\ngroup_mapping = ['cn=desk,dc=org=editors', 'x = readers ']"
+    );
+    let config = from_file(&usual).expect("all values are well");
+    let mapping: Vec<_> = config.auth.cas.mapping().collect();
+    assert_eq!(mapping, [("cn=desk,dc=org", "editors"), ("x", "readers")]);
+    for (key, value) in [
+        ("server_url", "cas.example.org"),
+        ("server_url", "http://cas.example.org"),
+        ("server_url", "http://127.0.0.1.example.org"),
+        ("server_url", "https://user:secret@cas.example.org"),
+        ("server_url", "https://cas.example.org/?x=1"),
+        ("server_url", "https://cas.example.org/#x"),
+        ("server_url", "ftp://cas.example.org"),
+        ("service_url", "stet.example.org"),
+        ("service_url", "https://stet.example.org/#x"),
+        ("service_url", ""),
+    ] {
+        let file = CAS.replace(&format!("{key} = '"), &format!("{key} = '{value}' # "));
+        assert_says(&fault(from_file(&file)), &[&format!("auth.cas.{key}"), &format!("`{value}`"), "config.toml"]);
+    }
+    for url in
+        ["http://127.0.0.1:8443/cas", "http://localhost", "http://[::1]:80/", "https://cas.example.org:8443/cas/"]
+    {
+        assert!(from_variables(&[("STET_AUTH__CAS__SERVER_URL", url), ("STET_AUTH__CAS__SERVICE_URL", url)]).is_ok());
+    }
+    for (lines, key, value) in [
+        ("total_seconds = 0", "total_seconds", "`0`"),
+        ("total_seconds = 301", "total_seconds", "`301`"),
+        ("connect_seconds = 11", "connect_seconds", "`11`"),
+        ("answer_bytes = 1023", "answer_bytes", "`1023`"),
+        ("at_once = 0", "at_once", "`0`"),
+        ("groups = ['a/b']", "groups", "`a/b`"),
+        ("full_name_attribute = 'cas:name'", "full_name_attribute", "`cas:name`"),
+        ("group_attribute = 'memberOf'", "group_mapping", "``"),
+        ("group_mapping = ['a=b']", "group_mapping", "`a=b`"),
+        ("group_attribute = 'g'\ngroup_mapping = ['ab']", "group_mapping", "`ab`"),
+        ("group_attribute = 'g'\ngroup_mapping = ['=b']", "group_mapping", "`=b`"),
+        ("group_attribute = 'g'\ngroup_mapping = ['a=b']\ngroups = ['b']", "group_mapping", "`a=b`"),
+    ] {
+        assert_says(&fault(from_file(&format!("{CAS}{lines}"))), &[&format!("auth.cas.{key}"), value]);
+    }
+}
+
+#[test]
+fn variables_reach_sections_inside_sections() {
+    let config = from_variables(&[("STET_AUTH__CAS__AT_ONCE", "3"), ("STET_AUTH__CAS__GROUPS", "a, b")]);
+    let cas = config.expect("all values are well").auth.cas;
+    assert_eq!((cas.at_once, &*cas.groups), (3, ["a".to_owned(), "b".to_owned()].as_slice()));
+    for name in ["STET_AUTH__CAS__ATONCE", "STET_AUTH__CSA__AT_ONCE", "STET_AUTH__CAS"] {
+        assert_says(&fault(from_variables(&[(name, "1")])), &[name]);
+    }
+}
+
 #[test]
 fn the_user_takes_its_place_in_folders_and_names() {
     assert_eq!(for_user("/Users/{user}", "ann"), "/Users/ann");

@@ -320,15 +320,56 @@ fn a_session_ends_at_its_absolute_limit_and_a_copy_with_it() {
 }
 
 #[test]
-fn a_cas_login_says_that_it_is_not_configured_or_not_there() {
-    let query = "applicationId=desk&connectionId=Editorial&ticket=ST-1";
-    let answer = Server::shared().client().get(&format!("/v3/auth/login?{query}"));
-    // Until CAS is there.
-    if answer.status != 501 {
-        let error = answer.fails(401, "InvalidLogin");
-        assert!(error["message"].as_str().is_some_and(|message| message.contains("CAS")), "{error}");
+fn the_configuration_of_a_login_has_the_folders_of_the_user() {
+    let shown = |options: Value| log_in(&with(editor(), json!({ "options": options }))).ok()["configuration"].take();
+    let configuration = shown(json!({}));
+    let expected = ["automaticDrawer", "databases", "home", "homeRecord", "team", "workFolder", "workFolderRecord"];
+    assert_eq!(keys(&configuration), expected.into());
+    assert_eq!((&configuration["team"], &configuration["workFolder"]), (&json!("City"), &json!("/News/City")));
+    assert_eq!(configuration["automaticDrawer"], "/Users/editor/Clipboard");
+    for (record, name) in [("homeRecord", "editor"), ("workFolderRecord", "City")] {
+        let record = &configuration[record];
+        assert_eq!((&record["name"], &record["databaseId"]), (&json!(name), &json!(1)), "{record}");
+        assert!(record["virtualAttributes"].is_object() && record.get("path").is_none(), "{record}");
     }
-    let missing = Server::shared().client().get("/v3/auth/login?applicationId=desk&connectionId=Editorial");
-    let error = missing.fails(400, "InvalidParameter");
-    assert!(error["message"].as_str().is_some_and(|message| message.contains("ticket")), "{error}");
+    // Display options speak of these records.
+    let paths = shown(json!({ "showPath": true, "showVirtualAttributes": false }));
+    assert_eq!(paths["homeRecord"]["path"], "/Users/editor");
+    assert!(paths["homeRecord"].get("virtualAttributes").is_none(), "{paths}");
+    log_in(&with(editor(), json!({ "showPath": "perhaps" }))).fails(400, "InvalidParameter");
+    for database in [json!("main"), json!(1), json!("1"), json!(null)] {
+        assert_eq!(shown(json!({ "databaseId": database }))["homeRecord"]["name"], "editor", "{database}");
+    }
+    log_in(&with(editor(), json!({ "databaseId": "nowhere" }))).fails(404, "DatabaseNotFound");
+    log_in(&with(editor(), json!({ "databaseId": [1] }))).fails(400, "InvalidParameter");
+}
+
+#[test]
+fn a_folder_that_is_not_there_yet_has_no_record() {
+    let server = Server::with(&[("DATABASES__1__ID", "2"), ("DATABASES__1__NAME", "archive")]);
+    let login =
+        |options: Value| server.client().post("/v3/auth/login", &with(editor(), options)).ok()["configuration"].take();
+    let configuration = login(json!({ "databaseId": "archive" }));
+    assert_eq!((&configuration["home"], &configuration["homeRecord"]), (&json!("/Users/editor"), &Value::Null));
+    let databases = json!([{ "id": 1, "name": "main" }, { "id": 2, "name": "archive" }]);
+    assert_eq!(configuration["databases"], databases);
+    assert_eq!(login(json!({}))["homeRecord"]["name"], "editor");
+}
+
+#[test]
+fn the_connections_shown_are_those_that_the_application_may_use() {
+    let server = Server::with(&[
+        ("CONNECTIONS__1__ID", "Wire"),
+        ("CONNECTIONS__1__NAME", "Wire"),
+        ("CONNECTIONS__1__DESCRIPTION", "Agencies"),
+        ("CONNECTIONS__1__APPLICATIONS", "ticker"),
+    ]);
+    let shown = |application: &str| {
+        let body = with(editor(), json!({ "applicationId": application, "showAvailableConnections": true }));
+        server.client().post("/v3/auth/login", &body).ok()["availableConnections"].take()
+    };
+    let everyone = json!({ "id": "Editorial", "name": "Editorial", "description": "The newsroom" });
+    let wire = json!({ "id": "Wire", "name": "Wire", "description": "Agencies" });
+    assert_eq!(shown("desk"), json!([everyone]));
+    assert_eq!(shown("ticker"), json!([everyone, wire]));
 }

@@ -1,4 +1,5 @@
 mod auth;
+mod cas;
 mod drawer;
 mod folder;
 mod group;

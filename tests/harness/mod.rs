@@ -75,7 +75,7 @@ impl Server {
             // Tests log in often; how hard passwords are to guess is tested where they are hashed.
             .env("STET_AUTH__PASSWORD_MEMORY_KIB", "64")
             .env("STET_AUTH__PASSWORD_ITERATIONS", "1")
-            .envs(settings.iter().map(|(key, value)| (format!("STET_{key}"), value)))
+            .envs(settings.iter().map(|(key, value)| (variable(key), value)))
             .stdout(Stdio::piped())
             .stderr(errors);
         let mut child = command.spawn().expect("the binary can be started");
@@ -178,6 +178,11 @@ impl Server {
         client.token = Some(reply["token"]["value"].as_str().expect("a login gives a token").to_owned());
         client
     }
+}
+
+/// The environment variable of a setting; those of the TLS library are nobody's to rename.
+fn variable(key: &str) -> String {
+    if key.starts_with("SSL_") { key.to_owned() } else { format!("STET_{key}") }
 }
 
 impl Drop for Server {

@@ -43,6 +43,8 @@ pub const ROUTES: &[Route] = &[
             flag("showWebType", false, "Show the web type."),
             text("webProduct", None, "Web product used to search the web type."),
         ],
+        reply: Some(type_of::<auth::LoginReply>),
+        handler: handler!(auth::log_in_with_ticket),
         ..GET
     },
     Route {

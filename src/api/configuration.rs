@@ -1,0 +1,99 @@
+//! What a login's `loadConfig` shows: the configuration of one user (interface 4.2; decisions 4, 5).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stet_actors::error::{Code, Result};
+use stet_actors::id::{DatabaseId, Source};
+use stet_actors::object::file_name;
+
+use super::records::path_if_shown;
+use crate::access::Access;
+use crate::app::App;
+use crate::auth::User;
+use crate::config::for_user;
+use crate::http::display::Display;
+use crate::http::route::Privilege;
+use crate::records::{ObjectRecord, render};
+
+/// What is set up for a user.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UserConfiguration {
+    /// Path of the home folder.
+    home: String,
+    /// Path of the work folder.
+    work_folder: String,
+    /// The team.
+    team: Option<String>,
+    /// Path of the automatic drawer, which is made when it is first asked for.
+    automatic_drawer: String,
+    /// The databases that there are.
+    databases: Vec<DatabaseInfo>,
+    /// The home folder; null while there is none in the database asked for, or when the user may not read.
+    home_record: Option<ObjectRecord>,
+    /// The work folder, likewise.
+    work_folder_record: Option<ObjectRecord>,
+}
+
+/// A database.
+#[derive(Serialize, JsonSchema)]
+pub struct DatabaseInfo {
+    /// The number in front of loids.
+    id: u16,
+    /// What calls may give in its place.
+    name: String,
+}
+
+/// The configuration of a user, with records as the display options ask.
+///
+/// # Errors
+/// What the store says.
+pub fn of_user(
+    app: &App,
+    access: Access<'_>,
+    user: &User,
+    database: DatabaseId,
+    display: &Display,
+) -> Result<UserConfiguration> {
+    let (home, work_folder) = (app.home_of(&user.name)?, app.work_folder_of(&user.name)?);
+    let drawer = &app.config.drawer;
+    let (folder, name) = (for_user(&drawer.automatic_folder, &user.name), for_user(&drawer.automatic_name, &user.name));
+    // As it is made: some characters become others.
+    let name = file_name(&name).unwrap_or(name);
+    let record = |path: &str| record_at(app, access, path, database, display);
+    Ok(UserConfiguration {
+        home_record: record(&home)?,
+        work_folder_record: record(&work_folder)?,
+        home,
+        work_folder,
+        team: user.team.clone(),
+        automatic_drawer: format!("{folder}/{name}"),
+        databases: app
+            .config
+            .databases
+            .iter()
+            .map(|known| DatabaseInfo { id: known.id, name: known.name.clone() })
+            .collect(),
+    })
+}
+
+/// The record of what is at a path, if there is anything that the user may read.
+fn record_at(
+    app: &App,
+    access: Access<'_>,
+    path: &str,
+    database: DatabaseId,
+    display: &Display,
+) -> Result<Option<ObjectRecord>> {
+    let cached = match app.resolve(&Source::Path(path.to_owned()), database) {
+        Ok(cached) => cached,
+        Err(error) if matches!(error.code, Code::ObjectNotFound | Code::InvalidPath) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !access.may(Privilege::Read, &cached)? {
+        return Ok(None);
+    }
+    let mut record = render(app, &cached.record, &cached.attributes, display)?;
+    record.path = path_if_shown(app, &cached.record, display)?;
+    Ok(Some(record))
+}

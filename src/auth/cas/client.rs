@@ -1,0 +1,125 @@
+//! Asks the CAS server about a ticket.
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::time::Duration;
+
+use stet_actors::error::{Code, Error, Result};
+use tokio::sync::Semaphore;
+use ureq::tls::{RootCerts, TlsConfig};
+
+use super::answer::{Answer, Malformed, read};
+use crate::config::CasConfig;
+
+/// What is said when the CAS server does not answer as it should: the ticket may be as good as any, so this is no refusal.
+const UNAVAILABLE: &str = "The CAS server can't be asked about the ticket at the moment: try again with a new one.";
+
+/// Speaks to one CAS server.
+pub(super) struct Client {
+    asking: Asking,
+    /// One permit for each validation that may be under way.
+    free: Arc<Semaphore>,
+}
+
+/// What a thread needs to ask.
+#[derive(Clone)]
+struct Asking {
+    agent: ureq::Agent,
+    /// Of the validation, without the query.
+    address: String,
+    service: String,
+    answer_bytes: usize,
+}
+
+impl Client {
+    pub(super) fn new(config: &CasConfig) -> Client {
+        let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
+        let agent = ureq::Agent::config_builder()
+            .tls_config(tls)
+            .timeout_connect(Some(Duration::from_secs(config.connect_seconds)))
+            .timeout_global(Some(Duration::from_secs(config.total_seconds)))
+            .http_status_as_error(false)
+            // Nobody but the server that is configured is to say who somebody is, or to get the ticket.
+            .max_redirects(0)
+            .proxy(None)
+            // Asking uses a ticket up. On a connection that the server is just closing, the answer would be lost.
+            .max_idle_connections(0)
+            .user_agent(concat!("stet/", env!("CARGO_PKG_VERSION")))
+            .accept("application/xml, text/xml")
+            .build()
+            .new_agent();
+        let address = format!("{}/p3/serviceValidate", config.server_url.trim_end_matches('/'));
+        let service = config.service_url.clone();
+        let asking = Asking { agent, address, service, answer_bytes: config.answer_bytes };
+        Client { asking, free: Arc::new(Semaphore::new(config.at_once)) }
+    }
+
+    /// What the CAS server says about a ticket.
+    ///
+    /// # Errors
+    /// `Overloaded` when it does not answer in time or as it should, or when too many are being asked about.
+    pub(super) async fn ask(&self, ticket: &str) -> Result<Answer> {
+        let permit = self.free.clone().try_acquire_owned().map_err(|_| {
+            let message = "Too many tickets are being validated at the moment: try again.";
+            Error::new(Code::Overloaded, message)
+        })?;
+        let (asking, ticket) = (self.asking.clone(), ticket.to_owned());
+        // Away from the threads that serve requests. The permit goes along: a caller who leaves does not end the asking.
+        let asked = tokio::task::spawn_blocking(move || {
+            let answer = asking.ask(&ticket);
+            drop(permit);
+            answer
+        });
+        let answer = asked.await.map_err(|_| {
+            tracing::error!("asking the CAS server panicked");
+            Error::internal()
+        })?;
+        answer.map_err(|reason| {
+            tracing::warn!(reason, "the CAS server can't be asked");
+            unavailable()
+        })
+    }
+}
+
+impl Asking {
+    /// The answer, or why there is none: for the log, so without anything that the CAS server sent, and without the ticket.
+    fn ask(&self, ticket: &str) -> Result<Answer, String> {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.append_pair("service", &self.service).append_pair("ticket", ticket);
+        let address = format!("{}?{}", self.address, query.finish());
+        let mut response = self.agent.get(address).call().map_err(|error| reason(&error))?;
+        let status = response.status().as_u16();
+        if status != 200 {
+            return Err(format!("it answered with the status {status}"));
+        }
+        let limit = self.answer_bytes as u64;
+        let bytes = response.body_mut().with_config().limit(limit).read_to_vec().map_err(|error| reason(&error))?;
+        let text = String::from_utf8(bytes).map_err(|_| "its answer is not in UTF-8".to_owned())?;
+        read(&text, self.answer_bytes).map_err(|malformed| match malformed {
+            Malformed::Xml(kind) => format!("its answer is no XML that is taken: {kind:?}"),
+            Malformed::Shape(what) => format!("its answer is not as CAS 3.0 has it: {what}"),
+        })
+    }
+}
+
+/// The error of a login that nobody can say anything about.
+pub(super) fn unavailable() -> Error {
+    Error::new(Code::Overloaded, UNAVAILABLE)
+}
+
+/// What went wrong. Not the error's own text, which may have the address in it, and with it the ticket.
+fn reason(error: &ureq::Error) -> String {
+    use ureq::Error as E;
+    match error {
+        E::Timeout(_) => "it took too long".to_owned(),
+        E::HostNotFound => "its host is unknown".to_owned(),
+        E::ConnectionFailed => "no connection could be made".to_owned(),
+        E::BodyExceedsLimit(limit) => format!("its answer has more than {limit} bytes"),
+        // What TLS finds out while it reads; the library logs what is wrong with a certificate.
+        E::Io(error) if error.kind() == ErrorKind::InvalidData => "no safe connection could be made".to_owned(),
+        E::Io(error) => format!("the connection failed: {}", error.kind()),
+        E::Rustls(error) => format!("no safe connection could be made: {error}"),
+        E::Tls(what) => format!("no safe connection could be made: {what}"),
+        _ => "its answer is not as HTTP has it".to_owned(),
+    }
+}

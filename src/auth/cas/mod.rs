@@ -1,0 +1,77 @@
+//! Single sign-on: a CAS server says who has come (decisions 4; CAS protocol 3.0, `/p3/serviceValidate`).
+//!
+//! The server of `[auth.cas]` is trusted to say who somebody is, as the passwords here are. What it can't do is to make
+//! names that are none, to let disabled users in, or to give groups that the configuration does not name. That a ticket
+//! serves once is for it to see to: it is asked about each ticket each time, and nothing is kept.
+//!
+//! Tickets are never logged or shown, nor is what the server sends, save for the name of a user that is a legal one.
+
+mod answer;
+mod client;
+mod people;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use stet_actors::error::{Code, Error, Result};
+
+use self::answer::{Answer, Refusal};
+use self::client::{Client, unavailable};
+use self::people::Rules;
+use super::{Directory, User};
+use crate::config::CasConfig;
+
+/// The longest ticket, in characters. The protocol asks for 256; some servers sign theirs.
+const MAX_TICKET: usize = 4096;
+
+/// See the module's head.
+pub struct Cas {
+    client: Client,
+    rules: Rules,
+}
+
+impl Cas {
+    /// Single sign-on, if a server is configured.
+    pub fn configured(config: &CasConfig) -> Option<Cas> {
+        let wanted = !config.server_url.is_empty();
+        wanted.then(|| Cas { client: Client::new(config), rules: Rules::of(config) })
+    }
+
+    /// The user that a ticket stands for, made or brought up to date as the configuration says.
+    ///
+    /// # Errors
+    /// `InvalidParameter` for what can't be a ticket. `InvalidLogin` when the CAS server refuses it, or names someone who may not
+    /// come in. `Overloaded` when the CAS server does not answer in time or as it should; what the store says.
+    pub async fn user_of(&self, directory: &Directory, ticket: &str) -> Result<Arc<User>> {
+        if ticket.is_empty() || ticket.len() > MAX_TICKET || !ticket.bytes().all(|byte| byte.is_ascii_graphic()) {
+            // Without the value: it may be a ticket all but one character.
+            let message = format!("`ticket` must be 1 to {MAX_TICKET} visible ASCII characters.");
+            return Err(Error::new(Code::InvalidParameter, message));
+        }
+        match self.client.ask(ticket).await? {
+            Answer::Known(person) => self.rules.admit(directory, &person).await,
+            Answer::Refused(refusal) => Err(refused_by_server(refusal)),
+        }
+    }
+}
+
+fn refused_by_server(refusal: Refusal) -> Error {
+    match refusal {
+        Refusal::Internal => tracing::warn!("the CAS server failed over a ticket"),
+        // These may be mistakes of the configuration, here or there.
+        _ => tracing::warn!(?refusal, "login refused by the CAS server"),
+    }
+    let message = match refusal {
+        Refusal::Internal => return unavailable(),
+        Refusal::Ticket => "The CAS server refuses the ticket: it is unknown, has expired, or was used before.",
+        Refusal::Service => "The CAS server refuses the ticket: it was issued for another service.",
+        Refusal::Configuration => "The CAS server does not validate tickets for this service.",
+        Refusal::Other => "The CAS server refuses the ticket.",
+    };
+    refused(message)
+}
+
+fn refused(message: impl Into<String>) -> Error {
+    Error::new(Code::InvalidLogin, message)
+}

@@ -1,0 +1,62 @@
+//! `[auth.cas]`: single sign-on.
+
+use serde::{Deserialize, Serialize};
+
+/// `[auth.cas]`: which CAS server vouches for users, and what becomes of those it names (decisions 4).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CasConfig {
+    /// Address of the CAS server, above its `/p3/serviceValidate`; empty: no single sign-on.
+    pub server_url: String,
+    /// The service that tickets must have been issued for.
+    pub service_url: String,
+    /// Seconds that connecting to the CAS server may take.
+    pub connect_seconds: u64,
+    /// Seconds that one validation may take in all.
+    pub total_seconds: u64,
+    /// Bytes of the CAS server's answer.
+    pub answer_bytes: usize,
+    /// Tickets that are validated at a time.
+    pub at_once: usize,
+    /// Whether a user whom the CAS server knows and this one does not is made.
+    pub create_users: bool,
+    /// Groups of a user who is made.
+    pub groups: Vec<String>,
+    /// The attribute whose values decide on groups; empty: the CAS server does not.
+    pub group_attribute: String,
+    /// `value=group`: who has the value of [`CasConfig::group_attribute`] is in the group. See [`CasConfig::mapping`].
+    pub group_mapping: Vec<String>,
+    /// The attribute with the full name; empty: it is not taken over.
+    pub full_name_attribute: String,
+    /// The attribute with the e-mail address at work; empty: it is not taken over.
+    pub email_attribute: String,
+}
+
+impl CasConfig {
+    /// The mapping as pairs of a value and a group. The last `=` parts them, because values may be distinguished names.
+    pub fn mapping(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.group_mapping.iter().filter_map(|entry| {
+            let (value, group) = entry.rsplit_once('=')?;
+            Some((value.trim(), group.trim()))
+        })
+    }
+}
+
+impl Default for CasConfig {
+    fn default() -> CasConfig {
+        CasConfig {
+            server_url: String::new(),
+            service_url: String::new(),
+            connect_seconds: 3,
+            total_seconds: 10,
+            answer_bytes: 64 << 10,
+            at_once: 16,
+            create_users: false,
+            groups: Vec::new(),
+            group_attribute: String::new(),
+            group_mapping: Vec::new(),
+            full_name_attribute: "displayName".to_owned(),
+            email_attribute: "mail".to_owned(),
+        }
+    }
+}

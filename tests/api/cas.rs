@@ -1,0 +1,146 @@
+//! Single sign-on with a CAS server (interface 4.2; decisions 4).
+
+mod people;
+mod server;
+mod trouble;
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use self::server::{CasServer, success};
+use crate::harness::*;
+
+/// What the tests' tickets are for; it has what must be escaped in a query.
+const SERVICE: &str = "https://stet.example.org/login?a=1&b=%C3%BC+x";
+
+/// A server that asks this CAS server, with more keys of `[auth.cas]`.
+fn stet(cas: &CasServer, settings: &[(&str, &str)]) -> Server {
+    let url = cas.url();
+    let keys: Vec<_> = settings.iter().map(|(key, value)| (format!("AUTH__CAS__{key}"), *value)).collect();
+    let keys = keys.iter().map(|(key, value)| (key.as_str(), *value));
+    let fixed =
+        [("AUTH__CAS__SERVER_URL", url.as_str()), ("AUTH__CAS__SERVICE_URL", SERVICE), ("LOG__FILTER", "trace")];
+    Server::with(&fixed.into_iter().chain(keys).collect::<Vec<_>>())
+}
+
+fn path(ticket: &str) -> String {
+    format!("/v3/auth/login?applicationId=desk&connectionId=Editorial&ticket={ticket}")
+}
+
+fn log_in(server: &Server, ticket: &str, options: &str) -> Answer {
+    server.client().get(&format!("{}{options}", path(ticket)))
+}
+
+fn says(error: &Value, part: &str) {
+    assert!(error["message"].as_str().is_some_and(|message| message.contains(part)), "`{part}` is missing in {error}");
+}
+
+#[test]
+fn a_good_ticket_begins_a_session_and_serves_once() {
+    let cas = CasServer::start();
+    let mut server = stet(&cas, &[]);
+    cas.issue("ST-1-good", success("<cas:user>editor</cas:user>"));
+    let answer = log_in(&server, "ST-1-good", "");
+    assert!(answer.header("set-cookie").is_some_and(|cookie| cookie.contains("HttpOnly")), "{answer:?}");
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    let reply = answer.ok();
+    let keys: BTreeSet<_> = reply.as_object().expect("a reply is an object").keys().map(String::as_str).collect();
+    assert_eq!(keys, ["applicationId", "configuration", "connection", "token", "username"].into());
+    assert_eq!((&reply["username"], &reply["applicationId"]), (&json!("editor"), &json!("desk")));
+    assert_eq!(reply["connection"]["id"], "Editorial");
+    assert_eq!(reply["token"]["idleSeconds"], 4 * 3600);
+    let token = reply["token"]["value"].as_str().expect("a token is a text").to_owned();
+    let mut client = server.client();
+    client.token = Some(token.clone());
+    assert_eq!(client.get("/v3/auth/connection").ok()["username"], "editor");
+    client.get("/v3/folder/home").ok();
+
+    let asked = cas.asked();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].path, "/cas/p3/serviceValidate");
+    assert_eq!((&*asked[0].service, &*asked[0].ticket), (SERVICE, "ST-1-good"));
+
+    let again = log_in(&server, "ST-1-good", "");
+    assert!(again.header("www-authenticate").is_some() && again.header("set-cookie").is_none(), "{again:?}");
+    says(&again.fails(401, "InvalidLogin"), "used before");
+    assert_eq!(cas.asked().len(), 2, "nothing is remembered of a ticket");
+    client.get("/v3/auth/connection/check").ok();
+
+    let copy = server.client().post("/v3/auth/copy", &json!({ "token": token })).ok();
+    assert_ne!(copy["token"]["value"], token.as_str());
+    assert_eq!(copy["token"]["expires"], reply["token"]["expires"]);
+
+    server.terminate();
+    let log = server.log();
+    assert!(log.contains("logged in") && log.contains("refused"), "{log}");
+    for secret in ["ST-1-good", &token, copy["token"]["value"].as_str().expect("a token is a text")] {
+        assert!(!log.contains(secret), "`{secret}` is in the log:\n{log}");
+    }
+}
+
+#[test]
+fn a_call_that_is_not_as_it_should_be_uses_no_ticket_up() {
+    let cas = CasServer::start();
+    let server = stet(&cas, &[]);
+    let client = server.client();
+    let full = [("applicationId", "desk"), ("connectionId", "Editorial"), ("ticket", "ST-1")];
+    for (missing, _) in full {
+        let query: Vec<_> = full.iter().filter(|(name, _)| *name != missing).map(|(n, v)| format!("{n}={v}")).collect();
+        let answer = client.get(&format!("/v3/auth/login?{}", query.join("&")));
+        says(&answer.fails_on(missing, 400, "InvalidParameter"), missing);
+    }
+    for ticket in ["", "ST%201", "ST-%C3%BC", "ST-%0A", &"x".repeat(4097)] {
+        let error = log_in(&server, ticket, "").fails_on(ticket, 400, "InvalidParameter");
+        says(&error, "`ticket`");
+        assert!(ticket.is_empty() || !error.to_string().contains(ticket), "{error}");
+    }
+    let elsewhere = path("ST-1").replace("Editorial", "Nowhere");
+    says(&client.get(&elsewhere).fails(401, "InvalidLogin"), "Nowhere");
+    says(&log_in(&server, "ST-1", "&loadConfig=perhaps").fails(400, "InvalidParameter"), "loadConfig");
+    says(&log_in(&server, "ST-1", "&databaseId=nowhere").fails(404, "DatabaseNotFound"), "nowhere");
+    assert!(cas.asked().is_empty());
+    // What could make two parameters of one does not.
+    log_in(&server, "ST-1%26ticket%3Dx%23%25", "").fails(401, "InvalidLogin");
+    assert_eq!(cas.asked()[0].ticket, "ST-1&ticket=x#%");
+}
+
+#[test]
+fn without_a_cas_server_the_answer_says_so() {
+    let answer = Server::shared().client().get(&path("ST-1"));
+    assert!(answer.header("www-authenticate").is_some(), "{answer:?}");
+    says(&answer.fails(401, "InvalidLogin"), "no CAS server is configured");
+}
+
+#[test]
+fn both_logins_show_the_same_under_the_same_options() {
+    let cas = CasServer::start();
+    let server = stet(&cas, &[]);
+    let options = [
+        json!({}),
+        json!({ "loadConfig": false }),
+        json!({ "showUserInfo": true, "showPrivileges": true, "showAvailableConnections": true }),
+        json!({ "showUserInfo": true, "showGroups": false, "showAttributes": false, "showXml": true }),
+        json!({ "showAdditionalInfo": true, "showJson": false, "showUniquenessString": true, "databaseId": 1 }),
+    ];
+    for (number, options) in options.into_iter().enumerate() {
+        let ticket = format!("ST-{number}");
+        cas.issue(&ticket, success("<cas:user>editor</cas:user>"));
+        let query: String = options
+            .as_object()
+            .expect("options are an object")
+            .iter()
+            .map(|(name, value)| format!("&{name}={value}"))
+            .collect();
+        let mut by_ticket = log_in(&server, &ticket, &query).ok();
+        let body = json!({
+            "connectionId": "Editorial", "applicationId": "desk", "username": "editor", "password": SAMPLE_PASSWORD,
+            "options": options,
+        });
+        let mut by_password = server.client().post("/v3/auth/login", &body).ok();
+        by_ticket["token"].take();
+        by_password["token"].take();
+        assert_eq!(by_ticket, by_password, "{options}");
+        assert_eq!(by_ticket.get("configuration").is_some(), options["loadConfig"] != json!(false));
+    }
+}

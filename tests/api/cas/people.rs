@@ -1,0 +1,193 @@
+//! What becomes of those whom the CAS server names.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::server::{CasServer, success};
+use super::{SERVICE, log_in, says, stet};
+use crate::harness::*;
+
+/// Logs in as whom the CAS server describes; gives the user and the groups, sorted.
+fn comes(cas: &CasServer, server: &Server, ticket: &str, inside: &str) -> (Value, BTreeSet<String>) {
+    cas.issue(ticket, success(inside));
+    let reply = log_in(server, ticket, "&showUserInfo=true").ok();
+    let groups = reply["groups"].as_array().expect("groups are a list").iter();
+    (reply["user"].clone(), groups.map(|name| name.as_str().expect("a group has a name").to_owned()).collect())
+}
+
+fn groups<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
+    names.map(str::to_owned).into()
+}
+
+#[test]
+fn a_user_who_is_not_known_here_stays_out_where_none_are_made() {
+    let cas = CasServer::start();
+    let server = stet(&cas, &[]);
+    for ticket in ["ST-1", "ST-2"] {
+        cas.issue(ticket, success("<cas:user>newcomer</cas:user>"));
+        says(&log_in(&server, ticket, "").fails(401, "InvalidLogin"), "newcomer");
+    }
+    // Without a mapping nobody's groups are the CAS server's to say.
+    let (user, held) = comes(
+        &cas,
+        &server,
+        "ST-3",
+        "<cas:user>reporter</cas:user><cas:attributes><cas:memberOf>editors</cas:memberOf></cas:attributes>",
+    );
+    assert_eq!((&user["fullName"], held), (&json!("Tobias Ferrant"), groups(["reporters"])));
+}
+
+#[test]
+fn a_user_is_made_with_the_configured_groups_and_no_password() {
+    let cas = CasServer::start();
+    let server = stet(&cas, &[("CREATE_USERS", "true"), ("GROUPS", "readers, contributors")]);
+    let (user, held) = comes(
+        &cas,
+        &server,
+        "ST-1",
+        "<cas:user>newcomer</cas:user><cas:attributes><cas:displayName>Zoë &amp; Co</cas:displayName>
+         <cas:mail>zoe@example.org</cas:mail></cas:attributes>",
+    );
+    assert_eq!(held, groups(["contributors", "readers"]));
+    assert_eq!((&user["name"], &user["fullName"]), (&json!("newcomer"), &json!("Zoë & Co")));
+    assert_eq!((&user["businessEmail"], &user["home"]), (&json!("zoe@example.org"), &json!("/Users/newcomer")));
+    for password in ["", "newcomer", SAMPLE_PASSWORD] {
+        let body =
+            json!({ "connectionId": "Editorial", "applicationId": "x", "username": "newcomer", "password": password });
+        server.client().post("/v3/auth/login", &body).fails_on(password, 401, "InvalidLogin");
+    }
+    // What is sent is taken over, what is not stays, and what can't be is left alone.
+    let (user, _) = comes(
+        &cas,
+        &server,
+        "ST-2",
+        &format!(
+            "<cas:user>newcomer</cas:user><cas:attributes><cas:displayName>Zoë</cas:displayName>
+             <cas:mail>{}</cas:mail></cas:attributes>",
+            "x".repeat(300)
+        ),
+    );
+    assert_eq!((&user["fullName"], &user["businessEmail"]), (&json!("Zoë"), &json!("zoe@example.org")));
+    let server = server.restart();
+    let (user, held) = comes(&cas, &server, "ST-3", "<cas:user>newcomer</cas:user>");
+    assert_eq!((&user["fullName"], held), (&json!("Zoë"), groups(["contributors", "readers"])));
+}
+
+#[test]
+fn many_first_logins_at_once_make_one_user_and_all_their_sessions_live() {
+    let cas = CasServer::start();
+    let server = stet(&cas, &[("CREATE_USERS", "true"), ("GROUPS", "readers")]);
+    let tickets: Vec<_> = (0..8).map(|number| format!("ST-{number}")).collect();
+    let tokens: Vec<_> = std::thread::scope(|scope| {
+        let logins: Vec<_> = tickets
+            .iter()
+            .map(|ticket| {
+                cas.issue(ticket, success("<cas:user>newcomer</cas:user>"));
+                scope.spawn(|| log_in(&server, ticket, "").ok()["token"]["value"].take())
+            })
+            .collect();
+        logins.into_iter().map(|login| login.join().expect("it got an answer")).collect()
+    });
+    for token in tokens {
+        let mut client = server.client();
+        client.token = token.as_str().map(str::to_owned);
+        assert_eq!(client.get("/v3/auth/connection").ok()["username"], "newcomer");
+    }
+}
+
+#[test]
+fn the_groups_of_the_mapping_are_as_the_cas_server_says_at_each_login() {
+    let cas = CasServer::start();
+    let mapping = "desk=editors, night=editors, wire=contributors";
+    let settings =
+        [("CREATE_USERS", "1"), ("GROUPS", "readers"), ("GROUP_ATTRIBUTE", "memberOf"), ("GROUP_MAPPING", mapping)];
+    let server = stet(&cas, &settings);
+    let of = |user: &str, values: &[&str]| {
+        let values: String = values.iter().map(|value| format!("<cas:memberOf>{value}</cas:memberOf>")).collect();
+        format!("<cas:user>{user}</cas:user><cas:attributes>{values}</cas:attributes>")
+    };
+    let cases = [
+        ("newcomer", vec!["desk", "unknown"], groups(["editors", "readers"])),
+        ("newcomer", vec!["night", "wire"], groups(["contributors", "editors", "readers"])),
+        ("newcomer", vec!["readers", "administrators", "DESK"], groups(["readers"])),
+        // What is not in the mapping stays as it is here.
+        ("reporter", vec!["desk"], groups(["editors", "reporters"])),
+        ("reporter", vec![], groups(["reporters"])),
+        ("editor", vec![], groups([])),
+    ];
+    for (number, (user, values, expected)) in cases.into_iter().enumerate() {
+        let (_, held) = comes(&cas, &server, &format!("ST-{number}"), &of(user, &values));
+        assert_eq!(held, expected, "{user} {values:?}");
+    }
+    // They hold at once, for sessions that were there before too.
+    cas.issue("ST-a", success(&of("newcomer", &["desk"])));
+    let privileges = log_in(&server, "ST-a", "&showPrivileges=true").ok();
+    assert!(privileges["privileges"].to_string().contains("moderate"), "{privileges}");
+    cas.issue("ST-b", success(&of("newcomer", &[])));
+    let privileges = log_in(&server, "ST-b", "&showPrivileges=true").ok();
+    assert_eq!(privileges["privileges"], json!(["read"]));
+}
+
+#[test]
+fn a_disabled_user_stays_out_whoever_vouches() {
+    let cas = CasServer::start();
+    // Without a password for them, the sample's users are disabled.
+    let url = cas.url();
+    let server = Server::with(&[
+        ("AUTH__CAS__SERVER_URL", &url),
+        ("AUTH__CAS__SERVICE_URL", SERVICE),
+        ("AUTH__CAS__CREATE_USERS", "true"),
+        ("SAMPLE_PASSWORD", ""),
+    ]);
+    for ticket in ["ST-1", "ST-2"] {
+        cas.issue(
+            ticket,
+            success("<cas:user>editor</cas:user><cas:attributes><cas:mail>x@y</cas:mail></cas:attributes>"),
+        );
+        says(&log_in(&server, ticket, "").fails(401, "InvalidLogin"), "disabled");
+    }
+    cas.issue("ST-3", success("<cas:user>admin</cas:user>"));
+    log_in(&server, "ST-3", "").ok();
+}
+
+#[test]
+fn a_name_that_can_not_be_one_here_is_refused() {
+    let cas = CasServer::start();
+    let server = stet(&cas, &[("CREATE_USERS", "true")]);
+    let long = "x".repeat(256);
+    for (number, name) in ["a/b", "../editor", ".", "..", "a:b", "a|b", "a\"b", "a&#9;b", &long].into_iter().enumerate()
+    {
+        let ticket = format!("ST-{number}");
+        cas.issue(&ticket, success(&format!("<cas:user>{name}</cas:user>")));
+        says(&log_in(&server, &ticket, "").fails_on(name, 401, "InvalidLogin"), "name");
+    }
+    // A legal one is taken as it is, and shown as JSON has it.
+    for (ticket, written, name) in [("ST-a", "O&apos;Neil, &lt;Zoë&gt;", "O'Neil, <Zoë>"), ("ST-b", "EDITOR", "EDITOR")]
+    {
+        let (user, held) = comes(&cas, &server, ticket, &format!("<cas:user>{written}</cas:user>"));
+        assert_eq!((&user["name"], held), (&json!(name), groups([])));
+    }
+}
+
+#[test]
+fn records_in_the_configuration_are_for_those_who_may_read() {
+    let cas = CasServer::start();
+    let url = cas.url();
+    let server = Server::with(&[
+        ("AUTH__CAS__SERVER_URL", &url),
+        ("AUTH__CAS__SERVICE_URL", SERVICE),
+        ("AUTH__CAS__CREATE_USERS", "true"),
+        ("AUTH__CAS__GROUP_ATTRIBUTE", "role"),
+        ("AUTH__CAS__GROUP_MAPPING", "reads=readers"),
+        ("FOLDERS__WORK", "/News/City"),
+    ]);
+    for (ticket, role, expected) in [("ST-1", "none", Value::Null), ("ST-2", "reads", json!("City"))] {
+        let attributes = format!("<cas:attributes><cas:role>{role}</cas:role></cas:attributes>");
+        cas.issue(ticket, success(&format!("<cas:user>newcomer</cas:user>{attributes}")));
+        let configuration = log_in(&server, ticket, "").ok()["configuration"].take();
+        assert_eq!(configuration["workFolder"], "/News/City");
+        assert_eq!(configuration["workFolderRecord"]["name"], expected, "{role}");
+        assert_eq!(configuration["homeRecord"], Value::Null, "nothing is in that home yet");
+    }
+}
