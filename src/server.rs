@@ -119,6 +119,7 @@ pub async fn serve(
         idle_seconds: config.auth.session_idle_seconds,
         absolute_seconds: config.auth.session_absolute_seconds,
         flush_seconds: config.auth.flush_seconds,
+        per_user: config.auth.sessions_per_user,
     };
     let sessions = Arc::new(Sessions::new(repository.clone(), directory.clone(), options));
     let sysconfig = SysConfig::new();

@@ -129,8 +129,8 @@ pub struct ConnectionReply {
     pub session: String,
     /// When the session began, epoch seconds.
     pub login: u64,
-    /// When it ends, used or not, epoch seconds.
-    pub expires: u64,
+    /// When it ends, used or not, epoch seconds; null for a key without an end.
+    pub expires: Option<u64>,
 }
 
 /// The session is alive; a dead one is 401.
@@ -254,9 +254,11 @@ fn connection_of(app: &App, session: &Session) -> ConnectionInfo {
     )
 }
 
-async fn begin(app: &App, request: &LoginRequest) -> Result<NewSession> {
+async fn begin(call: &Call, request: &LoginRequest) -> Result<NewSession> {
+    let app = &call.app;
     connection_named(app, &request.connection_id, &request.application_id)?;
-    app.sessions.log_in(&request.connection_id, &request.application_id, &request.username, &request.password).await
+    let (connection, application) = (&request.connection_id, &request.application_id);
+    app.sessions.log_in(connection, application, &request.username, &request.password, &call.address()).await
 }
 
 /// The cookie that carries the token (decisions 1).
@@ -333,14 +335,14 @@ pub async fn log_in(call: Call) -> Result<Reply> {
         configuration: request.option("loadConfig", true)?,
         connections: request.option("showAvailableConnections", false)?,
     };
-    let new = begin(&call.app, &request).await?;
+    let new = begin(&call, &request).await?;
     login_reply(&call, &new, &shown)
 }
 
 /// `POST /v3/auth/copy`: a second session of the same user; the first goes on.
 pub async fn copy(call: Call) -> Result<Reply> {
     let request: CopyRequest = call.json()?;
-    let new = call.app.sessions.copy(&request.token).await?;
+    let new = call.app.sessions.copy(&request.token, &call.address()).await?;
     let shown = Shown { user: false, groups: false, privileges: false, configuration: false, connections: false };
     login_reply(&call, &new, &shown)
 }
@@ -378,14 +380,14 @@ pub async fn connection(call: Call) -> Result<Reply> {
         username: session.user.to_string(),
         session: session.id.to_string(),
         login: session.created_ms / 1000,
-        expires: session.expires_ms / 1000,
+        expires: session.expires_s(),
     })
 }
 
 /// `POST /auth/login`: a form, or the same as JSON.
 pub async fn older_log_in(call: Call) -> Result<Reply> {
     let request: LoginRequest = call.form()?;
-    let new = begin(&call.app, &request).await?;
+    let new = begin(&call, &request).await?;
     let session = new.session.session();
     let connection = connection_of(&call.app, session);
     let parameters = call.app.config.databases.iter().map(|database| ConnectionParameter {

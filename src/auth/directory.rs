@@ -125,7 +125,7 @@ impl Directory {
         Ok(privileges)
     }
 
-    /// Makes a user, or replaces all of one but the password. Disabling ends the user's sessions for good.
+    /// Makes a user, or replaces all of one but the password. Disabling ends the user's sessions and keys for good.
     ///
     /// # Errors
     /// `InvalidName`; what the store says.
@@ -136,7 +136,7 @@ impl Directory {
             let made = old.is_none();
             user.keep_from(old.unwrap_or_else(|| User::new(&user.name)));
             if made || user.disabled {
-                user.end_sessions(now_ms);
+                user.end_sessions_and_keys(now_ms);
             }
             Ok(user)
         })
@@ -154,7 +154,7 @@ impl Directory {
             change(&mut user)?;
             user.keep_from(old);
             if user.disabled {
-                user.end_sessions(now_ms);
+                user.end_sessions_and_keys(now_ms);
             }
             Ok(user)
         })
