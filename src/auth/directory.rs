@@ -24,8 +24,8 @@ use crate::http::route::Privilege;
 
 /// See the module's head.
 pub struct Directory {
-    repository: Repository,
-    passwords: Passwords,
+    pub(super) repository: Repository,
+    pub(super) passwords: Passwords,
     cache: Arc<Cache>,
     /// One change at a time, from reading the row to its being on disk.
     turn: Arc<Mutex<()>>,
@@ -239,7 +239,7 @@ impl Directory {
     }
 
     /// Replaces the row at a place by what is made of it and the time.
-    async fn write<R: Row>(&self, place: Key, make: impl FnOnce(Option<R>, u64) -> Result<R>) -> Result<()> {
+    pub(super) async fn write<R: Row>(&self, place: Key, make: impl FnOnce(Option<R>, u64) -> Result<R>) -> Result<()> {
         let turn = self.turn.clone().lock_owned().await;
         let old = self.repository.row(place.table, &place.key)?;
         let new = make(old, self.repository.clock().now_ms())?;
@@ -257,6 +257,6 @@ impl Directory {
     }
 }
 
-fn unknown(kind: &str, name: &str) -> Error {
+pub(super) fn unknown(kind: &str, name: &str) -> Error {
     Error::new(Code::ObjectNotFound, format!("There is no {kind} `{name}`.")).with_source(name)
 }

@@ -10,6 +10,7 @@ mod password;
 mod rows;
 mod sessions;
 mod token;
+mod users;
 
 pub use self::directory::Directory;
 pub use self::password::{MAX_PASSWORD_BYTES, PasswordHash, PasswordOptions, Passwords};
