@@ -159,8 +159,7 @@ pub fn people(config: &Config, repository: &Repository) -> Result<(Arc<Directory
 /// The socket for the command line; without it the server serves all the same.
 fn open_socket(app: &App) -> Option<AdminSocket> {
     let data = &app.config.data.directory;
-    let admin = Admin { directory: app.directory.clone(), sessions: app.sessions.clone() };
-    AdminSocket::open(data, admin)
+    AdminSocket::open(data, Admin::of(app))
         .inspect_err(|error| {
             let path = data.join(socket::NAME);
             tracing::warn!(path = %path.display(), %error, "commands can't reach this server: no administration socket");

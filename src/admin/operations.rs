@@ -7,6 +7,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::check_path;
 
 use super::views::{KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
+use crate::app::App;
 use crate::auth::{Directory, NewKey, Sessions, User};
 
 /// One thing to be done; a line of JSON on the socket.
@@ -81,6 +82,11 @@ pub struct Admin {
 }
 
 impl Admin {
+    /// Over HTTP.
+    pub fn of(app: &App) -> Admin {
+        Admin { directory: app.directory.clone(), sessions: app.sessions.clone() }
+    }
+
     /// Carries out one request.
     ///
     /// # Errors

@@ -262,7 +262,7 @@ async fn begin(call: &Call, request: &LoginRequest) -> Result<NewSession> {
 }
 
 /// The cookie that carries the token (decisions 1).
-fn cookie(call: &Call, token: &str, seconds: u64) -> Result<HeaderValue> {
+pub(super) fn cookie(call: &Call, token: &str, seconds: u64) -> Result<HeaderValue> {
     let path = Some(call.app.config.server.base_path.as_str()).filter(|path| !path.is_empty()).unwrap_or("/");
     let secure = if call.http.connection_info().scheme() == "https" { "; Secure" } else { "" };
     let text = format!("{COOKIE}={token}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
