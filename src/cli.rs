@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::admin::command::{Common, KeyArgs, SessionArgs, UserArgs};
 use crate::config::{Config, ConfigError, Overrides};
 
 /// How the process ends.
@@ -13,7 +14,7 @@ use crate::config::{Config, ConfigError, Overrides};
 pub enum Exit {
     /// It did what it was asked to and ended when it was asked to.
     Ended = 0,
-    /// It failed while it ran.
+    /// It failed while it ran, or refused what it was asked to do.
     Failed = 1,
     /// The command line or the configuration is at fault. The command line's own errors end with the same code.
     Usage = 2,
@@ -35,6 +36,9 @@ Examples:
   stet --data /srv/stet --listen 0.0.0.0:8080
   stet serve --config /etc/stet.toml --listen 127.0.0.1:0
   stet check --data /srv/stet             prove that what is stored is whole and consistent
+  stet user passwd admin --data /srv/stet set a password, be the server running or not: the way back in
+  stet key add wire --user agency --privilege read --privilege create
+  stet session list --json                who is logged in
 
 Environment:
   STET_SECTION__KEY      sets a key of the configuration, over the file and under the options here:
@@ -44,7 +48,7 @@ Environment:
 
 Exit codes:
   0  ended as asked
-  1  failed while running
+  1  failed while running, or refused
   2  the command line or the configuration is at fault
   3  the data directory can't be opened: in use, written by a newer stet, or damaged
   4  `check` found faults";
@@ -74,6 +78,12 @@ pub enum Command {
     Serve(ServeArgs),
     /// Check a data directory that no server has open; changes nothing
     Check(CheckArgs),
+    /// Make, change and list users, whether a server runs or not
+    User(UserArgs),
+    /// Make, revoke and list keys for machine clients, whether a server runs or not
+    Key(KeyArgs),
+    /// List and end sessions, whether a server runs or not
+    Session(SessionArgs),
 }
 
 /// The options of `serve`.
@@ -120,22 +130,37 @@ impl Command {
         Config::load(self.file(), &self.overrides())
     }
 
-    fn place(&self) -> &Place {
-        match self {
-            Command::Serve(ServeArgs { place, .. }) | Command::Check(CheckArgs { place }) => place,
-        }
+    /// Whether it is a command that looks after a repository and prints what it did, rather than a server.
+    pub fn is_brief(&self) -> bool {
+        matches!(self, Command::User(_) | Command::Key(_) | Command::Session(_))
+    }
+
+    /// Configuration file and data directory.
+    fn place(&self) -> (Option<&Path>, Option<&Path>) {
+        let (config, data) = match self {
+            Command::Serve(ServeArgs { place, .. }) | Command::Check(CheckArgs { place }) => {
+                (&place.config, &place.data)
+            }
+            Command::User(UserArgs { common, .. })
+            | Command::Key(KeyArgs { common, .. })
+            | Command::Session(SessionArgs { common, .. }) => {
+                let Common { config, data, .. } = common;
+                (config, data)
+            }
+        };
+        (config.as_deref(), data.as_deref())
     }
 
     fn file(&self) -> Option<&Path> {
-        self.place().config.as_deref()
+        self.place().0
     }
 
     fn overrides(&self) -> Overrides {
         let listen = match self {
             Command::Serve(serve) => serve.listen.clone(),
-            Command::Check(_) => None,
+            _ => None,
         };
-        Overrides { data: self.place().data.clone(), listen }
+        Overrides { data: self.place().1.map(Path::to_owned), listen }
     }
 }
 

@@ -3,6 +3,7 @@
 //! The domain and its actors are the crate `stet_actors`; this one has the web layer, persistence, sessions and the binary.
 
 pub mod access;
+pub mod admin;
 pub mod api;
 pub mod app;
 pub mod auth;

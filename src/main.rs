@@ -4,8 +4,11 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
+use stet::admin::command::Job;
 use stet::cli::{Cli, Command, Exit};
-use stet::{server, telemetry};
+use stet::config::{Config, LogConfig};
+use stet::server::Failure;
+use stet::{admin, server, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What a request allocates on one thread the writer frees on another, which the system's allocator is slow at.
@@ -21,7 +24,12 @@ fn main() -> ExitCode {
             return Exit::Usage.into();
         }
     };
-    if let Err(error) = telemetry::init_tracing(&config.log) {
+    let mut log = config.log.clone();
+    if command.is_brief() && log.filter == LogConfig::default().filter {
+        // Its own words are enough for who sits at the terminal, save for what goes wrong.
+        log.filter = "warn".to_owned();
+    }
+    if let Err(error) = telemetry::init_tracing(&log) {
         eprintln!("stet: {error}");
         return Exit::Usage.into();
     }
@@ -36,6 +44,9 @@ fn main() -> ExitCode {
             server::serve(config, stop, listening).await
         }),
         Command::Check(_) => server::check(&config),
+        Command::User(user) => user.job().and_then(|job| administer(&config, job)),
+        Command::Key(key) => administer(&config, key.job()),
+        Command::Session(session) => administer(&config, session.job()),
     };
     match outcome {
         Ok(()) => Exit::Ended.into(),
@@ -44,6 +55,10 @@ fn main() -> ExitCode {
             failure.exit.into()
         }
     }
+}
+
+fn administer(config: &Config, job: Job) -> Result<(), Failure> {
+    actix::System::new().block_on(admin::command::run(config, job))
 }
 
 /// Resolves at SIGTERM or SIGINT, be it one that came before it was waited for. To be called inside the runtime.

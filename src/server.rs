@@ -16,6 +16,8 @@ use stet_actors::repository::Repository;
 use stet_actors::store::Store;
 use stet_actors::store::observe::Observed;
 
+use crate::admin::Admin;
+use crate::admin::socket::{self, AdminSocket};
 use crate::app::{App, Parts, Stage};
 use crate::auth::{Directory, Grant, Group, PasswordOptions, Passwords, SessionOptions, Sessions, User};
 use crate::cli::Exit;
@@ -41,7 +43,8 @@ pub struct Failure {
 }
 
 impl Failure {
-    fn new(exit: Exit, message: impl std::fmt::Display) -> Failure {
+    /// A failure with its sentence.
+    pub fn new(exit: Exit, message: impl std::fmt::Display) -> Failure {
         Failure { exit, message: message.to_string() }
     }
 }
@@ -108,25 +111,16 @@ pub async fn serve(
     let repository = Repository::start(observed, Arc::new(SystemClock), config.runtime.clone())
         .await
         .map_err(|error| Failure::new(Exit::Data, error))?;
-    let passwords = Passwords::new(PasswordOptions {
-        memory_kib: config.auth.password_memory_kib,
-        iterations: config.auth.password_iterations,
-        lanes: config.auth.password_lanes,
-    })
-    .map_err(|error| Failure::new(Exit::Usage, error.message))?;
-    let directory = Arc::new(Directory::new(repository.clone(), passwords));
-    let options = SessionOptions {
-        idle_seconds: config.auth.session_idle_seconds,
-        absolute_seconds: config.auth.session_absolute_seconds,
-        flush_seconds: config.auth.flush_seconds,
-    };
-    let sessions = Arc::new(Sessions::new(repository.clone(), directory.clone(), options));
+    let (directory, sessions) = people(&config, &repository)?;
     let sysconfig = SysConfig::new();
     let parts = Parts { config, repository, records, directory, sessions, sysconfig, content, metrics };
     let app = Arc::new(App::new(parts));
     fill_if_new(&app).await?;
     load_sysconfig(&app).await;
+    let socket = open_socket(&app);
     let outcome = run(&app, stop, listening).await;
+    // While the data directory is locked still: a server that comes after has a socket of its own.
+    drop(socket);
     app.enter(Stage::Draining);
     if let Err(error) = app.sessions.flush().await {
         tracing::warn!(%error, "when sessions were last used could not be saved");
@@ -138,6 +132,39 @@ pub async fn serve(
         tracing::error!(%error, "the store could not be closed in good order");
     }
     outcome
+}
+
+/// Users and sessions of a repository.
+///
+/// # Errors
+/// [`Exit::Usage`] for passwords that can't be hashed as configured.
+pub fn people(config: &Config, repository: &Repository) -> Result<(Arc<Directory>, Arc<Sessions>), Failure> {
+    let passwords = Passwords::new(PasswordOptions {
+        memory_kib: config.auth.password_memory_kib,
+        iterations: config.auth.password_iterations,
+        lanes: config.auth.password_lanes,
+    })
+    .map_err(|error| Failure::new(Exit::Usage, error.message))?;
+    let directory = Arc::new(Directory::new(repository.clone(), passwords));
+    let options = SessionOptions {
+        idle_seconds: config.auth.session_idle_seconds,
+        absolute_seconds: config.auth.session_absolute_seconds,
+        flush_seconds: config.auth.flush_seconds,
+        per_user: config.auth.sessions_per_user,
+    };
+    let sessions = Arc::new(Sessions::new(repository.clone(), directory.clone(), options));
+    Ok((directory, sessions))
+}
+
+/// The socket for the command line; without it the server serves all the same.
+fn open_socket(app: &App) -> Option<AdminSocket> {
+    let data = &app.config.data.directory;
+    AdminSocket::open(data, Admin::of(app))
+        .inspect_err(|error| {
+            let path = data.join(socket::NAME);
+            tracing::warn!(path = %path.display(), %error, "commands can't reach this server: no administration socket");
+        })
+        .ok()
 }
 
 async fn run(
@@ -301,19 +328,27 @@ async fn read_text(app: &App, path: &str) -> Result<String, Error> {
         .map_err(|_| Error::new(stet_actors::error::Code::InvalidBody, format!("`{path}` is no UTF-8 text.")))
 }
 
+/// The data directory, which is there.
+///
+/// # Errors
+/// [`Exit::Data`] when it is not, for opening would make what is missing.
+pub fn existing(config: &Config) -> Result<&Path, Failure> {
+    let data: &Path = &config.data.directory;
+    if !data.is_dir() {
+        return Err(Failure::new(Exit::Data, format!("{} is not there", data.display())));
+    }
+    if !data.join(StoreFile::State.name()).is_file() {
+        return Err(Failure::new(Exit::Data, format!("{} is no data directory of stet", data.display())));
+    }
+    Ok(data)
+}
+
 /// Checks the data directory.
 ///
 /// # Errors
 /// [`Exit::Data`] when it can't be opened or read, [`Exit::Faults`] when it has faults; they are printed.
 pub fn check(config: &Config) -> Result<(), Failure> {
-    let data: &Path = &config.data.directory;
-    if !data.is_dir() {
-        return Err(Failure::new(Exit::Data, format!("{} is not there", data.display())));
-    }
-    // Opening would make what is missing.
-    if !data.join(StoreFile::State.name()).is_file() {
-        return Err(Failure::new(Exit::Data, format!("{} is no data directory of stet", data.display())));
-    }
+    let data = existing(config)?;
     let store = open_store(config)?;
     let content = ContentStore::open(data, config.store.small_body_bytes)
         .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;

@@ -132,8 +132,8 @@ pub struct ConnectionReply {
     pub session: String,
     /// When the session began, epoch seconds.
     pub login: u64,
-    /// When it ends, used or not, epoch seconds.
-    pub expires: u64,
+    /// When it ends, used or not, epoch seconds; null for a key without an end.
+    pub expires: Option<u64>,
 }
 
 /// The session is alive; a dead one is 401.
@@ -276,13 +276,15 @@ fn connection_of(app: &App, session: &Session) -> ConnectionInfo {
     )
 }
 
-async fn begin(app: &App, request: &LoginRequest) -> Result<NewSession> {
+async fn begin(call: &Call, request: &LoginRequest) -> Result<NewSession> {
+    let app = &call.app;
     connection_named(app, &request.connection_id, &request.application_id)?;
-    app.sessions.log_in(&request.connection_id, &request.application_id, &request.username, &request.password).await
+    let (connection, application) = (&request.connection_id, &request.application_id);
+    app.sessions.log_in(connection, application, &request.username, &request.password, &call.address()).await
 }
 
 /// The cookie that carries the token (decisions 1).
-fn cookie(call: &Call, token: &str, seconds: u64) -> Result<HeaderValue> {
+pub(super) fn cookie(call: &Call, token: &str, seconds: u64) -> Result<HeaderValue> {
     let path = Some(call.app.config.server.base_path.as_str()).filter(|path| !path.is_empty()).unwrap_or("/");
     let secure = if call.http.connection_info().scheme() == "https" { "; Secure" } else { "" };
     let text = format!("{COOKIE}={token}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
@@ -371,7 +373,7 @@ pub async fn log_in_with_ticket(call: Call) -> Result<Reply> {
     // Whatever else may be wrong is found out before the ticket is used up.
     connection_named(app, connection, application)?;
     let user = cas.user_of(&app.directory, ticket).await?;
-    let new = app.sessions.log_in_as(connection, application, &user).await?;
+    let new = app.sessions.log_in_as(connection, application, &user, &call.address()).await?;
     login_reply(&call, &new, &shown)
 }
 
@@ -390,14 +392,14 @@ pub async fn log_in(call: Call) -> Result<Reply> {
         configuration: shown_configuration(load, database, call.display_of_body()?),
         connections: request.option("showAvailableConnections", false)?,
     };
-    let new = begin(&call.app, &request).await?;
+    let new = begin(&call, &request).await?;
     login_reply(&call, &new, &shown)
 }
 
 /// `POST /v3/auth/copy`: a second session of the same user; the first goes on.
 pub async fn copy(call: Call) -> Result<Reply> {
     let request: CopyRequest = call.json()?;
-    let new = call.app.sessions.copy(&request.token).await?;
+    let new = call.app.sessions.copy(&request.token, &call.address()).await?;
     let shown = Shown { user: false, groups: false, privileges: false, configuration: None, connections: false };
     login_reply(&call, &new, &shown)
 }
@@ -435,14 +437,14 @@ pub async fn connection(call: Call) -> Result<Reply> {
         username: session.user.to_string(),
         session: session.id.to_string(),
         login: session.created_ms / 1000,
-        expires: session.expires_ms / 1000,
+        expires: session.expires_s(),
     })
 }
 
 /// `POST /auth/login`: a form, or the same as JSON.
 pub async fn older_log_in(call: Call) -> Result<Reply> {
     let request: LoginRequest = call.form()?;
-    let new = begin(&call.app, &request).await?;
+    let new = begin(&call, &request).await?;
     let session = new.session.session();
     let connection = connection_of(&call.app, session);
     let parameters = call.app.config.databases.iter().map(|database| ConnectionParameter {

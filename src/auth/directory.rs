@@ -24,8 +24,8 @@ use super::rows::{Grant, Group, User, put};
 
 /// See the module's head.
 pub struct Directory {
-    repository: Repository,
-    passwords: Passwords,
+    pub(super) repository: Repository,
+    pub(super) passwords: Passwords,
     cache: Arc<Cache>,
     /// One change at a time, from reading the row to its being on disk.
     turn: Arc<Mutex<()>>,
@@ -93,22 +93,6 @@ impl Directory {
         self.row(Table::Groups, name)
     }
 
-    /// All users, by name.
-    ///
-    /// # Errors
-    /// What the store says.
-    pub fn users(&self) -> Result<Vec<User>> {
-        self.repository.rows(Table::Users)
-    }
-
-    /// All groups, by name.
-    ///
-    /// # Errors
-    /// What the store says.
-    pub fn groups(&self) -> Result<Vec<Group>> {
-        self.repository.rows(Table::Groups)
-    }
-
     /// How people write a user's name; the name itself where nothing better is known.
     pub fn full_name(&self, name: &str) -> String {
         match self.user(name) {
@@ -143,7 +127,7 @@ impl Directory {
         Rights::sum(grants, |folder| Ok(folder.parse::<Loid>().ok()))
     }
 
-    /// Makes a user, or replaces all of one but the password. Disabling ends the user's sessions for good.
+    /// Makes a user, or replaces all of one but the password. Disabling ends the user's sessions and keys for good.
     ///
     /// # Errors
     /// `InvalidName`; what the store says.
@@ -154,7 +138,7 @@ impl Directory {
             let made = old.is_none();
             user.keep_from(old.unwrap_or_else(|| User::new(&user.name)));
             if made || user.disabled {
-                user.end_sessions(now_ms);
+                user.end_sessions_and_keys(now_ms);
             }
             Ok(user)
         })
@@ -172,7 +156,7 @@ impl Directory {
             change(&mut user)?;
             user.keep_from(old);
             if user.disabled {
-                user.end_sessions(now_ms);
+                user.end_sessions_and_keys(now_ms);
             }
             Ok(user)
         })
@@ -196,7 +180,7 @@ impl Directory {
             change(&mut user, made)?;
             user.keep_from(old);
             if made || user.disabled {
-                user.end_sessions(now_ms);
+                user.end_sessions_and_keys(now_ms);
             }
             Ok(user)
         })
@@ -256,7 +240,7 @@ impl Directory {
     }
 
     /// Replaces the row at a place by what is made of it and the time.
-    async fn write<R: Row>(&self, place: Key, make: impl FnOnce(Option<R>, u64) -> Result<R>) -> Result<()> {
+    pub(super) async fn write<R: Row>(&self, place: Key, make: impl FnOnce(Option<R>, u64) -> Result<R>) -> Result<()> {
         let turn = self.turn().await;
         let old = self.repository.row(place.table, &place.key)?;
         let new = make(old, self.repository.clock().now_ms())?;
@@ -281,10 +265,6 @@ impl Directory {
                 });
             })
             .await
-    }
-
-    pub(super) fn repository(&self) -> &Repository {
-        &self.repository
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::object::{FamilyKind, Text, file_name};
-use stet_actors::store::Change;
+use stet_actors::store::{Change, Table};
 
 use super::directory::{Directory, unknown};
 use super::rows::{Grant, Group, User, put, remove};
@@ -22,6 +22,14 @@ pub struct GroupChange {
 }
 
 impl Directory {
+    /// All groups, by name.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn groups(&self) -> Result<Vec<Group>> {
+        self.repository.rows(Table::Groups)
+    }
+
     /// The names of a group's members, in order.
     ///
     /// # Errors
@@ -116,11 +124,14 @@ impl Directory {
     }
 
     /// Grants whose folders are named by loid, so that they go along when a folder is renamed or moved.
-    fn anchored(&self, grants: Vec<Grant>, old: &[Grant]) -> Result<Vec<Grant>> {
+    ///
+    /// # Errors
+    /// `InvalidParameter` for what is no source; `ObjectNotFound`; `InvalidType` for what is no folder; what the store says.
+    pub(super) fn anchored(&self, grants: Vec<Grant>, old: &[Grant]) -> Result<Vec<Grant>> {
         let anchor = |grant: Grant| {
             // What is stored already stays, though its folder may have gone.
             let Some(folder) = grant.folder.as_ref().filter(|_| !old.contains(&grant)) else { return Ok(grant) };
-            let record = self.repository().resolve(&Source::parse("folder", folder)?, DatabaseId::MAIN)?;
+            let record = self.repository.resolve(&Source::parse("folder", folder)?, DatabaseId::MAIN)?;
             if record.family != FamilyKind::Folder {
                 let message = format!("`{folder}` is of type {}, not a folder.", record.type_name);
                 return Err(Error::new(Code::InvalidType, message).with_source(folder));

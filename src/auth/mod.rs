@@ -1,4 +1,4 @@
-//! Who may come in, and what they may do: users, groups, passwords and sessions (decisions 4).
+//! Who may come in, and what they may do: users, groups, passwords, sessions and keys (decisions 4).
 //!
 //! [`Directory`] knows users and groups, [`Sessions`] who is logged in. Both keep their rows in the repository's store, and what
 //! they hold in memory is thrown away by the very commit that makes it wrong: a change holds from the next request on.
@@ -13,14 +13,15 @@ mod rights;
 mod rows;
 mod sessions;
 mod token;
+mod users;
 
 pub use self::cas::Cas;
 pub use self::directory::Directory;
 pub use self::groups::GroupChange;
 pub use self::password::{MAX_PASSWORD_BYTES, PasswordHash, PasswordOptions, Passwords};
 pub use self::rights::{Privileges, Rights};
-pub use self::rows::{Grant, Group, Session, User};
-pub use self::sessions::{LiveSession, NewSession, SessionOptions, Sessions};
+pub use self::rows::{Grant, Group, KeyPart, NO_END, Session, User};
+pub use self::sessions::{LiveSession, NewKey, NewSession, SessionOptions, Sessions};
 pub use self::token::{Token, TokenHash};
 
 /// Name of the cookie that may carry the token (decisions 1).

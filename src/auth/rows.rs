@@ -42,6 +42,9 @@ pub struct User {
     /// the user is disabled, which ends all sessions in one row, whether they are in memory or not. It begins with the time, so that
     /// nobody gets to use the sessions of a former user of the same name.
     pub(super) generation: u64,
+    /// The same for the user's keys, which survive a change of the password: it goes up when the user is disabled.
+    #[serde(default)]
+    pub(super) key_generation: u64,
 }
 
 impl User {
@@ -61,6 +64,7 @@ impl User {
             business_email: None,
             password_changed_ms: 0,
             generation: 0,
+            key_generation: 0,
         }
     }
 
@@ -80,11 +84,18 @@ impl User {
         self.password = old.password;
         self.password_changed_ms = old.password_changed_ms;
         self.generation = old.generation;
+        self.key_generation = old.key_generation;
     }
 
     /// Ends all sessions begun so far.
     pub(super) fn end_sessions(&mut self, now_ms: u64) {
         self.generation = now_ms.max(self.generation + 1);
+    }
+
+    /// Ends all sessions and keys made so far.
+    pub(super) fn end_sessions_and_keys(&mut self, now_ms: u64) {
+        self.end_sessions(now_ms);
+        self.key_generation = now_ms.max(self.key_generation + 1);
     }
 
     pub(super) fn key(name: &str) -> Key {
@@ -146,15 +157,38 @@ pub struct Session {
     pub application_id: Text,
     /// When it began, epoch milliseconds.
     pub created_ms: u64,
-    /// When it ends, used or not; epoch milliseconds.
+    /// When it ends, used or not; epoch milliseconds. [`NO_END`] for a key that only its revocation ends.
     pub expires_ms: u64,
     /// When it was last used, as far as that has been recorded; epoch milliseconds.
     pub last_seen_ms: u64,
-    /// [`User::generation`] when it began.
+    /// [`User::generation`] when it began; of a key [`User::key_generation`].
     pub(super) generation: u64,
+    /// Address of the client at the login; empty where none is known.
+    #[serde(default)]
+    pub address: String,
+    /// What makes it a key.
+    #[serde(default)]
+    pub key: Option<KeyPart>,
+}
+
+/// [`Session::expires_ms`] of what has no end.
+pub const NO_END: u64 = u64::MAX;
+
+/// What a key for a machine has beyond a person's session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyPart {
+    /// Name, unique among the keys that are in force.
+    pub name: Text,
+    /// What it may do, in place of what the user's groups may.
+    pub grants: Vec<Grant>,
 }
 
 impl Session {
+    /// When it ends, used or not, epoch seconds; `None` for a key without an end.
+    pub fn expires_s(&self) -> Option<u64> {
+        (self.expires_ms != NO_END).then_some(self.expires_ms / 1000)
+    }
+
     pub(super) fn key(hash: &TokenHash) -> Key {
         Key { table: Table::Sessions, key: Bytes::copy_from_slice(hash.bytes()) }
     }

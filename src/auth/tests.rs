@@ -20,6 +20,9 @@ use stet_actors::store::{
 use super::*;
 use crate::http::route::Privilege;
 
+mod keys;
+mod limits;
+
 const HOUR: Duration = Duration::from_secs(3600);
 const MINUTE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);
@@ -109,10 +112,20 @@ struct Server {
 
 impl Server {
     async fn start(store: &Arc<TestStore>, clock: &ManualClock, passwords: PasswordOptions) -> Server {
+        let options = SessionOptions { per_user: 0, ..SessionOptions::default() };
+        Server::start_with(store, clock, passwords, options).await
+    }
+
+    async fn start_with(
+        store: &Arc<TestStore>,
+        clock: &ManualClock,
+        passwords: PasswordOptions,
+        options: SessionOptions,
+    ) -> Server {
         let repository =
             Repository::start(store.clone(), Arc::new(clock.clone()), RuntimeOptions::default()).await.unwrap();
         let directory = Arc::new(Directory::new(repository.clone(), Passwords::new(passwords).unwrap()));
-        let sessions = Arc::new(Sessions::new(repository, directory.clone(), SessionOptions::default()));
+        let sessions = Arc::new(Sessions::new(repository, directory.clone(), options));
         Server { store: store.clone(), clock: clock.clone(), directory, sessions }
     }
 
@@ -133,11 +146,11 @@ impl Server {
     }
 
     async fn log_in(&self) -> NewSession {
-        self.sessions.log_in("web", "swing", "ada", PASSWORD).await.unwrap()
+        self.sessions.log_in("web", "swing", "ada", PASSWORD, "192.0.2.7").await.unwrap()
     }
 
     async fn refused(&self, user: &str, password: &str) -> Error {
-        self.sessions.log_in("web", "swing", user, password).await.unwrap_err()
+        self.sessions.log_in("web", "swing", user, password, "").await.unwrap_err()
     }
 
     fn is_good(&self, new: &NewSession) -> bool {
@@ -393,7 +406,7 @@ fn a_password_change_ends_all_sessions_of_the_user_and_no_others() {
         let server = Server::new().await;
         server.directory.put_user(User::new("bob")).await.unwrap();
         server.directory.set_password("bob", PASSWORD).await.unwrap();
-        let bob = server.sessions.log_in("web", "swing", "bob", PASSWORD).await.unwrap();
+        let bob = server.sessions.log_in("web", "swing", "bob", PASSWORD, "").await.unwrap();
         let (new, unread) = (server.log_in().await, server.log_in().await);
         let server = server.restart().await;
         assert!(server.is_good(&new));
@@ -402,7 +415,7 @@ fn a_password_change_ends_all_sessions_of_the_user_and_no_others() {
         assert!(!server.is_good(&unread), "not in memory when it happened");
         assert!(server.is_good(&bob));
         assert_eq!(server.refused("ada", PASSWORD).await.code, Code::InvalidLogin);
-        let after = server.sessions.log_in("web", "swing", "ada", "battery staple").await.unwrap();
+        let after = server.sessions.log_in("web", "swing", "ada", "battery staple", "").await.unwrap();
         assert!(server.is_good(&after));
 
         let server = server.restart().await;
@@ -533,7 +546,7 @@ fn a_password_that_nobody_could_log_in_with_can_not_be_set() {
         }
         let longest = "é".repeat(MAX_PASSWORD_BYTES / 2);
         server.directory.set_password("ada", &longest).await.unwrap();
-        server.sessions.log_in("web", "swing", "ada", &longest).await.unwrap();
+        server.sessions.log_in("web", "swing", "ada", &longest, "").await.unwrap();
         let error = server.directory.set_password("nobody", PASSWORD).await.unwrap_err();
         assert_eq!(error.code, Code::ObjectNotFound);
     });
@@ -555,7 +568,7 @@ fn neither_tokens_nor_passwords_are_stored() {
     run(async {
         let server = Server::new().await;
         let new = server.log_in().await;
-        let copy = server.sessions.copy(new.token.text()).await.unwrap();
+        let copy = server.sessions.copy(new.token.text(), "").await.unwrap();
         server.clock.advance(SECOND);
         assert!(server.is_good(&new));
         server.sessions.flush().await.unwrap();
@@ -615,7 +628,7 @@ fn a_flood_of_bad_tokens_leaves_nothing_behind() {
         for odd in ["", "x", &"x".repeat(100_000), "ÄÖÜäöüÄÖÜäöüÄÖ!"] {
             assert_eq!(server.sessions.find(odd).unwrap_err().code, Code::InvalidToken);
             assert_eq!(server.sessions.end(odd).await.unwrap_err().code, Code::InvalidToken);
-            assert_eq!(server.sessions.copy(odd).await.unwrap_err().code, Code::InvalidToken);
+            assert_eq!(server.sessions.copy(odd, "").await.unwrap_err().code, Code::InvalidToken);
         }
         assert_eq!(server.sessions.in_memory(), 1);
         assert_eq!(server.store.rows(), before);
@@ -629,7 +642,7 @@ fn a_copy_is_on_its_own_but_ends_no_later_than_its_original_was_to() {
         let server = Server::new().await;
         let new = server.log_in().await;
         server.clock.advance(HOUR);
-        let copy = server.sessions.copy(new.token.text()).await.unwrap();
+        let copy = server.sessions.copy(new.token.text(), "").await.unwrap();
         assert_ne!(copy.token, new.token);
         assert_ne!(copy.session.id(), new.session.id());
         assert_eq!(copy.session.user(), new.session.user());
@@ -640,10 +653,10 @@ fn a_copy_is_on_its_own_but_ends_no_later_than_its_original_was_to() {
         server.sessions.end(new.token.text()).await.unwrap();
         assert!(!server.is_good(&new));
         assert!(server.is_good(&copy));
-        let third = server.sessions.copy(copy.token.text()).await.unwrap();
+        let third = server.sessions.copy(copy.token.text(), "").await.unwrap();
         server.sessions.end(copy.token.text()).await.unwrap();
         assert!(server.is_good(&third));
-        assert_eq!(server.sessions.copy(new.token.text()).await.unwrap_err().code, Code::InvalidToken);
+        assert_eq!(server.sessions.copy(new.token.text(), "").await.unwrap_err().code, Code::InvalidToken);
         server.directory.set_password("ada", "battery staple").await.unwrap();
         assert!(!server.is_good(&third));
     });
@@ -666,7 +679,7 @@ fn a_sweep_removes_what_has_ended_and_nothing_else() {
 
         // Rows that nobody asked for since the restart are swept too, over more than one page.
         for _ in 0..1100 {
-            server.sessions.copy(used.token.text()).await.unwrap();
+            server.sessions.copy(used.token.text(), "").await.unwrap();
         }
         let server = server.restart().await;
         server.clock.advance(5 * HOUR);
@@ -680,7 +693,7 @@ fn a_sweep_removes_what_has_ended_and_nothing_else() {
 fn rights_are_the_union_over_the_groups_with_folders_named_by_loid() {
     run(async {
         let server = Server::new().await;
-        server.directory.repository().make_roots(&[DatabaseId::MAIN]).await.unwrap();
+        server.directory.repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
         let root = root(DatabaseId::MAIN);
         server.put_group("readers", &[(Privilege::Read, None)]).await;
         let writes = [(Privilege::Read, None), (Privilege::Write, None), (Privilege::Delete, Some("/"))];

@@ -19,8 +19,20 @@ const READABLE: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 pub struct Token(String);
 
 impl Token {
-    /// Characters of a token: 6 random bits each, so 192 bits, where decisions 4 wants at least 128.
+    /// Characters of a session's token: 6 random bits each, so 192 bits, where decisions 4 wants at least 128.
     pub const LEN: usize = 32;
+
+    /// What a key's token begins with, so that whoever looks through files for secrets knows one.
+    pub const KEY_PREFIX: &str = "stk_";
+
+    /// A key's token that nobody can guess: [`Token::KEY_PREFIX`], then what a session's is made of.
+    ///
+    /// # Errors
+    /// As [`Token::generate`].
+    pub(super) fn generate_key() -> Result<Token> {
+        let random = random_text::<{ Token::LEN }>(URL_SAFE)?;
+        Ok(Token(format!("{}{random}", Token::KEY_PREFIX)))
+    }
 
     /// A token that nobody can guess.
     ///
@@ -58,7 +70,8 @@ pub struct TokenHash([u8; 32]);
 impl TokenHash {
     /// The hash of a text that has a token's length; of another none is known, so none is made.
     pub(super) fn of(token: &str) -> Option<TokenHash> {
-        (token.len() == Token::LEN).then(|| TokenHash::of_text(token))
+        let random = token.strip_prefix(Token::KEY_PREFIX).filter(|rest| rest.len() == Token::LEN).unwrap_or(token);
+        (random.len() == Token::LEN).then(|| TokenHash::of_text(token))
     }
 
     fn of_text(token: &str) -> TokenHash {

@@ -67,6 +67,11 @@ impl Call {
         token_of(&self.http)
     }
 
+    /// Address of the client, without the port; empty where the connection has none.
+    pub fn address(&self) -> String {
+        self.http.peer_addr().map(|address| address.ip().to_string()).unwrap_or_default()
+    }
+
     /// A path parameter.
     pub fn param(&self, name: &str) -> &str {
         // The router gives every parameter that the pattern has.

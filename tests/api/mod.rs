@@ -4,5 +4,8 @@ mod drawer;
 mod folder;
 mod group;
 mod http;
+mod key;
 mod object;
 mod rights;
+mod session;
+mod user;

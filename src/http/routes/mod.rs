@@ -21,6 +21,7 @@ mod post;
 mod tests;
 mod topic;
 mod topicplan;
+mod users;
 mod web;
 
 use super::route::Route;
@@ -57,6 +58,11 @@ pub static GROUPS: &[Group] = &[
     group("cross reference", "Cross references between objects.", &[crossreference::ROUTES]),
     group("folder", "Folders and their views.", &[folder::ROUTES, folder::SPECIAL]),
     group("group", "Groups of users.", &[group::ROUTES]),
+    group(
+        "user",
+        "Users, their sessions, and keys for machine clients.",
+        &[users::USERS, users::SESSIONS, users::KEYS],
+    ),
     group("message", "Mail between users.", &[message::ROUTES]),
     group("object", "Objects and their content.", &[object::ROUTES]),
     group("older", "The older, unversioned resources.", &[older::ROUTES]),

@@ -1,10 +1,23 @@
-//! Sessions (decisions 4).
+//! Sessions (decisions 4), and keys, which are sessions of machines.
 //!
 //! # When a session ends
 //!
 //! At logout; when its user's password is changed or the user disabled; [`SessionOptions::idle_seconds`] after it was last used;
 //! and [`SessionOptions::absolute_seconds`] after the login, used or not. A copy ends no later than its original was to: otherwise
-//! copying would be a way around the absolute limit. In everything else it is on its own.
+//! copying would be a way around the absolute limit. In everything else it is on its own. Someone who may manage groups can end
+//! any session by its public reference, and everyone their own.
+//!
+//! One user has [`SessionOptions::per_user`] sessions at most. A login or copy beyond that ends the session of the user that was
+//! least recently used, in the same commit: whoever sits down at a desk gets in, and what goes is what was left open elsewhere.
+//! Refusing would lock people out because of programs that log in for each call and never out again.
+//!
+//! # Keys
+//!
+//! A key is a session for a machine client. It does not idle out, ends at no limit but its own, if it was given one, and survives
+//! its user's change of password; it dies when it is revoked or its user disabled, for good. It acts under the user, whose home and
+//! name it has, but may do exactly what it was granted, be that more or less than the user's groups may: whoever makes keys may
+//! change groups as well, so nothing is gained by it. It can't be copied or logged out, is no session in lists and does not count
+//! against the limit.
 //!
 //! # What a request costs
 //!
@@ -20,22 +33,27 @@
 //!
 //! # Who is in the map
 //!
-//! Sessions that exist, from their login or first use until [`Sessions::sweep`] or the logout removes their row. Tokens that are no
+//! Sessions and keys that exist, from their login or first use until [`Sessions::sweep`] or the logout removes their row. Tokens that are no
 //! good leave nothing behind, however many there are.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+mod keys;
+mod limit;
+mod list;
+mod live;
+mod sweep;
 
-use arc_swap::ArcSwapOption;
-use foldhash::HashMap;
-use parking_lot::RwLock;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Text;
 use stet_actors::repository::Repository;
-use stet_actors::store::{Range, Row, Table, View, decode_value};
 
+pub use self::keys::NewKey;
+use self::limit::Turns;
+use self::live::{Live, Standing};
+pub use self::live::LiveSession;
 use super::directory::Directory;
-use super::rights::Rights;
 use super::rows::{Session, User, put, remove};
 use super::token::{Token, TokenHash, reference};
 
@@ -51,71 +69,14 @@ pub struct SessionOptions {
     pub absolute_seconds: u64,
     /// Seconds between two calls of [`Sessions::flush`]; see the module's head.
     pub flush_seconds: u64,
+    /// Sessions that one user may have at a time; 0 for any number.
+    pub per_user: usize,
 }
 
 impl Default for SessionOptions {
-    /// As in decisions 4.
+    /// As in decisions 4; the number of sessions is the configuration's.
     fn default() -> SessionOptions {
-        SessionOptions { idle_seconds: 4 * 3600, absolute_seconds: 24 * 3600, flush_seconds: 60 }
-    }
-}
-
-/// That the user of a session stands, and what the session may do.
-#[derive(Debug)]
-struct Standing {
-    /// The directory's generation for which it holds.
-    generation: u64,
-    rights: Arc<Rights>,
-}
-
-/// A session in memory.
-#[derive(Debug)]
-pub struct LiveSession {
-    session: Session,
-    /// Epoch milliseconds.
-    last_seen_ms: AtomicU64,
-    /// What of that is on disk.
-    recorded_ms: AtomicU64,
-    /// What was found out about the user, when that was last looked up.
-    standing: ArcSwapOption<Standing>,
-    /// Set at logout, before the row is removed.
-    ended: AtomicBool,
-}
-
-impl LiveSession {
-    fn new(session: Session, last_seen_ms: u64) -> LiveSession {
-        LiveSession {
-            session,
-            last_seen_ms: AtomicU64::new(last_seen_ms),
-            recorded_ms: AtomicU64::new(last_seen_ms),
-            standing: ArcSwapOption::empty(),
-            ended: AtomicBool::new(false),
-        }
-    }
-
-    /// Short public reference.
-    pub fn id(&self) -> &Text {
-        &self.session.id
-    }
-
-    /// Name of the user.
-    pub fn user(&self) -> &Text {
-        &self.session.user
-    }
-
-    /// What is known of the session. Its `last_seen_ms` is from the login or the restart; see [`LiveSession::last_seen_ms`].
-    pub fn session(&self) -> &Session {
-        &self.session
-    }
-
-    /// What it may do, as of the request that it was last found for.
-    pub fn rights(&self) -> Arc<Rights> {
-        self.standing.load().as_ref().map(|standing| standing.rights.clone()).unwrap_or_default()
-    }
-
-    /// When it was last used, epoch milliseconds.
-    pub fn last_seen_ms(&self) -> u64 {
-        self.last_seen_ms.load(Ordering::Relaxed)
+        SessionOptions { idle_seconds: 4 * 3600, absolute_seconds: 24 * 3600, flush_seconds: 60, per_user: 100 }
     }
 }
 
@@ -137,27 +98,10 @@ pub struct Sessions {
     live: Arc<Live>,
     /// Flush and sweep alone, logouts together: a flush must not write a row back that a logout has removed.
     turn: tokio::sync::RwLock<()>,
-}
-
-/// Sessions by hash. In shards, so that readers on many cores do not fight for one lock.
-#[derive(Default)]
-struct Live([RwLock<Shard>; 16]);
-
-#[derive(Default)]
-struct Shard {
-    sessions: HashMap<TokenHash, Arc<LiveSession>>,
-    /// Counts the rows removed: a row that was read before one was removed must not come into the map after it.
-    removals: u64,
-}
-
-impl Live {
-    fn shard(&self, hash: &TokenHash) -> &RwLock<Shard> {
-        &self.0[usize::from(hash.bytes()[0]) % self.0.len()]
-    }
-
-    fn get(&self, hash: &TokenHash) -> Option<Arc<LiveSession>> {
-        self.shard(hash).read().sessions.get(hash).cloned()
-    }
+    /// One beginning of a session at a time for each user, so that no two take the same last place.
+    beginnings: Turns,
+    /// One new key at a time, so that no two take the same name.
+    naming: tokio::sync::Mutex<()>,
 }
 
 impl Sessions {
@@ -171,6 +115,8 @@ impl Sessions {
             started_ms,
             live: Arc::default(),
             turn: tokio::sync::RwLock::default(),
+            beginnings: Turns::default(),
+            naming: tokio::sync::Mutex::default(),
         }
     }
 
@@ -185,7 +131,7 @@ impl Sessions {
         &self.options
     }
 
-    /// Begins a session. Whether there are such a connection and application is for the caller to know.
+    /// Begins a session for a client at `address`. Whether there are such a connection and application is for the caller to know.
     ///
     /// # Errors
     /// `InvalidLogin`, see [`Directory::check_password`]; `Overloaded`; what the store says.
@@ -195,18 +141,25 @@ impl Sessions {
         application_id: &str,
         user: &str,
         password: &str,
+        address: &str,
     ) -> Result<NewSession> {
         let user = self.directory.check_password(user, password).await?;
-        self.log_in_as(connection_id, application_id, &user).await
+        self.log_in_as(connection_id, application_id, &user, address).await
     }
 
     /// Begins a session of a user who has shown by other means than a password who they are.
     ///
     /// # Errors
     /// What the store says.
-    pub async fn log_in_as(&self, connection_id: &str, application_id: &str, user: &User) -> Result<NewSession> {
+    pub async fn log_in_as(
+        &self,
+        connection_id: &str,
+        application_id: &str,
+        user: &User,
+        address: &str,
+    ) -> Result<NewSession> {
         let begun = self
-            .begin(|token_hash, id, now_ms| Session {
+            .begin(&user.name, |token_hash, id, now_ms| Session {
                 token_hash,
                 id,
                 user: user.name.clone(),
@@ -217,23 +170,27 @@ impl Sessions {
                 last_seen_ms: now_ms,
                 // As it was when the user was looked up: if they have been disabled or given another password since, the session is born dead.
                 generation: user.generation,
+                address: address.to_owned(),
+                key: None,
             })
             .await?;
         tracing::info!(user = &*user.name, session = &**begun.session.id(), "logged in");
         Ok(begun)
     }
 
-    /// Begins a second session of the same user, with its own token; see the module's head.
+    /// Begins a second session of the same user, with its own token, for a client at `address`; see the module's head.
     ///
     /// # Errors
-    /// As [`Sessions::find`]; what the store says.
-    pub async fn copy(&self, token: &str) -> Result<NewSession> {
+    /// As [`Sessions::find`]; `PermissionDenied` for a key; what the store says.
+    pub async fn copy(&self, token: &str, address: &str) -> Result<NewSession> {
         let original = self.find(token)?;
-        self.begin(|token_hash, id, now_ms| Session {
+        no_key(&original, "copied")?;
+        self.begin(original.user(), |token_hash, id, now_ms| Session {
             token_hash,
             id,
             created_ms: now_ms,
             last_seen_ms: now_ms,
+            address: address.to_owned(),
             ..original.session.clone()
         })
         .await
@@ -258,101 +215,35 @@ impl Sessions {
     /// Ends a session: the token is no good from now on.
     ///
     /// # Errors
-    /// As [`Sessions::find`]; what the store says. If the disk refuses, the session is dead all the same as long as the server runs,
-    /// and the next [`Sessions::sweep`] tries to make that last.
+    /// As [`Sessions::find`]; `PermissionDenied` for a key; what the store says. If the disk refuses, the session is dead all the
+    /// same as long as the server runs, and the next [`Sessions::sweep`] tries to make that last.
     pub async fn end(&self, token: &str) -> Result<()> {
         let live = self.find(token)?;
-        if live.ended.swap(true, Ordering::AcqRel) {
+        no_key(&live, "logged out")?;
+        if !self.end_live(&live).await? {
             return Err(invalid_token());
         }
-        let _turn = self.turn.read().await;
-        self.remove(vec![live.session.token_hash]).await?;
         tracing::info!(user = &**live.user(), session = &**live.id(), "logged out");
         Ok(())
     }
 
-    /// Writes down when the sessions used since the last call were last used; tells how many those were. To be called every
-    /// [`SessionOptions::flush_seconds`] and before the repository is shut down.
-    ///
-    /// # Errors
-    /// What the store says; then the next call writes what this one could not.
-    pub async fn flush(&self) -> Result<usize> {
-        let _turn = self.turn.write().await;
-        let mut used = Vec::new();
-        for shard in &self.live.0 {
-            for live in shard.read().sessions.values() {
-                let seen_ms = live.last_seen_ms();
-                if seen_ms > live.recorded_ms.load(Ordering::Relaxed) && !live.ended.load(Ordering::Acquire) {
-                    used.push((live.clone(), seen_ms));
-                }
-            }
+    /// Ends a session that is in the map; tells whether it had not been ended before.
+    async fn end_live(&self, live: &LiveSession) -> Result<bool> {
+        if live.ended.swap(true, Ordering::AcqRel) {
+            return Ok(false);
         }
-        for page in used.chunks(PAGE) {
-            let row = |(live, seen_ms): &(Arc<LiveSession>, u64)| {
-                put(&Session { last_seen_ms: *seen_ms, ..live.session.clone() })
-            };
-            let changes = page.iter().map(row).collect();
-            self.repository.commit(|set| set.changes = changes).await?;
-            for (live, seen_ms) in page {
-                live.recorded_ms.store(*seen_ms, Ordering::Relaxed);
-            }
-        }
-        Ok(used.len())
-    }
-
-    /// Removes the sessions that have ended, from memory and from disk; tells how many. To be called now and then: a session
-    /// ends without it.
-    ///
-    /// # Errors
-    /// What the store says.
-    pub async fn sweep(&self) -> Result<usize> {
-        let now_ms = self.repository.clock().now_ms();
-        let mut swept = 0;
-        let mut range = Range::prefix(&[]);
-        loop {
-            // For each page anew, so that a logout need not wait for all of them.
-            let turn = self.turn.write().await;
-            let page = self.repository.look().scan(View::Committed, Table::Sessions, &range, PAGE, false);
-            let page = page.map_err(|error| {
-                tracing::error!(%error, "sessions can't be swept");
-                Error::internal()
-            })?;
-            let dead: Vec<TokenHash> = page.iter().filter_map(|(_, row)| self.dead(row, now_ms)).collect();
-            swept += dead.len();
-            if !dead.is_empty() {
-                self.remove(dead).await?;
-            }
-            match page.last() {
-                Some((key, _)) if page.len() == PAGE => range = range.after(key),
-                _ => return Ok(swept),
-            }
-            drop(turn);
-            // Requests on this thread go first.
-            tokio::task::yield_now().await;
-        }
-    }
-
-    /// The hash of a session whose row may go.
-    fn dead(&self, row: &[u8], now_ms: u64) -> Option<TokenHash> {
-        let session: Session = match decode_value(Session::FORMAT, row) {
-            Ok(session) => session,
-            Err(error) => {
-                tracing::error!(%error, "a session can't be understood");
-                return None;
-            }
-        };
-        let hash = session.token_hash;
-        let live = self.live.get(&hash).unwrap_or_else(|| Arc::new(self.resumed(session)));
-        // A user who can't be read is no reason to end a session.
-        (!self.stands(&live, now_ms).unwrap_or(true)).then_some(hash)
+        let _turn = self.turn.read().await;
+        self.remove(vec![live.session.token_hash]).await?;
+        Ok(true)
     }
 
     /// Whether a session still is one.
     fn stands(&self, live: &LiveSession, now_ms: u64) -> Result<bool> {
+        let key = live.session.key.is_some();
         let idle_ms = self.options.idle_seconds.saturating_mul(1000);
         if live.ended.load(Ordering::Acquire)
             || now_ms >= live.session.expires_ms
-            || now_ms >= live.last_seen_ms().saturating_add(idle_ms)
+            || (!key && now_ms >= live.last_seen_ms().saturating_add(idle_ms))
         {
             return Ok(false);
         }
@@ -362,25 +253,50 @@ impl Sessions {
             return Ok(true);
         }
         let user = self.directory.user(live.user())?;
-        let stands = user.is_some_and(|user| !user.disabled && user.generation == live.session.generation);
+        let stands = user.is_some_and(|user| {
+            let generation = if key { user.key_generation } else { user.generation };
+            !user.disabled && generation == live.session.generation
+        });
         if stands {
-            let rights = self.directory.rights_of(live.user())?;
+            let rights = match live.grants() {
+                Some(own) => Arc::new(self.directory.sum(own)?),
+                None => self.directory.rights_of(live.user())?,
+            };
             live.standing.store(Some(Arc::new(Standing { generation, rights })));
         }
         Ok(stands)
     }
 
-    async fn begin(&self, make: impl FnOnce(TokenHash, Text, u64) -> Session) -> Result<NewSession> {
+    /// Begins a session of a user, and ends those that it leaves no room for.
+    async fn begin(&self, user: &str, make: impl FnOnce(TokenHash, Text, u64) -> Session) -> Result<NewSession> {
+        let _beginning = self.beginnings.of(user).await;
+        let surplus = self.surplus(user).await?;
+        // Those that end must not be written back by a flush.
+        let _turn = if surplus.is_empty() { None } else { Some(self.turn.read().await) };
         let token = Token::generate()?;
         let session = make(token.hash(), reference()?.into(), self.repository.clock().now_ms());
-        let (hash, change, seen_ms) = (session.token_hash, put(&session), session.last_seen_ms);
+        let new = self.insert(token, session, surplus.iter().map(|live| live.session.token_hash).collect()).await?;
+        for ended in surplus {
+            tracing::info!(user, session = &**ended.id(), "ended to make room for a login");
+        }
+        Ok(new)
+    }
+
+    /// Puts a session in, and takes others out, in one commit.
+    async fn insert(&self, token: Token, session: Session, gone: Vec<TokenHash>) -> Result<NewSession> {
+        let mut changes = vec![put(&session)];
+        changes.extend(gone.iter().map(|hash| remove(Session::key(hash))));
+        let seen_ms = session.last_seen_ms;
         let session = Arc::new(LiveSession::new(session, seen_ms));
         let (live, begun) = (self.live.clone(), session.clone());
         self.repository
             .commit(|set| {
-                set.changes = vec![change];
-                // Not later: a sweep that removes the row again must find the session in memory.
-                set.on_commit = Box::new(move |_| drop(live.shard(&hash).write().sessions.insert(hash, begun)));
+                set.changes = changes;
+                set.on_commit = Box::new(move |_| {
+                    // Not later: a sweep that removes the row again must find the session in memory.
+                    live.insert(begun);
+                    live.remove(&gone);
+                });
             })
             .await?;
         Ok(NewSession { token, session })
@@ -421,13 +337,7 @@ impl Sessions {
         self.repository
             .commit(|set| {
                 set.changes = changes;
-                set.on_commit = Box::new(move |_| {
-                    for hash in &hashes {
-                        let mut shard = live.shard(hash).write();
-                        shard.removals += 1;
-                        shard.sessions.remove(hash);
-                    }
-                });
+                set.on_commit = Box::new(move |_| live.remove(&hashes));
             })
             .await
     }
@@ -436,4 +346,11 @@ impl Sessions {
 /// The same for all that is wrong with a token, and without the token.
 fn invalid_token() -> Error {
     Error::new(Code::InvalidToken, "The token is unknown, or its session has ended: log in again.")
+}
+
+/// Refuses what is done to sessions of people only.
+fn no_key(live: &LiveSession, what: &str) -> Result<()> {
+    let Some(key) = &live.session.key else { return Ok(()) };
+    let message = format!("`{}` is a key and can't be {what}: it ends when it is revoked.", key.name);
+    Err(Error::new(Code::PermissionDenied, message).with_detail("key", &*key.name))
 }

@@ -1,0 +1,260 @@
+//! `stet user`, `stet key`, `stet session`.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::{Args, Subcommand};
+
+use super::local;
+use super::operations::AdminRequest;
+use super::print;
+use super::socket::{self, Outcome};
+use super::views::{KeyRequest, Secret, UserChange};
+use crate::auth::Grant;
+use crate::cli::Exit;
+use crate::config::Config;
+use crate::http::route::Privilege;
+use crate::server::Failure;
+
+/// What the three commands have in common. The options may stand before or after what is to be done.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct Common {
+    /// Configuration file, which must be there [default: ./config.toml, if it is there]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) config: Option<PathBuf>,
+    /// Data directory, be it served or not [default: ./data]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) data: Option<PathBuf>,
+    /// Print JSON in place of a table
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+/// The options of `user`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct UserArgs {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    command: UserCommand,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+enum UserCommand {
+    /// Make a user; the password is asked for, or read from standard input
+    Add {
+        /// The name to log in with
+        name: String,
+        /// As people write it
+        #[arg(long, value_name = "TEXT")]
+        full_name: Option<String>,
+        /// What they do
+        #[arg(long, value_name = "TEXT")]
+        description: Option<String>,
+        /// A group; may be given several times
+        #[arg(long = "group", value_name = "NAME")]
+        groups: Vec<String>,
+        /// Path of the home folder
+        #[arg(long, value_name = "PATH")]
+        home: Option<String>,
+        /// Without a password nobody can log in under the name until it gets one
+        #[arg(long)]
+        no_password: bool,
+    },
+    /// Set a password and end the user's sessions; the password is asked for, or read from standard input
+    Passwd {
+        /// The user
+        name: String,
+    },
+    /// Keep a user out; ends their sessions and keys for good
+    Disable {
+        /// The user
+        name: String,
+    },
+    /// Let a user in again
+    Enable {
+        /// The user
+        name: String,
+    },
+    /// List the users
+    List,
+}
+
+/// The options of `key`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct KeyArgs {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    command: KeyCommand,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+enum KeyCommand {
+    /// Make a key for a machine client and print its token, once
+    Add {
+        /// Name of the key
+        name: String,
+        /// The user under whom it acts
+        #[arg(long, value_name = "NAME")]
+        user: String,
+        /// What it may do, everywhere or below a folder; may be given several times
+        #[arg(long = "privilege", value_name = "NAME[:PATH]", required = true, value_parser = grant)]
+        privileges: Vec<Grant>,
+        /// Days after which it ends; without it only when it is revoked
+        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..))]
+        days: Option<u32>,
+    },
+    /// End a key
+    Revoke {
+        /// Name of the key
+        name: String,
+    },
+    /// List the keys in force
+    List,
+}
+
+/// The options of `session`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct SessionArgs {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    command: SessionCommand,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+enum SessionCommand {
+    /// List the sessions of people
+    List {
+        /// Of this user only
+        #[arg(long, value_name = "NAME")]
+        user: Option<String>,
+    },
+    /// End a session
+    End {
+        /// Its reference, as `session list` and the log have it
+        id: String,
+    },
+}
+
+/// `write`, or `write:/News`.
+fn grant(text: &str) -> Result<Grant, String> {
+    let (name, folder) = text.split_once(':').map_or((text, None), |(name, folder)| (name, Some(folder.to_owned())));
+    let privilege: Privilege = serde_json::from_value(name.into()).map_err(|_| {
+        "no such privilege; there are read, create, write, delete, destroy, moderate, forceUnlock, manageGroups and \
+         configure"
+            .to_owned()
+    })?;
+    Ok(Grant { privilege, folder })
+}
+
+/// Something to be done, and how what came of it is printed.
+pub struct Job {
+    request: AdminRequest,
+    json: bool,
+}
+
+impl UserArgs {
+    /// What is to be done; asks for the password where one is needed.
+    ///
+    /// # Errors
+    /// [`Exit::Usage`] when no password is given.
+    pub fn job(self) -> Result<Job, Failure> {
+        let request = match self.command {
+            UserCommand::Add { name, full_name, description, groups, home, no_password } => {
+                let password = if no_password { None } else { Some(password(&name)?) };
+                let groups = Some(groups);
+                let name = Some(name);
+                let rest = UserChange::default();
+                AdminRequest::UserAdd(UserChange { name, full_name, description, groups, home, password, ..rest })
+            }
+            UserCommand::Passwd { name } => {
+                let password = password(&name)?;
+                AdminRequest::UserPassword { name, password }
+            }
+            UserCommand::Disable { name } => AdminRequest::UserDisabled { name, disabled: true },
+            UserCommand::Enable { name } => AdminRequest::UserDisabled { name, disabled: false },
+            UserCommand::List => AdminRequest::UserList,
+        };
+        Ok(Job { request, json: self.common.json })
+    }
+}
+
+impl KeyArgs {
+    /// What is to be done.
+    pub fn job(self) -> Job {
+        let request = match self.command {
+            KeyCommand::Add { name, user, privileges, days } => {
+                // A clock set before 1970 reads as 1970, here as in the server.
+                let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+                let expires = days.map(|days| now_s + u64::from(days) * 24 * 60 * 60);
+                AdminRequest::KeyAdd(KeyRequest { name, user, privileges, expires })
+            }
+            KeyCommand::Revoke { name } => AdminRequest::KeyRevoke { name },
+            KeyCommand::List => AdminRequest::KeyList,
+        };
+        Job { request, json: self.common.json }
+    }
+}
+
+impl SessionArgs {
+    /// What is to be done.
+    pub fn job(self) -> Job {
+        let request = match self.command {
+            SessionCommand::List { user } => AdminRequest::SessionList { user },
+            SessionCommand::End { id } => AdminRequest::SessionEnd { id },
+        };
+        Job { request, json: self.common.json }
+    }
+}
+
+/// A new password: typed twice, unseen, where there is a terminal; else the first line of standard input. Never an argument, which
+/// every process of the machine could see.
+fn password(user: &str) -> Result<Secret, Failure> {
+    let usage = |message: String| Failure::new(Exit::Usage, message);
+    let mut line = String::new();
+    if std::io::stdin().is_terminal() {
+        let ask = |what: String| {
+            rpassword::prompt_password(what).map_err(|error| usage(format!("no password can be read: {error}")))
+        };
+        line = ask(format!("New password of {user}: "))?;
+        if ask("Again: ".to_owned())? != line {
+            return Err(usage("the two passwords differ; nothing was changed".to_owned()));
+        }
+    } else {
+        let read = std::io::stdin().lock().read_line(&mut line);
+        read.map_err(|error| usage(format!("no password can be read from standard input: {error}")))?;
+    }
+    let password = line.trim_end_matches(['\n', '\r']);
+    if password.is_empty() {
+        return Err(usage("a password is wanted, at the terminal or as the first line of standard input".to_owned()));
+    }
+    Ok(Secret::new(password.to_owned()))
+}
+
+/// Does it, through the server or without one, and prints what came of it.
+///
+/// # Errors
+/// [`Exit::Data`] when neither socket nor data directory can be opened; [`Exit::Failed`] when it was refused.
+pub async fn run(config: &Config, job: Job) -> Result<(), Failure> {
+    let data = &config.data.directory;
+    let asked = socket::ask(data, &job.request).map_err(|error| {
+        let exit = if error.kind() == std::io::ErrorKind::PermissionDenied { Exit::Data } else { Exit::Failed };
+        Failure::new(exit, format!("{}: {error}", data.join(socket::NAME).display()))
+    })?;
+    let outcome: Outcome = match asked {
+        Some(outcome) => outcome,
+        None => local::carry_out(config, job.request).await?,
+    };
+    let reply = outcome.map_err(|refusal| Failure::new(Exit::Failed, refusal.message))?;
+    let text = if job.json {
+        serde_json::to_string(&reply).map_err(|error| Failure::new(Exit::Failed, error))? + "\n"
+    } else {
+        print::table(&reply)
+    };
+    // Whoever reads may have gone; what was to be done is done.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! The same without a server: opens the data directory for one operation.
+
+use std::sync::Arc;
+
+use stet_actors::clock::SystemClock;
+use stet_actors::repository::Repository;
+
+use super::operations::{Admin, AdminRequest};
+use super::socket::{Outcome, Refusal};
+use crate::cli::Exit;
+use crate::config::Config;
+use crate::server::{Failure, existing, open_store, people};
+
+/// Carries out a request on a data directory that no server has open. To be called in an actix system.
+///
+/// # Errors
+/// [`Exit::Data`] when the directory is not there or can't be opened.
+pub(super) async fn carry_out(config: &Config, request: AdminRequest) -> Result<Outcome, Failure> {
+    existing(config)?;
+    let store = Arc::new(open_store(config)?);
+    let repository = Repository::start(store.clone(), Arc::new(SystemClock), config.runtime.clone())
+        .await
+        .map_err(|error| Failure::new(Exit::Data, error))?;
+    let (directory, sessions) = people(config, &repository)?;
+    let outcome = Admin { directory, sessions }.carry_out(request).await.map_err(Refusal::from);
+    repository.shut_down().await;
+    tokio::task::spawn_blocking(move || store.close()).await.map_err(|error| Failure::new(Exit::Failed, error))?;
+    Ok(outcome)
+}

@@ -1,0 +1,245 @@
+//! What can be done, as data, and the one place where it is done.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::object::check_path;
+
+use super::views::{KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
+use crate::app::App;
+use crate::auth::{Directory, NewKey, Sessions, User};
+
+/// One thing to be done; a line of JSON on the socket.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AdminRequest {
+    /// Make a user.
+    UserAdd(UserChange),
+    /// Set a password, which ends the user's sessions.
+    UserPassword {
+        /// The user.
+        name: String,
+        /// The new password.
+        password: Secret,
+    },
+    /// Keep a user out, or let them in again.
+    UserDisabled {
+        /// The user.
+        name: String,
+        /// Whether they are kept out.
+        disabled: bool,
+    },
+    /// All users.
+    UserList,
+    /// Make a key.
+    KeyAdd(KeyRequest),
+    /// End a key.
+    KeyRevoke {
+        /// Its name.
+        name: String,
+    },
+    /// The keys in force.
+    KeyList,
+    /// The sessions there are.
+    SessionList {
+        /// Of this user only.
+        user: Option<String>,
+    },
+    /// End a session.
+    SessionEnd {
+        /// Its public reference.
+        id: String,
+    },
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AdminReply {
+    /// Users: all, or the one that was made or changed.
+    Users(Vec<UserView>),
+    /// Keys: all, or the one that was ended.
+    Keys(Vec<KeyView>),
+    /// The key that was made.
+    NewKey {
+        /// The key.
+        key: KeyView,
+        /// Its token, which can't be had again.
+        token: Secret,
+    },
+    /// Sessions: those there are, or the one that was ended.
+    Sessions(Vec<SessionView>),
+}
+
+/// Who does it.
+#[derive(Clone)]
+pub struct Admin {
+    /// Users and groups.
+    pub directory: Arc<Directory>,
+    /// Sessions and keys.
+    pub sessions: Arc<Sessions>,
+}
+
+impl Admin {
+    /// Over HTTP.
+    pub fn of(app: &App) -> Admin {
+        Admin { directory: app.directory.clone(), sessions: app.sessions.clone() }
+    }
+
+    /// Carries out one request.
+    ///
+    /// # Errors
+    /// What the operation says; nothing is changed then.
+    pub async fn carry_out(&self, request: AdminRequest) -> Result<AdminReply> {
+        let user = |view| AdminReply::Users(vec![view]);
+        Ok(match request {
+            AdminRequest::UserAdd(change) => user(self.add_user(change).await?),
+            AdminRequest::UserPassword { name, password } => {
+                let change = UserChange { password: Some(password), ..UserChange::default() };
+                user(self.change_user(&name, change).await?)
+            }
+            AdminRequest::UserDisabled { name, disabled } => {
+                let change = UserChange { disabled: Some(disabled), ..UserChange::default() };
+                user(self.change_user(&name, change).await?)
+            }
+            AdminRequest::UserList => AdminReply::Users(self.users()?),
+            AdminRequest::KeyAdd(request) => {
+                let (key, token) = self.add_key(request).await?;
+                AdminReply::NewKey { key, token }
+            }
+            AdminRequest::KeyRevoke { name } => {
+                AdminReply::Keys(vec![KeyView::of(&*self.sessions.revoke(&name).await?)])
+            }
+            AdminRequest::KeyList => AdminReply::Keys(self.keys().await?),
+            AdminRequest::SessionList { user } => {
+                if let Some(user) = &user {
+                    self.user(user)?;
+                }
+                let sessions = self.sessions.list(user.as_deref()).await?;
+                AdminReply::Sessions(sessions.iter().map(|live| SessionView::of(live, None)).collect())
+            }
+            AdminRequest::SessionEnd { id } => {
+                let ended = self.sessions.end_by_id(&id, None).await?;
+                AdminReply::Sessions(vec![SessionView::of(&ended, None)])
+            }
+        })
+    }
+
+    /// All users, in the order of their names.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn users(&self) -> Result<Vec<UserView>> {
+        Ok(self.directory.users()?.iter().map(UserView::of).collect())
+    }
+
+    /// One user.
+    ///
+    /// # Errors
+    /// `ObjectNotFound`; what the store says.
+    pub fn user(&self, name: &str) -> Result<UserView> {
+        let user = self
+            .directory
+            .user(name)?
+            .ok_or_else(|| Error::new(Code::ObjectNotFound, format!("There is no user `{name}`.")).with_source(name))?;
+        Ok(UserView::of(&user))
+    }
+
+    /// Makes a user.
+    ///
+    /// # Errors
+    /// `InvalidBody` without a name; `InvalidName`; `DuplicatedName`; `ObjectNotFound` for a group; `InvalidPath` for a folder;
+    /// `InvalidParameter` for the password; what the store says.
+    pub async fn add_user(&self, change: UserChange) -> Result<UserView> {
+        let name = change.name.clone().ok_or_else(|| {
+            Error::new(Code::InvalidBody, "The body is not as it must be at `$.name`: a user needs a name.")
+                .with_detail("path", "$.name")
+        })?;
+        self.check(&change)?;
+        let mut user = User::new(&name);
+        let password = change.password.clone();
+        apply(change, &mut user);
+        self.directory.make_user(user, password.as_ref().map(Secret::text)).await?;
+        self.user(&name)
+    }
+
+    /// Changes what is named of a user.
+    ///
+    /// # Errors
+    /// `ObjectNotFound` for the user or a group; `InvalidParameter` for another name or the password; `InvalidPath` for a
+    /// folder; what the store says.
+    pub async fn change_user(&self, name: &str, change: UserChange) -> Result<UserView> {
+        self.user(name)?;
+        if let Some(other) = change.name.as_deref().filter(|other| *other != name) {
+            return Err(Error::parameter("name", other, &format!("`{name}`, for users can't be renamed")));
+        }
+        self.check(&change)?;
+        let password = change.password.clone();
+        let change = |user: &mut User| {
+            apply(change, user);
+            Ok(())
+        };
+        self.directory.edit_user(name, password.as_ref().map(Secret::text), change).await?;
+        self.user(name)
+    }
+
+    /// The keys in force, the oldest first.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn keys(&self) -> Result<Vec<KeyView>> {
+        Ok(self.sessions.keys().await?.iter().map(|live| KeyView::of(live)).collect())
+    }
+
+    /// Makes a key; gives it with its token.
+    ///
+    /// # Errors
+    /// See [`Sessions::make_key`].
+    pub async fn add_key(&self, request: KeyRequest) -> Result<(KeyView, Secret)> {
+        let KeyRequest { name, user, privileges, expires } = request;
+        let made = self.sessions.make_key(NewKey { name, user, grants: privileges, expires_s: expires }).await?;
+        Ok((KeyView::of(&made.session), Secret::new(made.token.text().to_owned())))
+    }
+
+    /// Groups must be there, and folders paths.
+    fn check(&self, change: &UserChange) -> Result<()> {
+        for group in change.groups.iter().flatten() {
+            if self.directory.group(group)?.is_none() {
+                return Err(
+                    Error::new(Code::ObjectNotFound, format!("There is no group `{group}`.")).with_source(group)
+                );
+            }
+        }
+        for folder in [&change.home, &change.work_folder].into_iter().flatten().filter(|folder| !folder.is_empty()) {
+            check_path(folder)?;
+        }
+        Ok(())
+    }
+}
+
+fn apply(change: UserChange, user: &mut User) {
+    let set = |place: &mut String, value: Option<String>| {
+        if let Some(value) = value {
+            *place = value;
+        }
+    };
+    set(&mut user.full_name, change.full_name);
+    set(&mut user.description, change.description);
+    let set = |place: &mut Option<String>, value: Option<String>| {
+        if let Some(value) = value {
+            *place = Some(value).filter(|value| !value.is_empty());
+        }
+    };
+    set(&mut user.home, change.home);
+    set(&mut user.work, change.work_folder);
+    set(&mut user.team, change.team);
+    set(&mut user.home_email, change.home_email);
+    set(&mut user.business_email, change.business_email);
+    if let Some(groups) = change.groups {
+        user.groups = groups;
+    }
+    if let Some(disabled) = change.disabled {
+        user.disabled = disabled;
+    }
+}

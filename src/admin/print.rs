@@ -1,0 +1,81 @@
+//! Replies for people: plain tables.
+
+use super::operations::AdminReply;
+use super::views::{KeyView, SessionView, UserView};
+use crate::auth::Grant;
+
+/// A reply as lines of columns. Times are epoch seconds, as in the JSON.
+pub(super) fn table(reply: &AdminReply) -> String {
+    match reply {
+        AdminReply::Users(users) => rows(&["NAME", "FULL NAME", "GROUPS", "STATE"], users.iter().map(user)),
+        AdminReply::Keys(keys) => keys_table(keys),
+        AdminReply::NewKey { key, token } => {
+            format!("{}\nThe token is shown this once:\n{}\n", keys_table(std::slice::from_ref(key)), token.text())
+        }
+        AdminReply::Sessions(sessions) => {
+            let heads = ["SESSION", "USER", "APPLICATION", "ADDRESS", "BEGAN", "LAST USED", "ENDS"];
+            rows(&heads, sessions.iter().map(session))
+        }
+    }
+}
+
+fn user(user: &UserView) -> Vec<String> {
+    let state = match (user.disabled, user.password_changed) {
+        (true, _) => "disabled",
+        (false, None) => "no password",
+        (false, Some(_)) => "",
+    };
+    vec![user.name.clone(), user.full_name.clone(), user.groups.join(","), state.to_owned()]
+}
+
+fn keys_table(keys: &[KeyView]) -> String {
+    let grant = |grant: &Grant| {
+        let name = serde_json::to_value(grant.privilege).unwrap_or_default();
+        let name = name.as_str().unwrap_or_default().to_owned();
+        grant.folder.as_ref().map_or(name.clone(), |folder| format!("{name}:{folder}"))
+    };
+    let row = |key: &KeyView| {
+        let privileges = key.privileges.iter().map(grant).collect::<Vec<_>>().join(",");
+        let ends = key.expires.map_or_else(|| "never".to_owned(), |end| end.to_string());
+        vec![key.name.clone(), key.user.clone(), privileges, key.last_used.to_string(), ends]
+    };
+    rows(&["NAME", "USER", "PRIVILEGES", "LAST USED", "ENDS"], keys.iter().map(row))
+}
+
+fn session(session: &SessionView) -> Vec<String> {
+    let times = [session.created, session.last_used, session.expires].map(|time| time.to_string());
+    let mut row =
+        vec![session.id.clone(), session.user.clone(), session.application_id.clone(), session.address.clone()];
+    row.extend(times);
+    row
+}
+
+/// Columns as wide as their widest entry. What could move the cursor is not printed: names of programs come from whoever logs in.
+fn rows(heads: &[&str], entries: impl Iterator<Item = Vec<String>>) -> String {
+    let mut lines = vec![heads.iter().map(|head| (*head).to_owned()).collect::<Vec<_>>()];
+    lines.extend(entries);
+    for cell in lines.iter_mut().flatten() {
+        *cell = cell.replace(char::is_control, "?");
+    }
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..heads.len()).map(width).collect();
+    let padded = |line: &Vec<String>| {
+        let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
+    };
+    lines.iter().map(padded).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stand_below_their_heads_and_no_control_character_gets_out() {
+        let table = rows(&["A", "B"], [vec!["long \u{1b}[2J".to_owned(), "x".to_owned()]].into_iter());
+        assert_eq!(
+            table,
+            "A           B\nlong ?[2J   x\n".replace("A           B", "A          B").replace("J   x", "J  x")
+        );
+    }
+}

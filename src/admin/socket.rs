@@ -1,0 +1,173 @@
+//! The socket in the data directory: one line of JSON in, one out, for each connection.
+//!
+//! # Who may speak
+//!
+//! Whoever may open it: it has mode 0600, and is made in a directory of mode 0700 before it is moved to its place, so that there is
+//! no moment at which somebody else could have connected. The move also replaces what a killed server has left behind: the data
+//! directory is locked by then, so nobody can be listening there.
+
+use std::fs::{File, Permissions};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use stet_actors::error::{Code, Error};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::task::JoinHandle;
+
+use super::operations::{Admin, AdminReply, AdminRequest};
+
+/// Its name in the data directory.
+pub const NAME: &str = "admin.sock";
+
+/// Bytes of the longest request: far more than a user or key with all its fields has.
+const MAX_REQUEST: u64 = 1 << 16;
+
+/// How long a client may take for its line, and a command waits for the answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Bytes of a path that fit into a socket's address on every system, the end of the text included.
+const MAX_PATH: usize = 100;
+
+/// An error on its way to the command.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The code, without a prefix.
+    pub code: String,
+    /// A sentence.
+    pub message: String,
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Refusal {
+        Refusal { code: error.code.name().to_owned(), message: error.message }
+    }
+}
+
+/// What comes back.
+pub type Outcome = Result<AdminReply, Refusal>;
+
+/// The open socket; it is closed and removed when dropped.
+pub struct AdminSocket {
+    path: PathBuf,
+    task: JoinHandle<()>,
+}
+
+impl AdminSocket {
+    /// Opens the socket in a data directory that is locked, and answers there from now on. To be called inside the runtime.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn open(data: &Path, admin: Admin) -> io::Result<AdminSocket> {
+        let reach = Reach::of(data)?;
+        let private = tempfile::Builder::new().prefix(".admin-").tempdir_in(&reach.path)?;
+        let made = private.path().join(NAME);
+        let listener = StdListener::bind(&made)?;
+        std::fs::set_permissions(&made, Permissions::from_mode(0o600))?;
+        listener.set_nonblocking(true)?;
+        let listener = UnixListener::from_std(listener)?;
+        std::fs::rename(&made, reach.path.join(NAME))?;
+        let task = actix::spawn(accept(listener, admin));
+        Ok(AdminSocket { path: data.join(NAME), task })
+    }
+}
+
+impl Drop for AdminSocket {
+    fn drop(&mut self) {
+        self.task.abort();
+        // If it is gone already, so much the better; a stale one does no harm.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// A directory under a path that is short enough for what lies in it to be a socket's address.
+struct Reach {
+    path: PathBuf,
+    /// What the path speaks of, where it is not the directory's own.
+    _open: Option<File>,
+}
+
+impl Reach {
+    fn of(data: &Path) -> io::Result<Reach> {
+        // Room for the private directory's name and the socket's.
+        if data.as_os_str().as_bytes().len() + 32 <= MAX_PATH {
+            return Ok(Reach { path: data.to_owned(), _open: None });
+        }
+        let open = File::open(data)?;
+        let path = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
+        // Where there is no such file system the path is simply too long.
+        if !path.is_dir() {
+            let message = format!("the path {} is too long for a socket in it", data.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        Ok(Reach { path, _open: Some(open) })
+    }
+}
+
+async fn accept(listener: UnixListener, admin: Admin) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => drop(actix::spawn(answer(stream, admin.clone()))),
+            Err(error) => {
+                tracing::warn!(%error, "a connection to the administration socket failed");
+                // It may be that no file can be opened: trying at once would take a whole core.
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        }
+    }
+}
+
+async fn answer(stream: UnixStream, admin: Admin) {
+    let (read, mut write) = stream.into_split();
+    let mut line = Vec::new();
+    let mut read = tokio::io::BufReader::new(read.take(MAX_REQUEST));
+    match tokio::time::timeout(PATIENCE, read.read_until(b'\n', &mut line)).await {
+        // Without the line's end it was broken off, or is too long.
+        Ok(Ok(_)) if line.last() == Some(&b'\n') => {}
+        _ => return,
+    }
+    // What is wrong with it is not told in full, for it may quote a password.
+    let outcome: Outcome = match serde_json::from_slice::<AdminRequest>(&line) {
+        Ok(request) => admin.carry_out(request).await.map_err(Refusal::from),
+        Err(_) => Err(Error::new(Code::InvalidBody, "The request can't be understood: is it another stet's?").into()),
+    };
+    let mut reply = serde_json::to_vec(&outcome).unwrap_or_default();
+    reply.push(b'\n');
+    // Whoever asked may have gone.
+    let _ = tokio::time::timeout(PATIENCE, write.write_all(&reply)).await;
+}
+
+/// Asks the server that has a data directory open; `None` if nobody listens.
+///
+/// # Errors
+/// The socket may not be opened, or the server went away before it answered.
+pub fn ask(data: &Path, request: &AdminRequest) -> io::Result<Option<Outcome>> {
+    let connected = Reach::of(data).and_then(|reach| StdStream::connect(reach.path.join(NAME)));
+    let mut stream = match connected {
+        Ok(stream) => stream,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+            return Ok(None);
+        }
+        // A path that no socket fits: the server has none either.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut line = serde_json::to_vec(request)?;
+    line.push(b'\n');
+    stream.write_all(&line)?;
+    let mut reply = String::new();
+    BufReader::new(stream.take(1 << 30)).read_line(&mut reply)?;
+    if reply.is_empty() {
+        let message = "the server went away before it answered; whether it was done is not known";
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
+    }
+    Ok(Some(serde_json::from_str(&reply)?))
+}

@@ -1,0 +1,69 @@
+//! Which sessions there are, and ending one that is somebody else's.
+
+use std::sync::Arc;
+
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::store::Range;
+
+use super::super::rows::Session;
+use super::sweep::decoded;
+use super::{LiveSession, PAGE, Sessions};
+
+impl Sessions {
+    /// The sessions of a user, or of all; the oldest first, without those that have ended. Keys are not among them.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn list(&self, user: Option<&str>) -> Result<Vec<Arc<LiveSession>>> {
+        self.standing(|session| session.key.is_none() && user.is_none_or(|user| *session.user == *user)).await
+    }
+
+    /// Ends the session of that public reference, which must be the user's if one is named; gives what it was.
+    ///
+    /// # Errors
+    /// `ObjectNotFound` when there is none, be it that it has ended, is another's or is a key's; what the store says, see
+    /// [`Sessions::end`].
+    pub async fn end_by_id(&self, id: &str, user: Option<&str>) -> Result<Arc<LiveSession>> {
+        let unknown = || Error::new(Code::ObjectNotFound, format!("There is no session `{id}`.")).with_source(id);
+        let wanted = |session: &Session| {
+            session.key.is_none() && *session.id == *id && user.is_none_or(|user| *session.user == *user)
+        };
+        let found = self.standing(wanted).await?.pop().ok_or_else(unknown)?;
+        // What is in the map is what requests see.
+        let live = self.load(&found.session.token_hash)?.ok_or_else(unknown)?;
+        if !self.end_live(&live).await? {
+            return Err(unknown());
+        }
+        tracing::info!(user = &**live.user(), session = &**live.id(), "session ended on request");
+        Ok(live)
+    }
+
+    /// The sessions, or keys, that still stand and are wanted, the oldest first. It reads all rows: there are some hundred bytes for
+    /// each session of the last day, and the calls that need it are rare.
+    pub(super) async fn standing(&self, wanted: impl Fn(&Session) -> bool) -> Result<Vec<Arc<LiveSession>>> {
+        let now_ms = self.repository.clock().now_ms();
+        let mut found = Vec::new();
+        let mut range = Range::prefix(&[]);
+        loop {
+            let page = self.page(&range)?;
+            for session in page.iter().filter_map(|(_, row)| decoded(row)).filter(&wanted) {
+                let known = self.live.get(&session.token_hash);
+                let live = known.unwrap_or_else(|| Arc::new(self.resumed(session)));
+                if self.stands(&live, now_ms)? {
+                    found.push(live);
+                }
+            }
+            match page.last() {
+                Some((key, _)) if page.len() == PAGE => range = range.after(key),
+                _ => break,
+            }
+            // Requests on this thread go first.
+            tokio::task::yield_now().await;
+        }
+        found.sort_by(|one, other| {
+            let order = |live: &LiveSession| (live.session.created_ms, live.id().clone());
+            order(one).cmp(&order(other))
+        });
+        Ok(found)
+    }
+}

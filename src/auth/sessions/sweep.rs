@@ -1,0 +1,94 @@
+//! What is done every now and then: writing down which sessions were used, and removing those that have ended.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use stet_actors::error::{Error, Result};
+use stet_actors::store::{Range, Row, Table, View, decode_value};
+
+use super::super::rows::{Session, put};
+use super::super::token::TokenHash;
+use super::{LiveSession, PAGE, Sessions};
+
+impl Sessions {
+    /// Writes down when the sessions used since the last call were last used; tells how many those were. To be called every
+    /// [`SessionOptions::flush_seconds`] and before the repository is shut down.
+    ///
+    /// # Errors
+    /// What the store says; then the next call writes what this one could not.
+    pub async fn flush(&self) -> Result<usize> {
+        let _turn = self.turn.write().await;
+        let mut used = Vec::new();
+        for shard in &self.live.0 {
+            for live in shard.read().sessions.values() {
+                let seen_ms = live.last_seen_ms();
+                if seen_ms > live.recorded_ms.load(Ordering::Relaxed) && !live.ended.load(Ordering::Acquire) {
+                    used.push((live.clone(), seen_ms));
+                }
+            }
+        }
+        for page in used.chunks(PAGE) {
+            let row = |(live, seen_ms): &(Arc<LiveSession>, u64)| {
+                put(&Session { last_seen_ms: *seen_ms, ..live.session.clone() })
+            };
+            let changes = page.iter().map(row).collect();
+            self.repository.commit(|set| set.changes = changes).await?;
+            for (live, seen_ms) in page {
+                live.recorded_ms.store(*seen_ms, Ordering::Relaxed);
+            }
+        }
+        Ok(used.len())
+    }
+
+    /// Removes the sessions that have ended, from memory and from disk; tells how many. To be called now and then: a session
+    /// ends without it.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn sweep(&self) -> Result<usize> {
+        let now_ms = self.repository.clock().now_ms();
+        let mut swept = 0;
+        let mut range = Range::prefix(&[]);
+        loop {
+            // For each page anew, so that a logout need not wait for all of them.
+            let turn = self.turn.write().await;
+            let page = self.page(&range)?;
+            let dead: Vec<TokenHash> = page.iter().filter_map(|(_, row)| self.dead(decoded(row)?, now_ms)).collect();
+            swept += dead.len();
+            if !dead.is_empty() {
+                self.remove(dead).await?;
+            }
+            match page.last() {
+                Some((key, _)) if page.len() == PAGE => range = range.after(key),
+                _ => return Ok(swept),
+            }
+            drop(turn);
+            // Requests on this thread go first.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Some rows of sessions, those of keys among them.
+    pub(super) fn page(&self, range: &Range) -> Result<Vec<(Bytes, Bytes)>> {
+        self.repository.look().scan(View::Committed, Table::Sessions, range, PAGE, false).map_err(|error| {
+            tracing::error!(%error, "sessions can't be read");
+            Error::internal()
+        })
+    }
+
+    /// The hash of a session whose row may go.
+    fn dead(&self, session: Session, now_ms: u64) -> Option<TokenHash> {
+        let hash = session.token_hash;
+        let live = self.live.get(&hash).unwrap_or_else(|| Arc::new(self.resumed(session)));
+        // A user who can't be read is no reason to end a session.
+        (!self.stands(&live, now_ms).unwrap_or(true)).then_some(hash)
+    }
+}
+
+/// The session of a row; one that can't be understood is told in the log and left alone.
+pub(super) fn decoded(row: &[u8]) -> Option<Session> {
+    decode_value(Session::FORMAT, row)
+        .inspect_err(|error| tracing::error!(%error, "a session can't be understood"))
+        .ok()
+}

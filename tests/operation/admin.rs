@@ -1,0 +1,284 @@
+//! `stet user`, `stet key`, `stet session`: beside a running server and without one.
+
+use std::io::{Read, Write};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::*;
+
+/// Runs a command on a data directory with a text on its standard input.
+fn on_with(data: &Path, input: &str, arguments: &[&str]) -> Run {
+    let mut command = stet(&[arguments, &["--data", path(data)]].concat());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary can be started");
+    // It may end without reading.
+    let _ = child.stdin.take().expect("its input is piped").write_all(input.as_bytes());
+    let output = child.wait_with_output().expect("it ends");
+    let text = |bytes| String::from_utf8(bytes).expect("output is text");
+    Run { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+fn on(data: &Path, arguments: &[&str]) -> Run {
+    on_with(data, "", arguments)
+}
+
+#[track_caller]
+fn done(ended: Run) -> String {
+    assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
+    assert_eq!(ended.err, "", "nothing goes wrong");
+    ended.out
+}
+
+#[track_caller]
+fn json_of(ended: Run) -> Value {
+    serde_json::from_str(&done(ended)).expect("the output is JSON")
+}
+
+fn socket(data: &Path) -> PathBuf {
+    data.join("admin.sock")
+}
+
+fn status(server: &Server, user: &str, password: &str) -> u16 {
+    let body = json!({ "connectionId": "Editorial", "applicationId": "t", "username": user, "password": password });
+    server.client().post("/v3/auth/login", &body).status
+}
+
+#[test]
+fn users_are_looked_after_beside_a_running_server() {
+    let server = Server::with(&[("LOG__FILTER", "debug")]);
+    let data = server.data();
+    let first = "first-password-of-grace";
+    let add = ["user", "add", "grace", "--full-name", "Grace Holt", "--group", "editors", "--home", "/Users/grace"];
+    let mut printed = done(on_with(data, &format!("{first}\n"), &add));
+    assert!(printed.contains("grace") && printed.contains("Grace Holt") && printed.contains("editors"), "{printed}");
+    assert_eq!(status(&server, "grace", first), 200);
+    let mut grace = server.client();
+    let body = json!({ "connectionId": "Editorial", "applicationId": "t", "username": "grace", "password": first,
+        "options": { "showUserInfo": true } });
+    let login = server.client().post("/v3/auth/login", &body).ok();
+    assert_eq!(login["user"]["home"], "/Users/grace");
+    grace.token = login["token"]["value"].as_str().map(str::to_owned);
+    grace.get("/v3/auth/connection/check").ok();
+
+    let second = "second-password-of-grace";
+    printed += &done(on_with(data, second, &["user", "passwd", "grace"]));
+    grace.get("/v3/auth/connection/check").fails(401, "InvalidToken");
+    assert_eq!((status(&server, "grace", first), status(&server, "grace", second)), (401, 200));
+    printed += &done(on(data, &["user", "disable", "grace"]));
+    assert_eq!(status(&server, "grace", second), 401);
+    let list = json_of(on(data, &["user", "list", "--json"]));
+    let users = list["users"].as_array().expect("a list of users").clone();
+    let found = users.iter().find(|user| user["name"] == "grace").expect("she is in it");
+    assert_eq!((&found["disabled"], &found["groups"]), (&json!(true), &json!(["editors"])));
+    done(on(data, &["user", "enable", "grace"]));
+    assert_eq!(status(&server, "grace", second), 200);
+    printed += &done(on(data, &["user", "list"]));
+    printed += &list.to_string();
+    let log = server.log();
+    assert!(log.contains("user changed"), "{log}");
+    for secret in [first, second, "argon2", ADMIN_PASSWORD] {
+        assert!(!printed.contains(secret) && !log.contains(secret), "{secret}");
+    }
+}
+
+#[test]
+fn an_operator_who_is_locked_out_gets_back_in() {
+    let server = Server::start();
+    done(on_with(server.data(), "found-again\n", &["user", "passwd", "admin"]));
+    assert_eq!((status(&server, "admin", ADMIN_PASSWORD), status(&server, "admin", "found-again")), (401, 200));
+}
+
+#[test]
+fn without_a_server_the_same_is_done_and_lasts() {
+    let data = used_directory();
+    done(on_with(data.path(), "found-again", &["user", "passwd", "admin"]));
+    done(on(data.path(), &["user", "add", "machine", "--no-password"]));
+    let key = json_of(on(data.path(), &["key", "add", "wire", "--user", "machine", "--privilege", "read", "--json"]));
+    let token = key["newKey"]["token"].as_str().expect("a new key has a token").to_owned();
+    assert!(!socket(data.path()).exists(), "only a server opens the socket");
+    let serving = Serving::in_directory(data.path());
+    assert_eq!((serving.login("admin", ADMIN_PASSWORD), serving.login("admin", "found-again")), (401, 200));
+    assert_eq!(serving.login("machine", ""), 401);
+    let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
+    let get = agent.get(format!("{}/v3/auth/connection", serving.base())).header("token", &token).call();
+    assert_eq!(get.expect("it answers").status().as_u16(), 200);
+    assert_eq!(serving.end().0, Some(0));
+    let sessions = json_of(on(data.path(), &["session", "list", "--json"]));
+    let sessions = sessions["sessions"].as_array().expect("a list of sessions").clone();
+    assert_eq!(sessions.len(), 1, "the login, and not the key: {sessions:?}");
+    assert_eq!((&sessions[0]["user"], &sessions[0]["address"]), (&json!("admin"), &json!("127.0.0.1")));
+    done(on(data.path(), &["session", "end", sessions[0]["id"].as_str().expect("a session has an id")]));
+    assert_eq!(json_of(on(data.path(), &["session", "list", "--json"])), json!({ "sessions": [] }));
+    assert_eq!(check(data.path()).code, Some(0));
+}
+
+#[test]
+fn a_key_is_made_used_and_revoked_beside_a_running_server() {
+    let server = Server::with(&[("LOG__FILTER", "debug")]);
+    let data = server.data();
+    let add = ["key", "add", "wire", "--user", "reporter", "--privilege", "read", "--privilege", "write:/News"];
+    let printed = done(on(data, &[&add[..], &["--days", "30"]].concat()));
+    let token = printed.lines().find(|line| line.starts_with("stk_")).expect("the token has a line of its own");
+    assert!(printed.contains("read,write:/News"), "{printed}");
+    let mut machine = server.client();
+    machine.token = Some(token.to_owned());
+    assert_eq!(machine.get("/v3/auth/connection").ok()["username"], "reporter");
+    // Its own privileges, not those of the user's groups.
+    machine.get("/v3/folder/home").ok();
+    machine.post("/v3/container/drawer", &json!({})).fails(403, "PermissionDenied");
+    server.login("reporter").post("/v3/container/drawer", &json!({})).ok();
+    let keys = json_of(on(data, &["key", "list", "--json"]));
+    assert_eq!((&keys["keys"][0]["name"], &keys["keys"][0]["user"]), (&json!("wire"), &json!("reporter")));
+    let (created, expires) = (keys["keys"][0]["created"].as_u64(), keys["keys"][0]["expires"].as_u64());
+    let days = (expires.expect("it has an end") - created.expect("it has a beginning")) / (24 * 60 * 60);
+    assert!((29..=30).contains(&days), "{days}");
+    done(on(data, &["key", "revoke", "wire"]));
+    machine.get("/v3/auth/connection").fails(401, "InvalidToken");
+    let listed = done(on(data, &["key", "list"]));
+    assert_eq!(listed.lines().count(), 1, "the heads alone: {listed}");
+    let log = server.log();
+    assert!(log.contains("key revoked") && !log.contains(token), "{log}");
+    assert!(!keys.to_string().contains(token) && !keys.to_string().contains("stk_"));
+}
+
+#[test]
+fn sessions_are_listed_and_ended_beside_a_running_server() {
+    let server = Server::start();
+    let (editor, reporter) = (server.login("editor"), server.login("reporter"));
+    let all = json_of(on(server.data(), &["session", "list", "--json"]));
+    assert_eq!(all["sessions"].as_array().map(Vec::len), Some(2), "{all}");
+    let list = json_of(on(server.data(), &["session", "list", "--user", "editor", "--json"]));
+    let session = &list["sessions"][0];
+    assert_eq!((&session["user"], &session["applicationId"]), (&json!("editor"), &json!("test")));
+    let id = session["id"].as_str().expect("a session has an id");
+    let table = done(on(server.data(), &["session", "list"]));
+    assert!(table.contains(id) && table.contains("127.0.0.1"), "{table}");
+    for client in [&editor, &reporter] {
+        let token = client.token.as_deref().expect("it has logged in");
+        assert!(!table.contains(token) && !all.to_string().contains(token));
+    }
+    done(on(server.data(), &["session", "end", id]));
+    editor.get("/v3/auth/connection/check").fails(401, "InvalidToken");
+    reporter.get("/v3/auth/connection/check").ok();
+}
+
+#[test]
+fn what_is_refused_ends_with_its_code_and_changes_nothing() {
+    let server = Server::start();
+    let data = server.data();
+    let home = TempDir::new().expect("a temporary directory can be made");
+    let before = done(on(data, &["user", "list"]));
+    let key = ["key", "add", "k", "--privilege"];
+    for (ended, code, part) in [
+        (on_with(data, "x", &["user", "passwd", "nobody"]), 1, "nobody"),
+        (on_with(data, "x", &["user", "add", "editor"]), 1, "editor"),
+        (on_with(data, "x", &["user", "add", "a/b"]), 1, "a/b"),
+        (on_with(data, "x", &["user", "add", "new", "--group", "nogroup"]), 1, "nogroup"),
+        (on_with(data, "x", &["user", "add", "new", "--home", "relative"]), 1, "relative"),
+        (on(data, &["user", "disable", "nobody"]), 1, "nobody"),
+        (on(data, &["key", "revoke", "nokey"]), 1, "nokey"),
+        (on(data, &[&key[..], &["read", "--user", "nobody"]].concat()), 1, "nobody"),
+        (on(data, &["session", "end", "nosession"]), 1, "nosession"),
+        (on(data, &["session", "list", "--user", "nobody"]), 1, "nobody"),
+        (on(data, &["user", "passwd", "editor"]), 2, "password"),
+        (on_with(data, "\n", &["user", "add", "new"]), 2, "password"),
+        (on(data, &["user", "passwd", "editor", "a-password"]), 2, "a-password"),
+        (on(data, &[&key[..], &["fly", "--user", "editor"]].concat()), 2, "fly"),
+        (on(data, &["key", "add", "k", "--user", "editor"]), 2, "--privilege"),
+        (on(&home.path().join("nowhere"), &["user", "list"]), 3, "nowhere"),
+        (on(home.path(), &["user", "list"]), 3, path(home.path())),
+    ] {
+        assert_eq!(ended.code, Some(code), "{part}: {}{}", ended.out, ended.err);
+        assert!(ended.err.contains(part) && ended.out.is_empty(), "{part}: {}{}", ended.out, ended.err);
+    }
+    assert_eq!(done(on(data, &["user", "list"])), before);
+    assert_eq!(status(&server, "editor", SAMPLE_PASSWORD), 200);
+    assert_eq!(std::fs::read_dir(home.path()).expect("it can be read").count(), 0, "nothing was made");
+}
+
+#[test]
+fn the_socket_is_its_owners_alone_and_goes_with_the_server() {
+    let mut server = Server::start();
+    let socket = socket(server.data());
+    let meta = std::fs::metadata(&socket).expect("it is there once the server listens");
+    assert!(meta.file_type().is_socket());
+    assert_eq!(meta.permissions().mode() & 0o777, 0o600);
+    let left = |server: &Server| {
+        let entries = std::fs::read_dir(server.data()).expect("it can be read");
+        let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with(".admin")).count()
+    };
+    assert_eq!(left(&server), 0, "where it was made is gone");
+    assert_eq!(server.terminate(), Some(0));
+    assert!(!socket.exists());
+}
+
+#[test]
+fn what_a_killed_server_leaves_behind_is_in_nobodys_way() {
+    let mut server = Server::start();
+    server.kill();
+    assert!(socket(server.data()).exists());
+    done(on_with(server.data(), "found-again", &["user", "passwd", "admin"]));
+    let server = server.restart();
+    assert_eq!(status(&server, "admin", "found-again"), 200);
+    done(on(server.data(), &["user", "disable", "editor"]));
+    assert_eq!(status(&server, "editor", SAMPLE_PASSWORD), 401);
+}
+
+#[test]
+fn a_data_directory_with_a_long_path_has_its_socket_too() {
+    let home = TempDir::new().expect("a temporary directory can be made");
+    let data = home.path().join("x".repeat(120)).join("y".repeat(120));
+    std::fs::create_dir_all(&data).expect("it can be made");
+    let serving = Serving::in_directory(&data);
+    done(on_with(&data, "found-again", &["user", "passwd", "admin"]));
+    assert_eq!(serving.login("admin", "found-again"), 200);
+    assert_eq!(serving.end().0, Some(0));
+    assert!(!socket(&data).exists());
+}
+
+#[test]
+fn without_its_socket_a_server_serves_and_commands_say_that_the_directory_is_in_use() {
+    let data = used_directory();
+    std::fs::create_dir_all(socket(data.path()).join("in the way")).expect("a directory can be made");
+    let serving = Serving::in_directory(data.path());
+    assert_eq!(serving.login("admin", ADMIN_PASSWORD), 200);
+    let ended = on(data.path(), &["user", "list"]);
+    assert_eq!(ended.code, Some(3), "{}", ended.err);
+    assert!(ended.err.contains("in use"), "{}", ended.err);
+    assert_eq!(serving.login("admin", ADMIN_PASSWORD), 200);
+}
+
+#[test]
+fn nonsense_on_the_socket_is_refused_without_quoting_it_and_harms_nobody() {
+    let server = Server::start();
+    let say = |bytes: &[u8]| {
+        let mut stream = UnixStream::connect(socket(server.data())).expect("the server listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time can be set");
+        // It may hang up before it has read all.
+        let _ = stream.write_all(bytes);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let mut reply = Vec::new();
+        let _ = stream.read_to_end(&mut reply);
+        String::from_utf8(reply).expect("it answers in text")
+    };
+    for line in [
+        "nonsense\n",
+        "{\"userPassword\":{\"name\":\"editor\",\"password\":[\"hunter2\"]}}\n",
+        "\"hunter2\"\n",
+        "[]\n",
+        "\n",
+    ] {
+        let reply = say(line.as_bytes());
+        assert!(reply.contains("InvalidBody") && !reply.contains("hunter2"), "{line}: {reply}");
+    }
+    // Broken off, and longer than anything that could be meant.
+    assert_eq!(say(b"\"userList\""), "");
+    assert_eq!(say(&[b'x'; 1 << 20]), "");
+    let _silent = UnixStream::connect(socket(server.data())).expect("the server listens");
+    assert!(say(b"\"userList\"\n").contains("\"editor\""));
+    assert!(!server.log().contains("hunter2"));
+}
