@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::error::Result;
 use crate::family::Family;
@@ -18,8 +20,9 @@ use crate::store::{Change, Guard, Key, Look, Row, StoreError, Table, View, decod
 pub trait Command: Send + Sync + 'static {
     /// The kind of container it changes.
     type Family: Family;
-    /// What the caller gets when the change is on disk.
-    type Reply: Send + 'static;
+    /// What the caller gets when the change is on disk. It can be written down, so that a call sent again is told the same: see
+    /// [`crate::receipt`].
+    type Reply: Serialize + DeserializeOwned + Send + 'static;
     /// Name in events, logs and metrics, e.g. `drawer.item.add`.
     const NAME: &'static str;
 

@@ -319,6 +319,9 @@ impl<F: Family> Container<F> {
             self.answer(job, Ok(view));
             return Attempt::Finished;
         }
+        if let Some(receipt) = job.receipt(context.now_ms) {
+            context.put(None, &receipt);
+        }
         let view = Arc::new(Published { state: after });
         let noted = context.into_noted();
         let event = Event {

@@ -31,6 +31,7 @@ use crate::error::{Code, Error, Result};
 use crate::family::Family;
 use crate::id::Loid;
 use crate::object::FamilyKind;
+use crate::receipt::Step;
 
 /// A container in memory.
 pub(crate) struct Handle<F: Family> {
@@ -108,10 +109,11 @@ impl<F: Family> Handle<F> {
         shared: &Shared,
         command: C,
         request: Request,
+        step: Option<Step>,
     ) -> Result<oneshot::Receiver<Answered<C>>> {
         let permit = self.permit(Some(admit(shared)?))?;
         let (sender, receiver) = oneshot::channel();
-        let job: Box<dyn Job<F>> = Box::new(TypedJob { command, request, reply: None, sender, permit });
+        let job: Box<dyn Job<F>> = Box::new(TypedJob { command, request, step, reply: None, sender, permit });
         self.addr.do_send(Execute(job));
         Ok(receiver)
     }

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::family::{Family, State};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
+use crate::receipt::Step;
 use crate::store::{Change, ChangeSet, Epoch, Event, Seq, StoreError, Table};
 
 /// A turn of a container of any family.
@@ -185,6 +186,7 @@ pub(crate) async fn run_joint<J: Joint>(
     find: impl Find,
     joint: J,
     request: Request,
+    step: Option<Step>,
     answer: Answer<J::Reply>,
 ) {
     let mut wanted: BTreeSet<Loid> = joint.wants().into_iter().collect();
@@ -195,7 +197,7 @@ pub(crate) async fn run_joint<J: Joint>(
             Ok(taken) => taken,
             Err(error) => return answer.send(Err(error)),
         };
-        let refused = match attempt(&shared, &joint, &request, &mut held, &missing, &answer) {
+        let refused = match attempt(&shared, &joint, &request, step.as_ref(), &mut held, &missing, &answer) {
             Attempt::Submitted(seq) => return held.give_back(TurnOutcome::Submitted(seq)),
             Attempt::Refused(why) => why,
             Attempt::Again(more) => {
@@ -282,6 +284,7 @@ fn attempt<J: Joint>(
     shared: &Shared,
     joint: &J,
     request: &Request,
+    step: Option<&Step>,
     held: &mut Held,
     missing: &[Loid],
     answer: &Answer<J::Reply>,
@@ -326,15 +329,18 @@ fn attempt<J: Joint>(
             });
         }
     }
-    let noted = context.into_noted();
-    if noted.changes.is_empty() {
+    if context.changes().is_empty() {
         return Attempt::Unchanged(Ok(reply));
     }
+    if let Some(receipt) = step.and_then(|step| step.receipt(J::NAME, &reply, now_ms)) {
+        context.put(None, &receipt);
+    }
+    let noted = context.into_noted();
     for event in &mut events {
         event.ids.clone_from(&noted.ids);
     }
     let publishers: Vec<_> = held.0.values().map(|turn| turn.publisher()).collect();
-    let answered = answer.clone();
+    let (answered, under_way) = (answer.clone(), request.once.clone());
     let set = ChangeSet {
         changes: noted.changes,
         guards: noted.guards,
@@ -342,6 +348,8 @@ fn attempt<J: Joint>(
         span: request.span.clone(),
         on_commit: Box::new(move |seq| publishers.into_iter().for_each(|publish| publish(seq))),
         ..ChangeSet::fence(held.epoch(shared), move |outcome| {
+            // Not before it is decided: until then the call's key is taken, whether or not somebody waits for the answer.
+            drop(under_way);
             answered.send(outcome.map(|_| reply).map_err(|error| store_failure(&error)));
         })
     };
