@@ -194,10 +194,11 @@ async fn maintain(app: Arc<App>) {
             _ = flush.tick() => {
                 let done = async {
                     app.sessions.flush().await?;
-                    app.sessions.sweep().await
+                    app.sessions.sweep().await?;
+                    app.receipts.sweep().await
                 };
                 if let Err(error) = done.await {
-                    tracing::warn!(%error, "sessions could not be tidied up");
+                    tracing::warn!(%error, "sessions and receipts could not be tidied up");
                 }
             }
         }

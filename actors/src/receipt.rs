@@ -9,8 +9,8 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -118,6 +118,9 @@ impl Row for Receipt {
     }
 }
 
+/// Says, as long as there is a clone of it, that a call is being carried out.
+pub type UnderWay = Arc<dyn Any + Send + Sync>;
+
 /// A call that is carried out once; goes with each [`Request`](crate::runtime::Request) of the call.
 pub struct Once {
     user: Text,
@@ -127,30 +130,35 @@ pub struct Once {
     outcomes: BTreeMap<u16, (String, Bytes)>,
     /// Steps begun so far.
     steps: AtomicU16,
-    /// Dropped when the last command of the call has been decided, also if the caller went away before.
-    _under_way: Arc<dyn Any + Send + Sync>,
+    /// Held by whoever carries out the call, see [`UnderWay`].
+    under_way: Weak<dyn Any + Send + Sync>,
 }
 
 impl Once {
-    /// A call of which an earlier try has left these receipts; `under_way` is dropped with the last clone.
-    pub fn new(
-        user: Text,
-        key: Text,
-        fingerprint: Fingerprint,
-        receipts: Vec<Receipt>,
-        under_way: Arc<dyn Any + Send + Sync>,
-    ) -> Once {
+    /// A call of which an earlier try has left these receipts. Of `under_way` each command holds a clone until it has been
+    /// decided, also if the caller goes away before.
+    pub fn new(user: Text, key: Text, fingerprint: Fingerprint, receipts: Vec<Receipt>, under_way: &UnderWay) -> Once {
         let outcomes = receipts.into_iter().filter_map(|receipt| match receipt.kept {
             Kept::Outcome { command, reply } => Some((receipt.step, (command, reply))),
             Kept::Reply(_) => None,
         });
         let outcomes = outcomes.collect();
-        Once { user, key, fingerprint, outcomes, steps: AtomicU16::new(0), _under_way: under_way }
+        Once { user, key, fingerprint, outcomes, steps: AtomicU16::new(0), under_way: Arc::downgrade(under_way) }
+    }
+
+    /// What tells the call from others.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
     }
 
     /// The row of the reply that the caller gets.
     pub fn reply(&self, reply: KeptReply, now_ms: u64) -> Receipt {
         self.receipt(0, Kept::Reply(reply), now_ms)
+    }
+
+    /// What a command holds until it has been decided.
+    pub(crate) fn under_way(&self) -> Option<UnderWay> {
+        self.under_way.upgrade()
     }
 
     /// Begins the next step. A call has its steps in the same order each time.
@@ -218,7 +226,7 @@ mod tests {
     use super::*;
 
     fn once(receipts: Vec<Receipt>) -> Arc<Once> {
-        Arc::new(Once::new("editor".into(), "k".into(), [7; 32], receipts, Arc::new(())))
+        Arc::new(Once::new("editor".into(), "k".into(), [7; 32], receipts, &(Arc::new(()) as UnderWay)))
     }
 
     #[test]

@@ -132,7 +132,8 @@ impl Repository {
         let this = self.clone();
         let find = move |loid| this.find(loid);
         // On an arbiter of its own accord: it runs to its end even if the caller goes away.
-        let run = run_joint(shared, find, joint, request, step, Answer::new(sender, permit));
+        let under_way = request.once.as_ref().and_then(|once| once.under_way());
+        let run = run_joint(shared, find, joint, request, step, Answer::new(sender, permit, under_way));
         if !self.registry.arbiter(first).spawn(run) {
             return Err(overloaded("The repository is shutting down"));
         }

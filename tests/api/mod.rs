@@ -2,4 +2,5 @@ mod auth;
 mod drawer;
 mod folder;
 mod http;
+mod idempotency;
 mod object;

@@ -10,7 +10,7 @@ use crate::command::{Command, Context, Fault, Who};
 use crate::error::{Code, Error, Result};
 use crate::family::{Family, State};
 use crate::id::Loid;
-use crate::receipt::{Once, Receipt, Step};
+use crate::receipt::{Once, Receipt, Step, UnderWay};
 
 /// What the caller says beside the command.
 #[derive(Debug, Clone)]
@@ -71,6 +71,8 @@ pub(crate) struct Permit {
     pub _container: OwnedSemaphorePermit,
     /// A joint command holds one for all its turns.
     pub _overall: Option<OwnedSemaphorePermit>,
+    /// Keeps the call's key from being free, where it has one.
+    pub _under_way: Option<UnderWay>,
 }
 
 /// A command of any type for a container of family `F`.
@@ -111,13 +113,13 @@ impl<C: Command> Job<C::Family> for TypedJob<C> {
     }
 
     fn finish(self: Box<Self>, outcome: Result<Arc<Published<<C::Family as Family>::State>>>) {
-        let TypedJob { reply, sender, permit, request, step, .. } = *self;
+        let TypedJob { reply, sender, permit, .. } = *self;
         let answer = outcome.and_then(|view| match reply {
             Some(reply) => Ok(Done { reply, view }),
             None => Err(Error::internal()),
         });
-        // These go first: whoever has the answer may count on permit and key being free. The caller may have gone; the change stands all the same.
-        drop((permit, request, step));
+        // The permit goes first: whoever has the answer may count on it being free. The caller may have gone; the change stands all the same.
+        drop(permit);
         let _ = sender.send(answer);
     }
 }

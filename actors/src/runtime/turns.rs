@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::family::{Family, State};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::receipt::Step;
+use crate::receipt::{Step, UnderWay};
 use crate::store::{Change, ChangeSet, Epoch, Event, Seq, StoreError, Table};
 
 /// A turn of a container of any family.
@@ -152,6 +152,8 @@ pub(crate) struct Answer<R>(Arc<Mutex<Option<Waiting<R>>>>);
 struct Waiting<R> {
     sender: oneshot::Sender<Result<R>>,
     permit: OwnedSemaphorePermit,
+    /// Keeps the call's key from being free, where it has one.
+    under_way: Option<UnderWay>,
 }
 
 impl<R> Clone for Answer<R> {
@@ -161,14 +163,18 @@ impl<R> Clone for Answer<R> {
 }
 
 impl<R: Send + 'static> Answer<R> {
-    pub fn new(sender: oneshot::Sender<Result<R>>, permit: OwnedSemaphorePermit) -> Answer<R> {
-        Answer(Arc::new(Mutex::new(Some(Waiting { sender, permit }))))
+    pub fn new(
+        sender: oneshot::Sender<Result<R>>,
+        permit: OwnedSemaphorePermit,
+        under_way: Option<UnderWay>,
+    ) -> Answer<R> {
+        Answer(Arc::new(Mutex::new(Some(Waiting { sender, permit, under_way }))))
     }
 
     fn send(&self, outcome: Result<R>) {
-        if let Some(Waiting { sender, permit }) = self.0.lock().take() {
-            // The permit goes first: whoever has the answer may count on it being free.
-            drop(permit);
+        if let Some(Waiting { sender, permit, under_way }) = self.0.lock().take() {
+            // These go first: whoever has the answer may count on them being free.
+            drop((permit, under_way));
             // The caller may have gone; the change stands all the same.
             let _ = sender.send(outcome);
         }
@@ -340,7 +346,7 @@ fn attempt<J: Joint>(
         event.ids.clone_from(&noted.ids);
     }
     let publishers: Vec<_> = held.0.values().map(|turn| turn.publisher()).collect();
-    let (answered, under_way) = (answer.clone(), request.once.clone());
+    let answered = answer.clone();
     let set = ChangeSet {
         changes: noted.changes,
         guards: noted.guards,
@@ -348,8 +354,6 @@ fn attempt<J: Joint>(
         span: request.span.clone(),
         on_commit: Box::new(move |seq| publishers.into_iter().for_each(|publish| publish(seq))),
         ..ChangeSet::fence(held.epoch(shared), move |outcome| {
-            // Not before it is decided: until then the call's key is taken, whether or not somebody waits for the answer.
-            drop(under_way);
             answered.send(outcome.map(|_| reply).map_err(|error| store_failure(&error)));
         })
     };
