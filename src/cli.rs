@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use clap::{Args, Parser, Subcommand};
+use stet_actors::id::Loid;
 
 use crate::config::{Config, ConfigError, Overrides};
 
@@ -35,6 +37,7 @@ Examples:
   stet --data /srv/stet --listen 0.0.0.0:8080
   stet serve --config /etc/stet.toml --listen 127.0.0.1:0
   stet check --data /srv/stet             prove that what is stored is whole and consistent
+  stet audit --data /srv/stet --user ada --from 2026-01-31T08:00:00Z
 
 Environment:
   STET_SECTION__KEY      sets a key of the configuration, over the file and under the options here:
@@ -74,6 +77,8 @@ pub enum Command {
     Serve(ServeArgs),
     /// Check a data directory that no server has open; changes nothing
     Check(CheckArgs),
+    /// Print who changed what in a data directory that no server has open, oldest first; changes nothing
+    Audit(AuditArgs),
 }
 
 /// The options of `serve`.
@@ -91,6 +96,28 @@ pub struct ServeArgs {
 pub struct CheckArgs {
     #[command(flatten)]
     place: Place,
+}
+
+/// The options of `audit`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct AuditArgs {
+    #[command(flatten)]
+    place: Place,
+    /// Only changes of this object
+    #[arg(long, value_name = "LOID")]
+    pub object: Option<Loid>,
+    /// Only changes by this user
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// Only changes at this time and after, RFC 3339 in UTC
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
+    pub from: Option<SystemTime>,
+    /// Only changes before this time, RFC 3339 in UTC
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
+    pub to: Option<SystemTime>,
+    /// One JSON object a line, for machines
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Where the configuration and the data are.
@@ -123,6 +150,7 @@ impl Command {
     fn place(&self) -> &Place {
         match self {
             Command::Serve(ServeArgs { place, .. }) | Command::Check(CheckArgs { place }) => place,
+            Command::Audit(AuditArgs { place, .. }) => place,
         }
     }
 
@@ -133,7 +161,7 @@ impl Command {
     fn overrides(&self) -> Overrides {
         let listen = match self {
             Command::Serve(serve) => serve.listen.clone(),
-            Command::Check(_) => None,
+            Command::Check(_) | Command::Audit(_) => None,
         };
         Overrides { data: self.place().data.clone(), listen }
     }
@@ -172,6 +200,19 @@ mod tests {
         assert!(matches!(command, Command::Check(_)));
         assert_eq!(command.overrides(), Overrides { data: Some("d".into()), listen: None });
         assert_eq!(parse("stet check --listen x:1"), Err(ErrorKind::UnknownArgument));
+    }
+
+    #[test]
+    fn audit_takes_what_is_looked_for_and_refuses_what_cannot_be() {
+        let line = "stet audit --data d --object 1$1.0.7 --user ada --from 2026-01-31T08:00:00Z --json";
+        let Ok(Command::Audit(audit)) = parse(line) else { panic!("the options are known") };
+        assert_eq!(audit.object.map(|loid| loid.number), Some(7));
+        let from = audit.from.and_then(|from| from.duration_since(SystemTime::UNIX_EPOCH).ok());
+        assert_eq!(from.map(|from| from.as_secs()), Some(1_769_846_400));
+        assert!(audit.json && audit.to.is_none());
+        for line in ["stet audit --from yesterday", "stet audit --object story.xml"] {
+            assert_eq!(parse(line), Err(ErrorKind::ValueValidation), "{line}");
+        }
     }
 
     #[test]

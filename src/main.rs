@@ -36,6 +36,7 @@ fn main() -> ExitCode {
             server::serve(config, stop, listening).await
         }),
         Command::Check(_) => server::check(&config),
+        Command::Audit(wanted) => server::audit(&config, &wanted),
     };
     match outcome {
         Ok(()) => Exit::Ended.into(),

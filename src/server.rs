@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -17,8 +18,9 @@ use stet_actors::store::Store;
 use stet_actors::store::observe::Observed;
 
 use crate::app::{App, Parts, Stage};
+use crate::audit;
 use crate::auth::{Directory, Grant, Group, PasswordOptions, Passwords, SessionOptions, Sessions, User};
-use crate::cli::Exit;
+use crate::cli::{AuditArgs, Exit};
 use crate::config::{Config, Durability as ConfiguredDurability};
 use crate::content::ContentStore;
 use crate::http::dispatch::dispatch;
@@ -302,20 +304,49 @@ async fn read_text(app: &App, path: &str) -> Result<String, Error> {
         .map_err(|_| Error::new(stet_actors::error::Code::InvalidBody, format!("`{path}` is no UTF-8 text.")))
 }
 
+/// Opens a data directory that must be there; opening alone would make what is missing.
+fn open_existing(config: &Config) -> Result<RedbStore, Failure> {
+    let data: &Path = &config.data.directory;
+    if !data.is_dir() {
+        return Err(Failure::new(Exit::Data, format!("{} is not there", data.display())));
+    }
+    if !data.join(StoreFile::State.name()).is_file() {
+        return Err(Failure::new(Exit::Data, format!("{} is no data directory of stet", data.display())));
+    }
+    open_store(config)
+}
+
+/// Prints the audit trail, oldest first.
+///
+/// # Errors
+/// [`Exit::Data`] when the data directory can't be opened or read, [`Exit::Failed`] when nothing can be printed.
+pub fn audit(config: &Config, wanted: &AuditArgs) -> Result<(), Failure> {
+    let store = open_existing(config)?;
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut written = Ok(());
+    let walked = survived(&config.data.directory, || {
+        audit::walk(&store, &audit::Filter::of(wanted), |entry| {
+            written = if wanted.json { entry.write_json(&mut out) } else { entry.write_line(&mut out) };
+            if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })
+    });
+    store.close();
+    match written.and_then(|()| out.flush()) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
+        Err(error) => return Err(Failure::new(Exit::Failed, format!("the trail can't be printed: {error}"))),
+        Ok(()) => {}
+    }
+    walked?.map_err(|error| Failure::new(Exit::Data, error))
+}
+
 /// Checks the data directory.
 ///
 /// # Errors
 /// [`Exit::Data`] when it can't be opened or read, [`Exit::Faults`] when it has faults; they are printed.
 pub fn check(config: &Config) -> Result<(), Failure> {
     let data: &Path = &config.data.directory;
-    if !data.is_dir() {
-        return Err(Failure::new(Exit::Data, format!("{} is not there", data.display())));
-    }
-    // Opening would make what is missing.
-    if !data.join(StoreFile::State.name()).is_file() {
-        return Err(Failure::new(Exit::Data, format!("{} is no data directory of stet", data.display())));
-    }
-    let store = open_store(config)?;
+    let store = open_existing(config)?;
     let content = ContentStore::open(data, config.store.small_body_bytes)
         .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
     let report = survived(data, || crate::check::check(&store, &content));

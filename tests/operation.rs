@@ -1,5 +1,6 @@
 //! The binary as an operator meets it: standard output, exit codes, signals, and data directories that are not as they should be.
 
+mod audit;
 mod data;
 mod serving;
 

@@ -23,6 +23,8 @@ struct Worker {
     number: usize,
     /// What was asked for and how it was answered; the last one may have no answer yet.
     calls: Vec<(Call, Option<Value>)>,
+    /// Objects that were surely taken out of the drawer.
+    taken: BTreeSet<String>,
 }
 
 /// A call, by the name of what it makes.
@@ -113,7 +115,10 @@ impl Worker {
                 let taken = client.try_send("DELETE", &path, &[], b"");
                 self.calls.last_mut().expect("it is there").1 = Some(reply);
                 match taken {
-                    Ok(_) => {}
+                    Ok(answer) => {
+                        answer.ok();
+                        self.taken.insert(object.clone());
+                    }
                     Err(_) => return,
                 }
             } else {
@@ -137,6 +142,8 @@ impl Worker {
                 None => self.calls[index].1 = Some(reply),
             }
         }
+        let again = client.items(&self.drawer).into_iter().find(|object| self.taken.contains(object));
+        assert_eq!(again, None, "it was added a second time");
         let listing = client.get(&format!("/v3/folder/{}", encoded(&self.folder))).ok();
         let items = listing["items"].as_array().expect("a folder has items");
         let there: BTreeSet<&str> = items.iter().map(|item| item["name"].as_str().expect("it has a name")).collect();
@@ -160,7 +167,7 @@ fn calls_sent_again_after_crashes_are_carried_out_once() {
         .map(|number| {
             let folder = format!("{top}/w{number}");
             let drawer = client.drawer(&folder, "drawer", 10_000);
-            Worker { folder, drawer, number, calls: Vec::new() }
+            Worker { folder, drawer, number, calls: Vec::new(), taken: BTreeSet::new() }
         })
         .collect();
     for round in 0..rounds {

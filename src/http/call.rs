@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::object::Text;
 use stet_actors::receipt::Once;
 use stet_actors::runtime::Request;
 use tracing::Span;
@@ -125,7 +126,12 @@ impl Call {
     /// As [`Call::caller`].
     pub fn who(&self) -> Result<Who> {
         let session = self.caller()?;
-        Ok(Who { user: session.user().clone(), session: session.id().clone() })
+        Ok(Who { user: session.user().clone(), session: session.id().clone(), address: self.address() })
+    }
+
+    /// Network address that the call came from.
+    pub fn address(&self) -> Option<Text> {
+        Some(self.http.peer_addr()?.ip().to_string().as_str().into())
     }
 
     /// A request to the domain that makes something new, or speaks of several objects: there is nothing in the path that an

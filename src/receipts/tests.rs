@@ -64,7 +64,7 @@ impl World {
         let mut object = NewObject::document("a.xml", "Story");
         object.mode = CreateMode::AutoRename;
         let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
-        let who = Who { user: claim.name.0.clone(), session: "s".into() };
+        let who = Who { user: claim.name.0.clone(), session: "s".into(), address: None };
         let request = Request { once: claim.once(), ..Request::by(who) };
         Ok(self.repository.joint(create, request).await?.loid.to_string())
     }

@@ -19,7 +19,7 @@ use crate::family::{Family, State};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
 use crate::receipt::{Step, UnderWay};
-use crate::store::{Change, ChangeSet, Epoch, Event, Seq, StoreError, Table};
+use crate::store::{Change, ChangeSet, Epoch, Seq, StoreError, Table};
 
 /// A turn of a container of any family.
 pub(crate) type BoxedTurn = Box<dyn RuntimeTurn>;
@@ -325,14 +325,8 @@ fn attempt<J: Joint>(
     let mut events = Vec::new();
     for (loid, turn) in &mut held.0 {
         if let Some(revision) = turn.settle(*loid, &mut turns, touched.contains(loid), &mut context) {
-            events.push(Event {
-                container: *loid,
-                revision,
-                kind: J::NAME.to_owned(),
-                ids: Vec::new(),
-                user: request.who.user.to_string(),
-                at_ms: now_ms,
-            });
+            // What is concerned is known once all turns are settled.
+            events.push(request.who.event(*loid, revision, J::NAME, Vec::new(), now_ms));
         }
     }
     if context.changes().is_empty() {
