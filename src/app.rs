@@ -15,6 +15,7 @@ use crate::config::{Config, for_user};
 use crate::content::ContentStore;
 use crate::http::meters::Meters;
 use crate::http::router::Router;
+use crate::receipts::Receipts;
 use crate::records::{Cached, RecordCache, Renderings};
 use crate::sysconfig::SysConfig;
 use crate::telemetry::Metrics;
@@ -47,6 +48,8 @@ pub struct App {
     pub sessions: Arc<Sessions>,
     /// Single sign-on, where it is configured.
     pub cas: Option<Cas>,
+    /// Calls that may be sent again.
+    pub receipts: Arc<Receipts>,
     /// Object types and workflows.
     pub sysconfig: SysConfig,
     /// Bodies.
@@ -87,6 +90,7 @@ impl App {
     /// Puts the server together; it is [`Stage::Starting`].
     pub fn new(parts: Parts) -> App {
         let Parts { config, repository, records, directory, sessions, sysconfig, content, metrics } = parts;
+        let receipts = Arc::new(Receipts::new(repository.clone(), config.limits.idempotency_seconds));
         App {
             cas: Cas::configured(&config.auth.cas),
             config,
@@ -95,6 +99,7 @@ impl App {
             drawers: Renderings::default(),
             directory,
             sessions,
+            receipts,
             sysconfig,
             content,
             router: Router::new(crate::http::routes::all()),

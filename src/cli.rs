@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use clap::{Args, Parser, Subcommand};
+use stet_actors::id::Loid;
 
 use crate::admin::command::{Common, KeyArgs, SessionArgs, UserArgs};
 use crate::config::{Config, ConfigError, Overrides};
@@ -39,6 +41,7 @@ Examples:
   stet user passwd admin --data /srv/stet set a password, be the server running or not: the way back in
   stet key add wire --user agency --privilege read --privilege create
   stet session list --json                who is logged in
+  stet audit --data /srv/stet --user ada --from 2026-01-31T08:00:00Z
 
 Environment:
   STET_SECTION__KEY      sets a key of the configuration, over the file and under the options here:
@@ -84,6 +87,8 @@ pub enum Command {
     Key(KeyArgs),
     /// List and end sessions, whether a server runs or not
     Session(SessionArgs),
+    /// Print who changed what in a data directory that no server has open, oldest first; changes nothing
+    Audit(AuditArgs),
 }
 
 /// The options of `serve`.
@@ -101,6 +106,28 @@ pub struct ServeArgs {
 pub struct CheckArgs {
     #[command(flatten)]
     place: Place,
+}
+
+/// The options of `audit`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct AuditArgs {
+    #[command(flatten)]
+    place: Place,
+    /// Only changes of this object
+    #[arg(long, value_name = "LOID")]
+    pub object: Option<Loid>,
+    /// Only changes by this user
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// Only changes at this time and after, RFC 3339 in UTC
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
+    pub from: Option<SystemTime>,
+    /// Only changes before this time, RFC 3339 in UTC
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
+    pub to: Option<SystemTime>,
+    /// One JSON object a line, for machines
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Where the configuration and the data are.
@@ -138,9 +165,9 @@ impl Command {
     /// Configuration file and data directory.
     fn place(&self) -> (Option<&Path>, Option<&Path>) {
         let (config, data) = match self {
-            Command::Serve(ServeArgs { place, .. }) | Command::Check(CheckArgs { place }) => {
-                (&place.config, &place.data)
-            }
+            Command::Serve(ServeArgs { place, .. })
+            | Command::Check(CheckArgs { place })
+            | Command::Audit(AuditArgs { place, .. }) => (&place.config, &place.data),
             Command::User(UserArgs { common, .. })
             | Command::Key(KeyArgs { common, .. })
             | Command::Session(SessionArgs { common, .. }) => {
@@ -197,6 +224,19 @@ mod tests {
         assert!(matches!(command, Command::Check(_)));
         assert_eq!(command.overrides(), Overrides { data: Some("d".into()), listen: None });
         assert_eq!(parse("stet check --listen x:1"), Err(ErrorKind::UnknownArgument));
+    }
+
+    #[test]
+    fn audit_takes_what_is_looked_for_and_refuses_what_cannot_be() {
+        let line = "stet audit --data d --object 1$1.0.7 --user ada --from 2026-01-31T08:00:00Z --json";
+        let Ok(Command::Audit(audit)) = parse(line) else { panic!("the options are known") };
+        assert_eq!(audit.object.map(|loid| loid.number), Some(7));
+        let from = audit.from.and_then(|from| from.duration_since(SystemTime::UNIX_EPOCH).ok());
+        assert_eq!(from.map(|from| from.as_secs()), Some(1_769_846_400));
+        assert!(audit.json && audit.to.is_none());
+        for line in ["stet audit --from yesterday", "stet audit --object story.xml"] {
+            assert_eq!(parse(line), Err(ErrorKind::ValueValidation), "{line}");
+        }
     }
 
     #[test]

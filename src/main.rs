@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         Command::User(user) => user.job().and_then(|job| administer(&config, job)),
         Command::Key(key) => administer(&config, key.job()),
         Command::Session(session) => administer(&config, session.job()),
+        Command::Audit(wanted) => server::audit(&config, &wanted),
     };
     match outcome {
         Ok(()) => Exit::Ended.into(),

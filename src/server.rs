@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -19,8 +20,9 @@ use stet_actors::store::observe::Observed;
 use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
 use crate::app::{App, Parts, Stage};
+use crate::audit;
 use crate::auth::{Directory, Grant, Group, PasswordOptions, Passwords, SessionOptions, Sessions, User};
-use crate::cli::Exit;
+use crate::cli::{AuditArgs, Exit};
 use crate::config::{Config, Durability as ConfiguredDurability};
 use crate::content::ContentStore;
 use crate::http::dispatch::dispatch;
@@ -221,10 +223,11 @@ async fn maintain(app: Arc<App>) {
             _ = flush.tick() => {
                 let done = async {
                     app.sessions.flush().await?;
-                    app.sessions.sweep().await
+                    app.sessions.sweep().await?;
+                    app.receipts.sweep().await
                 };
                 if let Err(error) = done.await {
-                    tracing::warn!(%error, "sessions could not be tidied up");
+                    tracing::warn!(%error, "sessions and receipts could not be tidied up");
                 }
             }
         }
@@ -343,13 +346,43 @@ pub fn existing(config: &Config) -> Result<&Path, Failure> {
     Ok(data)
 }
 
+/// Opens a data directory that must be there.
+fn open_existing(config: &Config) -> Result<RedbStore, Failure> {
+    existing(config)?;
+    open_store(config)
+}
+
+/// Prints the audit trail, oldest first.
+///
+/// # Errors
+/// [`Exit::Data`] when the data directory can't be opened or read, [`Exit::Failed`] when nothing can be printed.
+pub fn audit(config: &Config, wanted: &AuditArgs) -> Result<(), Failure> {
+    let store = open_existing(config)?;
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut written = Ok(());
+    let walked = survived(&config.data.directory, || {
+        audit::walk(&store, &audit::Filter::of(wanted), |entry| {
+            written = if wanted.json { entry.write_json(&mut out) } else { entry.write_line(&mut out) };
+            if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })
+    });
+    store.close();
+    match written.and_then(|()| out.flush()) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
+        Err(error) => return Err(Failure::new(Exit::Failed, format!("the trail can't be printed: {error}"))),
+        Ok(()) => {}
+    }
+    walked?.map_err(|error| Failure::new(Exit::Data, error))
+}
+
 /// Checks the data directory.
 ///
 /// # Errors
 /// [`Exit::Data`] when it can't be opened or read, [`Exit::Faults`] when it has faults; they are printed.
 pub fn check(config: &Config) -> Result<(), Failure> {
-    let data = existing(config)?;
-    let store = open_store(config)?;
+    let data: &Path = &config.data.directory;
+    let store = open_existing(config)?;
     let content = ContentStore::open(data, config.store.small_body_bytes)
         .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
     let report = survived(data, || crate::check::check(&store, &content));

@@ -5,4 +5,5 @@ mod api;
 mod crash;
 mod harness;
 mod operation;
+mod retries;
 mod wire;

@@ -1,6 +1,7 @@
 //! The binary as an operator meets it: standard output, exit codes, signals, and data directories that are not as they should be.
 
 mod admin;
+mod audit;
 mod data;
 mod serving;
 

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::error::Result;
 use crate::family::Family;
 use crate::id::Loid;
 use crate::object::{Attributes, Object, Record, Text};
-use crate::store::{Change, Guard, Key, Look, Row, StoreError, Table, View, decode_value};
+use crate::store::{Change, Event, Guard, Key, Look, Row, StoreError, Table, View, decode_value};
 
 /// A change of one container.
 ///
@@ -18,8 +20,9 @@ use crate::store::{Change, Guard, Key, Look, Row, StoreError, Table, View, decod
 pub trait Command: Send + Sync + 'static {
     /// The kind of container it changes.
     type Family: Family;
-    /// What the caller gets when the change is on disk.
-    type Reply: Send + 'static;
+    /// What the caller gets when the change is on disk. It can be written down, so that a call sent again is told the same: see
+    /// [`crate::receipt`].
+    type Reply: Serialize + DeserializeOwned + Send + 'static;
     /// Name in events, logs and metrics, e.g. `drawer.item.add`.
     const NAME: &'static str;
 
@@ -70,12 +73,28 @@ pub struct Who {
     pub user: Text,
     /// Reference of the session, not its token.
     pub session: Text,
+    /// Network address of the caller, where there is one.
+    pub address: Option<Text>,
 }
 
 impl Who {
+    /// What happened to a container at this caller's wish: for the audit trail.
+    pub(crate) fn event(&self, container: Loid, revision: u64, kind: &str, ids: Vec<String>, at_ms: u64) -> Event {
+        Event {
+            container,
+            revision,
+            kind: kind.to_owned(),
+            ids,
+            user: self.user.to_string(),
+            at_ms,
+            session: self.session.to_string(),
+            address: self.address.as_deref().unwrap_or_default().to_owned(),
+        }
+    }
+
     /// The repository itself, e.g. when it fills a new data directory.
     pub fn system() -> Who {
-        Who { user: "system".into(), session: "".into() }
+        Who { user: "system".into(), session: "".into(), address: None }
     }
 }
 

@@ -8,13 +8,14 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Lists the codes once: the enum, its name on the wire, and the list that tests and docs walk.
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
         /// What went wrong, in the interface's words; on the wire behind a configured prefix.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum Code { $($(#[$doc])* $name),+ }
 
         impl Code {
@@ -105,7 +106,7 @@ codes! {
 }
 
 /// A refusal or failure, as the client gets to see it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Error {
     /// What kind of fault.
     pub code: Code,

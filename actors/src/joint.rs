@@ -7,6 +7,9 @@
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
 use crate::family::{Family, State};
@@ -15,8 +18,8 @@ use crate::object::Object;
 
 /// A change of several containers.
 pub trait Joint: Send + Sync + 'static {
-    /// What the caller gets when the change is on disk.
-    type Reply: Send + 'static;
+    /// What the caller gets when the change is on disk; see [`crate::command::Command::Reply`].
+    type Reply: Serialize + DeserializeOwned + Send + 'static;
     /// Name in events, logs and metrics.
     const NAME: &'static str;
 

@@ -15,6 +15,7 @@ pub mod id;
 pub mod joint;
 pub mod lifecycle;
 pub mod object;
+pub mod receipt;
 pub mod repository;
 pub mod rows;
 pub mod runtime;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actix::Arbiter;
 use parking_lot::RwLock;
+use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::clock::Clock;
@@ -16,6 +17,7 @@ use crate::folder::{self, Folder, walk};
 use crate::id::{DatabaseId, Loid, Source};
 use crate::joint::Joint;
 use crate::object::{Attributes, FamilyKind, Record, Version, check_path};
+use crate::receipt::{Once, Step};
 use crate::runtime::registry::{AnyHandle, admit};
 use crate::runtime::{
     Answer, Done, NumberMill, Published, Registry, Request, RuntimeOptions, Shared, overloaded, run_joint,
@@ -104,8 +106,12 @@ impl Repository {
         command: C,
         request: Request,
     ) -> Result<Done<C::Reply, <C::Family as Family>::State>> {
+        let step = request.once.as_ref().map(Once::next_step);
+        if let Some(reply) = kept_outcome(step.as_ref(), C::NAME)? {
+            return Ok(Done { reply, view: self.view::<C::Family>(container).await? });
+        }
         let handle = self.registry.get::<C::Family>(container)?;
-        let answer = handle.execute(self.registry.shared(), command, request)?;
+        let answer = handle.execute(self.registry.shared(), command, request, step)?;
         drop(handle);
         answer.await.unwrap_or_else(|_| Err(overloaded("The repository is shutting down")))
     }
@@ -115,6 +121,10 @@ impl Repository {
     /// # Errors
     /// As [`Repository::execute`].
     pub async fn joint<J: Joint>(&self, joint: J, request: Request) -> Result<J::Reply> {
+        let step = request.once.as_ref().map(Once::next_step);
+        if let Some(reply) = kept_outcome(step.as_ref(), J::NAME)? {
+            return Ok(reply);
+        }
         let shared = self.registry.shared().clone();
         let permit = admit(&shared)?;
         let (sender, receiver) = oneshot::channel();
@@ -122,7 +132,8 @@ impl Repository {
         let this = self.clone();
         let find = move |loid| this.find(loid);
         // On an arbiter of its own accord: it runs to its end even if the caller goes away.
-        let run = run_joint(shared, find, joint, request, Answer::new(sender, permit));
+        let under_way = request.once.as_ref().and_then(|once| once.under_way());
+        let run = run_joint(shared, find, joint, request, step, Answer::new(sender, permit, under_way));
         if !self.registry.arbiter(first).spawn(run) {
             return Err(overloaded("The repository is shutting down"));
         }
@@ -323,6 +334,11 @@ impl Repository {
             arbiter.stop();
         }
     }
+}
+
+/// What an earlier try of the call has left of this step.
+fn kept_outcome<R: DeserializeOwned>(step: Option<&Step>, command: &str) -> Result<Option<R>> {
+    step.map_or(Ok(None), |step| step.kept(command))
 }
 
 fn any_record(look: &dyn Look, view: View, loid: Loid) -> Result<Option<Record>, StoreError> {

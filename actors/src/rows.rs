@@ -6,6 +6,7 @@ use crate::drawer::{DrawerHead, Item};
 use crate::family::part;
 use crate::id::Loid;
 use crate::object::{Attributes, Record, Version};
+use crate::receipt::Receipt;
 use crate::store::{DecodeError, Event, Key, Row, Table, decode_value, key_of};
 
 /// The index entries that must follow from a stored row of the domain, place and value.
@@ -17,6 +18,7 @@ pub fn index_of(table: Table, key: &[u8], value: &[u8]) -> Result<Vec<(Key, Byte
         Table::Objects | Table::Recycled => entries::<Record>(table, key, value),
         Table::Attributes => entries::<Attributes>(table, key, value),
         Table::Versions => entries::<Version>(table, key, value),
+        Table::Receipts => entries::<Receipt>(table, key, value),
         Table::Parts => match key.get(Loid::KEY_LEN) {
             Some(&part::DRAWER_HEAD) => entries::<DrawerHead>(table, key, value),
             Some(&part::DRAWER_ITEM) => entries::<Item>(table, key, value),

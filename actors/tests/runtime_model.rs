@@ -68,7 +68,7 @@ impl Command for Panic {
 }
 
 fn request() -> Request {
-    Request::by(Who { user: "editor".into(), session: "s".into() })
+    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
 }
 
 struct World {

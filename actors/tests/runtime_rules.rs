@@ -27,7 +27,7 @@ struct World {
 }
 
 fn request() -> Request {
-    Request::by(Who { user: "editor".into(), session: "s".into() })
+    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
 }
 
 fn run<F: Future<Output = ()>>(options: RuntimeOptions, test: impl FnOnce(World) -> F) {

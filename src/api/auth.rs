@@ -280,7 +280,9 @@ async fn begin(call: &Call, request: &LoginRequest) -> Result<NewSession> {
     let app = &call.app;
     connection_named(app, &request.connection_id, &request.application_id)?;
     let (connection, application) = (&request.connection_id, &request.application_id);
-    app.sessions.log_in(connection, application, &request.username, &request.password, &call.address()).await
+    app.sessions
+        .log_in(connection, application, &request.username, &request.password, &call.address().unwrap_or_default())
+        .await
 }
 
 /// The cookie that carries the token (decisions 1).
@@ -373,7 +375,7 @@ pub async fn log_in_with_ticket(call: Call) -> Result<Reply> {
     // Whatever else may be wrong is found out before the ticket is used up.
     connection_named(app, connection, application)?;
     let user = cas.user_of(&app.directory, ticket).await?;
-    let new = app.sessions.log_in_as(connection, application, &user, &call.address()).await?;
+    let new = app.sessions.log_in_as(connection, application, &user, &call.address().unwrap_or_default()).await?;
     login_reply(&call, &new, &shown)
 }
 
@@ -399,7 +401,7 @@ pub async fn log_in(call: Call) -> Result<Reply> {
 /// `POST /v3/auth/copy`: a second session of the same user; the first goes on.
 pub async fn copy(call: Call) -> Result<Reply> {
     let request: CopyRequest = call.json()?;
-    let new = call.app.sessions.copy(&request.token, &call.address()).await?;
+    let new = call.app.sessions.copy(&request.token, &call.address().unwrap_or_default()).await?;
     let shown = Shown { user: false, groups: false, privileges: false, configuration: None, connections: false };
     login_reply(&call, &new, &shown)
 }

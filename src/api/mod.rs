@@ -1,6 +1,7 @@
 //! Thin handlers, one file a resource, named as in the interface: extract, ask, reply.
 
 mod attributes;
+pub mod audit;
 pub mod auth;
 mod configuration;
 pub mod drawer;

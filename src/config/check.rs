@@ -116,6 +116,7 @@ impl Config {
         // Deeper trees could exhaust a thread's stack.
         faults.within("limits.xml_depth", limits.xml_depth, 1, 512);
         faults.within("limits.list_sources", limits.list_sources, 1, 1_000_000);
+        faults.seconds("limits.idempotency_seconds", limits.idempotency_seconds, 1);
     }
 
     fn check_auth(&self, faults: &mut Faults) {

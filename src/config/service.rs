@@ -103,6 +103,8 @@ pub struct LimitsConfig {
     pub xml_depth: usize,
     /// Sources in the list of one bulk call.
     pub list_sources: usize,
+    /// Seconds that the reply to a call with an `Idempotency-Key` is kept, to be repeated.
+    pub idempotency_seconds: u64,
 }
 
 impl Default for LimitsConfig {
@@ -117,6 +119,7 @@ impl Default for LimitsConfig {
             xml_bytes: 4 << 20,
             xml_depth: 64,
             list_sources: 10_000,
+            idempotency_seconds: 86_400,
         }
     }
 }

@@ -12,6 +12,8 @@ use smallvec::SmallVec;
 use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::object::Text;
+use stet_actors::receipt::Once;
 use stet_actors::runtime::Request;
 use tracing::Span;
 
@@ -20,11 +22,13 @@ use super::dispatch::token_of;
 use super::display::Display;
 use super::etag;
 use super::query::Query;
+use super::reply::{Content, Reply};
 use super::route::{Body, Privilege, QueryParam, Route};
 use super::router::Params;
 use crate::access::Access;
 use crate::app::App;
 use crate::auth::{LiveSession, Rights};
+use crate::receipts::Claim;
 use crate::records::Cached;
 
 /// The sources in a path, by the names of their parameters. No endpoint has more than fit in without an allocation.
@@ -52,6 +56,8 @@ pub struct Call {
     pub body: Bytes,
     /// The unread body of a multipart form.
     pub payload: Option<Payload>,
+    /// The `Idempotency-Key` that the call has taken.
+    pub claim: Option<Arc<Claim>>,
     /// The request's span.
     pub span: Span,
 }
@@ -65,11 +71,6 @@ impl Call {
     /// The token as it came.
     pub fn token(&self) -> Option<String> {
         token_of(&self.http)
-    }
-
-    /// Address of the client, without the port; empty where the connection has none.
-    pub fn address(&self) -> String {
-        self.http.peer_addr().map(|address| address.ip().to_string()).unwrap_or_default()
     }
 
     /// A path parameter.
@@ -154,7 +155,12 @@ impl Call {
     /// As [`Call::caller`].
     pub fn who(&self) -> Result<Who> {
         let session = self.caller()?;
-        Ok(Who { user: session.user().clone(), session: session.id().clone() })
+        Ok(Who { user: session.user().clone(), session: session.id().clone(), address: self.address() })
+    }
+
+    /// Network address of the client, without the port.
+    pub fn address(&self) -> Option<Text> {
+        Some(self.http.peer_addr()?.ip().to_string().as_str().into())
     }
 
     /// A request to the domain that makes something new, or speaks of several objects: there is nothing in the path that an
@@ -163,7 +169,7 @@ impl Call {
     /// # Errors
     /// As [`Call::caller`].
     pub fn unconditional(&self) -> Result<Request> {
-        Ok(Request { who: self.who()?, expect: None, span: self.span.clone() })
+        Ok(Request { who: self.who()?, expect: None, once: self.once(), span: self.span.clone() })
     }
 
     /// A request to the domain whose `If-Match` speaks of `container`.
@@ -172,7 +178,23 @@ impl Call {
     /// As [`Call::caller`].
     pub fn request(&self, container: Loid) -> Result<Request> {
         let expect = etag::expectation(self.headers(), container);
-        Ok(Request { who: self.who()?, expect, span: self.span.clone() })
+        Ok(Request { who: self.who()?, expect, once: self.once(), span: self.span.clone() })
+    }
+
+    fn once(&self) -> Option<Arc<Once>> {
+        self.claim.as_ref().and_then(|claim| claim.once())
+    }
+
+    /// The answer to give at once if the call has been answered before: for handlers of multipart forms, who alone know what
+    /// was sent. To be asked when the form has been read and before anything is changed; a handler that does not ask
+    /// carries out its call each time. `body` is what tells the form from others, whatever its boundary.
+    ///
+    /// # Errors
+    /// `IdempotencyMismatch`; what the store says.
+    pub async fn answered_before(&self, body: &[&[u8]]) -> Result<Option<Reply>> {
+        let Some(claim) = &self.claim else { return Ok(None) };
+        let kept = self.app.receipts.identify(claim, claim.fingerprint(body)).await?;
+        Ok(kept.map(|reply| Reply::new(Content::Kept(reply))))
     }
 
     /// The JSON body, which must be an object.

@@ -25,6 +25,7 @@ use super::{body, probe};
 use crate::access::Access;
 use crate::app::{App, RequestId};
 use crate::auth::LiveSession;
+use crate::receipts::{Claim, replay};
 
 /// Name of the response header that carries the request's id.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -55,10 +56,16 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
         }
         _ => tracing::info_span!("request", id = request_id.as_str(), method = %http.method(), path),
     };
-    let mut found = None;
-    let outcome = answer(&app, &http, path, payload, &span, &mut found).instrument(span.clone()).await;
+    let (mut found, mut claim) = (None, None);
+    let outcome = answer(&app, &http, path, payload, &span, &mut found, &mut claim).instrument(span.clone()).await;
     let response = match outcome {
-        Ok(reply) => render(reply, found, surface, &http),
+        Ok(reply) => {
+            let response = render(reply, found, surface, &http);
+            match &claim {
+                Some(claim) => app.receipts.keep(claim, response),
+                None => response,
+            }
+        }
         Err(error) => render_error(&app, &error, surface, &http, request_id.as_str()),
     };
     let response = finish(response, request_id.clone());
@@ -84,6 +91,7 @@ async fn answer(
     payload: Payload,
     span: &Span,
     found: &mut Option<&'static Route>,
+    claim: &mut Option<Arc<Claim>>,
 ) -> Result<Reply> {
     let limit = app.config.limits.url_bytes;
     if http.uri().path_and_query().is_some_and(|whole| whole.as_str().len() > limit) {
@@ -99,6 +107,14 @@ async fn answer(
         None => Access::anonymous(app),
     };
     check_privilege(access, route)?;
+    if let Some(session) = &session
+        && route.method == Verb::Post
+    {
+        // However the token comes, it is no part of what the call is: it may come of a new login.
+        let query = pairs.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("token"));
+        let target = [route.method.name(), path].into_iter().chain(query.flat_map(|(name, value)| [name, value]));
+        *claim = app.receipts.claim(http.headers(), session.user(), target)?;
+    }
     let query = Query::parse(route, pairs)?;
     let sources = check_params(route, &params)?;
     check_objects(app, access, route, &query, &sources)?;
@@ -122,6 +138,12 @@ async fn answer(
         let message = format!("`{} {}` is not implemented yet.", route.method.name(), route.path);
         return Err(Error::new(Code::NotImplemented, message));
     };
+    if let Some(claim) = &*claim
+        && payload.is_none()
+        && let Some(kept) = app.receipts.identify(claim, claim.fingerprint(&[&bytes])).await?
+    {
+        return Ok(Reply::new(Content::Kept(kept)));
+    }
     let call = Call {
         app: app.clone(),
         route,
@@ -133,6 +155,7 @@ async fn answer(
         rights,
         body: bytes,
         payload,
+        claim: claim.clone(),
         span: span.clone(),
     };
     // A panic would take the connection with it, and the others that its thread serves.
@@ -294,6 +317,7 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
     };
     let mut response = match content {
         Content::NotModified => HttpResponse::NotModified().finish(),
+        Content::Kept(kept) => replay(&kept),
         Content::Whole(bytes) => HttpResponse::Ok().content_type(json).body(bytes),
         Content::Json(bytes) => {
             let bytes = if surface == Surface::V3 { enveloped(&bytes) } else { bytes };

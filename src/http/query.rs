@@ -71,6 +71,11 @@ impl<'q> Pairs<'q> {
         Pairs(form_urlencoded::parse(raw_query.as_bytes()).collect())
     }
 
+    /// All of them, in the order they came.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (&**key, &**value))
+    }
+
     /// The last value of a parameter; how the token is found.
     pub fn last(&self, name: &str) -> Option<&str> {
         self.0.iter().rfind(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)

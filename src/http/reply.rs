@@ -1,12 +1,14 @@
 //! What an endpoint answers, before it is put on the wire.
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use actix_web::http::header::{HeaderName, HeaderValue};
 use bytes::Bytes;
 use futures_util::Stream;
 use serde::Serialize;
 use stet_actors::error::Error;
+use stet_actors::receipt::KeptReply;
 
 use super::etag::ETag;
 
@@ -35,6 +37,8 @@ pub enum Content {
     Stream(String, u64, BodyStream),
     /// The client has it already: 304.
     NotModified,
+    /// What the call was answered when it was sent before, headers and all.
+    Kept(Arc<KeptReply>),
 }
 
 impl Reply {

@@ -112,7 +112,7 @@ impl Newsroom {
 }
 
 fn by(user: Option<&str>) -> Request {
-    Request::by(Who { user: user.unwrap_or("admin").into(), session: "".into() })
+    Request::by(Who { user: user.unwrap_or("admin").into(), session: "".into(), address: None })
 }
 
 fn collect(dir: &'static Dir<'static>, files: &mut Vec<&'static include_dir::File<'static>>) {

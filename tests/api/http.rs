@@ -6,7 +6,7 @@ mod conventions;
 mod failures;
 mod limits;
 mod openapi;
-mod raw;
+pub mod raw;
 mod rights;
 mod tokens;
 

@@ -1,9 +1,11 @@
+mod audit;
 mod auth;
 mod cas;
 mod drawer;
 mod folder;
 mod group;
 mod http;
+mod idempotency;
 mod key;
 mod object;
 mod rights;

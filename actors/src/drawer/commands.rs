@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::rows::{DrawerHead, Item};
 use super::state::{Address, DrawerState};
 use super::{Drawer, MAX_CAPACITY};
@@ -159,7 +161,7 @@ pub struct Remove {
 }
 
 /// What [`Remove`] did.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Removed {
     /// What was taken out, with the position it had.
     pub items: Placed,

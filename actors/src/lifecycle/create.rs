@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::command::{Context, Fault};
 use crate::drawer::{DrawerHead, DrawerState, Update, check_capacity};
@@ -11,7 +12,7 @@ use crate::folder::{self, Folder, child, free_name};
 use crate::id::{Loid, ShortcutId};
 use crate::joint::{Joint, Turns};
 use crate::object::{Attributes, Content, FamilyKind, FolderKey, Object, Record, SmallBody, Text, Version, file_name};
-use crate::store::View;
+use crate::store::{View, loid_key};
 
 /// What happens when the name is taken (decisions 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -145,7 +146,7 @@ pub struct Create {
 }
 
 /// What [`Create`] did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// A new object.
     New,
@@ -156,9 +157,10 @@ pub enum Outcome {
 }
 
 /// The answer of [`Create`].
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Created {
     /// The object; what a change of an existing one did to its revision is not in here.
+    #[serde(with = "loid_key")]
     pub loid: Loid,
     /// What was done.
     pub outcome: Outcome,

@@ -20,7 +20,7 @@ use crate::error::{Code, Error};
 use crate::family::{Family, Parts, State};
 use crate::id::Loid;
 use crate::object::{Attributes, Object, Record};
-use crate::store::{ChangeSet, Epoch, Event, Look, Row, Seq, StoreError, Table, View, decode_value};
+use crate::store::{ChangeSet, Epoch, Look, Row, Seq, StoreError, Table, View, decode_value};
 
 /// Guards may fail because of others' changes; this many times in a row a command is applied afresh.
 pub(super) const GUARD_RETRIES: usize = 8;
@@ -319,16 +319,12 @@ impl<F: Family> Container<F> {
             self.answer(job, Ok(view));
             return Attempt::Finished;
         }
+        if let Some(receipt) = job.receipt(context.now_ms) {
+            context.put(None, &receipt);
+        }
         let view = Arc::new(Published { state: after });
         let noted = context.into_noted();
-        let event = Event {
-            container: self.loid,
-            revision: view.revision(),
-            kind: job.name().to_owned(),
-            ids: noted.ids,
-            user: who.user.to_string(),
-            at_ms: shared.clock.now_ms(),
-        };
+        let event = who.event(self.loid, view.revision(), job.name(), noted.ids, shared.clock.now_ms());
         let (cell, shown) = (self.cell.clone(), view.clone());
         let slot = JobSlot::new(job);
         let answered = slot.clone();

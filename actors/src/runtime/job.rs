@@ -10,6 +10,7 @@ use crate::command::{Command, Context, Fault, Who};
 use crate::error::{Code, Error, Result};
 use crate::family::{Family, State};
 use crate::id::Loid;
+use crate::receipt::{Once, Receipt, Step, UnderWay};
 
 /// What the caller says beside the command.
 #[derive(Debug, Clone)]
@@ -18,6 +19,8 @@ pub struct Request {
     pub who: Who,
     /// `If-Match`: the revisions that a container may have; anything else is `PreconditionFailed`.
     pub expect: Option<Expect>,
+    /// What was done under the caller's key, where the call has one.
+    pub once: Option<Arc<Once>>,
     /// The request's span; the command and its commit are told within it.
     pub span: Span,
 }
@@ -25,7 +28,7 @@ pub struct Request {
 impl Request {
     /// A request without a precondition.
     pub fn by(who: Who) -> Request {
-        Request { who, expect: None, span: Span::current() }
+        Request { who, expect: None, once: None, span: Span::current() }
     }
 }
 
@@ -68,6 +71,8 @@ pub(crate) struct Permit {
     pub _container: OwnedSemaphorePermit,
     /// A joint command holds one for all its turns.
     pub _overall: Option<OwnedSemaphorePermit>,
+    /// Keeps the call's key from being free, where it has one.
+    pub _under_way: Option<UnderWay>,
 }
 
 /// A command of any type for a container of family `F`.
@@ -75,12 +80,15 @@ pub(crate) trait Job<F: Family>: Send {
     fn name(&self) -> &'static str;
     fn request(&self) -> &Request;
     fn apply(&mut self, state: &mut F::State, context: &mut Context<'_>) -> Result<(), Fault>;
+    /// The row that keeps what `apply` has just said, for a call that is carried out once.
+    fn receipt(&self, now_ms: u64) -> Option<Receipt>;
     fn finish(self: Box<Self>, outcome: Result<Arc<Published<F::State>>>);
 }
 
 pub(crate) struct TypedJob<C: Command> {
     pub command: C,
     pub request: Request,
+    pub step: Option<Step>,
     pub reply: Option<C::Reply>,
     pub sender: oneshot::Sender<Answered<C>>,
     pub permit: Permit,
@@ -98,6 +106,10 @@ impl<C: Command> Job<C::Family> for TypedJob<C> {
     fn apply(&mut self, state: &mut <C::Family as Family>::State, context: &mut Context<'_>) -> Result<(), Fault> {
         self.reply = Some(self.command.apply(state, context)?);
         Ok(())
+    }
+
+    fn receipt(&self, now_ms: u64) -> Option<Receipt> {
+        self.step.as_ref()?.receipt(C::NAME, self.reply.as_ref()?, now_ms)
     }
 
     fn finish(self: Box<Self>, outcome: Result<Arc<Published<<C::Family as Family>::State>>>) {

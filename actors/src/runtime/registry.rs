@@ -31,6 +31,7 @@ use crate::error::{Code, Error, Result};
 use crate::family::Family;
 use crate::id::Loid;
 use crate::object::FamilyKind;
+use crate::receipt::Step;
 
 /// A container in memory.
 pub(crate) struct Handle<F: Family> {
@@ -98,7 +99,7 @@ impl<F: Family> AnyHandle for Handle<F> {
 impl<F: Family> Handle<F> {
     fn permit(self: &Arc<Self>, overall: Option<OwnedSemaphorePermit>) -> Result<Permit> {
         let container = self.admission.clone().try_acquire_owned().map_err(|_| too_much("container"))?;
-        Ok(Permit { _handle: self.clone(), _container: container, _overall: overall })
+        Ok(Permit { _handle: self.clone(), _container: container, _overall: overall, _under_way: None })
     }
 
     /// Admits a command and puts it into the mailbox. What comes back resolves when the change is on disk;
@@ -108,10 +109,12 @@ impl<F: Family> Handle<F> {
         shared: &Shared,
         command: C,
         request: Request,
+        step: Option<Step>,
     ) -> Result<oneshot::Receiver<Answered<C>>> {
-        let permit = self.permit(Some(admit(shared)?))?;
+        let mut permit = self.permit(Some(admit(shared)?))?;
+        permit._under_way = request.once.as_ref().and_then(|once| once.under_way());
         let (sender, receiver) = oneshot::channel();
-        let job: Box<dyn Job<F>> = Box::new(TypedJob { command, request, reply: None, sender, permit });
+        let job: Box<dyn Job<F>> = Box::new(TypedJob { command, request, step, reply: None, sender, permit });
         self.addr.do_send(Execute(job));
         Ok(receiver)
     }

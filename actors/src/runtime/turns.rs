@@ -18,7 +18,8 @@ use crate::error::{Error, Result};
 use crate::family::{Family, State};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::store::{Change, ChangeSet, Epoch, Event, Seq, StoreError, Table};
+use crate::receipt::{Step, UnderWay};
+use crate::store::{Change, ChangeSet, Epoch, Seq, StoreError, Table};
 
 /// A turn of a container of any family.
 pub(crate) type BoxedTurn = Box<dyn RuntimeTurn>;
@@ -151,6 +152,8 @@ pub(crate) struct Answer<R>(Arc<Mutex<Option<Waiting<R>>>>);
 struct Waiting<R> {
     sender: oneshot::Sender<Result<R>>,
     permit: OwnedSemaphorePermit,
+    /// Keeps the call's key from being free, where it has one.
+    under_way: Option<UnderWay>,
 }
 
 impl<R> Clone for Answer<R> {
@@ -160,14 +163,18 @@ impl<R> Clone for Answer<R> {
 }
 
 impl<R: Send + 'static> Answer<R> {
-    pub fn new(sender: oneshot::Sender<Result<R>>, permit: OwnedSemaphorePermit) -> Answer<R> {
-        Answer(Arc::new(Mutex::new(Some(Waiting { sender, permit }))))
+    pub fn new(
+        sender: oneshot::Sender<Result<R>>,
+        permit: OwnedSemaphorePermit,
+        under_way: Option<UnderWay>,
+    ) -> Answer<R> {
+        Answer(Arc::new(Mutex::new(Some(Waiting { sender, permit, under_way }))))
     }
 
     fn send(&self, outcome: Result<R>) {
-        if let Some(Waiting { sender, permit }) = self.0.lock().take() {
-            // The permit goes first: whoever has the answer may count on it being free.
-            drop(permit);
+        if let Some(Waiting { sender, permit, under_way }) = self.0.lock().take() {
+            // These go first: whoever has the answer may count on them being free.
+            drop((permit, under_way));
             // The caller may have gone; the change stands all the same.
             let _ = sender.send(outcome);
         }
@@ -185,6 +192,7 @@ pub(crate) async fn run_joint<J: Joint>(
     find: impl Find,
     joint: J,
     request: Request,
+    step: Option<Step>,
     answer: Answer<J::Reply>,
 ) {
     let mut wanted: BTreeSet<Loid> = joint.wants().into_iter().collect();
@@ -195,7 +203,7 @@ pub(crate) async fn run_joint<J: Joint>(
             Ok(taken) => taken,
             Err(error) => return answer.send(Err(error)),
         };
-        let refused = match attempt(&shared, &joint, &request, &mut held, &missing, &answer) {
+        let refused = match attempt(&shared, &joint, &request, step.as_ref(), &mut held, &missing, &answer) {
             Attempt::Submitted(seq) => return held.give_back(TurnOutcome::Submitted(seq)),
             Attempt::Refused(why) => why,
             Attempt::Again(more) => {
@@ -282,6 +290,7 @@ fn attempt<J: Joint>(
     shared: &Shared,
     joint: &J,
     request: &Request,
+    step: Option<&Step>,
     held: &mut Held,
     missing: &[Loid],
     answer: &Answer<J::Reply>,
@@ -316,20 +325,17 @@ fn attempt<J: Joint>(
     let mut events = Vec::new();
     for (loid, turn) in &mut held.0 {
         if let Some(revision) = turn.settle(*loid, &mut turns, touched.contains(loid), &mut context) {
-            events.push(Event {
-                container: *loid,
-                revision,
-                kind: J::NAME.to_owned(),
-                ids: Vec::new(),
-                user: request.who.user.to_string(),
-                at_ms: now_ms,
-            });
+            // What is concerned is known once all turns are settled.
+            events.push(request.who.event(*loid, revision, J::NAME, Vec::new(), now_ms));
         }
     }
-    let noted = context.into_noted();
-    if noted.changes.is_empty() {
+    if context.changes().is_empty() {
         return Attempt::Unchanged(Ok(reply));
     }
+    if let Some(receipt) = step.and_then(|step| step.receipt(J::NAME, &reply, now_ms)) {
+        context.put(None, &receipt);
+    }
+    let noted = context.into_noted();
     for event in &mut events {
         event.ids.clone_from(&noted.ids);
     }

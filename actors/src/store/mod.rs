@@ -86,6 +86,12 @@ pub struct Event {
     pub user: String,
     /// Epoch milliseconds.
     pub at_ms: u64,
+    /// Reference of the session, not its token; empty for the repository itself.
+    #[serde(default)]
+    pub session: String,
+    /// Network address that the call came from; empty where it came from none, or was not noted yet.
+    #[serde(default)]
+    pub address: String,
 }
 
 /// A loid inside a stored row: its key bytes.

@@ -54,6 +54,8 @@ tables! {
     Marks = 10, "marks/1", index: false;
     /// Events: seq (u64), ordinal (u16) → `Event`.
     Events = 11, "events/1", index: false;
+    /// Receipts of calls that are carried out once: user, key, step → `Receipt`.
+    Receipts = 20, "receipts/1", index: false;
     /// Names in a folder: folder's loid, name in NFC → loid. Live objects only.
     Names = 64, "names/1", index: true;
     /// Uuids: uuid (16 bytes) → loid. Discarded objects too.
@@ -68,4 +70,6 @@ tables! {
     BinMembers = 70, "bin_members/1", index: true;
     /// Events of a container: container's loid, revision (u64) → key in `Events`.
     EventsOf = 69, "events_of/1", index: true;
+    /// Receipts in order of time: epoch ms (u64), key in `Receipts` → empty.
+    ReceiptTimes = 80, "receipt_times/1", index: true;
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use actix_multipart::Multipart;
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -60,6 +60,9 @@ pub struct CreateObject {
 /// `POST /v3/object/create`: a multipart form of `options` (JSON) and `content` (file, optional), in any order.
 pub async fn create(mut call: Call) -> Result<Reply> {
     let form = read_form(&mut call).await?;
+    if let Some(reply) = call.answered_before(&form.sent()).await? {
+        return Ok(reply);
+    }
     let app = &call.app;
     let options = form.options;
     let name = options.name.clone().or(form.file_name).ok_or_else(|| {
@@ -167,10 +170,24 @@ fn with_product_info(app: &App, system: Option<Text>, options: &CreateObject) ->
 }
 
 /// The parts of a creation's form.
+#[derive(Default)]
 struct Form {
     options: CreateObject,
+    /// The part `options` as it came.
+    options_text: Bytes,
     content: Option<NewContent>,
     file_name: Option<String>,
+}
+
+impl Form {
+    /// What tells the form from others, whatever order and boundary its parts came with.
+    fn sent(&self) -> Vec<&[u8]> {
+        let mut sent: Vec<&[u8]> = vec![&self.options_text, self.file_name.as_deref().unwrap_or_default().as_bytes()];
+        if let Some(NewContent { content, .. }) = &self.content {
+            sent.extend([content.content_type.as_bytes(), &content.sha256]);
+        }
+        sent
+    }
 }
 
 async fn read_form(call: &mut Call) -> Result<Form> {
@@ -182,7 +199,7 @@ async fn read_form(call: &mut Call) -> Result<Form> {
     };
     let mut parts = Multipart::new(call.headers(), payload);
     let mut seen: HashMap<String, ()> = HashMap::new();
-    let mut form = Form { options: CreateObject::default(), content: None, file_name: None };
+    let mut form = Form::default();
     while let Some(part) = parts.next().await {
         let mut part = part.map_err(broken)?;
         let name = part.name().unwrap_or_default().to_owned();
@@ -206,6 +223,7 @@ async fn read_form(call: &mut Call) -> Result<Form> {
                     return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$"));
                 }
                 form.options = body::parse_object(&bytes, false, limits.json_depth)?;
+                form.options_text = bytes.freeze();
             }
             "content" => {
                 let limit = limits.upload_bytes;

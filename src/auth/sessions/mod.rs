@@ -51,8 +51,8 @@ use stet_actors::repository::Repository;
 
 pub use self::keys::NewKey;
 use self::limit::Turns;
-use self::live::{Live, Standing};
 pub use self::live::LiveSession;
+use self::live::{Live, Standing};
 use super::directory::Directory;
 use super::rows::{Session, User, put, remove};
 use super::token::{Token, TokenHash, reference};

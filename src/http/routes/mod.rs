@@ -1,6 +1,7 @@
 //! The endpoints, one table per group of the interface. Everything that is said about an endpoint is said here once;
 //! the router, the checks, the OpenAPI document and the contract test read it.
 
+mod audit;
 mod auth;
 mod bundle;
 mod cache;
@@ -65,6 +66,7 @@ pub static GROUPS: &[Group] = &[
     ),
     group("message", "Mail between users.", &[message::ROUTES]),
     group("object", "Objects and their content.", &[object::ROUTES]),
+    group("audit", "Who changed what, and when.", &[audit::ROUTES]),
     group("older", "The older, unversioned resources.", &[older::ROUTES]),
 ];
 

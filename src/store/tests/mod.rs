@@ -86,6 +86,8 @@ fn event(container: u64, revision: u64, at_ms: u64) -> Event {
         ids: vec!["7".to_owned()],
         user: "editor".to_owned(),
         at_ms,
+        session: String::new(),
+        address: String::new(),
     }
 }
 

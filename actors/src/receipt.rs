@@ -1,0 +1,279 @@
+//! Receipts: how a call that is sent again is carried out once (decisions 1, `Idempotency-Key`).
+//!
+//! A caller names a call by a key of its own. The outcome of each command of the call, a *step*, is kept in a row that
+//! goes with the command's own change set: it is on disk exactly if the change is. The reply that the caller got is kept
+//! in one more row, after the fact. When the call is sent again, its reply is repeated if it is there; else the call runs
+//! again, and each step that has an outcome gives that back and changes nothing.
+//!
+//! A step that changes nothing leaves no outcome, for it may be repeated: nobody was told of it yet.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Weak};
+
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Code, Error, Result};
+use crate::object::Text;
+use crate::store::{Change, Key, Range, Row, Table, decode_value, encode_value, key_of};
+
+/// The format of a kept outcome.
+const OUTCOME_FORMAT: u8 = 1;
+
+/// SHA-256 over all that makes two calls the same one.
+pub type Fingerprint = [u8; 32];
+
+/// What a receipt keeps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Kept {
+    /// What a step's command said.
+    Outcome {
+        /// Name of the command.
+        command: String,
+        /// Its reply.
+        reply: Bytes,
+    },
+    /// What the caller got.
+    Reply(KeptReply),
+}
+
+/// An answer as it went out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptReply {
+    /// HTTP status.
+    pub status: u16,
+    /// Names and values of the headers that belong to the answer and not to the connection.
+    pub headers: Vec<(String, Bytes)>,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// A row of [`Table::Receipts`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// Name of the user: keys of others are others.
+    pub user: Text,
+    /// The key, as the caller gave it.
+    pub key: Text,
+    /// 0 for the reply, then the steps in their order.
+    pub step: u16,
+    /// Of the call.
+    pub fingerprint: Bytes,
+    /// When it was written, epoch milliseconds.
+    pub at_ms: u64,
+    /// See [`Kept`].
+    pub kept: Kept,
+}
+
+impl Receipt {
+    /// All receipts of a key of a user. The lengths in front keep one pair from beginning with another.
+    pub fn range(user: &str, key: &str) -> Range {
+        Range::prefix(&prefix(user, key))
+    }
+
+    /// The changes that put the row, which must not be there.
+    pub fn put(&self) -> Vec<Change> {
+        let place = self.place();
+        let value = Some(encode_value(Receipt::FORMAT, self));
+        let mut changes = vec![Change { table: place.table, key: place.key, value }];
+        changes.extend(self.entries().map(|(place, value)| Change {
+            table: place.table,
+            key: place.key,
+            value: Some(value),
+        }));
+        changes
+    }
+
+    /// The changes that remove the row.
+    pub fn remove(&self) -> Vec<Change> {
+        let places = std::iter::once(self.place()).chain(self.entries().map(|(place, _)| place));
+        places.map(|place| Change { table: place.table, key: place.key, value: None }).collect()
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (Key, Bytes)> {
+        let mut entries = Vec::new();
+        self.index(&mut entries);
+        entries.into_iter()
+    }
+}
+
+fn prefix(user: &str, key: &str) -> Bytes {
+    // Neither comes near 4 GiB: one is a stored name, the other a header's value.
+    let (user_len, key_len) = (user.len() as u32, key.len() as u32);
+    key_of(&[&user_len.to_be_bytes(), user.as_bytes(), &key_len.to_be_bytes(), key.as_bytes()])
+}
+
+impl Row for Receipt {
+    fn place(&self) -> Key {
+        let key = key_of(&[&prefix(&self.user, &self.key), &self.step.to_be_bytes()]);
+        Key { table: Table::Receipts, key }
+    }
+
+    fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
+        let key = key_of(&[&self.at_ms.to_be_bytes(), &self.place().key]);
+        entries.push((Key { table: Table::ReceiptTimes, key }, Bytes::new()));
+    }
+}
+
+/// Says, as long as there is a clone of it, that a call is being carried out.
+pub type UnderWay = Arc<dyn Any + Send + Sync>;
+
+/// A call that is carried out once; goes with each [`Request`](crate::runtime::Request) of the call.
+pub struct Once {
+    user: Text,
+    key: Text,
+    fingerprint: Fingerprint,
+    /// Outcomes from an earlier try, by step.
+    outcomes: BTreeMap<u16, (String, Bytes)>,
+    /// Steps begun so far.
+    steps: AtomicU16,
+    /// Held by whoever carries out the call, see [`UnderWay`].
+    under_way: Weak<dyn Any + Send + Sync>,
+}
+
+impl Once {
+    /// A call of which an earlier try has left these receipts. Of `under_way` each command holds a clone until it has been
+    /// decided, also if the caller goes away before.
+    pub fn new(user: Text, key: Text, fingerprint: Fingerprint, receipts: Vec<Receipt>, under_way: &UnderWay) -> Once {
+        let outcomes = receipts.into_iter().filter_map(|receipt| match receipt.kept {
+            Kept::Outcome { command, reply } => Some((receipt.step, (command, reply))),
+            Kept::Reply(_) => None,
+        });
+        let outcomes = outcomes.collect();
+        Once { user, key, fingerprint, outcomes, steps: AtomicU16::new(0), under_way: Arc::downgrade(under_way) }
+    }
+
+    /// What tells the call from others.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    /// The row of the reply that the caller gets.
+    pub fn reply(&self, reply: KeptReply, now_ms: u64) -> Receipt {
+        self.receipt(0, Kept::Reply(reply), now_ms)
+    }
+
+    /// What a command holds until it has been decided.
+    pub(crate) fn under_way(&self) -> Option<UnderWay> {
+        self.under_way.upgrade()
+    }
+
+    /// Begins the next step. A call has its steps in the same order each time.
+    pub(crate) fn next_step(self: &Arc<Once>) -> Step {
+        // Relaxed: the number alone counts. A call of 65,535 steps would come back to those that it has made.
+        let before = self.steps.fetch_add(1, Ordering::Relaxed);
+        Step { once: self.clone(), number: before.checked_add(1) }
+    }
+
+    fn receipt(&self, step: u16, kept: Kept, now_ms: u64) -> Receipt {
+        Receipt {
+            user: self.user.clone(),
+            key: self.key.clone(),
+            step,
+            fingerprint: Bytes::copy_from_slice(&self.fingerprint),
+            at_ms: now_ms,
+            kept,
+        }
+    }
+}
+
+impl std::fmt::Debug for Once {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Once").field("user", &self.user).field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+/// One command of a call that is carried out once.
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    once: Arc<Once>,
+    /// `None`: the call has had as many steps as there are numbers.
+    number: Option<u16>,
+}
+
+impl Step {
+    /// The outcome that an earlier try has left.
+    ///
+    /// # Errors
+    /// `IdempotencyMismatch` when it is that of another command, or can't be understood any more: the change was made and
+    /// will not be made again, but what it said can't be told. `InvalidParameter` when there are too many steps.
+    pub fn kept<R: DeserializeOwned>(&self, command: &str) -> Result<Option<R>> {
+        let Some(number) = self.number else {
+            let message = "The call has too many parts to be carried out under an `Idempotency-Key`.";
+            return Err(Error::new(Code::InvalidParameter, message));
+        };
+        let Some((kept, reply)) = self.once.outcomes.get(&number) else { return Ok(None) };
+        let reply = if kept == command { decode_value(OUTCOME_FORMAT, reply).ok() } else { None };
+        reply.map(Some).ok_or_else(|| {
+            let key = &self.once.key;
+            let message = format!("What was done under the `Idempotency-Key` `{key}` can't be told any more.");
+            Error::new(Code::IdempotencyMismatch, message)
+        })
+    }
+
+    /// The row that keeps the outcome.
+    pub fn receipt<R: Serialize>(&self, command: &str, reply: &R, now_ms: u64) -> Option<Receipt> {
+        let reply = encode_value(OUTCOME_FORMAT, reply);
+        Some(self.once.receipt(self.number?, Kept::Outcome { command: command.to_owned(), reply }, now_ms))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn once(receipts: Vec<Receipt>) -> Arc<Once> {
+        Arc::new(Once::new("editor".into(), "k".into(), [7; 32], receipts, &(Arc::new(()) as UnderWay)))
+    }
+
+    #[test]
+    fn a_key_of_a_user_is_no_part_of_another() {
+        let inside = |range: &Range, receipt: &Receipt| {
+            let key = receipt.place().key;
+            key >= range.from && range.to.as_ref().is_none_or(|to| key < *to)
+        };
+        let receipt = once(Vec::new()).receipt(1, Kept::Outcome { command: "c".into(), reply: Bytes::new() }, 5);
+        assert!(inside(&Receipt::range("editor", "k"), &receipt));
+        for (user, key) in [("editork", ""), ("edito", "rk"), ("editor", "k2"), ("editor", ""), ("", "k")] {
+            assert!(!inside(&Receipt::range(user, key), &receipt), "{user} {key}");
+        }
+    }
+
+    #[test]
+    fn a_step_finds_its_own_outcome_and_no_other() {
+        let first = once(Vec::new());
+        let (one, two) = (first.next_step(), first.next_step());
+        assert_eq!(one.kept::<u64>("a"), Ok(None));
+        let kept = vec![one.receipt("a", &11u64, 5).unwrap(), two.receipt("b", &22u64, 6).unwrap()];
+        assert_eq!(kept.iter().map(|receipt| receipt.step).collect::<Vec<_>>(), [1, 2]);
+        let again = once(kept);
+        let (one, two, three) = (again.next_step(), again.next_step(), again.next_step());
+        assert_eq!(one.kept::<u64>("a"), Ok(Some(11)));
+        assert_eq!(two.kept::<u64>("b"), Ok(Some(22)));
+        assert_eq!(three.kept::<u64>("a"), Ok(None));
+        for refused in [one.kept::<u64>("b").unwrap_err(), one.kept::<String>("a").unwrap_err()] {
+            assert_eq!(refused.code, Code::IdempotencyMismatch);
+        }
+    }
+
+    #[test]
+    fn steps_that_have_no_number_are_refused_rather_than_mixed_up() {
+        let once = once(Vec::new());
+        once.steps.store(u16::MAX, Ordering::Relaxed);
+        let step = once.next_step();
+        assert_eq!(step.kept::<u64>("a").unwrap_err().code, Code::InvalidParameter);
+        assert_eq!(step.receipt("a", &1u64, 5), None);
+    }
+
+    #[test]
+    fn what_is_removed_is_what_was_put() {
+        let receipt = once(Vec::new()).reply(KeptReply { status: 200, headers: vec![], body: Bytes::new() }, 9);
+        let places = |changes: Vec<Change>| changes.into_iter().map(|change| (change.table, change.key));
+        assert!(places(receipt.put()).eq(places(receipt.remove())));
+        assert!(receipt.put().iter().any(|change| change.table == Table::ReceiptTimes));
+        assert!(receipt.remove().iter().all(|change| change.value.is_none()));
+    }
+}

@@ -1,0 +1,359 @@
+//! The audit trail: who did what to which object, when, from which session and address. It is made of the events that
+//! each change leaves in its own change set, so it has every change and nothing else, and it is kept as long as they are
+//! (`store.events_keep_days`).
+//!
+//! Events lie in the order of their commits. There is no index over users and objects: a search reads them one after the
+//! other, [`MOST_READ`] at most for a page, and a page says where the next one goes on.
+
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::Serialize;
+use stet_actors::error::{Error, Result};
+use stet_actors::id::Loid;
+use stet_actors::store::{DecodeError, Event, Look, Range, StoreError, Table, View, decode_value, key_of};
+
+use crate::cli::AuditArgs;
+use crate::store::RedbStore;
+
+/// Events that one page reads at most: some tens of milliseconds.
+const MOST_READ: usize = 20_000;
+
+/// Events that are read at a time.
+const CHUNK: usize = 500;
+
+/// How far the times of events may be out of order, milliseconds: a change takes its time before it is submitted, and clocks
+/// are set.
+const DISORDER_MS: u64 = 60 * 60 * 1000;
+
+/// One change of one container.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AuditEntry {
+    /// Place in the trail, for `after`.
+    pub id: String,
+    /// When, epoch milliseconds.
+    pub at: u64,
+    /// Name of the user.
+    pub user: String,
+    /// Reference of the session; nothing leads from it to the token.
+    pub session: String,
+    /// Network address that the call came from.
+    pub address: String,
+    /// What was done, e.g. `drawer.item.add`.
+    pub action: String,
+    /// The container or object that changed.
+    pub container: String,
+    /// Its revision after the change.
+    pub revision: u64,
+    /// The objects and items concerned.
+    pub objects: Vec<String>,
+}
+
+impl AuditEntry {
+    fn of(place: &Place, event: Event) -> AuditEntry {
+        AuditEntry {
+            id: place.to_string(),
+            at: event.at_ms,
+            user: event.user,
+            session: event.session,
+            address: event.address,
+            action: event.kind,
+            container: event.container.to_string(),
+            revision: event.revision,
+            objects: event.ids,
+        }
+    }
+}
+
+impl AuditEntry {
+    /// Writes a line for people: time, user, what was done, the container and its revision, the objects concerned, session
+    /// and address. What is not known is a dash.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_line(&self, out: &mut impl Write) -> io::Result<()> {
+        let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.escape_debug().to_string() };
+        let (user, session, address) = (or_dash(&self.user), or_dash(&self.session), or_dash(&self.address));
+        let objects = or_dash(&self.objects.join(","));
+        let AuditEntry { action, container, revision, .. } = self;
+        writeln!(out, "{} {user} {action} {container} {revision} {objects} {session} {address}", self.time())
+    }
+
+    /// Writes a line for machines: the entry as the interface shows it, and its `time` as RFC 3339 beside.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut entry = serde_json::to_value(self)?;
+        entry["time"] = self.time().into();
+        writeln!(out, "{entry}")
+    }
+
+    /// RFC 3339 in UTC, with milliseconds.
+    fn time(&self) -> String {
+        // A clock that says more than this can't be shown.
+        const END_OF_9999_MS: u64 = 253_402_300_799_999;
+        let at = SystemTime::UNIX_EPOCH + Duration::from_millis(self.at.min(END_OF_9999_MS));
+        humantime::format_rfc3339_millis(at).to_string()
+    }
+}
+
+/// A page of the trail, newest first.
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AuditPage {
+    /// What was found.
+    pub items: Vec<AuditEntry>,
+    /// Where to go on, as `after`; null at the end. A page may have few items, or none, and there may be more all the same.
+    pub next: Option<String>,
+}
+
+/// Key of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    seq: u64,
+    ordinal: u16,
+}
+
+impl Place {
+    /// Reads what [`AuditEntry::id`] shows.
+    ///
+    /// # Errors
+    /// `InvalidParameter`.
+    pub fn parse(parameter: &str, text: &str) -> Result<Place> {
+        let parts = text.split_once('-').and_then(|(seq, ordinal)| {
+            let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            let well = digits(seq) && digits(ordinal);
+            if well { Some(Place { seq: seq.parse().ok()?, ordinal: ordinal.parse().ok()? }) } else { None }
+        });
+        parts.ok_or_else(|| Error::parameter(parameter, text, "the `next` of another page"))
+    }
+
+    fn of_key(key: &[u8]) -> Option<Place> {
+        let (seq, ordinal) = (key.get(..8)?.try_into().ok()?, key.get(8..)?.try_into().ok()?);
+        Some(Place { seq: u64::from_be_bytes(seq), ordinal: u16::from_be_bytes(ordinal) })
+    }
+
+    fn key(self) -> Bytes {
+        key_of(&[&self.seq.to_be_bytes(), &self.ordinal.to_be_bytes()])
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{}", self.seq, self.ordinal)
+    }
+}
+
+/// What is looked for; all that is named must fit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// The object, as the container that changed or among those concerned.
+    pub object: Option<Loid>,
+    /// Name of the user.
+    pub user: Option<String>,
+    /// From then on, epoch milliseconds.
+    pub from_ms: Option<u64>,
+    /// Before then, epoch milliseconds.
+    pub to_ms: Option<u64>,
+}
+
+impl Filter {
+    /// What the command line asks for.
+    pub fn of(wanted: &AuditArgs) -> Filter {
+        let ms = |time: SystemTime| {
+            let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        };
+        let (object, user) = (wanted.object.map(Loid::object), wanted.user.clone());
+        Filter { object, user, from_ms: wanted.from.map(ms), to_ms: wanted.to.map(ms) }
+    }
+
+    fn fits(&self, event: &Event) -> bool {
+        self.user.as_ref().is_none_or(|user| *user == event.user)
+            && self.from_ms.is_none_or(|from| event.at_ms >= from)
+            && self.to_ms.is_none_or(|to| event.at_ms < to)
+            && self
+                .object
+                .is_none_or(|object| event.container == object || event.ids.iter().any(|id| id.parse() == Ok(object)))
+    }
+
+    /// Whether all that is older than the event is too old.
+    fn ends_at(&self, event: &Event) -> bool {
+        self.from_ms.is_some_and(|from| event.at_ms.saturating_add(DISORDER_MS) < from)
+    }
+}
+
+fn read(key: &[u8], value: &[u8]) -> Result<(Place, Event), StoreError> {
+    let place = Place::of_key(key).ok_or_else(|| DecodeError("a key in `events` has not ten bytes".to_owned()))?;
+    Ok((place, decode_value(1, value)?))
+}
+
+/// The newest `limit` events before `after` that fit.
+///
+/// # Errors
+/// What the store says.
+pub fn page(look: &dyn Look, filter: &Filter, after: Option<Place>, limit: usize) -> Result<AuditPage, StoreError> {
+    let mut items = Vec::new();
+    let mut range = Range { from: Bytes::new(), to: after.map(Place::key) };
+    for _ in 0..MOST_READ / CHUNK {
+        let rows = look.scan(View::Committed, Table::Events, &range, CHUNK, true)?;
+        for (key, value) in &rows {
+            let (place, event) = read(key, value)?;
+            if filter.ends_at(&event) {
+                return Ok(AuditPage { items, next: None });
+            }
+            if filter.fits(&event) {
+                items.push(AuditEntry::of(&place, event));
+                if items.len() >= limit {
+                    return Ok(AuditPage { items, next: Some(place.to_string()) });
+                }
+            }
+        }
+        match rows.last() {
+            Some((key, _)) if rows.len() == CHUNK => range.to = Some(key.clone()),
+            _ => return Ok(AuditPage { items, next: None }),
+        }
+    }
+    let next = range.to.as_deref().and_then(Place::of_key).map(|place| place.to_string());
+    Ok(AuditPage { items, next })
+}
+
+/// Gives every event that fits, oldest first, until `each` breaks off.
+///
+/// # Errors
+/// What the store says.
+pub fn walk(
+    store: &RedbStore,
+    filter: &Filter,
+    mut each: impl FnMut(AuditEntry) -> ControlFlow<()>,
+) -> Result<(), StoreError> {
+    let end = store.for_each(View::Committed, Table::Events, |key, value| match read(key, value) {
+        Ok((place, event)) if filter.fits(&event) => match each(AuditEntry::of(&place, event)) {
+            ControlFlow::Continue(()) => ControlFlow::Continue(()),
+            ControlFlow::Break(()) => ControlFlow::Break(Ok(())),
+        },
+        Ok(_) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(Err(error)),
+    })?;
+    end.unwrap_or(Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use stet_actors::id::DatabaseId;
+    use stet_actors::store::memory::MemoryStore;
+    use stet_actors::store::{Change, ChangeSet, Store, encode_value};
+
+    use super::*;
+
+    const HOUR: u64 = 60 * 60 * 1000;
+
+    fn loid(number: u64) -> Loid {
+        Loid::new(DatabaseId::MAIN, number)
+    }
+
+    /// A store with an event for each of these: container, object concerned, user, time.
+    fn store(events: impl IntoIterator<Item = (u64, u64, &'static str, u64)>) -> MemoryStore {
+        let store = MemoryStore::new();
+        let mut set = ChangeSet::fence(store.epoch(), |_| ());
+        for (index, (container, object, user, at_ms)) in events.into_iter().enumerate() {
+            let event = Event {
+                container: loid(container),
+                revision: 1,
+                kind: "object.create".to_owned(),
+                ids: vec![loid(object).to_string(), "77".to_owned()],
+                user: user.to_owned(),
+                at_ms,
+                session: "s".to_owned(),
+                address: "::1".to_owned(),
+            };
+            let key = Place { seq: index as u64 / 2, ordinal: index as u16 % 2 }.key();
+            set.changes.push(Change { table: Table::Events, key, value: Some(encode_value(1, &event)) });
+        }
+        store.submit(set).expect("it is taken");
+        store
+    }
+
+    fn times(page: &AuditPage) -> Vec<u64> {
+        page.items.iter().map(|entry| entry.at).collect()
+    }
+
+    #[test]
+    fn the_newest_comes_first_and_pages_go_on_where_the_last_one_ended() {
+        let store = store((0..5).map(|at| (1, 2, "editor", at)));
+        let first = page(&store, &Filter::default(), None, 3).unwrap();
+        assert_eq!(times(&first), [4, 3, 2]);
+        let next = first.next.expect("there is more");
+        assert_eq!(first.items[2].id, next);
+        let rest = page(&store, &Filter::default(), Some(Place::parse("after", &next).unwrap()), 3).unwrap();
+        assert_eq!((times(&rest), rest.next), (vec![1, 0], None));
+    }
+
+    #[test]
+    fn all_that_is_named_must_fit() {
+        let store = store([(1, 2, "ada", 10), (1, 3, "ben", 20), (4, 2, "ada", 30), (2, 5, "ben", 40)]);
+        let found = |filter: Filter| times(&page(&store, &filter, None, 100).unwrap());
+        assert_eq!(found(Filter { object: Some(loid(2)), ..Filter::default() }), [40, 30, 10]);
+        assert_eq!(found(Filter { user: Some("ada".into()), ..Filter::default() }), [30, 10]);
+        assert_eq!(found(Filter { from_ms: Some(20), to_ms: Some(40), ..Filter::default() }), [30, 20]);
+        let both = Filter { object: Some(loid(2)), user: Some("ben".into()), ..Filter::default() };
+        assert_eq!(found(both), [40]);
+        assert_eq!(found(Filter { object: Some(loid(77)), ..Filter::default() }), Vec::<u64>::new());
+    }
+
+    #[test]
+    fn a_page_reads_a_bounded_number_and_says_where_to_go_on() {
+        let store = store((0..MOST_READ as u64 + 10).map(|at| (1, 2, if at == 3 { "ada" } else { "ben" }, at)));
+        let filter = Filter { user: Some("ada".into()), ..Filter::default() };
+        let first = page(&store, &filter, None, 1).unwrap();
+        assert_eq!(times(&first), Vec::<u64>::new());
+        let next = Place::parse("after", &first.next.expect("there is more")).unwrap();
+        assert_eq!(times(&page(&store, &filter, Some(next), 1).unwrap()), [3]);
+    }
+
+    #[test]
+    fn it_ends_where_all_is_too_old_but_not_at_a_clock_that_was_set() {
+        let store = store([
+            (1, 2, "ben", 10 * HOUR),
+            (1, 2, "ada", 4 * HOUR),
+            (1, 2, "ada", 9 * HOUR),
+            (1, 2, "ada", 10 * HOUR),
+        ]);
+        let filter = |from| Filter { from_ms: Some(from), user: Some("ben".into()), ..Filter::default() };
+        // The step back by six hours ends it, what is off by less does not.
+        assert_eq!(times(&page(&store, &filter(10 * HOUR), None, 9).unwrap()), Vec::<u64>::new());
+        assert_eq!(times(&page(&store, &filter(5 * HOUR), None, 9).unwrap()), [10 * HOUR]);
+    }
+
+    #[test]
+    fn a_line_shows_utc_and_can_not_be_broken_by_what_it_shows() {
+        let store = store([(1, 2, "a\nb", 1_700_000_000_123), (1, 2, "ada", u64::MAX)]);
+        let page = page(&store, &Filter::default(), None, 9).unwrap();
+        let mut out = Vec::new();
+        page.items[1].write_line(&mut out).unwrap();
+        let line = "2023-11-14T22:13:20.123Z a\\nb object.create 1$1.0.1 1 1$1.0.2,77 s ::1\n";
+        assert_eq!(String::from_utf8(out).unwrap(), line);
+        let mut out = Vec::new();
+        page.items[0].write_json(&mut out).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        assert_eq!((&json["time"], &json["user"]), (&"9999-12-31T23:59:59.999Z".into(), &"ada".into()));
+    }
+
+    #[test]
+    fn an_event_from_before_sessions_and_addresses_were_noted_can_be_read() {
+        let (container, ids) = (Bytes::copy_from_slice(&loid(1).to_key()), vec!["7".to_owned()]);
+        let old = encode_value(1, &(container, 3u64, "drawer.clear", ids, "ada", 9u64));
+        let event: Event = decode_value(1, &old).unwrap();
+        assert_eq!((event.user.as_str(), event.session.as_str(), event.address.as_str()), ("ada", "", ""));
+    }
+
+    #[test]
+    fn what_is_no_place_is_refused() {
+        for text in ["", "1", "-", "1-", "-1", "1-2-3", "+1-2", "1-70000", "x-1"] {
+            assert!(Place::parse("after", text).is_err(), "{text}");
+        }
+    }
+}

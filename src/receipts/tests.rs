@@ -1,0 +1,266 @@
+use std::future::Future;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use actix_web::http::header::HeaderValue;
+use stet_actors::clock::ManualClock;
+use stet_actors::command::Who;
+use stet_actors::folder::root;
+use stet_actors::id::DatabaseId;
+use stet_actors::lifecycle::{Create, CreateMode, NewObject};
+use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::store::Look;
+use stet_actors::store::memory::MemoryStore;
+
+use super::*;
+
+const DAY: u64 = 24 * 60 * 60;
+
+struct World {
+    store: Arc<MemoryStore>,
+    clock: ManualClock,
+    repository: Repository,
+    receipts: Arc<Receipts>,
+}
+
+fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
+    actix::System::new().block_on(async {
+        let store = Arc::new(MemoryStore::new());
+        let clock = ManualClock::at(1_700_000_000_000);
+        let options = RuntimeOptions::default();
+        let repository = Repository::start(store.clone(), Arc::new(clock.clone()), options).await.unwrap();
+        repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
+        let receipts = Arc::new(Receipts::new(repository.clone(), DAY));
+        let all = test(World { store, clock, repository, receipts });
+        tokio::time::timeout(Duration::from_secs(30), all).await.expect("nothing hangs");
+    });
+}
+
+fn with_key(key: &str) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(KEY, key.parse().unwrap());
+    headers
+}
+
+fn response(body: &str) -> HttpResponse {
+    HttpResponse::Ok().insert_header(("etag", "\"1-a\"")).content_type("application/json").body(body.to_owned())
+}
+
+impl World {
+    fn try_claim(&self, user: &str, key: &str) -> Result<Arc<Claim>> {
+        Ok(self.receipts.claim(&with_key(key), &user.into(), ["POST", "/x"])?.expect("there is a key"))
+    }
+
+    fn claim(&self, key: &str) -> Arc<Claim> {
+        self.try_claim("editor", key).unwrap()
+    }
+
+    async fn identify(&self, claim: &Claim, body: &str) -> Result<Option<Arc<KeptReply>>> {
+        self.receipts.identify(claim, claim.fingerprint(&[body.as_bytes()])).await
+    }
+
+    /// Creates a document that gets another name if its own is taken.
+    async fn create(&self, claim: &Claim) -> Result<String> {
+        let mut object = NewObject::document("a.xml", "Story");
+        object.mode = CreateMode::AutoRename;
+        let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+        let who = Who { user: claim.name.0.clone(), session: "s".into(), address: None };
+        let request = Request { once: claim.once(), ..Request::by(who) };
+        Ok(self.repository.joint(create, request).await?.loid.to_string())
+    }
+
+    fn count(&self, table: Table) -> usize {
+        self.store.scan(View::Committed, table, &Range::prefix(&[]), usize::MAX, false).unwrap().len()
+    }
+
+    /// Lets what was spawned come to its end.
+    async fn until_kept(&self) {
+        while !self.receipts.slots.lock().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[test]
+fn a_key_is_visible_ascii_of_a_bounded_length_given_once() {
+    let long = "k".repeat(MAX_KEY);
+    for good in ["k", "\"k\"", long.as_str()] {
+        assert_eq!(key_of(&with_key(good)).unwrap().as_deref(), Some(good));
+    }
+    assert_eq!(key_of(&HeaderMap::new()), Ok(None));
+    let mut bad: Vec<HeaderMap> = ["", "a b", "\t"].into_iter().map(with_key).collect();
+    bad.push(with_key(&format!("{long}k")));
+    let mut umlaut = HeaderMap::new();
+    umlaut.insert(KEY, HeaderValue::from_bytes("ü".as_bytes()).unwrap());
+    bad.push(umlaut);
+    let mut twice = with_key("k");
+    twice.append(KEY, HeaderValue::from_static("k"));
+    bad.push(twice);
+    for headers in bad {
+        let error = key_of(&headers).unwrap_err();
+        assert_eq!(error.code, Code::InvalidParameter, "{headers:?}");
+        assert!(error.message.contains("Idempotency-Key"), "{}", error.message);
+    }
+}
+
+#[test]
+fn a_reply_is_repeated_word_for_word_at_once_and_from_disk() {
+    run(|world| async move {
+        let claim = world.claim("k");
+        assert_eq!(world.identify(&claim, "body").await, Ok(None));
+        let sent = world.receipts.keep(&claim, response("reply"));
+        assert_eq!(sent.headers().get("etag").unwrap(), "\"1-a\"");
+        drop(claim);
+        // Not on disk yet.
+        assert_eq!(world.count(Table::Receipts), 0);
+        let again = world.claim("k");
+        let at_once = world.identify(&again, "body").await.unwrap().expect("it is repeated");
+        assert_eq!(world.identify(&again, "other").await.unwrap_err().code, Code::IdempotencyMismatch);
+        drop(again);
+        world.until_kept().await;
+        let again = world.claim("k");
+        let from_disk = world.identify(&again, "body").await.unwrap().expect("it is repeated");
+        assert_eq!(at_once, from_disk);
+        let replayed = replay(&from_disk);
+        assert_eq!(replayed.headers().get("etag").unwrap(), "\"1-a\"");
+        assert_eq!(replayed.headers().get("content-type").unwrap(), "application/json");
+        assert_eq!(replayed.headers().get("idempotency-replayed").unwrap(), "true");
+        assert_eq!(taken_body(replayed), "reply");
+    });
+}
+
+fn taken_body(response: HttpResponse) -> Bytes {
+    actix_web::body::MessageBody::try_into_bytes(response.into_body()).expect("it is whole")
+}
+
+#[test]
+fn other_content_under_the_key_is_refused_and_another_users_key_is_another() {
+    run(|world| async move {
+        let claim = world.claim("k");
+        world.identify(&claim, "body").await.unwrap();
+        world.receipts.keep(&claim, response("reply"));
+        drop(claim);
+        world.until_kept().await;
+        let other = world.claim("k");
+        assert_eq!(world.identify(&other, "other").await.unwrap_err().code, Code::IdempotencyMismatch);
+        drop(other);
+        let path = world.receipts.claim(&with_key("k"), &"editor".into(), ["POST", "/y"]).unwrap().unwrap();
+        assert_eq!(world.identify(&path, "body").await.unwrap_err().code, Code::IdempotencyMismatch);
+        let others = world.try_claim("reporter", "k").unwrap();
+        assert_eq!(world.identify(&others, "other").await, Ok(None));
+    });
+}
+
+#[test]
+fn a_key_is_taken_until_its_last_command_is_decided_even_if_nobody_waits_for_it() {
+    run(|world| async move {
+        let claim = world.claim("k");
+        let busy = world.try_claim("editor", "k").map(drop).unwrap_err();
+        assert_eq!(busy.code, Code::IdempotencyRunning);
+        drop(claim);
+        let claim = world.claim("k");
+        world.identify(&claim, "body").await.unwrap();
+        let mut create = Box::pin(world.create(&claim));
+        // Polled once: the command is on its way; then the caller goes away.
+        assert!(create.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        drop(create);
+        drop(claim);
+        assert_eq!(world.try_claim("editor", "k").map(drop).unwrap_err().code, Code::IdempotencyRunning);
+        while world.try_claim("editor", "k").is_err() {
+            tokio::task::yield_now().await;
+        }
+        let objects = world.count(Table::Objects);
+        let again = world.claim("k");
+        world.identify(&again, "body").await.unwrap();
+        world.create(&again).await.unwrap();
+        assert_eq!(world.count(Table::Objects), objects, "it was done when the key came free, and not again");
+    });
+}
+
+#[test]
+fn what_was_done_before_a_crash_is_told_and_not_done_again() {
+    run(|world| async move {
+        let claim = world.claim("k");
+        world.identify(&claim, "body").await.unwrap();
+        let made = world.create(&claim).await.unwrap();
+        // The reply is never kept.
+        drop(claim);
+        let objects = world.count(Table::Objects);
+        let again = world.claim("k");
+        assert_eq!(world.identify(&again, "body").await, Ok(None));
+        assert_eq!(world.create(&again).await.unwrap(), made);
+        assert_eq!(world.count(Table::Objects), objects);
+        // A second step of the call is one of its own.
+        assert_ne!(world.create(&again).await.unwrap(), made);
+        drop(again);
+        let other = world.claim("k");
+        assert_eq!(world.identify(&other, "other").await.unwrap_err().code, Code::IdempotencyMismatch);
+    });
+}
+
+#[test]
+fn an_old_receipt_counts_for_nothing_before_it_is_swept() {
+    run(|world| async move {
+        let claim = world.claim("k");
+        world.identify(&claim, "body").await.unwrap();
+        let made = world.create(&claim).await.unwrap();
+        world.receipts.keep(&claim, response("reply"));
+        drop(claim);
+        world.until_kept().await;
+        world.clock.advance(Duration::from_secs(DAY) - Duration::from_millis(1));
+        assert!(world.identify(&world.claim("k"), "body").await.unwrap().is_some(), "it is not a day old");
+        world.clock.advance(Duration::from_millis(1));
+        let fresh = world.claim("k");
+        assert_eq!(world.identify(&fresh, "other").await, Ok(None));
+        assert_ne!(world.create(&fresh).await.unwrap(), made);
+        assert_eq!((world.count(Table::Receipts), world.count(Table::ReceiptTimes)), (1, 1));
+    });
+}
+
+#[test]
+fn a_sweep_removes_all_that_is_old_whatever_its_size_and_nothing_that_is_not() {
+    run(|world| async move {
+        for number in 0..PAGE + 20 {
+            let claim = world.claim(&format!("old-{number}"));
+            world.identify(&claim, "body").await.unwrap();
+            world.receipts.keep(&claim, response("reply"));
+        }
+        world.until_kept().await;
+        assert_eq!(world.receipts.sweep().await, Ok(0));
+        world.clock.advance(Duration::from_secs(DAY));
+        let young = world.claim("young");
+        world.identify(&young, "body").await.unwrap();
+        world.create(&young).await.unwrap();
+        let busy = world.claim("old-7");
+        assert_eq!(world.receipts.sweep().await, Ok(PAGE + 19), "not that of a call under way");
+        drop(busy);
+        assert_eq!(world.receipts.sweep().await, Ok(1));
+        assert_eq!((world.count(Table::Receipts), world.count(Table::ReceiptTimes)), (1, 1));
+    });
+}
+
+#[test]
+fn failures_secrets_and_large_replies_are_not_kept() {
+    run(|world| async move {
+        let large = "x".repeat((256 << 10) + 1);
+        let replies = [
+            HttpResponse::BadRequest().body("no"),
+            HttpResponse::Ok().insert_header(("cache-control", "private, No-Store")).body("secret"),
+            HttpResponse::Ok().insert_header(("set-cookie", "a=b")).body("secret"),
+            HttpResponse::Ok().body(large.clone()),
+        ];
+        for (number, reply) in replies.into_iter().enumerate() {
+            let claim = world.claim(&number.to_string());
+            world.identify(&claim, "body").await.unwrap();
+            let sent = world.receipts.keep(&claim, reply);
+            drop(claim);
+            assert!(!taken_body(sent).is_empty(), "it goes out all the same");
+            assert!(world.receipts.slots.lock().is_empty(), "reply {number}");
+        }
+        let claim = world.claim("k");
+        world.identify(&claim, "body").await.unwrap();
+        world.receipts.keep(&claim, HttpResponse::Ok().body(large[1..].to_owned()));
+        world.until_kept().await;
+        assert_eq!(world.count(Table::Receipts), 1);
+    });
+}

@@ -1,0 +1,255 @@
+//! `Idempotency-Key`: a POST that is sent again is carried out once.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use super::http::raw::{connect, rest, status_of};
+use crate::harness::*;
+
+/// A key that no other test uses.
+fn own_key() -> String {
+    own_folder().replace('/', "-")
+}
+
+fn post(client: &Client, path: &str, key: &str, body: &Value) -> Answer {
+    let headers = [("content-type", "application/json"), ("idempotency-key", key)];
+    client.send("POST", path, &headers, body.to_string().as_bytes())
+}
+
+/// A folder that gets another name if its own is taken.
+fn folder(path: &str) -> Value {
+    json!({ "path": path, "createMode": "AUTO_RENAME" })
+}
+
+fn names(client: &Client, folder: &str) -> Vec<String> {
+    let listing = client.get(&format!("/v3/folder/{}", encoded(folder))).ok();
+    let items = listing["items"].as_array().expect("a folder has items").iter();
+    items.map(|item| item["name"].as_str().expect("an item has a name").to_owned()).collect()
+}
+
+/// The same answer, word for word, which says that it is.
+fn repeats(again: &Answer, first: &Answer) {
+    assert_eq!(first.header("idempotency-replayed"), None);
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    assert_eq!((again.status, &again.body), (first.status, &first.body));
+    for name in ["content-type", "etag", "cache-control", "x-content-type-options"] {
+        assert_eq!(again.header(name), first.header(name), "{name}");
+    }
+}
+
+const BOUNDARIES: [&str; 2] = ["one", "another"];
+
+fn form(options: &Value, bytes: &str, boundary: &str) -> Vec<u8> {
+    format!(
+        "--{boundary}\r\ncontent-disposition: form-data; name=\"options\"\r\n\r\n{options}\r\n--{boundary}\r\n\
+         content-disposition: form-data; name=\"content\"; filename=\"a.xml\"\r\ncontent-type: text/xml\r\n\r\n\
+         {bytes}\r\n--{boundary}--\r\n"
+    )
+    .into_bytes()
+}
+
+fn upload(client: &Client, key: &str, options: &Value, bytes: &str, boundary: &str) -> Answer {
+    let content_type = format!("multipart/form-data; boundary={boundary}");
+    let headers = [("content-type", content_type.as_str()), ("idempotency-key", key)];
+    client.send("POST", "/v3/object/create", &headers, &form(options, bytes, boundary))
+}
+
+#[test]
+fn creations_are_made_once_and_answered_the_same_each_time() {
+    let client = Server::shared().login("editor");
+    let top = own_folder();
+    let drawer = json!({ "name": "d", "folderPath": top, "createMode": "AUTO_RENAME" });
+    for (path, body) in [("/v3/folder", folder(&format!("{top}/f"))), ("/v3/container/drawer", drawer)] {
+        let key = own_key();
+        let first = post(&client, path, &key, &body);
+        first.ok();
+        for _ in 0..3 {
+            repeats(&post(&client, path, &key, &body), &first);
+        }
+        post(&client, path, &own_key(), &body).ok();
+    }
+    assert_eq!(names(&client, &top).len(), 4, "two under a key, two under another: {:?}", names(&client, &top));
+}
+
+#[test]
+fn an_upload_is_known_by_its_options_and_content_whatever_its_boundary() {
+    let client = Server::shared().login("editor");
+    let top = own_folder();
+    let options = json!({ "name": "a.xml", "type": "Story", "folderPath": top, "createMode": "AUTO_RENAME" });
+    // The large one lies in a file.
+    for bytes in ["<story/>".to_owned(), format!("<story>{}</story>", "x".repeat(200_000))] {
+        let key = own_key();
+        let first = upload(&client, &key, &options, &bytes, BOUNDARIES[0]);
+        first.ok();
+        for boundary in BOUNDARIES {
+            repeats(&upload(&client, &key, &options, &bytes, boundary), &first);
+        }
+        let other = bytes.replace("story", "spike");
+        upload(&client, &key, &options, &other, BOUNDARIES[0]).fails(422, "IdempotencyMismatch");
+        let renamed = json!({ "name": "b.xml", "type": "Story", "folderPath": top });
+        upload(&client, &key, &renamed, &bytes, BOUNDARIES[0]).fails(422, "IdempotencyMismatch");
+    }
+    assert_eq!(names(&client, &top).len(), 2);
+}
+
+#[test]
+fn items_are_added_once_even_if_they_have_been_taken_out_since() {
+    let client = Server::shared().login("editor");
+    let top = own_folder();
+    let (drawer, story) = (client.drawer(&top, "d", 5), client.story(&top, "a.xml"));
+    let path = format!("/v3/container/drawer/{}/item", encoded(&drawer));
+    let body = json!({ "sources": [story] });
+    let key = own_key();
+    let first = post(&client, &path, &key, &body);
+    first.ok();
+    client.delete(&format!("{path}/{}", encoded(&story))).ok();
+    repeats(&post(&client, &path, &key, &body), &first);
+    assert_eq!(client.items(&drawer), Vec::<String>::new());
+    // One that changes nothing is answered the same, too.
+    post(&client, &path, &own_key(), &body).ok();
+    let (key, again) = (own_key(), json!({ "sources": [story], "showPath": true }));
+    let first = post(&client, &path, &key, &again);
+    client.delete(&format!("{path}/{}", encoded(&story))).ok();
+    repeats(&post(&client, &path, &key, &again), &first);
+    assert_eq!(client.items(&drawer), Vec::<String>::new());
+}
+
+#[test]
+fn a_reply_too_large_to_keep_is_made_again_from_what_was_done() {
+    let client = Server::shared().login("editor");
+    let top = own_folder();
+    let text = format!("<a>{}</a>", "x".repeat(300 << 10));
+    let body = json!({ "name": "d", "folderPath": top, "createMode": "AUTO_RENAME", "attributes": text });
+    let key = own_key();
+    let first = post(&client, "/v3/container/drawer", &key, &body).ok();
+    assert!(first.to_string().len() > 256 << 10, "the reply is not large");
+    let again = post(&client, "/v3/container/drawer", &key, &body);
+    assert_eq!(again.header("idempotency-replayed"), None);
+    assert_eq!(again.ok()["info"]["id"], first["info"]["id"]);
+    assert_eq!(names(&client, &top), ["d"]);
+}
+
+#[test]
+fn a_key_speaks_of_one_call_of_one_user() {
+    let server = Server::shared();
+    let client = server.login("editor");
+    let top = own_folder();
+    let (key, body) = (own_key(), folder(&format!("{top}/f")));
+    let first = post(&client, "/v3/folder", &key, &body);
+    first.ok();
+    let refused = post(&client, "/v3/folder", &key, &folder(&format!("{top}/g"))).fails(422, "IdempotencyMismatch");
+    assert!(refused["message"].as_str().is_some_and(|message| message.contains(&key)), "{refused}");
+    post(&client, "/v3/folder?showPath=true", &key, &body).fails(422, "IdempotencyMismatch");
+    post(&client, "/v3/container/drawer", &key, &body).fails(422, "IdempotencyMismatch");
+    // Another session of the same user, another way to send its token.
+    let token = server.login("editor").token.expect("a login gives a token");
+    let headers = [("idempotency-key", key.as_str()), ("token", &token), ("content-type", "application/json")];
+    repeats(&server.client().send("POST", "/v3/folder", &headers, body.to_string().as_bytes()), &first);
+    let others = post(&server.login("reporter"), "/v3/folder", &key, &body);
+    assert_eq!(others.header("idempotency-replayed"), None);
+    assert_ne!(others.ok()["info"]["id"], first.ok()["info"]["id"]);
+    assert_eq!(names(&client, &top).len(), 2);
+}
+
+#[test]
+fn a_call_that_failed_may_be_tried_again_under_its_key() {
+    let client = Server::shared().login("editor");
+    let top = own_folder();
+    let drawer = client.drawer(&top, "d", 1);
+    let (one, two) = (client.story(&top, "one.xml"), client.story(&top, "two.xml"));
+    let path = format!("/v3/container/drawer/{}/item", encoded(&drawer));
+    client.post(&path, &json!({ "sources": [one] })).ok();
+    let (key, body) = (own_key(), json!({ "sources": [two] }));
+    post(&client, &path, &key, &body).fails(409, "DrawerFull");
+    post(&client, &path, &key, &json!({ "sources": [] , "x": 1 })).ok();
+    let key = own_key();
+    post(&client, &path, &key, &body).fails(409, "DrawerFull");
+    client.delete(&format!("{path}/{}", encoded(&one))).ok();
+    let first = post(&client, &path, &key, &body);
+    first.ok();
+    assert_eq!(client.items(&drawer), [two]);
+    repeats(&post(&client, &path, &key, &body), &first);
+}
+
+#[test]
+fn a_key_that_cannot_be_one_is_refused_and_nothing_is_done() {
+    let client = Server::shared().login("editor");
+    let top = own_folder();
+    client.drawer(&top, "d", 1);
+    for key in ["", "a b", &"k".repeat(256)] {
+        let refused = post(&client, "/v3/folder", key, &folder(&format!("{top}/f"))).fails(400, "InvalidParameter");
+        assert!(refused["message"].as_str().is_some_and(|message| message.contains("Idempotency-Key")), "{refused}");
+    }
+    assert_eq!(names(&client, &top), ["d"]);
+    // Where it has no meaning it is not looked at.
+    let read = client.send("GET", "/v3/folder/root", &[("idempotency-key", "a b")], b"");
+    read.ok();
+}
+
+#[test]
+fn a_login_ignores_the_key_for_its_reply_is_secret() {
+    let server = Server::shared();
+    let body = json!({
+        "connectionId": "Editorial", "applicationId": "test", "username": "editor", "password": SAMPLE_PASSWORD
+    });
+    let key = own_key();
+    let tokens = [0, 1].map(|_| {
+        let answer = post(&server.client(), "/v3/auth/login", &key, &body);
+        assert_eq!(answer.header("idempotency-replayed"), None);
+        answer.ok()["token"]["value"].clone()
+    });
+    assert_ne!(tokens[0], tokens[1]);
+}
+
+#[test]
+fn a_call_that_still_runs_is_told_of_and_calls_at_once_make_one_object() {
+    let server = Server::shared();
+    let client = server.login("editor");
+    let (top, key) = (own_folder(), own_key());
+    let options = json!({ "name": "a.xml", "type": "Story", "folderPath": top, "createMode": "AUTO_RENAME" });
+    let body = form(&options, "<story/>", "b");
+    let mut stream = connect(server);
+    let token = client.token.as_ref().expect("it is logged in");
+    let head = format!(
+        "POST /v3/object/create HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntoken: {token}\r\nidempotency-key: {key}\r\n\
+         content-type: multipart/form-data; boundary=b\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).expect("the head can be sent");
+    stream.write_all(&body[..20]).expect("the beginning can be sent");
+    // Until the head has come to it, this one is refused for its body.
+    wait_until("the key is taken", || post(&client, "/v3/folder", &key, &json!({})).status == 409);
+    upload(&client, &key, &options, "<story/>", "b").fails(409, "IdempotencyRunning");
+    stream.write_all(&body[20..]).expect("the rest can be sent");
+    assert_eq!(status_of(&rest(&mut stream)), Some(200));
+    assert_eq!(upload(&client, &key, &options, "<story/>", "b").header("idempotency-replayed"), Some("true"));
+    let key = own_key();
+    let answers: Vec<Answer> = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| upload(&client, &key, &options, "<story/>", "b"))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a client must not fail")).collect()
+    });
+    for answer in answers.iter().filter(|answer| answer.status != 200) {
+        answer.fails(409, "IdempotencyRunning");
+    }
+    assert!(answers.iter().any(|answer| answer.status == 200));
+    assert_eq!(names(&client, &top).len(), 2, "one for each key");
+}
+
+#[test]
+fn a_key_is_free_again_when_its_time_is_over() {
+    let server = Server::with(&[("LIMITS__IDEMPOTENCY_SECONDS", "1"), ("AUTH__FLUSH_SECONDS", "1")]);
+    let client = server.login("editor");
+    let top = own_folder();
+    let (key, body) = (own_key(), folder(&format!("{top}/f")));
+    post(&client, "/v3/folder", &key, &body).ok();
+    wait_until("it is made again", || {
+        post(&client, "/v3/folder", &key, &body).ok();
+        names(&client, &top).len() > 1
+    });
+    let mut server = server;
+    assert_eq!(server.terminate(), Some(0));
+    let (code, output) = server.check();
+    assert_eq!(code, Some(0), "{output}");
+}

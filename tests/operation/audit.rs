@@ -1,0 +1,50 @@
+//! `stet audit`
+
+use serde_json::Value;
+
+use super::*;
+
+#[test]
+fn the_trail_of_a_data_directory_is_printed_oldest_first() {
+    let mut server = Server::start();
+    let (editor, reporter) = (server.login("editor"), server.login("reporter"));
+    let top = own_folder();
+    let story = editor.story(&top, "a.xml");
+    reporter.delete(&format!("/v3/object/{}/discard", encoded(&story))).ok();
+    let in_use = run(stet(&["audit", "--data", path(server.data())]));
+    assert_eq!(in_use.code, Some(3), "{}", in_use.err);
+    // Not in good order: what lies in the journal counts.
+    server.kill();
+    let audit = |options: &[&str]| {
+        let ended = run(stet(&[&["audit", "--data", path(server.data())], options].concat()));
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        ended.out
+    };
+    let all = audit(&["--object", &story]);
+    let lines: Vec<Vec<&str>> = all.lines().map(|line| line.split(' ').collect()).collect();
+    let (first, last) = (&lines[0], &lines[lines.len() - 1]);
+    assert!(first[0].starts_with("20") && first[0].ends_with('Z'), "{all}");
+    assert_eq!((first[1], first[2], last[1], last[2]), ("editor", "object.create", "reporter", "object.discard"));
+    assert!(lines.iter().all(|line| line.len() == 8 && line[7] == "127.0.0.1"), "{all}");
+    let json = audit(&["--object", &story, "--user", "reporter", "--json"]);
+    for line in json.lines() {
+        let entry: Value = serde_json::from_str(line).expect("a line is JSON");
+        assert_eq!((&entry["user"], &entry["action"]), (&json!("reporter"), &json!("object.discard")));
+        assert_eq!(entry["time"], last[0]);
+    }
+    assert!(!json.is_empty());
+    assert_eq!(audit(&["--object", &story, "--to", first[0]]), "");
+    assert_eq!(audit(&["--object", &story, "--from", first[0]]), all);
+    let sound = run(stet(&["check", "--data", path(server.data())]));
+    assert_eq!(sound.code, Some(0), "{}", sound.out);
+}
+
+#[test]
+fn what_is_no_data_directory_has_no_trail_and_is_not_made_one() {
+    let home = TempDir::new().expect("a temporary directory can be made");
+    let ended = run(stet(&["audit", "--data", path(home.path())]));
+    assert_eq!(ended.code, Some(3), "{}", ended.err);
+    assert!(ended.err.contains(path(home.path())), "{}", ended.err);
+    assert_eq!(std::fs::read_dir(home.path()).expect("it can be read").count(), 0);
+    assert_eq!(run(stet(&["audit", "--from", "yesterday"])).code, Some(2));
+}

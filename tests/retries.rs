@@ -1,0 +1,204 @@
+//! `kill -9` between clients that send each call again until it is answered: every call under an `Idempotency-Key` is
+//! carried out once, never twice and never not at all.
+//!
+//! Each client makes objects whose names give way to those that are there, so that one made twice would show. What has no
+//! answer when the server dies is sent again after its restart; what had one must be answered the same.
+//!
+//! `STET_CRASH_ROUNDS` says how many rounds (3).
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::harness::*;
+
+const WORKERS: usize = 4;
+
+struct Worker {
+    folder: String,
+    /// A drawer that everything is added to.
+    drawer: String,
+    number: usize,
+    /// What was asked for and how it was answered; the last one may have no answer yet.
+    calls: Vec<(Call, Option<Value>)>,
+    /// Objects that were surely taken out of the drawer.
+    taken: BTreeSet<String>,
+}
+
+/// A call, by the name of what it makes.
+#[derive(Clone)]
+enum Call {
+    Folder(String),
+    Drawer(String),
+    Upload(String, Vec<u8>),
+    /// Adds the object; taking it out in between shows whether it is added once.
+    Add(String, String),
+}
+
+impl Call {
+    fn key(&self) -> String {
+        match self {
+            Call::Folder(name) | Call::Drawer(name) | Call::Upload(name, _) => format!("make-{name}"),
+            Call::Add(name, _) => format!("add-{name}"),
+        }
+    }
+}
+
+impl Worker {
+    fn send(&self, client: &Client, call: &Call) -> Result<Answer, String> {
+        let key = call.key();
+        let json = |path: &str, body: Value| {
+            let headers = [("content-type", "application/json"), ("idempotency-key", &*key)];
+            client.try_send("POST", path, &headers, body.to_string().as_bytes())
+        };
+        let mut body = json!({ "folderPath": self.folder, "createMode": "AUTO_RENAME" });
+        match call {
+            Call::Folder(name) => {
+                body["name"] = json!(name);
+                json("/v3/folder", body)
+            }
+            Call::Drawer(name) => {
+                body["name"] = json!(name);
+                json("/v3/container/drawer", body)
+            }
+            Call::Upload(name, bytes) => {
+                body["name"] = json!(name);
+                body["type"] = json!("Story");
+                let form = [
+                    b"--b\r\ncontent-disposition: form-data; name=\"options\"\r\n\r\n".as_slice(),
+                    body.to_string().as_bytes(),
+                    b"\r\n--b\r\ncontent-disposition: form-data; name=\"content\"; filename=\"a\"\r\n\r\n",
+                    bytes,
+                    b"\r\n--b--\r\n",
+                ]
+                .concat();
+                let headers = [("content-type", "multipart/form-data; boundary=b"), ("idempotency-key", &*key)];
+                client.try_send("POST", "/v3/object/create", &headers, &form)
+            }
+            Call::Add(_, object) => {
+                let path = format!("/v3/container/drawer/{}/item", encoded(&self.drawer));
+                json(&path, json!({ "sources": [object] }))
+            }
+        }
+    }
+
+    /// The next call: things are made, and what was uploaded is added to the drawer.
+    fn next(&self) -> Call {
+        if let Some((Call::Upload(name, _), Some(reply))) = self.calls.last() {
+            return Call::Add(name.clone(), reply["id"].as_str().expect("an object has an id").to_owned());
+        }
+        let count = self.calls.len();
+        let name = format!("w{}-{count}", self.number);
+        match count % 4 {
+            0 => Call::Folder(name),
+            1 => Call::Drawer(name),
+            // Some must lie in files.
+            2 => Call::Upload(name, vec![b'a' + (count % 26) as u8; 100_000]),
+            _ => Call::Upload(name, vec![b'a' + (count % 26) as u8; 100]),
+        }
+    }
+
+    /// Sends what has no answer, and on, until the server is gone.
+    fn work(&mut self, client: &Client, answered: &AtomicUsize) {
+        loop {
+            if self.calls.last().is_none_or(|(_, answer)| answer.is_some()) {
+                self.calls.push((self.next(), None));
+            }
+            let (call, _) = self.calls.last().expect("one was just put there").clone();
+            let Ok(answer) = self.send(client, &call) else { return };
+            let reply = answer.ok();
+            if let Call::Add(_, object) = &call {
+                // Taken out again; without an answer it may have been.
+                let path = format!("/v3/container/drawer/{}/item/{}", encoded(&self.drawer), encoded(object));
+                let taken = client.try_send("DELETE", &path, &[], b"");
+                self.calls.last_mut().expect("it is there").1 = Some(reply);
+                match taken {
+                    Ok(answer) => {
+                        answer.ok();
+                        self.taken.insert(object.clone());
+                    }
+                    Err(_) => return,
+                }
+            } else {
+                self.calls.last_mut().expect("it is there").1 = Some(reply);
+            }
+            answered.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Sends the calls of the last round again: an answer must stay what it was.
+    fn check(&mut self, client: &Client, from: usize) {
+        for index in from..self.calls.len() {
+            let (call, before) = self.calls[index].clone();
+            let reply = self.send(client, &call).expect("the server is up").ok();
+            match before {
+                // Told from memory of it, or made again from what was done: the same object in either case.
+                Some(before) => {
+                    let id = |reply: &Value| [reply["id"].clone(), reply["info"]["id"].clone()];
+                    assert_eq!(id(&reply), id(&before), "{}", call.key());
+                }
+                None => self.calls[index].1 = Some(reply),
+            }
+        }
+        let again = client.items(&self.drawer).into_iter().find(|object| self.taken.contains(object));
+        assert_eq!(again, None, "it was added a second time");
+        let listing = client.get(&format!("/v3/folder/{}", encoded(&self.folder))).ok();
+        let items = listing["items"].as_array().expect("a folder has items");
+        let there: BTreeSet<&str> = items.iter().map(|item| item["name"].as_str().expect("it has a name")).collect();
+        let made = self.calls.iter().filter_map(|(call, _)| match call {
+            Call::Folder(name) | Call::Drawer(name) | Call::Upload(name, _) => Some(name.as_str()),
+            Call::Add(..) => None,
+        });
+        // A second one would have another name.
+        assert_eq!(there, made.chain(["drawer"]).collect::<BTreeSet<_>>());
+    }
+}
+
+#[test]
+fn calls_sent_again_after_crashes_are_carried_out_once() {
+    let rounds = std::env::var("STET_CRASH_ROUNDS").ok();
+    let rounds: usize = rounds.map_or(3, |text| text.parse().expect("STET_CRASH_ROUNDS must be a number"));
+    let mut server = Server::with(&[("STORE__CHECKPOINT_ROWS", "300")]);
+    let client = server.login("editor");
+    let top = own_folder();
+    let mut workers: Vec<Worker> = (0..WORKERS)
+        .map(|number| {
+            let folder = format!("{top}/w{number}");
+            let drawer = client.drawer(&folder, "drawer", 10_000);
+            Worker { folder, drawer, number, calls: Vec::new(), taken: BTreeSet::new() }
+        })
+        .collect();
+    for round in 0..rounds {
+        let client = client.to(&server);
+        let answered = AtomicUsize::new(0);
+        let from: Vec<usize> = workers.iter().map(|worker| worker.calls.len()).collect();
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = workers
+                .iter_mut()
+                .map(|worker| {
+                    let (client, answered) = (&client, &answered);
+                    scope.spawn(move || worker.work(client, answered))
+                })
+                .collect();
+            let begun = Instant::now();
+            // Not always at the same point of a call.
+            let enough = 20 + 7 * (round % 5);
+            while answered.load(Ordering::Relaxed) < enough && !threads.iter().any(|thread| thread.is_finished()) {
+                assert!(begun.elapsed() < PATIENCE, "the clients do not get on");
+                std::thread::yield_now();
+            }
+            server.kill();
+            threads.into_iter().for_each(|thread| thread.join().expect("a client must not fail"));
+        });
+        server = server.restart();
+        let client = client.to(&server);
+        for (worker, from) in workers.iter_mut().zip(from) {
+            worker.check(&client, from);
+        }
+    }
+    assert_eq!(server.terminate(), Some(0));
+    let (code, output) = server.check();
+    assert_eq!(code, Some(0), "{output}");
+}
