@@ -240,6 +240,25 @@ mod tests {
     }
 
     #[test]
+    fn what_looks_after_a_repository_takes_its_options_before_or_after_what_is_to_be_done() {
+        for (options, line) in [
+            ("--data d --config c --json", "stet user list"),
+            ("--data d --config c", "stet key revoke wire"),
+            ("--data d --config c", "stet session end x"),
+        ] {
+            let mut words: Vec<_> = line.split(' ').collect();
+            words.insert(2, options);
+            let before = parse(&words.join(" ")).expect("the options are known");
+            assert_eq!(parse(&format!("{line} {options}")), Ok(before.clone()));
+            assert_eq!(before.file(), Some(Path::new("c")));
+            assert_eq!(before.overrides(), Overrides { data: Some("d".into()), listen: None });
+            assert!(before.is_brief());
+        }
+        assert_eq!(parse("stet user list --listen x:1"), Err(ErrorKind::UnknownArgument));
+        assert_eq!(parse("stet user passwd admin secret"), Err(ErrorKind::UnknownArgument), "no password in arguments");
+    }
+
+    #[test]
     fn options_before_a_command_are_refused_rather_than_ignored() {
         assert_eq!(parse("stet --data d serve"), Err(ErrorKind::ArgumentConflict));
     }
@@ -253,8 +272,17 @@ mod tests {
     #[test]
     fn the_help_names_every_exit_code_and_variable() {
         let help = <Cli as CommandFactory>::command().render_long_help().to_string();
-        for part in ["STET_ADMIN_PASSWORD", "STET_SAMPLE_PASSWORD", "STET_SECTION__KEY", "Exit codes", "check", "serve"]
-        {
+        for part in [
+            "STET_ADMIN_PASSWORD",
+            "STET_SAMPLE_PASSWORD",
+            "STET_SECTION__KEY",
+            "Exit codes",
+            "check",
+            "serve",
+            "user",
+            "key",
+            "session",
+        ] {
             assert!(help.contains(part), "`{part}` is missing in:\n{help}");
         }
         for exit in [Exit::Ended, Exit::Failed, Exit::Usage, Exit::Data, Exit::Faults] {

@@ -72,10 +72,7 @@ mod tests {
 
     #[test]
     fn columns_stand_below_their_heads_and_no_control_character_gets_out() {
-        let table = rows(&["A", "B"], [vec!["long \u{1b}[2J".to_owned(), "x".to_owned()]].into_iter());
-        assert_eq!(
-            table,
-            "A           B\nlong ?[2J   x\n".replace("A           B", "A          B").replace("J   x", "J  x")
-        );
+        let entries = [vec!["long \u{1b}[2J".to_owned(), "x".to_owned()], vec!["s".to_owned(), String::new()]];
+        assert_eq!(rows(&["A", "B"], entries.into_iter()), "A          B\nlong ?[2J  x\ns\n");
     }
 }

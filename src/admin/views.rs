@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::{Grant, LiveSession, User};
 
-/// A password on its way in. It prints as `…`.
+/// A password on its way in, or a token on its way out. It is told to nobody else.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
-    /// A password.
+    /// A password or token.
     pub fn new(text: String) -> Secret {
         Secret(text)
     }
 
-    /// The text, for hashing and checking only.
+    /// The text, for hashing and checking, and for the one reply that tells a token.
     pub fn text(&self) -> &str {
         &self.0
     }

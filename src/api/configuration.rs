@@ -29,7 +29,7 @@ pub struct UserConfiguration {
     automatic_drawer: String,
     /// The databases that there are.
     databases: Vec<DatabaseInfo>,
-    /// The home folder; null while there is none in the database asked for, or when the user may not read.
+    /// The home folder; null while there is none in the database asked for, or when the user may not read it.
     home_record: Option<ObjectRecord>,
     /// The work folder, likewise.
     work_folder_record: Option<ObjectRecord>,

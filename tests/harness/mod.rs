@@ -75,6 +75,7 @@ impl Server {
             // Tests log in often; how hard passwords are to guess is tested where they are hashed.
             .env("STET_AUTH__PASSWORD_MEMORY_KIB", "64")
             .env("STET_AUTH__PASSWORD_ITERATIONS", "1")
+            // And none of their sessions may end for another test's login.
             .env("STET_AUTH__SESSIONS_PER_USER", "0")
             .envs(settings.iter().map(|(key, value)| (variable(key), value)))
             .stdout(Stdio::piped())

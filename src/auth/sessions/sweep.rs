@@ -13,7 +13,7 @@ use super::{LiveSession, PAGE, Sessions};
 
 impl Sessions {
     /// Writes down when the sessions used since the last call were last used; tells how many those were. To be called every
-    /// [`SessionOptions::flush_seconds`] and before the repository is shut down.
+    /// [`flush_seconds`](super::SessionOptions::flush_seconds) and before the repository is shut down.
     ///
     /// # Errors
     /// What the store says; then the next call writes what this one could not.

@@ -5,7 +5,7 @@ use crate::admin::{KeyRequest, UserChange, UserView};
 use crate::api::{auth, key, session, user};
 
 const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "ours") };
-const POST: Route = Route { codes: &[200, 401, 403, 404, 409], ..base(Verb::Post, Privilege::ManageGroups, "ours") };
+const POST: Route = Route { codes: S, ..base(Verb::Post, Privilege::ManageGroups, "ours") };
 const PUT: Route = base(Verb::Put, Privilege::ManageGroups, "ours");
 const DELETE: Route = base(Verb::Delete, Privilege::ManageGroups, "ours");
 
