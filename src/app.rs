@@ -10,9 +10,11 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::repository::Repository;
 
-use crate::auth::{Directory, Sessions};
+use crate::auth::{AttemptOptions, Attempts, Directory, Sessions};
 use crate::config::{Config, for_user};
 use crate::content::ContentStore;
+use crate::http::calls::CallLimit;
+use crate::http::client::Proxies;
 use crate::http::meters::Meters;
 use crate::http::router::Router;
 use crate::records::{Cached, RecordCache, Renderings};
@@ -51,6 +53,12 @@ pub struct App {
     pub content: ContentStore,
     /// Finds endpoints.
     pub router: Router,
+    /// The proxies that are trusted.
+    pub proxies: Proxies,
+    /// How often logins have failed.
+    pub attempts: Attempts,
+    /// How many calls a client may make, if that is limited.
+    pub call_limit: Option<CallLimit>,
     /// What `/metrics` shows.
     pub metrics: Metrics,
     /// The meters of the endpoints.
@@ -85,7 +93,15 @@ impl App {
     /// Puts the server together; it is [`Stage::Starting`].
     pub fn new(parts: Parts) -> App {
         let Parts { config, repository, records, directory, sessions, sysconfig, content, metrics } = parts;
+        let attempts = AttemptOptions {
+            per_user: config.auth.failures_per_user,
+            per_address: config.auth.failures_per_address,
+            window_seconds: config.auth.failure_window_seconds,
+        };
         App {
+            proxies: Proxies::new(&config.server),
+            attempts: Attempts::new(attempts),
+            call_limit: CallLimit::new(config.limits.calls_per_minute),
             config,
             repository,
             records,

@@ -10,6 +10,7 @@ pub mod cli;
 pub mod config;
 pub mod content;
 pub mod http;
+pub mod limits;
 pub mod records;
 pub mod sample;
 pub mod server;

@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::auth::{COOKIE, NewSession, Session, User};
 use crate::config::ConnectionConfig;
 use crate::http::call::Call;
+use crate::http::client::{client_address, is_secure};
 use crate::http::display::parse_boolean;
 use crate::http::reply::Reply;
 
@@ -254,15 +255,26 @@ fn connection_of(app: &App, session: &Session) -> ConnectionInfo {
     )
 }
 
-async fn begin(app: &App, request: &LoginRequest) -> Result<NewSession> {
+async fn begin(call: &Call, request: &LoginRequest) -> Result<NewSession> {
+    let app = &call.app;
     connection_named(app, &request.connection_id, &request.application_id)?;
-    app.sessions.log_in(&request.connection_id, &request.application_id, &request.username, &request.password).await
+    let address = client_address(&call.http, &app.proxies);
+    let attempt = app.attempts.begin(&request.username, address, app.repository.clock().now_ms())?;
+    let LoginRequest { connection_id, application_id, username, password, .. } = request;
+    let outcome = app.sessions.log_in(connection_id, application_id, username, password).await;
+    match &outcome {
+        Ok(_) => attempt.succeeded(),
+        // It stays counted.
+        Err(error) if error.code == Code::InvalidLogin => {}
+        Err(_) => attempt.withdrawn(),
+    }
+    outcome
 }
 
 /// The cookie that carries the token (decisions 1).
 fn cookie(call: &Call, token: &str, seconds: u64) -> Result<HeaderValue> {
     let path = Some(call.app.config.server.base_path.as_str()).filter(|path| !path.is_empty()).unwrap_or("/");
-    let secure = if call.http.connection_info().scheme() == "https" { "; Secure" } else { "" };
+    let secure = if is_secure(&call.http, &call.app.proxies) { "; Secure" } else { "" };
     let text = format!("{COOKIE}={token}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
     HeaderValue::from_str(&text).map_err(|_| Error::internal())
 }
@@ -333,7 +345,7 @@ pub async fn log_in(call: Call) -> Result<Reply> {
         configuration: request.option("loadConfig", true)?,
         connections: request.option("showAvailableConnections", false)?,
     };
-    let new = begin(&call.app, &request).await?;
+    let new = begin(&call, &request).await?;
     login_reply(&call, &new, &shown)
 }
 
@@ -385,7 +397,7 @@ pub async fn connection(call: Call) -> Result<Reply> {
 /// `POST /auth/login`: a form, or the same as JSON.
 pub async fn older_log_in(call: Call) -> Result<Reply> {
     let request: LoginRequest = call.form()?;
-    let new = begin(&call.app, &request).await?;
+    let new = begin(&call, &request).await?;
     let session = new.session.session();
     let connection = connection_of(&call.app, session);
     let parameters = call.app.config.databases.iter().map(|database| ConnectionParameter {

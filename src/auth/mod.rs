@@ -5,12 +5,14 @@
 //!
 //! Tokens and passwords are never stored, logged or shown; the types that carry them print as `…`.
 
+mod attempts;
 mod directory;
 mod password;
 mod rows;
 mod sessions;
 mod token;
 
+pub use self::attempts::{Attempt, AttemptOptions, Attempts};
 pub use self::directory::Directory;
 pub use self::password::{MAX_PASSWORD_BYTES, PasswordHash, PasswordOptions, Passwords};
 pub use self::rows::{Grant, Group, Session, User};

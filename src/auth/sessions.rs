@@ -73,6 +73,8 @@ pub struct LiveSession {
     stood: AtomicU64,
     /// Set at logout, before the row is removed.
     ended: AtomicBool,
+    /// The budget of its calls; see [`crate::limits::Quota`].
+    calls: AtomicU64,
 }
 
 impl LiveSession {
@@ -83,6 +85,7 @@ impl LiveSession {
             recorded_ms: AtomicU64::new(last_seen_ms),
             stood: AtomicU64::new(NEVER),
             ended: AtomicBool::new(false),
+            calls: AtomicU64::new(0),
         }
     }
 
@@ -99,6 +102,11 @@ impl LiveSession {
     /// What is known of the session. Its `last_seen_ms` is from the login or the restart; see [`LiveSession::last_seen_ms`].
     pub fn session(&self) -> &Session {
         &self.session
+    }
+
+    /// The budget of its calls, which begins whole at a login and after a restart.
+    pub fn calls(&self) -> &AtomicU64 {
+        &self.calls
     }
 
     /// When it was last used, epoch milliseconds.

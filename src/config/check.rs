@@ -87,6 +87,17 @@ impl Config {
         faults.seconds("server.keep_alive_seconds", server.keep_alive_seconds, 0);
         faults.seconds("server.slow_request_seconds", server.slow_request_seconds, 0);
         faults.within("server.max_connections", server.max_connections, 1, 1_000_000);
+        for proxy in &server.trusted_proxies {
+            let wanted = "a list of addresses and networks like `10.0.0.0/8`";
+            faults.unless(crate::http::client::network(proxy).is_some(), "server.trusted_proxies", wanted, proxy);
+        }
+        let tls = &server.tls;
+        let paired = tls.is_on() == !tls.key.as_os_str().is_empty();
+        let wanted = "given together with `server.tls.certificate`, or not at all";
+        faults.unless(paired, "server.tls.key", wanted, tls.key.display());
+        faults.seconds("server.tls.reload_seconds", tls.reload_seconds, 1);
+        faults.within("server.tls.handshake_seconds", tls.handshake_seconds, 1, 3600);
+        faults.seconds("server.tls.strict_transport_seconds", tls.strict_transport_seconds, 0);
 
         let directory = &self.data.directory;
         faults.unless(!directory.as_os_str().is_empty(), "data.directory", "the name of a directory", "");
@@ -112,6 +123,8 @@ impl Config {
         // Deeper trees could exhaust a thread's stack.
         faults.within("limits.xml_depth", limits.xml_depth, 1, 512);
         faults.within("limits.list_sources", limits.list_sources, 1, 1_000_000);
+        // Budgets count in microseconds.
+        faults.within("limits.calls_per_minute", limits.calls_per_minute, 0, 6_000_000);
     }
 
     fn check_auth(&self, faults: &mut Faults) {
@@ -126,6 +139,9 @@ impl Config {
         let least = 8 * u64::from(auth.password_lanes);
         faults.within("auth.password_memory_kib", auth.password_memory_kib, least, 4 << 20);
         faults.within("auth.password_iterations", auth.password_iterations, 1, 1000);
+        faults.within("auth.failures_per_user", auth.failures_per_user, 0, 1_000_000);
+        faults.within("auth.failures_per_address", auth.failures_per_address, 0, 1_000_000);
+        faults.within("auth.failure_window_seconds", auth.failure_window_seconds, 1, 86_400);
     }
 
     fn check_runtime(&self, faults: &mut Faults) {

@@ -49,6 +49,12 @@ impl Variable {
                 let value = self.read_like(like.ok_or_else(|| self.unknown())?)?;
                 nested(&format!("{section}.{key}"), value)
             }
+            [section, part, key] if is_section(&defaults, section, part) => {
+                let part_of = defaults.find_ref(section).and_then(|section| section.as_dict()?.get(part));
+                let like = part_of.and_then(|part| part.as_dict()?.get(key));
+                let value = self.read_like(like.ok_or_else(|| self.unknown())?)?;
+                nested(&format!("{section}.{part}.{key}"), value)
+            }
             [list, number, key] => {
                 let like = defaults.find_ref(list).and_then(|list| list.as_array()?.first()?.as_dict()?.get(key));
                 let value = self.read_like(like.ok_or_else(|| self.unknown())?)?;
@@ -114,4 +120,10 @@ impl Variable {
     fn source(&self) -> String {
         format!("the environment variable {}", self.name)
     }
+}
+
+/// Whether a section has a part with keys of its own, like `[server.tls]`.
+fn is_section(defaults: &Value, section: &str, part: &str) -> bool {
+    let part = defaults.find_ref(section).and_then(|section| section.as_dict()?.get(part));
+    part.is_some_and(|part| part.as_dict().is_some())
 }

@@ -12,6 +12,7 @@
 //! key and where it was set. The structs hold plain numbers; their users make durations and options of them.
 
 mod check;
+mod edge;
 mod environment;
 mod load;
 mod repository;
@@ -24,6 +25,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use stet_actors::runtime::RuntimeOptions;
 
+pub use self::edge::{ForwardedHeader, TlsConfig};
 pub use self::load::Overrides;
 pub use self::repository::{
     ConnectionConfig, DatabaseConfig, DrawerConfig, Durability, FoldersConfig, SampleConfig, StoreConfig, for_user,

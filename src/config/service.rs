@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::edge::{ForwardedHeader, TlsConfig};
+
 /// `[server]`: how it listens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -22,6 +24,12 @@ pub struct ServerConfig {
     pub slow_request_seconds: u64,
     /// Connections open at a time on each worker; further ones wait to be accepted.
     pub max_connections: usize,
+    /// Addresses and networks of the proxies whose word on the client's address counts.
+    pub trusted_proxies: Vec<String>,
+    /// The headers that they use.
+    pub forwarded_header: ForwardedHeader,
+    /// Encrypted connections.
+    pub tls: TlsConfig,
 }
 
 impl Default for ServerConfig {
@@ -34,6 +42,9 @@ impl Default for ServerConfig {
             keep_alive_seconds: 75,
             slow_request_seconds: 10,
             max_connections: 10_000,
+            trusted_proxies: Vec::new(),
+            forwarded_header: ForwardedHeader::default(),
+            tls: TlsConfig::default(),
         }
     }
 }
@@ -101,6 +112,8 @@ pub struct LimitsConfig {
     pub xml_depth: usize,
     /// Sources in the list of one bulk call.
     pub list_sources: usize,
+    /// Calls a minute of one session, or of one address without a session; 0 is no limit.
+    pub calls_per_minute: u32,
 }
 
 impl Default for LimitsConfig {
@@ -115,6 +128,7 @@ impl Default for LimitsConfig {
             xml_bytes: 4 << 20,
             xml_depth: 64,
             list_sources: 10_000,
+            calls_per_minute: 0,
         }
     }
 }
@@ -149,6 +163,12 @@ pub struct AuthConfig {
     pub password_iterations: u32,
     /// Independent parts of that memory.
     pub password_lanes: u32,
+    /// Logins of one user name that may fail in the window; 0 is no limit.
+    pub failures_per_user: u32,
+    /// Logins from one address that may fail in the window; 0 is no limit.
+    pub failures_per_address: u32,
+    /// Seconds of the window.
+    pub failure_window_seconds: u64,
 }
 
 impl Default for AuthConfig {
@@ -160,6 +180,9 @@ impl Default for AuthConfig {
             password_memory_kib: 19_456,
             password_iterations: 2,
             password_lanes: 1,
+            failures_per_user: 10,
+            failures_per_address: 1000,
+            failure_window_seconds: 300,
         }
     }
 }

@@ -21,9 +21,10 @@ use super::query::{Pairs, Query};
 use super::reply::{Content, Reply, enveloped};
 use super::route::{Body, Kind, Privilege, Produces, Route, Token, Verb};
 use super::router::{Found, Params};
-use super::{body, probe};
+use super::{body, calls, client, probe};
 use crate::app::{App, RequestId};
 use crate::auth::LiveSession;
+use crate::limits::Standing;
 
 /// Name of the response header that carries the request's id.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -55,11 +56,15 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
         _ => tracing::info_span!("request", id = request_id.as_str(), method = %http.method(), path),
     };
     let mut found = None;
-    let outcome = answer(&app, &http, path, payload, &span, &mut found).instrument(span.clone()).await;
-    let response = match outcome {
+    let mut standing = None;
+    let outcome = answer(&app, &http, path, payload, &span, &mut found, &mut standing).instrument(span.clone()).await;
+    let mut response = match outcome {
         Ok(reply) => render(reply, found, surface, &http),
         Err(error) => render_error(&app, &error, surface, &http, request_id.as_str()),
     };
+    if let Some(standing) = standing {
+        calls::tell(&standing, response.headers_mut());
+    }
     let response = finish(response, request_id.clone());
     let status = response.status();
     let took = started.elapsed();
@@ -83,15 +88,18 @@ async fn answer(
     payload: Payload,
     span: &Span,
     found: &mut Option<&'static Route>,
+    standing: &mut Option<Standing>,
 ) -> Result<Reply> {
     let limit = app.config.limits.url_bytes;
     if http.uri().path_and_query().is_some_and(|whole| whole.as_str().len() > limit) {
         return Err(body::too_large("The URL", limit as u64));
     }
-    let (route, params) = find(app, http, path)?;
+    // A call that fails before its caller is known is its address's.
+    let (route, params) = find(app, http, path).map_err(|error| counted(app, http, error, standing))?;
     *found = Some(route);
     let pairs = Pairs::of(http.query_string());
-    let session = identify(app, route, http, &pairs)?;
+    let session = identify(app, route, http, &pairs).map_err(|error| counted(app, http, error, standing))?;
+    count(app, http, session.as_deref(), standing)?;
     if let Some(session) = &session {
         check_privilege(app, route, session)?;
     }
@@ -134,6 +142,20 @@ async fn answer(
         tracing::error!(endpoint = route.id, "a handler panicked");
         Err(Error::internal())
     })
+}
+
+/// Counts a call against the limit on calls, if there is one, and notes how its budget stands.
+fn count(app: &App, http: &HttpRequest, session: Option<&LiveSession>, standing: &mut Option<Standing>) -> Result<()> {
+    let Some(limit) = &app.call_limit else { return Ok(()) };
+    let address = || client::client_address(http, &app.proxies);
+    let (outcome, now) = limit.count(session, address, app.repository.clock().now_ms());
+    *standing = Some(now);
+    outcome
+}
+
+/// What a call without a session that fails with `error` is answered: that there were too many of them counts for more.
+fn counted(app: &App, http: &HttpRequest, error: Error, standing: &mut Option<Standing>) -> Error {
+    count(app, http, None, standing).err().unwrap_or(error)
 }
 
 fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Route, Params<'p>)> {
@@ -209,17 +231,17 @@ fn identify(app: &App, route: &Route, http: &HttpRequest, pairs: &Pairs<'_>) -> 
     };
     let session = app.sessions.find(token)?;
     if matches!(transport, Transport::Cookie) && route.method != Verb::Get {
-        check_origin(http)?;
+        check_origin(app, http)?;
     }
     Ok(Some(session))
 }
 
 /// A write that is authorised by nothing but a cookie must come from our own pages, or from no page at all.
-fn check_origin(http: &HttpRequest) -> Result<()> {
+fn check_origin(app: &App, http: &HttpRequest) -> Result<()> {
     let Some(origin) = http.headers().get(header::ORIGIN) else { return Ok(()) };
     let origin = origin.to_str().unwrap_or("?");
-    let host = http.connection_info().host().to_owned();
-    let same = origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(&host));
+    let host = client::host(http, &app.proxies);
+    let same = origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host));
     if same {
         return Ok(());
     }

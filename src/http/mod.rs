@@ -2,6 +2,8 @@
 
 pub mod body;
 pub mod call;
+pub mod calls;
+pub mod client;
 pub mod dispatch;
 pub mod display;
 pub mod error;

@@ -1,5 +1,6 @@
 mod auth;
 mod drawer;
+mod edge;
 mod folder;
 mod http;
 mod object;
