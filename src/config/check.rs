@@ -86,6 +86,8 @@ impl Config {
         faults.seconds("server.shutdown_seconds", server.shutdown_seconds, 0);
         faults.seconds("server.keep_alive_seconds", server.keep_alive_seconds, 0);
         faults.seconds("server.slow_request_seconds", server.slow_request_seconds, 0);
+        // The system counts it in milliseconds in 32 bits.
+        faults.within("server.slow_reader_seconds", server.slow_reader_seconds, 0, 86_400);
         faults.within("server.max_connections", server.max_connections, 1, 1_000_000);
         for proxy in &server.trusted_proxies {
             let wanted = "a list of addresses and networks like `10.0.0.0/8`";

@@ -22,6 +22,8 @@ pub struct ServerConfig {
     pub keep_alive_seconds: u64,
     /// Seconds within which a client must have sent a request's head; 0 waits for ever.
     pub slow_request_seconds: u64,
+    /// Seconds after which a client that takes nothing of its answer is cut off; 0 waits for ever.
+    pub slow_reader_seconds: u64,
     /// Connections open at a time on each worker; further ones wait to be accepted.
     pub max_connections: usize,
     /// Addresses and networks of the proxies whose word on the client's address counts.
@@ -41,6 +43,7 @@ impl Default for ServerConfig {
             shutdown_seconds: 30,
             keep_alive_seconds: 75,
             slow_request_seconds: 10,
+            slow_reader_seconds: 60,
             max_connections: 10_000,
             trusted_proxies: Vec::new(),
             forwarded_header: ForwardedHeader::default(),

@@ -3,6 +3,8 @@
 mod calls;
 mod logins;
 mod proxies;
+mod slow;
+mod tls;
 
 use serde_json::{Value, json};
 
