@@ -55,6 +55,8 @@ pub struct App {
     pub router: Router,
     /// The proxies that are trusted.
     pub proxies: Proxies,
+    /// What tells browsers to come by TLS only, if they are to be told.
+    pub strict_transport: Option<HeaderValue>,
     /// How often logins have failed.
     pub attempts: Attempts,
     /// How many calls a client may make, if that is limited.
@@ -98,7 +100,13 @@ impl App {
             per_address: config.auth.failures_per_address,
             window_seconds: config.auth.failure_window_seconds,
         };
+        let strict = config.server.tls.strict_transport_seconds;
+        let strict_transport = (config.server.tls.is_on() && strict > 0).then(|| {
+            // A word and digits are visible ASCII, which is all that a header's value must be.
+            HeaderValue::try_from(format!("max-age={strict}")).expect("a number of seconds is a header's value")
+        });
         App {
+            strict_transport,
             proxies: Proxies::new(&config.server),
             attempts: Attempts::new(attempts),
             call_limit: CallLimit::new(config.limits.calls_per_minute),

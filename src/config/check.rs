@@ -94,7 +94,7 @@ impl Config {
             faults.unless(crate::http::client::network(proxy).is_some(), "server.trusted_proxies", wanted, proxy);
         }
         let tls = &server.tls;
-        let paired = tls.is_on() == !tls.key.as_os_str().is_empty();
+        let paired = tls.is_on() != tls.key.as_os_str().is_empty();
         let wanted = "given together with `server.tls.certificate`, or not at all";
         faults.unless(paired, "server.tls.key", wanted, tls.key.display());
         faults.seconds("server.tls.reload_seconds", tls.reload_seconds, 1);
@@ -119,6 +119,10 @@ impl Config {
         faults.within("limits.form_bytes", limits.form_bytes, 1024, MAX_BYTES);
         faults.within("limits.upload_bytes", limits.upload_bytes, 1024, MAX_BYTES);
         faults.within("limits.upload_part_options_bytes", limits.upload_part_options_bytes, 1024, MAX_BYTES);
+        faults.seconds("limits.body_seconds", limits.body_seconds, 0);
+        faults.within("limits.upload_progress_bytes", limits.upload_progress_bytes, 1, MAX_BYTES);
+        faults.seconds("limits.upload_progress_seconds", limits.upload_progress_seconds, 0);
+        faults.within("limits.upload_parts", limits.upload_parts, 2, 10_000);
         // No longer URL can be represented.
         faults.within("limits.url_bytes", limits.url_bytes, 256, 65_534);
         faults.within("limits.xml_bytes", limits.xml_bytes, 1024, MAX_BYTES);

@@ -107,6 +107,14 @@ pub struct LimitsConfig {
     pub upload_bytes: u64,
     /// Bytes of the JSON part beside an uploaded content.
     pub upload_part_options_bytes: usize,
+    /// Seconds within which a JSON or form body must be there; 0 waits for ever.
+    pub body_seconds: u64,
+    /// Bytes of an upload that must come within `upload_progress_seconds`, again and again.
+    pub upload_progress_bytes: usize,
+    /// Seconds; 0 lets an upload stand still for ever.
+    pub upload_progress_seconds: u64,
+    /// Parts of an uploaded form.
+    pub upload_parts: usize,
     /// Bytes of a request's path and query.
     pub url_bytes: usize,
     /// Bytes of an attribute text.
@@ -127,6 +135,10 @@ impl Default for LimitsConfig {
             form_bytes: 1 << 20,
             upload_bytes: 512 << 20,
             upload_part_options_bytes: 1 << 20,
+            body_seconds: 60,
+            upload_progress_bytes: 16 << 10,
+            upload_progress_seconds: 30,
+            upload_parts: 32,
             url_bytes: 16 << 10,
             xml_bytes: 4 << 20,
             xml_depth: 64,

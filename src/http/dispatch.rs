@@ -21,7 +21,7 @@ use super::query::{Pairs, Query};
 use super::reply::{Content, Reply, enveloped};
 use super::route::{Body, Kind, Privilege, Produces, Route, Token, Verb};
 use super::router::{Found, Params};
-use super::{body, calls, client, probe};
+use super::{body, calls, client, pace, probe};
 use crate::app::{App, RequestId};
 use crate::auth::LiveSession;
 use crate::limits::Standing;
@@ -39,7 +39,7 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
     let request_id = app.next_request_id();
     let path = http.uri().path();
     if let Some(response) = probe::answer(&app, http.method(), path) {
-        return finish(response, request_id);
+        return finish(&app, response, request_id);
     }
     let inside = app.config.server.base_path.as_str();
     let path = match inside {
@@ -65,7 +65,7 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
     if let Some(standing) = standing {
         calls::tell(&standing, response.headers_mut());
     }
-    let response = finish(response, request_id.clone());
+    let response = finish(&app, response, request_id.clone());
     let status = response.status();
     let took = started.elapsed();
     let endpoint = found.map_or(NO_ENDPOINT, |route| route.id);
@@ -110,8 +110,10 @@ async fn answer(
     let limits = &app.config.limits;
     let (bytes, payload) = match route.body {
         Body::None => (Bytes::new(), None),
-        Body::Optional(_) | Body::Required(_) => (body::read(payload, announced, limits.json_bytes).await?, None),
-        Body::Form(_) => (body::read(payload, announced, limits.form_bytes).await?, None),
+        Body::Optional(_) | Body::Required(_) | Body::Form(_) => {
+            let limit = if matches!(route.body, Body::Form(_)) { limits.form_bytes } else { limits.json_bytes };
+            (pace::within(limits.body_seconds, body::read(payload, announced, limit)).await?, None)
+        }
         Body::Multipart(..) => {
             check_multipart(headers)?;
             (Bytes::new(), Some(payload))
@@ -300,6 +302,10 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
         Some(Produces::Xml) => "application/xml;charset=utf-8",
         _ => "application/json",
     };
+    // What a browser might show as a page: it may do nothing there, load nothing, and tell nobody its address, in which a
+    // token may stand.
+    let page = matches!(content, Content::Stream(..))
+        || (!matches!(content, Content::NotModified) && json.starts_with("application/xml"));
     let mut response = match content {
         Content::NotModified => HttpResponse::NotModified().finish(),
         Content::Whole(bytes) => HttpResponse::Ok().content_type(json).body(bytes),
@@ -314,6 +320,10 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
         }
     };
     let out = response.headers_mut();
+    if page {
+        out.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'; sandbox"));
+        out.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    }
     if let Some(etag) = etag {
         out.insert(header::ETAG, etag.value().clone());
         out.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
@@ -341,7 +351,7 @@ fn render_error(app: &App, error: &Error, surface: Surface, http: &HttpRequest, 
 }
 
 /// What every response has.
-fn finish(mut response: HttpResponse, request_id: RequestId) -> HttpResponse {
+fn finish(app: &App, mut response: HttpResponse, request_id: RequestId) -> HttpResponse {
     let bodiless = response.status() == StatusCode::NOT_MODIFIED;
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, request_id.into_value());
@@ -350,5 +360,8 @@ fn finish(mut response: HttpResponse, request_id: RequestId) -> HttpResponse {
         return response;
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if let Some(value) = &app.strict_transport {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, value.clone());
+    }
     response
 }

@@ -10,6 +10,7 @@ pub mod error;
 pub mod etag;
 pub mod meters;
 pub mod openapi;
+pub mod pace;
 pub mod probe;
 pub mod query;
 pub mod reply;

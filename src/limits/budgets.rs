@@ -51,7 +51,7 @@ impl<K: Hash + Eq> Budgets<K> {
 
     /// How many are kept.
     #[cfg(test)]
-    pub fn len(&self) -> usize {
+    fn count(&self) -> usize {
         self.used.lock().len()
     }
 }
@@ -87,7 +87,7 @@ mod tests {
             // One that is blocked and tries on stays known.
             assert!(!budgets.take(0, NOW).0);
         }
-        assert_eq!(budgets.len(), 100);
+        assert_eq!(budgets.count(), 100);
         assert_eq!(budgets.take(1, NOW).1.remaining, 1);
     }
 }

@@ -105,6 +105,16 @@ fn with_a_certificate_it_speaks_tls_and_its_cookies_are_secure() {
 }
 
 #[test]
+fn browsers_are_told_to_come_by_tls_only_when_that_is_configured() {
+    let (files, certificate) = Files::made();
+    let server = files.serve(&[("SERVER__TLS__STRICT_TRANSPORT_SECONDS", "3600")]);
+    for request in [HEALTH.to_owned(), login(), HEALTH.replace("healthz", "nowhere")] {
+        let answer = ask(&server, &certificate, &request).expect("it answers");
+        assert!(answer.contains("\r\nstrict-transport-security: max-age=3600\r\n"), "{answer}");
+    }
+}
+
+#[test]
 fn who_does_not_speak_tls_or_falls_silent_is_cut_off() {
     let (files, certificate) = Files::made();
     let server = files.serve(&[("SERVER__TLS__HANDSHAKE_SECONDS", "1")]);
