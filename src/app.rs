@@ -10,9 +10,11 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::repository::Repository;
 
-use crate::auth::{Cas, Directory, Sessions};
+use crate::auth::{AttemptOptions, Attempts, Cas, Directory, Sessions};
 use crate::config::{Config, for_user};
 use crate::content::ContentStore;
+use crate::http::calls::CallLimit;
+use crate::http::client::Proxies;
 use crate::http::meters::Meters;
 use crate::http::router::Router;
 use crate::receipts::Receipts;
@@ -56,6 +58,14 @@ pub struct App {
     pub content: ContentStore,
     /// Finds endpoints.
     pub router: Router,
+    /// The proxies that are trusted.
+    pub proxies: Proxies,
+    /// What tells browsers to come by TLS only, if they are to be told.
+    pub strict_transport: Option<HeaderValue>,
+    /// How often logins have failed.
+    pub attempts: Attempts,
+    /// How many calls a client may make, if that is limited.
+    pub call_limit: Option<CallLimit>,
     /// What `/metrics` shows.
     pub metrics: Metrics,
     /// The meters of the endpoints.
@@ -91,8 +101,22 @@ impl App {
     pub fn new(parts: Parts) -> App {
         let Parts { config, repository, records, directory, sessions, sysconfig, content, metrics } = parts;
         let receipts = Arc::new(Receipts::new(repository.clone(), config.limits.idempotency_seconds));
+        let attempts = AttemptOptions {
+            per_user: config.auth.failures_per_user,
+            per_address: config.auth.failures_per_address,
+            window_seconds: config.auth.failure_window_seconds,
+        };
+        let strict = config.server.tls.strict_transport_seconds;
+        let strict_transport = (config.server.tls.is_on() && strict > 0).then(|| {
+            // A word and digits are visible ASCII, which is all that a header's value must be.
+            HeaderValue::try_from(format!("max-age={strict}")).expect("a number of seconds is a header's value")
+        });
         App {
             cas: Cas::configured(&config.auth.cas),
+            strict_transport,
+            proxies: Proxies::new(&config.server),
+            attempts: Attempts::new(attempts),
+            call_limit: CallLimit::new(config.limits.calls_per_minute),
             config,
             repository,
             records,

@@ -16,6 +16,7 @@ use stet_actors::id::{DatabaseId, Source};
 use stet_actors::repository::Repository;
 use stet_actors::store::Store;
 use stet_actors::store::observe::Observed;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
@@ -31,6 +32,7 @@ use crate::sample::Newsroom;
 use crate::store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreFile, StoreOptions};
 use crate::sysconfig::{OBJECT_TYPES_PATH, SysConfig, WORKFLOWS_PATH};
 use crate::telemetry;
+use crate::tls::Certificates;
 
 /// Records kept in memory: some 2 KB each.
 const RECORDS: usize = 65_536;
@@ -95,15 +97,19 @@ fn survived<T>(data: &Path, read: impl FnOnce() -> T) -> Result<T, Failure> {
         .map_err(|_| Failure::new(Exit::Data, format!("{} is damaged: its files can't be read", data.display())))
 }
 
-/// Serves until `stop` resolves. `listening` is called once requests are taken, with the address.
+/// Serves until `stop` resolves. `listening` is called once requests are taken, with the address as `http://host:port`, or
+/// `https` with TLS.
 ///
 /// # Errors
 /// See [`Failure`].
 pub async fn serve(
     config: Config,
     stop: impl Future<Output = ()> + 'static,
-    listening: impl FnOnce(std::net::SocketAddr),
+    listening: impl FnOnce(&str),
 ) -> Result<(), Failure> {
+    // Before anything is made: what is wrong with them is a fault of the configuration.
+    let certificates = config.server.tls.is_on().then(|| Certificates::load(&config.server.tls)).transpose();
+    let certificates = certificates.map_err(|error| Failure::new(Exit::Usage, error))?;
     let metrics = telemetry::init_metrics();
     let store = Arc::new(open_store(&config)?);
     let content = ContentStore::open(&config.data.directory, config.store.small_body_bytes)
@@ -120,7 +126,7 @@ pub async fn serve(
     fill_if_new(&app).await?;
     load_sysconfig(&app).await;
     let socket = open_socket(&app);
-    let outcome = run(&app, stop, listening).await;
+    let outcome = run(&app, certificates, stop, listening).await;
     // While the data directory is locked still: a server that comes after has a socket of its own.
     drop(socket);
     app.enter(Stage::Draining);
@@ -171,28 +177,42 @@ fn open_socket(app: &App) -> Option<AdminSocket> {
 
 async fn run(
     app: &Arc<App>,
+    certificates: Option<Arc<Certificates>>,
     stop: impl Future<Output = ()> + 'static,
-    listening: impl FnOnce(std::net::SocketAddr),
+    listening: impl FnOnce(&str),
 ) -> Result<(), Failure> {
     let server = &app.config.server;
     let workers = if server.workers == 0 { automatic_workers() } else { server.workers };
     let data: Data<App> = Data::from(app.clone());
-    let built = HttpServer::new(move || WebApp::new().app_data(data.clone()).default_service(web::to(dispatch)))
+    let unlistenable = |error| Failure::new(Exit::Failed, format!("{} can't be listened at: {error}", server.listen));
+    let unread = Some(Duration::from_secs(server.slow_reader_seconds)).filter(|unread| !unread.is_zero());
+    let listeners = crate::listen::listen(&server.listen, unread).map_err(unlistenable)?;
+    let mut built = HttpServer::new(move || WebApp::new().app_data(data.clone()).default_service(web::to(dispatch)))
         .workers(workers)
         .keep_alive(Duration::from_secs(server.keep_alive_seconds))
         .client_request_timeout(Duration::from_secs(server.slow_request_seconds))
         .max_connections(server.max_connections)
         .shutdown_timeout(server.shutdown_seconds)
-        .disable_signals()
-        .bind(&server.listen)
-        .map_err(|error| Failure::new(Exit::Failed, format!("{} can't be listened at: {error}", server.listen)))?;
-    let address = built.addrs().first().copied();
+        .tls_handshake_timeout(Duration::from_secs(server.tls.handshake_seconds))
+        .disable_signals();
+    for listener in listeners {
+        built = match &certificates {
+            Some(certificates) => {
+                let config = certificates.server_config().map_err(|error| Failure::new(Exit::Failed, error))?;
+                built.listen_rustls_0_23(listener, config)
+            }
+            None => built.listen(listener),
+        }
+        .map_err(unlistenable)?;
+    }
+    let address = built.addrs_with_scheme().first().map(|(address, scheme)| format!("{scheme}://{address}"));
     let running = built.run();
     let handle = running.handle();
     let background = actix::spawn(maintain(app.clone()));
+    let renewal = certificates.map(|certificates| actix::spawn(renew(certificates, server.tls.reload_seconds)));
     app.enter(Stage::Ready);
     if let Some(address) = address {
-        listening(address);
+        listening(&address);
     }
     let draining = app.clone();
     actix::spawn(async move {
@@ -203,6 +223,9 @@ async fn run(
     });
     let outcome = running.await.map_err(|error| Failure::new(Exit::Failed, error));
     background.abort();
+    if let Some(renewal) = renewal {
+        renewal.abort();
+    }
     outcome
 }
 
@@ -230,6 +253,33 @@ async fn maintain(app: Arc<App>) {
                     tracing::warn!(%error, "sessions and receipts could not be tidied up");
                 }
             }
+        }
+    }
+}
+
+/// Looks for new certificates every now and then, and at SIGHUP.
+async fn renew(certificates: Arc<Certificates>, seconds: u64) {
+    let mut looks = tokio::time::interval(Duration::from_secs(seconds.max(1)));
+    let mut hang_up = signal(SignalKind::hangup()).ok();
+    loop {
+        let asked = async {
+            match &mut hang_up {
+                Some(hang_up) => hang_up.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = looks.tick() => {}
+            _ = asked => {}
+        }
+        let files = certificates.clone();
+        match tokio::task::spawn_blocking(move || files.reload()).await {
+            Ok(Ok(true)) => tracing::info!("the TLS certificate was renewed"),
+            Ok(Ok(false)) => {}
+            Ok(Err(error)) => {
+                tracing::error!(%error, "the TLS certificate can't be renewed; the old one stays in force")
+            }
+            Err(error) => tracing::error!(%error, "the TLS certificate could not be looked at"),
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::app::App;
 use crate::auth::{COOKIE, NewSession, Session, User};
 use crate::config::ConnectionConfig;
 use crate::http::call::Call;
+use crate::http::client::is_secure;
 use crate::http::display::{Display, parse_boolean};
 use crate::http::reply::Reply;
 
@@ -279,18 +280,30 @@ fn connection_of(app: &App, session: &Session) -> ConnectionInfo {
 async fn begin(call: &Call, request: &LoginRequest) -> Result<NewSession> {
     let app = &call.app;
     connection_named(app, &request.connection_id, &request.application_id)?;
-    let (connection, application) = (&request.connection_id, &request.application_id);
-    app.sessions
-        .log_in(connection, application, &request.username, &request.password, &call.address().unwrap_or_default())
-        .await
+    let address = call.address();
+    let attempt = app.attempts.begin(&request.username, address, app.repository.clock().now_ms())?;
+    let LoginRequest { connection_id, application_id, username, password, .. } = request;
+    let outcome = app.sessions.log_in(connection_id, application_id, username, password, &address.to_string()).await;
+    match &outcome {
+        Ok(_) => attempt.succeeded(),
+        // It stays counted.
+        Err(error) if error.code == Code::InvalidLogin => {}
+        Err(_) => attempt.withdrawn(),
+    }
+    outcome
 }
 
 /// The cookie that carries the token (decisions 1).
 pub(super) fn cookie(call: &Call, token: &str, seconds: u64) -> Result<HeaderValue> {
     let path = Some(call.app.config.server.base_path.as_str()).filter(|path| !path.is_empty()).unwrap_or("/");
-    let secure = if call.http.connection_info().scheme() == "https" { "; Secure" } else { "" };
+    let secure = if is_secure(&call.http, &call.app.proxies) { "; Secure" } else { "" };
     let text = format!("{COOKIE}={token}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
     HeaderValue::from_str(&text).map_err(|_| Error::internal())
+}
+
+/// A reply that has a token in it, which nobody must keep on the way.
+fn with_cookie(reply: Reply, cookie: HeaderValue) -> Reply {
+    reply.with_header(SET_COOKIE, cookie).with_header(CACHE_CONTROL, HeaderValue::from_static("no-store"))
 }
 
 fn user_info(app: &App, user: &User) -> Result<UserInfo> {
@@ -349,9 +362,7 @@ fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Reply> {
         available_connections: shown.connections.then(|| usable.map(info).collect()),
     };
     let cookie = cookie(call, new.token.text(), app.sessions.options().absolute_seconds)?;
-    // What answers a GET may be kept, and this has a token in it.
-    let private = HeaderValue::from_static("no-store");
-    Ok(Reply::json(&reply)?.with_header(SET_COOKIE, cookie).with_header(CACHE_CONTROL, private))
+    Ok(with_cookie(Reply::json(&reply)?, cookie))
 }
 
 /// `GET /v3/auth/login`: by a ticket of the CAS server.
@@ -375,7 +386,7 @@ pub async fn log_in_with_ticket(call: Call) -> Result<Reply> {
     // Whatever else may be wrong is found out before the ticket is used up.
     connection_named(app, connection, application)?;
     let user = cas.user_of(&app.directory, ticket).await?;
-    let new = app.sessions.log_in_as(connection, application, &user, &call.address().unwrap_or_default()).await?;
+    let new = app.sessions.log_in_as(connection, application, &user, &call.address().to_string()).await?;
     login_reply(&call, &new, &shown)
 }
 
@@ -401,7 +412,7 @@ pub async fn log_in(call: Call) -> Result<Reply> {
 /// `POST /v3/auth/copy`: a second session of the same user; the first goes on.
 pub async fn copy(call: Call) -> Result<Reply> {
     let request: CopyRequest = call.json()?;
-    let new = call.app.sessions.copy(&request.token, &call.address().unwrap_or_default()).await?;
+    let new = call.app.sessions.copy(&request.token, &call.address().to_string()).await?;
     let shown = Shown { user: false, groups: false, privileges: false, configuration: None, connections: false };
     login_reply(&call, &new, &shown)
 }
@@ -473,5 +484,5 @@ pub async fn older_log_in(call: Call) -> Result<Reply> {
         },
     };
     let cookie = cookie(&call, new.token.text(), call.app.sessions.options().absolute_seconds)?;
-    Ok(Reply::json(&reply)?.with_header(SET_COOKIE, cookie))
+    Ok(with_cookie(Reply::json(&reply)?, cookie))
 }

@@ -5,6 +5,7 @@
 //!
 //! Tokens and passwords are never stored, logged or shown; the types that carry them print as `…`.
 
+mod attempts;
 mod cas;
 mod directory;
 mod groups;
@@ -15,6 +16,7 @@ mod sessions;
 mod token;
 mod users;
 
+pub use self::attempts::{Attempt, AttemptOptions, Attempts};
 pub use self::cas::Cas;
 pub use self::directory::Directory;
 pub use self::groups::GroupChange;

@@ -90,7 +90,20 @@ impl Config {
         faults.seconds("server.shutdown_seconds", server.shutdown_seconds, 0);
         faults.seconds("server.keep_alive_seconds", server.keep_alive_seconds, 0);
         faults.seconds("server.slow_request_seconds", server.slow_request_seconds, 0);
+        // The system counts it in milliseconds in 32 bits.
+        faults.within("server.slow_reader_seconds", server.slow_reader_seconds, 0, 86_400);
         faults.within("server.max_connections", server.max_connections, 1, 1_000_000);
+        for proxy in &server.trusted_proxies {
+            let wanted = "a list of addresses and networks like `10.0.0.0/8`";
+            faults.unless(crate::http::client::network(proxy).is_some(), "server.trusted_proxies", wanted, proxy);
+        }
+        let tls = &server.tls;
+        let paired = tls.is_on() != tls.key.as_os_str().is_empty();
+        let wanted = "given together with `server.tls.certificate`, or not at all";
+        faults.unless(paired, "server.tls.key", wanted, tls.key.display());
+        faults.seconds("server.tls.reload_seconds", tls.reload_seconds, 1);
+        faults.within("server.tls.handshake_seconds", tls.handshake_seconds, 1, 3600);
+        faults.seconds("server.tls.strict_transport_seconds", tls.strict_transport_seconds, 0);
 
         let directory = &self.data.directory;
         faults.unless(!directory.as_os_str().is_empty(), "data.directory", "the name of a directory", "");
@@ -110,6 +123,10 @@ impl Config {
         faults.within("limits.form_bytes", limits.form_bytes, 1024, MAX_BYTES);
         faults.within("limits.upload_bytes", limits.upload_bytes, 1024, MAX_BYTES);
         faults.within("limits.upload_part_options_bytes", limits.upload_part_options_bytes, 1024, MAX_BYTES);
+        faults.seconds("limits.body_seconds", limits.body_seconds, 0);
+        faults.within("limits.upload_progress_bytes", limits.upload_progress_bytes, 1, MAX_BYTES);
+        faults.seconds("limits.upload_progress_seconds", limits.upload_progress_seconds, 0);
+        faults.within("limits.upload_parts", limits.upload_parts, 2, 10_000);
         // No longer URL can be represented.
         faults.within("limits.url_bytes", limits.url_bytes, 256, 65_534);
         faults.within("limits.xml_bytes", limits.xml_bytes, 1024, MAX_BYTES);
@@ -117,6 +134,8 @@ impl Config {
         faults.within("limits.xml_depth", limits.xml_depth, 1, 512);
         faults.within("limits.list_sources", limits.list_sources, 1, 1_000_000);
         faults.seconds("limits.idempotency_seconds", limits.idempotency_seconds, 1);
+        // Budgets count in microseconds.
+        faults.within("limits.calls_per_minute", limits.calls_per_minute, 0, 6_000_000);
     }
 
     fn check_auth(&self, faults: &mut Faults) {
@@ -132,6 +151,9 @@ impl Config {
         let least = 8 * u64::from(auth.password_lanes);
         faults.within("auth.password_memory_kib", auth.password_memory_kib, least, 4 << 20);
         faults.within("auth.password_iterations", auth.password_iterations, 1, 1000);
+        faults.within("auth.failures_per_user", auth.failures_per_user, 0, 1_000_000);
+        faults.within("auth.failures_per_address", auth.failures_per_address, 0, 1_000_000);
+        faults.within("auth.failure_window_seconds", auth.failure_window_seconds, 1, 86_400);
     }
 
     fn check_cas(&self, faults: &mut Faults) {

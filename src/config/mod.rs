@@ -13,6 +13,7 @@
 
 mod cas;
 mod check;
+mod edge;
 mod environment;
 mod load;
 mod repository;
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use stet_actors::runtime::RuntimeOptions;
 
 pub use self::cas::CasConfig;
+pub use self::edge::{ForwardedHeader, TlsConfig};
 pub use self::load::Overrides;
 pub use self::repository::{
     ConnectionConfig, DatabaseConfig, DrawerConfig, Durability, FoldersConfig, SampleConfig, StoreConfig, for_user,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::CasConfig;
+use super::edge::{ForwardedHeader, TlsConfig};
 
 /// `[server]`: how it listens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,8 +23,16 @@ pub struct ServerConfig {
     pub keep_alive_seconds: u64,
     /// Seconds within which a client must have sent a request's head; 0 waits for ever.
     pub slow_request_seconds: u64,
+    /// Seconds after which a client that takes nothing of its answer is cut off; 0 waits for ever.
+    pub slow_reader_seconds: u64,
     /// Connections open at a time on each worker; further ones wait to be accepted.
     pub max_connections: usize,
+    /// Addresses and networks of the proxies whose word on the client's address counts.
+    pub trusted_proxies: Vec<String>,
+    /// The headers that they use.
+    pub forwarded_header: ForwardedHeader,
+    /// Encrypted connections.
+    pub tls: TlsConfig,
 }
 
 impl Default for ServerConfig {
@@ -35,7 +44,11 @@ impl Default for ServerConfig {
             shutdown_seconds: 30,
             keep_alive_seconds: 75,
             slow_request_seconds: 10,
+            slow_reader_seconds: 60,
             max_connections: 10_000,
+            trusted_proxies: Vec::new(),
+            forwarded_header: ForwardedHeader::default(),
+            tls: TlsConfig::default(),
         }
     }
 }
@@ -95,6 +108,14 @@ pub struct LimitsConfig {
     pub upload_bytes: u64,
     /// Bytes of the JSON part beside an uploaded content.
     pub upload_part_options_bytes: usize,
+    /// Seconds within which a JSON or form body must be there; 0 waits for ever.
+    pub body_seconds: u64,
+    /// Bytes of an upload that must come within `upload_progress_seconds`, again and again.
+    pub upload_progress_bytes: usize,
+    /// Seconds; 0 lets an upload stand still for ever.
+    pub upload_progress_seconds: u64,
+    /// Parts of an uploaded form.
+    pub upload_parts: usize,
     /// Bytes of a request's path and query.
     pub url_bytes: usize,
     /// Bytes of an attribute text.
@@ -105,6 +126,8 @@ pub struct LimitsConfig {
     pub list_sources: usize,
     /// Seconds that the reply to a call with an `Idempotency-Key` is kept, to be repeated.
     pub idempotency_seconds: u64,
+    /// Calls a minute of one session, or of one address without a session; 0 is no limit.
+    pub calls_per_minute: u32,
 }
 
 impl Default for LimitsConfig {
@@ -115,11 +138,16 @@ impl Default for LimitsConfig {
             form_bytes: 1 << 20,
             upload_bytes: 512 << 20,
             upload_part_options_bytes: 1 << 20,
+            body_seconds: 60,
+            upload_progress_bytes: 16 << 10,
+            upload_progress_seconds: 30,
+            upload_parts: 32,
             url_bytes: 16 << 10,
             xml_bytes: 4 << 20,
             xml_depth: 64,
             list_sources: 10_000,
             idempotency_seconds: 86_400,
+            calls_per_minute: 0,
         }
     }
 }
@@ -158,6 +186,12 @@ pub struct AuthConfig {
     pub password_lanes: u32,
     /// Single sign-on.
     pub cas: CasConfig,
+    /// Logins of one user name that may fail in the window; 0 is no limit.
+    pub failures_per_user: u32,
+    /// Logins from one address that may fail in the window; 0 is no limit.
+    pub failures_per_address: u32,
+    /// Seconds of the window.
+    pub failure_window_seconds: u64,
 }
 
 impl Default for AuthConfig {
@@ -171,6 +205,9 @@ impl Default for AuthConfig {
             password_iterations: 2,
             password_lanes: 1,
             cas: CasConfig::default(),
+            failures_per_user: 10,
+            failures_per_address: 1000,
+            failure_window_seconds: 300,
         }
     }
 }

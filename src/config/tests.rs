@@ -151,6 +151,20 @@ fn variables_without_two_underscores_are_not_ours() {
 }
 
 #[test]
+fn a_part_of_a_section_has_variables_too() {
+    let config = from_variables(&[
+        ("STET_SERVER__TLS__CERTIFICATE", "c.pem"),
+        ("STET_SERVER__TLS__KEY", "k.pem"),
+        ("STET_SERVER__TLS__RELOAD_SECONDS", "7"),
+    ])
+    .expect("all values are well");
+    assert_eq!(config.server.tls.certificate, Path::new("c.pem"));
+    assert_eq!((config.server.tls.reload_seconds, config.server.max_connections), (7, 10_000));
+    assert_says(&fault(from_variables(&[("STET_SERVER__TLS__CERT", "x")])), &["STET_SERVER__TLS__CERT"]);
+    assert_says(&fault(from_variables(&[("STET_SERVER__TLS__RELOAD_SECONDS", "x")])), &["a whole number", "`x`"]);
+}
+
+#[test]
 fn a_variable_is_read_as_what_its_default_is() {
     let config = from_variables(&[
         ("STET_DATA__DIRECTORY", "2024"),
@@ -199,6 +213,19 @@ fn values_out_of_bounds_are_refused_with_key_and_value() {
         ("[auth]\nsession_absolute_seconds = 9000000000000", "auth.session_absolute_seconds", "9000000000000"),
         ("[runtime]\narbiters = 0", "runtime.arbiters", "`0`"),
         ("[limits]\nxml_depth = 513", "limits.xml_depth", "512"),
+        ("[limits]\nupload_parts = 1", "limits.upload_parts", "`1`"),
+        ("[limits]\nupload_progress_bytes = 0", "limits.upload_progress_bytes", "`0`"),
+        ("[server]\nslow_reader_seconds = 86401", "server.slow_reader_seconds", "`86401`"),
+        ("[limits]\ncalls_per_minute = 6000001", "limits.calls_per_minute", "`6000001`"),
+        ("[auth]\nfailure_window_seconds = 0", "auth.failure_window_seconds", "`0`"),
+        ("[auth]\nfailures_per_user = 1000001", "auth.failures_per_user", "`1000001`"),
+        ("[auth]\nfailures_per_address = 1000001", "auth.failures_per_address", "`1000001`"),
+        ("[server]\ntrusted_proxies = ['10.0.0.0/8', 'proxy']", "server.trusted_proxies", "`proxy`"),
+        ("[server]\nforwarded_header = 'via'", "server.forwarded_header", "`via`"),
+        ("[server.tls]\ncertificate = 'c.pem'", "server.tls.key", "together"),
+        ("[server.tls]\nkey = 'k.pem'", "server.tls.key", "`k.pem`"),
+        ("[server.tls]\nhandshake_seconds = 0", "server.tls.handshake_seconds", "`0`"),
+        ("[server.tls]\nreload_seconds = 0", "server.tls.reload_seconds", "`0`"),
         ("[[databases]]\nid = 2\nname = 'other'", "databases", "id 1"),
         ("[[databases]]\nid = 1\nname = '1'", "databases.name", "not a number"),
         ("databases = []", "databases", "id 1"),

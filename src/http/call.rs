@@ -1,5 +1,6 @@
 //! A call on its way to a handler: everything that was checked already, in named types.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use actix_web::HttpRequest;
@@ -12,12 +13,12 @@ use smallvec::SmallVec;
 use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::object::Text;
 use stet_actors::receipt::Once;
 use stet_actors::runtime::Request;
 use tracing::Span;
 
 use super::body;
+use super::client::client_address;
 use super::dispatch::token_of;
 use super::display::Display;
 use super::etag;
@@ -155,12 +156,16 @@ impl Call {
     /// As [`Call::caller`].
     pub fn who(&self) -> Result<Who> {
         let session = self.caller()?;
-        Ok(Who { user: session.user().clone(), session: session.id().clone(), address: self.address() })
+        Ok(Who {
+            user: session.user().clone(),
+            session: session.id().clone(),
+            address: Some(self.address().to_string().as_str().into()),
+        })
     }
 
-    /// Network address of the client, without the port.
-    pub fn address(&self) -> Option<Text> {
-        Some(self.http.peer_addr()?.ip().to_string().as_str().into())
+    /// Network address of the client.
+    pub fn address(&self) -> IpAddr {
+        client_address(&self.http, &self.app.proxies)
     }
 
     /// A request to the domain that makes something new, or speaks of several objects: there is nothing in the path that an

@@ -21,10 +21,11 @@ use super::query::{Pairs, Query};
 use super::reply::{Content, Reply, enveloped};
 use super::route::{Body, Kind, Produces, Route, Scope, Token, Verb};
 use super::router::{Found, Params};
-use super::{body, probe};
+use super::{body, calls, client, pace, probe};
 use crate::access::Access;
 use crate::app::{App, RequestId};
 use crate::auth::LiveSession;
+use crate::limits::Standing;
 use crate::receipts::{Claim, replay};
 
 /// Name of the response header that carries the request's id.
@@ -40,7 +41,7 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
     let request_id = app.next_request_id();
     let path = http.uri().path();
     if let Some(response) = probe::answer(&app, http.method(), path) {
-        return finish(response, request_id);
+        return finish(&app, response, request_id);
     }
     let inside = app.config.server.base_path.as_str();
     let path = match inside {
@@ -56,9 +57,10 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
         }
         _ => tracing::info_span!("request", id = request_id.as_str(), method = %http.method(), path),
     };
-    let (mut found, mut claim) = (None, None);
-    let outcome = answer(&app, &http, path, payload, &span, &mut found, &mut claim).instrument(span.clone()).await;
-    let response = match outcome {
+    let mut known = Known::default();
+    let outcome = answer(&app, &http, path, payload, &span, &mut known).instrument(span.clone()).await;
+    let Known { route: found, claim, standing } = known;
+    let mut response = match outcome {
         Ok(reply) => {
             let response = render(reply, found, surface, &http);
             match &claim {
@@ -68,7 +70,10 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
         }
         Err(error) => render_error(&app, &error, surface, &http, request_id.as_str()),
     };
-    let response = finish(response, request_id.clone());
+    if let Some(standing) = standing {
+        calls::tell(&standing, response.headers_mut());
+    }
+    let response = finish(&app, response, request_id.clone());
     let status = response.status();
     let took = started.elapsed();
     let endpoint = found.map_or(NO_ENDPOINT, |route| route.id);
@@ -84,23 +89,33 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
     response
 }
 
+/// What has been found out about a call, be it answered or refused.
+#[derive(Default)]
+struct Known {
+    route: Option<&'static Route>,
+    claim: Option<Arc<Claim>>,
+    /// How the caller stands with the limit on calls.
+    standing: Option<Standing>,
+}
+
 async fn answer(
     app: &Arc<App>,
     http: &HttpRequest,
     path: &str,
     payload: Payload,
     span: &Span,
-    found: &mut Option<&'static Route>,
-    claim: &mut Option<Arc<Claim>>,
+    known: &mut Known,
 ) -> Result<Reply> {
     let limit = app.config.limits.url_bytes;
     if http.uri().path_and_query().is_some_and(|whole| whole.as_str().len() > limit) {
         return Err(body::too_large("The URL", limit as u64));
     }
-    let (route, params) = find(app, http, path)?;
-    *found = Some(route);
+    // A call that fails before its caller is known is its address's.
+    let (route, params) = find(app, http, path).map_err(|error| counted(app, http, error, &mut known.standing))?;
+    known.route = Some(route);
     let pairs = Pairs::of(http.query_string());
-    let session = identify(app, route, http, &pairs)?;
+    let session = identify(app, route, http, &pairs).map_err(|error| counted(app, http, error, &mut known.standing))?;
+    count(app, http, session.as_deref(), &mut known.standing)?;
     let rights = session.as_ref().map(|session| session.rights()).unwrap_or_default();
     let access = match &session {
         Some(session) => Access::of(app, session, &rights),
@@ -113,7 +128,7 @@ async fn answer(
         // However the token comes, it is no part of what the call is: it may come of a new login.
         let query = pairs.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("token"));
         let target = [route.method.name(), path].into_iter().chain(query.flat_map(|(name, value)| [name, value]));
-        *claim = app.receipts.claim(http.headers(), session.user(), target)?;
+        known.claim = app.receipts.claim(http.headers(), session.user(), target)?;
     }
     let query = Query::parse(route, pairs)?;
     let sources = check_params(route, &params)?;
@@ -123,8 +138,10 @@ async fn answer(
     let limits = &app.config.limits;
     let (bytes, payload) = match route.body {
         Body::None => (Bytes::new(), None),
-        Body::Optional(_) | Body::Required(_) => (body::read(payload, announced, limits.json_bytes).await?, None),
-        Body::Form(_) => (body::read(payload, announced, limits.form_bytes).await?, None),
+        Body::Optional(_) | Body::Required(_) | Body::Form(_) => {
+            let limit = if matches!(route.body, Body::Form(_)) { limits.form_bytes } else { limits.json_bytes };
+            (pace::within(limits.body_seconds, body::read(payload, announced, limit)).await?, None)
+        }
         Body::Multipart(..) => {
             check_multipart(headers)?;
             (Bytes::new(), Some(payload))
@@ -138,7 +155,7 @@ async fn answer(
         let message = format!("`{} {}` is not implemented yet.", route.method.name(), route.path);
         return Err(Error::new(Code::NotImplemented, message));
     };
-    if let Some(claim) = &*claim
+    if let Some(claim) = &known.claim
         && payload.is_none()
         && let Some(kept) = app.receipts.identify(claim, claim.fingerprint(&[&bytes])).await?
     {
@@ -155,7 +172,7 @@ async fn answer(
         rights,
         body: bytes,
         payload,
-        claim: claim.clone(),
+        claim: known.claim.clone(),
         span: span.clone(),
     };
     // A panic would take the connection with it, and the others that its thread serves.
@@ -163,6 +180,20 @@ async fn answer(
         tracing::error!(endpoint = route.id, "a handler panicked");
         Err(Error::internal())
     })
+}
+
+/// Counts a call against the limit on calls, if there is one, and notes how its budget stands.
+fn count(app: &App, http: &HttpRequest, session: Option<&LiveSession>, standing: &mut Option<Standing>) -> Result<()> {
+    let Some(limit) = &app.call_limit else { return Ok(()) };
+    let address = || client::client_address(http, &app.proxies);
+    let (outcome, now) = limit.count(session, address, app.repository.clock().now_ms());
+    *standing = Some(now);
+    outcome
+}
+
+/// What a call without a session that fails with `error` is answered: that there were too many of them counts for more.
+fn counted(app: &App, http: &HttpRequest, error: Error, standing: &mut Option<Standing>) -> Error {
+    count(app, http, None, standing).err().unwrap_or(error)
 }
 
 fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Route, Params<'p>)> {
@@ -238,17 +269,17 @@ fn identify(app: &App, route: &Route, http: &HttpRequest, pairs: &Pairs<'_>) -> 
     };
     let session = app.sessions.find(token)?;
     if matches!(transport, Transport::Cookie) && route.method != Verb::Get {
-        check_origin(http)?;
+        check_origin(app, http)?;
     }
     Ok(Some(session))
 }
 
 /// A write that is authorised by nothing but a cookie must come from our own pages, or from no page at all.
-fn check_origin(http: &HttpRequest) -> Result<()> {
+fn check_origin(app: &App, http: &HttpRequest) -> Result<()> {
     let Some(origin) = http.headers().get(header::ORIGIN) else { return Ok(()) };
     let origin = origin.to_str().unwrap_or("?");
-    let host = http.connection_info().host().to_owned();
-    let same = origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(&host));
+    let host = client::host(http, &app.proxies);
+    let same = origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host));
     if same {
         return Ok(());
     }
@@ -315,6 +346,10 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
         Some(Produces::Xml) => "application/xml;charset=utf-8",
         _ => "application/json",
     };
+    // What a browser might show as a page: it may do nothing there, load nothing, and tell nobody its address, in which a
+    // token may stand.
+    let page = matches!(content, Content::Stream(..))
+        || (!matches!(content, Content::NotModified) && json.starts_with("application/xml"));
     let mut response = match content {
         Content::NotModified => HttpResponse::NotModified().finish(),
         Content::Kept(kept) => replay(&kept),
@@ -330,6 +365,10 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
         }
     };
     let out = response.headers_mut();
+    if page {
+        out.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'; sandbox"));
+        out.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    }
     if let Some(etag) = etag {
         out.insert(header::ETAG, etag.value().clone());
         out.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
@@ -357,7 +396,7 @@ fn render_error(app: &App, error: &Error, surface: Surface, http: &HttpRequest, 
 }
 
 /// What every response has.
-fn finish(mut response: HttpResponse, request_id: RequestId) -> HttpResponse {
+fn finish(app: &App, mut response: HttpResponse, request_id: RequestId) -> HttpResponse {
     let bodiless = response.status() == StatusCode::NOT_MODIFIED;
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, request_id.into_value());
@@ -366,5 +405,8 @@ fn finish(mut response: HttpResponse, request_id: RequestId) -> HttpResponse {
         return response;
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if let Some(value) = &app.strict_transport {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, value.clone());
+    }
     response
 }

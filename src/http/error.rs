@@ -67,8 +67,8 @@ pub fn status(code: Code, surface: Surface) -> StatusCode {
     }
 }
 
-/// After how many seconds a client may try again.
-const RETRY_AFTER_SECONDS: &str = "1";
+/// After how many seconds a client may try again, where the error does not say (its detail `retryAfter`).
+const RETRY_AFTER_SECONDS: u64 = 1;
 
 /// An error on its way to a client.
 pub struct Failure<'a> {
@@ -167,7 +167,9 @@ impl Failure<'_> {
                 vec![(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"stet\""))]
             }
             Code::TooManyRequests | Code::Overloaded => {
-                vec![(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS))]
+                let details = self.error.details.as_deref();
+                let told = details.and_then(|details| details.get("retryAfter")?.as_u64());
+                vec![(header::RETRY_AFTER, HeaderValue::from(told.unwrap_or(RETRY_AFTER_SECONDS)))]
             }
             _ => Vec::new(),
         }

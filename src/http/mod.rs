@@ -2,12 +2,15 @@
 
 pub mod body;
 pub mod call;
+pub mod calls;
+pub mod client;
 pub mod dispatch;
 pub mod display;
 pub mod error;
 pub mod etag;
 pub mod meters;
 pub mod openapi;
+pub mod pace;
 pub mod probe;
 pub mod query;
 pub mod reply;

@@ -2,6 +2,7 @@ mod audit;
 mod auth;
 mod cas;
 mod drawer;
+mod edge;
 mod folder;
 mod group;
 mod http;

@@ -112,6 +112,11 @@ impl Server {
         self.child.wait().expect("it can be waited for");
     }
 
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// SIGTERM, without waiting for what comes of it.
     pub fn ask_to_end(&self) {
         let pid = self.child.id().to_string();

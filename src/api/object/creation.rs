@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use actix_multipart::Multipart;
+use actix_multipart::{Multipart, MultipartError};
+use actix_web::error::PayloadError;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use schemars::JsonSchema;
@@ -17,6 +18,7 @@ use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_so
 use crate::app::App;
 use crate::http::body::{self, too_large};
 use crate::http::call::Call;
+use crate::http::pace::Paced;
 use crate::http::reply::Reply;
 use crate::xml;
 
@@ -194,13 +196,25 @@ async fn read_form(call: &mut Call) -> Result<Form> {
     let payload = call.payload.take().ok_or_else(Error::internal)?;
     let app = call.app.clone();
     let limits = &app.config.limits;
-    let broken = |error: actix_multipart::MultipartError| {
-        Error::new(Code::InvalidBody, format!("The form could not be read: {error}."))
+    let broken = |error: MultipartError| {
+        let why = match error {
+            // The library's words for it are that there was an error.
+            MultipartError::Payload(PayloadError::Io(error)) => error.to_string(),
+            other => other.to_string(),
+        };
+        Error::new(Code::InvalidBody, format!("The form could not be read: {why}."))
     };
+    let payload = Paced::new(payload, limits.upload_progress_bytes, limits.upload_progress_seconds);
     let mut parts = Multipart::new(call.headers(), payload);
     let mut seen: HashMap<String, ()> = HashMap::new();
     let mut form = Form::default();
+    let mut count = 0;
     while let Some(part) = parts.next().await {
+        count += 1;
+        if count > limits.upload_parts {
+            let message = format!("The form has more than the {} parts allowed.", limits.upload_parts);
+            return Err(Error::new(Code::TooLarge, message).with_detail("limit", limits.upload_parts));
+        }
         let mut part = part.map_err(broken)?;
         let name = part.name().unwrap_or_default().to_owned();
         if matches!(name.as_str(), "options" | "content") && seen.insert(name.clone(), ()).is_some() {

@@ -32,6 +32,8 @@ pub struct LiveSession {
     pub(super) standing: ArcSwapOption<Standing>,
     /// Set at logout, before the row is removed.
     pub(super) ended: AtomicBool,
+    /// The budget of its calls; see [`crate::limits::Quota`].
+    calls: AtomicU64,
 }
 
 impl LiveSession {
@@ -42,6 +44,7 @@ impl LiveSession {
             recorded_ms: AtomicU64::new(last_seen_ms),
             standing: ArcSwapOption::empty(),
             ended: AtomicBool::new(false),
+            calls: AtomicU64::new(0),
         }
     }
 
@@ -58,6 +61,11 @@ impl LiveSession {
     /// What is known of the session. Its `last_seen_ms` is from the login or the restart; see [`LiveSession::last_seen_ms`].
     pub fn session(&self) -> &Session {
         &self.session
+    }
+
+    /// The budget of its calls, which begins whole at a login and after a restart.
+    pub fn calls(&self) -> &AtomicU64 {
+        &self.calls
     }
 
     /// What the session may do where it is a key's; `None` for a person's, who may do what their groups may.

@@ -177,8 +177,9 @@ fn a_login_sets_the_cookie_and_a_logout_takes_it_away() {
 
 #[test]
 fn behind_tls_the_cookie_is_secure() {
+    let server = Server::with(&[("SERVER__TRUSTED_PROXIES", "127.0.0.1")]);
     let body = json!({ "connectionId": "Editorial", "applicationId": "test", "username": "editor", "password": SAMPLE_PASSWORD });
     let headers = [JSON, ("x-forwarded-proto", "https")];
-    let answer = Server::shared().client().send("POST", "/v3/auth/login", &headers, body.to_string().as_bytes());
+    let answer = server.client().send("POST", "/v3/auth/login", &headers, body.to_string().as_bytes());
     assert!(answer.header("set-cookie").is_some_and(|cookie| cookie.contains("; Secure")), "{answer:?}");
 }

@@ -1,0 +1,66 @@
+//! How many calls a client may make: those of a session from its own budget, all others from their address's.
+//!
+//! A token that is no good is none, so made-up ones come out of their address's budget. A session's budget lies in the
+//! session itself: it costs a call no look-up, and there are no more of them than there are sessions.
+
+use std::net::IpAddr;
+
+use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
+use stet_actors::error::{Code, Error, Result};
+
+use crate::auth::LiveSession;
+use crate::limits::{Budgets, MOST_BUDGETS, Quota, Standing, counted_as};
+
+/// Seconds that the limit speaks of.
+const WINDOW_SECONDS: u64 = 60;
+
+// The three fields that clients know, of the drafts of "RateLimit fields for HTTP" up to the sixth; later drafts put the
+// same into structured fields that hardly anything reads yet.
+const LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
+
+/// See the module's head.
+pub struct CallLimit {
+    quota: Quota,
+    addresses: Budgets<IpAddr>,
+}
+
+impl CallLimit {
+    /// The limit of so many calls a minute; none for 0.
+    pub fn new(calls_per_minute: u32) -> Option<CallLimit> {
+        let quota = (calls_per_minute > 0).then(|| Quota::new(calls_per_minute, WINDOW_SECONDS))?;
+        Some(CallLimit { quota, addresses: Budgets::new(quota, MOST_BUDGETS) })
+    }
+
+    /// Counts a call. How its budget stands is told in any case.
+    ///
+    /// # Errors
+    /// `TooManyRequests`.
+    pub fn count(
+        &self,
+        session: Option<&LiveSession>,
+        address: impl FnOnce() -> IpAddr,
+        now_ms: u64,
+    ) -> (Result<()>, Standing) {
+        let (taken, standing) = match session {
+            Some(session) => self.quota.take_shared(session.calls(), now_ms),
+            None => self.addresses.take(counted_as(address()), now_ms),
+        };
+        let outcome = if taken { Ok(()) } else { Err(refusal(&standing)) };
+        (outcome, standing)
+    }
+}
+
+fn refusal(standing: &Standing) -> Error {
+    let Standing { limit, retry_seconds, .. } = standing;
+    let message = format!("More than {limit} calls in a minute; try again in {retry_seconds} seconds.");
+    Error::new(Code::TooManyRequests, message).with_detail("retryAfter", *retry_seconds)
+}
+
+/// Tells the client how it stands.
+pub fn tell(standing: &Standing, headers: &mut HeaderMap) {
+    headers.insert(LIMIT, HeaderValue::from(standing.limit));
+    headers.insert(REMAINING, HeaderValue::from(standing.remaining));
+    headers.insert(RESET, HeaderValue::from(standing.reset_seconds));
+}

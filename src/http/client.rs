@@ -1,0 +1,226 @@
+//! Who is at the other end, through proxies that the configuration trusts.
+//!
+//! A proxy says in a header for whom it speaks, and anybody can send such a header. So it counts only when the peer is a
+//! trusted proxy, and then from the right, where the nearest proxy has put what it saw itself: up to the first address that
+//! is not trusted. What stands to the left of that one was sent by it, and may be made up.
+//!
+//! Only one of the two kinds of header counts (`server.forwarded_header`): a proxy that writes one kind passes on the
+//! other as the client made it.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use actix_web::HttpRequest;
+use actix_web::http::header::{self, HeaderMap};
+use ipnet::IpNet;
+
+use crate::config::{ForwardedHeader, ServerConfig};
+
+const FORWARDED_FOR: &str = "x-forwarded-for";
+const FORWARDED_PROTO: &str = "x-forwarded-proto";
+const FORWARDED_HOST: &str = "x-forwarded-host";
+
+/// The proxies that are trusted, and how they speak.
+#[derive(Debug)]
+pub struct Proxies {
+    trusted: Vec<IpNet>,
+    header: ForwardedHeader,
+}
+
+/// One network, or one address as the network that has nothing else; `None` for anything that is neither.
+pub fn network(text: &str) -> Option<IpNet> {
+    text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
+}
+
+/// What is known of a client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Client<'r> {
+    address: IpAddr,
+    /// What the proxy nearest to it says that it has asked by.
+    scheme: Option<&'r str>,
+    /// The host that it has asked, says that proxy.
+    host: Option<&'r str>,
+}
+
+impl Proxies {
+    /// Those of a configuration that has been checked.
+    pub fn new(server: &ServerConfig) -> Proxies {
+        let trusted = server.trusted_proxies.iter().filter_map(|text| network(text)).collect();
+        Proxies { trusted, header: server.forwarded_header }
+    }
+
+    fn trusts(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.trusted.iter().any(|network| network.contains(&address))
+    }
+
+    fn client<'r>(&self, peer: IpAddr, headers: &'r HeaderMap) -> Client<'r> {
+        let mut client = Client { address: peer.to_canonical(), scheme: None, host: None };
+        if !self.trusts(peer) {
+            return client;
+        }
+        match self.header {
+            ForwardedHeader::XForwarded => {
+                let values: Vec<_> = texts(headers, FORWARDED_FOR).flat_map(|value| value.split(',')).collect();
+                for address in values.into_iter().rev().map_while(address_of) {
+                    client.address = address;
+                    if !self.trusts(address) {
+                        break;
+                    }
+                }
+                // Each proxy replaces these, or leaves those of the one before it: the last value is a trusted one's.
+                client.scheme = last(headers, FORWARDED_PROTO);
+                client.host = last(headers, FORWARDED_HOST);
+            }
+            ForwardedHeader::Forwarded => {
+                let values: Vec<_> = texts(headers, "forwarded").flat_map(|value| split(value, ',')).collect();
+                for element in values.into_iter().rev() {
+                    let field = |wanted: &str| {
+                        let mut pairs = split(element, ';').filter_map(|pair| pair.split_once('='));
+                        let (_, value) = pairs.find(|(name, _)| name.trim().eq_ignore_ascii_case(wanted))?;
+                        Some(value.trim().trim_matches('"'))
+                    };
+                    // Whoever is hidden here was seen by a trusted proxy all the same.
+                    (client.scheme, client.host) = (field("proto"), field("host"));
+                    let Some(address) = field("for").and_then(address_of) else { break };
+                    client.address = address;
+                    if !self.trusts(address) {
+                        break;
+                    }
+                }
+            }
+        }
+        client
+    }
+}
+
+fn texts<'r>(headers: &'r HeaderMap, name: &str) -> impl Iterator<Item = &'r str> + use<'r> {
+    headers.get_all(name).filter_map(|value| value.to_str().ok())
+}
+
+fn last<'r>(headers: &'r HeaderMap, name: &str) -> Option<&'r str> {
+    texts(headers, name).last()?.rsplit(',').next().map(str::trim).filter(|value| !value.is_empty())
+}
+
+/// The parts of a header's value, whose quoted texts may have the separator in them.
+fn split(value: &str, separator: char) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    value.split(move |c: char| {
+        quoted ^= c == '"';
+        c == separator && !quoted
+    })
+}
+
+/// An address as proxies write it: bare, with a port, in brackets.
+fn address_of(text: &str) -> Option<IpAddr> {
+    let text = text.trim();
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
+    bare.parse().ok().or_else(with_port).map(|address: IpAddr| address.to_canonical())
+}
+
+fn client<'r>(http: &'r HttpRequest, proxies: &Proxies) -> Client<'r> {
+    // Every connection over TCP has a peer.
+    let peer = http.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip());
+    proxies.client(peer, http.headers())
+}
+
+/// The address of the client.
+pub fn client_address(http: &HttpRequest, proxies: &Proxies) -> IpAddr {
+    client(http, proxies).address
+}
+
+/// Whether the client has asked over TLS: of us, or of the proxy that it speaks to.
+pub fn is_secure(http: &HttpRequest, proxies: &Proxies) -> bool {
+    http.app_config().secure()
+        || client(http, proxies).scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))
+}
+
+/// The host, with its port if it has one, that the client has asked.
+pub fn host<'r>(http: &'r HttpRequest, proxies: &Proxies) -> &'r str {
+    let asked = || http.headers().get(header::HOST).and_then(|value| value.to_str().ok());
+    let named = || http.uri().authority().map(|authority| authority.as_str());
+    client(http, proxies).host.or_else(asked).or_else(named).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn proxies(header: ForwardedHeader) -> Proxies {
+        let trusted_proxies = ["10.0.0.0/8", "192.0.2.9", "2001:db8::/32"].map(str::to_owned).to_vec();
+        Proxies::new(&ServerConfig { trusted_proxies, forwarded_header: header, ..ServerConfig::default() })
+    }
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for (name, value) in pairs {
+            map.append(HeaderName::from_static(name), HeaderValue::from_str(value).unwrap());
+        }
+        map
+    }
+
+    fn seen(header: ForwardedHeader, peer: &str, pairs: &[(&'static str, &str)]) -> String {
+        let headers = headers(pairs);
+        let client = proxies(header).client(peer.parse().unwrap(), &headers);
+        format!("{} {} {}", client.address, client.scheme.unwrap_or("-"), client.host.unwrap_or("-"))
+    }
+
+    #[test]
+    fn a_peer_that_is_not_trusted_speaks_for_itself() {
+        let pairs = [
+            ("x-forwarded-for", "198.51.100.1"),
+            ("x-forwarded-proto", "https"),
+            ("x-forwarded-host", "evil"),
+            ("forwarded", "for=198.51.100.1;proto=https;host=evil"),
+        ];
+        assert_eq!(seen(ForwardedHeader::XForwarded, "203.0.113.5", &pairs), "203.0.113.5 - -");
+        assert_eq!(seen(ForwardedHeader::Forwarded, "203.0.113.5", &pairs), "203.0.113.5 - -");
+        assert_eq!(seen(ForwardedHeader::XForwarded, "::ffff:203.0.113.5", &pairs), "203.0.113.5 - -");
+    }
+
+    #[test]
+    fn from_right_to_left_past_those_who_are_trusted() {
+        let seen = |value: &str| seen(ForwardedHeader::XForwarded, "10.1.2.3", &[("x-forwarded-for", value)]);
+        assert_eq!(seen("198.51.100.1"), "198.51.100.1 - -");
+        assert_eq!(seen("1.1.1.1, 198.51.100.1, 10.9.9.9, 192.0.2.9"), "198.51.100.1 - -");
+        assert_eq!(seen("10.7.7.7, 10.9.9.9"), "10.7.7.7 - -");
+        assert_eq!(seen("198.51.100.1:5123"), "198.51.100.1 - -");
+        assert_eq!(seen("[2001:db9::7]:5123 , 2001:db8::1"), "2001:db9::7 - -");
+        // What can't be understood ends the walk: the last that was understood counts.
+        assert_eq!(seen("198.51.100.1, unknown, 10.9.9.9"), "10.9.9.9 - -");
+        assert_eq!(seen("198.51.100.1, "), "10.1.2.3 - -");
+        assert_eq!(seen(""), "10.1.2.3 - -");
+    }
+
+    #[test]
+    fn several_lines_are_one_list() {
+        let pairs = [("x-forwarded-for", "1.1.1.1, 198.51.100.1"), ("x-forwarded-for", "10.9.9.9")];
+        assert_eq!(seen(ForwardedHeader::XForwarded, "10.1.2.3", &pairs), "198.51.100.1 - -");
+    }
+
+    #[test]
+    fn the_last_scheme_and_host_are_the_trusted_ones() {
+        let pairs = [("x-forwarded-proto", "http, https"), ("x-forwarded-host", "evil, news.example")];
+        assert_eq!(seen(ForwardedHeader::XForwarded, "10.1.2.3", &pairs), "10.1.2.3 https news.example");
+    }
+
+    #[test]
+    fn the_standard_header_is_read_with_its_quotes() {
+        let seen = |value: &str| seen(ForwardedHeader::Forwarded, "10.1.2.3", &[("forwarded", value)]);
+        assert_eq!(seen("for=198.51.100.1;proto=https;host=news.example"), "198.51.100.1 https news.example");
+        assert_eq!(seen("For=\"[2001:db9::7]:4711\"; Proto=http"), "2001:db9::7 http -");
+        assert_eq!(seen("for=1.1.1.1;proto=ftp, for=198.51.100.1;proto=https, for=10.9.9.9"), "198.51.100.1 https -");
+        assert_eq!(seen("for=1.1.1.1, for=_hidden;proto=https"), "10.1.2.3 https -");
+        assert_eq!(seen("for=198.51.100.1;by=\"a,b;for=6.6.6.6\""), "198.51.100.1 - -");
+        assert_eq!(seen(";;,=,\"for=9.9.9.9"), "10.1.2.3 - -");
+    }
+
+    #[test]
+    fn only_the_configured_kind_of_header_counts() {
+        let pairs = [("x-forwarded-for", "198.51.100.1"), ("forwarded", "for=198.51.100.2;proto=https")];
+        assert_eq!(seen(ForwardedHeader::XForwarded, "10.1.2.3", &pairs), "198.51.100.1 - -");
+        assert_eq!(seen(ForwardedHeader::Forwarded, "10.1.2.3", &pairs), "198.51.100.2 https -");
+    }
+}

@@ -1,0 +1,118 @@
+//! Bodies that come too slowly: a client must not hold a call, and what belongs to it, by sending a byte now and then.
+//!
+//! A body that is held in memory must be there within a time. An upload may take as long as it likes, but must get on.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use actix_web::error::PayloadError;
+use actix_web::web::Payload;
+use bytes::Bytes;
+use futures_util::Stream;
+use stet_actors::error::{Code, Error, Result};
+use tokio::time::{Instant, Sleep};
+
+/// What `reading` gives, if it is there within so many seconds; 0 waits for ever.
+///
+/// # Errors
+/// `InvalidBody`, and those of `reading`.
+pub async fn within<T>(seconds: u64, reading: impl Future<Output = Result<T>>) -> Result<T> {
+    if seconds == 0 {
+        return reading.await;
+    }
+    tokio::time::timeout(Duration::from_secs(seconds), reading).await.unwrap_or_else(|_| {
+        let message = format!("The body was not there within the {seconds} seconds allowed.");
+        Err(Error::new(Code::InvalidBody, message).with_detail("limit", seconds))
+    })
+}
+
+/// A body of which so many bytes must come in each stretch of time, for as long as it is waited for.
+pub struct Paced<S = Payload> {
+    inner: S,
+    least: usize,
+    stretch: Duration,
+    /// The end of this stretch; none if it may take for ever.
+    end: Option<Pin<Box<Sleep>>>,
+    /// Bytes that came in this stretch.
+    came: usize,
+}
+
+impl<S> Paced<S> {
+    /// At least `least` bytes in each `seconds`; 0 seconds are for ever.
+    pub fn new(inner: S, least: usize, seconds: u64) -> Paced<S> {
+        let stretch = Duration::from_secs(seconds);
+        let end = (seconds > 0).then(|| Box::pin(tokio::time::sleep(stretch)));
+        Paced { inner, least, stretch, end, came: 0 }
+    }
+}
+
+impl<S: Stream<Item = Result<Bytes, PayloadError>> + Unpin> Stream for Paced<S> {
+    type Item = Result<Bytes, PayloadError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        let next = Pin::new(&mut this.inner).poll_next(cx);
+        let Some(end) = &mut this.end else { return next };
+        match &next {
+            Poll::Ready(Some(Ok(bytes))) => {
+                this.came += bytes.len();
+                if this.came >= this.least {
+                    this.came = 0;
+                    end.as_mut().reset(Instant::now() + this.stretch);
+                }
+                next
+            }
+            Poll::Ready(_) => next,
+            // Only who is waited for can be too slow: not when it was the disk that took the time.
+            Poll::Pending => end.as_mut().poll(cx).map(|()| {
+                let (least, seconds) = (this.least, this.stretch.as_secs());
+                let message = format!("fewer than {least} bytes came within {seconds} seconds");
+                Some(Err(PayloadError::Io(io::Error::new(io::ErrorKind::TimedOut, message))))
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::StreamExt;
+    use futures_util::stream;
+
+    use super::*;
+
+    /// How many of 100 pieces of `size` bytes, one after each `pause` (seconds), come through.
+    async fn taken(size: usize, pause: u64, seconds: u64) -> usize {
+        let pieces = stream::iter(0..100).then(move |_| async move {
+            tokio::time::sleep(Duration::from_secs(pause)).await;
+            Ok(Bytes::from(vec![0; size]))
+        });
+        let body = Paced::new(Box::pin(pieces), 1000, seconds);
+        body.take_while(|piece| std::future::ready(piece.is_ok())).count().await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_gets_on_may_take_as_long_as_it_likes_and_who_does_not_is_cut_off() {
+        assert_eq!(taken(1000, 9, 10).await, 100);
+        // One piece comes before the stretch ends, and is too little.
+        assert_eq!(taken(100, 9, 10).await, 1);
+        assert_eq!(taken(1000, 11, 10).await, 0);
+        // Five pieces make the thousand in time, again and again.
+        assert_eq!(taken(200, 1, 10).await, 100);
+        assert_eq!(taken(1, 1000, 0).await, 100);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_must_be_there_in_time() {
+        let late = || async {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            Ok(1)
+        };
+        assert_eq!(within(6, late()).await, Ok(1));
+        assert_eq!(within(0, late()).await, Ok(1));
+        let error = within(4, late()).await.unwrap_err();
+        assert!(error.code == Code::InvalidBody && error.message.contains("4 seconds"), "{error}");
+    }
+}

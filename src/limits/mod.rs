@@ -1,0 +1,39 @@
+//! How often something may be done: the arithmetic, and many budgets in bounded memory.
+//!
+//! A budget's whole state is one number, the time at which all of it will be there again (the generic cell rate
+//! algorithm), and the present is an input: nothing runs in the background, and the rules are tested without waiting.
+
+mod budgets;
+mod quota;
+
+use std::net::{IpAddr, Ipv6Addr};
+
+pub use self::budgets::Budgets;
+pub use self::quota::{Quota, Standing};
+
+/// Budgets that are kept at a time for one purpose: some 7 MB when all are in use.
+pub const MOST_BUDGETS: usize = 65_536;
+
+/// What an address is counted as: itself, or for IPv6 the network of 64 bits, all of whose addresses one customer has.
+pub fn counted_as(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(whole) => {
+            let [a, b, c, d, ..] = whole.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+        v4 => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ipv6_network_counts_as_one_and_a_mapped_address_as_what_it_maps() {
+        let counted = |text: &str| counted_as(text.parse().unwrap()).to_string();
+        assert_eq!(counted("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+        assert_eq!(counted("::ffff:192.0.2.7"), "192.0.2.7");
+        assert_eq!(counted("192.0.2.7"), "192.0.2.7");
+    }
+}

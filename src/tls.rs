@@ -1,0 +1,153 @@
+//! TLS: the certificate, from files that may change while it serves.
+//!
+//! Files are read whole and compared with what is in force, so that it does not matter how they were replaced. New ones
+//! count for connections made from then on. A certificate without its key, as it may be read between the writing of the
+//! two, is refused like any that can't be used: the old one stays, and the next look finds both.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+
+use crate::config::TlsConfig;
+
+/// What the server shows to be who it says.
+#[derive(Debug)]
+pub struct Certificates {
+    certificate: PathBuf,
+    key: PathBuf,
+    provider: Arc<CryptoProvider>,
+    in_force: ArcSwap<Loaded>,
+}
+
+struct Loaded {
+    /// The files' bytes.
+    files: (Vec<u8>, Vec<u8>),
+    certified: Arc<CertifiedKey>,
+}
+
+impl std::fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Loaded(…)")
+    }
+}
+
+impl Certificates {
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// A sentence for the operator, which names the file.
+    pub fn load(config: &TlsConfig) -> Result<Arc<Certificates>, String> {
+        let provider = Arc::new(ring::default_provider());
+        let files = read(&config.certificate, &config.key)?;
+        let certified = certified(&files, &config.certificate, &config.key, &provider)?;
+        Ok(Arc::new(Certificates {
+            certificate: config.certificate.clone(),
+            key: config.key.clone(),
+            provider,
+            in_force: ArcSwap::from_pointee(Loaded { files, certified }),
+        }))
+    }
+
+    /// Reads the files again; tells whether they have changed and are now in force.
+    ///
+    /// # Errors
+    /// As [`Certificates::load`]; what was in force stays.
+    pub fn reload(&self) -> Result<bool, String> {
+        let files = read(&self.certificate, &self.key)?;
+        if files == self.in_force.load().files {
+            return Ok(false);
+        }
+        let certified = certified(&files, &self.certificate, &self.key, &self.provider)?;
+        self.in_force.store(Arc::new(Loaded { files, certified }));
+        Ok(true)
+    }
+
+    /// How connections are encrypted: TLS 1.2 and 1.3, no certificates of clients.
+    ///
+    /// # Errors
+    /// None with the provider that this is built with.
+    pub fn server_config(self: &Arc<Self>) -> Result<rustls::ServerConfig, String> {
+        let versions = rustls::ServerConfig::builder_with_provider(self.provider.clone())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?;
+        Ok(versions.with_no_client_auth().with_cert_resolver(self.clone()))
+    }
+}
+
+impl ResolvesServerCert for Certificates {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.in_force.load().certified.clone())
+    }
+}
+
+fn read(certificate: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>), String> {
+    let read = |path: &Path| std::fs::read(path).map_err(|error| format!("{} can't be read: {error}", path.display()));
+    Ok((read(certificate)?, read(key)?))
+}
+
+fn certified(
+    (certificate, key): &(Vec<u8>, Vec<u8>),
+    certificate_path: &Path,
+    key_path: &Path,
+    provider: &CryptoProvider,
+) -> Result<Arc<CertifiedKey>, String> {
+    let (certificate_path, key_path) = (certificate_path.display(), key_path.display());
+    let chain: Vec<_> = CertificateDer::pem_slice_iter(certificate)
+        .collect::<Result<_, _>>()
+        .map_err(|error| format!("{certificate_path} is no PEM file of certificates: {error}"))?;
+    if chain.is_empty() {
+        return Err(format!("{certificate_path} has no certificate"));
+    }
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| format!("{key_path} has no key in PEM: {error}"))?;
+    let certified = CertifiedKey::from_der(chain, key, provider);
+    certified.map(Arc::new).map_err(|error| format!("{certificate_path} and {key_path} can't be used: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made() -> (String, String) {
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        (made.cert.pem(), made.signing_key.serialize_pem())
+    }
+
+    #[test]
+    fn what_can_not_be_used_is_named_and_leaves_what_was_in_force() {
+        let directory = tempfile::tempdir().unwrap();
+        let (certificate, key) = (directory.path().join("c.pem"), directory.path().join("k.pem"));
+        let config = TlsConfig { certificate: certificate.clone(), key: key.clone(), ..TlsConfig::default() };
+        assert!(Certificates::load(&config).unwrap_err().contains("c.pem can't be read"));
+        let (first, second) = (made(), made());
+        let write = |pair: (&str, &str)| {
+            std::fs::write(&certificate, pair.0).unwrap();
+            std::fs::write(&key, pair.1).unwrap();
+        };
+        write((&first.0, &first.1));
+        let certificates = Certificates::load(&config).unwrap();
+        let shown = || certificates.in_force.load().certified.cert[0].clone();
+        let at_first = shown();
+        assert_eq!(certificates.reload(), Ok(false));
+        for (files, wanted) in [
+            ((second.0.as_str(), first.1.as_str()), "can't be used"),
+            (("", &first.1), "c.pem has no certificate"),
+            (("-----BEGIN CERTIFICATE-----\n!\n", &first.1), "c.pem is no PEM file"),
+            ((&first.0, "no key"), "k.pem has no key"),
+        ] {
+            write(files);
+            let error = certificates.reload().unwrap_err();
+            assert!(error.contains(wanted), "{error}");
+            assert!(Certificates::load(&config).is_err());
+            assert_eq!(shown(), at_first);
+        }
+        write((&second.0, &second.1));
+        assert_eq!(certificates.reload(), Ok(true));
+        assert_ne!(shown(), at_first);
+    }
+}

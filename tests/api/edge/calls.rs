@@ -1,0 +1,60 @@
+//! How many calls a client may make.
+
+use super::*;
+
+fn number(answer: &Answer, name: &str) -> u64 {
+    answer.header(name).and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no {name}: {answer:?}"))
+}
+
+#[test]
+fn a_session_has_its_calls_and_each_answer_says_how_many_are_left() {
+    let server = Server::with(&[("LIMITS__CALLS_PER_MINUTE", "5")]);
+    let (one, other) = (server.login("editor"), server.login("editor"));
+    let first = one.get("/v3/folder/home");
+    first.ok();
+    assert_eq!((number(&first, "ratelimit-limit"), number(&first, "ratelimit-remaining")), (5, 4));
+    assert!((1..=12).contains(&number(&first, "ratelimit-reset")));
+    // What fails counts as well, and says so too.
+    let failed = one.get("/v3/object/1$1.0.999999999");
+    failed.fails(404, "ObjectNotFound");
+    assert_eq!(number(&failed, "ratelimit-remaining"), 3);
+    let refused = (0..100).map(|_| one.get("/v3/folder/home")).find(|answer| answer.status != 200);
+    let refused = refused.expect("a hundred calls take longer than the minute");
+    let error = refused.fails(429, "TooManyRequests");
+    assert_eq!(number(&refused, "ratelimit-remaining"), 0);
+    let seconds = number(&refused, "retry-after");
+    assert!((1..=12).contains(&seconds) && error["details"]["retryAfter"] == seconds, "{error}");
+    other.get("/v3/folder/home").ok();
+    wait_until("a call has come back", || one.get("/v3/folder/home").status == 200);
+}
+
+#[test]
+fn a_fresh_copy_says_how_it_stands_too() {
+    let server = Server::with(&[("LIMITS__CALLS_PER_MINUTE", "1000")]);
+    let client = server.login("editor");
+    let first = client.get("/v3/folder/home");
+    let tag = first.header("etag").expect("a folder has an ETag").to_owned();
+    let again = client.send("GET", "/v3/folder/home", &[("if-none-match", &tag)], b"");
+    assert_eq!((again.status, number(&again, "ratelimit-limit")), (304, 1000));
+}
+
+#[test]
+fn calls_without_a_good_token_count_for_their_address_whatever_they_ask_for() {
+    let server = Server::with(&[("LIMITS__CALLS_PER_MINUTE", "4"), ("SERVER__TRUSTED_PROXIES", "127.0.0.1")]);
+    let ask =
+        |address: &str, path: &str| server.client().send("GET", path, &[("x-forwarded-for", address)], b"").status;
+    let of_one = ["/v3/folder/home", "/nowhere", "/v3/folder/home?token=made-up", "/v3/auth/connection/check"];
+    assert_eq!(of_one.map(|path| ask("198.51.100.1", path)), [401, 404, 401, 401]);
+    let refused = (0..100).map(|n| ask("198.51.100.1", &format!("/v3/folder/home?token={n}"))).find(|s| *s != 401);
+    assert_eq!(refused, Some(429));
+    assert_eq!(ask("198.51.100.2", "/v3/folder/home"), 401);
+    // Those who look after the server are not limited.
+    assert_eq!(ask("198.51.100.1", "/healthz"), 200);
+}
+
+#[test]
+fn without_a_limit_nothing_is_said_of_one() {
+    let answer = Server::shared().login("editor").get("/v3/folder/home");
+    answer.ok();
+    assert!(answer.headers.iter().all(|(name, _)| !name.starts_with("ratelimit")), "{:?}", answer.headers);
+}

@@ -1,0 +1,56 @@
+//! What proxies say, and who is believed.
+
+use super::*;
+
+fn cookie_of(server: &Server, headers: &[(&str, &str)]) -> String {
+    let headers = [&[("content-type", "application/json")], headers].concat();
+    let body = credentials("editor", SAMPLE_PASSWORD).to_string();
+    let answer = server.client().send("POST", "/v3/auth/login", &headers, body.as_bytes());
+    answer.ok();
+    answer.header("set-cookie").expect("a login sets a cookie").to_owned()
+}
+
+#[test]
+fn a_header_makes_a_cookie_secure_only_when_a_trusted_proxy_sends_it() {
+    let stranger = Server::shared();
+    for header in [("x-forwarded-proto", "https"), ("forwarded", "for=198.51.100.1;proto=https")] {
+        assert!(!cookie_of(stranger, &[header]).contains("Secure"), "{header:?}");
+    }
+    let trusted = Server::with(&[("SERVER__TRUSTED_PROXIES", "10.0.0.0/8, 127.0.0.0/8")]);
+    assert!(cookie_of(&trusted, &[("x-forwarded-proto", "https")]).contains("; Secure"));
+    assert!(!cookie_of(&trusted, &[("x-forwarded-proto", "http")]).contains("Secure"));
+    assert!(!cookie_of(&trusted, &[("forwarded", "for=198.51.100.1;proto=https")]).contains("Secure"));
+    let standard = Server::with(&[("SERVER__TRUSTED_PROXIES", "127.0.0.1"), ("SERVER__FORWARDED_HEADER", "forwarded")]);
+    assert!(cookie_of(&standard, &[("forwarded", "for=198.51.100.1;proto=https")]).contains("; Secure"));
+    assert!(!cookie_of(&standard, &[("x-forwarded-proto", "https")]).contains("Secure"));
+}
+
+/// Status of a write that has nothing but a cookie, from a page of `origin`.
+fn write_from(server: &Server, origin: &str, headers: &[(&str, &str)]) -> u16 {
+    let token = server.login("editor").token.expect("a login gives a token");
+    let cookie = format!("MRS_CONNECTION_TOKEN={token}");
+    let headers = [&[("cookie", cookie.as_str()), ("origin", origin), ("content-type", "application/json")], headers];
+    server.client().send("POST", "/v3/object", &headers.concat(), b"{\"sources\": []}").status
+}
+
+#[test]
+fn a_header_changes_what_our_own_pages_are_only_when_a_trusted_proxy_sends_it() {
+    let stranger = Server::shared();
+    for header in [("x-forwarded-host", "evil.example"), ("forwarded", "host=evil.example")] {
+        assert_eq!(write_from(stranger, "https://evil.example", &[header]), 403, "{header:?}");
+    }
+    assert_eq!(write_from(stranger, &stranger.base, &[]), 200);
+    let trusted = Server::with(&[("SERVER__TRUSTED_PROXIES", "127.0.0.1")]);
+    let host = [("x-forwarded-host", "news.example")];
+    assert_eq!(write_from(&trusted, "https://news.example", &host), 200);
+    assert_eq!(write_from(&trusted, "https://evil.example", &host), 403);
+    assert_eq!(write_from(&trusted, &trusted.base, &[]), 200);
+}
+
+#[test]
+fn an_address_that_a_stranger_claims_is_not_believed() {
+    let server = Server::with(&[("AUTH__FAILURES_PER_ADDRESS", "2"), ("AUTH__FAILURE_WINDOW_SECONDS", "3600")]);
+    for (address, status) in [("198.51.100.1", 401), ("198.51.100.2", 401), ("198.51.100.3", 429)] {
+        assert_eq!(log_in_from(&server, address, "nobody", "x").status, status, "{address}");
+    }
+}

@@ -1,0 +1,181 @@
+//! Encrypted connections.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use tempfile::TempDir;
+
+use super::*;
+
+/// Certificate and key as files.
+struct Files {
+    directory: TempDir,
+}
+
+impl Files {
+    /// Files of a new certificate, and the certificate.
+    fn made() -> (Files, String) {
+        let files = Files { directory: TempDir::new().expect("a temporary directory can be made") };
+        let certificate = files.replace();
+        (files, certificate)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Puts another certificate there, and gives it.
+    fn replace(&self) -> String {
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("one can be made");
+        self.write(&made.cert.pem(), &made.signing_key.serialize_pem());
+        made.cert.pem()
+    }
+
+    fn write(&self, certificate: &str, key: &str) {
+        std::fs::write(self.path("certificate.pem"), certificate).expect("it can be written");
+        std::fs::write(self.path("key.pem"), key).expect("it can be written");
+    }
+
+    fn serve(&self, more: &[(&str, &str)]) -> Server {
+        let (certificate, key) = (self.path("certificate.pem"), self.path("key.pem"));
+        let text = |path: &PathBuf| path.to_str().expect("the path is a text").to_owned();
+        let (certificate, key) = (text(&certificate), text(&key));
+        let own = [("SERVER__TLS__CERTIFICATE", certificate.as_str()), ("SERVER__TLS__KEY", key.as_str())];
+        Server::with(&[&own, more].concat())
+    }
+}
+
+fn socket(server: &Server) -> TcpStream {
+    let address = server.base.strip_prefix("https://").expect("it tells that it speaks TLS");
+    let socket = TcpStream::connect(address).expect("the server takes connections");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a time can be set");
+    socket
+}
+
+/// Asks a server, which must show this certificate.
+fn ask(server: &Server, certificate: &str, request: &str) -> Result<String, std::io::Error> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(certificate.as_bytes()).expect("it is PEM")).expect("it is a certificate");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("there are versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = "localhost".try_into().expect("it is a name");
+    let client = ClientConnection::new(Arc::new(config), name).expect("a client can be made of this");
+    let mut stream = StreamOwned::new(client, socket(server));
+    stream.write_all(request.as_bytes())?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer)?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+const HEALTH: &str = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+
+fn is_served(server: &Server, certificate: &str) -> bool {
+    ask(server, certificate, HEALTH).is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
+}
+
+fn login() -> String {
+    let body = credentials("editor", SAMPLE_PASSWORD).to_string();
+    format!(
+        "POST /v3/auth/login HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+#[test]
+fn with_a_certificate_it_speaks_tls_and_its_cookies_are_secure() {
+    let (files, certificate) = Files::made();
+    let server = files.serve(&[]);
+    let answer = ask(&server, &certificate, &login()).expect("it answers");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let cookie = answer.lines().find(|line| line.starts_with("set-cookie:")).expect("a login sets a cookie");
+    assert!(cookie.ends_with("; Secure"), "{cookie}");
+    assert!(!answer.contains("strict-transport-security"), "{answer}");
+    assert!(!is_served(&server, &rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap().cert.pem()));
+}
+
+#[test]
+fn browsers_are_told_to_come_by_tls_only_when_that_is_configured() {
+    let (files, certificate) = Files::made();
+    let server = files.serve(&[("SERVER__TLS__STRICT_TRANSPORT_SECONDS", "3600")]);
+    for request in [HEALTH.to_owned(), login(), HEALTH.replace("healthz", "nowhere")] {
+        let answer = ask(&server, &certificate, &request).expect("it answers");
+        assert!(answer.contains("\r\nstrict-transport-security: max-age=3600\r\n"), "{answer}");
+    }
+}
+
+#[test]
+fn who_does_not_speak_tls_or_falls_silent_is_cut_off() {
+    let (files, certificate) = Files::made();
+    let server = files.serve(&[("SERVER__TLS__HANDSHAKE_SECONDS", "1")]);
+    let mut plain = socket(&server);
+    plain.write_all(HEALTH.as_bytes()).expect("it can be sent");
+    let mut answer = Vec::new();
+    let _ = plain.read_to_end(&mut answer);
+    assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
+    // The head of a handshake, and nothing behind it.
+    let mut silent = socket(&server);
+    silent.write_all(b"\x16\x03\x01\x02\x00").expect("it can be sent");
+    let end = silent.read_to_end(&mut Vec::new());
+    assert!(!end.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock), "it was not cut off");
+    assert!(is_served(&server, &certificate));
+}
+
+#[test]
+fn a_new_certificate_is_served_at_a_hang_up_and_one_that_can_not_be_used_is_not() {
+    let (files, first) = Files::made();
+    let server = files.serve(&[("SERVER__TLS__RELOAD_SECONDS", "86400")]);
+    assert!(is_served(&server, &first));
+    let hang_up = || {
+        let sent = Command::new("kill").args(["-HUP", &server.pid().to_string()]).status();
+        assert!(sent.expect("`kill` can be run").success());
+    };
+    let key = std::fs::read_to_string(files.path("key.pem")).expect("it was just written");
+    files.write("no certificate", &key);
+    hang_up();
+    wait_until("the fault is told", || server.log().contains("can't be renewed"));
+    assert!(server.log().contains("certificate.pem has no certificate"));
+    assert!(is_served(&server, &first));
+    let second = files.replace();
+    hang_up();
+    wait_until("the second is served", || is_served(&server, &second));
+    assert!(!is_served(&server, &first));
+}
+
+#[test]
+fn a_new_certificate_is_found_without_being_asked_for() {
+    let (files, _) = Files::made();
+    let server = files.serve(&[("SERVER__TLS__RELOAD_SECONDS", "1")]);
+    let second = files.replace();
+    wait_until("the second is served", || is_served(&server, &second));
+}
+
+#[test]
+fn a_certificate_that_can_not_be_used_is_a_fault_of_the_configuration() {
+    let (files, certificate) = Files::made();
+    let other = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("one can be made");
+    files.write(&certificate, &other.signing_key.serialize_pem());
+    let data = files.path("data");
+    let output = Command::new(env!("CARGO_BIN_EXE_stet"))
+        .current_dir(files.directory.path())
+        .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+        .arg(&data)
+        .env("STET_SERVER__TLS__CERTIFICATE", "certificate.pem")
+        .env("STET_SERVER__TLS__KEY", "key.pem")
+        .output()
+        .expect("the binary can be started");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("certificate.pem and key.pem can't be used"), "{errors}");
+    assert!(!data.exists(), "something was made");
+}
