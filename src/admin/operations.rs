@@ -109,7 +109,7 @@ impl Admin {
                 AdminReply::NewKey { key, token }
             }
             AdminRequest::KeyRevoke { name } => {
-                AdminReply::Keys(vec![KeyView::of(&*self.sessions.revoke(&name).await?)])
+                AdminReply::Keys(vec![KeyView::of(&*self.sessions.revoke(&name).await?, &self.directory)?])
             }
             AdminRequest::KeyList => AdminReply::Keys(self.keys().await?),
             AdminRequest::SessionList { user } => {
@@ -189,7 +189,7 @@ impl Admin {
     /// # Errors
     /// What the store says.
     pub async fn keys(&self) -> Result<Vec<KeyView>> {
-        Ok(self.sessions.keys().await?.iter().map(|live| KeyView::of(live)).collect())
+        self.sessions.keys().await?.iter().map(|live| KeyView::of(live, &self.directory)).collect()
     }
 
     /// Makes a key; gives it with its token.
@@ -199,7 +199,7 @@ impl Admin {
     pub async fn add_key(&self, request: KeyRequest) -> Result<(KeyView, Secret)> {
         let KeyRequest { name, user, privileges, expires } = request;
         let made = self.sessions.make_key(NewKey { name, user, grants: privileges, expires_s: expires }).await?;
-        Ok((KeyView::of(&made.session), Secret::new(made.token.text().to_owned())))
+        Ok((KeyView::of(&made.session, &self.directory)?, Secret::new(made.token.text().to_owned())))
     }
 
     /// Groups must be there, and folders paths.

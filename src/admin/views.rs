@@ -4,8 +4,9 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stet_actors::error::Result;
 
-use crate::auth::{Grant, LiveSession, User};
+use crate::auth::{Directory, Grant, LiveSession, User};
 
 /// A password on its way in, or a token on its way out. It is told to nobody else.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
@@ -127,17 +128,20 @@ pub struct KeyView {
 
 impl KeyView {
     /// What may be told of a key.
-    pub fn of(live: &LiveSession) -> KeyView {
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn of(live: &LiveSession, directory: &Directory) -> Result<KeyView> {
         let session = live.session();
-        KeyView {
+        Ok(KeyView {
             name: session.key.as_ref().map(|key| key.name.to_string()).unwrap_or_default(),
             user: session.user.to_string(),
-            privileges: live.grants().unwrap_or_default().to_vec(),
+            privileges: directory.told(live.grants().unwrap_or_default())?,
             session: session.id.to_string(),
             created: session.created_ms / 1000,
             last_used: live.last_seen_ms() / 1000,
             expires: session.expires_s(),
-        }
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Login, logout and the connection (interface 4.2, 4.18, 2.4; decisions 4).
 
-use actix_web::http::header::{CACHE_CONTROL, HeaderValue, SET_COOKIE};
+use actix_web::http::header::{HeaderValue, SET_COOKIE};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -301,11 +301,6 @@ pub(super) fn cookie(call: &Call, token: &str, seconds: u64) -> Result<HeaderVal
     HeaderValue::from_str(&text).map_err(|_| Error::internal())
 }
 
-/// A reply that has a token in it, which nobody must keep on the way.
-fn with_cookie(reply: Reply, cookie: HeaderValue) -> Reply {
-    reply.with_header(SET_COOKIE, cookie).with_header(CACHE_CONTROL, HeaderValue::from_static("no-store"))
-}
-
 fn user_info(app: &App, user: &User) -> Result<UserInfo> {
     Ok(UserInfo {
         id: user.name.to_string(),
@@ -362,7 +357,7 @@ fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Reply> {
         available_connections: shown.connections.then(|| usable.map(info).collect()),
     };
     let cookie = cookie(call, new.token.text(), app.sessions.options().absolute_seconds)?;
-    Ok(with_cookie(Reply::json(&reply)?, cookie))
+    Ok(Reply::json(&reply)?.with_header(SET_COOKIE, cookie))
 }
 
 /// `GET /v3/auth/login`: by a ticket of the CAS server.
@@ -484,5 +479,5 @@ pub async fn older_log_in(call: Call) -> Result<Reply> {
         },
     };
     let cookie = cookie(&call, new.token.text(), call.app.sessions.options().absolute_seconds)?;
-    Ok(with_cookie(Reply::json(&reply)?, cookie))
+    Ok(Reply::json(&reply)?.with_header(SET_COOKIE, cookie))
 }

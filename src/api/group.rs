@@ -44,7 +44,7 @@ pub struct GroupReply {
     pub description: String,
     /// Names of its members.
     pub members: Vec<String>,
-    /// What its members may do; folders by loid.
+    /// What its members may do.
     pub privileges: Vec<Grant>,
 }
 
@@ -80,7 +80,7 @@ fn reply(call: &Call, name: &str) -> Result<Reply> {
         group_name: group.name.to_string(),
         description: group.description,
         members: directory.members(name)?.iter().map(ToString::to_string).collect(),
-        privileges: group.privileges,
+        privileges: directory.told(&group.privileges)?,
     })
 }
 

@@ -123,6 +123,20 @@ impl Directory {
         Ok(())
     }
 
+    /// Grants as people read them: with the folders' paths, where they have any.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn told(&self, grants: &[Grant]) -> Result<Vec<Grant>> {
+        let told = |grant: &Grant| {
+            let loid = grant.folder.as_ref().and_then(|folder| folder.parse().ok());
+            let record = loid.map(|loid| self.repository.record(loid)).transpose()?.flatten();
+            let path = record.map(|record| self.repository.path_of(&record)).transpose()?;
+            Ok(Grant { privilege: grant.privilege, folder: path.or_else(|| grant.folder.clone()) })
+        };
+        grants.iter().map(told).collect()
+    }
+
     /// Grants whose folders are named by loid, so that they go along when a folder is renamed or moved.
     ///
     /// # Errors

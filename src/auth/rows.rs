@@ -114,8 +114,8 @@ impl Row for User {
 pub struct Grant {
     /// What is allowed.
     pub privilege: Privilege,
-    /// Loid of the folder below which it is, itself included; `None` for everywhere. A path or uuid is taken too, and becomes the
-    /// loid when the group is stored.
+    /// The folder below which it is, itself included; `None` for everywhere. Stored is its loid, so that the grant goes along when
+    /// the folder gets another path; told is the path it has, and taken any source.
     pub folder: Option<String>,
 }
 

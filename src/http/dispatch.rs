@@ -123,7 +123,7 @@ async fn answer(
     };
     check_privilege(access, route)?;
     if let Some(session) = &session
-        && route.method == Verb::Post
+        && route.takes_key()
     {
         // However the token comes, it is no part of what the call is: it may come of a new login.
         let query = pairs.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("token"));
@@ -372,6 +372,9 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
     if let Some(etag) = etag {
         out.insert(header::ETAG, etag.value().clone());
         out.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    }
+    if route.is_some_and(|route| route.secret) {
+        out.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     for (name, value) in headers {
         out.append(name, value);

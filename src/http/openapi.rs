@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use stet_actors::error::Code;
 
 use super::query::{Parameter, parameters};
-use super::route::{Body, Kind, Produces, Route, Token, TypeOf, Verb};
+use super::route::{Body, Kind, Produces, Route, Token, TypeOf};
 use super::routes::GROUPS;
 
 /// Where a session's token may stand, in the order in which it is looked for (decisions 1, Token).
@@ -138,8 +138,7 @@ fn parameter_list(route: &'static Route) -> Vec<Value> {
         };
         json!({"name": name, "in": "header", "description": about, "schema": {"type": "string"}})
     });
-    // Calls that can't tell whose key it would be take none.
-    let once = (route.method == Verb::Post && !matches!(route.token, Token::Login | Token::InBody)).then(|| {
+    let once = route.takes_key().then(|| {
         json!({"name": "Idempotency-Key", "in": "header",
             "description": "Names the call, so that it is carried out once however often it is sent.",
             "schema": {"type": "string", "maxLength": 255, "pattern": "^[!-~]+$"}})
@@ -485,6 +484,7 @@ mod tests {
             query: &[],
             headers: &[],
             body: Body::Optional(type_of::<Drawer>),
+            secret: false,
             produces: Produces::Json,
             codes: &[200],
             reply: Some(type_of::<Vec<Drawer>>),

@@ -47,6 +47,8 @@ pub struct Route {
     pub headers: &'static [&'static str],
     /// Request body.
     pub body: Body,
+    /// Whether a password or a token is in what is sent or answered: then nothing of the call is kept, here or on the way.
+    pub secret: bool,
     /// Content type of a 200.
     pub produces: Produces,
     /// Documented status codes beside 400, 413, 500, 503, which every endpoint may give.
@@ -185,6 +187,11 @@ impl Route {
             _ if self.path_params.iter().any(|param| param.kind == Kind::Source) => Scope::Path,
             _ => Scope::Named,
         }
+    }
+
+    /// Whether an `Idempotency-Key` has a meaning here: the key is the user's, and what the call was is stored.
+    pub fn takes_key(&self) -> bool {
+        self.method == Verb::Post && !self.secret && !matches!(self.token, Token::Login | Token::InBody)
     }
 
     /// The objects in the path, and the privilege that each needs.

@@ -203,6 +203,25 @@ fn a_login_ignores_the_key_for_its_reply_is_secret() {
 }
 
 #[test]
+fn nothing_is_kept_of_a_call_with_a_password_or_a_token_in_it() {
+    let server = Server::start();
+    let admin = server.login("admin");
+    let user = |name: &str| json!({ "name": name, "password": "a secret of theirs" });
+    for name in ["one", "two"] {
+        let made = post(&admin, "/v3/user", "the same", &user(name));
+        made.ok();
+        assert_eq!(made.header("cache-control"), Some("no-store"));
+    }
+    let key = |name: &str| json!({ "name": name, "user": "one", "privileges": [{ "privilege": "read" }] });
+    let made = post(&admin, "/v3/key", "the same", &key("wire"));
+    made.ok();
+    assert_eq!(made.header("cache-control"), Some("no-store"));
+    // Twice makes no second one all the same: names are taken.
+    post(&admin, "/v3/key", "the same", &key("wire")).fails(409, "DuplicatedName");
+    post(&admin, "/v3/user", "the same", &user("one")).fails(409, "DuplicatedName");
+}
+
+#[test]
 fn a_call_that_still_runs_is_told_of_and_calls_at_once_make_one_object() {
     let server = Server::shared();
     let client = server.login("editor");

@@ -169,7 +169,7 @@ fn a_key_that_can_not_be_is_refused_and_leaves_nothing() {
             (NewKey { user: "nobody".to_owned(), ..key("new", None) }, Code::ObjectNotFound, "nobody"),
             (NewKey { user: "gone".to_owned(), ..key("new", None) }, Code::InvalidParameter, "gone"),
             (NewKey { grants: Vec::new(), ..key("new", None) }, Code::InvalidParameter, "privileges"),
-            (NewKey { grants: below("News"), ..key("new", None) }, Code::InvalidPath, "News"),
+            (NewKey { grants: below("News"), ..key("new", None) }, Code::InvalidParameter, "News"),
         ] {
             let error = server.sessions.make_key(new).await.unwrap_err();
             assert_eq!(error.code, code);

@@ -26,6 +26,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "auth-login-get",
+        secret: true,
         path: "/v3/auth/login",
         summary: "Log in with a CAS ticket.",
         token: Token::Login,
@@ -57,6 +58,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "auth-copy-post",
+        secret: true,
         path: "/v3/auth/copy",
         summary: "Open a second session of the same user, with a token of its own.",
         token: Token::InBody,
@@ -68,6 +70,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "auth-login-post",
+        secret: true,
         path: "/v3/auth/login",
         summary: "Log in with a user name and password.",
         token: Token::Login,

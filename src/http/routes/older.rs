@@ -11,6 +11,7 @@ const DELETE: Route = Route { codes: &[], ..base(Verb::Delete, Privilege::Delete
 pub const ROUTES: &[Route] = &[
     Route {
         id: "old-auth-login-post",
+        secret: true,
         path: "/auth/login",
         summary: "Log in with a form.",
         token: Token::Login,

@@ -33,6 +33,7 @@ pub const USERS: &[Route] = &[
     },
     Route {
         id: "stet-user-create-post",
+        secret: true,
         path: "/v3/user",
         summary: "Make a user.",
         body: required::<UserChange>(),
@@ -42,6 +43,7 @@ pub const USERS: &[Route] = &[
     },
     Route {
         id: "stet-user-update-put",
+        secret: true,
         path: "/v3/user/{name}",
         summary: "Change what is named of a user, the password too.",
         path_params: &[NAME],
@@ -52,6 +54,7 @@ pub const USERS: &[Route] = &[
     },
     Route {
         id: "stet-user-password-post",
+        secret: true,
         path: "/v3/user/password",
         summary: "Change one's own password; ends all of one's sessions, the calling one too.",
         privilege: None,
@@ -107,6 +110,7 @@ pub const KEYS: &[Route] = &[
     },
     Route {
         id: "stet-key-create-post",
+        secret: true,
         path: "/v3/key",
         summary: "Make a key for a machine client; its token is told this once.",
         body: required::<KeyRequest>(),
