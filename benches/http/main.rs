@@ -1,7 +1,7 @@
 //! The server over HTTP, each time beside something that shows what the machine can do: a bare actix-web handler, the same server
 //! without persistence, a bare append with fdatasync. Ratios, not rates, are what to quote.
 //!
-//! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios: hot, many, single, read, start.
+//! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios: hot, many, single, read, rights, start.
 //! `ROUNDS` (default 5) and `SECONDS` per measurement (default 2) come from the environment.
 
 mod bare;
@@ -44,6 +44,9 @@ fn main() {
     }
     if wanted("read") {
         reads(&plan);
+    }
+    if wanted("rights") {
+        rights(&plan);
     }
     if wanted("start") {
         starts(&plan);
@@ -122,6 +125,24 @@ fn reads(plan: &Plan) {
             report(&["stet", "bare handler"], &rows);
             ratio("stet / bare handler", &rows, |row| row[0].rate / row[1].rate);
         }
+    }
+}
+
+/// An object's record, cached, read with a privilege that holds everywhere, and with one below the object's folder.
+fn rights(plan: &Plan) {
+    let server = Stet::start("journal");
+    let [everywhere, below] = server.reads_by_rights();
+    for clients in [16, 64] {
+        let mut rows: Vec<[Load; 2]> = Vec::new();
+        for _ in 0..plan.rounds {
+            rows.push([&everywhere, &below].map(|request| {
+                let asked: Requests = vec![vec![request.clone()]; clients];
+                drive(&Target::new(&server.address), &asked, plan.length)
+            }));
+        }
+        println!("\na cached record, {clients} clients, reads:");
+        report(&["everywhere", "below a folder"], &rows);
+        ratio("below a folder / everywhere", &rows, |row| row[1].rate / row[0].rate);
     }
 }
 

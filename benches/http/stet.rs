@@ -108,11 +108,15 @@ impl Stet {
     }
 
     fn raw(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
+        self.raw_as(&self.token, method, path, headers, body)
+    }
+
+    fn raw_as(&self, token: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
         let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let head = format!(
             "{method} {path} HTTP/1.1\r\nhost: {}\r\ntoken: {}\r\ncontent-length: {}\r\n{more}\r\n",
             self.address,
-            self.token,
+            token,
             body.len()
         );
         [head.as_bytes(), body].concat()
@@ -162,6 +166,16 @@ impl Stet {
                 paths.flat_map(|path| ["POST", "DELETE"].map(|method| self.request(method, &path, &[]))).collect()
             })
             .collect()
+    }
+
+    /// The same read by a caller who may read everything, and by one who may read nothing but what lies in the object's folder.
+    pub fn reads_by_rights(&self) -> [Vec<u8>; 2] {
+        let path = format!("/v3/object/{}", self.story("rights.xml"));
+        let key =
+            json!({ "name": "limited", "user": "admin", "privileges": [{ "privilege": "read", "folder": "/Bench" }] });
+        let key = self.call("POST", "/v3/key", &key);
+        let limited = key["token"].as_str().expect("a new key has a token").to_owned();
+        [&self.token, &limited].map(|token| self.raw_as(token, "GET", &path, &[], b""))
     }
 
     /// Path of a drawer of 50 items with its items, and the ETag of that.

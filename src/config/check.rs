@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use actix_web::http::Uri;
 
 use super::Config;
+use super::edge::is_origin;
 use super::repository::USER;
 
 /// The longest time that a key may name: ten years. Beyond it a sum with the present could overflow.
@@ -96,6 +97,11 @@ impl Config {
         for proxy in &server.trusted_proxies {
             let wanted = "a list of addresses and networks like `10.0.0.0/8`";
             faults.unless(crate::http::client::network(proxy).is_some(), "server.trusted_proxies", wanted, proxy);
+        }
+        for origin in &server.cors_origins {
+            let wanted = "a list of origins as browsers send them, like `https://desk.example.org`: scheme, host in small \
+                          letters, and the port unless it is the scheme's own";
+            faults.unless(is_origin(origin), "server.cors_origins", wanted, origin);
         }
         let tls = &server.tls;
         let paired = tls.is_on() != tls.key.as_os_str().is_empty();

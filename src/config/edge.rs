@@ -1,7 +1,9 @@
 //! The sections about the edge of the server: proxies, TLS, browsers of other sites.
 
+use std::net::Ipv6Addr;
 use std::path::PathBuf;
 
+use actix_web::http::Uri;
 use serde::{Deserialize, Serialize};
 
 /// What a trusted proxy tells in for whom it speaks.
@@ -47,5 +49,86 @@ impl TlsConfig {
     /// Whether connections are encrypted.
     pub fn is_on(&self) -> bool {
         !self.certificate.as_os_str().is_empty()
+    }
+}
+
+/// Whether a text is an origin of HTTP exactly as browsers send it; no request would ever have any other.
+pub(super) fn is_origin(text: &str) -> bool {
+    let Ok(uri) = text.parse::<Uri>() else { return false };
+    let (scheme, host) = (uri.scheme_str().unwrap_or_default(), uri.host().unwrap_or_default());
+    let own_port = match scheme {
+        "http" => 80,
+        "https" => 443,
+        _ => return false,
+    };
+    let well = match host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        Some(inside) => inside.parse::<Ipv6Addr>().is_ok_and(|address| address.to_string() == inside),
+        None => {
+            let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-._".contains(&byte);
+            !host.is_empty() && host.bytes().all(fits)
+        }
+    };
+    let port = uri.port_u16();
+    let told = port.map(|port| format!(":{port}")).unwrap_or_default();
+    // Put together again it is the same, so there is no user, path or query in it.
+    well && port != Some(own_port) && text == format!("{scheme}://{host}{told}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_is_what_browsers_send() {
+        for origin in [
+            "https://desk.example.org",
+            "http://desk.example.org",
+            "https://desk.example.org:8443",
+            "http://localhost:3000",
+            "http://desk:443",
+            "https://xn--bcher-kva.example",
+            "http://192.0.2.7:8080",
+            "http://[2001:db8::7]",
+            "http://[::1]:8080",
+        ] {
+            assert!(is_origin(origin), "{origin}");
+        }
+    }
+
+    #[test]
+    fn what_no_browser_sends_as_an_origin_is_none() {
+        for text in [
+            "",
+            "*",
+            "null",
+            "desk.example.org",
+            "//desk.example.org",
+            "https://",
+            "https://*",
+            "https://*.example.org",
+            "https://desk.example.org/",
+            "https://desk.example.org/desk",
+            "https://desk.example.org?x=1",
+            "https://desk.example.org#x",
+            "https://user@desk.example.org",
+            "https://desk.example.org:",
+            "https://desk.example.org:443",
+            "http://desk.example.org:80",
+            "https://desk.example.org:08443",
+            "https://desk.example.org:70000",
+            "https://Desk.example.org",
+            "HTTPS://desk.example.org",
+            "https://b\u{fc}cher.example",
+            "https://desk.example.org ",
+            " https://desk.example.org",
+            "https://desk.example.org, https://other.example.org",
+            "https://[::1",
+            "https://[0:0::1]",
+            "https://[2001:DB8::7]",
+            "ftp://desk.example.org",
+            "file://",
+        ] {
+            assert!(!is_origin(text), "{text}");
+        }
     }
 }

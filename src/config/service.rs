@@ -31,6 +31,8 @@ pub struct ServerConfig {
     pub trusted_proxies: Vec<String>,
     /// The headers that they use.
     pub forwarded_header: ForwardedHeader,
+    /// Origins of other sites whose pages may call; empty is none.
+    pub cors_origins: Vec<String>,
     /// Encrypted connections.
     pub tls: TlsConfig,
 }
@@ -48,6 +50,7 @@ impl Default for ServerConfig {
             max_connections: 10_000,
             trusted_proxies: Vec::new(),
             forwarded_header: ForwardedHeader::default(),
+            cors_origins: Vec::new(),
             tls: TlsConfig::default(),
         }
     }

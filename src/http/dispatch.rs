@@ -21,7 +21,7 @@ use super::query::{Pairs, Query};
 use super::reply::{Content, Reply, enveloped};
 use super::route::{Body, Kind, Produces, Route, Scope, Token, Verb};
 use super::router::{Found, Params};
-use super::{body, calls, client, pace, probe};
+use super::{body, calls, client, cors, pace, probe};
 use crate::access::Access;
 use crate::app::{App, RequestId};
 use crate::auth::LiveSession;
@@ -40,8 +40,8 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
     let started = Instant::now();
     let request_id = app.next_request_id();
     let path = http.uri().path();
-    if let Some(response) = probe::answer(&app, http.method(), path) {
-        return finish(&app, response, request_id);
+    if let Some(response) = cors::preflight(&app, &http).or_else(|| probe::answer(&app, http.method(), path)) {
+        return finish(&app, &http, response, request_id);
     }
     let inside = app.config.server.base_path.as_str();
     let path = match inside {
@@ -73,7 +73,7 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
     if let Some(standing) = standing {
         calls::tell(&standing, response.headers_mut());
     }
-    let response = finish(&app, response, request_id.clone());
+    let response = finish(&app, &http, response, request_id.clone());
     let status = response.status();
     let took = started.elapsed();
     let endpoint = found.map_or(NO_ENDPOINT, |route| route.id);
@@ -274,13 +274,14 @@ fn identify(app: &App, route: &Route, http: &HttpRequest, pairs: &Pairs<'_>) -> 
     Ok(Some(session))
 }
 
-/// A write that is authorised by nothing but a cookie must come from our own pages, or from no page at all.
+/// A write that is authorised by nothing but a cookie must come from our own pages, those of a listed origin, or from no page
+/// at all.
 fn check_origin(app: &App, http: &HttpRequest) -> Result<()> {
     let Some(origin) = http.headers().get(header::ORIGIN) else { return Ok(()) };
     let origin = origin.to_str().unwrap_or("?");
     let host = client::host(http, &app.proxies);
     let same = origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host));
-    if same {
+    if same || cors::listed_origin(app, http).is_some() {
         return Ok(());
     }
     let message = format!("A write with a cookie alone must come from `{host}`, but came from `{origin}`.");
@@ -305,7 +306,11 @@ fn check_objects(app: &App, access: Access<'_>, route: &Route, query: &Query, so
         }
         let Some((_, source)) = sources.iter().find(|(known, _)| *known == name) else { continue };
         let database = app.database(query.text("databaseId"))?;
-        access.check(needed, &app.repository.resolve_any(source, database)?, source)?;
+        match app.resolve(source, database) {
+            Ok(cached) => access.check(needed, &cached, source)?,
+            // In the recycle bin, or nowhere.
+            Err(_) => access.check(needed, &app.repository.resolve_any(source, database)?, source)?,
+        }
     }
     Ok(())
 }
@@ -399,10 +404,11 @@ fn render_error(app: &App, error: &Error, surface: Surface, http: &HttpRequest, 
 }
 
 /// What every response has.
-fn finish(app: &App, mut response: HttpResponse, request_id: RequestId) -> HttpResponse {
+fn finish(app: &App, http: &HttpRequest, mut response: HttpResponse, request_id: RequestId) -> HttpResponse {
     let bodiless = response.status() == StatusCode::NOT_MODIFIED;
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, request_id.into_value());
+    cors::admit(app, http, headers);
     // It speaks of a body, and a 304 has none; the one that the client keeps came with it (RFC 9110, 15.4.5).
     if bodiless {
         return response;

@@ -4,6 +4,7 @@ pub mod body;
 pub mod call;
 pub mod calls;
 pub mod client;
+pub mod cors;
 pub mod dispatch;
 pub mod display;
 pub mod error;

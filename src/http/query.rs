@@ -63,7 +63,7 @@ fn display_set(additional_info: bool, path: bool, web: bool) -> impl Iterator<It
 }
 
 /// The names and values of a query, decoded, before any check.
-pub struct Pairs<'q>(SmallVec<[(Cow<'q, str>, Cow<'q, str>); 8]>);
+pub struct Pairs<'q>(SmallVec<[(Cow<'q, str>, Cow<'q, str>); 4]>);
 
 impl<'q> Pairs<'q> {
     /// Takes a query apart.

@@ -1,6 +1,7 @@
 //! The edge of the server: what it takes from whom, how often, how slowly, and by which way.
 
 mod calls;
+mod cors;
 mod headers;
 mod logins;
 mod proxies;

@@ -67,7 +67,7 @@ impl Command for Add {
                 return Err(full(drawer).into());
             }
             let item = drawer.insert(object, fresh_shortcut(context)?, usize::MAX, context);
-            context.concerns(item.shortcut);
+            item.concern(context);
         }
         Ok(placed(drawer, &self.items))
     }
@@ -105,7 +105,7 @@ impl Command for Position {
             return Err(full(drawer).into());
         }
         let item = drawer.insert(object, fresh_shortcut(context)?, wanted, context);
-        context.concerns(item.shortcut);
+        item.concern(context);
         Ok(placed(drawer, &[self.item]))
     }
 }
@@ -119,7 +119,7 @@ fn shift(
     let (position, item) = drawer.get(address)?;
     if wanted.min(drawer.count() - 1) != position {
         drawer.shift(item, wanted, context);
-        context.concerns(item.shortcut);
+        item.concern(context);
     }
     Ok(placed(drawer, &[address]))
 }
@@ -180,7 +180,7 @@ impl Command for Remove {
             match drawer.get(*address) {
                 Ok((position, item)) => {
                     drawer.take(&item, context);
-                    context.concerns(item.shortcut);
+                    item.concern(context);
                     removed.items.push((position, item));
                 }
                 Err(error) if self.strict => return Err(error.into()),

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::command::Context;
 use crate::family::part;
 use crate::id::{Loid, ShortcutId};
 use crate::object::Text;
@@ -45,6 +46,14 @@ pub struct Item {
     pub(super) order: (u64, u64),
     /// Whether the object lies in the recycle bin.
     pub hidden: bool,
+}
+
+impl Item {
+    /// Notes that the item and its object are concerned: whoever asks what became of the object finds it here, too.
+    pub(super) fn concern(&self, context: &mut Context<'_>) {
+        context.concerns(self.shortcut);
+        context.concerns(self.object);
+    }
 }
 
 impl Item {

@@ -210,7 +210,7 @@ impl DrawerState {
                 None => self.items.len() - 1,
             };
             let item = self.items[index];
-            context.concerns(item.shortcut);
+            item.concern(context);
             self.take(&item, context);
         }
     }

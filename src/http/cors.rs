@@ -1,0 +1,61 @@
+//! Pages of other sites: what a browser lets them ask here, and read of the answers (CORS).
+//!
+//! Only the origins of `server.cors_origins` are told anything. To all others, and to everybody when none is listed, this
+//! server is one that knows nothing of CORS, and browsers keep its answers from them.
+
+use actix_web::http::Method;
+use actix_web::http::header::{self, HeaderMap, HeaderValue};
+use actix_web::{HttpRequest, HttpResponse};
+
+use crate::app::App;
+
+/// The methods that endpoints have.
+const METHODS: &str = "GET, HEAD, POST, PUT, DELETE";
+
+/// The request headers that calls are read for, beyond those that any page may send.
+const ASKED: &str = "content-type, token, authorization, if-match, if-none-match, idempotency-key, range";
+
+/// The response headers that tell something, beyond those that any page may read. Each by its name: with credentials, `*`
+/// is a name as well.
+const TOLD: &str = "ETag, X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, \
+                    Idempotency-Replayed, Content-Disposition, Content-Range";
+
+/// Seconds that a browser may go by a preflight.
+const MAX_AGE: &str = "3600";
+
+/// The origin that a request comes from, if it is a listed one.
+pub fn listed_origin<'r>(app: &App, http: &'r HttpRequest) -> Option<&'r HeaderValue> {
+    let listed = &app.config.server.cors_origins;
+    if listed.is_empty() {
+        return None;
+    }
+    let origin = http.headers().get(header::ORIGIN)?;
+    listed.iter().any(|listed| listed.as_bytes() == origin.as_bytes()).then_some(origin)
+}
+
+/// Answers what a browser asks before the call of a page of a listed origin; `None` for any other request.
+pub fn preflight(app: &App, http: &HttpRequest) -> Option<HttpResponse> {
+    let asks = *http.method() == Method::OPTIONS && http.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    if !asks {
+        return None;
+    }
+    listed_origin(app, http)?;
+    let mut response = HttpResponse::NoContent();
+    for (name, value) in [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, ASKED),
+        (header::ACCESS_CONTROL_MAX_AGE, MAX_AGE),
+    ] {
+        response.insert_header((name, HeaderValue::from_static(value)));
+    }
+    Some(response.finish())
+}
+
+/// Says in the headers of an answer that a page of the request's origin may read it, if the origin is listed.
+pub fn admit(app: &App, http: &HttpRequest, headers: &mut HeaderMap) {
+    let Some(origin) = listed_origin(app, http) else { return };
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+    headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(TOLD));
+    headers.append(header::VARY, HeaderValue::from_static("Origin"));
+}
