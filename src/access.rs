@@ -3,11 +3,13 @@
 //! A grant holds everywhere, or for a folder and all below it. Asked is always the object itself: the folders that it lies in now,
 //! or lay in before it came to the recycle bin. Three rules come on top:
 //!
-//! - **What may not be read is not there**: the answer is that for an object that does not exist, whatever the call was to do.
-//!   Folders on the way to one that may be read are seen, but nothing else in them.
-//! - **The home**: a privilege that someone has below any folder, they have in their own home, too.
+//! - **What may not be read is not there**: the answer is that for an object that does not exist, whatever the call was to do, and
+//!   no other privilege holds for it. Folders on the way to one that may be read are seen, but nothing else in them.
+//! - **The home**: a privilege that someone has below any folder, they have in their own home, too, and they may have it made.
 //! - **Ownership**: whoever may create where an object lies may change and discard it if they created it. That does not go for
 //!   folders, in which others may have put things.
+//!
+//! A key for a machine has neither home nor what its user created: it may do exactly what it was granted.
 //!
 //! Without a session there is nothing but the configuration below [`CONFIGURATION`] (decisions 1).
 
@@ -35,12 +37,14 @@ pub struct Access<'a> {
 struct Caller<'a> {
     user: &'a str,
     rights: &'a Rights,
+    /// Whether it is a person, and not a key for a machine.
+    person: bool,
 }
 
 impl<'a> Access<'a> {
     /// What the caller behind a session may do.
     pub fn of(app: &'a App, session: &'a LiveSession, rights: &'a Rights) -> Access<'a> {
-        Access { app, caller: Some(Caller { user: session.user(), rights }) }
+        Access { app, caller: Some(Caller { user: session.user(), rights, person: session.grants().is_none() }) }
     }
 
     /// What anybody may do.
@@ -50,7 +54,7 @@ impl<'a> Access<'a> {
 
     /// Whether every object may be read.
     pub fn sees_all(&self) -> bool {
-        self.caller.is_some_and(|caller| caller.rights.everywhere().contains(Privilege::Read))
+        self.has_everywhere(Privilege::Read)
     }
 
     /// Whether the object may be read, or is a folder on the way to one that may.
@@ -67,14 +71,20 @@ impl<'a> Access<'a> {
     /// What the store says.
     pub fn may(&self, privilege: Privilege, record: &Record) -> Result<bool> {
         let Some(caller) = self.caller else { return self.is_configuration(record) };
-        if caller.rights.everywhere().contains(privilege) {
+        if self.has_everywhere(privilege) {
             return Ok(true);
         }
         let around = self.around(record)?;
-        if self.holds(caller, privilege, &around)? {
+        let read =
+            caller.rights.everywhere().contains(Privilege::Read) || self.holds(caller, Privilege::Read, &around)?;
+        if !read || privilege == Privilege::Read {
+            return Ok(read);
+        }
+        if caller.rights.everywhere().contains(privilege) || self.holds(caller, privilege, &around)? {
             return Ok(true);
         }
-        let owns = matches!(privilege, Privilege::Write | Privilege::Delete)
+        let owns = caller.person
+            && matches!(privilege, Privilege::Write | Privilege::Delete)
             && record.family != FamilyKind::Folder
             && *record.creator == *caller.user;
         Ok(owns
@@ -88,17 +98,14 @@ impl<'a> Access<'a> {
     /// `ObjectNotFound` for what the caller does not see, as for what is not there; `PermissionDenied`.
     pub fn check(&self, privilege: Privilege, record: &Record, source: &impl Display) -> Result<()> {
         if self.may(privilege, record)? {
-            // Who may change what they can't read would learn of it by changing it.
-            let seen = privilege == Privilege::Read || privilege == Privilege::Create || self.sees(record)?;
-            return if seen { Ok(()) } else { Err(Error::not_found(source)) };
-        }
-        if !self.sees(record)? {
-            return Err(Error::not_found(source));
-        }
-        if privilege == Privilege::Read {
             return Ok(());
         }
-        Err(self.denied(privilege))
+        match (self.sees(record)?, privilege) {
+            (false, _) => Err(Error::not_found(source)),
+            // A folder on the way.
+            (true, Privilege::Read) => Ok(()),
+            (true, _) => Err(self.denied(privilege)),
+        }
     }
 
     /// Refuses a caller who may not create in a folder; tells whether they may also change what others put there. The refusal is the
@@ -124,7 +131,7 @@ impl<'a> Access<'a> {
     pub fn check_anywhere(&self, privilege: Privilege) -> Result<()> {
         let Some(caller) = self.caller else { return Ok(()) };
         let anywhere = caller.rights.anywhere();
-        let may_own = matches!(privilege, Privilege::Write | Privilege::Delete);
+        let may_own = caller.person && matches!(privilege, Privilege::Write | Privilege::Delete);
         if anywhere.contains(privilege) || (may_own && anywhere.contains(Privilege::Create)) {
             return Ok(());
         }
@@ -141,7 +148,27 @@ impl<'a> Access<'a> {
 
     /// Whether the privilege holds for all objects.
     pub fn has_everywhere(&self, privilege: Privilege) -> bool {
-        self.caller.is_some_and(|caller| caller.rights.everywhere().contains(privilege))
+        self.caller.is_some_and(|caller| {
+            let everywhere = caller.rights.everywhere();
+            everywhere.contains(privilege)
+                && (everywhere.contains(Privilege::Read)
+                    || matches!(privilege, Privilege::ManageGroups | Privilege::Configure))
+        })
+    }
+
+    /// Whether a path that leads to nothing yet is the caller's home or leads into it, and they may create there.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn may_make_home(&self, path: &str) -> Result<bool> {
+        let Some(caller) = self.caller.filter(|caller| caller.person) else { return Ok(false) };
+        let anywhere = caller.rights.anywhere();
+        if !anywhere.contains(Privilege::Create) || !anywhere.contains(Privilege::Read) {
+            return Ok(false);
+        }
+        let home = self.app.home_of(caller.user)?;
+        let below = path.strip_prefix(home.trim_end_matches('/'));
+        Ok(self.home(caller)?.is_none() && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
     }
 
     fn denied(&self, needed: Privilege) -> Error {
@@ -163,8 +190,11 @@ impl<'a> Access<'a> {
         Ok(self.home(caller)?.is_some_and(|home| around.contains(&home)))
     }
 
-    /// The caller's home, if there is one by now.
+    /// The caller's home, if they have one and it is there by now.
     fn home(&self, caller: Caller<'_>) -> Result<Option<Loid>> {
+        if !caller.person {
+            return Ok(None);
+        }
         let home = Source::Path(self.app.home_of(caller.user)?);
         self.app.repository.loid_of(&home, DatabaseId::MAIN)
     }

@@ -49,6 +49,9 @@ pub struct KeptReply {
     pub headers: Vec<(String, Bytes)>,
     /// The body.
     pub body: Bytes,
+    /// What tells the caller's rights at the time from others: who may see other things gets another answer.
+    #[serde(default)]
+    pub rights: u64,
 }
 
 /// A row of [`Table::Receipts`].
@@ -270,7 +273,8 @@ mod tests {
 
     #[test]
     fn what_is_removed_is_what_was_put() {
-        let receipt = once(Vec::new()).reply(KeptReply { status: 200, headers: vec![], body: Bytes::new() }, 9);
+        let receipt =
+            once(Vec::new()).reply(KeptReply { rights: 0, status: 200, headers: vec![], body: Bytes::new() }, 9);
         let places = |changes: Vec<Change>| changes.into_iter().map(|change| (change.table, change.key));
         assert!(places(receipt.put()).eq(places(receipt.remove())));
         assert!(receipt.put().iter().any(|change| change.table == Table::ReceiptTimes));

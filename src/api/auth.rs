@@ -280,10 +280,19 @@ fn connection_of(app: &App, session: &Session) -> ConnectionInfo {
 async fn begin(call: &Call, request: &LoginRequest) -> Result<NewSession> {
     let app = &call.app;
     connection_named(app, &request.connection_id, &request.application_id)?;
-    let address = call.address();
-    let attempt = app.attempts.begin(&request.username, address, app.repository.clock().now_ms())?;
     let LoginRequest { connection_id, application_id, username, password, .. } = request;
-    let outcome = app.sessions.log_in(connection_id, application_id, username, password, &address.to_string()).await;
+    let address = call.address().to_string();
+    let login = app.sessions.log_in(connection_id, application_id, username, password, &address);
+    attempted(call, username, login).await
+}
+
+/// Looks at a password within the limit on failures.
+///
+/// # Errors
+/// `TooManyRequests`; those of the check, of which `InvalidLogin` counts as a failure.
+pub(super) async fn attempted<T>(call: &Call, user: &str, check: impl Future<Output = Result<T>>) -> Result<T> {
+    let attempt = call.app.attempts.begin(user, call.address(), &**call.app.repository.clock()).await?;
+    let outcome = check.await;
     match &outcome {
         Ok(_) => attempt.succeeded(),
         // It stays counted.

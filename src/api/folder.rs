@@ -174,7 +174,9 @@ fn listing(call: &Call, folder: &Cached, wanted: impl Fn(&Record) -> bool) -> Re
         }
     }
     json.push_str(&format!("],\"total\":{total}}}"));
-    let tag = ETag::new(folder.revision, &json);
+    // A folder on the way has changed for this caller when what they see of it has.
+    let readable = call.access().may(Privilege::Read, folder)?;
+    let tag = ETag::new(if readable { folder.revision } else { 0 }, &json);
     Ok(Reply::new(Content::Json(json.into())).with_etag(tag))
 }
 

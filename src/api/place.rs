@@ -63,7 +63,11 @@ impl App {
                 Error::internal()
             })?;
             let Some(next) = found else {
-                return Place::at(call, at, std::iter::once(name).chain(names).map(str::to_owned).collect());
+                let below = std::iter::once(name).chain(names).map(str::to_owned).collect();
+                if call.access().may_make_home(path)? {
+                    return Ok(Place { folder: at, below, own_only: true });
+                }
+                return Place::at(call, at, below);
             };
             let record = self.repository.record(next)?.ok_or_else(|| Error::not_found(path))?;
             if record.family != FamilyKind::Folder {

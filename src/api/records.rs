@@ -71,7 +71,7 @@ pub fn record_of(app: &App, loid: Loid, display: &Display) -> Result<Option<Stri
 }
 
 /// The JSON of a live object's record as the caller may see it, path included if asked for. Of a folder that is merely on the way to
-/// what may be seen, the virtual attributes are left out: they count what lies in it.
+/// what may be seen, all is left out that tells what goes on in it.
 ///
 /// # Errors
 /// What the store says.
@@ -80,7 +80,10 @@ pub fn seen_record_of(call: &Call, cached: &Cached, display: &Display) -> Result
     let json = if access.sees_all() || access.may(Privilege::Read, cached)? {
         json_of(app, cached, display)?
     } else {
-        json_of(app, cached, &Display { virtual_attributes: false, ..display.clone() })?
+        let mut record = render(app, &cached.record, &cached.attributes, display)?;
+        (record.modified, record.last_modifier) = (record.created, record.creator.clone());
+        (record.virtual_attributes, record.virtual_attributes_xml) = (None, None);
+        text_of(&record)?.into()
     };
     Ok(match path_if_shown(app, cached, display)? {
         Some(path) => with_path(&json, &path),

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
 
-use super::auth::{Ended, cookie};
+use super::auth::{Ended, attempted, cookie};
 use crate::admin::{Admin, Secret, UserChange, UserView};
 use crate::http::call::Call;
 use crate::http::reply::Reply;
@@ -63,7 +63,8 @@ pub async fn set_own_password(call: Call) -> Result<Reply> {
     }
     let directory = &call.app.directory;
     // 401 would make clients throw away a session that is good.
-    directory.check_password(caller.user(), request.old.text()).await.map_err(|error| match error.code {
+    let check = directory.check_password(caller.user(), request.old.text());
+    attempted(&call, caller.user(), check).await.map_err(|error| match error.code {
         Code::InvalidLogin => Error::new(Code::PermissionDenied, "`old` is not the password of the user."),
         _ => error,
     })?;

@@ -4,13 +4,21 @@
 //! many at once get no further than many in a row. A failure leaves them taken. A success makes the user's budget whole
 //! and gives the address back the one that it took, no more: who has a password of their own can't use it to guess on.
 //!
+//! So a budget may be empty although nothing has failed, for attempts that are still under way have taken all of it. Who comes
+//! then waits until one of them ends, and looks again. Refused is only who finds a budget empty that nobody may give back to.
+//!
 //! Names are counted as they come, known or not, so that a refusal tells nothing of whether there is such a user. Kept
 //! of a name is a hash under a random key: eight bytes, however long it is.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::IpAddr;
+use std::sync::Arc;
 
+use foldhash::HashMap;
+use parking_lot::Mutex;
+use stet_actors::clock::Clock;
 use stet_actors::error::{Code, Error, Result};
+use tokio::sync::Notify;
 
 use crate::limits::{Budgets, MOST_BUDGETS, Quota, Standing, counted_as};
 
@@ -27,17 +35,73 @@ pub struct AttemptOptions {
 
 /// See the module's head.
 pub struct Attempts {
-    users: Option<Budgets<u64>>,
-    addresses: Option<Budgets<IpAddr>>,
+    users: Option<Limited<u64>>,
+    addresses: Option<Limited<IpAddr>>,
     names: RandomState,
 }
 
 /// A login that was let through to the password check. Dropped, it counts as one that failed.
 #[must_use]
 pub struct Attempt<'a> {
-    attempts: &'a Attempts,
-    user: u64,
-    address: IpAddr,
+    user: Option<Hold<'a, u64>>,
+    address: Option<Hold<'a, IpAddr>>,
+}
+
+/// Budgets, and who has taken from them and has not ended yet.
+struct Limited<K: Hash + Eq + Copy> {
+    budgets: Budgets<K>,
+    /// Only those with attempts under way: it is no larger than there are calls at a time.
+    under_way: Mutex<HashMap<K, UnderWay>>,
+}
+
+/// The attempts of one name, or from one address.
+#[derive(Default)]
+struct UnderWay {
+    count: usize,
+    /// Told each time that one of them ends.
+    ended: Arc<Notify>,
+}
+
+/// What an attempt has taken from a budget. Dropped, the attempt is under way no longer, and what it took stays taken.
+struct Hold<'a, K: Hash + Eq + Copy> {
+    of: &'a Limited<K>,
+    key: K,
+}
+
+impl<K: Hash + Eq + Copy> Limited<K> {
+    fn new(quota: Quota) -> Limited<K> {
+        Limited { budgets: Budgets::new(quota, MOST_BUDGETS), under_way: Mutex::default() }
+    }
+
+    /// Takes one, as soon as it is known whether there is one; or tells how the budget stands that has none.
+    async fn take(&self, key: K, clock: &dyn Clock) -> std::result::Result<Hold<'_, K>, Standing> {
+        loop {
+            let ended = {
+                let mut under_way = self.under_way.lock();
+                let (taken, standing) = self.budgets.take(key, clock.now_ms());
+                if taken {
+                    under_way.entry(key).or_default().count += 1;
+                    return Ok(Hold { of: self, key });
+                }
+                let Some(others) = under_way.get(&key) else { return Err(standing) };
+                // Made before the lock is free: it is told of every end that this look has not seen.
+                others.ended.clone().notified_owned()
+            };
+            ended.await;
+        }
+    }
+}
+
+impl<K: Hash + Eq + Copy> Drop for Hold<'_, K> {
+    fn drop(&mut self) {
+        let mut under_way = self.of.under_way.lock();
+        let Some(attempts) = under_way.get_mut(&self.key) else { return };
+        attempts.count -= 1;
+        attempts.ended.notify_waiters();
+        if attempts.count == 0 {
+            under_way.remove(&self.key);
+        }
+    }
 }
 
 impl Attempts {
@@ -45,69 +109,81 @@ impl Attempts {
     pub fn new(options: AttemptOptions) -> Attempts {
         let quota = |limit: u32| (limit > 0).then(|| Quota::new(limit, options.window_seconds));
         Attempts {
-            users: quota(options.per_user).map(|quota| Budgets::new(quota, MOST_BUDGETS)),
-            addresses: quota(options.per_address).map(|quota| Budgets::new(quota, MOST_BUDGETS)),
+            users: quota(options.per_user).map(Limited::new),
+            addresses: quota(options.per_address).map(Limited::new),
             names: RandomState::new(),
         }
     }
 
-    /// Lets a login through, or not.
+    /// Lets a login through, or not; waits while that hangs on others.
     ///
     /// # Errors
     /// `TooManyRequests`, also with the right password: an answer that tells it from a wrong one would go on with the
     /// guessing.
-    pub fn begin(&self, user: &str, address: IpAddr, now_ms: u64) -> Result<Attempt<'_>> {
-        let (user, address) = (self.names.hash_one(user), counted_as(address));
-        // The address first: who may not try at all must not use up others' names.
-        if let Some(addresses) = &self.addresses {
-            refuse_unless(addresses.take(address, now_ms), address, "from this address")?;
-        }
-        if let Some(users) = &self.users {
-            refuse_unless(users.take(user, now_ms), address, "for this user")?;
-        }
-        Ok(Attempt { attempts: self, user, address })
+    pub async fn begin(&self, user: &str, address: IpAddr, clock: &dyn Clock) -> Result<Attempt<'_>> {
+        let (name, counted) = (self.names.hash_one(user), counted_as(address));
+        // The address first: who may not try at all must not use up others' names. Nobody who waits for a name is waited for by
+        // one who has it, so the two can't block each other.
+        let address = match &self.addresses {
+            Some(addresses) => {
+                let taken = addresses.take(counted, clock).await;
+                Some(taken.map_err(|standing| refusal(standing, counted, "from this address"))?)
+            }
+            None => None,
+        };
+        let user = match &self.users {
+            Some(users) => {
+                let taken = users.take(name, clock).await;
+                Some(taken.map_err(|standing| refusal(standing, counted, "for this user"))?)
+            }
+            None => None,
+        };
+        Ok(Attempt { user, address })
     }
 }
 
-fn refuse_unless((taken, standing): (bool, Standing), address: IpAddr, whose: &str) -> Result<()> {
-    if taken {
-        return Ok(());
-    }
+fn refusal(standing: Standing, address: IpAddr, whose: &str) -> Error {
     tracing::warn!(%address, "login refused: too many have failed {whose}");
     let seconds = standing.retry_seconds;
     let message = format!("Too many logins have failed {whose}; try again in {seconds} seconds.");
-    Err(Error::new(Code::TooManyRequests, message).with_detail("retryAfter", seconds))
+    Error::new(Code::TooManyRequests, message).with_detail("retryAfter", seconds)
 }
 
 impl Attempt<'_> {
     /// The password was right.
     pub fn succeeded(self) {
-        if let Some(users) = &self.attempts.users {
-            users.fill(&self.user);
+        if let Some(user) = &self.user {
+            user.of.budgets.fill(&user.key);
         }
         self.give_back_address();
     }
 
     /// Whether the password was right could not be found out.
     pub fn withdrawn(self) {
-        if let Some(users) = &self.attempts.users {
-            users.give_back(&self.user);
+        if let Some(user) = &self.user {
+            user.of.budgets.give_back(&user.key);
         }
         self.give_back_address();
     }
 
     fn give_back_address(&self) {
-        if let Some(addresses) = &self.attempts.addresses {
-            addresses.give_back(&self.address);
+        if let Some(address) = &self.address {
+            address.of.budgets.give_back(&address.key);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+    use std::time::Duration;
+
+    use futures_util::FutureExt;
+    use futures_util::future::join_all;
+    use stet_actors::clock::ManualClock;
+
     use super::*;
 
-    const NOW: u64 = 1_700_000_000_000;
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
     const THERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
 
@@ -115,63 +191,152 @@ mod tests {
         Attempts::new(AttemptOptions { per_user, per_address, window_seconds: 60 })
     }
 
+    fn clock() -> ManualClock {
+        ManualClock::at(1_700_000_000_000)
+    }
+
+    /// An attempt that need not wait.
+    fn begin<'a>(attempts: &'a Attempts, user: &str, address: IpAddr, clock: &ManualClock) -> Result<Attempt<'a>> {
+        attempts.begin(user, address, clock).now_or_never().expect("nobody else is under way")
+    }
+
     /// How many attempts are let through, all of which fail.
-    fn failing(attempts: &Attempts, user: &str, address: IpAddr) -> usize {
-        (0..100).take_while(|_| attempts.begin(user, address, NOW).is_ok()).count()
+    fn failing(attempts: &Attempts, user: &str, address: IpAddr, clock: &ManualClock) -> usize {
+        (0..100).take_while(|_| begin(attempts, user, address, clock).is_ok()).count()
+    }
+
+    fn assert_nobody_is_under_way(attempts: &Attempts) {
+        assert!(attempts.users.as_ref().is_none_or(|users| users.under_way.lock().is_empty()));
+        assert!(attempts.addresses.as_ref().is_none_or(|addresses| addresses.under_way.lock().is_empty()));
     }
 
     #[test]
     fn failures_block_the_name_from_everywhere_and_no_other() {
-        let attempts = attempts(3, 50);
-        assert_eq!(failing(&attempts, "ann", HERE), 3);
-        assert_eq!(failing(&attempts, "ann", THERE), 0);
-        assert_eq!(failing(&attempts, "bob", HERE), 3);
-        let error = attempts.begin("ann", HERE, NOW).err().unwrap();
+        let (attempts, clock) = (attempts(3, 50), clock());
+        assert_eq!(failing(&attempts, "ann", HERE, &clock), 3);
+        assert_eq!(failing(&attempts, "ann", THERE, &clock), 0);
+        assert_eq!(failing(&attempts, "bob", HERE, &clock), 3);
+        let error = begin(&attempts, "ann", HERE, &clock).err().unwrap();
         assert_eq!((error.code, error.details.unwrap()["retryAfter"].as_u64()), (Code::TooManyRequests, Some(20)));
-        assert!(attempts.begin("ann", HERE, NOW + 19_999).is_err());
-        assert!(attempts.begin("ann", HERE, NOW + 20_000).is_ok());
+        clock.advance(Duration::from_millis(19_999));
+        assert!(begin(&attempts, "ann", HERE, &clock).is_err());
+        clock.advance(Duration::from_millis(1));
+        assert!(begin(&attempts, "ann", HERE, &clock).is_ok());
+        assert_nobody_is_under_way(&attempts);
     }
 
     #[test]
     fn an_address_is_blocked_whatever_names_it_tries_and_uses_up_no_name_then() {
-        let attempts = attempts(3, 5);
-        let tried = (0..100).take_while(|n| attempts.begin(&format!("user{n}"), HERE, NOW).is_ok()).count();
-        assert_eq!(tried, 5);
-        assert_eq!(failing(&attempts, "ann", HERE), 0);
-        assert_eq!(failing(&attempts, "ann", THERE), 3);
+        let (attempts, clock) = (attempts(3, 5), clock());
+        let tried = |n: &i32| begin(&attempts, &format!("user{n}"), HERE, &clock).is_ok();
+        assert_eq!((0..100).take_while(tried).count(), 5);
+        assert_eq!(failing(&attempts, "ann", HERE, &clock), 0);
+        assert_eq!(failing(&attempts, "ann", THERE, &clock), 3);
     }
 
     #[test]
     fn a_success_makes_the_name_whole_and_gives_the_address_no_more_than_it_took() {
-        let attempts = attempts(3, 5);
+        let (attempts, clock) = (attempts(3, 5), clock());
         for _ in 0..20 {
-            attempts.begin("own", HERE, NOW).unwrap().succeeded();
+            begin(&attempts, "own", HERE, &clock).unwrap().succeeded();
         }
         for _ in 0..5 {
-            drop(attempts.begin("ann", HERE, NOW));
-            if let Ok(own) = attempts.begin("own", HERE, NOW) {
+            drop(begin(&attempts, "ann", HERE, &clock));
+            if let Ok(own) = begin(&attempts, "own", HERE, &clock) {
                 own.succeeded();
             }
         }
         // Three of `ann`, and two that met her name blocked: they came from the address all the same.
-        assert_eq!(failing(&attempts, "bob", HERE), 0);
-        drop(attempts.begin("cleo", THERE, NOW));
-        attempts.begin("cleo", THERE, NOW).unwrap().succeeded();
-        assert_eq!(failing(&attempts, "cleo", THERE), 3);
+        assert_eq!(failing(&attempts, "bob", HERE, &clock), 0);
+        drop(begin(&attempts, "cleo", THERE, &clock));
+        begin(&attempts, "cleo", THERE, &clock).unwrap().succeeded();
+        assert_eq!(failing(&attempts, "cleo", THERE, &clock), 3);
     }
 
     #[test]
     fn one_that_could_not_be_checked_counts_for_nothing() {
-        let attempts = attempts(3, 5);
+        let (attempts, clock) = (attempts(3, 5), clock());
         for _ in 0..20 {
-            attempts.begin("ann", HERE, NOW).unwrap().withdrawn();
+            begin(&attempts, "ann", HERE, &clock).unwrap().withdrawn();
         }
-        assert_eq!(failing(&attempts, "ann", HERE), 3);
+        assert_eq!(failing(&attempts, "ann", HERE, &clock), 3);
     }
 
     #[test]
     fn zero_is_no_limit() {
-        assert_eq!(failing(&attempts(0, 0), "ann", HERE), 100);
-        assert_eq!(failing(&attempts(2, 0), "ann", HERE), 2);
+        assert_eq!(failing(&attempts(0, 0), "ann", HERE, &clock()), 100);
+        assert_eq!(failing(&attempts(2, 0), "ann", HERE, &clock()), 2);
+    }
+
+    /// Begins forty attempts at once, and ends each with `end`, a while after it was let through; gives how many were.
+    async fn at_once(attempts: &Attempts, clock: &ManualClock, end: impl Fn(Attempt<'_>)) -> usize {
+        let each = (0..40).map(|_| async {
+            match attempts.begin("ann", HERE, clock).await {
+                Ok(attempt) => {
+                    for _ in 0..3 {
+                        tokio::task::yield_now().await;
+                    }
+                    end(attempt);
+                    true
+                }
+                Err(error) => {
+                    assert_eq!(error.code, Code::TooManyRequests);
+                    false
+                }
+            }
+        });
+        let passed = join_all(each).await.into_iter().filter(|passed| *passed).count();
+        assert_nobody_is_under_way(attempts);
+        passed
+    }
+
+    #[tokio::test]
+    async fn of_many_at_once_none_that_is_right_is_refused_and_no_more_are_wrong_than_one_by_one() {
+        for (per_user, per_address) in [(3, 0), (0, 3), (3, 3), (1, 1)] {
+            let (attempts, clock) = (attempts(per_user, per_address), clock());
+            assert_eq!(at_once(&attempts, &clock, |attempt| attempt.succeeded()).await, 40);
+            assert_eq!(at_once(&attempts, &clock, |attempt| attempt.withdrawn()).await, 40);
+            let limit = per_user.max(per_address) as usize;
+            assert_eq!(at_once(&attempts, &clock, |attempt| drop(attempt)).await, limit);
+            assert_eq!(at_once(&attempts, &clock, |attempt| attempt.succeeded()).await, 0);
+        }
+    }
+
+    #[test]
+    fn who_waits_looks_again_each_time_that_one_ends() {
+        let (attempts, clock) = (attempts(2, 0), clock());
+        let both = [(); 2].map(|()| begin(&attempts, "ann", HERE, &clock).unwrap());
+        let [first, second] = both;
+        let mut waiting = pin!(attempts.begin("ann", THERE, &clock));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        // Another name waits for nobody.
+        drop(begin(&attempts, "bob", HERE, &clock).unwrap());
+        drop(first);
+        assert!(waiting.as_mut().now_or_never().is_none(), "the second may still give back what it took");
+        drop(second);
+        assert!(waiting.as_mut().now_or_never().expect("both have ended").is_err());
+        assert_nobody_is_under_way(&attempts);
+    }
+
+    #[test]
+    fn who_waits_has_what_has_come_back_meanwhile() {
+        let (attempts, clock) = (attempts(2, 0), clock());
+        let both = [(); 2].map(|()| begin(&attempts, "ann", HERE, &clock).unwrap());
+        let mut waiting = pin!(attempts.begin("ann", HERE, &clock));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        clock.advance(Duration::from_secs(30));
+        let [first, _second] = both;
+        drop(first);
+        assert!(waiting.as_mut().now_or_never().expect("one has come back").is_ok());
+    }
+
+    #[test]
+    fn a_success_lets_in_who_waits() {
+        let (attempts, clock) = (attempts(1, 0), clock());
+        let first = begin(&attempts, "ann", HERE, &clock).unwrap();
+        let mut waiting = pin!(attempts.begin("ann", HERE, &clock));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        first.succeeded();
+        assert!(waiting.as_mut().now_or_never().expect("nobody is under way").is_ok());
     }
 }

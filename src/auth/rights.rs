@@ -1,6 +1,7 @@
 //! What a caller's grants add up to (decisions 4).
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use stet_actors::id::Loid;
 
@@ -8,7 +9,7 @@ use super::rows::Grant;
 use crate::http::route::Privilege;
 
 /// A set of privileges.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Privileges(u16);
 
 impl Privileges {
@@ -42,7 +43,7 @@ impl fmt::Debug for Privileges {
 }
 
 /// What someone may do everywhere, and what below which folders.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Rights {
     everywhere: Privileges,
     anywhere: Privileges,
@@ -74,6 +75,13 @@ impl Rights {
             rights.anywhere = rights.anywhere.and(privilege);
         }
         Ok(rights)
+    }
+
+    /// What tells these rights from others.
+    pub fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
     }
 
     /// What is allowed for all objects, and for what is no object.

@@ -56,51 +56,83 @@ fn too_deep(json: &[u8], limit: usize) -> bool {
     false
 }
 
-/// Parses a JSON body; an absent or blank one is `{}` unless it is required.
-///
-/// # Errors
-/// `InvalidBody` with the JSON path of the fault.
-pub fn parse<T: DeserializeOwned>(body: &[u8], required: bool, depth: usize) -> Result<T> {
-    let blank = body.iter().all(u8::is_ascii_whitespace);
-    if blank && required {
-        return Err(invalid("The body is missing: a JSON body is required.".to_owned()));
-    }
-    let json = if blank { b"{}" } else { body };
-    if too_deep(json, depth) {
-        return Err(invalid(format!("The body is nested deeper than the {depth} levels allowed.")));
-    }
-    let mut reader = serde_json::Deserializer::from_slice(json);
-    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let path = match error.path().to_string() {
-            path if path == "." => "$".to_owned(),
-            path if path.starts_with('[') => format!("${path}"),
-            path => format!("$.{path}"),
-        };
-        invalid(format!("The body is not as it must be at `{path}`: {}.", error.inner())).with_detail("path", path)
-    })?;
-    reader.end().map_err(|error| invalid(format!("There is something behind the body's end: {error}.")))?;
-    Ok(value)
+/// How a JSON body is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading {
+    /// Whether there must be one: an absent or blank one is `{}` otherwise.
+    pub required: bool,
+    /// How deep it may be nested.
+    pub depth: usize,
+    /// Whether a password or a token is in it. Then a refusal tells nothing of what stands there: a reply may be logged on the
+    /// way, and what is at the wrong place may be just that.
+    pub secret: bool,
 }
 
-/// [`parse`] for a body that must be an object. The type alone does not see to that: a struct also takes a list, for its fields
-/// in their order.
+impl Reading {
+    /// Parses a JSON body.
+    ///
+    /// # Errors
+    /// `InvalidBody` with the JSON path of the fault.
+    pub fn any<T: DeserializeOwned>(self, body: &[u8]) -> Result<T> {
+        let blank = body.iter().all(u8::is_ascii_whitespace);
+        if blank && self.required {
+            return Err(invalid("The body is missing: a JSON body is required.".to_owned()));
+        }
+        let json = if blank { b"{}" } else { body };
+        if too_deep(json, self.depth) {
+            return Err(invalid(format!("The body is nested deeper than the {} levels allowed.", self.depth)));
+        }
+        let mut reader = serde_json::Deserializer::from_slice(json);
+        let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+            let path = match error.path().to_string() {
+                path if path == "." => "$".to_owned(),
+                path if path.starts_with('[') => format!("${path}"),
+                path => format!("$.{path}"),
+            };
+            let why = if self.secret { without_values(error.inner()) } else { error.inner().to_string() };
+            invalid(format!("The body is not as it must be at `{path}`: {why}.")).with_detail("path", path)
+        })?;
+        reader.end().map_err(|error| invalid(format!("There is something behind the body's end: {error}.")))?;
+        Ok(value)
+    }
+
+    /// [`Reading::any`] for a body that must be an object. The type alone does not see to that: a struct also takes a list, for
+    /// its fields in their order.
+    ///
+    /// # Errors
+    /// As [`Reading::any`].
+    pub fn object<T: DeserializeOwned>(self, body: &[u8]) -> Result<T> {
+        if body.trim_ascii_start().starts_with(b"[") {
+            // What is wrong with it is told as of any body.
+            self.any::<serde_json::Map<String, Value>>(body)?;
+        }
+        self.any(body)
+    }
+}
+
+/// What is wrong with a body, told without anything that stands in it.
+fn without_values(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    // Where the JSON itself is broken, the text tells a place; of a field, a name that is ours.
+    let harmless = !error.is_data() || ["missing field `", "duplicate field `"].iter().any(|of| text.starts_with(of));
+    if harmless { text } else { "the value there is not of the type wanted".to_owned() }
+}
+
+/// [`Reading::object`] for a body that has nothing secret in it.
 ///
 /// # Errors
-/// As [`parse`].
+/// As [`Reading::any`].
 pub fn parse_object<T: DeserializeOwned>(body: &[u8], required: bool, depth: usize) -> Result<T> {
-    if body.trim_ascii_start().starts_with(b"[") {
-        // What is wrong with it is told as of any body.
-        parse::<serde_json::Map<String, Value>>(body, required, depth)?;
-    }
-    parse(body, required, depth)
+    Reading { required, depth, secret: false }.object(body)
 }
 
-/// [`parse`] for a body of which some parts are read here and there: an object, or a list.
+/// [`Reading::any`] for a body of which some parts are read here and there: an object, or a list.
 ///
 /// # Errors
-/// As [`parse`].
+/// As [`Reading::any`].
 pub fn parse_any(body: &[u8], required: bool, depth: usize) -> Result<Value> {
-    let value: Value = parse(body, required, depth)?;
+    // Any value will do for this, so none is ever told.
+    let value: Value = Reading { required, depth, secret: false }.any(body)?;
     if value.is_object() || value.is_array() {
         return Ok(value);
     }
@@ -118,6 +150,46 @@ mod tests {
     struct Drawer {
         #[serde(default)]
         capacity: u32,
+    }
+
+    fn parse<T: DeserializeOwned>(body: &[u8], required: bool, depth: usize) -> Result<T> {
+        Reading { required, depth, secret: false }.any(body)
+    }
+
+    #[test]
+    fn of_a_secret_body_a_fault_tells_the_path_and_nothing_that_stands_there() {
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[allow(dead_code)]
+        struct Login {
+            password: String,
+            level: Option<Level>,
+        }
+        #[derive(Debug, Deserialize)]
+        enum Level {
+            Low,
+        }
+        let refused = |body: &str| {
+            let error =
+                Reading { required: true, depth: 8, secret: true }.object::<Login>(body.as_bytes()).unwrap_err();
+            assert_eq!(error.code, Code::InvalidBody);
+            assert!(!error.message.contains("4242"), "{error}");
+            error.message
+        };
+        let wanted = "The body is not as it must be at `$.password`: the value there is not of the type wanted.";
+        for value in ["424242", "-424242", "42.4242", "true", "null", "{\"x\": 424242}", "[\"424242\"]"] {
+            assert_eq!(refused(&format!("{{\"password\": {value}}}")), wanted);
+        }
+        assert!(refused(r#"{"password": "x", "level": "424242"}"#).contains("`$.level`"));
+        for body in
+            ["424242", "\"424242\"", "[424242]", "{\"password\": \"424242\" 424242", "{\"password\": \"\\x424242\"}"]
+        {
+            refused(body);
+        }
+        assert!(refused("{}").contains("missing field `password`"));
+        assert!(refused("{\"password\": \"424242\", \"password\": \"424242\"}").contains("duplicate field"));
+        assert!(refused("{\"password\": \"424242\"").contains("EOF"));
+        assert!(refused("{\"password\": \"424242\"} 424242").contains("behind the body's end"));
     }
 
     #[test]

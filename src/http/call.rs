@@ -17,7 +17,8 @@ use stet_actors::receipt::Once;
 use stet_actors::runtime::Request;
 use tracing::Span;
 
-use super::body;
+use super::authorise::check_again;
+use super::body::{self, Reading};
 use super::client::client_address;
 use super::dispatch::token_of;
 use super::display::Display;
@@ -116,6 +117,15 @@ impl Call {
         }
     }
 
+    /// Looks at the caller again; for handlers that read a body themselves, once they have. See [`check_again`].
+    ///
+    /// # Errors
+    /// `InvalidToken`, `PermissionDenied`, `ObjectNotFound`; what the store says.
+    pub fn look_again(&mut self) -> Result<()> {
+        self.rights = check_again(&self.app, self.route, self.session.as_ref(), &self.query, &self.sources)?;
+        Ok(())
+    }
+
     /// The record of the object that a path parameter names.
     ///
     /// # Errors
@@ -207,7 +217,7 @@ impl Call {
     /// # Errors
     /// `InvalidBody` with the path of the fault.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
-        body::parse_object(&self.body, self.requires_body(), self.app.config.limits.json_depth)
+        self.reading(self.requires_body()).object(&self.body)
     }
 
     /// The JSON body, of whatever kind the type takes.
@@ -215,7 +225,11 @@ impl Call {
     /// # Errors
     /// As [`Call::json`].
     pub fn any_json<T: DeserializeOwned>(&self) -> Result<T> {
-        body::parse(&self.body, self.requires_body(), self.app.config.limits.json_depth)
+        self.reading(self.requires_body()).any(&self.body)
+    }
+
+    fn reading(&self, required: bool) -> Reading {
+        Reading { required, depth: self.app.config.limits.json_depth, secret: self.route.secret }
     }
 
     fn requires_body(&self) -> bool {
@@ -228,14 +242,14 @@ impl Call {
     /// `InvalidBody` with the field at fault.
     pub fn form<T: DeserializeOwned>(&self) -> Result<T> {
         let content_type = self.headers().get("content-type").and_then(|value| value.to_str().ok());
-        let depth = self.app.config.limits.json_depth;
+        let reading = self.reading(true);
         if content_type.is_some_and(|value| value.trim_start().starts_with("application/json")) {
-            return body::parse_object(&self.body, true, depth);
+            return reading.object(&self.body);
         }
         let fields: serde_json::Map<String, Value> = form_urlencoded::parse(&self.body)
             .map(|(name, value)| (name.into_owned(), Value::from(value.into_owned())))
             .collect();
-        body::parse(Value::Object(fields).to_string().as_bytes(), true, depth)
+        reading.any(Value::Object(fields).to_string().as_bytes())
     }
 
     /// The display options of the query; for an endpoint that has none, the defaults of `DISP(false, …)`.

@@ -4,6 +4,10 @@
 //! trusted proxy, and then from the right, where the nearest proxy has put what it saw itself: up to the first address that
 //! is not trusted. What stands to the left of that one was sent by it, and may be made up.
 //!
+//! Nothing that a client sends may change how that is read. So a value is taken apart as bytes, whatever else is in it: a part
+//! that is no text is one that can't be read, and hides no other. And quotes in a `Forwarded` count only where they leave no
+//! doubt; see [`elements`].
+//!
 //! Only one of the two kinds of header counts (`server.forwarded_header`): a proxy that writes one kind passes on the
 //! other as the client made it.
 
@@ -15,6 +19,7 @@ use ipnet::IpNet;
 
 use crate::config::{ForwardedHeader, ServerConfig};
 
+const FORWARDED: &str = "forwarded";
 const FORWARDED_FOR: &str = "x-forwarded-for";
 const FORWARDED_PROTO: &str = "x-forwarded-proto";
 const FORWARDED_HOST: &str = "x-forwarded-host";
@@ -60,8 +65,8 @@ impl Proxies {
         }
         match self.header {
             ForwardedHeader::XForwarded => {
-                let values: Vec<_> = texts(headers, FORWARDED_FOR).flat_map(|value| value.split(',')).collect();
-                for address in values.into_iter().rev().map_while(address_of) {
+                let values: Vec<_> = values(headers, FORWARDED_FOR).flat_map(|value| value.split(is_comma)).collect();
+                for address in values.into_iter().rev().map_while(|part| address_of(text(part)?)) {
                     client.address = address;
                     if !self.trusts(address) {
                         break;
@@ -72,12 +77,16 @@ impl Proxies {
                 client.host = last(headers, FORWARDED_HOST);
             }
             ForwardedHeader::Forwarded => {
-                let values: Vec<_> = texts(headers, "forwarded").flat_map(|value| split(value, ',')).collect();
-                for element in values.into_iter().rev() {
+                let elements: Vec<_> = values(headers, FORWARDED).flat_map(elements).collect();
+                // An element that can't be read ends the walk: whoever has sent it counts.
+                for element in elements.into_iter().rev().take_while(|element| is_clear(element)) {
                     let field = |wanted: &str| {
-                        let mut pairs = split(element, ';').filter_map(|pair| pair.split_once('='));
-                        let (_, value) = pairs.find(|(name, _)| name.trim().eq_ignore_ascii_case(wanted))?;
-                        Some(value.trim().trim_matches('"'))
+                        let mut pairs = split(element, b';').filter_map(|pair| {
+                            let (name, value) = pair.split_at(pair.iter().position(|byte| *byte == b'=')?);
+                            Some((name.trim_ascii(), &value[1..]))
+                        });
+                        let (_, value) = pairs.find(|(name, _)| name.eq_ignore_ascii_case(wanted.as_bytes()))?;
+                        Some(text(value)?.trim_matches('"'))
                     };
                     // Whoever is hidden here was seen by a trusted proxy all the same.
                     (client.scheme, client.host) = (field("proto"), field("host"));
@@ -93,20 +102,45 @@ impl Proxies {
     }
 }
 
-fn texts<'r>(headers: &'r HeaderMap, name: &str) -> impl Iterator<Item = &'r str> + use<'r> {
-    headers.get_all(name).filter_map(|value| value.to_str().ok())
+/// The lines of a header, from first to last.
+fn values<'r>(headers: &'r HeaderMap, name: &str) -> impl Iterator<Item = &'r [u8]> + use<'r> {
+    headers.get_all(name).map(|value| value.as_bytes())
+}
+
+fn is_comma(byte: &u8) -> bool {
+    *byte == b','
+}
+
+/// A part of a value, if it is a text.
+fn text(part: &[u8]) -> Option<&str> {
+    std::str::from_utf8(part.trim_ascii()).ok()
 }
 
 fn last<'r>(headers: &'r HeaderMap, name: &str) -> Option<&'r str> {
-    texts(headers, name).last()?.rsplit(',').next().map(str::trim).filter(|value| !value.is_empty())
+    let part = values(headers, name).last()?.rsplit(is_comma).next()?;
+    text(part).filter(|value| !value.is_empty())
+}
+
+/// Whether it can only be meant in one way where the quoted texts begin and end. What a proxy adds has its quotes in pairs. So
+/// an odd number of them is the client's doing, who opens a text that is to swallow what is added behind it; and a backslash
+/// may stand for a quote that does not count.
+fn is_clear(value: &[u8]) -> bool {
+    let quotes = value.iter().filter(|byte| **byte == b'"').count();
+    quotes == 0 || (quotes.is_multiple_of(2) && !value.contains(&b'\\'))
+}
+
+/// The elements of a line. Where quotes are in doubt, each comma ends one: then an element that the nearest proxy has added is
+/// still one, unless it has a quoted comma itself, and its parts are none that can be read.
+fn elements(value: &[u8]) -> Vec<&[u8]> {
+    if is_clear(value) { split(value, b',').collect() } else { value.split(is_comma).collect() }
 }
 
 /// The parts of a header's value, whose quoted texts may have the separator in them.
-fn split(value: &str, separator: char) -> impl Iterator<Item = &str> {
+fn split(value: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     let mut quoted = false;
-    value.split(move |c: char| {
-        quoted ^= c == '"';
-        c == separator && !quoted
+    value.split(move |byte| {
+        quoted ^= *byte == b'"';
+        *byte == separator && !quoted
     })
 }
 
@@ -153,15 +187,20 @@ mod tests {
         Proxies::new(&ServerConfig { trusted_proxies, forwarded_header: header, ..ServerConfig::default() })
     }
 
-    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+    fn headers(pairs: &[(&'static str, &[u8])]) -> HeaderMap {
         let mut map = HeaderMap::new();
         for (name, value) in pairs {
-            map.append(HeaderName::from_static(name), HeaderValue::from_str(value).unwrap());
+            map.append(HeaderName::from_static(name), HeaderValue::from_bytes(value).unwrap());
         }
         map
     }
 
     fn seen(header: ForwardedHeader, peer: &str, pairs: &[(&'static str, &str)]) -> String {
+        let pairs: Vec<_> = pairs.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
+        seen_in(header, peer, &pairs)
+    }
+
+    fn seen_in(header: ForwardedHeader, peer: &str, pairs: &[(&'static str, &[u8])]) -> String {
         let headers = headers(pairs);
         let client = proxies(header).client(peer.parse().unwrap(), &headers);
         format!("{} {} {}", client.address, client.scheme.unwrap_or("-"), client.host.unwrap_or("-"))
@@ -215,6 +254,50 @@ mod tests {
         assert_eq!(seen("for=1.1.1.1, for=_hidden;proto=https"), "10.1.2.3 https -");
         assert_eq!(seen("for=198.51.100.1;by=\"a,b;for=6.6.6.6\""), "198.51.100.1 - -");
         assert_eq!(seen(";;,=,\"for=9.9.9.9"), "10.1.2.3 - -");
+    }
+
+    #[test]
+    fn quotes_of_a_client_swallow_nothing_that_a_proxy_adds() {
+        let seen = |value: &str| seen(ForwardedHeader::Forwarded, "10.1.2.3", &[("forwarded", value)]);
+        let open = "for=6.6.6.6;proto=https;host=evil;x=\"";
+        assert_eq!(seen(&format!("{open}, for=203.0.113.9")), "203.0.113.9 - -");
+        assert_eq!(seen(&format!("{open}, for=203.0.113.9;proto=http, for=10.9.9.9")), "203.0.113.9 http -");
+        assert_eq!(seen(&format!("{open}, for=\"[2001:db9::7]:4711\";host=\"a\"")), "2001:db9::7 - a");
+        assert_eq!(seen(&format!("{open}\\, for=203.0.113.9;host=a")), "203.0.113.9 - a");
+        assert_eq!(seen(&format!("{open}\\\", for=203.0.113.9;host=a")), "203.0.113.9 - a");
+        // Pairs of its own are left as they are.
+        assert_eq!(seen(&format!("{open}\", for=203.0.113.9;by=\"a,b\"")), "203.0.113.9 - -");
+    }
+
+    #[test]
+    fn an_element_that_can_be_meant_in_two_ways_ends_the_walk() {
+        let seen = |value: &str| seen(ForwardedHeader::Forwarded, "10.1.2.3", &[("forwarded", value)]);
+        let escaped = "for=203.0.113.9;host=\"a\\\", for=6.6.6.6;proto=https;x=\\\"\"";
+        assert_eq!(seen(escaped), "10.1.2.3 - -");
+        assert_eq!(seen(&format!("for=6.6.6.6;x=\", {escaped}")), "10.1.2.3 - -");
+        assert_eq!(seen("for=6.6.6.6;x=\", for=203.0.113.9;host=\"a\\\"b\""), "10.1.2.3 - -");
+        assert_eq!(seen("x=\", for=6.6.6.6;by=\"a, for=7.7.7.7, b\""), "10.1.2.3 - -");
+        assert_eq!(seen("for=6.6.6.6;x=\", for=10.9.9.9;proto=https"), "10.9.9.9 https -");
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_hide_only_themselves() {
+        let listed = |lines: &[&[u8]]| {
+            let pairs: Vec<_> = lines.iter().map(|line| ("x-forwarded-for", *line)).collect();
+            seen_in(ForwardedHeader::XForwarded, "10.1.2.3", &pairs)
+        };
+        assert_eq!(listed(&[b"\xff, 198.51.100.1"]), "198.51.100.1 - -");
+        assert_eq!(listed(&[b"6.6.6.6", b"\xc3\xa4, 198.51.100.1, 10.9.9.9"]), "198.51.100.1 - -");
+        assert_eq!(listed(&[b"6.6.6.6", b"198.51.100.1\xff"]), "10.1.2.3 - -");
+        let standard = |lines: &[&[u8]]| {
+            let pairs: Vec<_> = lines.iter().map(|line| ("forwarded", *line)).collect();
+            seen_in(ForwardedHeader::Forwarded, "10.1.2.3", &pairs)
+        };
+        assert_eq!(standard(&[b"for=6.6.6.6", b"x=\xff, for=198.51.100.1;proto=https"]), "198.51.100.1 https -");
+        assert_eq!(standard(&[b"for=6.6.6.6", b"for=198.51.100.1;host=\xff;proto=https"]), "198.51.100.1 https -");
+        assert_eq!(standard(&[b"for=6.6.6.6", b"for=\xff"]), "10.1.2.3 - -");
+        let pairs: [(_, &[u8]); 2] = [("x-forwarded-proto", b"https"), ("x-forwarded-proto", b"\xff, http")];
+        assert_eq!(seen_in(ForwardedHeader::XForwarded, "10.1.2.3", &pairs), "10.1.2.3 http -");
     }
 
     #[test]

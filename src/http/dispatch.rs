@@ -15,11 +15,12 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Source;
 use tracing::{Instrument, Span};
 
+use super::authorise::{check_again, check_objects, check_privilege};
 use super::call::{Call, Sources};
 use super::error::{Failure, Surface};
 use super::query::{Pairs, Query};
 use super::reply::{Content, Reply, enveloped};
-use super::route::{Body, Kind, Produces, Route, Scope, Token, Verb};
+use super::route::{Body, Kind, Produces, Route, Token, Verb};
 use super::router::{Found, Params};
 use super::{body, calls, client, cors, pace, probe};
 use crate::access::Access;
@@ -116,7 +117,7 @@ async fn answer(
     let pairs = Pairs::of(http.query_string());
     let session = identify(app, route, http, &pairs).map_err(|error| counted(app, http, error, &mut known.standing))?;
     count(app, http, session.as_deref(), &mut known.standing)?;
-    let rights = session.as_ref().map(|session| session.rights()).unwrap_or_default();
+    let mut rights = session.as_ref().map(|session| session.rights()).unwrap_or_default();
     let access = match &session {
         Some(session) => Access::of(app, session, &rights),
         None => Access::anonymous(app),
@@ -128,7 +129,7 @@ async fn answer(
         // However the token comes, it is no part of what the call is: it may come of a new login.
         let query = pairs.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("token"));
         let target = [route.method.name(), path].into_iter().chain(query.flat_map(|(name, value)| [name, value]));
-        known.claim = app.receipts.claim(http.headers(), session.user(), target)?;
+        known.claim = app.receipts.claim(http.headers(), &session.acts_as(), &rights, target)?;
     }
     let query = Query::parse(route, pairs)?;
     let sources = check_params(route, &params)?;
@@ -140,7 +141,9 @@ async fn answer(
         Body::None => (Bytes::new(), None),
         Body::Optional(_) | Body::Required(_) | Body::Form(_) => {
             let limit = if matches!(route.body, Body::Form(_)) { limits.form_bytes } else { limits.json_bytes };
-            (pace::within(limits.body_seconds, body::read(payload, announced, limit)).await?, None)
+            let body = pace::within(limits.body_seconds, body::read(payload, announced, limit)).await?;
+            rights = check_again(app, route, session.as_ref(), &query, &sources)?;
+            (body, None)
         }
         Body::Multipart(..) => {
             check_multipart(headers)?;
@@ -286,33 +289,6 @@ fn check_origin(app: &App, http: &HttpRequest) -> Result<()> {
     }
     let message = format!("A write with a cookie alone must come from `{host}`, but came from `{origin}`.");
     Err(Error::new(Code::OriginRefused, message))
-}
-
-/// What can be said before the call is looked at: who holds a privilege nowhere need not ask for an object.
-fn check_privilege(access: Access<'_>, route: &Route) -> Result<()> {
-    match route.privilege {
-        None => Ok(()),
-        Some(needed) if route.scope() == Scope::Server => access.check_everywhere(needed),
-        Some(needed) => access.check_anywhere(needed),
-    }
-}
-
-/// What each object in the path needs. A caller with the privilege everywhere is not kept waiting, and hears of an object that is
-/// not there from the handler; any other hears it here, where what they may not see is not there either.
-fn check_objects(app: &App, access: Access<'_>, route: &Route, query: &Query, sources: &Sources) -> Result<()> {
-    for (name, needed) in route.needs() {
-        if access.has_everywhere(needed) && access.sees_all() {
-            continue;
-        }
-        let Some((_, source)) = sources.iter().find(|(known, _)| *known == name) else { continue };
-        let database = app.database(query.text("databaseId"))?;
-        match app.resolve(source, database) {
-            Ok(cached) => access.check(needed, &cached, source)?,
-            // In the recycle bin, or nowhere.
-            Err(_) => access.check(needed, &app.repository.resolve_any(source, database)?, source)?,
-        }
-    }
-    Ok(())
 }
 
 /// Checks the values in the path; gives the sources among them.

@@ -1,5 +1,6 @@
 //! The web layer: routes as data, and what is derived from them. No rules of the domain are here.
 
+pub mod authorise;
 pub mod body;
 pub mod call;
 pub mod calls;

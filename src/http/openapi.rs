@@ -484,6 +484,7 @@ mod tests {
             query: &[],
             headers: &[],
             body: Body::Optional(type_of::<Drawer>),
+            takes_recycled: false,
             secret: false,
             produces: Produces::Json,
             codes: &[200],

@@ -47,6 +47,8 @@ pub struct Route {
     pub headers: &'static [&'static str],
     /// Request body.
     pub body: Body,
+    /// Whether an object in the recycle bin may be meant.
+    pub takes_recycled: bool,
     /// Whether a password or a token is in what is sent or answered: then nothing of the call is kept, here or on the way.
     pub secret: bool,
     /// Content type of a 200.
@@ -189,9 +191,12 @@ impl Route {
         }
     }
 
-    /// Whether an `Idempotency-Key` has a meaning here: the key is the user's, and what the call was is stored.
+    /// Whether an `Idempotency-Key` has a meaning here: the key is the user's, what the call was is stored, and it does something.
     pub fn takes_key(&self) -> bool {
-        self.method == Verb::Post && !self.secret && !matches!(self.token, Token::Login | Token::InBody)
+        self.method == Verb::Post
+            && !self.secret
+            && self.privilege != Some(Privilege::Read)
+            && !matches!(self.token, Token::Login | Token::InBody)
     }
 
     /// The objects in the path, and the privilege that each needs.

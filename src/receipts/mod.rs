@@ -30,6 +30,8 @@ use stet_actors::repository::Repository;
 use stet_actors::store::{Range, Row, StoreError, Table, View, decode_value};
 use tokio::sync::RwLock;
 
+use crate::auth::Rights;
+
 mod reply;
 
 pub use self::reply::replay;
@@ -70,6 +72,8 @@ pub struct Receipts {
 /// A key that a call has taken.
 pub struct Claim {
     name: Name,
+    /// What tells the caller's rights from others.
+    rights: u64,
     /// Fed with the method, the path and the query.
     head: Sha256,
     found: Found,
@@ -122,6 +126,10 @@ fn mismatch(key: &str) -> Error {
     Error::new(Code::IdempotencyMismatch, message)
 }
 
+fn running(key: &str) -> Error {
+    Error::new(Code::IdempotencyRunning, format!("The call with the `Idempotency-Key` `{key}` still runs."))
+}
+
 /// The key of a request.
 fn key_of(headers: &HeaderMap) -> Result<Option<Text>> {
     let mut values = headers.get_all(&KEY);
@@ -157,6 +165,7 @@ impl Receipts {
         &self,
         headers: &HeaderMap,
         user: &Text,
+        rights: &Rights,
         target: impl IntoIterator<Item = &'t str>,
     ) -> Result<Option<Arc<Claim>>> {
         let Some(key) = key_of(headers)? else { return Ok(None) };
@@ -166,8 +175,7 @@ impl Receipts {
         let mut slots = self.slots.lock();
         let found = match slots.get(&name) {
             Some(Slot::Running(_)) => {
-                let message = format!("The call with the `Idempotency-Key` `{}` still runs.", name.1);
-                return Err(Error::new(Code::IdempotencyRunning, message));
+                return Err(running(&name.1));
             }
             Some(Slot::Answered(fingerprint, reply)) => Found::Answered(*fingerprint, reply.clone()),
             None => {
@@ -176,7 +184,7 @@ impl Receipts {
                 Found::Free(Arc::new(Held { slots: self.slots.clone(), name: name.clone(), number }))
             }
         };
-        Ok(Some(Arc::new(Claim { name, head, found, once: OnceLock::new() })))
+        Ok(Some(Arc::new(Claim { name, rights: rights.digest(), head, found, once: OnceLock::new() })))
     }
 
     /// The reply that the call has had already. Without one, its commands go with [`Claim::once`] from here on.
@@ -186,8 +194,10 @@ impl Receipts {
     pub async fn identify(&self, claim: &Claim, fingerprint: Fingerprint) -> Result<Option<Arc<KeptReply>>> {
         let (user, key) = &claim.name;
         let held = match &claim.found {
-            Found::Answered(known, reply) if *known == fingerprint => return Ok(Some(reply.clone())),
-            Found::Answered(..) => return Err(mismatch(key)),
+            Found::Answered(known, _) if *known != fingerprint => return Err(mismatch(key)),
+            Found::Answered(_, reply) if reply.rights == claim.rights => return Ok(Some(reply.clone())),
+            // Until it is on disk there is nothing else to answer from.
+            Found::Answered(..) => return Err(running(key)),
             Found::Free(held) => held,
         };
         let _turn = self.turn.read().await;
@@ -201,8 +211,9 @@ impl Receipts {
             return Err(mismatch(key));
         }
         let reply = receipts.iter().find_map(|receipt| match &receipt.kept {
-            Kept::Reply(reply) => Some(Arc::new(reply.clone())),
-            Kept::Outcome { .. } => None,
+            // With other rights it is made again, of what they let the caller see; what was done is not done again.
+            Kept::Reply(reply) if reply.rights == claim.rights => Some(Arc::new(reply.clone())),
+            Kept::Reply(_) | Kept::Outcome { .. } => None,
         });
         if reply.is_some() {
             return Ok(reply);
@@ -217,7 +228,7 @@ impl Receipts {
     /// Keeps the reply to a call that was identified, if it is one to be kept, and gives it back.
     pub fn keep(self: &Arc<Receipts>, claim: &Claim, response: HttpResponse) -> HttpResponse {
         let Some(once) = claim.once.get() else { return response };
-        let (response, reply) = reply::taken_down(response);
+        let (response, reply) = reply::taken_down(response, claim.rights);
         if let Some(reply) = reply {
             self.write(claim.name.clone(), once, reply);
         }

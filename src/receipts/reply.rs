@@ -14,7 +14,7 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 const MAX_BODY: usize = 256 << 10;
 
 /// A response, and its copy if it is one to be kept.
-pub(super) fn taken_down(response: HttpResponse) -> (HttpResponse, Option<KeptReply>) {
+pub(super) fn taken_down(response: HttpResponse, rights: u64) -> (HttpResponse, Option<KeptReply>) {
     if !may_be_kept(&response) {
         return (response, None);
     }
@@ -25,7 +25,7 @@ pub(super) fn taken_down(response: HttpResponse) -> (HttpResponse, Option<KeptRe
     };
     let headers = head.headers().iter();
     let headers = headers.map(|(name, value)| (name.to_string(), Bytes::copy_from_slice(value.as_bytes()))).collect();
-    let kept = KeptReply { status: head.status().as_u16(), headers, body: body.clone() };
+    let kept = KeptReply { status: head.status().as_u16(), headers, body: body.clone(), rights };
     (head.set_body(BoxBody::new(body)), Some(kept).filter(|kept| kept.body.len() <= MAX_BODY))
 }
 

@@ -48,7 +48,10 @@ fn response(body: &str) -> HttpResponse {
 
 impl World {
     fn try_claim(&self, user: &str, key: &str) -> Result<Arc<Claim>> {
-        Ok(self.receipts.claim(&with_key(key), &user.into(), ["POST", "/x"])?.expect("there is a key"))
+        Ok(self
+            .receipts
+            .claim(&with_key(key), &user.into(), &Rights::default(), ["POST", "/x"])?
+            .expect("there is a key"))
     }
 
     fn claim(&self, key: &str) -> Arc<Claim> {
@@ -144,7 +147,11 @@ fn other_content_under_the_key_is_refused_and_another_users_key_is_another() {
         let other = world.claim("k");
         assert_eq!(world.identify(&other, "other").await.unwrap_err().code, Code::IdempotencyMismatch);
         drop(other);
-        let path = world.receipts.claim(&with_key("k"), &"editor".into(), ["POST", "/y"]).unwrap().unwrap();
+        let path = world
+            .receipts
+            .claim(&with_key("k"), &"editor".into(), &Rights::default(), ["POST", "/y"])
+            .unwrap()
+            .unwrap();
         assert_eq!(world.identify(&path, "body").await.unwrap_err().code, Code::IdempotencyMismatch);
         let others = world.try_claim("reporter", "k").unwrap();
         assert_eq!(world.identify(&others, "other").await, Ok(None));

@@ -203,6 +203,43 @@ fn a_login_ignores_the_key_for_its_reply_is_secret() {
 }
 
 #[test]
+fn a_reply_is_repeated_only_for_those_who_may_still_see_the_same() {
+    let server = Server::start();
+    let (admin, reporter) = (server.login("admin"), server.login("reporter"));
+    let made = post(&reporter, "/v3/folder", "mine", &folder("/News/City/once"));
+    let id = made.ok()["info"]["id"].clone();
+    admin
+        .post(
+            "/v3/group/create",
+            &json!({ "groupName": "desk", "members": ["reporter"], "privileges": [
+        { "privilege": "read", "folder": "/News/Sport" }, { "privilege": "create", "folder": "/News/Sport" }] }),
+        )
+        .ok();
+    admin.post("/v3/group/update", &json!({ "groupName": "reporters", "members": [] })).ok();
+    let again = post(&reporter, "/v3/folder", "mine", &folder("/News/City/once"));
+    again.fails(403, "PermissionDenied");
+    assert_eq!(again.header("idempotency-replayed"), None);
+    admin.post("/v3/group/update", &json!({ "groupName": "reporters", "members": ["reporter"] })).ok();
+    assert_eq!(post(&reporter, "/v3/folder", "mine", &folder("/News/City/once")).ok()["info"]["id"], id);
+    // A key of the user's has keys of its own.
+    let key = json!({ "name": "wire", "user": "reporter", "privileges": [{ "privilege": "read" }, { "privilege": "create" }] });
+    let mut machine = server.client();
+    machine.token = admin.post("/v3/key", &key).ok()["token"].as_str().map(str::to_owned);
+    post(&machine, "/v3/folder", "mine", &folder("/News/City/another")).ok();
+}
+
+#[test]
+fn a_post_that_only_reads_takes_no_key() {
+    let server = Server::start();
+    let reporter = server.login("reporter");
+    for source in ["/News/City", "/News/Sport"] {
+        let read = post(&reporter, "/v3/object", "the same", &json!([source]));
+        assert_eq!(read.ok()["items"].as_array().map(Vec::len), Some(1));
+        assert_eq!(read.header("idempotency-replayed"), None);
+    }
+}
+
+#[test]
 fn nothing_is_kept_of_a_call_with_a_password_or_a_token_in_it() {
     let server = Server::start();
     let admin = server.login("admin");

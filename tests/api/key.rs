@@ -38,7 +38,8 @@ fn a_key_acts_under_its_user_with_its_own_privileges_and_no_others() {
     assert!(error["message"].as_str().is_some_and(|message| message.contains("create")), "{error}");
     reporter.post("/v3/container/drawer", &json!({})).ok();
     // What a key makes is its user's.
-    let made = admin.post("/v3/key", &request("maker", json!([{ "privilege": "create" }]))).ok();
+    let made =
+        admin.post("/v3/key", &request("maker", json!([{ "privilege": "create" }, { "privilege": "read" }]))).ok();
     let maker = self::machine(&server, &made);
     let drawer = maker.post("/v3/container/drawer", &json!({ "name": "from the wire" })).ok();
     assert_eq!(drawer["info"]["creator"], "reporter");
@@ -128,7 +129,7 @@ fn a_key_that_can_not_be_is_refused_by_what_is_wrong_with_it() {
         (with("name", json!(null)), 400, "InvalidBody", "name"),
         (with("user", json!("nobody")), 404, "ObjectNotFound", "nobody"),
         (with("privileges", json!([])), 400, "InvalidParameter", "privileges"),
-        (with("privileges", json!([{ "privilege": "fly" }])), 400, "InvalidBody", "fly"),
+        (with("privileges", json!([{ "privilege": "fly" }])), 400, "InvalidBody", "privileges[0].privilege"),
         (with("privileges", json!([{ "privilege": "read", "folder": "News" }])), 400, "InvalidParameter", "News"),
         (with("privileges", json!([{ "privilege": "read", "folder": "/nowhere" }])), 404, "ObjectNotFound", "/nowhere"),
         (with("expires", json!(1)), 400, "InvalidParameter", "expires"),
@@ -155,4 +156,21 @@ fn a_token_is_told_once_and_nowhere_else() {
     admin.delete("/v3/key/wire").ok();
     let log = server.log();
     assert!(log.contains("key made") && log.contains("key revoked") && !log.contains(&token[4..]), "{log}");
+}
+
+#[test]
+fn a_key_has_neither_its_users_home_nor_what_its_user_created() {
+    let server = Server::start();
+    let admin = server.login("admin");
+    let reporter = server.login("reporter");
+    admin.post("/v3/folder", &json!({ "path": "/Wire" })).ok();
+    let own = reporter.story("/Wire", "theirs.xml");
+    let private = reporter.story("/Users/reporter", "private.xml");
+    let grants = json!([{ "privilege": "read", "folder": "/Wire" }, { "privilege": "create", "folder": "/Wire" }]);
+    let key = machine(&server, &admin.post("/v3/key", &request("wire", grants)).ok());
+    key.story("/Wire", "mine.xml");
+    key.get(&format!("/v3/object/{private}")).fails(404, "ObjectNotFound");
+    key.get("/v3/folder/home").fails(404, "ObjectNotFound");
+    key.delete(&format!("/v3/object/{own}/discard")).fails(403, "PermissionDenied");
+    reporter.delete(&format!("/v3/object/{own}/discard")).ok();
 }

@@ -1,5 +1,7 @@
 //! Who may do what with which object (decisions 4).
 
+use std::io::{Read, Write};
+
 use serde_json::{Value, json};
 
 use crate::harness::*;
@@ -197,6 +199,76 @@ fn who_may_only_create_changes_and_discards_what_they_created_and_nothing_else()
 }
 
 #[test]
+fn without_read_no_other_privilege_holds() {
+    let (_server, admin, reporter) = desk();
+    let story = admin.story("/Top/Desk", "a.xml");
+    grant(&admin, &["create", "write", "delete"]);
+    for mode in ["EXCEPTION", "REPLACE", "NEW_VERSION", "AUTO_RENAME"] {
+        let options = json!({ "name": "a.xml", "type": "Story", "folderPath": "/Top/Desk", "createMode": mode });
+        let error = reporter.upload("/v3/object/create", &options, None).fails(403, "PermissionDenied");
+        assert_eq!(error["details"]["existing"], Value::Null);
+    }
+    reporter.post("/v3/folder", &json!({ "path": "/Top/Desk" })).fails(403, "PermissionDenied");
+    reporter.delete(&format!("{}/discard", object(&story))).fails(404, "ObjectNotFound");
+}
+
+#[test]
+fn what_lies_in_the_recycle_bin_is_not_there_for_those_who_may_not_bring_it_back() {
+    let (_server, admin, reporter) = desk();
+    grant(&admin, &["read", "create"]);
+    let drawer = admin.drawer("/Top/Desk", "gone", 5);
+    let path = format!("/v3/container/drawer/{drawer}");
+    let etag = admin.get(&path).header("etag").expect("a drawer has an ETag").to_owned();
+    admin.delete(&format!("{}/discard", object(&drawer))).ok();
+    reporter.delete(&format!("{}/discard", object(&drawer))).fails(404, "ObjectNotFound");
+    reporter.put(&path, &json!({ "title": "x" })).fails(404, "ObjectNotFound");
+    // Nor does a precondition tell of it.
+    for tag in [etag.as_str(), "\"1-0\""] {
+        for client in [&admin, &reporter] {
+            client.send("PUT", &path, &[("if-match", tag)], b"{\"title\":\"x\"}").fails(404, "ObjectNotFound");
+        }
+    }
+}
+
+#[test]
+fn a_home_that_is_missing_is_made_for_whoever_may_create_anywhere() {
+    let (server, admin, _) = desk();
+    let user = json!({ "name": "newcomer", "password": "a good one", "groups": ["desk"] });
+    admin.post("/v3/user", &user).ok();
+    let login =
+        json!({ "connectionId": "Editorial", "applicationId": "t", "username": "newcomer", "password": "a good one" });
+    let mut newcomer = server.client();
+    newcomer.token = newcomer.post("/v3/auth/login", &login).ok()["token"]["value"].as_str().map(str::to_owned);
+    newcomer.get("/v3/folder/home").fails(404, "ObjectNotFound");
+    newcomer.post("/v3/folder", &json!({ "path": "/Users/other" })).fails(403, "PermissionDenied");
+    newcomer.post("/v3/folder", &json!({ "path": "/Users/newcomers" })).fails(403, "PermissionDenied");
+    newcomer.post("/v3/container/drawer/automatic", &json!({})).ok();
+    assert_eq!(names(&newcomer.get("/v3/folder/home").ok()), ["Clipboard"]);
+}
+
+#[test]
+fn what_a_session_may_do_is_decided_when_its_body_has_come() {
+    let (_server, admin, reporter) = desk();
+    let options = json!({ "name": "late.xml", "type": "Story", "folderPath": "/Top/Desk" }).to_string();
+    let part = format!("--x\r\ncontent-disposition: form-data; name=\"options\"\r\n\r\n{options}\r\n");
+    let head = format!(
+        "POST /v3/object/create HTTP/1.1\r\nhost: stet\r\ntoken: {}\r\ncontent-type: multipart/form-data; boundary=x\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        reporter.token.as_deref().expect("it is logged in"),
+        part.len() + "--x--\r\n".len(),
+    );
+    let mut stream = std::net::TcpStream::connect(reporter.base.trim_start_matches("http://")).expect("it listens");
+    stream.write_all(format!("{head}{part}").as_bytes()).expect("it reads");
+    // By now the head has been looked at: it came before this call.
+    reporter.get(&object("/Top/Desk")).ok();
+    grant(&admin, &["read"]);
+    stream.write_all(b"--x--\r\n").expect("it reads on");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+    assert_eq!(names(&list(&admin, "/Top/Desk")), Vec::<String>::new());
+}
+
+#[test]
 fn a_drawer_shows_of_its_items_only_those_that_may_be_read() {
     let (_server, admin, reporter) = desk();
     let drawer = admin.drawer("/Top/Desk", "mixed", 10);
@@ -210,9 +282,34 @@ fn a_drawer_shows_of_its_items_only_those_that_may_be_read() {
     assert_eq!(admin.items(&drawer), [hidden.clone(), seen.clone()]);
     // Nor does what others asked for come out of a cache, or the other way round.
     assert_eq!(reporter.items(&drawer), std::slice::from_ref(&seen));
+    // Places are counted among them, coming and going.
+    assert_eq!(reply["items"][0]["position"], 0);
+    let page = reporter.get(&format!("{path}?showItems=true&limit=1")).ok();
+    assert_eq!(page["items"][0]["source"], json!(seen));
     // The reply to a change neither.
-    let reply = reporter.post(&format!("{path}/item/{}", encoded(&more)), &json!({})).ok();
-    assert_eq!(reply["info"]["count"], 2);
+    let put = format!("{path}/item/{}/position/0", encoded(&more));
+    let reply = reporter.put(&put, &json!({})).ok();
+    assert_eq!((&reply["info"]["count"], &reply["items"][0]["position"]), (&json!(2), &json!(0)));
+    assert_eq!(reporter.items(&drawer), [more.clone(), seen.clone()]);
+    assert_eq!(admin.items(&drawer), [hidden.clone(), more.clone(), seen.clone()]);
+    let put = format!("{path}/item/{}/position/7", encoded(&more));
+    assert_eq!(reporter.put(&put, &json!({})).ok()["items"][0]["position"], 1);
+    assert_eq!(admin.items(&drawer), [hidden.clone(), seen.clone(), more.clone()]);
+    // Nor is it there under its shortcut id, which is no secret.
+    let shortcut = admin.get(&format!("{path}?showItems=true")).ok()["items"][0]["id"].clone();
+    let shortcut = shortcut.as_str().expect("an item has an id").to_owned();
+    let message = |error: &Value, id: &str| error["message"].as_str().map(|text| text.replace(id, "*"));
+    let other = reporter.drawer("/Top/Desk", "other", 5);
+    for (method, rest) in [("DELETE", String::new()), ("PUT", format!("/move/{other}"))] {
+        let there =
+            reporter.send(method, &format!("{path}/item/{shortcut}{rest}"), &[], b"").fails(404, "ObjectNotFound");
+        let not = reporter.send(method, &format!("{path}/item/99999999{rest}"), &[], b"").fails(404, "ObjectNotFound");
+        assert_eq!(message(&there, &shortcut), message(&not, "99999999"));
+    }
+    reporter.put(&format!("{path}/shortcut/{shortcut}/position/1"), &json!({})).fails(404, "ObjectNotFound");
+    let gone = reporter.delete_with(&format!("{path}/item"), &json!({ "sources": [shortcut] })).ok();
+    assert_eq!(gone["errors"][0]["code"], "CMS.ObjectNotFound");
+    assert_eq!(admin.items(&drawer).len(), 3);
     reporter.post(&format!("{path}/item/{}", encoded(&hidden)), &json!({})).fails(404, "ObjectNotFound");
     reporter.post(&format!("{path}/item"), &json!({ "sources": [hidden] })).fails(404, "ObjectNotFound");
     // A drawer that may not be read is in no list of those that hold an object.

@@ -116,11 +116,14 @@ impl DrawerState {
     /// # Errors
     /// `ObjectNotFound` when the drawer does not hold it, or hides it.
     pub fn get(&self, address: Address) -> Result<(usize, Item)> {
-        self.find(address).map(|(position, item)| (position, *item)).ok_or_else(|| {
-            let drawer = self.object.record.loid;
-            Error::new(Code::ObjectNotFound, format!("The drawer `{drawer}` holds no item `{address}`."))
-                .with_source(address)
-        })
+        self.find(address).map(|(position, item)| (position, *item)).ok_or_else(|| self.not_held(address))
+    }
+
+    /// The answer to an item that is not there.
+    pub fn not_held(&self, address: Address) -> Error {
+        let drawer = self.object.record.loid;
+        Error::new(Code::ObjectNotFound, format!("The drawer `{drawer}` holds no item `{address}`."))
+            .with_source(address)
     }
 
     /// Index in `items` of an order number that is there, else of the first one behind it.

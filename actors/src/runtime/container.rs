@@ -296,10 +296,12 @@ impl<F: Family> Container<F> {
         let who = job.request().who.clone();
         let mut context = Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers);
         let applied = catch_unwind(AssertUnwindSafe(|| {
-            if let Some(expect) = &job.request().expect {
-                expect.check(&before)?;
+            job.apply(&mut after, &mut context)?;
+            // Last: a precondition counts only for what would succeed without it (RFC 9110, 13.2.1).
+            match &job.request().expect {
+                Some(expect) => Ok(expect.check(&before)?),
+                None => Ok(()),
             }
-            job.apply(&mut after, &mut context)
         }));
         match applied {
             Ok(Ok(())) => {}

@@ -308,8 +308,10 @@ fn attempt<J: Joint>(
         None => Ok(()),
     };
     let applied = catch_unwind(AssertUnwindSafe(|| {
+        let reply = joint.apply(&mut turns, &mut context)?;
+        // Last: a precondition counts only for what would succeed without it (RFC 9110, 13.2.1).
         expected()?;
-        joint.apply(&mut turns, &mut context)
+        Ok(reply)
     }));
     let reply = match applied {
         Ok(Ok(reply)) => reply,

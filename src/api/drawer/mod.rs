@@ -22,7 +22,7 @@ use crate::records::{Page, Sort};
 mod reply;
 mod types;
 
-use self::reply::{DrawerView, changed, rendered, shown, write_reply};
+use self::reply::{DrawerView, changed, rendered, seen, sees, shown, write_reply};
 pub use self::types::{CreateDrawer, DrawerInfo, DrawerItem, DrawerListing, DrawerReply, UpdateRequest};
 
 /// Name of the type of drawers in the objecttypes family.
@@ -57,13 +57,36 @@ async fn view_of(call: &Call) -> Result<(Loid, DrawerView)> {
     Ok((drawer, call.app.repository.view::<Drawer>(drawer).await?))
 }
 
-/// An item by its shortcut id or its object.
-fn address(call: &Call, parameter: &str, text: &str) -> Result<Address> {
-    if let Ok(shortcut) = text.parse::<ShortcutId>() {
-        return Ok(Address::Shortcut(shortcut));
+/// An item by its shortcut id or its object. One whose object may not be read is not there under either.
+async fn address(call: &Call, parameter: &str, text: &str) -> Result<Address> {
+    let Ok(shortcut) = text.parse::<ShortcutId>() else {
+        let source = Source::parse(parameter, text)?;
+        return Ok(Address::Object(call.find(&source, call.database()?)?.loid));
+    };
+    let address = Address::Shortcut(shortcut);
+    if !call.access().sees_all() {
+        let (_, view) = view_of(call).await?;
+        if let Some((_, item)) = view.state.find(address)
+            && !sees(call, item)?
+        {
+            return Err(view.state.not_held(address));
+        }
     }
-    let source = Source::parse(parameter, text)?;
-    Ok(Address::Object(call.find(&source, call.database()?)?.loid))
+    Ok(address)
+}
+
+/// The position in the whole drawer that stands for one among the items that the caller sees.
+async fn position(call: &Call) -> Result<i64> {
+    let told = call.integer("position")?;
+    let Ok(index) = usize::try_from(told) else { return Ok(told) };
+    if call.access().sees_all() {
+        return Ok(told);
+    }
+    let (_, view) = view_of(call).await?;
+    let seen = seen(call, &view)?;
+    // Behind the last that they see is behind the last of all.
+    let real = seen.get(index).map_or_else(|| view.state.count() + index - seen.len(), |(position, _)| *position);
+    Ok(i64::try_from(real).unwrap_or(i64::MAX))
 }
 
 async fn execute<C: Command<Family = Drawer, Reply = Placed>>(call: &Call, command: C) -> Result<Reply> {
@@ -74,34 +97,37 @@ async fn execute<C: Command<Family = Drawer, Reply = Placed>>(call: &Call, comma
 
 /// `POST /v3/container/drawer/{source}/item/{item}`
 pub async fn add_item(call: Call) -> Result<Reply> {
-    let items = vec![address(&call, "item", call.param("item"))?];
+    let items = vec![address(&call, "item", call.param("item")).await?];
     execute(&call, drawer::Add { items }).await
 }
 
 /// `POST /v3/container/drawer/{source}/item`
 pub async fn add_items(call: Call) -> Result<Reply> {
     let request = ObjectListRequest::of(&call)?;
-    let items = request.sources.iter().map(|source| address(&call, "sources", source)).collect::<Result<_>>()?;
+    let mut items = Vec::with_capacity(request.sources.len());
+    for source in &request.sources {
+        items.push(address(&call, "sources", source).await?);
+    }
     execute(&call, drawer::Add { items }).await
 }
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/position/{position}`
 pub async fn position_item(call: Call) -> Result<Reply> {
-    let item = address(&call, "item", call.param("item"))?;
-    let position = call.integer("position")?;
+    let item = address(&call, "item", call.param("item")).await?;
+    let position = position(&call).await?;
     execute(&call, drawer::Position { item, position }).await
 }
 
 /// `PUT /v3/container/drawer/{source}/shortcut/{shortcut}/position/{position}`
 pub async fn position_shortcut(call: Call) -> Result<Reply> {
-    let item = address(&call, "shortcut", call.param("shortcut"))?;
-    let position = call.integer("position")?;
+    let item = address(&call, "shortcut", call.param("shortcut")).await?;
+    let position = position(&call).await?;
     execute(&call, drawer::Shift { item, position }).await
 }
 
 /// `DELETE /v3/container/drawer/{source}/item/{item}`
 pub async fn delete_item(call: Call) -> Result<Reply> {
-    let items = vec![address(&call, "item", call.param("item"))?];
+    let items = vec![address(&call, "item", call.param("item")).await?];
     let (drawer, display) = (drawer_of(&call, "source")?, call.display_of_body()?);
     let command = drawer::Remove { items, strict: true };
     let done = call.app.with_current(call.app.repository.execute(drawer, command, call.request(drawer)?).await)?;
@@ -114,7 +140,7 @@ pub async fn delete_items(call: Call) -> Result<Reply> {
     let mut errors = Vec::new();
     let (mut items, mut named) = (Vec::new(), Vec::new());
     for source in &request.sources {
-        match address(&call, "sources", source) {
+        match address(&call, "sources", source).await {
             Ok(address) => {
                 items.push(address);
                 named.push(source);
@@ -148,7 +174,7 @@ pub async fn clear(call: Call) -> Result<Reply> {
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/move/{target}`; the reply is the target.
 pub async fn move_item(call: Call) -> Result<Reply> {
-    let item = address(&call, "item", call.param("item"))?;
+    let item = address(&call, "item", call.param("item")).await?;
     let (from, to) = (drawer_of(&call, "source")?, drawer_of(&call, "target")?);
     let moved = call.app.repository.joint(drawer::Move { item, from, to }, call.request(from)?).await;
     let placed = call.app.with_current(moved)?;
@@ -201,7 +227,8 @@ pub async fn get_by_object(call: Call) -> Result<Reply> {
         if index > 0 {
             json.push(',');
         }
-        let (reply, _) = write_reply(&call, view, shown(view, Page { offset: 0, limit: items }), &display)?;
+        let page = Page { offset: 0, limit: items };
+        let (reply, _) = write_reply(&call, view, shown(&call, view, page)?, &display)?;
         json.push_str(&reply);
     }
     let _ = write!(json, "],\"total\":{total}}}");

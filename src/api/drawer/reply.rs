@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use stet_actors::drawer::{DrawerState, Item, Placed};
+use stet_actors::drawer::{Address, DrawerState, Item, Placed};
 use stet_actors::error::Result;
 use stet_actors::id::Loid;
 use stet_actors::runtime::Published;
@@ -46,15 +46,22 @@ fn counts(call: &Call, view: &DrawerView) -> Result<(usize, usize)> {
     if call.access().sees_all() {
         return Ok((view.state.count(), view.state.hidden()));
     }
-    let mut count = 0;
-    for item in view.state.visible() {
-        count += usize::from(sees(call, item)?);
+    Ok((seen(call, view)?.len(), 0))
+}
+
+/// The items that the caller sees, with their positions in the whole drawer.
+pub(super) fn seen<'v>(call: &Call, view: &'v DrawerView) -> Result<Vec<(usize, &'v Item)>> {
+    let mut seen = Vec::new();
+    for (position, item) in view.state.visible().enumerate() {
+        if sees(call, item)? {
+            seen.push((position, item));
+        }
     }
-    Ok((count, 0))
+    Ok(seen)
 }
 
 /// Whether the caller may read an item's object.
-fn sees(call: &Call, item: &Item) -> Result<bool> {
+pub(super) fn sees(call: &Call, item: &Item) -> Result<bool> {
     let access = call.access();
     if access.sees_all() {
         return Ok(true);
@@ -74,9 +81,6 @@ fn write_items<'i>(
     let app = &call.app;
     let mut seen = Seen::new();
     for (position, item) in items {
-        if !sees(call, item)? {
-            continue;
-        }
         let cached = app.records.get(&app.repository, item.object)?;
         let comma = if seen.is_empty() { "" } else { "," };
         // Writing to a String can't fail.
@@ -122,13 +126,32 @@ pub(super) fn write_reply<'i>(
 /// The reply to a change: the drawer as it is right after, and the items concerned. The display is asked for beforehand: a call
 /// whose options are wrong must change nothing.
 pub(super) fn changed(call: &Call, view: &DrawerView, items: &Placed, display: &Display) -> Result<Reply> {
-    let (json, _) = write_reply(call, view, items.iter().map(|(position, item)| (*position, item)), display)?;
+    let mut told = Vec::with_capacity(items.len());
+    if call.access().sees_all() {
+        told.extend(items.iter().map(|(position, item)| (*position, item)));
+    } else {
+        // As they count them.
+        let seen = seen(call, view)?;
+        for (_, item) in items {
+            let place = seen.iter().position(|(_, known)| known.shortcut == item.shortcut);
+            let taken_out = place.is_none() && view.state.find(Address::Shortcut(item.shortcut)).is_none();
+            if place.is_some() || (taken_out && sees(call, item)?) {
+                told.push((place.unwrap_or(0), item));
+            }
+        }
+    }
+    let (json, _) = write_reply(call, view, told, display)?;
     Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(view.revision(), "change")))
 }
 
-/// The part of a drawer's items that is asked for, with their positions.
-pub(super) fn shown(view: &DrawerView, page: Page) -> impl Iterator<Item = (usize, &Item)> {
-    view.state.visible().enumerate().skip(page.offset).take(page.limit)
+/// The part of a drawer's items that is asked for, with their positions among those that the caller sees.
+pub(super) fn shown<'v>(call: &Call, view: &'v DrawerView, page: Page) -> Result<Vec<(usize, &'v Item)>> {
+    let cut =
+        |items: &mut dyn Iterator<Item = &'v Item>| items.enumerate().skip(page.offset).take(page.limit).collect();
+    if call.access().sees_all() {
+        return Ok(cut(&mut view.state.visible()));
+    }
+    Ok(cut(&mut seen(call, view)?.into_iter().map(|(_, item)| item)))
 }
 
 /// The reply to a read: kept from the last one where nothing has changed. Those who do not see everything have replies of their own.
@@ -152,7 +175,7 @@ pub(super) fn rendered(
         return Ok(kept);
     }
     let right_at = app.records.changes();
-    let (json, seen) = write_reply(call, &view, shown(&view, page), display)?;
+    let (json, seen) = write_reply(call, &view, shown(call, &view, page)?, display)?;
     let tag = ETag::new(view.revision(), &json);
     let fresh = Arc::new(Rendered::new(right_at, view, seen, enveloped(json.as_bytes()), tag));
     // Paths depend on folders above, which nothing here looks at.

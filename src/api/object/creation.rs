@@ -62,6 +62,7 @@ pub struct CreateObject {
 /// `POST /v3/object/create`: a multipart form of `options` (JSON) and `content` (file, optional), in any order.
 pub async fn create(mut call: Call) -> Result<Reply> {
     let form = read_form(&mut call).await?;
+    call.look_again()?;
     if let Some(reply) = call.answered_before(&form.sent()).await? {
         return Ok(reply);
     }

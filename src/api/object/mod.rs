@@ -66,7 +66,9 @@ fn shown(call: &Call, source: &Source, database: DatabaseId, display: &Display) 
         }
         None => seen_record_of(call, &record, display)?,
     };
-    Ok((record.revision, json))
+    // A folder on the way has changed for this caller when what they see of it has.
+    let readable = call.access().may(Privilege::Read, &record)?;
+    Ok((if readable { record.revision } else { 0 }, json))
 }
 
 /// The version that the source names, if it names one.

@@ -74,7 +74,7 @@ impl Sessions {
             address: String::new(),
             key: Some(KeyPart { name: new.name.as_str().into(), grants }),
         };
-        let made = self.insert(token, session, Vec::new()).await?;
+        let made = self.insert(token, session, &Arc::default(), Vec::new()).await?;
         tracing::info!(user = &*user.name, key = new.name, session = &**made.session.id(), "key made");
         Ok(made)
     }

@@ -33,7 +33,7 @@ pub struct LiveSession {
     /// Set at logout, before the row is removed.
     pub(super) ended: AtomicBool,
     /// The budget of its calls; see [`crate::limits::Quota`].
-    calls: AtomicU64,
+    calls: Arc<AtomicU64>,
 }
 
 impl LiveSession {
@@ -44,8 +44,13 @@ impl LiveSession {
             recorded_ms: AtomicU64::new(last_seen_ms),
             standing: ArcSwapOption::empty(),
             ended: AtomicBool::new(false),
-            calls: AtomicU64::new(0),
+            calls: Arc::default(),
         }
+    }
+
+    /// The same session with the budget of the one that it is a copy of.
+    pub(super) fn sharing(self, calls: &Arc<AtomicU64>) -> LiveSession {
+        LiveSession { calls: calls.clone(), ..self }
     }
 
     /// Short public reference.
@@ -58,13 +63,23 @@ impl LiveSession {
         &self.session.user
     }
 
+    /// Whose its doings are: the user, or one of the user's keys, which has rights of its own.
+    pub fn acts_as(&self) -> Text {
+        match &self.session.key {
+            // No user's name has a slash.
+            Some(key) => format!("{}/{}", self.session.user, key.name).as_str().into(),
+            None => self.session.user.clone(),
+        }
+    }
+
     /// What is known of the session. Its `last_seen_ms` is from the login or the restart; see [`LiveSession::last_seen_ms`].
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// The budget of its calls, which begins whole at a login and after a restart.
-    pub fn calls(&self) -> &AtomicU64 {
+    /// The budget of its calls, which begins whole at a login and after a restart. Copies share it: otherwise copying would be
+    /// a way around the limit.
+    pub fn calls(&self) -> &Arc<AtomicU64> {
         &self.calls
     }
 

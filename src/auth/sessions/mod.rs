@@ -4,7 +4,8 @@
 //!
 //! At logout; when its user's password is changed or the user disabled; [`SessionOptions::idle_seconds`] after it was last used;
 //! and [`SessionOptions::absolute_seconds`] after the login, used or not. A copy ends no later than its original was to: otherwise
-//! copying would be a way around the absolute limit. In everything else it is on its own. Someone who may manage groups can end
+//! copying would be a way around the absolute limit. For the same reason both have one budget of calls, until a restart. In
+//! everything else it is on its own. Someone who may manage groups can end
 //! any session by its public reference, and everyone their own.
 //!
 //! One user has [`SessionOptions::per_user`] sessions at most. A login or copy beyond that ends the session of the user that was
@@ -43,7 +44,7 @@ mod live;
 mod sweep;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Text;
@@ -159,7 +160,7 @@ impl Sessions {
         address: &str,
     ) -> Result<NewSession> {
         let begun = self
-            .begin(&user.name, |token_hash, id, now_ms| Session {
+            .begin(&user.name, &Arc::default(), |token_hash, id, now_ms| Session {
                 token_hash,
                 id,
                 user: user.name.clone(),
@@ -185,7 +186,7 @@ impl Sessions {
     pub async fn copy(&self, token: &str, address: &str) -> Result<NewSession> {
         let original = self.find(token)?;
         no_key(&original, "copied")?;
-        self.begin(original.user(), |token_hash, id, now_ms| Session {
+        self.begin(original.user(), original.calls(), |token_hash, id, now_ms| Session {
             token_hash,
             id,
             created_ms: now_ms,
@@ -194,6 +195,14 @@ impl Sessions {
             ..original.session.clone()
         })
         .await
+    }
+
+    /// Refuses a session that has ended since it was found, and brings its rights up to date.
+    ///
+    /// # Errors
+    /// `InvalidToken`; what the store says.
+    pub fn check(&self, live: &LiveSession) -> Result<()> {
+        if self.stands(live, self.repository.clock().now_ms())? { Ok(()) } else { Err(invalid_token()) }
     }
 
     /// The session of a token, which counts as used now.
@@ -262,20 +271,31 @@ impl Sessions {
                 Some(own) => Arc::new(self.directory.sum(own)?),
                 None => self.directory.rights_of(live.user())?,
             };
-            live.standing.store(Some(Arc::new(Standing { generation, rights })));
+            let found = Arc::new(Standing { generation, rights });
+            // Another request may have found out something newer meanwhile.
+            live.standing.rcu(|known| match known {
+                Some(newer) if newer.generation > generation => Some(newer.clone()),
+                _ => Some(found.clone()),
+            });
         }
         Ok(stands)
     }
 
     /// Begins a session of a user, and ends those that it leaves no room for.
-    async fn begin(&self, user: &str, make: impl FnOnce(TokenHash, Text, u64) -> Session) -> Result<NewSession> {
+    async fn begin(
+        &self,
+        user: &str,
+        calls: &Arc<AtomicU64>,
+        make: impl FnOnce(TokenHash, Text, u64) -> Session,
+    ) -> Result<NewSession> {
         let _beginning = self.beginnings.of(user).await;
         let surplus = self.surplus(user).await?;
         // Those that end must not be written back by a flush.
         let _turn = if surplus.is_empty() { None } else { Some(self.turn.read().await) };
         let token = Token::generate()?;
         let session = make(token.hash(), reference()?.into(), self.repository.clock().now_ms());
-        let new = self.insert(token, session, surplus.iter().map(|live| live.session.token_hash).collect()).await?;
+        let gone = surplus.iter().map(|live| live.session.token_hash).collect();
+        let new = self.insert(token, session, calls, gone).await?;
         for ended in surplus {
             tracing::info!(user, session = &**ended.id(), "ended to make room for a login");
         }
@@ -283,11 +303,17 @@ impl Sessions {
     }
 
     /// Puts a session in, and takes others out, in one commit.
-    async fn insert(&self, token: Token, session: Session, gone: Vec<TokenHash>) -> Result<NewSession> {
+    async fn insert(
+        &self,
+        token: Token,
+        session: Session,
+        calls: &Arc<AtomicU64>,
+        gone: Vec<TokenHash>,
+    ) -> Result<NewSession> {
         let mut changes = vec![put(&session)];
         changes.extend(gone.iter().map(|hash| remove(Session::key(hash))));
         let seen_ms = session.last_seen_ms;
-        let session = Arc::new(LiveSession::new(session, seen_ms));
+        let session = Arc::new(LiveSession::new(session, seen_ms).sharing(calls));
         let (live, begun) = (self.live.clone(), session.clone());
         self.repository
             .commit(|set| {

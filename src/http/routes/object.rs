@@ -23,6 +23,7 @@ const CONTENT: Route = Route {
 pub const ROUTES: &[Route] = &[
     Route {
         id: "object-destroy",
+        takes_recycled: true,
         path: "/v3/object/{source}/destroy",
         summary: "Destroy an object for good.",
         privilege: Some(Privilege::Destroy),
@@ -126,6 +127,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "stet-object-restore-post",
+        takes_recycled: true,
         path: "/v3/object/{source}/restore",
         summary: "Take an object out of the recycle bin, back to where it was.",
         source: "ours",

@@ -27,6 +27,7 @@ pub(super) const fn base(method: Verb, privilege: Privilege, source: &'static st
         query: &[],
         headers: &[],
         body: Body::None,
+        takes_recycled: false,
         secret: false,
         produces: Produces::Json,
         codes: S,

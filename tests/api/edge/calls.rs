@@ -29,6 +29,32 @@ fn a_session_has_its_calls_and_each_answer_says_how_many_are_left() {
 }
 
 #[test]
+fn copies_of_a_session_share_its_calls() {
+    let server = Server::with(&[("LIMITS__CALLS_PER_MINUTE", "20")]);
+    let copy_of = |client: &Client| {
+        let token = client.token.as_ref().expect("it has logged in");
+        // The copying itself counts for the address.
+        let reply = server.client().post("/v3/auth/copy", &json!({ "token": token })).ok();
+        let mut copy = server.client();
+        copy.token = Some(reply["token"]["value"].as_str().expect("a copy has a token").to_owned());
+        copy
+    };
+    let one = server.login("editor");
+    let other = server.login("editor");
+    one.get("/v3/folder/home").ok();
+    let copy = copy_of(&one);
+    let copy_of_copy = copy_of(&copy);
+    // One comes back in three seconds. With a budget of its own, none of them would have fewer than 15 left.
+    let left = |client: &Client| number(&client.get("/v3/folder/home"), "ratelimit-remaining");
+    for client in [&one, &copy, &copy_of_copy].into_iter().cycle().take(9) {
+        left(client);
+    }
+    let of_all = [&one, &copy, &copy_of_copy].map(left);
+    assert!(of_all.iter().all(|left| *left < 15), "{of_all:?}");
+    assert_eq!(left(&other), 19);
+}
+
+#[test]
 fn a_fresh_copy_says_how_it_stands_too() {
     let server = Server::with(&[("LIMITS__CALLS_PER_MINUTE", "1000")]);
     let client = server.login("editor");

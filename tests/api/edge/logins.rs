@@ -80,6 +80,35 @@ fn logins_that_succeed_are_not_limited() {
     }
 }
 
+/// Status of forty logins of `editor` at once.
+fn log_in_at_once(server: &Server, password: &str) -> Vec<u16> {
+    std::thread::scope(|scope| {
+        let login = || log_in(server, "editor", password).status;
+        let threads: Vec<_> = (0..40).map(|_| scope.spawn(login)).collect();
+        threads.into_iter().map(|thread| thread.join().expect("an answer came")).collect()
+    })
+}
+
+#[test]
+fn many_logins_at_once_are_not_refused_when_none_of_them_fails() {
+    let server = Server::with(&[
+        ("AUTH__FAILURES_PER_USER", "3"),
+        ("AUTH__FAILURES_PER_ADDRESS", "3"),
+        ("AUTH__FAILURE_WINDOW_SECONDS", "3600"),
+        // They take a while, and so all of them are there before the first ends.
+        ("AUTH__PASSWORD_MEMORY_KIB", "8192"),
+    ]);
+    assert_eq!(log_in_at_once(&server, SAMPLE_PASSWORD), [200; 40]);
+}
+
+#[test]
+fn of_many_wrong_logins_at_once_no_more_are_looked_at_than_one_by_one() {
+    let server = Server::with(&[("AUTH__FAILURES_PER_USER", "3"), ("AUTH__FAILURE_WINDOW_SECONDS", "86400")]);
+    let statuses = log_in_at_once(&server, "wrong");
+    let count = |status| statuses.iter().filter(|found| **found == status).count();
+    assert_eq!((count(401), count(429)), (3, 37), "{statuses:?}");
+}
+
 /// An answer without what differs from one to the next by design.
 fn comparable(answer: &Answer) -> (u16, Value, Vec<String>) {
     let mut json = answer.json();
@@ -106,4 +135,48 @@ fn nothing_tells_a_known_user_from_an_unknown_one_before_and_behind_the_limit() 
         }
         assert_eq!(known, unknown);
     }
+}
+
+#[test]
+fn what_stands_at_the_wrong_place_of_a_body_with_a_secret_is_told_to_nobody() {
+    const SECRET: &str = "90817263544";
+    let server = Server::start();
+    let (admin, anyone) = (server.login("admin"), server.client());
+    let text = format!("\"{SECRET}\"");
+    let login = |name: &str, value: &str| {
+        let mut body = credentials("editor", "x");
+        body[name] = "there".into();
+        body.to_string().replace("\"there\"", value)
+    };
+    let mut cases = vec![
+        (&anyone, "/v3/auth/login", login("password", SECRET), "$.password"),
+        (&anyone, "/v3/auth/login", login("options", &text), "$.options"),
+        (&anyone, "/auth/login", login("password", SECRET), "$.password"),
+        (&anyone, "/auth/login", login("options", &text), "$.options"),
+        (&anyone, "/v3/auth/copy", format!("{{\"token\": {SECRET}}}"), "$.token"),
+        (&anyone, "/v3/auth/copy", format!("{{\"token\": {{\"value\": {text}}}}}"), "$.token"),
+        (&admin, "/v3/user", format!("{{\"name\": \"new\", \"password\": {SECRET}}}"), "$.password"),
+        (&admin, "/v3/user", format!("{{\"name\": \"new\", \"groups\": {text}}}"), "$.groups"),
+        (&admin, "/v3/user/password", format!("{{\"old\": {SECRET}, \"new\": \"x\"}}"), "$.old"),
+        (&admin, "/v3/user/password", format!("{{\"old\": \"x\", \"new\": {SECRET}}}"), "$.new"),
+    ];
+    for path in ["/v3/auth/login", "/auth/login", "/v3/auth/copy"] {
+        cases.extend([(&anyone, path, text.clone(), "$"), (&anyone, path, SECRET.to_owned(), "$")]);
+    }
+    for path in ["/v3/user", "/v3/user/password"] {
+        cases.extend([(&admin, path, text.clone(), "$"), (&admin, path, SECRET.to_owned(), "$")]);
+    }
+    let check = |what: &str, answer: &Answer, path: &str| {
+        let said = String::from_utf8_lossy(&answer.body);
+        assert_eq!(answer.status, 400, "{what}: {said}");
+        assert!(said.contains("CMS.InvalidBody") && said.contains(&format!("`{path}`")), "{what}: {said}");
+        assert!(!said.contains(SECRET), "{what}: {said}");
+    };
+    for (client, path, body, fault) in &cases {
+        let answer = client.send("POST", path, &[("content-type", "application/json")], body.as_bytes());
+        check(&format!("{path} {body}"), &answer, fault);
+    }
+    let form = format!("connectionId=Editorial&applicationId=desk&username=editor&password=x&options={SECRET}");
+    check("a form", &anyone.send("POST", "/auth/login", &[], form.as_bytes()), "$.options");
+    assert!(!server.log().contains(SECRET), "{}", server.log());
 }

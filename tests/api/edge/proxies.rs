@@ -54,3 +54,24 @@ fn an_address_that_a_stranger_claims_is_not_believed() {
         assert_eq!(log_in_from(&server, address, "nobody", "x").status, status, "{address}");
     }
 }
+
+#[test]
+fn a_client_can_not_swallow_with_a_quote_what_its_proxy_adds() {
+    let server = Server::with(&[
+        ("SERVER__TRUSTED_PROXIES", "127.0.0.1"),
+        ("SERVER__FORWARDED_HEADER", "forwarded"),
+        ("AUTH__FAILURES_PER_ADDRESS", "2"),
+        ("AUTH__FAILURE_WINDOW_SECONDS", "3600"),
+    ]);
+    for (guess, status) in [401, 401, 429].into_iter().enumerate() {
+        let value = format!("for=6.6.6.{guess};proto=https;host=evil;x=\", for=203.0.113.9");
+        let headers = [("content-type", "application/json"), ("forwarded", value.as_str())];
+        let body = credentials(&format!("nobody{guess}"), "x").to_string();
+        assert_eq!(server.client().send("POST", "/v3/auth/login", &headers, body.as_bytes()).status, status, "{guess}");
+    }
+    let made_up = ("forwarded", "for=6.6.6.6;proto=https;host=evil.example;x=\", for=203.0.113.7;proto=http");
+    assert!(!cookie_of(&server, &[made_up]).contains("Secure"));
+    let login = [("forwarded", "for=203.0.113.8")];
+    assert!(!cookie_of(&server, &login).contains("Secure"));
+    assert_eq!(write_from(&server, "https://evil.example", &[made_up]), 403);
+}

@@ -1,0 +1,68 @@
+//! What a call needs before its handler sees it: the endpoint's privilege, on the objects in its path.
+
+use std::sync::Arc;
+
+use stet_actors::error::{Code, Result};
+
+use super::call::Sources;
+use super::query::Query;
+use super::route::{Route, Scope};
+use crate::access::Access;
+use crate::app::App;
+use crate::auth::{LiveSession, Rights};
+
+/// Refuses a call before it is looked at: who holds a privilege nowhere need not ask for an object.
+///
+/// # Errors
+/// `PermissionDenied`.
+pub fn check_privilege(access: Access<'_>, route: &Route) -> Result<()> {
+    match route.privilege {
+        None => Ok(()),
+        Some(needed) if route.scope() == Scope::Server => access.check_everywhere(needed),
+        Some(needed) => access.check_anywhere(needed),
+    }
+}
+
+/// What each object in the path needs. A caller with the privilege everywhere is not kept waiting, and hears of an object that is
+/// not there from the handler; any other hears it here, where what they may not see is not there either.
+///
+/// # Errors
+/// `ObjectNotFound`, `PermissionDenied`, `DatabaseNotFound`; what the store says.
+pub fn check_objects(app: &App, access: Access<'_>, route: &Route, query: &Query, sources: &Sources) -> Result<()> {
+    for (name, needed) in route.needs() {
+        if access.has_everywhere(needed) {
+            continue;
+        }
+        let Some((_, source)) = sources.iter().find(|(known, _)| *known == name) else { continue };
+        let database = app.database(query.text("databaseId"))?;
+        match app.resolve(source, database) {
+            Ok(cached) => access.check(needed, &cached, source)?,
+            Err(error) if error.code == Code::ObjectNotFound && route.takes_recycled => {
+                access.check(needed, &app.repository.resolve_any(source, database)?, source)?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Looks at the caller again once a body has come, which may take as long as it likes: what a session and its rights are is decided
+/// when something is done. Gives the rights as they are now.
+///
+/// # Errors
+/// `InvalidToken` for a session that has ended since; else as the first time.
+pub fn check_again(
+    app: &App,
+    route: &Route,
+    session: Option<&Arc<LiveSession>>,
+    query: &Query,
+    sources: &Sources,
+) -> Result<Arc<Rights>> {
+    let Some(session) = session else { return Ok(Arc::default()) };
+    app.sessions.check(session)?;
+    let rights = session.rights();
+    let access = Access::of(app, session, &rights);
+    check_privilege(access, route)?;
+    check_objects(app, access, route, query, sources)?;
+    Ok(rights)
+}
