@@ -1,5 +1,7 @@
 //! Replies for people: plain tables.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use super::operations::AdminReply;
 use super::views::{KeyView, SessionView, UserView};
 use crate::auth::Grant;
@@ -30,24 +32,32 @@ fn user(user: &UserView) -> Vec<String> {
 
 fn keys_table(keys: &[KeyView]) -> String {
     let grant = |grant: &Grant| {
-        let name = serde_json::to_value(grant.privilege).unwrap_or_default();
-        let name = name.as_str().unwrap_or_default().to_owned();
-        grant.folder.as_ref().map_or(name.clone(), |folder| format!("{name}:{folder}"))
+        let name = grant.privilege.name();
+        grant.folder.as_ref().map_or_else(|| name.to_owned(), |folder| format!("{name}:{folder}"))
     };
     let row = |key: &KeyView| {
         let privileges = key.privileges.iter().map(grant).collect::<Vec<_>>().join(",");
-        let ends = key.expires.map_or_else(|| "never".to_owned(), |end| end.to_string());
-        vec![key.name.clone(), key.user.clone(), privileges, key.last_used.to_string(), ends]
+        let ends = key.expires.map_or_else(|| "never".to_owned(), time);
+        vec![key.name.clone(), key.user.clone(), privileges, time(key.last_used), ends]
     };
     rows(&["NAME", "USER", "PRIVILEGES", "LAST USED", "ENDS"], keys.iter().map(row))
 }
 
 fn session(session: &SessionView) -> Vec<String> {
-    let times = [session.created, session.last_used, session.expires].map(|time| time.to_string());
+    let times = [session.created, session.last_used, session.expires].map(time);
     let mut row =
         vec![session.id.clone(), session.user.clone(), session.application_id.clone(), session.address.clone()];
     row.extend(times);
     row
+}
+
+/// Epoch seconds as people read them: RFC 3339, in UTC. What is too far off for that stays a number.
+fn time(epoch_s: u64) -> String {
+    const END_OF_YEAR_9999: u64 = 253_402_300_799;
+    if epoch_s > END_OF_YEAR_9999 {
+        return epoch_s.to_string();
+    }
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(epoch_s)).to_string()
 }
 
 /// Columns as wide as their widest entry. What could move the cursor is not printed: names of programs come from whoever logs in.
@@ -69,6 +79,14 @@ fn rows(heads: &[&str], entries: impl Iterator<Item = Vec<String>>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_told_as_people_read_them() {
+        assert_eq!(time(0), "1970-01-01T00:00:00Z");
+        assert_eq!(time(253_402_300_799), "9999-12-31T23:59:59Z");
+        assert_eq!(time(253_402_300_800), "253402300800");
+        assert_eq!(time(u64::MAX), u64::MAX.to_string());
+    }
 
     #[test]
     fn columns_stand_below_their_heads_and_no_control_character_gets_out() {

@@ -180,3 +180,17 @@ fn what_stands_at_the_wrong_place_of_a_body_with_a_secret_is_told_to_nobody() {
     check("a form", &anyone.send("POST", "/auth/login", &[], form.as_bytes()), "$.options");
     assert!(!server.log().contains(SECRET), "{}", server.log());
 }
+
+#[test]
+fn a_session_does_not_serve_to_guess_its_users_password() {
+    let server = Server::with(&[("AUTH__FAILURES_PER_USER", "2"), ("AUTH__FAILURE_WINDOW_SECONDS", "3600")]);
+    let editor = server.login("editor");
+    let change = |old: &str| editor.post("/v3/user/password", &json!({ "old": old, "new": "another one" }));
+    for _ in 0..2 {
+        change("wrong").fails(403, "PermissionDenied");
+    }
+    retry_seconds(&change(SAMPLE_PASSWORD));
+    // The session is none the worse for it.
+    editor.get("/v3/auth/connection/check").ok();
+    retry_seconds(&log_in(&server, "editor", SAMPLE_PASSWORD));
+}
