@@ -249,7 +249,7 @@ impl Directory {
 
     /// Waits until nobody else is changing anything. What is read then is what the change is made of.
     pub(super) async fn turn(&self) -> Turn {
-        Turn(self.turn.clone().lock_owned().await)
+        self.turn.clone().lock_owned().await
     }
 
     /// Commits rows that were made in a turn.
@@ -269,7 +269,7 @@ impl Directory {
 }
 
 /// Held by whoever is changing the directory.
-pub(super) struct Turn(#[allow(dead_code)] OwnedMutexGuard<()>);
+pub(super) type Turn = OwnedMutexGuard<()>;
 
 /// The answer to the name of somebody or something that is not there.
 pub(super) fn unknown(kind: &str, name: &str) -> Error {

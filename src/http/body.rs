@@ -160,7 +160,7 @@ mod tests {
     fn of_a_secret_body_a_fault_tells_the_path_and_nothing_that_stands_there() {
         #[derive(Debug, Deserialize)]
         #[serde(deny_unknown_fields)]
-        #[allow(dead_code)]
+        #[allow(dead_code)] // Only whether it can be read counts.
         struct Login {
             password: String,
             level: Option<Level>,
