@@ -27,6 +27,11 @@ pub struct Server {
     log: PathBuf,
 }
 
+/// The binary under test: the one built with the tests, or the one that `STET_TEST_BINARY` names.
+pub fn binary() -> PathBuf {
+    std::env::var_os("STET_TEST_BINARY").map_or_else(|| env!("CARGO_BIN_EXE_stet").into(), PathBuf::from)
+}
+
 enum Data {
     Own(TempDir),
     Given(PathBuf),
@@ -65,7 +70,7 @@ impl Server {
         };
         let log = directory.with_extension("log");
         let errors = std::fs::OpenOptions::new().create(true).append(true).open(&log).expect("a log can be written");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stet"));
+        let mut command = Command::new(binary());
         command
             .current_dir(std::env::temp_dir())
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
@@ -154,7 +159,7 @@ impl Server {
 
     /// Runs `stet check` on the data directory of a server that has ended: exit code and output.
     pub fn check(&self) -> (Option<i32>, String) {
-        let output = Command::new(env!("CARGO_BIN_EXE_stet"))
+        let output = Command::new(binary())
             .current_dir(std::env::temp_dir())
             .args(["check", "--data"])
             .arg(self.data())
@@ -166,13 +171,7 @@ impl Server {
 
     /// A client without a session.
     pub fn client(&self) -> Client {
-        let agent = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .allow_non_standard_methods(true)
-            .timeout_global(Some(PATIENCE))
-            .build()
-            .new_agent();
-        Client { agent, base: self.base.clone(), token: None }
+        Client { agent: agent(), base: self.base.clone(), token: None }
     }
 
     /// A client logged in as a user of the sample.
@@ -185,6 +184,15 @@ impl Server {
         client.token = Some(reply["token"]["value"].as_str().expect("a login gives a token").to_owned());
         client
     }
+}
+
+fn agent() -> ureq::Agent {
+    ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .allow_non_standard_methods(true)
+        .timeout_global(Some(PATIENCE))
+        .build()
+        .new_agent()
 }
 
 /// The environment variable of a setting; those of the TLS library are nobody's to rename.
@@ -223,6 +231,11 @@ pub struct Answer {
 }
 
 impl Client {
+    /// The same client with connections of its own.
+    pub fn afresh(&self) -> Client {
+        Client { agent: agent(), ..self.clone() }
+    }
+
     /// The same client, speaking to a server that was started again.
     pub fn to(&self, server: &Server) -> Client {
         Client { token: self.token.clone(), ..server.client() }

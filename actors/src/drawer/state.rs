@@ -212,6 +212,8 @@ impl DrawerState {
                 Some(order) => self.index_of(*order),
                 None => self.items.len() - 1,
             };
+            #[cfg(feature = "planted-bugs")]
+            let index = index - crate::planted::trim_offset().min(index);
             let item = self.items[index];
             item.concern(context);
             self.take(&item, context);
