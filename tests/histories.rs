@@ -14,24 +14,14 @@ mod record;
 mod rules;
 mod spec;
 
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use self::newsroom::{Plan, run};
-
-fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
-}
-
-/// The seed that is asked for, or a new one.
-fn seed() -> u64 {
-    let now = SystemTime::UNIX_EPOCH.elapsed().expect("it is after 1970").as_nanos() as u64;
-    setting("STET_HISTORY_SEED").unwrap_or(now)
-}
+use crate::harness::{seed, setting};
 
 #[test]
 fn what_many_clients_are_answered_is_explained_by_one_order_across_crashes_too() {
-    let (seed, begun) = (seed(), Instant::now());
-    println!("STET_HISTORY_SEED={seed}");
+    let (seed, begun) = (seed("STET_HISTORY_SEED"), Instant::now());
     let rounds = setting("STET_HISTORY_ROUNDS").unwrap_or(16) as usize;
     let plan = Plan { seed, rounds, kills_every: Some(4), settings: &[] };
     let done = run(&plan).unwrap_or_else(|story| panic!("{story}"));

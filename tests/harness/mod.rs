@@ -1,5 +1,7 @@
 //! A server to test against, and a client to talk to it.
 
+mod dice;
+
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -8,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+pub use self::dice::{Dice, seed, setting};
 
 /// Password of `admin` in every test server.
 pub const ADMIN_PASSWORD: &str = "admin-secret";

@@ -1,12 +1,12 @@
 //! Clients at work on pairs of drawers of a real server, which is killed now and then.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 
-use super::choice::Dice;
+use super::choice;
 use super::record::{Call, History, Recorder, is_linearizable, shrink, told};
 use super::spec::{CAPACITIES, OBJECTS, Op, Refusal, Reply};
 use crate::harness::*;
@@ -150,7 +150,7 @@ fn work(
                     // Connections of its own.
                     let mut client = client.afresh();
                     for _ in 0..CALLS {
-                        if ask(pair, objects, &client, number, dice.op()).is_none() {
+                        if ask(pair, objects, &client, number, choice::op(&mut dice)).is_none() {
                             (known, client) = whereabouts.after(known);
                         }
                         done.fetch_add(1, Ordering::Relaxed);
@@ -165,7 +165,7 @@ fn work(
             let enough = all * kill / kills + dice.roll(all / kills);
             while done.load(Ordering::Relaxed) < enough && !threads.iter().all(|thread| thread.is_finished()) {
                 assert!(begun.elapsed() < PATIENCE, "the clients do not get on");
-                std::thread::yield_now();
+                std::thread::sleep(Duration::from_micros(200));
             }
             server.kill();
             server = server.restart();

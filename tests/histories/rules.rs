@@ -16,9 +16,10 @@ use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
 
-use super::choice::Dice;
+use super::choice;
 use super::record::{Call, History, Moment, Recorder, is_linearizable, shrink, told};
 use super::spec::{CAPACITIES, OBJECTS, Op, Pair, Refusal, Reply};
+use crate::harness::Dice;
 
 /// A pair of real drawers, without a server and without a disk.
 struct Real {
@@ -217,7 +218,7 @@ fn is_explained(left: &[&Call], state: &Pair) -> bool {
 }
 
 fn ops() -> impl Strategy<Value = Vec<Op>> {
-    prop::collection::vec(any::<u64>().prop_map(|seed| Dice::of(&[seed]).op()), 1..60)
+    prop::collection::vec(any::<u64>().prop_map(|seed| choice::op(&mut Dice::of(&[seed]))), 1..60)
 }
 
 proptest! {
