@@ -7,12 +7,14 @@
 //!
 //! `STET_HISTORY_ROUNDS` says how many rounds of six histories (16), `STET_HISTORY_SEED` repeats the clients' choices.
 
+mod checker;
 mod choice;
 mod newsroom;
 mod plants;
 mod record;
 mod rules;
 mod spec;
+mod tell;
 
 use std::time::Instant;
 

@@ -1,5 +1,6 @@
 //! Clients at work on pairs of drawers of a real server, which is killed now and then.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -7,8 +8,9 @@ use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 
 use super::choice;
-use super::record::{Call, History, Recorder, is_linearizable, shrink, told};
-use super::spec::{CAPACITIES, OBJECTS, Op, Refusal, Reply};
+use super::record::{Call, History, Recorder, is_linearizable, shrink};
+use super::spec::{CAPACITIES, Named, OBJECTS, Op, Refusal, Reply, Shown};
+use super::tell::told;
 use crate::harness::*;
 
 /// Pairs at work at once, so that the server is busy and commits are shared.
@@ -84,7 +86,7 @@ pub fn run(plan: &Plan) -> Result<Summary, String> {
     let mut client = server.login("editor");
     let top = own_folder();
     let objects: Vec<String> = (0..OBJECTS).map(|number| client.story(&top, &format!("{number}.xml"))).collect();
-    let mut summary = Summary::default();
+    let (mut summary, mut shortcuts) = (Summary::default(), BTreeMap::new());
     for round in 0..plan.rounds {
         let pairs: Vec<Pair> = (0..PAIRS)
             .map(|pair| {
@@ -101,7 +103,7 @@ pub fn run(plan: &Plan) -> Result<Summary, String> {
         for (number, pair) in pairs.into_iter().enumerate() {
             // What is left is read when all is over: it must be explained, too.
             for drawer in 0..2 {
-                ask(&pair, &objects, &client, CLIENTS, Op::Read(drawer)).expect("the server is up");
+                ask(&pair, &objects, &client, CLIENTS, &Op::Read(drawer)).expect("the server is up");
             }
             let history = pair.recorder.history();
             summary.histories += 1;
@@ -110,6 +112,14 @@ pub fn run(plan: &Plan) -> Result<Summary, String> {
             let alone =
                 |call: &&Call| call.answered.as_ref().is_some_and(|(moment, _)| moment.place == call.asked.place + 1);
             summary.overlapping += history.len() - history.iter().filter(alone).count();
+            // A shortcut stands for one object in one drawer, for all time.
+            for call in &history {
+                for item in call.answered.iter().flat_map(|(_, reply)| reply.shown()) {
+                    let of = (round, number, call.op.drawer(), item.object);
+                    let first = *shortcuts.entry(item.shortcut).or_insert(of);
+                    assert_eq!(of, first, "the shortcut {} was given twice", item.shortcut);
+                }
+            }
             judge(&history, &format!("STET_HISTORY_SEED={} round {round} pair {number}", plan.seed))?;
         }
     }
@@ -146,12 +156,18 @@ fn work(
                 let (whereabouts, done, chance) = (&whereabouts, &done, &chance);
                 threads.push(scope.spawn(move || {
                     let mut dice = chance(&[pair_number as u64, number as u64]);
-                    let (mut known, client) = whereabouts.now.lock().clone();
+                    let (mut started, client) = whereabouts.now.lock().clone();
                     // Connections of its own.
                     let mut client = client.afresh();
+                    let mut shortcuts = choice::Known::default();
                     for _ in 0..CALLS {
-                        if ask(pair, objects, &client, number, choice::op(&mut dice)).is_none() {
-                            (known, client) = whereabouts.after(known);
+                        let op = choice::op(&mut dice, &shortcuts);
+                        match ask(pair, objects, &client, number, &op) {
+                            Some(reply) => shortcuts.learn(&op, &reply),
+                            None => {
+                                (started, client) = whereabouts.after(started);
+                                client = client.afresh();
+                            }
                         }
                         done.fetch_add(1, Ordering::Relaxed);
                     }
@@ -177,39 +193,40 @@ fn work(
 }
 
 /// Makes a call and notes it with its answer; `None` when none came.
-fn ask(pair: &Pair, objects: &[String], client: &Client, number: usize, op: Op) -> Option<()> {
-    let (method, path, body) = request(pair, objects, &op);
+fn ask(pair: &Pair, objects: &[String], client: &Client, number: usize, op: &Op) -> Option<Reply> {
+    let (method, path, body) = request(pair, objects, op);
     let headers: &[(&str, &str)] = if body.is_empty() { &[] } else { &[("content-type", "application/json")] };
     let call = pair.recorder.asks(number, op.clone());
     let answer = client.try_send(method, &path, headers, body.as_bytes()).ok()?;
-    let reply = understood(&answer, objects, &op);
-    pair.recorder.is_answered(call, reply);
-    Some(())
+    let reply = understood(&answer, objects, op);
+    pair.recorder.is_answered(call, reply.clone());
+    Some(reply)
 }
 
 fn request(pair: &Pair, objects: &[String], op: &Op) -> (&'static str, String, String) {
     let drawer = |number: usize| format!("/v3/container/drawer/{}", encoded(&pair.drawers[number]));
-    let item = |number: usize, object: usize| format!("{}/item/{}", drawer(number), encoded(&objects[object]));
+    let object = |object: usize| encoded(&objects[object]);
+    let item = |item: &Named| item.shortcut.map_or_else(|| object(item.object), |shortcut| shortcut.to_string());
+    let empty = String::new();
     match op {
-        Op::Add(at, object) => ("POST", item(*at, *object), String::new()),
+        Op::Add(at, added) => ("POST", format!("{}/item/{}", drawer(*at), object(*added)), empty),
         Op::AddAll(at, all) => {
             let sources: Vec<&String> = all.iter().map(|object| &objects[*object]).collect();
             ("POST", format!("{}/item", drawer(*at)), json!({ "sources": sources }).to_string())
         }
-        Op::Place(at, object, position) => {
-            ("PUT", format!("{}/position/{position}", item(*at, *object)), String::new())
+        Op::Place(at, put, position) => {
+            ("PUT", format!("{}/item/{}/position/{position}", drawer(*at), object(*put)), empty)
         }
-        Op::Shift(at, object, position) => {
-            let object = encoded(&objects[*object]);
-            ("PUT", format!("{}/shortcut/{object}/position/{position}", drawer(*at)), String::new())
+        Op::Shift(at, named, position) => {
+            ("PUT", format!("{}/shortcut/{}/position/{position}", drawer(*at), item(named)), empty)
         }
-        Op::Delete(at, object) => ("DELETE", item(*at, *object), String::new()),
-        Op::Clear(at) => ("PUT", format!("{}/item/clear", drawer(*at)), String::new()),
-        Op::Move { from, object } => {
+        Op::Delete(at, named) => ("DELETE", format!("{}/item/{}", drawer(*at), item(named)), empty),
+        Op::Clear(at) => ("PUT", format!("{}/item/clear", drawer(*at)), empty),
+        Op::Move { from, item: named } => {
             let target = encoded(&pair.drawers[1 - from]);
-            ("PUT", format!("{}/move/{target}", item(*from, *object)), String::new())
+            ("PUT", format!("{}/item/{}/move/{target}", drawer(*from), item(named)), empty)
         }
-        Op::Read(at) => ("GET", format!("{}?showItems=true", drawer(*at)), String::new()),
+        Op::Read(at) => ("GET", format!("{}?showItems=true", drawer(*at)), empty),
     }
 }
 
@@ -226,20 +243,21 @@ fn understood(answer: &Answer, objects: &[String], op: &Op) -> Reply {
     let reply = answer.ok();
     let number = |value: &Value| value.as_u64().expect("it is a number") as usize;
     let count = number(&reply["info"]["count"]);
-    let items: Vec<(usize, usize)> = reply["items"]
-        .as_array()
-        .expect("a drawer has items")
-        .iter()
-        .map(|item| {
-            let object = objects.iter().position(|known| item["source"] == known.as_str());
-            (number(&item["position"]), object.expect("only these were put into it"))
-        })
-        .collect();
+    let shown = |item: &Value| {
+        let object = objects.iter().position(|known| item["source"] == known.as_str());
+        let shortcut = item["id"].as_str().expect("an item has an id").parse();
+        Shown {
+            at: number(&item["position"]),
+            object: object.expect("only these were put into it"),
+            shortcut: shortcut.expect("a shortcut is a number"),
+        }
+    };
+    let items: Vec<Shown> = reply["items"].as_array().expect("a drawer has items").iter().map(shown).collect();
     match op {
         Op::Move { .. } => Reply::Moved,
         Op::Read(_) => {
-            assert!(items.iter().map(|(at, _)| *at).eq(0..count), "the reply does not agree with itself: {reply}");
-            Reply::List(items.into_iter().map(|(_, object)| object).collect())
+            assert_eq!(items.len(), count, "the reply does not agree with itself: {reply}");
+            Reply::List(items)
         }
         _ => Reply::Changed { count, items },
     }

@@ -1,12 +1,11 @@
 //! A history: what each client asked and when, what it was answered and when. And the question whether one order explains it all.
 
-use std::fmt::Write;
 use std::time::Instant;
 
 use parking_lot::Mutex;
 use todc_utils::{Action, History as Actions, Specification, WGLChecker};
 
-use super::spec::{CAPACITIES, Op, Pair, Reply};
+use super::spec::{Op, Pair, Reply};
 
 /// A moment: its place among all moments of the history, and microseconds since it began, which are only told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,8 +74,11 @@ impl Specification for Drawers {
     }
 
     fn apply((op, reply): &Self::Operation, state: &Pair) -> (bool, Pair) {
-        let (right, after) = state.apply(op);
-        if reply.as_ref().is_none_or(|reply| *reply == right) { (true, after) } else { (false, state.clone()) }
+        let after = match reply {
+            Some(reply) => state.after_answer(op, reply),
+            None => Some(state.after(op)),
+        };
+        (after.is_some(), after.unwrap_or_else(|| state.clone()))
     }
 }
 
@@ -124,9 +126,11 @@ pub fn shrink(history: &[Call]) -> History {
     let mut index = least.len();
     while index > 0 {
         index -= 1;
-        let call = &least[index];
-        let reply = call.answered.as_ref().map(|(_, reply)| reply);
-        if matches!(call.op, Op::Read(_)) || matches!(reply, Some(Reply::Refused(_))) {
+        let Call { op, answered: Some((_, reply)), .. } = &least[index] else { continue };
+        // A call that names a shortcut needs one before it that has shown it.
+        let mut named = least.iter().filter_map(|call| call.op.shortcut());
+        let is_needed = named.any(|named| reply.shown().iter().any(|item| item.shortcut == named));
+        if !is_needed && matches!((op, reply), (Op::Read(_), _) | (_, Reply::Refused(_))) {
             let mut without = least.clone();
             without.remove(index);
             if !is_linearizable(&without) {
@@ -135,27 +139,4 @@ pub fn shrink(history: &[Call]) -> History {
         }
     }
     least
-}
-
-/// The history for people, one line a call.
-pub fn told(history: &[Call]) -> String {
-    let last = history.iter().filter_map(|call| Some(call.answered.as_ref()?.0.place)).max();
-    let [a, b] = CAPACITIES;
-    let mut text = format!(
-        "A holds {a}, B {b}; times in microseconds, in brackets the order of the moments\n\
-         client      asked          answered\n"
-    );
-    for Call { client, op, asked, answered } in history {
-        let (asked_at, place) = (asked.micros, asked.place);
-        // Writing to a String can't fail.
-        let _ = match answered {
-            Some((moment, reply)) => {
-                let mark = if Some(moment.place) == last { "   <- nothing explains this" } else { "" };
-                let (at, until) = (moment.micros, moment.place);
-                writeln!(text, "{client:6} {asked_at:8}[{place:3}] {at:8}[{until:3}]  {op} -> {reply}{mark}")
-            }
-            None => writeln!(text, "{client:6} {asked_at:8}[{place:3}]  no answer yet      {op}"),
-        };
-    }
-    text
 }
