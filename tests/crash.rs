@@ -2,7 +2,7 @@
 //!
 //! Each worker changes objects and drawers that nobody else touches, and keeps a model of them: what every acknowledged
 //! change has made of them. The one change under way when the server dies may be there or not, but nothing between. One more
-//! drawer is shared by all, each adding objects of its own.
+//! drawer is shared by all, each adding objects of its own. Now and then the server is killed again while it recovers.
 //!
 //! `STET_CRASH_ROUNDS` says how many rounds (3), `STET_CRASH_SEED` repeats the choices of a run.
 
@@ -486,17 +486,19 @@ struct Tally {
     rounds: u64,
     acknowledged: usize,
     unknown: usize,
+    /// Kills while it was starting, or had hardly started.
+    early: usize,
     begun: Instant,
 }
 
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Tally { rounds, acknowledged, unknown, begun } = self;
+        let Tally { rounds, acknowledged, unknown, early, begun } = self;
         let seconds = begun.elapsed().as_secs_f64();
         write!(
             f,
             "{rounds} rounds: {acknowledged} changes acknowledged, {unknown} with an unknown outcome, \
-             {rounds} kills and restarts, {seconds:.1} s"
+             {rounds} kills and restarts, {early} kills more while it started, {seconds:.1} s"
         )
     }
 }
@@ -505,7 +507,7 @@ impl std::fmt::Display for Tally {
 fn what_was_acknowledged_survives_a_crash_and_nothing_is_half_done() {
     let rounds = setting("STET_CRASH_ROUNDS").unwrap_or(3);
     let mut dice = Dice::new(seed("STET_CRASH_SEED"));
-    let mut tally = Tally { rounds: 0, acknowledged: 0, unknown: 0, begun: Instant::now() };
+    let mut tally = Tally { rounds: 0, acknowledged: 0, unknown: 0, early: 0, begun: Instant::now() };
     while tally.rounds < rounds {
         crash_again_and_again((rounds - tally.rounds).min(ROUNDS_EACH), &mut dice, &mut tally);
         println!("{tally}");
@@ -554,6 +556,11 @@ fn crash_again_and_again(rounds: u64, dice: &mut Dice, tally: &mut Tally) {
         if round % 2 == 0 {
             let (code, output) = server.check();
             assert_eq!(code, Some(0), "round {round}: {output}");
+        }
+        // Now and then it does not get far, and begins its recovery anew.
+        while dice.roll(3) == 0 {
+            server.crash_while_starting(Duration::from_micros(dice.roll(60_000) as u64));
+            tally.early += 1;
         }
         server = server.restart();
         let client = client.to(&server);

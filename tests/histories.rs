@@ -5,7 +5,7 @@
 //! Some of the time the server is killed (`kill -9`) and started again. A call whose answer never came may have been carried out or
 //! not, everything that was answered must still be explained.
 //!
-//! `STET_HISTORY_ROUNDS` says how many rounds of six histories (16), `STET_HISTORY_SEED` repeats the clients' choices.
+//! `STET_HISTORY_ROUNDS` says how many rounds of six histories (36), `STET_HISTORY_SEED` repeats the clients' choices.
 
 mod checker;
 mod choice;
@@ -24,7 +24,7 @@ use crate::harness::{seed, setting};
 #[test]
 fn what_many_clients_are_answered_is_explained_by_one_order_across_crashes_too() {
     let (seed, begun) = (seed("STET_HISTORY_SEED"), Instant::now());
-    let rounds = setting("STET_HISTORY_ROUNDS").unwrap_or(16) as usize;
+    let rounds = setting("STET_HISTORY_ROUNDS").unwrap_or(36) as usize;
     let plan = Plan { seed, rounds, kills_every: Some(4), settings: &[] };
     let done = run(&plan).unwrap_or_else(|story| panic!("{story}"));
     println!("{done:?} in {:.1} s", begun.elapsed().as_secs_f64());

@@ -73,23 +73,7 @@ impl Server {
             Data::Given(path) => path.clone(),
         };
         let log = directory.with_extension("log");
-        let errors = std::fs::OpenOptions::new().create(true).append(true).open(&log).expect("a log can be written");
-        let mut command = Command::new(binary());
-        command
-            .current_dir(std::env::temp_dir())
-            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
-            .arg(&directory)
-            .env("STET_ADMIN_PASSWORD", ADMIN_PASSWORD)
-            .env("STET_SAMPLE_PASSWORD", SAMPLE_PASSWORD)
-            // Tests log in often; how hard passwords are to guess is tested where they are hashed.
-            .env("STET_AUTH__PASSWORD_MEMORY_KIB", "64")
-            .env("STET_AUTH__PASSWORD_ITERATIONS", "1")
-            // And none of their sessions may end for another test's login.
-            .env("STET_AUTH__SESSIONS_PER_USER", "0")
-            .envs(settings.iter().map(|(key, value)| (variable(key), value)))
-            .stdout(Stdio::piped())
-            .stderr(errors);
-        let mut child = command.spawn().expect("the binary can be started");
+        let mut child = Server::begin(&directory, &settings, &log);
         let mut lines = BufReader::new(child.stdout.take().expect("its output is piped")).lines();
         let base = loop {
             let line = lines.next().unwrap_or_else(|| {
@@ -100,6 +84,27 @@ impl Server {
             }
         };
         Server { child, base, data, settings, log }
+    }
+
+    /// Starts a process, without waiting for anything.
+    fn begin(directory: &Path, settings: &[(String, String)], log: &Path) -> Child {
+        let errors = std::fs::OpenOptions::new().create(true).append(true).open(log).expect("a log can be written");
+        let mut command = Command::new(binary());
+        command
+            .current_dir(std::env::temp_dir())
+            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .arg(directory)
+            .env("STET_ADMIN_PASSWORD", ADMIN_PASSWORD)
+            .env("STET_SAMPLE_PASSWORD", SAMPLE_PASSWORD)
+            // Tests log in often; how hard passwords are to guess is tested where they are hashed.
+            .env("STET_AUTH__PASSWORD_MEMORY_KIB", "64")
+            .env("STET_AUTH__PASSWORD_ITERATIONS", "1")
+            // And none of their sessions may end for another test's login.
+            .env("STET_AUTH__SESSIONS_PER_USER", "0")
+            .envs(settings.iter().map(|(key, value)| (variable(key), value)))
+            .stdout(Stdio::piped())
+            .stderr(errors);
+        command.spawn().expect("the binary can be started")
     }
 
     /// The data directory.
@@ -119,6 +124,13 @@ impl Server {
     pub fn kill(&mut self) {
         self.child.kill().expect("it can be killed");
         self.child.wait().expect("it can be waited for");
+    }
+
+    /// Starts a server that was killed, and kills it again at some moment of its recovery or soon after.
+    pub fn crash_while_starting(&mut self, moment: Duration) {
+        self.child = Server::begin(self.data(), &self.settings, &self.log);
+        std::thread::sleep(moment);
+        self.kill();
     }
 
     /// Its process.
