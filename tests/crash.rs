@@ -491,6 +491,12 @@ struct Tally {
     begun: Instant,
 }
 
+impl Tally {
+    fn new() -> Tally {
+        Tally { rounds: 0, acknowledged: 0, unknown: 0, early: 0, begun: Instant::now() }
+    }
+}
+
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Tally { rounds, acknowledged, unknown, early, begun } = self;
@@ -507,17 +513,17 @@ impl std::fmt::Display for Tally {
 fn what_was_acknowledged_survives_a_crash_and_nothing_is_half_done() {
     let rounds = setting("STET_CRASH_ROUNDS").unwrap_or(3);
     let mut dice = Dice::new(seed("STET_CRASH_SEED"));
-    let mut tally = Tally { rounds: 0, acknowledged: 0, unknown: 0, early: 0, begun: Instant::now() };
+    let mut tally = Tally::new();
     while tally.rounds < rounds {
-        crash_again_and_again((rounds - tally.rounds).min(ROUNDS_EACH), &mut dice, &mut tally);
+        crash_again_and_again((rounds - tally.rounds).min(ROUNDS_EACH), &[], &mut dice, &mut tally);
         println!("{tally}");
     }
 }
 
 /// So many rounds on a new data directory.
-fn crash_again_and_again(rounds: u64, dice: &mut Dice, tally: &mut Tally) {
+fn crash_again_and_again(rounds: u64, settings: &[(&str, &str)], dice: &mut Dice, tally: &mut Tally) {
     // Checkpoints fall into the rounds, too.
-    let mut server = Server::with(&[("STORE__CHECKPOINT_ROWS", "300")]);
+    let mut server = Server::with(&[&[("STORE__CHECKPOINT_ROWS", "300")], settings].concat());
     let client = server.login("editor");
     let top = own_folder();
     let shared = client.drawer(&top, "shared", 10_000);
@@ -565,9 +571,14 @@ fn crash_again_and_again(rounds: u64, dice: &mut Dice, tally: &mut Tally) {
         server = server.restart();
         let client = client.to(&server);
         std::thread::scope(|scope| {
+            let mut threads = Vec::new();
             for (worker, pending) in workers.iter_mut().zip(pending) {
                 let client = client.afresh();
-                scope.spawn(move || worker.settle(&client, pending));
+                threads.push(scope.spawn(move || worker.settle(&client, pending)));
+            }
+            for thread in threads {
+                // With the words of the one who found something.
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             }
         });
     }
@@ -578,6 +589,15 @@ fn crash_again_and_again(rounds: u64, dice: &mut Dice, tally: &mut Tally) {
     assert_eq!(server.terminate(), Some(0));
     let (code, output) = server.check();
     assert_eq!(code, Some(0), "{output}");
+}
+
+/// See `histories/plants.rs`.
+#[cfg(feature = "planted-bugs")]
+#[test]
+#[should_panic(expected = "neither what was acknowledged")]
+fn a_planted_reply_before_the_commit_is_found() {
+    let settings = [("PLANTED_BUG", "early-reply")];
+    crash_again_and_again(ROUNDS_EACH, &settings, &mut Dice::new(seed("STET_CRASH_SEED")), &mut Tally::new());
 }
 
 #[test]

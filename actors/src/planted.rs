@@ -9,13 +9,16 @@
 //! | `lost-update` | now and then a command is applied to the state before the last change |
 //! | `stale-read` | now and then a change is answered but not shown before the next one |
 //! | `wrong-trim` | a full drawer drops the item before the last to make room |
+//! | `torn-move` | now and then a move's removal of the item from its old drawer never gets to the disk |
 //! | `hasty-answer` | what changed nothing is answered before that which it saw is on disk, and the disk is slow |
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::store::ChangeSet;
+use crate::drawer::Move;
+use crate::joint::Joint;
+use crate::store::{ChangeSet, Table};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
@@ -23,6 +26,7 @@ enum Fault {
     LostUpdate,
     StaleRead,
     WrongTrim,
+    TornMove,
     HastyAnswer,
 }
 
@@ -34,6 +38,7 @@ fn is_planted(fault: Fault) -> bool {
             "lost-update" => Fault::LostUpdate,
             "stale-read" => Fault::StaleRead,
             "wrong-trim" => Fault::WrongTrim,
+            "torn-move" => Fault::TornMove,
             "hasty-answer" => Fault::HastyAnswer,
             unknown => panic!("STET_PLANTED_BUG: there is no fault `{unknown}`"),
         })
@@ -77,6 +82,15 @@ pub fn holds_back_view() -> bool {
 /// By how much the item to be dropped is off.
 pub fn trim_offset() -> usize {
     usize::from(is_planted(Fault::WrongTrim))
+}
+
+/// Takes the removal out of a move's change set.
+#[must_use]
+pub fn torn_move(mut set: ChangeSet) -> ChangeSet {
+    if is_planted(Fault::TornMove) && set.events.iter().any(|event| event.kind == Move::NAME) && now_and_then(2) {
+        set.changes.retain(|change| change.table != Table::Parts || change.value.is_some());
+    }
+    set
 }
 
 /// Whether an answer goes out at once.

@@ -61,6 +61,11 @@ mod planted {
     }
 
     #[test]
+    fn a_move_that_a_crash_can_tear_is_found() {
+        is_found(&[("PLANTED_BUG", "torn-move")], Some(1));
+    }
+
+    #[test]
     fn an_answer_that_speaks_of_what_is_not_on_disk_yet_is_found() {
         is_found(&[("PLANTED_BUG", "hasty-answer")], None);
     }
