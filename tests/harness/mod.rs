@@ -31,7 +31,7 @@ pub struct Server {
     log: PathBuf,
 }
 
-/// The binary under test: the one built with the tests, or the one that `STET_TEST_BINARY` names.
+/// The binary that servers here are: the one built with the tests, or the one that `STET_TEST_BINARY` names.
 pub fn binary() -> PathBuf {
     std::env::var_os("STET_TEST_BINARY").map_or_else(|| env!("CARGO_BIN_EXE_stet").into(), PathBuf::from)
 }

@@ -42,6 +42,28 @@ pub struct Summary {
     pub kills: usize,
 }
 
+impl Summary {
+    fn count(&mut self, history: &[Call]) {
+        let unknown = history.iter().filter(|call| call.answered.is_none()).count();
+        let next = |call: &&Call| call.answered.as_ref().is_some_and(|(end, _)| end.place == call.asked.place + 1);
+        self.histories += 1;
+        self.calls += history.len();
+        self.unknown += unknown;
+        self.overlapping += history.len() - history.iter().filter(next).count();
+    }
+}
+
+impl std::fmt::Display for Summary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Summary { histories, calls, overlapping, unknown, kills } = self;
+        write!(
+            f,
+            "{histories} histories: {calls} calls, {overlapping} of them while others were under way, {unknown} with an \
+             unknown outcome, {kills} kills and restarts"
+        )
+    }
+}
+
 /// A pair of drawers with its history.
 struct Pair {
     drawers: [String; 2],
@@ -106,12 +128,7 @@ pub fn run(plan: &Plan) -> Result<Summary, String> {
                 ask(&pair, &objects, &client, CLIENTS, &Op::Read(drawer)).expect("the server is up");
             }
             let history = pair.recorder.history();
-            summary.histories += 1;
-            summary.calls += history.len();
-            summary.unknown += history.iter().filter(|call| call.answered.is_none()).count();
-            let alone =
-                |call: &&Call| call.answered.as_ref().is_some_and(|(moment, _)| moment.place == call.asked.place + 1);
-            summary.overlapping += history.len() - history.iter().filter(alone).count();
+            summary.count(&history);
             // A shortcut stands for one object in one drawer, for all time.
             for call in &history {
                 for item in call.answered.iter().flat_map(|(_, reply)| reply.shown()) {
