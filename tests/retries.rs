@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -156,10 +156,28 @@ impl Worker {
     }
 }
 
+/// Rounds on one data directory; then a new one, since all that is there is read in each round.
+const ROUNDS_EACH: u64 = 10;
+
 #[test]
 fn calls_sent_again_after_crashes_are_carried_out_once() {
-    let rounds = std::env::var("STET_CRASH_ROUNDS").ok();
-    let rounds: usize = rounds.map_or(3, |text| text.parse().expect("STET_CRASH_ROUNDS must be a number"));
+    let (rounds, begun) = (setting("STET_CRASH_ROUNDS").unwrap_or(3), Instant::now());
+    let (mut done, mut answered, mut unknown) = (0, 0, 0);
+    while done < rounds {
+        let now = (rounds - done).min(ROUNDS_EACH);
+        let (more_answered, more_unknown) = crash_between_calls(now);
+        (done, answered, unknown) = (done + now, answered + more_answered, unknown + more_unknown);
+        let seconds = begun.elapsed().as_secs_f64();
+        println!(
+            "{done} rounds: {answered} calls answered, {unknown} sent again without an answer, {done} kills and restarts, \
+             {seconds:.1} s"
+        );
+    }
+}
+
+/// So many rounds on a new data directory; tells how many calls were answered, and how many were not when the server died.
+fn crash_between_calls(rounds: u64) -> (usize, usize) {
+    let (mut total, mut unknown) = (0, 0);
     let mut server = Server::with(&[("STORE__CHECKPOINT_ROWS", "300")]);
     let client = server.login("editor");
     let top = own_folder();
@@ -184,21 +202,28 @@ fn calls_sent_again_after_crashes_are_carried_out_once() {
                 .collect();
             let begun = Instant::now();
             // Not always at the same point of a call.
-            let enough = 20 + 7 * (round % 5);
+            let enough = 20 + 7 * (round as usize % 5);
             while answered.load(Ordering::Relaxed) < enough && !threads.iter().any(|thread| thread.is_finished()) {
                 assert!(begun.elapsed() < PATIENCE, "the clients do not get on");
-                std::thread::yield_now();
+                std::thread::sleep(Duration::from_micros(200));
             }
             server.kill();
             threads.into_iter().for_each(|thread| thread.join().expect("a client must not fail"));
         });
+        total += answered.into_inner();
+        unknown +=
+            workers.iter().filter(|worker| worker.calls.last().is_some_and(|(_, answer)| answer.is_none())).count();
         server = server.restart();
         let client = client.to(&server);
-        for (worker, from) in workers.iter_mut().zip(from) {
-            worker.check(&client, from);
-        }
+        std::thread::scope(|scope| {
+            for (worker, from) in workers.iter_mut().zip(from) {
+                let client = client.afresh();
+                scope.spawn(move || worker.check(&client, from));
+            }
+        });
     }
     assert_eq!(server.terminate(), Some(0));
     let (code, output) = server.check();
     assert_eq!(code, Some(0), "{output}");
+    (total, unknown)
 }

@@ -15,6 +15,8 @@ pub mod id;
 pub mod joint;
 pub mod lifecycle;
 pub mod object;
+#[cfg(feature = "planted-bugs")]
+pub mod planted;
 pub mod receipt;
 pub mod repository;
 pub mod rows;

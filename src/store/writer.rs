@@ -91,6 +91,8 @@ impl Writer {
         let last = batch.iter().rev().find(|set| !set.changes.is_empty()).map(|set| set.seq);
         if let (Some(last), Some(journal)) = (last, &mut self.journal) {
             let begun = Instant::now();
+            #[cfg(feature = "planted-bugs")]
+            stet_actors::planted::slow_disk();
             let sets = batch.iter().filter(|set| !set.changes.is_empty()).map(|set| (set.seq, set.changes.as_slice()));
             blob::encode(sets, &mut self.record);
             let folded = self.shared.folded.load(Ordering::Acquire);

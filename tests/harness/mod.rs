@@ -1,5 +1,7 @@
 //! A server to test against, and a client to talk to it.
 
+mod dice;
+
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -8,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+pub use self::dice::{Dice, seed, setting};
 
 /// Password of `admin` in every test server.
 pub const ADMIN_PASSWORD: &str = "admin-secret";
@@ -25,6 +29,11 @@ pub struct Server {
     data: Data,
     settings: Vec<(String, String)>,
     log: PathBuf,
+}
+
+/// The binary that servers here are: the one built with the tests, or the one that `STET_TEST_BINARY` names.
+pub fn binary() -> PathBuf {
+    std::env::var_os("STET_TEST_BINARY").map_or_else(|| env!("CARGO_BIN_EXE_stet").into(), PathBuf::from)
 }
 
 enum Data {
@@ -64,23 +73,7 @@ impl Server {
             Data::Given(path) => path.clone(),
         };
         let log = directory.with_extension("log");
-        let errors = std::fs::OpenOptions::new().create(true).append(true).open(&log).expect("a log can be written");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stet"));
-        command
-            .current_dir(std::env::temp_dir())
-            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
-            .arg(&directory)
-            .env("STET_ADMIN_PASSWORD", ADMIN_PASSWORD)
-            .env("STET_SAMPLE_PASSWORD", SAMPLE_PASSWORD)
-            // Tests log in often; how hard passwords are to guess is tested where they are hashed.
-            .env("STET_AUTH__PASSWORD_MEMORY_KIB", "64")
-            .env("STET_AUTH__PASSWORD_ITERATIONS", "1")
-            // And none of their sessions may end for another test's login.
-            .env("STET_AUTH__SESSIONS_PER_USER", "0")
-            .envs(settings.iter().map(|(key, value)| (variable(key), value)))
-            .stdout(Stdio::piped())
-            .stderr(errors);
-        let mut child = command.spawn().expect("the binary can be started");
+        let mut child = Server::begin(&directory, &settings, &log);
         let mut lines = BufReader::new(child.stdout.take().expect("its output is piped")).lines();
         let base = loop {
             let line = lines.next().unwrap_or_else(|| {
@@ -91,6 +84,27 @@ impl Server {
             }
         };
         Server { child, base, data, settings, log }
+    }
+
+    /// Starts a process, without waiting for anything.
+    fn begin(directory: &Path, settings: &[(String, String)], log: &Path) -> Child {
+        let errors = std::fs::OpenOptions::new().create(true).append(true).open(log).expect("a log can be written");
+        let mut command = Command::new(binary());
+        command
+            .current_dir(std::env::temp_dir())
+            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .arg(directory)
+            .env("STET_ADMIN_PASSWORD", ADMIN_PASSWORD)
+            .env("STET_SAMPLE_PASSWORD", SAMPLE_PASSWORD)
+            // Tests log in often; how hard passwords are to guess is tested where they are hashed.
+            .env("STET_AUTH__PASSWORD_MEMORY_KIB", "64")
+            .env("STET_AUTH__PASSWORD_ITERATIONS", "1")
+            // And none of their sessions may end for another test's login.
+            .env("STET_AUTH__SESSIONS_PER_USER", "0")
+            .envs(settings.iter().map(|(key, value)| (variable(key), value)))
+            .stdout(Stdio::piped())
+            .stderr(errors);
+        command.spawn().expect("the binary can be started")
     }
 
     /// The data directory.
@@ -110,6 +124,13 @@ impl Server {
     pub fn kill(&mut self) {
         self.child.kill().expect("it can be killed");
         self.child.wait().expect("it can be waited for");
+    }
+
+    /// Starts a server that was killed, and kills it again at some moment of its recovery or soon after.
+    pub fn crash_while_starting(&mut self, moment: Duration) {
+        self.child = Server::begin(self.data(), &self.settings, &self.log);
+        std::thread::sleep(moment);
+        self.kill();
     }
 
     /// Its process.
@@ -154,7 +175,7 @@ impl Server {
 
     /// Runs `stet check` on the data directory of a server that has ended: exit code and output.
     pub fn check(&self) -> (Option<i32>, String) {
-        let output = Command::new(env!("CARGO_BIN_EXE_stet"))
+        let output = Command::new(binary())
             .current_dir(std::env::temp_dir())
             .args(["check", "--data"])
             .arg(self.data())
@@ -166,13 +187,7 @@ impl Server {
 
     /// A client without a session.
     pub fn client(&self) -> Client {
-        let agent = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .allow_non_standard_methods(true)
-            .timeout_global(Some(PATIENCE))
-            .build()
-            .new_agent();
-        Client { agent, base: self.base.clone(), token: None }
+        Client { agent: agent(), base: self.base.clone(), token: None }
     }
 
     /// A client logged in as a user of the sample.
@@ -185,6 +200,15 @@ impl Server {
         client.token = Some(reply["token"]["value"].as_str().expect("a login gives a token").to_owned());
         client
     }
+}
+
+fn agent() -> ureq::Agent {
+    ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .allow_non_standard_methods(true)
+        .timeout_global(Some(PATIENCE))
+        .build()
+        .new_agent()
 }
 
 /// The environment variable of a setting; those of the TLS library are nobody's to rename.
@@ -223,6 +247,11 @@ pub struct Answer {
 }
 
 impl Client {
+    /// The same client with connections of its own.
+    pub fn afresh(&self) -> Client {
+        Client { agent: agent(), ..self.clone() }
+    }
+
     /// The same client, speaking to a server that was started again.
     pub fn to(&self, server: &Server) -> Client {
         Client { token: self.token.clone(), ..server.client() }

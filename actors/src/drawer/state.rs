@@ -202,7 +202,10 @@ impl DrawerState {
     /// Drops what does not fit any more: hidden items first, from the tail, then visible ones.
     pub(crate) fn trim(&mut self, context: &mut Context<'_>) {
         while self.items.len() > self.capacity() {
-            let last = self.items.last_hidden().or_else(|| self.items.nth(self.items.len() - 1)).copied();
+            let end = self.items.len() - 1;
+            #[cfg(feature = "planted-bugs")]
+            let end = end - crate::planted::trim_offset().min(end);
+            let last = self.items.last_hidden().or_else(|| self.items.nth(end)).copied();
             let Some(item) = last else { return };
             item.concern(context);
             self.take(&item, context);

@@ -353,6 +353,8 @@ fn attempt<J: Joint>(
             answered.send(outcome.map(|_| reply).map_err(|error| store_failure(&error)));
         })
     };
+    #[cfg(feature = "planted-bugs")]
+    let set = crate::planted::torn_move(set);
     match shared.store.submit(set) {
         Ok(seq) => Attempt::Submitted(seq),
         Err(refused) => Attempt::Refused(refused.why),

@@ -1,0 +1,99 @@
+//! Faults on purpose, for the tests that show that the checks of histories find faults (`tests/histories/plants.rs`).
+//!
+//! Only in builds with the feature `planted-bugs`, and even there nothing is wrong unless `STET_PLANTED_BUG` names a fault. A build
+//! without the feature has nothing of this: not even that name is in the binary, which a test looks at.
+//!
+//! | fault | what is wrong |
+//! |---|---|
+//! | `early-reply` | changes are shown and answered before they are on disk, and the disk is slow |
+//! | `lost-update` | now and then a command is applied to the state before the last change |
+//! | `stale-read` | now and then a change is answered but not shown before the next one |
+//! | `wrong-trim` | a full drawer drops the item before the last to make room |
+//! | `torn-move` | now and then a move's removal of the item from its old drawer never gets to the disk |
+//! | `hasty-answer` | what changed nothing is answered before that which it saw is on disk, and the disk is slow |
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::drawer::Move;
+use crate::joint::Joint;
+use crate::store::{ChangeSet, Table};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    EarlyReply,
+    LostUpdate,
+    StaleRead,
+    WrongTrim,
+    TornMove,
+    HastyAnswer,
+}
+
+fn is_planted(fault: Fault) -> bool {
+    static CHOSEN: OnceLock<Option<Fault>> = OnceLock::new();
+    let chosen = CHOSEN.get_or_init(|| {
+        Some(match std::env::var("STET_PLANTED_BUG").ok()?.as_str() {
+            "early-reply" => Fault::EarlyReply,
+            "lost-update" => Fault::LostUpdate,
+            "stale-read" => Fault::StaleRead,
+            "wrong-trim" => Fault::WrongTrim,
+            "torn-move" => Fault::TornMove,
+            "hasty-answer" => Fault::HastyAnswer,
+            unknown => panic!("STET_PLANTED_BUG: there is no fault `{unknown}`"),
+        })
+    });
+    *chosen == Some(fault)
+}
+
+/// Once in so many times.
+fn now_and_then(every: u64) -> bool {
+    static COUNT: AtomicU64 = AtomicU64::new(1);
+    COUNT.fetch_add(1, Ordering::Relaxed).is_multiple_of(every)
+}
+
+/// Shows and answers a change that has not even been submitted.
+#[must_use]
+pub fn early_reply(mut set: ChangeSet) -> ChangeSet {
+    if is_planted(Fault::EarlyReply) {
+        std::mem::replace(&mut set.on_commit, Box::new(|_| ()))(0);
+        std::mem::replace(&mut set.on_done, Box::new(|_| ()))(Ok(0));
+    }
+    set
+}
+
+/// Makes the disk slow, so that it shows who did not wait for it.
+pub fn slow_disk() {
+    if is_planted(Fault::EarlyReply) || is_planted(Fault::HastyAnswer) {
+        std::thread::sleep(Duration::from_millis(30));
+    }
+}
+
+/// Whether the container forgets the state that its command has just made.
+pub fn forgets_update() -> bool {
+    is_planted(Fault::LostUpdate) && now_and_then(7)
+}
+
+/// Whether a view is kept from readers.
+pub fn holds_back_view() -> bool {
+    is_planted(Fault::StaleRead) && now_and_then(7)
+}
+
+/// By how much the item to be dropped is off.
+pub fn trim_offset() -> usize {
+    usize::from(is_planted(Fault::WrongTrim))
+}
+
+/// Takes the removal out of a move's change set.
+#[must_use]
+pub fn torn_move(mut set: ChangeSet) -> ChangeSet {
+    if is_planted(Fault::TornMove) && set.events.iter().any(|event| event.kind == Move::NAME) && now_and_then(2) {
+        set.changes.retain(|change| change.table != Table::Parts || change.value.is_some());
+    }
+    set
+}
+
+/// Whether an answer goes out at once.
+pub fn answers_at_once() -> bool {
+    is_planted(Fault::HastyAnswer)
+}

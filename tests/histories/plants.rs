@@ -1,0 +1,72 @@
+//! Faults on purpose (`actors/src/planted.rs`): a check that finds none of them proves nothing.
+
+/// The name of the variable that chooses a fault; whoever knows of faults has it in their text.
+const NAME: &[u8] = b"STET_PLANTED_BUG";
+
+fn binary_knows_of_plants() -> bool {
+    let binary = std::fs::read(crate::harness::binary()).expect("the binary can be read");
+    binary.windows(NAME.len()).any(|window| window == NAME)
+}
+
+#[cfg(not(feature = "planted-bugs"))]
+#[test]
+fn a_normal_build_has_no_planted_faults() {
+    assert!(!binary_knows_of_plants());
+}
+
+#[cfg(feature = "planted-bugs")]
+mod planted {
+    use super::super::newsroom::{Plan, run};
+    use crate::harness::seed;
+
+    /// Rounds within which each fault must be found.
+    const ROUNDS: usize = 12;
+
+    fn is_found(settings: &'static [(&'static str, &'static str)], kills_every: Option<usize>) {
+        let plan = Plan { seed: seed("STET_HISTORY_SEED"), rounds: ROUNDS, kills_every, settings };
+        let story = run(&plan).expect_err("the fault was not found");
+        assert!(story.contains("nothing explains this"), "{story}");
+        println!("{settings:?}: {story}");
+    }
+
+    #[test]
+    fn the_faults_are_in_this_build() {
+        assert!(super::binary_knows_of_plants());
+    }
+
+    #[test]
+    fn without_a_name_nothing_is_wrong() {
+        let plan = Plan { seed: seed("STET_HISTORY_SEED"), rounds: 2, kills_every: Some(2), settings: &[] };
+        run(&plan).unwrap_or_else(|story| panic!("{story}"));
+    }
+
+    #[test]
+    fn a_reply_before_the_commit_is_found_by_a_kill() {
+        is_found(&[("PLANTED_BUG", "early-reply")], Some(1));
+    }
+
+    #[test]
+    fn a_lost_update_is_found() {
+        is_found(&[("PLANTED_BUG", "lost-update")], None);
+    }
+
+    #[test]
+    fn a_stale_read_is_found() {
+        is_found(&[("PLANTED_BUG", "stale-read")], None);
+    }
+
+    #[test]
+    fn a_trim_of_the_wrong_item_is_found() {
+        is_found(&[("PLANTED_BUG", "wrong-trim")], None);
+    }
+
+    #[test]
+    fn a_move_that_a_crash_can_tear_is_found() {
+        is_found(&[("PLANTED_BUG", "torn-move")], Some(1));
+    }
+
+    #[test]
+    fn an_answer_that_speaks_of_what_is_not_on_disk_yet_is_found() {
+        is_found(&[("PLANTED_BUG", "hasty-answer")], None);
+    }
+}
