@@ -5,5 +5,7 @@ mod api;
 mod crash;
 mod harness;
 mod operation;
+#[cfg(target_os = "linux")]
+mod overload;
 mod retries;
 mod wire;
