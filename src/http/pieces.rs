@@ -66,7 +66,7 @@ mod tests {
         for (size, pieces) in
             [(0, vec![]), (1, vec![1]), (PIECE, vec![PIECE]), (PIECE + 1, vec![PIECE, 1]), (3 * PIECE, vec![PIECE; 3])]
         {
-            let body: Vec<u8> = (0..size).map(|at| (at * 31 >> 3) as u8).collect();
+            let body: Vec<u8> = (0..size).map(|at| ((at * 31) >> 3) as u8).collect();
             let (sizes, all) = taken(body.clone()).await;
             assert_eq!(sizes, pieces);
             assert!(all == body, "{size} bytes are not what they were");

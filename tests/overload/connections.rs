@@ -36,6 +36,8 @@ fn beyond_the_limit_clients_wait_and_are_served_once_there_is_room() {
         ("SERVER__MAX_CONNECTIONS", "50"),
         ("SERVER__SLOW_REQUEST_SECONDS", "3"),
     ]);
+    // Its threads have come up then, and have open what they need.
+    assert_serves(&server);
     let before = peak(&server);
     let files = open_files(&server);
     let silent: Vec<TcpStream> = (0..4 * LIMIT).map(|_| connect(&server)).collect();
@@ -52,6 +54,7 @@ fn beyond_the_limit_clients_wait_and_are_served_once_there_is_room() {
 fn idle_connections_that_have_been_answered_are_closed_in_time() {
     let _turn = alone();
     let server = Server::with(&[("SERVER__KEEP_ALIVE_SECONDS", "2")]);
+    assert_serves(&server);
     let files = open_files(&server);
     let mut streams: Vec<TcpStream> = (0..200).map(|_| connect(&server)).collect();
     for stream in &mut streams {

@@ -12,7 +12,7 @@ fn bulk_calls_at_their_limit_are_answered_and_others_served_meanwhile() {
     let story = editor.story(&own_folder(), "one.xml");
     let list = |sources: usize| {
         // One in ten is not there.
-        let source = |number: usize| if number % 10 == 0 { "/nowhere" } else { story.as_str() };
+        let source = |number: usize| if number.is_multiple_of(10) { "/nowhere" } else { story.as_str() };
         json!({ "sources": (0..sources).map(source).collect::<Vec<_>>() })
     };
     let body = list(10_000);

@@ -70,6 +70,25 @@ fn clone(stream: &TcpStream) -> TcpStream {
 }
 
 #[test]
+fn a_content_that_nobody_takes_is_not_read_ahead() {
+    let _turn = alone();
+    let server = Server::start();
+    let client = server.login("editor");
+    let bytes: Vec<u8> = (0..32usize << 20).map(|at| ((at * 31) >> 7) as u8).collect();
+    let options = json!({ "name": "large.bin", "type": "Document", "folderPath": own_folder() });
+    let made = client.upload("/v3/object/create", &options, Some(("large.bin", "application/pdf", &bytes))).ok();
+    let path = format!("/v3/object/{}/content", encoded(made["id"].as_str().expect("a new object has an id")));
+    let before = peak(&server);
+    let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\ntoken: {}\r\n\r\n", token(&client));
+    let streams = readers_of(&server, request.as_bytes());
+    assert_serves(&server);
+    assert!(client.get(&path).body == bytes, "not what was put in");
+    // Of 1280 MiB asked for.
+    assert_peak(&server, before, 64 * MIB);
+    drop(streams);
+}
+
+#[test]
 fn who_takes_nothing_is_let_go_and_what_was_ready_for_him_with_him() {
     let _turn = alone();
     let server = Server::with(&[("SERVER__SLOW_READER_SECONDS", "1")]);
