@@ -12,6 +12,9 @@ pub mod check;
 pub mod cli;
 pub mod config;
 pub mod content;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod http;
 pub mod limits;
 pub mod listen;

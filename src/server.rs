@@ -218,8 +218,8 @@ async fn run(
     let draining = app.clone();
     actix::spawn(async move {
         stop.await;
-        tracing::info!("draining");
         draining.enter(Stage::Draining);
+        tracing::info!("draining");
         handle.stop(true).await;
     });
     let outcome = running.await.map_err(|error| Failure::new(Exit::Failed, error));

@@ -6,5 +6,7 @@ mod crash;
 mod harness;
 mod histories;
 mod operation;
+#[cfg(target_os = "linux")]
+mod overload;
 mod retries;
 mod wire;

@@ -18,6 +18,8 @@ mod users;
 
 pub use self::attempts::{Attempt, AttemptOptions, Attempts};
 pub use self::cas::Cas;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use self::cas::is_answer;
 pub use self::directory::Directory;
 pub use self::groups::GroupChange;
 pub use self::password::{MAX_PASSWORD_BYTES, PasswordHash, PasswordOptions, Passwords};

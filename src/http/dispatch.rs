@@ -22,7 +22,7 @@ use super::query::{Pairs, Query};
 use super::reply::{Content, Reply, enveloped};
 use super::route::{Body, Kind, Produces, Route, Token, Verb};
 use super::router::{Found, Params};
-use super::{body, calls, client, cors, pace, probe};
+use super::{body, calls, client, cors, pace, pieces, probe};
 use crate::access::Access;
 use crate::app::{App, RequestId};
 use crate::auth::LiveSession;
@@ -393,5 +393,5 @@ fn finish(app: &App, http: &HttpRequest, mut response: HttpResponse, request_id:
     if let Some(value) = &app.strict_transport {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, value.clone());
     }
-    response
+    pieces::in_pieces(response)
 }

@@ -13,6 +13,7 @@ pub mod etag;
 pub mod meters;
 pub mod openapi;
 pub mod pace;
+pub mod pieces;
 pub mod probe;
 pub mod query;
 pub mod reply;

@@ -21,7 +21,7 @@ pub(super) fn change_bytes(change: &Change) -> usize {
 }
 
 /// Writes change sets, one after the other, into a buffer that is used again for each commit.
-pub(super) fn encode<'a>(sets: impl Iterator<Item = (Seq, &'a [Change])>, blob: &mut Vec<u8>) {
+pub(crate) fn encode<'a>(sets: impl Iterator<Item = (Seq, &'a [Change])>, blob: &mut Vec<u8>) {
     blob.clear();
     blob.extend_from_slice(&[VERSION, 0, 0, 0, 0]);
     for (seq, changes) in sets {
@@ -62,7 +62,7 @@ fn put_len(blob: &mut Vec<u8>, len: usize) {
 ///
 /// # Errors
 /// Says what is wrong with the bytes.
-pub(super) fn decode(blob: &Bytes) -> Result<Vec<(Seq, Vec<Change>)>, String> {
+pub(crate) fn decode(blob: &Bytes) -> Result<Vec<(Seq, Vec<Change>)>, String> {
     let mut head = Cursor { blob, at: 0, end: blob.len() };
     let version = head.u8()?;
     if version != VERSION {

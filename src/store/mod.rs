@@ -16,7 +16,7 @@
 //! checkpoint (`reader`), and waits for neither thread. At start the rest of the journal is read back into memory.
 
 mod backend;
-mod blob;
+pub(crate) mod blob;
 mod checkpoint;
 mod events;
 mod journal;

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use actix_multipart::{Multipart, MultipartError};
 use actix_web::error::PayloadError;
+use actix_web::http::header::HeaderMap;
 use bytes::{Bytes, BytesMut};
-use futures_util::StreamExt;
+use futures_util::{Stream, StreamExt};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,6 +17,8 @@ use stet_actors::object::{FamilyKind, Text};
 use super::reply_with;
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
 use crate::app::App;
+use crate::config::LimitsConfig;
+use crate::content::ContentStore;
 use crate::http::body::{self, too_large};
 use crate::http::call::Call;
 use crate::http::pace::Paced;
@@ -174,7 +177,7 @@ fn with_product_info(app: &App, system: Option<Text>, options: &CreateObject) ->
 
 /// The parts of a creation's form.
 #[derive(Default)]
-struct Form {
+pub(crate) struct Form {
     options: CreateObject,
     /// The part `options` as it came.
     options_text: Bytes,
@@ -184,7 +187,7 @@ struct Form {
 
 impl Form {
     /// What tells the form from others, whatever order and boundary its parts came with.
-    fn sent(&self) -> Vec<&[u8]> {
+    pub(crate) fn sent(&self) -> Vec<&[u8]> {
         let mut sent: Vec<&[u8]> = vec![&self.options_text, self.file_name.as_deref().unwrap_or_default().as_bytes()];
         if let Some(NewContent { content, .. }) = &self.content {
             sent.extend([content.content_type.as_bytes(), &content.sha256]);
@@ -195,8 +198,19 @@ impl Form {
 
 async fn read_form(call: &mut Call) -> Result<Form> {
     let payload = call.payload.take().ok_or_else(Error::internal)?;
-    let app = call.app.clone();
-    let limits = &app.config.limits;
+    read_parts(call.headers(), payload, &call.app.config.limits, &call.app.content).await
+}
+
+/// Reads a form whose type and boundary `headers` tell; what is uploaded goes to `contents`.
+///
+/// # Errors
+/// `InvalidBody`, `TooLarge`; what the disk says.
+pub(crate) async fn read_parts(
+    headers: &HeaderMap,
+    payload: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static,
+    limits: &LimitsConfig,
+    contents: &ContentStore,
+) -> Result<Form> {
     let broken = |error: MultipartError| {
         let why = match error {
             // The library's words for it are that there was an error.
@@ -206,7 +220,7 @@ async fn read_form(call: &mut Call) -> Result<Form> {
         Error::new(Code::InvalidBody, format!("The form could not be read: {why}."))
     };
     let payload = Paced::new(payload, limits.upload_progress_bytes, limits.upload_progress_seconds);
-    let mut parts = Multipart::new(call.headers(), payload);
+    let mut parts = Multipart::new(headers, payload);
     let mut seen: HashMap<String, ()> = HashMap::new();
     let mut form = Form::default();
     let mut count = 0;
@@ -245,7 +259,7 @@ async fn read_form(call: &mut Call) -> Result<Form> {
                 let media_type = part.content_type().map(ToString::to_string);
                 let disposition = part.content_disposition();
                 form.file_name = disposition.and_then(|value| value.get_filename()).map(str::to_owned);
-                let mut upload = app.content.upload();
+                let mut upload = contents.upload();
                 while let Some(chunk) = part.next().await {
                     upload.write(&chunk.map_err(broken)?).await?;
                     if upload.size() > limit {

@@ -23,6 +23,8 @@ mod removal;
 
 pub use self::content::{bytes_of, content};
 pub use self::creation::{CreateObject, create};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use self::creation::{Form, read_parts};
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
 
 /// What a bulk call did to an object.

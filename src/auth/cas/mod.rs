@@ -56,6 +56,12 @@ impl Cas {
     }
 }
 
+/// Whether a text is an answer that a CAS server may give.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn is_answer(text: &str) -> bool {
+    answer::read(text, CasConfig::default().answer_bytes).is_ok()
+}
+
 fn refused_by_server(refusal: Refusal) -> Error {
     match refusal {
         Refusal::Internal => tracing::warn!("the CAS server failed over a ticket"),

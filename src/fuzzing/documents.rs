@@ -1,0 +1,74 @@
+//! XML, and JSON that becomes XML.
+
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use crate::auth::is_answer;
+use crate::sysconfig::SysConfig;
+use crate::xml::{self, Limits, XmlErrorKind};
+
+/// A depth that inputs come to.
+const LIMITS: Limits = Limits { max_depth: 24, max_bytes: 64 << 10 };
+
+/// Room for what escapes add.
+const WIDE: Limits = Limits { max_depth: 24, max_bytes: 1 << 20 };
+
+/// What is read last stays in force, and says nothing of what is read next.
+static SYSCONFIG: LazyLock<SysConfig> = LazyLock::new(SysConfig::new);
+
+/// JSON as it is given for attributes: what can be written as XML is read as one JSON ever after.
+pub fn attributes(data: &[u8]) -> bool {
+    let Ok(given) = serde_json::from_slice::<Value>(data) else { return false };
+    let Ok(text) = xml::from_json(&given, &LIMITS) else { return false };
+    assert!(text.len() <= LIMITS.max_bytes);
+    let canonical =
+        xml::to_json(&text, &LIMITS).unwrap_or_else(|error| panic!("{text:?} is written and refused: {error}"));
+    check(&text, &canonical);
+    true
+}
+
+/// A text as an XML document, and as each of the documents that are read from files and from other servers.
+pub fn xml(data: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(data) else { return false };
+    is_answer(text);
+    for (types, workflows) in [(Some(text), None), (None, Some(text))] {
+        if let Err(errors) = SYSCONFIG.load(types, workflows) {
+            errors.iter().for_each(|error| assert!(!error.to_string().is_empty()));
+        }
+    }
+    let read = xml::to_json(text, &LIMITS);
+    let checked = xml::check(text, &LIMITS);
+    match (read, checked) {
+        (Ok(json), Ok(root)) => {
+            assert!(json.as_object().is_some_and(|document| document.keys().eq([&root])), "{root}: {json}");
+            check(text, &json);
+            true
+        }
+        (Err(_), Err(error)) => {
+            assert!(!error.to_string().is_empty());
+            let limits = xml::reserialize(text, &LIMITS);
+            assert!(limits.is_err(), "{text:?} is refused, and written again");
+            false
+        }
+        (read, checked) => panic!("{text:?}: read {read:?}, checked {checked:?}"),
+    }
+}
+
+/// What holds of a document and its JSON.
+fn check(text: &str, json: &Value) {
+    let tight = Limits { max_bytes: text.len() - 1, ..LIMITS };
+    assert_eq!(xml::check(text, &tight).err().map(|error| error.kind()), Some(XmlErrorKind::TooLarge), "{text:?}");
+    match xml::from_json(json, &WIDE) {
+        Ok(written) => {
+            let read = xml::to_json(&written, &WIDE);
+            assert_eq!(read.as_ref().ok(), Some(json), "{written:?}");
+        }
+        // References that were bytes become longer when they are written.
+        Err(error) => assert_eq!(error.kind(), XmlErrorKind::TooLarge, "{text:?}: {error}"),
+    }
+    let again =
+        xml::reserialize(text, &WIDE).unwrap_or_else(|error| panic!("{text:?} can't be written again: {error}"));
+    assert_eq!(xml::to_json(&again, &WIDE).as_ref().ok(), Some(json), "{again:?}");
+    assert_eq!(xml::reserialize(&again, &WIDE).as_ref().ok(), Some(&again));
+}

@@ -1,0 +1,68 @@
+//! Headers: what proxies say, tokens, entity tags.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::LazyLock;
+
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::test::TestRequest;
+use stet_actors::id::{DatabaseId, Loid};
+
+use crate::config::{ForwardedHeader, ServerConfig};
+use crate::http::client::{Proxies, client_address, host, is_secure};
+use crate::http::dispatch::token_of;
+use crate::http::etag::{ETag, expectation};
+
+/// The proxy that is trusted, and whom it says it speaks for.
+const PROXY: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 7));
+
+static PROXIES: LazyLock<[Proxies; 2]> = LazyLock::new(|| {
+    [ForwardedHeader::XForwarded, ForwardedHeader::Forwarded].map(|forwarded_header| {
+        let trusted_proxies = vec!["10.0.0.0/8".to_owned()];
+        Proxies::new(&ServerConfig { trusted_proxies, forwarded_header, ..ServerConfig::default() })
+    })
+});
+
+/// The value of every header that is read, whatever a client puts there.
+pub fn headers(data: &[u8]) -> bool {
+    let Ok(value) = HeaderValue::from_bytes(data) else { return false };
+    let mut map = HeaderMap::new();
+    map.insert(header::IF_NONE_MATCH, value.clone());
+    map.insert(header::IF_MATCH, value.clone());
+    let known = ETag::new(1, "a").is_known(&map);
+    let expected = expectation(&map, Loid::new(DatabaseId::MAIN, 1));
+    from_a_proxy(&value);
+    let request = TestRequest::default()
+        .insert_header((header::COOKIE, value.clone()))
+        .insert_header((header::AUTHORIZATION, value))
+        .to_http_request();
+    let token = token_of(&request);
+    assert!(token.as_ref().is_none_or(|token| !token.is_empty()));
+    known || token.is_some() || expected.is_some_and(|expected| !expected.revisions.is_empty())
+}
+
+/// Whatever a client sends, whom the trusted proxy names behind it is the one who counts: in a line of its own, and on the
+/// client's line.
+fn from_a_proxy(value: &HeaderValue) {
+    for (proxies, name, own) in [
+        (&PROXIES[0], HeaderName::from_static("x-forwarded-for"), "198.51.100.7"),
+        (&PROXIES[1], HeaderName::from_static("forwarded"), "for=198.51.100.7;proto=https"),
+    ] {
+        let joined = [value.as_bytes(), b", ", own.as_bytes()].concat();
+        let joined = HeaderValue::from_bytes(&joined).expect("two values are one");
+        let request = |lines: &[&HeaderValue]| {
+            let request = TestRequest::default().peer_addr(SocketAddr::new(PROXY, 1));
+            lines.iter().fold(request, |request, line| request.append_header((name.clone(), (*line).clone())))
+        };
+        let own = HeaderValue::from_static(own);
+        for lines in [&[value, &own][..], &[&joined]] {
+            let request = request(lines).to_http_request();
+            assert_eq!(client_address(&request, proxies), CLIENT, "{name}: {lines:?}");
+            let _ = (host(&request, proxies), is_secure(&request, proxies));
+        }
+        // Not from a proxy: it counts for nothing.
+        let stranger = request(&[&joined]).peer_addr(SocketAddr::new(CLIENT, 1)).to_http_request();
+        assert_eq!(client_address(&stranger, proxies), CLIENT);
+        assert!(!is_secure(&stranger, proxies));
+    }
+}

@@ -1,0 +1,77 @@
+//! Names of objects: loids, uuids, paths, in requests' paths and out of them.
+
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId, Source};
+use stet_actors::object::{MAX_NAME_BYTES, check_path, file_name, name_key, parent_path};
+
+use crate::http::route::Verb;
+use crate::http::router::{Found, Router};
+use crate::http::routes;
+
+static ROUTER: LazyLock<Router> = LazyLock::new(|| Router::new(routes::all()));
+
+/// Anything as a source, as a name, and as a path of a request.
+pub fn source(data: &[u8]) -> bool {
+    if let Some(loid) = Loid::from_key(data) {
+        assert_eq!(loid.to_key(), data[..Loid::KEY_LEN]);
+    }
+    let Ok(text) = std::str::from_utf8(data) else { return false };
+    in_a_path(text);
+    for verb in Verb::ALL {
+        if let Found::Route(route, params) = ROUTER.find(text, verb) {
+            assert_eq!(params.iter().count(), route.path_params.len(), "{text:?}");
+        }
+    }
+    names(text);
+    round::<Loid>(text);
+    round::<ObjectUuid>(text);
+    round::<ShortcutId>(text);
+    let source = round::<Source>(text);
+    if let Some(source) = &source {
+        let json = serde_json::to_string(source).expect("a source can be told");
+        assert_eq!(&serde_json::from_str::<Source>(&json).expect("what is told is read"), source);
+    }
+    source.is_some()
+}
+
+/// What is read is written so that it is read as the same.
+fn round<T: FromStr + Display + Debug + PartialEq>(text: &str) -> Option<T> {
+    let value: T = text.parse().ok()?;
+    let told = value.to_string();
+    assert_eq!(told.parse::<T>().ok().as_ref(), Some(&value), "{text:?} is told as {told:?}");
+    Some(value)
+}
+
+/// Percent-encoded, any text is one segment, and comes out as it was.
+fn in_a_path(text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let path = format!("/v3/container/drawer/{}", utf8_percent_encode(text, NON_ALPHANUMERIC));
+    match ROUTER.find(&path, Verb::Put) {
+        Found::Route(_, params) => assert_eq!(params.iter().map(|(_, value)| value).collect::<Vec<_>>(), [text]),
+        other => panic!("{path}: {other:?}"),
+    }
+}
+
+fn names(text: &str) {
+    if let Ok(name) = file_name(text) {
+        assert_eq!(file_name(&name).as_ref(), Ok(&name));
+        assert!(name.len() <= MAX_NAME_BYTES && !name.contains('/'), "{name:?}");
+        let folder = Loid::new(DatabaseId::MAIN, 1);
+        let key = name_key(folder, &name);
+        let normal = std::str::from_utf8(&key[Loid::KEY_LEN..]).expect("a name's key ends with text");
+        assert_eq!(name_key(folder, normal), key, "{name:?}");
+    }
+    if let Ok(names) = check_path(text) {
+        let names: Vec<&str> = names.collect();
+        assert!(names.iter().all(|name| !name.is_empty() && !name.contains('/')), "{text:?}");
+        let again = format!("/{}", names.join("/"));
+        assert_eq!(again, if text == "/" { text } else { text.strip_suffix('/').unwrap_or(text) });
+        assert_eq!(parent_path(text).map(|(_, name)| name), names.last().copied(), "{text:?}");
+    }
+}

@@ -1,0 +1,118 @@
+//! Queries and JSON bodies.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use stet_actors::error::Code;
+
+use crate::admin::UserChange;
+use crate::api::auth::{CopyRequest, LoginRequest};
+use crate::api::drawer::{CreateDrawer, UpdateRequest};
+use crate::api::folder::CreateFolder;
+use crate::api::group::GroupRequest;
+use crate::api::object::{CreateObject, RestoreRequest};
+use crate::api::requests::ObjectListRequest;
+use crate::api::user::PasswordRequest;
+use crate::http::body::{Reading, parse_any};
+use crate::http::display::Display;
+use crate::http::query::{Pairs, Query, parameters};
+use crate::http::route::{Kind, QueryParam};
+use crate::http::routes;
+
+/// Levels that a body may have here.
+const DEPTH: usize = 64;
+
+/// The endpoint by its number (two bytes), then the query of a call.
+pub fn query(data: &[u8]) -> bool {
+    let Some((head, rest)) = data.split_at_checked(2) else { return false };
+    let Ok(raw) = std::str::from_utf8(rest) else { return false };
+    let pairs = Pairs::of(raw);
+    let decoded: Vec<_> = form_urlencoded::parse(raw.as_bytes()).collect();
+    assert!(pairs.iter().eq(decoded.iter().map(|(key, value)| (&**key, &**value))), "{raw:?}");
+    let _ = pairs.last("token");
+    let number = usize::from(u16::from_be_bytes([head[0], head[1]]));
+    let count = routes::all().count();
+    let route = routes::all().nth(number % count).expect("the number is below the count");
+    let query = match Query::parse(route, pairs) {
+        Ok(query) => query,
+        Err(error) => {
+            assert_eq!(error.code, Code::InvalidParameter);
+            assert!(error.message.contains('`'), "{raw:?}: no parameter is named: {error}");
+            return false;
+        }
+    };
+    for parameter in parameters(route) {
+        let name = parameter.name;
+        match parameter.kind {
+            Kind::Boolean => drop(query.boolean_if_any(name)),
+            Kind::Integer => drop(query.integer(name)),
+            Kind::TextList => assert!(query.list(name).iter().all(|text| !text.is_empty()), "{raw:?}"),
+            Kind::Text | Kind::Source => drop(query.text(name)),
+        }
+    }
+    if route.query.iter().any(|listed| matches!(listed, QueryParam::Display { .. })) {
+        query.display();
+    }
+    ["limit", "offset"].iter().for_each(|count| assert!(query.integer(count).is_none_or(|number| number >= 0)));
+    true
+}
+
+/// Reads a body as one type, and says whether it is one.
+type Read = fn(&[u8]) -> bool;
+
+fn object<T: DeserializeOwned>(body: &[u8]) -> bool {
+    read(body, |reading| reading.object::<T>(body).map(drop))
+}
+
+fn any<T: DeserializeOwned>(body: &[u8]) -> bool {
+    read(body, |reading| reading.any::<T>(body).map(drop))
+}
+
+/// The same must come of it whether it is secret or not, save for the words.
+fn read(body: &[u8], reader: impl Fn(Reading) -> stet_actors::error::Result<()>) -> bool {
+    let [open, secret] = [false, true].map(|secret| reader(Reading { required: true, depth: DEPTH, secret }));
+    assert_eq!(open.is_ok(), secret.is_ok(), "{}", String::from_utf8_lossy(body));
+    for refusal in [&open, &secret].into_iter().filter_map(|outcome| outcome.as_ref().err()) {
+        assert_eq!(refusal.code, Code::InvalidBody);
+    }
+    open.is_ok()
+}
+
+const BODIES: &[Read] = &[
+    any::<ObjectListRequest>,
+    object::<CreateObject>,
+    object::<CreateDrawer>,
+    object::<UpdateRequest>,
+    object::<CreateFolder>,
+    object::<RestoreRequest>,
+    object::<LoginRequest>,
+    object::<CopyRequest>,
+    object::<GroupRequest>,
+    object::<PasswordRequest>,
+    object::<UserChange>,
+    object::<Value>,
+];
+
+/// The type by its number (one byte, counted from the digit 0), then the JSON body of a call.
+pub fn json_body(data: &[u8]) -> bool {
+    let Some((number, body)) = data.split_first() else { return false };
+    let taken = BODIES[usize::from(number.wrapping_sub(b'0')) % BODIES.len()](body);
+    match parse_any(body, true, DEPTH) {
+        Ok(value) => {
+            let levels = levels(&value);
+            assert!(levels <= DEPTH, "{levels} levels are taken");
+            if let Err(refusal) = Display::with_defaults(true).read_body(&value) {
+                assert_eq!(refusal.code, Code::InvalidParameter);
+            }
+        }
+        Err(refusal) => assert_eq!(refusal.code, Code::InvalidBody),
+    }
+    taken
+}
+
+fn levels(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(levels).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(levels).max().unwrap_or(0),
+        _ => 0,
+    }
+}

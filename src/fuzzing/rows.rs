@@ -1,0 +1,80 @@
+//! What is read back from disk: rows and the journal's records.
+
+use std::fmt::Debug;
+
+use bytes::Bytes;
+use stet_actors::drawer::{DrawerHead, Item};
+use stet_actors::object::{Attributes, Record, Version};
+use stet_actors::receipt::Receipt;
+use stet_actors::rows::{index_of, owner_of};
+use stet_actors::store::{Event, Row, Table, decode_value, encode_value};
+
+use crate::auth::{Group, Session, User};
+use crate::store::blob;
+
+/// The format of events, which are no rows of the domain's own.
+const EVENT_FORMAT: u8 = 1;
+
+/// Reads a value as one kind of row, and says whether it is one.
+type Read = fn(&[u8]) -> bool;
+
+const KINDS: &[Read] = &[
+    row::<Record>,
+    row::<Attributes>,
+    row::<Version>,
+    row::<DrawerHead>,
+    row::<Item>,
+    row::<Receipt>,
+    row::<User>,
+    row::<Group>,
+    row::<Session>,
+    event,
+];
+
+fn row<R: Row + PartialEq + Debug>(value: &[u8]) -> bool {
+    let Ok(row) = decode_value::<R>(R::FORMAT, value) else { return false };
+    let again = encode_value(R::FORMAT, &row);
+    assert_eq!(decode_value::<R>(R::FORMAT, &again).as_ref(), Ok(&row));
+    let place = row.place();
+    let mut entries = Vec::new();
+    row.index(&mut entries);
+    assert!(entries.iter().all(|(key, _)| key.table.is_index()), "{entries:?}");
+    // Those of the domain stand where they say; the others, `index_of` knows nothing of.
+    let found = index_of(place.table, &place.key, &again).unwrap_or_else(|error| panic!("{row:?}: {error}"));
+    assert!(found == entries, "{row:?}");
+    true
+}
+
+fn event(value: &[u8]) -> bool {
+    let Ok(event) = decode_value::<Event>(EVENT_FORMAT, value) else { return false };
+    assert_eq!(decode_value::<Event>(EVENT_FORMAT, &encode_value(EVENT_FORMAT, &event)).as_ref(), Ok(&event));
+    true
+}
+
+/// The kind of row by its number (one byte, counted from the digit 0), then a stored value.
+pub fn rows(data: &[u8]) -> bool {
+    let Some((number, value)) = data.split_first() else { return false };
+    // As a check of the whole store meets it: any value, under any key, in any table.
+    let table = Table::ALL[usize::from(*number) % Table::ALL.len()];
+    let (key, rest) = value.split_at(value.len().min(27));
+    let _ = (index_of(table, key, rest), index_of(table, key, value), owner_of(table, key));
+    KINDS[usize::from(number.wrapping_sub(b'0')) % KINDS.len()](value)
+}
+
+/// A record of the journal; what is behind the first byte also as the inside of one whose head is right.
+pub fn journal(data: &[u8]) -> bool {
+    let inside = data.get(1..).unwrap_or_default();
+    let mut framed = vec![1];
+    framed.extend_from_slice(&(inside.len() as u32).to_le_bytes());
+    framed.extend_from_slice(inside);
+    let whole = blob(data);
+    blob(&framed) || whole
+}
+
+fn blob(data: &[u8]) -> bool {
+    let Ok(sets) = blob::decode(&Bytes::copy_from_slice(data)) else { return false };
+    let mut again = Vec::new();
+    blob::encode(sets.iter().map(|(seq, changes)| (*seq, changes.as_slice())), &mut again);
+    assert_eq!(blob::decode(&again.into()), Ok(sets));
+    true
+}

@@ -1,0 +1,133 @@
+//! One of each thing that is stored, always the same.
+
+use bytes::Bytes;
+use stet_actors::drawer::{DrawerHead, Item};
+use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
+use stet_actors::object::{Attributes, Bin, Content, FamilyKind, FolderKey, Lock, Record, Stored, Version};
+use stet_actors::receipt::{Kept, KeptReply, Receipt};
+use stet_actors::store::{Change, Event, Row, Table, encode_value};
+
+use crate::auth::{Grant, Group, User};
+use crate::http::route::Privilege;
+use crate::store::blob;
+
+const LOID: Loid = Loid::new(DatabaseId::MAIN, 4711);
+const FOLDER: Loid = Loid::new(DatabaseId::MAIN, 12);
+
+/// Target, name of the seed, input.
+pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
+    let plain = Record { uuid: uuid(), ..Record::new(LOID, "desk", "Drawer", FamilyKind::Drawer, &"ada".into(), 1000) };
+    let kept = |kept| Receipt {
+        user: "ada".into(),
+        key: "once".into(),
+        step: 1,
+        fingerprint: Bytes::from_static(&[7; 32]),
+        at_ms: 1000,
+        kept,
+    };
+    let reply = KeptReply {
+        status: 200,
+        headers: vec![("content-type".to_owned(), Bytes::from_static(b"application/json"))],
+        body: Bytes::from_static(b"{}"),
+        rights: 3,
+    };
+    let outcome = Kept::Outcome { command: "drawer.add".to_owned(), reply: Bytes::from_static(b"\x01\xc0") };
+    let attributes = Attributes { attributes: Some("<props/>".into()), ..Attributes::none(LOID) };
+    let version = Version { loid: LOID.at_version(1), author: "ada".into(), at: 1, content: content(Stored::Row) };
+    let head = DrawerHead { loid: LOID, capacity: 100, automatic: false, title: "Desk".into(), description: "".into() };
+    let item = Item::new(LOID, ShortcutId(7), FOLDER, 1 << 65, true);
+    let group = Group { name: "desk".into(), description: "The desk".to_owned(), privileges: grants() };
+    let mut user = User::new("ada");
+    user.home = Some("/Users/ada".to_owned());
+    vec![
+        ("rows", "record", row(b'0', &record())),
+        ("rows", "record_plain", row(b'0', &plain)),
+        ("rows", "attributes", row(b'1', &attributes)),
+        ("rows", "version", row(b'2', &version)),
+        ("rows", "drawer", row(b'3', &head)),
+        ("rows", "item", row(b'4', &item)),
+        ("rows", "receipt_outcome", row(b'5', &kept(outcome))),
+        ("rows", "receipt_reply", row(b'5', &kept(Kept::Reply(reply)))),
+        ("rows", "user", row(b'6', &user)),
+        ("rows", "group", row(b'7', &group)),
+        ("rows", "session", numbered(b'8', &session(None))),
+        ("rows", "session_key", numbered(b'8', &session(Some(("feed", grants()))))),
+        ("rows", "event", numbered(b'9', &encode_value(1, &event()))),
+        ("journal", "empty", journal(&[])),
+        ("journal", "sets", journal(&sets())),
+    ]
+}
+
+fn uuid() -> ObjectUuid {
+    "0190f3a1-7c1e-7000-8000-0123456789ab".parse().expect("it is a uuid")
+}
+
+fn content(stored: Stored) -> Content {
+    Content { content_type: "text/xml".into(), size: 8, sha256: [7; 32], stored }
+}
+
+fn record() -> Record {
+    let new = Record::new(LOID, "harbour-ferry.xml", "Story", FamilyKind::Document, &"ada".into(), 1000);
+    Record {
+        uuid: uuid(),
+        folder: Some(FolderKey(FOLDER)),
+        work_folder: Some("/Work/City".into()),
+        issue_date: Some("20240102".into()),
+        version: 1,
+        suid: Some("s".into()),
+        status: Some("Story/Draft".into()),
+        content: Some(content(Stored::File)),
+        lock: Some(Lock { user: "ada".into(), session: "s1".into(), at: 1, expires: 2 }),
+        bin: Some(Bin { at: 3, by: "ada".into(), entry: FOLDER, path: "/News".into() }),
+        ..new
+    }
+}
+
+fn grants() -> Vec<Grant> {
+    vec![Grant { privilege: Privilege::Read, folder: Some(FOLDER.to_string()) }]
+}
+
+/// Its fields in their order: not all of them are anybody's to set.
+fn session(key: Option<(&str, Vec<Grant>)>) -> Bytes {
+    encode_value(1, &([7u8; 32], "s1", "ada", "Editorial", "desk", 1u64, 2u64, 3u64, 4u64, "192.0.2.7", key))
+}
+
+fn event() -> Event {
+    Event {
+        container: LOID,
+        revision: 3,
+        kind: "drawer.add".to_owned(),
+        ids: vec!["7".to_owned(), FOLDER.to_string()],
+        user: "ada".to_owned(),
+        at_ms: 1000,
+        session: "s1".to_owned(),
+        address: "192.0.2.7".to_owned(),
+    }
+}
+
+fn row<R: Row>(kind: u8, row: &R) -> Vec<u8> {
+    numbered(kind, &encode_value(R::FORMAT, row))
+}
+
+fn numbered(kind: u8, value: &[u8]) -> Vec<u8> {
+    [&[kind], value].concat()
+}
+
+fn sets() -> Vec<(u64, Vec<Change>)> {
+    let change = |table, key: &'static [u8], value: Option<&'static [u8]>| Change {
+        table,
+        key: Bytes::from_static(key),
+        value: value.map(Bytes::from_static),
+    };
+    let first = vec![change(Table::Objects, b"key", Some(b"value")), change(Table::Names, b"name", None)];
+    vec![(1, first), (2, vec![]), (3, vec![change(Table::Bodies, b"", Some(b""))])]
+}
+
+/// Without the zeros that fill its page: they teach nothing.
+fn journal(sets: &[(u64, Vec<Change>)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    blob::encode(sets.iter().map(|(seq, changes)| (*seq, changes.as_slice())), &mut bytes);
+    let len = 5 + u32::from_le_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]) as usize;
+    bytes.truncate(len);
+    bytes
+}

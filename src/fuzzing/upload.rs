@@ -1,0 +1,94 @@
+//! Multipart bodies, through the real reader.
+
+use actix_web::error::PayloadError;
+use actix_web::http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream};
+use stet_actors::error::{Code, Result};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::api::object::{Form, read_parts};
+use crate::config::LimitsConfig;
+use crate::content::ContentStore;
+
+/// Small, so that inputs come to them.
+const PARTS: usize = 6;
+const OPTIONS_BYTES: usize = 600;
+const UPLOAD_BYTES: u64 = 1500;
+
+/// Where a form is read.
+struct Place {
+    runtime: Runtime,
+    contents: ContentStore,
+    limits: LimitsConfig,
+    _folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        let folder = TempDir::new().expect("a temporary directory can be made");
+        // Nothing here is so large that it would go to a file.
+        let contents = ContentStore::open(folder.path(), 1 << 20).expect("contents can be opened there");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let limits = LimitsConfig {
+            upload_parts: PARTS,
+            upload_part_options_bytes: OPTIONS_BYTES,
+            upload_bytes: UPLOAD_BYTES,
+            // Nobody is slow here, and a timer costs.
+            upload_progress_seconds: 0,
+            ..LimitsConfig::default()
+        };
+        Place { runtime: runtime.expect("a runtime can be made"), contents, limits, _folder: folder }
+    }
+
+    fn read(&self, chunks: impl Stream<Item = Bytes> + 'static) -> Result<Form> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("multipart/form-data; boundary=b"));
+        let payload = Box::pin(chunks.map(Ok::<_, PayloadError>));
+        self.runtime.block_on(read_parts(&headers, payload, &self.limits, &self.contents))
+    }
+}
+
+thread_local! {
+    static PLACE: Place = Place::new();
+}
+
+/// How the body is cut (one byte), then a multipart body with the boundary `b`. However it is cut, the same comes of it.
+pub fn multipart(data: &[u8]) -> bool {
+    let Some((cut, body)) = data.split_first() else { return false };
+    let whole = Bytes::copy_from_slice(body);
+    PLACE.with(|place| {
+        let at_once = place.read(stream::iter([whole.clone()]));
+        let in_pieces = place.read(pieces(whole, *cut).then(|piece| async {
+            // Not all of it is there when it is asked for.
+            tokio::task::yield_now().await;
+            piece
+        }));
+        match (&at_once, &in_pieces) {
+            (Ok(one), Ok(other)) => assert_eq!(one.sent(), other.sent()),
+            (Err(one), Err(other)) => {
+                for refusal in [one, other] {
+                    assert!(matches!(refusal.code, Code::InvalidBody | Code::TooLarge), "{refusal}");
+                }
+            }
+            (one, other) => panic!("at once: {:?}, in pieces: {:?}", one.as_ref().err(), other.as_ref().err()),
+        }
+        at_once.is_ok()
+    })
+}
+
+/// Cuts at places that follow from `cut`: pieces of one byte to some thirty.
+fn pieces(whole: Bytes, cut: u8) -> impl Stream<Item = Bytes> {
+    stream::iter((0..).scan((0, u32::from(cut)), move |(at, dice), _| {
+        if *at >= whole.len() {
+            return None;
+        }
+        *dice = dice.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+        let most = 1 + usize::from(cut & 31);
+        let end = whole.len().min(*at + 1 + (*dice >> 16) as usize % most);
+        let piece = whole.slice(*at..end);
+        *at = end;
+        Some(piece)
+    }))
+}

@@ -1,0 +1,147 @@
+//! Too much at once, from clients that are slow, rude or gone: memory stays bounded, what was acknowledged is there, others
+//! are served meanwhile, and the server ends in good order. What one request alone can do wrong is in `api/http` and
+//! `api/edge`.
+//!
+//! Bounds on memory are generous: several times what is needed, and a fraction of what it would take without the rule that
+//! they prove.
+
+mod connections;
+mod drain;
+mod leaving;
+mod lists;
+mod logins;
+mod permits;
+mod readers;
+mod rubbish;
+mod writers;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+use crate::harness::*;
+
+const MIB: u64 = 1 << 20;
+
+/// One test here at a time: each brings many threads or connections of its own.
+fn alone() -> impl Drop {
+    static TURN: Mutex<()> = Mutex::new(());
+    // A test that failed leaves nothing behind that the next would mind.
+    TURN.lock().unwrap_or_else(|failed| failed.into_inner())
+}
+
+/// Bytes of a line of `/proc/PID/status`.
+fn memory(server: &Server, line: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).expect("the server runs");
+    let value =
+        status.lines().find_map(|found| found.strip_prefix(line)?.strip_prefix(':')?.trim().strip_suffix(" kB"));
+    value.and_then(|kib| kib.trim().parse::<u64>().ok()).unwrap_or_else(|| panic!("no {line}: {status}")) << 10
+}
+
+/// Bytes that the server has in memory now.
+fn resident(server: &Server) -> u64 {
+    memory(server, "VmRSS")
+}
+
+/// The most that it ever had.
+fn peak(server: &Server) -> u64 {
+    memory(server, "VmHWM")
+}
+
+/// Asserts that it has never had more than `more` bytes above `before`; tells how much it was.
+fn assert_peak(server: &Server, before: u64, more: u64) {
+    let grown = peak(server).saturating_sub(before);
+    println!("{} MiB before, {} MiB more at most, {} MiB now", before / MIB, grown / MIB, resident(server) / MIB);
+    assert!(grown < more, "{} MiB more than before, where {} are allowed", grown / MIB, more / MIB);
+}
+
+/// Files and connections that the server has open.
+fn open_files(server: &Server) -> usize {
+    std::fs::read_dir(format!("/proc/{}/fd", server.pid())).expect("the server runs").count()
+}
+
+/// Waits until no more are open than so many, and some that this test's own clients may keep.
+fn wait_until_closed(server: &Server, files: usize) {
+    let what = format!("all but {files} files and connections are closed");
+    wait_until(&what, || open_files(server) <= files + 4);
+}
+
+/// A connection that gives up some time.
+fn connect(server: &Server) -> TcpStream {
+    let address = server.base.strip_prefix("http://").expect("the address is known");
+    let stream = TcpStream::connect(address).expect("the server takes connections");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time can be set");
+    stream.set_write_timeout(Some(PATIENCE)).expect("a time can be set");
+    stream
+}
+
+fn token(client: &Client) -> &str {
+    client.token.as_deref().expect("it has logged in")
+}
+
+/// A POST of JSON, as bytes.
+fn post(client: &Client, path: &str, body: &Value) -> Vec<u8> {
+    let (token, body) = (token(client), body.to_string());
+    let head = "content-type: application/json\r\ncontent-length";
+    format!("POST {path} HTTP/1.1\r\nhost: x\r\ntoken: {token}\r\n{head}: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+/// Status and body of the next answer on a connection; `None` when it was closed before.
+fn next_answer(stream: &mut TcpStream) -> Option<(u16, Vec<u8>)> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        match stream.read(&mut byte) {
+            Ok(1) => head.push(byte[0]),
+            _ => return None,
+        }
+    }
+    let head = String::from_utf8(head).expect("a head is text").to_ascii_lowercase();
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).expect("a length is announced");
+    let mut body = vec![0; length.trim().parse().expect("a length is a number")];
+    stream.read_exact(&mut body).ok()?;
+    Some((status, body))
+}
+
+/// Asserts that an answer refuses for want of room, and says when to come again.
+fn assert_overloaded(answer: &Answer) {
+    answer.fails(503, "Overloaded");
+    let seconds = answer.header("retry-after").and_then(|value| value.parse::<u64>().ok());
+    assert!(seconds.is_some_and(|seconds| seconds >= 1), "{answer:?}");
+}
+
+/// Others are served: one who reads, and one who writes something of their own.
+fn assert_serves(server: &Server) {
+    assert_eq!(server.client().get("/healthz").status, 200);
+    let client = server.login("reporter");
+    client.get("/v3/folder/home").ok();
+    client.drawer(&own_folder(), "meanwhile", 3);
+}
+
+/// A drawer whose answer is some `mib` MiB, and the user who has made it.
+fn large_drawer(server: &Server, mib: usize) -> (Client, String) {
+    let client = server.login("editor");
+    let folder = own_folder();
+    let text = "All the news that fits. ".repeat((512 << 10) / 24);
+    let stories: Vec<String> = (0..mib * 2)
+        .map(|number| {
+            let options = json!({ "name": format!("{number}.xml"), "type": "Story", "folderPath": folder,
+                "attributes": { "a": { "text": text } } });
+            let made = client.upload("/v3/object/create", &options, None).ok();
+            made["id"].as_str().expect("a new object has an id").to_owned()
+        })
+        .collect();
+    let body = json!({ "name": "large", "folderPath": folder, "sources": stories });
+    let made = client.post("/v3/container/drawer", &body).ok();
+    let drawer = made["info"]["id"].as_str().expect("a new drawer has an id").to_owned();
+    (client, drawer)
+}
+
+/// The request for all of a drawer.
+fn whole_drawer(client: &Client, drawer: &str) -> Vec<u8> {
+    let path = format!("/v3/container/drawer/{}?showItems=true", encoded(drawer));
+    format!("GET {path} HTTP/1.1\r\nhost: x\r\ntoken: {}\r\n\r\n", token(client)).into_bytes()
+}

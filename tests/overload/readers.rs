@@ -1,0 +1,105 @@
+//! Clients that ask for much and do not read it.
+
+use super::*;
+
+const READERS: usize = 40;
+/// MiB of the answer: more than the system's own buffers take for a connection.
+const LARGE: usize = 10;
+
+/// Connections whose answer has begun to come, and is not read.
+fn readers_of(server: &Server, request: &[u8]) -> Vec<TcpStream> {
+    let mut streams: Vec<TcpStream> = (0..READERS).map(|_| connect(server)).collect();
+    for stream in &mut streams {
+        stream.write_all(request).expect("a request can be sent");
+        stream.read_exact(&mut [0; 9]).expect("an answer begins");
+    }
+    streams
+}
+
+#[test]
+fn who_does_not_read_costs_no_copy_of_what_he_asked_for_and_gets_all_of_it_in_the_end() {
+    let _turn = alone();
+    let server = Server::start();
+    let (client, drawer) = large_drawer(&server, LARGE);
+    let request = whole_drawer(&client, &drawer);
+    let expected = client.get(&format!("/v3/container/drawer/{}?showItems=true", encoded(&drawer))).body;
+    assert!(expected.len() as u64 > LARGE as u64 * MIB, "{} bytes are not large", expected.len());
+    let before = peak(&server);
+    let mut streams = readers_of(&server, &request);
+    assert_serves(&server);
+    // With a copy for each it would be 400 MiB.
+    assert_peak(&server, before, 100 * MIB);
+    for stream in streams.iter_mut().step_by(10) {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).expect("the head goes on");
+            head.push(byte[0]);
+        }
+        let mut body = vec![0; expected.len()];
+        stream.read_exact(&mut body).expect("the body comes");
+        assert!(body == expected, "not what others get");
+    }
+}
+
+#[test]
+fn requests_in_a_row_that_nobody_reads_the_answers_of_pile_up_with_the_client() {
+    let _turn = alone();
+    let server = Server::start();
+    let (client, drawer) = large_drawer(&server, 1);
+    let request = whole_drawer(&client, &drawer).repeat(50);
+    client.get(&format!("/v3/container/drawer/{}?showItems=true", encoded(&drawer))).ok();
+    let before = peak(&server);
+    let mut streams: Vec<TcpStream> = (0..READERS).map(|_| connect(&server)).collect();
+    let push = |streams: &mut Vec<TcpStream>| {
+        let taken = |stream: &mut TcpStream| std::iter::from_fn(|| stream.write(&request).ok()).sum::<usize>();
+        streams.iter_mut().map(taken).sum::<usize>()
+    };
+    streams.iter().for_each(|stream| stream.set_nonblocking(true).expect("it can be set"));
+    push(&mut streams);
+    // Until both sides' buffers are full.
+    wait_until("no more requests are taken", || push(&mut streams.iter().map(clone).collect()) == 0);
+    assert_serves(&server);
+    // Each has asked for thousands of MiB. What it is ahead of its answers is read up to 128 KiB, and a short request is some
+    // ten times larger once it has been understood.
+    assert_peak(&server, before, READERS as u64 * 12 * MIB);
+}
+
+fn clone(stream: &TcpStream) -> TcpStream {
+    stream.try_clone().expect("a socket can be shared")
+}
+
+#[test]
+fn a_content_that_nobody_takes_is_not_read_ahead() {
+    let _turn = alone();
+    let server = Server::start();
+    let client = server.login("editor");
+    let bytes: Vec<u8> = (0..32usize << 20).map(|at| ((at * 31) >> 7) as u8).collect();
+    let options = json!({ "name": "large.bin", "type": "Document", "folderPath": own_folder() });
+    let made = client.upload("/v3/object/create", &options, Some(("large.bin", "application/pdf", &bytes))).ok();
+    let path = format!("/v3/object/{}/content", encoded(made["id"].as_str().expect("a new object has an id")));
+    let before = peak(&server);
+    let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\ntoken: {}\r\n\r\n", token(&client));
+    let streams = readers_of(&server, request.as_bytes());
+    assert_serves(&server);
+    assert!(client.get(&path).body == bytes, "not what was put in");
+    // Of 1280 MiB asked for.
+    assert_peak(&server, before, 64 * MIB);
+    drop(streams);
+}
+
+#[test]
+fn who_takes_nothing_is_let_go_and_what_was_ready_for_him_with_him() {
+    let _turn = alone();
+    let server = Server::with(&[("SERVER__SLOW_READER_SECONDS", "1")]);
+    let (client, drawer) = large_drawer(&server, LARGE);
+    let request = whole_drawer(&client, &drawer);
+    client.get("/healthz");
+    let before = open_files(&server);
+    let streams = readers_of(&server, &request);
+    assert!(open_files(&server) >= before + READERS / 2, "they are not connected");
+    // Those that this test's own clients keep open may come and go.
+    wait_until_closed(&server, before);
+    assert_serves(&server);
+    drop(streams);
+}
