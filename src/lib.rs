@@ -15,6 +15,7 @@ pub mod content;
 pub mod http;
 pub mod limits;
 pub mod listen;
+pub mod load;
 pub mod receipts;
 pub mod records;
 pub mod sample;
