@@ -4,6 +4,7 @@
 mod api;
 mod crash;
 mod harness;
+mod load;
 mod operation;
 mod retries;
 mod wire;

@@ -58,6 +58,11 @@ impl Target {
         Ok(Arc::new(Target { addresses, authority: authority.to_string(), base_path, tls, patience }))
     }
 
+    /// Host and port, as they were given.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
     /// Whether the server is on this machine.
     pub fn is_near(&self) -> bool {
         self.addresses.iter().any(|address| address.ip().is_loopback())

@@ -43,7 +43,7 @@ impl Desk {
             "password": password });
         let mut plain = Connection::new(target.clone(), None);
         let answer = plain.send(&Call::json(Method::POST, "/v3/auth/login", &body)).await;
-        let answer = answer.map_err(|trouble| format!("the server can't be reached: {trouble}"))?;
+        let answer = answer.map_err(|trouble| format!("{} can't be reached: {trouble}", target.authority()))?;
         if answer.status == 401 {
             return Err(format!("the server does not let `{user}` in: {}", answer.message()));
         }

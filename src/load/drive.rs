@@ -101,8 +101,8 @@ pub async fn drive<S: Scenario>(
     let (begun, start) = (SystemTime::now(), Instant::now());
     // The threads have not gone: they wait for this.
     let _ = go.send(Some(start));
-    // A hundred points make a plot; a second is short enough for long loads.
-    let tick = shared.pace.length.unwrap_or_default().div_f64(100.0);
+    // Fifty points make a plot; a second is short enough for long loads.
+    let tick = shared.pace.length.unwrap_or_default().div_f64(50.0);
     let mut ticks = tokio::time::interval(tick.clamp(Duration::from_millis(200), Duration::from_secs(1)));
     ticks.tick().await;
     let (mut series, mut codes, mut interrupted) = (Series::default(), Codes::default(), false);

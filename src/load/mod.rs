@@ -1,6 +1,6 @@
 //! `stet load`: many clients against a running server, and what came of it.
 //!
-//! A [`scenario`] says what is done and how it is verified; all the rest is the same for every one: [`options`] from flags and a
+//! A [`scenario`] says what is done and how it is verified; all the rest is the same for every one: [`options`] from [`flags`] and a
 //! file, the [`client`]'s connection, the [`desk`] that prepares and cleans up, the [`pace`], [`drive`], what it [`measure`]s, and
 //! the [`report`]. docs/LOAD.md is the manual.
 
@@ -18,6 +18,7 @@ pub mod client;
 pub mod desk;
 pub mod drawer;
 pub mod drive;
+pub mod flags;
 pub mod measure;
 pub mod options;
 pub mod pace;
@@ -30,7 +31,8 @@ mod tls;
 use self::client::Target;
 use self::desk::Desk;
 use self::drive::drive;
-use self::options::{DrawerArgs, Settings};
+use self::flags::DrawerArgs;
+use self::options::Settings;
 use self::pace::{Pace, Ramp};
 use self::progress::Progress;
 use self::report::{Report, files, text};

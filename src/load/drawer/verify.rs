@@ -7,6 +7,7 @@ use super::membership::membership;
 use super::replay::{Replay, replay};
 use super::{Before, DrawerLoad};
 use crate::load::desk::Desk;
+use crate::load::report::text::number;
 use crate::load::scenario::{Finding, Verdict};
 
 /// Faults that a report names; more are counted.
@@ -58,9 +59,9 @@ pub(super) fn unread(why: &str) -> Verdict {
 pub(super) fn verdict(evidence: &Evidence, objects: u32, unreliable: Option<&str>) -> Verdict {
     let mut details = vec![format!(
         "{} changes were acknowledged, {} reads noted, {} calls had no certain outcome.",
-        evidence.told.len(),
-        evidence.seen.len(),
-        evidence.doubts.len()
+        number(evidence.told.len() as u64),
+        number(evidence.seen.len() as u64),
+        number(evidence.doubts.len() as u64)
     )];
     let replayed = match unreliable {
         Some(why) => Replay::TooMany(why.to_owned()),
@@ -69,7 +70,8 @@ pub(super) fn verdict(evidence: &Evidence, objects: u32, unreliable: Option<&str
     match replayed {
         Replay::Explained { revisions, doubtful } => {
             details.push(format!(
-                "The {revisions} revisions of {} drawers lead, one after the other, to what the server holds, order and all.",
+                "The {} revisions of {} drawers lead, one after the other, to what the server holds, order and all.",
+                number(revisions),
                 evidence.drawers.len()
             ));
             if doubtful > 0 {

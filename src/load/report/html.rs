@@ -273,7 +273,3 @@ fn parameters(report: &Report) -> String {
         table(second)
     )
 }
-
-#[cfg(test)]
-#[path = "html_tests.rs"]
-mod tests;

@@ -127,3 +127,6 @@ fn common(settings: &Settings) -> Vec<(String, String)> {
     pairs.push(("seed", settings.seed.to_string()));
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,292 @@
+//! `stet load` against a running server: what it does, what it says, and that it can't be lied to.
+
+mod liar;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use base64::Engine;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use self::liar::{Liar, Lie};
+use crate::harness::*;
+
+/// A load of a server, with a report in a directory of its own.
+struct Load {
+    directory: TempDir,
+    command: Command,
+}
+
+impl Load {
+    fn of(base: &str, options: &[&str]) -> Load {
+        let directory = TempDir::new().expect("a temporary directory can be made");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stet"));
+        command
+            .args(["load", "drawer", "--url", base, "--report"])
+            .arg(directory.path().join("report"))
+            .args(options)
+            .current_dir(directory.path())
+            .env("STET_LOAD_PASSWORD", ADMIN_PASSWORD)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Load { directory, command }
+    }
+
+    fn report(&self) -> PathBuf {
+        self.directory.path().join("report")
+    }
+
+    /// Runs to its end, which must come with this code; gives what it said.
+    #[track_caller]
+    fn ends(&mut self, code: i32) -> String {
+        let output = self.command.output().expect("the binary can be started");
+        said(&output, code)
+    }
+
+    /// Runs to its end, which must be a good one; gives the report.
+    #[track_caller]
+    fn verified(&mut self) -> Value {
+        let said = self.ends(0);
+        let report = self.json();
+        assert_eq!(report["verdict"]["finding"], "verified", "{said}");
+        assert!(said.contains("verified: "), "{said}");
+        report
+    }
+
+    fn json(&self) -> Value {
+        let text = std::fs::read_to_string(self.report().join("report.json")).expect("there is a report");
+        serde_json::from_str(&text).expect("it is JSON")
+    }
+}
+
+#[track_caller]
+fn said(output: &Output, code: i32) -> String {
+    let text = [output.stdout.as_slice(), &output.stderr].concat();
+    let text = String::from_utf8(text).expect("it is text");
+    assert_eq!(output.status.code(), Some(code), "{text}");
+    text
+}
+
+fn count(report: &Value, kind: &str) -> u64 {
+    ["done", "refused", "failed"].iter().map(|what| report["kinds"][kind][what].as_u64().unwrap_or(0)).sum()
+}
+
+fn is_replayed(report: &Value) -> bool {
+    report["verdict"]["method"].as_str().is_some_and(|method| method.starts_with("Replay"))
+}
+
+/// What the folder that loads work in holds now.
+fn left(server: &Server) -> Value {
+    let client = server.login("admin");
+    client.get(&format!("/v3/folder/{}", encoded("/Load"))).ok()["items"].take()
+}
+
+#[test]
+fn a_closed_loop_by_count_is_verified_by_replay_and_leaves_nothing_behind() {
+    let server = Server::start();
+    let options = ["--count", "400", "--clients", "8", "--drawers", "3", "--capacity", "8", "--skew", "1.5"];
+    let mut load = Load::of(&server.base, &options);
+    let report = load.verified();
+    assert!(is_replayed(&report), "{}", report["verdict"]);
+    let kinds = ["read", "add", "position", "shift", "delete", "move"];
+    assert_eq!(kinds.iter().map(|kind| count(&report, kind)).sum::<u64>(), 400);
+    assert!(kinds.iter().all(|kind| count(&report, kind) > 0), "{report}");
+    assert_eq!(report["all"]["failed"], 0, "{}", report["failed"]);
+    assert!(report["kinds"]["move"]["done"].as_u64() > Some(0), "some items moved to another drawer");
+    assert!(report["refused"]["CMS.DrawerFull"].as_u64() > Some(0), "{}", report["refused"]);
+    let histogram = |of: &Value| -> Histogram<u64> {
+        let text = of["histogram"].as_str().expect("there is one");
+        let bytes = base64::engine::general_purpose::STANDARD.decode(text).expect("it is base64");
+        Deserializer::new().deserialize(&mut bytes.as_slice()).expect("it is a histogram")
+    };
+    assert_eq!(histogram(&report["all"]).len(), 400);
+    assert_eq!(histogram(&report["kinds"]["read"]).len(), count(&report, "read"));
+    let page = std::fs::read_to_string(load.report().join("report.html")).expect("there is a page");
+    is_well_formed(&page);
+    assert!(page.contains("verified") && page.contains("<svg") && !page.contains("<script"));
+    for text in [page, load.json().to_string()] {
+        assert!(!text.contains(ADMIN_PASSWORD) && !text.contains("token="));
+    }
+    assert_eq!(left(&server), json!([]));
+    let remarks = report["saturation"]["remarks"].to_string();
+    assert!(!remarks.contains("left"), "nor in the recycle bin: {remarks}");
+    // What was there before is not written over.
+    let told = load.ends(2);
+    assert!(told.contains("report.html"), "{told}");
+}
+
+fn is_well_formed(page: &str) {
+    let mut reader = quick_xml::Reader::from_str(page);
+    loop {
+        match reader.read_event() {
+            Ok(quick_xml::events::Event::Eof) => return,
+            Ok(_) => {}
+            Err(error) => panic!("{error} in {page}"),
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_does_the_same_and_one_hot_drawer_has_no_moves() {
+    let options = ["--count", "120", "--clients", "3", "--drawers", "1", "--seed", "5", "--capacity", "6"];
+    let kinds = |report: &Value| ["read", "add", "position", "shift", "delete", "move"].map(|kind| count(report, kind));
+    let first = Load::of(&Server::shared().base, &options).verified();
+    assert_eq!(kinds(&first), kinds(&Load::of(&Server::shared().base, &options).verified()));
+    assert_eq!(kinds(&first)[5], 0);
+    let other = [&options[..], &["--threads", "3"]].concat();
+    assert_eq!(kinds(&first), kinds(&Load::of(&Server::shared().base, &other).verified()), "threads are no part of it");
+    let another = [&options[..7], &["6"]].concat();
+    assert_ne!(kinds(&first), kinds(&Load::of(&Server::shared().base, &another).verified()));
+}
+
+#[test]
+fn an_open_loop_keeps_to_its_times_and_tells_how_late_it_was() {
+    let options = ["--rate", "200", "--count", "150", "--clients", "20", "--drawers", "2", "--threads", "2"];
+    let report = Load::of(&Server::shared().base, &options).verified();
+    assert_eq!(report["open"], true);
+    let open = &report["saturation"]["open"];
+    assert_eq!(open["sent"], 150);
+    assert_eq!(open["unsent"], 0);
+    // The last is due at 745 ms: it may be later, and never earlier.
+    assert!(report["elapsedSeconds"].as_f64() >= Some(0.745), "{}", report["elapsedSeconds"]);
+    assert_eq!(report["saturation"]["threads"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn ramps_and_a_file_of_options_are_followed() {
+    let file = tempfile::NamedTempFile::new().expect("a file can be made");
+    let text = "ramp = \"0s:1,1s:6\"\nduration = \"1500ms\"\n[mix]\nadd = 2\nread = 1\n[drawer]\ncapacity = 5\n";
+    std::fs::write(file.path(), text).expect("it can be written");
+    let path = file.path().to_str().expect("the path is a text");
+    let report = Load::of(&Server::shared().base, &["--file", path, "--drawers", "2"]).verified();
+    assert!(count(&report, "add") > 0 && count(&report, "delete") == 0);
+    assert_eq!(report["parameters"]["loop"], "closed, clients over time 0s:1,1s:6");
+    assert_eq!(report["parameters"]["clients"], "6");
+    let options = ["--ramp", "0s:20,1s:200", "--open", "--duration", "1s", "--clients", "8"];
+    let report = Load::of(&Server::shared().base, &options).verified();
+    let (open, all) = (&report["saturation"]["open"], report["all"]["done"].as_u64().expect("a number"));
+    // Under the line lie 110; those not sent by the end are told.
+    let due = open["sent"].as_u64().unwrap_or(0) + open["unsent"].as_u64().unwrap_or(0);
+    assert!((109..=111).contains(&due), "{open}");
+    assert!(all > 0);
+}
+
+#[test]
+fn an_interrupt_ends_it_with_a_report() {
+    let server = Server::start();
+    let mut load = Load::of(&server.base, &["--duration", "1h", "--clients", "4", "--keep"]);
+    let child = load.command.spawn().expect("the binary can be started");
+    let client = server.login("admin");
+    let drawers = || {
+        let folders = client.get(&format!("/v3/folder/{}", encoded("/Load")));
+        let mut runs = if folders.status == 200 { folders.ok()["items"].take() } else { json!([]) };
+        let run = runs[0]["id"].take();
+        let items = run.as_str().map(|run| client.get(&format!("/v3/folder/{}", encoded(run))).ok()["items"].take());
+        let items = items.and_then(|items| items.as_array().cloned()).unwrap_or_default();
+        items.into_iter().filter(|item| item["type"] == "Drawer").collect::<Vec<_>>()
+    };
+    let works = || {
+        let tag = |drawer: &Value| {
+            let id = drawer["id"].as_str().expect("it has an id");
+            let answer = client.get(&format!("/v3/container/drawer/{}", encoded(id)));
+            answer.header("etag").and_then(|tag| tag.trim_matches('"').split('-').next()?.parse::<u64>().ok())
+        };
+        let drawers = drawers();
+        drawers.len() == 4 && drawers.iter().all(|drawer| tag(drawer) > Some(20))
+    };
+    wait_until("all drawers are worked on", works);
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("`kill` can be run").success());
+    let said = said(&child.wait_with_output().expect("it ends"), 0);
+    let report = load.json();
+    assert_eq!((&report["interrupted"], &report["verdict"]["finding"]), (&json!(true), &json!("verified")), "{said}");
+    assert_eq!(drawers().len(), 4, "what was made is kept if asked");
+}
+
+#[test]
+fn what_is_in_doubt_when_a_server_dies_is_told_and_faults_of_use_have_their_codes() {
+    let shared = Server::shared();
+    for (base, options, code, parts) in [
+        ("http://127.0.0.1:1", &[][..], 1, &["127.0.0.1", "reached"][..]),
+        ("ftp://somewhere", &[], 2, &["url", "ftp://somewhere"]),
+        (&shared.base, &["--user", "nobody"], 1, &["nobody", "InvalidLogin"]),
+        (&shared.base, &["--clients", "0"], 2, &["clients", "0"]),
+        (&shared.base, &["--mix", "nap=1"], 2, &["mix", "nap"]),
+        (&shared.base, &["--mix", "move=1", "--drawers", "1"], 2, &["move", "drawers"]),
+        (&shared.base, &["--password-file", "/nowhere"], 2, &["password-file", "/nowhere"]),
+        (&format!("{}/elsewhere", shared.base), &[], 1, &["NoSuchEndpoint"]),
+    ] {
+        let mut load = Load::of(base, options);
+        let said = load.ends(code);
+        assert!(parts.iter().all(|part| said.contains(part)), "{options:?}: {said}");
+        assert!(!said.contains(ADMIN_PASSWORD), "{said}");
+        assert!(!load.report().join("report.json").exists());
+    }
+    let mut load = Load::of(&shared.base, &[]);
+    load.command.env_remove("STET_LOAD_PASSWORD");
+    assert!(load.ends(2).contains("STET_LOAD_PASSWORD"));
+}
+
+#[test]
+fn a_user_without_rights_is_told_which_call_was_refused() {
+    let server = Server::start();
+    let admin = server.login("admin");
+    let user = json!({ "name": "guest", "password": "guest-password-1", "groups": [] });
+    assert_eq!(admin.post("/v3/user", &user).status, 200);
+    let mut load = Load::of(&server.base, &["--user", "guest"]);
+    load.command.env("STET_LOAD_PASSWORD", "guest-password-1");
+    let said = load.ends(1);
+    assert!(said.contains("PermissionDenied"), "{said}");
+}
+
+#[test]
+fn a_server_that_forgets_what_it_acknowledged_is_found_out() {
+    let server = Server::start();
+    let options = ["--count", "150", "--clients", "4", "--drawers", "2"];
+    let honest = Liar::before(&server, Lie::None);
+    assert!(is_replayed(&Load::of(&honest.base, &options).verified()), "through a proxy it is as good");
+
+    let liar = Liar::before(&server, Lie::Undo);
+    let mut load = Load::of(&liar.base, &options);
+    let said = load.ends(4);
+    assert!(liar.has_lied() && said.contains("NOT AS ACKNOWLEDGED"), "{said}");
+    assert_eq!(load.json()["verdict"]["finding"], "violated");
+    assert!(is_well_formed_page(&load.report()));
+}
+
+fn is_well_formed_page(report: &Path) -> bool {
+    let page = std::fs::read_to_string(report.join("report.html")).expect("there is a page");
+    is_well_formed(&page);
+    page.contains("✗")
+}
+
+#[test]
+fn without_revisions_membership_is_verified_and_a_loss_is_still_found() {
+    let server = Server::start();
+    let options = ["--count", "60", "--clients", "4", "--drawers", "2", "--mix", "add=3,read=1", "--fill", "0"];
+    let dumb = Liar::before(&server, Lie::NoRevisions);
+    let report = Load::of(&dumb.base, &options).verified();
+    assert!(!is_replayed(&report), "{}", report["verdict"]);
+    assert!(report["verdict"]["method"].as_str().is_some_and(|method| method.contains("no revision")));
+
+    let liar = Liar::before(&server, Lie::UndoWithoutRevisions);
+    let said = Load::of(&liar.base, &options).ends(4);
+    assert!(liar.has_lied() && said.contains("is missing"), "{said}");
+}
+
+#[test]
+fn calls_whose_answers_are_lost_are_in_doubt_and_the_rest_is_verified() {
+    let server = Server::start();
+    let mix = "add=4,delete=1,move=1,read=1";
+    let options = ["--count", "200", "--clients", "4", "--drawers", "2", "--fill", "0", "--mix", mix];
+    let lossy = Liar::before(&server, Lie::LoseAnswers);
+    let report = Load::of(&lossy.base, &options).verified();
+    assert!(lossy.has_lied() && is_replayed(&report), "{}", report["verdict"]);
+    assert!(report["failed"]["connection lost"].as_u64() > Some(0), "{}", report["failed"]);
+    let details = report["verdict"]["details"].to_string();
+    assert!(details.contains("nobody was told"), "{details}");
+}
