@@ -24,7 +24,7 @@ pub struct Flags {
     user: Option<String>,
     /// File whose first line is the password; else STET_LOAD_PASSWORD, else it is asked for
     #[arg(long, value_name = "FILE")]
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "password-file", skip_serializing_if = "Option::is_none")]
     password_file: Option<PathBuf>,
     /// Connection to log in to [default: Editorial]
     #[arg(long, value_name = "NAME")]

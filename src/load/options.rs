@@ -24,7 +24,6 @@ pub struct Settings {
     /// Who logs in.
     pub user: String,
     /// Where the password is, if not in the environment.
-    #[serde(alias = "password_file")]
     pub password_file: Option<PathBuf>,
     /// Connection to log in to.
     pub connection: String,

@@ -34,6 +34,8 @@ fn flags_win_over_the_file_and_the_file_over_the_defaults() {
     assert_eq!(settings.length(), Some(Duration::from_secs(120)));
     assert_eq!((settings.drawer.drawers, settings.drawer.skew, settings.drawer.capacity), (3, 0.5, 50));
     assert_eq!(settings.mix.unwrap().weights(&["read", "add"]).unwrap(), [0, 5], "a mix is taken whole");
+    let password = with_file("password-file = \"a\"\n", &["--password-file", "b"]).unwrap().password_file;
+    assert_eq!(password, Some("b".into()));
     let defaults = of(&[]).unwrap();
     assert_eq!((defaults.clients(), defaults.length()), (16, Some(Duration::from_secs(30))));
     assert_eq!(of(&["--count", "10"]).unwrap().length(), None);

@@ -204,7 +204,8 @@ impl Scenario for DrawerLoad {
         };
         let answer = match answered {
             Ok(answer) if answer.is_success() => answer,
-            Ok(answer) if answer.status < 500 => return outcome,
+            // Refused before anything was done: that too is certain.
+            Ok(answer) if answer.status < 500 || answer.code().ends_with("Overloaded") => return outcome,
             Err(Trouble::Unreachable(_)) => return outcome,
             // Nobody knows whether it was done.
             _ => {

@@ -147,7 +147,8 @@ mod tests {
         assert_eq!(known, KNOWN);
     }
 
-    const KNOWN: [(Kind, u16, u32, i32); 3] = [(Kind::Read, 0, 0, 0); 3];
+    const KNOWN: [(Kind, u16, u32, i32); 3] =
+        [(Kind::Add, 3, 59, 0), (Kind::Read, 0, 49, -1), (Kind::Shift, 0, 48, 28)];
 
     #[test]
     fn skew_and_weights_are_kept_to() {

@@ -50,8 +50,22 @@ struct Search<'e> {
     furthest: ((usize, u64), String),
 }
 
+/// Bytes of stack for the deepest search: two calls for each half of a call in doubt.
+const STACK: usize = 256 << 20;
+
 /// Looks for an order that explains everything.
 pub fn replay(evidence: &Evidence, objects: u32) -> Replay {
+    std::thread::scope(|scope| {
+        let searching = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || search(evidence, objects));
+        let found = searching.map(std::thread::ScopedJoinHandle::join);
+        match found {
+            Ok(Ok(found)) => found,
+            _ => Replay::TooMany("the search could not be made".to_owned()),
+        }
+    })
+}
+
+fn search(evidence: &Evidence, objects: u32) -> Replay {
     if evidence.doubts.len() > MOST_DOUBTS {
         return Replay::TooMany(format!("{} calls are in doubt", evidence.doubts.len()));
     }
@@ -189,11 +203,11 @@ impl Search<'_> {
             for half in [false, true] {
                 let Some((of, change)) = (if half { doubt.there } else { Some(doubt.here) }) else { continue };
                 let is_used = if half { self.used[index].1 } else { self.used[index].0 };
-                let mut after = model.clone();
-                if usize::from(of) != drawer || is_used || after.apply(change) != Some(true) {
+                if usize::from(of) != drawer || is_used {
                     continue;
                 }
-                if !next.iter().all(|told| finds(&after, told)) {
+                let mut after = model.clone();
+                if after.apply(change) != Some(true) || !next.iter().all(|told| finds(&after, told)) {
                     continue;
                 }
                 self.tries += 1;

@@ -116,8 +116,8 @@ fn an_acknowledged_change_that_was_not_made_is_found() {
     forgetful.evidence.told.push(lost);
     contradicted(forgetful.end(|_| {}), "acknowledged");
     // Or the drawer never came that far.
-    contradicted(busy().end(|all| all.told[0].revision = Some(99)), "never");
-    contradicted(busy().end(|all| all.told[0].revision = Some(0)), "never");
+    contradicted(busy().end(|all| all.told[0].revision = Some(99)), "went from revision");
+    contradicted(busy().end(|all| all.told[0].revision = Some(0)), "went from revision");
 }
 
 #[test]
@@ -179,4 +179,16 @@ fn without_revisions_or_with_too_much_in_doubt_it_says_so() {
     let mut lost = busy();
     (0..=MOST_DOUBTS).for_each(|_| lost.doubt((0, Change::Add(9)), None));
     assert!(matches!(lost.end(|_| {}), Replay::TooMany(_)));
+}
+
+#[test]
+fn as_much_as_may_be_in_doubt_can_be_searched() {
+    let mut server = Server::new(&[&[0]], 4);
+    for _ in 0..MOST_DOUBTS / 2 {
+        for change in [Change::Add(9), Change::Delete(9)] {
+            server.doubt((0, change), None);
+            server.silently(0, change);
+        }
+    }
+    explained(server.end(|_| {}), MOST_DOUBTS as u64, MOST_DOUBTS as u64);
 }
