@@ -75,6 +75,12 @@ fn count(report: &Value, kind: &str) -> u64 {
     ["done", "refused", "failed"].iter().map(|what| report["kinds"][kind][what].as_u64().unwrap_or(0)).sum()
 }
 
+fn histogram(of: &Value) -> Histogram<u64> {
+    let text = of["histogram"].as_str().expect("there is one");
+    let bytes = base64::engine::general_purpose::STANDARD.decode(text).expect("it is base64");
+    Deserializer::new().deserialize(&mut bytes.as_slice()).expect("it is a histogram")
+}
+
 fn is_replayed(report: &Value) -> bool {
     report["verdict"]["method"].as_str().is_some_and(|method| method.starts_with("Replay"))
 }
@@ -98,11 +104,6 @@ fn a_closed_loop_by_count_is_verified_by_replay_and_leaves_nothing_behind() {
     assert_eq!(report["all"]["failed"], 0, "{}", report["failed"]);
     assert!(report["kinds"]["move"]["done"].as_u64() > Some(0), "some items moved to another drawer");
     assert!(report["refused"]["CMS.DrawerFull"].as_u64() > Some(0), "{}", report["refused"]);
-    let histogram = |of: &Value| -> Histogram<u64> {
-        let text = of["histogram"].as_str().expect("there is one");
-        let bytes = base64::engine::general_purpose::STANDARD.decode(text).expect("it is base64");
-        Deserializer::new().deserialize(&mut bytes.as_slice()).expect("it is a histogram")
-    };
     assert_eq!(histogram(&report["all"]).len(), 400);
     assert_eq!(histogram(&report["kinds"]["read"]).len(), count(&report, "read"));
     let page = std::fs::read_to_string(load.report().join("report.html")).expect("there is a page");
@@ -154,6 +155,21 @@ fn an_open_loop_keeps_to_its_times_and_tells_how_late_it_was() {
     // The last is due at 745 ms: it may be later, and never earlier.
     assert!(report["elapsedSeconds"].as_f64() >= Some(0.745), "{}", report["elapsedSeconds"]);
     assert_eq!(report["saturation"]["threads"].as_array().map(Vec::len), Some(2));
+}
+
+/// One call is slow; all that were due meanwhile waited for it.
+#[test]
+fn in_an_open_loop_a_standstill_shows_in_every_call_that_was_due_in_it() {
+    let server = Server::start();
+    let slow = Liar::before(&server, Lie::Stall);
+    let options = ["--rate", "100", "--count", "60", "--clients", "1", "--drawers", "1", "--mix", "read=1"];
+    let report = Load::of(&slow.base, &[&options[..], &["--objects", "4", "--capacity", "4"]].concat()).verified();
+    assert!(slow.has_lied());
+    // Every 10 ms one is due: 30 of them at least a quarter of the time before its end.
+    let waited = histogram(&report["all"]).count_between(100_000, u64::MAX / 2);
+    assert!(waited >= 25, "{waited}");
+    assert!(report["saturation"]["open"]["queued"].as_u64() >= Some(25), "{}", report["saturation"]);
+    assert!(report["saturation"]["warnings"].to_string().contains("The rate was not kept"));
 }
 
 #[test]
@@ -208,7 +224,7 @@ fn an_interrupt_ends_it_with_a_report() {
 }
 
 #[test]
-fn what_is_in_doubt_when_a_server_dies_is_told_and_faults_of_use_have_their_codes() {
+fn faults_of_use_are_told_by_name_with_the_codes_of_the_manual() {
     let shared = Server::shared();
     for (base, options, code, parts) in [
         ("http://127.0.0.1:1", &[][..], 1, &["127.0.0.1", "reached"][..]),
@@ -229,6 +245,50 @@ fn what_is_in_doubt_when_a_server_dies_is_told_and_faults_of_use_have_their_code
     let mut load = Load::of(&shared.base, &[]);
     load.command.env_remove("STET_LOAD_PASSWORD");
     assert!(load.ends(2).contains("STET_LOAD_PASSWORD"));
+}
+
+#[test]
+fn a_server_that_dies_is_not_verified_and_the_report_says_so() {
+    let mut server = Server::start();
+    let mut load = Load::of(&server.base, &["--duration", "1h", "--clients", "3", "--drawers", "2"]);
+    let child = load.command.spawn().expect("the binary can be started");
+    let client = server.login("admin");
+    wait_until("it has begun", || client.get(&format!("/v3/folder/{}", encoded("/Load"))).status == 200);
+    // It makes a hundred stories first; then its drawers.
+    let drawers = || client.get("/v3/folder/%2FLoad/filter?recursive=true&patternSequence=drawer-1");
+    wait_until("it has drawers", || {
+        let found = drawers();
+        found.status == 200 && found.ok()["items"].as_array().is_some_and(|items| !items.is_empty())
+    });
+    server.kill();
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("`kill` can be run").success());
+    let said = said(&child.wait_with_output().expect("it ends"), 1);
+    assert!(said.contains("could not be verified") || said.contains("no connection"), "{said}");
+}
+
+#[test]
+fn it_speaks_tls_below_a_base_path_and_trusts_whom_it_is_told_to() {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("one can be made");
+    let files = TempDir::new().expect("a temporary directory can be made");
+    let write = |name: &str, text: String| {
+        let path = files.path().join(name);
+        std::fs::write(&path, text).expect("it can be written");
+        path.to_str().expect("the path is a text").to_owned()
+    };
+    let (certificate, key) = (write("a.pem", made.cert.pem()), write("b.pem", made.signing_key.serialize_pem()));
+    let server = Server::with(&[
+        ("SERVER__TLS__CERTIFICATE", &certificate),
+        ("SERVER__TLS__KEY", &key),
+        ("SERVER__BASE_PATH", "/swing/api/rest"),
+    ]);
+    let base = format!("{}/swing/api/rest", server.base.replace("127.0.0.1", "localhost"));
+    let options = ["--count", "30", "--clients", "2", "--objects", "8", "--capacity", "4"];
+    Load::of(&base, &[&options[..], &["--ca", &certificate]].concat()).verified();
+    let said = Load::of(&base, &options).ends(1);
+    assert!(said.contains("can't be reached") && said.contains("certificate"), "{said}");
+    let said = Load::of(&base, &["--ca", "/nowhere.pem"]).ends(2);
+    assert!(said.contains("`ca`") && said.contains("/nowhere.pem"), "{said}");
 }
 
 #[test]

@@ -51,7 +51,7 @@ pub struct LoadArgs {
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 enum LoadScenario {
     /// Contention on drawers: adds, moves, deletions and reads of the same few
-    Drawer(DrawerArgs),
+    Drawer(Box<DrawerArgs>),
 }
 
 impl LoadArgs {

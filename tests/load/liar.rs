@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::harness::*;
 
@@ -13,12 +14,17 @@ pub enum Lie {
     None,
     /// An addition is acknowledged, and then taken back behind everybody's back, whenever it is made.
     Undo,
-    /// Answers carry no ETag.
+    /// Answers carry no revision, neither as ETag nor in the body.
     NoRevisions,
     UndoWithoutRevisions,
     /// Some additions are made, and the connection ends before the answer.
     LoseAnswers,
+    /// One answer to a read comes [`STALL`] late.
+    Stall,
 }
+
+/// How long a server stands still.
+pub const STALL: Duration = Duration::from_millis(400);
 
 /// See the module's head. Its threads end with the test's process.
 pub struct Liar {
@@ -31,6 +37,8 @@ struct Mind {
     upstream: String,
     /// Additions so far.
     added: AtomicUsize,
+    /// Reads so far.
+    reads: AtomicUsize,
     lies: Arc<AtomicUsize>,
     /// The addition that never lasts.
     forgotten: Mutex<Option<String>>,
@@ -46,6 +54,7 @@ impl Liar {
             lie,
             upstream,
             added: AtomicUsize::new(0),
+            reads: AtomicUsize::new(0),
             lies: lies.clone(),
             forgotten: Mutex::new(None),
         });
@@ -99,6 +108,7 @@ impl Mind {
             // An addition of one object; the first two are those by which the load tries out what revisions mean.
             let is_addition = call.starts_with("POST") && call.contains("/item/") && answer.starts_with("HTTP/1.1 200");
             let number = if is_addition { self.added.fetch_add(1, Ordering::Relaxed) } else { 0 };
+            let is_read = call.starts_with("GET") && call.contains("showItems");
             let due = is_addition && number >= 5;
             match self.lie {
                 Lie::Undo | Lie::UndoWithoutRevisions if due && self.forgets(call) => {
@@ -111,6 +121,11 @@ impl Mind {
                     self.lies.fetch_add(1, Ordering::Relaxed);
                     return Ok(());
                 }
+                // Those with which the load prepares itself are over by then.
+                Lie::Stall if is_read && self.reads.fetch_add(1, Ordering::Relaxed) == 5 => {
+                    self.lies.fetch_add(1, Ordering::Relaxed);
+                    std::thread::sleep(STALL);
+                }
                 _ => {}
             }
             let mut out = Vec::new();
@@ -121,7 +136,10 @@ impl Mind {
                 }
             }
             out.extend_from_slice(b"\r\n");
-            out.extend_from_slice(&content);
+            // Another name of the same length, so that the length stays true.
+            let shown = String::from_utf8_lossy(&content);
+            let shown = if bare { shown.replace("\"revision", "\"unspoken") } else { shown.into_owned() };
+            out.extend_from_slice(shown.as_bytes());
             client.get_mut().write_all(&out)?;
         }
     }

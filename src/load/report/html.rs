@@ -48,9 +48,9 @@ pub fn page(report: &Report) -> String {
     out.push_str(&generator(report));
     out.push_str("</div>");
     out.push_str(&parameters(report));
-    let _ = write!(
+    let _ = writeln!(
         out,
-        "<footer>stet {} · numbers and full histograms: report.json beside this page</footer></main></body></html>\n",
+        "<footer>stet {} · numbers and full histograms: report.json beside this page</footer></main></body></html>",
         env!("CARGO_PKG_VERSION")
     );
     out

@@ -44,7 +44,7 @@ impl Axis {
         let steps: &[f64] = if (high / low).log10() > 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
         let grid = (-9..12).flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
         let grid: Vec<f64> = grid.collect();
-        let from = grid.iter().copied().filter(|tick| *tick <= low).next_back().unwrap_or(low);
+        let from = grid.iter().copied().rfind(|tick| *tick <= low).unwrap_or(low);
         let to = grid.iter().copied().find(|tick| *tick >= high).unwrap_or(high);
         let ticks = grid.into_iter().filter(|tick| (from..=to).contains(tick)).map(|tick| (tick, label(tick)));
         Axis { name, ticks: ticks.collect(), range: (from, to), log: true }
@@ -132,9 +132,8 @@ pub fn lines(title: &str, x: &Axis, y: &Axis, lines: &[Line], filled: bool) -> S
             let (px, py) = (at_x(*point), at_y(*value));
             let _ = write!(path, "{}{px:.1} {py:.1}", if open.is_none() { "M" } else { "L" });
             match open {
-                Some(before) => {
+                Some(_) => {
                     let _ = write!(area, "L{px:.1} {py:.1}");
-                    let _ = before;
                 }
                 None => {
                     let _ = write!(area, "M{px:.1} {floor}L{px:.1} {py:.1}");
