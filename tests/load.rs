@@ -1,5 +1,6 @@
 //! `stet load` against a running server: what it does, what it says, and that it can't be lied to.
 
+mod faults;
 mod liar;
 
 use std::path::{Path, PathBuf};
@@ -83,6 +84,19 @@ fn histogram(of: &Value) -> Histogram<u64> {
 
 fn is_replayed(report: &Value) -> bool {
     report["verdict"]["method"].as_str().is_some_and(|method| method.starts_with("Replay"))
+}
+
+/// The drawers of the load that runs.
+fn drawers(client: &Client) -> Vec<Value> {
+    let items = |folder: &str| {
+        let answer = client.get(&format!("/v3/folder/{}", encoded(folder)));
+        // It may not be there yet.
+        let items = if answer.status == 200 { answer.ok()["items"].take() } else { Value::Null };
+        items.as_array().cloned().unwrap_or_default()
+    };
+    let run = items("/Load").first().and_then(|run| run["id"].as_str().map(str::to_owned));
+    let made = run.map(|run| items(&run)).unwrap_or_default();
+    made.into_iter().filter(|item| item["type"] == "Drawer").collect()
 }
 
 /// What the folder that loads work in holds now.
@@ -197,14 +211,7 @@ fn an_interrupt_ends_it_with_a_report() {
     let mut load = Load::of(&server.base, &["--duration", "1h", "--clients", "4", "--keep"]);
     let child = load.command.spawn().expect("the binary can be started");
     let client = server.login("admin");
-    let drawers = || {
-        let folders = client.get(&format!("/v3/folder/{}", encoded("/Load")));
-        let mut runs = if folders.status == 200 { folders.ok()["items"].take() } else { json!([]) };
-        let run = runs[0]["id"].take();
-        let items = run.as_str().map(|run| client.get(&format!("/v3/folder/{}", encoded(run))).ok()["items"].take());
-        let items = items.and_then(|items| items.as_array().cloned()).unwrap_or_default();
-        items.into_iter().filter(|item| item["type"] == "Drawer").collect::<Vec<_>>()
-    };
+    let drawers = || drawers(&client);
     let works = || {
         let tag = |drawer: &Value| {
             let id = drawer["id"].as_str().expect("it has an id");
@@ -224,83 +231,22 @@ fn an_interrupt_ends_it_with_a_report() {
 }
 
 #[test]
-fn faults_of_use_are_told_by_name_with_the_codes_of_the_manual() {
-    let shared = Server::shared();
-    for (base, options, code, parts) in [
-        ("http://127.0.0.1:1", &[][..], 1, &["127.0.0.1", "reached"][..]),
-        ("ftp://somewhere", &[], 2, &["url", "ftp://somewhere"]),
-        (&shared.base, &["--user", "nobody"], 1, &["nobody", "InvalidLogin"]),
-        (&shared.base, &["--clients", "0"], 2, &["clients", "0"]),
-        (&shared.base, &["--mix", "nap=1"], 2, &["mix", "nap"]),
-        (&shared.base, &["--mix", "move=1", "--drawers", "1"], 2, &["move", "drawers"]),
-        (&shared.base, &["--password-file", "/nowhere"], 2, &["password-file", "/nowhere"]),
-        (&format!("{}/elsewhere", shared.base), &[], 1, &["NoSuchEndpoint"]),
-    ] {
-        let mut load = Load::of(base, options);
-        let said = load.ends(code);
-        assert!(parts.iter().all(|part| said.contains(part)), "{options:?}: {said}");
-        assert!(!said.contains(ADMIN_PASSWORD), "{said}");
-        assert!(!load.report().join("report.json").exists());
-    }
-    let mut load = Load::of(&shared.base, &[]);
-    load.command.env_remove("STET_LOAD_PASSWORD");
-    assert!(load.ends(2).contains("STET_LOAD_PASSWORD"));
-}
-
-#[test]
 fn a_server_that_dies_is_not_verified_and_the_report_says_so() {
     let mut server = Server::start();
     let mut load = Load::of(&server.base, &["--duration", "1h", "--clients", "3", "--drawers", "2"]);
     let child = load.command.spawn().expect("the binary can be started");
     let client = server.login("admin");
-    wait_until("it has begun", || client.get(&format!("/v3/folder/{}", encoded("/Load"))).status == 200);
-    // It makes a hundred stories first; then its drawers.
-    let drawers = || client.get("/v3/folder/%2FLoad/filter?recursive=true&patternSequence=drawer-1");
-    wait_until("it has drawers", || {
-        let found = drawers();
-        found.status == 200 && found.ok()["items"].as_array().is_some_and(|items| !items.is_empty())
+    // It fills them, and begins.
+    let filled = |drawer: &Value| !client.items(drawer["id"].as_str().expect("it has an id")).is_empty();
+    wait_until("its drawers are filled", || {
+        let drawers = drawers(&client);
+        drawers.len() == 2 && drawers.iter().all(filled)
     });
     server.kill();
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().expect("`kill` can be run").success());
     let said = said(&child.wait_with_output().expect("it ends"), 1);
     assert!(said.contains("could not be verified") || said.contains("no connection"), "{said}");
-}
-
-#[test]
-fn it_speaks_tls_below_a_base_path_and_trusts_whom_it_is_told_to() {
-    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("one can be made");
-    let files = TempDir::new().expect("a temporary directory can be made");
-    let write = |name: &str, text: String| {
-        let path = files.path().join(name);
-        std::fs::write(&path, text).expect("it can be written");
-        path.to_str().expect("the path is a text").to_owned()
-    };
-    let (certificate, key) = (write("a.pem", made.cert.pem()), write("b.pem", made.signing_key.serialize_pem()));
-    let server = Server::with(&[
-        ("SERVER__TLS__CERTIFICATE", &certificate),
-        ("SERVER__TLS__KEY", &key),
-        ("SERVER__BASE_PATH", "/swing/api/rest"),
-    ]);
-    let base = format!("{}/swing/api/rest", server.base.replace("127.0.0.1", "localhost"));
-    let options = ["--count", "30", "--clients", "2", "--objects", "8", "--capacity", "4"];
-    Load::of(&base, &[&options[..], &["--ca", &certificate]].concat()).verified();
-    let said = Load::of(&base, &options).ends(1);
-    assert!(said.contains("can't be reached") && said.contains("certificate"), "{said}");
-    let said = Load::of(&base, &["--ca", "/nowhere.pem"]).ends(2);
-    assert!(said.contains("`ca`") && said.contains("/nowhere.pem"), "{said}");
-}
-
-#[test]
-fn a_user_without_rights_is_told_which_call_was_refused() {
-    let server = Server::start();
-    let admin = server.login("admin");
-    let user = json!({ "name": "guest", "password": "guest-password-1", "groups": [] });
-    assert_eq!(admin.post("/v3/user", &user).status, 200);
-    let mut load = Load::of(&server.base, &["--user", "guest"]);
-    load.command.env("STET_LOAD_PASSWORD", "guest-password-1");
-    let said = load.ends(1);
-    assert!(said.contains("PermissionDenied"), "{said}");
 }
 
 #[test]

@@ -22,7 +22,10 @@ pub fn membership(evidence: &Evidence, objects: u32) -> Membership {
     let mut trims = vec![false; drawers];
     for (drawer, span) in evidence.drawers.iter().enumerate() {
         for item in &span.initial {
-            facts[drawer][*item as usize].came = true;
+            // A server may have put something there that is none of the load's.
+            if let Some(fact) = facts[drawer].get_mut(*item as usize) {
+                fact.came = true;
+            }
         }
     }
     let told = evidence.told.iter().map(|told| (told.drawer, told.change, true));
@@ -157,6 +160,10 @@ mod tests {
         assert!(problems([&[0, 1, 0], &[]], &[])[0].contains("twice"), "a planted duplicate");
         assert!(problems([&[0, 1], &[5]], &[])[0].contains("nobody put it there"));
         assert!(problems([&[0, 1], &[9]], &[])[0].contains("none of the load's"));
+        let mut odd = evidence([&[0, 1], &[]], vec![]);
+        odd.drawers[1].initial = vec![u32::MAX];
+        odd.drawers[1].held = vec![u32::MAX];
+        assert!(membership(&odd, 6).problems[0].contains("none of the load's"));
         assert!(problems([&[0, 1, 2, 3, 4], &[]], &[(0, Add(2)), (0, Add(3)), (0, Add(4))])[0].contains("capacity"));
     }
 

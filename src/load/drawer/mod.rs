@@ -19,6 +19,7 @@ mod plan;
 mod replay;
 mod verify;
 mod wire;
+mod words;
 
 use self::evidence::{Doubt, Evidence, Seen, Span, Told, UNTOLD};
 use self::model::{Change, print};

@@ -8,6 +8,7 @@
 
 use super::evidence::{Evidence, Seen, Span, Told, UNTOLD};
 use super::model::{Change, Model};
+use super::words::{difference, name};
 
 /// Steps back that are tried before it gives up.
 const TRIES: usize = 100_000;
@@ -45,6 +46,8 @@ struct Search<'e> {
     used: Vec<(bool, bool)>,
     /// By drawer: the objects that it ever held.
     ever: Vec<Vec<bool>>,
+    /// What was set there, in order, to be taken back with a step that led nowhere.
+    trail: Vec<(usize, usize)>,
     tries: usize,
     /// The furthest anything came, and what ended it there.
     furthest: ((usize, u64), String),
@@ -87,7 +90,7 @@ fn search(evidence: &Evidence, objects: u32) -> Replay {
     let used = vec![(false, false); evidence.doubts.len()];
     let ever = vec![vec![false; objects as usize]; drawers];
     let furthest = ((0, 0), "nothing was tried".to_owned());
-    let mut search = Search { evidence, told, seen, used, ever, tries: 0, furthest };
+    let mut search = Search { evidence, told, seen, used, ever, trail: Vec::new(), tries: 0, furthest };
     match search.drawer(0) {
         Ok(()) => Replay::Explained {
             revisions: evidence.drawers.iter().filter_map(|span| span.revisions).map(|(from, to)| to - from).sum(),
@@ -120,7 +123,7 @@ impl Search<'_> {
         }
         let model = Model::new(span.initial.clone(), span.capacity);
         for item in &span.initial {
-            self.ever[drawer][*item as usize] = true;
+            self.held(drawer, *item);
         }
         self.walk(drawer, span, first, model, (0, 0))
     }
@@ -178,7 +181,7 @@ impl Search<'_> {
             });
             if let Some((index, after)) = maker {
                 if let Some(object) = next.get(index).map(|told| told.change.object()) {
-                    self.ever[drawer][object as usize] = true;
+                    self.held(drawer, object);
                 }
                 made = Some(at.0 + index);
                 model = after;
@@ -214,10 +217,16 @@ impl Search<'_> {
                 if self.tries > TRIES {
                     return Err(Stuck::GaveUp);
                 }
+                let trail = self.trail.len();
                 self.mark(index, half, true);
-                self.ever[drawer][change.object() as usize] = true;
+                self.held(drawer, change.object());
                 match self.walk(drawer, span, revision, after, at) {
-                    Err(Stuck::Contradicted) => self.mark(index, half, false),
+                    Err(Stuck::Contradicted) => {
+                        self.mark(index, half, false);
+                        for (drawer, object) in self.trail.drain(trail..) {
+                            self.ever[drawer][object] = false;
+                        }
+                    }
                     ended => return ended,
                 }
             }
@@ -228,6 +237,16 @@ impl Search<'_> {
             }
             None => "the drawer was changed, and nobody who was acknowledged did it".to_owned(),
         }))
+    }
+
+    fn held(&mut self, drawer: usize, object: u32) {
+        let object = object as usize;
+        // One that is none of the load's is nobody's to move.
+        if let Some(ever) = self.ever[drawer].get_mut(object)
+            && !std::mem::replace(ever, true)
+        {
+            self.trail.push((drawer, object));
+        }
     }
 
     fn mark(&mut self, index: usize, half: bool, used: bool) {
@@ -273,35 +292,6 @@ fn fits(before: &Model, after: &Model, told: &Told) -> bool {
     let place = || shows.place(told.change.object()).and_then(|place| u32::try_from(place).ok());
     (told.count == UNTOLD || told.count as usize == after.items.len())
         && (told.place == UNTOLD || Some(told.place) == place())
-}
-
-/// A change in words.
-fn name(change: Change) -> String {
-    match change {
-        Change::Add(object) => format!("the addition of object {object}"),
-        Change::Position(object, position) => format!("object {object} at position {position}"),
-        Change::Shift(object, position) => format!("the shift of object {object} to position {position}"),
-        Change::Delete(object) => format!("the deletion of object {object}"),
-        Change::Leave(object) => format!("the move of object {object} to another drawer"),
-        Change::Arrive(object) => format!("the move of object {object} from another drawer"),
-    }
-}
-
-/// What the end has that it should not have, or has not.
-fn difference(wanted: &[u32], held: &[u32]) -> String {
-    let lost: Vec<_> = wanted.iter().filter(|item| !held.contains(item)).collect();
-    let new: Vec<_> = held.iter().filter(|item| !wanted.contains(item)).collect();
-    let doubled = held.iter().enumerate().find(|(index, item)| held[..*index].contains(item));
-    if let Some((_, item)) = doubled {
-        return format!("in the end object {item} is there twice");
-    }
-    if let Some(item) = lost.first() {
-        return format!("in the end {} acknowledged items are missing, object {item} for one", lost.len());
-    }
-    if let Some(item) = new.first() {
-        return format!("in the end {} items are there that should not be, object {item} for one", new.len());
-    }
-    "in the end the items are there, but not in the order that was acknowledged".to_owned()
 }
 
 #[cfg(test)]

@@ -192,3 +192,19 @@ fn as_much_as_may_be_in_doubt_can_be_searched() {
     }
     explained(server.end(|_| {}), MOST_DOUBTS as u64, MOST_DOUBTS as u64);
 }
+
+#[test]
+fn what_a_server_has_put_there_by_itself_is_no_reason_to_fall_over() {
+    explained(Server::new(&[&[u32::MAX, 1]], 4).end(|_| {}), 0, 0);
+}
+
+/// A way that was tried and led nowhere must not make a torn move look whole.
+#[test]
+fn a_step_that_was_taken_back_leaves_nothing_behind() {
+    let mut server = Server::new(&[&[1], &[]], 4);
+    server.doubt((0, Change::Leave(1)), Some((1, Change::Arrive(1))));
+    server.doubt((1, Change::Add(2)), None);
+    server.silently(0, Change::Leave(1));
+    server.silently(1, Change::Add(2));
+    contradicted(server.end(|_| {}), "torn");
+}
