@@ -73,6 +73,7 @@ pub fn store_options(config: &Config) -> StoreOptions {
             interval: Duration::from_secs(store.checkpoint_seconds),
             ..CheckpointOptions::default()
         },
+        linger: Duration::from_micros(store.linger_microseconds),
         limits: LimitOptions { queued: store.queue_change_sets, ..LimitOptions::default() },
         cache_bytes: store.cache_bytes,
         // 0 keeps them for ever.

@@ -19,4 +19,5 @@ pub mod receipt;
 pub mod repository;
 pub mod rows;
 pub mod runtime;
+pub mod sequence;
 pub mod store;

@@ -5,14 +5,26 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Where to.
+/// Where to, and how answers are read.
 pub struct Target {
     address: String,
+    speaks: Speaks,
+}
+
+#[derive(Clone, Copy)]
+enum Speaks {
+    Http,
+    Redis,
 }
 
 impl Target {
     pub fn new(address: &str) -> Target {
-        Target { address: address.to_owned() }
+        Target { address: address.to_owned(), speaks: Speaks::Http }
+    }
+
+    /// A Redis, whose answers are one line each: numbers and simple strings.
+    pub fn redis(address: &str) -> Target {
+        Target { address: address.to_owned(), speaks: Speaks::Redis }
     }
 }
 
@@ -38,8 +50,10 @@ pub fn drive(target: &Target, asked: &[Vec<Vec<u8>>], length: Duration) -> Load 
         }
         let begun = Instant::now();
         let until = begun + length;
-        let tasks: Vec<_> =
-            clients.into_iter().map(|(stream, requests)| tokio::spawn(one(stream, requests, until))).collect();
+        let tasks: Vec<_> = clients
+            .into_iter()
+            .map(|(stream, requests)| tokio::spawn(one(stream, target.speaks, requests, until)))
+            .collect();
         let (mut took, mut errors) = (Vec::new(), 0);
         for task in tasks {
             let (times, failed) = task.await.expect("a client runs to its end");
@@ -53,16 +67,19 @@ pub fn drive(target: &Target, asked: &[Vec<Vec<u8>>], length: Duration) -> Load 
     })
 }
 
-async fn one(mut stream: TcpStream, requests: Vec<Vec<u8>>, until: Instant) -> (Vec<Duration>, usize) {
+async fn one(mut stream: TcpStream, speaks: Speaks, requests: Vec<Vec<u8>>, until: Instant) -> (Vec<Duration>, usize) {
     let (mut took, mut errors, mut buffer) = (Vec::new(), 0, Vec::with_capacity(1 << 16));
     // A whole turn each time: an add is followed by its delete, so that the next measurement finds things as this one did.
     loop {
         for request in &requests {
             let sent = Instant::now();
             stream.write_all(request).await.expect("the server reads");
-            let status = answer(&mut stream, &mut buffer).await;
+            let well = match speaks {
+                Speaks::Http => matches!(answer(&mut stream, &mut buffer).await, 200 | 304),
+                Speaks::Redis => line(&mut stream, &mut buffer).await,
+            };
             took.push(sent.elapsed());
-            errors += usize::from(!matches!(status, 200 | 304));
+            errors += usize::from(!well);
         }
         if Instant::now() >= until {
             return (took, errors);
@@ -89,6 +106,15 @@ pub async fn answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> u16 {
     }
     buffer.drain(..head);
     status
+}
+
+/// Reads one line; tells whether it is no error.
+async fn line(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> bool {
+    buffer.clear();
+    while !buffer.ends_with(b"\r\n") {
+        assert!(stream.read_buf(buffer).await.expect("the server answers") > 0, "the server closed the connection");
+    }
+    buffer[0] != b'-'
 }
 
 /// The length that the head of an answer tells; actix writes names in lower case.

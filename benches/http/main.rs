@@ -1,17 +1,20 @@
 //! The server over HTTP, each time beside something that shows what the machine can do: a bare actix-web handler, the same server
 //! without persistence, a bare append with fdatasync. Ratios, not rates, are what to quote.
 //!
-//! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios: hot, many, single, read, rights, start.
+//! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios: hot, many, size, single,
+//! read, rights, start, redis.
 //! `ROUNDS` (default 5) and `SECONDS` per measurement (default 2) come from the environment.
 
 mod bare;
 mod client;
+mod redis;
 mod stet;
 
 use std::io::Write;
 use std::time::{Duration, Instant};
 
 use client::{Load, Target, drive};
+use redis::Redis;
 use stet::{End, Stet};
 
 /// What is asked again and again: for each client its own sequence.
@@ -39,6 +42,9 @@ fn main() {
     if wanted("many") {
         changes(&plan, "1,000 drawers", 64, 1000);
     }
+    if wanted("size") {
+        sizes(&plan);
+    }
     if wanted("single") {
         single(&plan);
     }
@@ -47,6 +53,11 @@ fn main() {
     }
     if wanted("rights") {
         rights(&plan);
+    }
+    if wanted("redis") {
+        for (what, drawers) in [("one hot drawer", 1), ("1,000 drawers", 1000)] {
+            beside_redis(&plan, what, 64, drawers);
+        }
     }
     if wanted("start") {
         starts(&plan);
@@ -72,6 +83,42 @@ fn changes(plan: &Plan, what: &str, clients: usize, drawers: usize) {
     report(&columns, &rows);
     ratio("durable / no persistence", &rows, |row| row[0].rate / row[1].rate);
     ratio("durable / bare handler", &rows, |row| row[0].rate / row[2].rate);
+}
+
+/// Adds and deletes in drawers beside pushes to lists of a Redis with `appendfsync always`, from as many clients, none of
+/// which sends ahead.
+fn beside_redis(plan: &Plan, what: &str, clients: usize, drawers: usize) {
+    let Some(redis) = Redis::start() else {
+        return println!("\nno redis-server here: scripts/bench-redis installs one");
+    };
+    let server = Stet::start("journal");
+    let (asked, pushes) = (server.changes_in(clients, drawers), redis.pushes_in(clients, drawers));
+    let mut rows: Vec<[Load; 2]> = Vec::new();
+    for _ in 0..plan.rounds {
+        rows.push([
+            drive(&Target::new(&server.address), &asked, plan.length),
+            drive(&Target::redis(&redis.address), &pushes, plan.length),
+        ]);
+    }
+    println!("\n{what}, {clients} clients, {} s each:", plan.length.as_secs());
+    report(&["stet", "Redis"], &rows);
+    ratio("stet / Redis", &rows, |row| row[0].rate / row[1].rate);
+    ratio("p99 / p50 of stet", &rows, |row| row[0].p99.as_secs_f64() / row[0].p50.as_secs_f64());
+}
+
+/// Positioned adds, moves and deletes in a drawer of 10 items and in one of nearly 10,000.
+fn sizes(plan: &Plan) {
+    let server = Stet::start("journal");
+    for clients in [1, 64] {
+        let asked = [10, 9_900].map(|items| server.positions_in(clients, items));
+        let mut rows: Vec<[Load; 2]> = Vec::new();
+        for _ in 0..plan.rounds {
+            rows.push([0, 1].map(|size| drive(&Target::new(&server.address), &asked[size], plan.length)));
+        }
+        println!("\npositioned adds, moves and deletes, {clients} clients:");
+        report(&["10 items", "9,900 items"], &rows);
+        ratio("cost at 9,900 items / at 10", &rows, |row| row[0].rate / row[1].rate);
+    }
 }
 
 /// The latency of one client beside an append of 4 KiB with fdatasync to the same disk.

@@ -149,7 +149,7 @@ impl Stet {
     }
 
     fn drawer(&self, name: &str, sources: &[String]) -> String {
-        let body = json!({ "name": name, "folderPath": "/Bench", "capacity": 1000, "sources": sources });
+        let body = json!({ "name": name, "folderPath": "/Bench", "capacity": 10_000, "sources": sources });
         let reply = self.call("POST", "/v3/container/drawer", &body);
         reply["info"]["id"].as_str().expect("a drawer has an id").to_owned()
     }
@@ -164,6 +164,32 @@ impl Stet {
                 let own = (0..each).map(|n| &drawers[(client * each + n) % drawers.len()]);
                 let paths = own.map(|drawer| format!("/v3/container/drawer/{drawer}/item/{story}"));
                 paths.flat_map(|path| ["POST", "DELETE"].map(|method| self.request(method, &path, &[]))).collect()
+            })
+            .collect()
+    }
+
+    /// For each client: its own story put near the middle of a drawer of so many items, moved, and taken out again.
+    pub fn positions_in(&self, clients: usize, items: usize) -> Vec<Vec<Vec<u8>>> {
+        let folder = format!("/Positions/{clients}-{items}");
+        let fill: Vec<Vec<Vec<u8>>> = (0..items.div_ceil(1000))
+            .map(|part| {
+                let numbers = part * 1000..items.min((part + 1) * 1000);
+                numbers.map(|n| self.create(&format!("{folder}/{part}"), &format!("{n}.xml"))).collect()
+            })
+            .collect();
+        assert_eq!(drive(&Target::new(&self.address), &fill, Duration::from_nanos(1)).errors, 0);
+        let drawer = self.drawer(&format!("positions-{clients}-{items}"), &[]);
+        let sources: Vec<String> = (0..items).map(|n| format!("{folder}/{}/{n}.xml", n / 1000)).collect();
+        for some in sources.chunks(1000) {
+            self.call("POST", &format!("/v3/container/drawer/{drawer}/item"), &json!({ "sources": some }));
+        }
+        (0..clients)
+            .map(|client| {
+                let story = self.story(&format!("positions-{items}-{clients}-{client}.xml"));
+                let item = format!("/v3/container/drawer/{drawer}/item/{story}");
+                let places = [items / 2, items / 3].map(|place| format!("{item}/position/{place}"));
+                let calls = [("PUT", &places[0]), ("PUT", &places[1]), ("DELETE", &item)];
+                calls.into_iter().map(|(method, path)| self.request(method, path, &[])).collect()
             })
             .collect()
     }

@@ -223,6 +223,7 @@ impl Config {
         faults.seconds("store.checkpoint_seconds", store.checkpoint_seconds, 1);
         faults.within("store.cache_bytes", store.cache_bytes, 1 << 20, MAX_BYTES);
         faults.within("store.events_keep_days", store.events_keep_days, 0, 36_500);
+        faults.within("store.linger_microseconds", store.linger_microseconds, 0, 10_000);
         faults.within("store.queue_change_sets", store.queue_change_sets, 1, 1 << 30);
         // They are hashed and held in memory where requests are read.
         faults.within("store.small_body_bytes", store.small_body_bytes, 0, 1 << 20);

@@ -27,6 +27,8 @@ pub struct StoreConfig {
     pub cache_bytes: usize,
     /// Days that events are kept; 0 keeps them for ever.
     pub events_keep_days: u64,
+    /// Microseconds that the writer stays awake when it has nothing to do.
+    pub linger_microseconds: u64,
     /// Change sets that wait for the writer at most; one more is `Overloaded`.
     pub queue_change_sets: usize,
     /// What a commit waits for.
@@ -43,6 +45,7 @@ impl Default for StoreConfig {
             checkpoint_seconds: 2,
             cache_bytes: 256 << 20,
             events_keep_days: 90,
+            linger_microseconds: 150,
             queue_change_sets: 65_536,
             durability: Durability::Journal,
             small_body_bytes: 32_768,

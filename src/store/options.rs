@@ -87,6 +87,8 @@ pub struct StoreOptions {
     /// How long the change sets of a failed commit wait for their fate when the journal can't even be reopened;
     /// afterwards they are answered with an error that says so (see the module's head).
     pub decide_within: Duration,
+    /// How long the writer stays awake when it has nothing to do (see its module's head). Zero: not at all.
+    pub linger: Duration,
     /// The time that retention is reckoned by.
     pub clock: Arc<dyn Clock>,
     /// Opens the files.
@@ -104,6 +106,7 @@ impl StoreOptions {
             cache_bytes: 256 << 20,
             event_retention_ms: Some(30 * 24 * 60 * 60 * 1000),
             decide_within: Duration::from_secs(10),
+            linger: Duration::from_micros(150),
             clock: Arc::new(SystemClock),
             backends: Arc::new(Files::new(&data)),
             data,

@@ -3,6 +3,9 @@
 //! The commit under way is the batching window: while it waits for the disk the next batch gathers, so there is no
 //! timer. Under [`Durability::None`](super::Durability) there is no journal, and a batch is committed as soon as it
 //! is taken.
+//!
+//! A writer that has nothing to do stays awake for a moment, giving way to whoever can run: the client that has just been
+//! answered is likely to send the next change, and to wake a sleeping thread takes longer than to apply a change.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -53,6 +56,7 @@ impl Writer {
 
     fn next(&mut self) -> Work {
         let limits = &self.shared.options.limits;
+        let awake_until = Instant::now() + self.shared.options.linger;
         let mut gate = self.shared.gate.lock();
         loop {
             if !gate.queue.is_empty() {
@@ -72,6 +76,10 @@ impl Writer {
             let folded = self.shared.folded.load(Ordering::Acquire);
             if self.journal.as_ref().is_some_and(|journal| journal.dropped() < folded) {
                 return Work::Drop(folded);
+            }
+            if Instant::now() < awake_until {
+                parking_lot::MutexGuard::unlocked(&mut gate, std::thread::yield_now);
+                continue;
             }
             gate.asleep = true;
             self.shared.work.wait(&mut gate);

@@ -1,11 +1,13 @@
 //! A drawer in memory.
 //!
-//! `items` has all items, hidden ones too, sorted by order number. What the interface calls position and count speaks of
-//! the visible ones; `hidden` has the order numbers of the others, sorted, and is nearly always empty.
+//! `items` has all items, hidden ones too, by order number. What the interface calls position and count speaks of the
+//! visible ones.
 
 use std::sync::Arc;
 
-use imbl::{HashMap, Vector};
+use foldhash::fast::RandomState;
+use imbl::GenericHashMap;
+use imbl::shared_ptr::DefaultSharedPtr;
 
 use super::order;
 use super::rows::{DrawerHead, Item};
@@ -14,6 +16,7 @@ use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::{Loid, ShortcutId};
 use crate::object::Object;
+use crate::sequence::{Ordered, Sequence};
 use crate::store::Row;
 
 /// What a call names an item by: the object, or the shortcut (decisions 5).
@@ -34,15 +37,27 @@ impl std::fmt::Display for Address {
     }
 }
 
+impl Ordered for Item {
+    fn order(&self) -> u128 {
+        Item::order(self)
+    }
+
+    fn is_visible(&self) -> bool {
+        !self.hidden
+    }
+}
+
+/// A map that clones share. The keys are numbers that the server itself has given, so nobody can choose those that collide.
+type Map<K> = GenericHashMap<K, u128, RandomState, DefaultSharedPtr>;
+
 /// See the module's head.
 #[derive(Debug, Clone)]
 pub struct DrawerState {
     object: Object,
     head: Arc<DrawerHead>,
-    items: Vector<Item>,
-    hidden: Vector<u128>,
-    by_object: HashMap<Loid, u128>,
-    by_shortcut: HashMap<ShortcutId, u128>,
+    items: Sequence<Item>,
+    by_object: Map<Loid>,
+    by_shortcut: Map<ShortcutId>,
 }
 
 impl State for DrawerState {
@@ -57,12 +72,10 @@ impl State for DrawerState {
 
 impl DrawerState {
     /// A drawer with these items, in any order.
-    pub fn new(object: Object, head: DrawerHead, mut items: Vec<Item>) -> DrawerState {
-        items.sort_unstable_by_key(Item::order);
+    pub fn new(object: Object, head: DrawerHead, items: Vec<Item>) -> DrawerState {
         DrawerState {
             object,
             head: Arc::new(head),
-            hidden: items.iter().filter(|item| item.hidden).map(Item::order).collect(),
             by_object: items.iter().map(|item| (item.object, item.order())).collect(),
             by_shortcut: items.iter().map(|item| (item.shortcut, item.order())).collect(),
             items: items.into_iter().collect(),
@@ -76,12 +89,12 @@ impl DrawerState {
 
     /// How many items can be seen.
     pub fn count(&self) -> usize {
-        self.items.len() - self.hidden.len()
+        self.items.visible_len()
     }
 
     /// How many items are hidden because their objects lie in the recycle bin.
     pub fn hidden(&self) -> usize {
-        self.hidden.len()
+        self.items.len() - self.items.visible_len()
     }
 
     /// How many items fit.
@@ -105,10 +118,8 @@ impl DrawerState {
             Address::Object(loid) => self.by_object.get(&loid),
             Address::Shortcut(shortcut) => self.by_shortcut.get(&shortcut),
         }?;
-        let index = self.index_of(*order);
-        let item = &self.items[index];
-        let position = index - self.hidden.iter().take_while(|hidden| *hidden < order).count();
-        (!item.hidden).then_some((position, item))
+        let item = self.items.get(*order).filter(|item| !item.hidden)?;
+        Some((self.items.rank(*order).1, item))
     }
 
     /// The item so named.
@@ -126,22 +137,9 @@ impl DrawerState {
             .with_source(address)
     }
 
-    /// Index in `items` of an order number that is there, else of the first one behind it.
-    fn index_of(&self, order: u128) -> usize {
-        self.items.binary_search_by_key(&order, Item::order).unwrap_or_else(|index| index)
-    }
-
-    /// Index in `items` of a visible position; the position `count` is the end.
+    /// Index in `items` of a visible position; the position `count` or a later one is the end, behind hidden items too.
     fn index_at(&self, position: usize) -> usize {
-        let mut index = position;
-        for hidden in &self.hidden {
-            if self.index_of(*hidden) <= index {
-                index += 1;
-            } else {
-                break;
-            }
-        }
-        index.min(self.items.len())
+        self.items.nth_visible(position).map_or(self.items.len(), |item| self.items.rank(item.order()).0)
     }
 
     /// Changes the head.
@@ -161,31 +159,28 @@ impl DrawerState {
         position: usize,
         context: &mut Context<'_>,
     ) -> Item {
-        let index = if position >= self.count() { self.items.len() } else { self.index_at(position) };
-        let order = self.room_at(index, context);
+        let order = self.room_at(self.index_at(position), context);
         let item = Item::new(self.object.record.loid, shortcut, object, order, false);
         context.put(None, &item);
-        self.keep(index, item);
+        self.keep(item);
         self.trim(context);
         item
     }
 
     /// Moves an item to the visible position `position` among the others.
     pub(crate) fn shift(&mut self, item: Item, position: usize, context: &mut Context<'_>) -> Item {
-        let at = self.index_of(item.order());
-        self.forget(at);
-        let index = if position >= self.count() { self.items.len() } else { self.index_at(position) };
-        let order = self.room_at(index, context);
+        self.items.remove(item.order());
+        let order = self.room_at(self.index_at(position), context);
         let moved = item.at(order);
         context.put(Some(&item), &moved);
-        self.keep(index, moved);
+        self.keep(moved);
         moved
     }
 
     /// Takes an item out, hidden or not.
     pub(crate) fn take(&mut self, item: &Item, context: &mut Context<'_>) {
         context.remove(item);
-        self.forget(self.index_of(item.order()));
+        self.forget(item);
     }
 
     /// Takes everything out.
@@ -193,8 +188,7 @@ impl DrawerState {
         for item in &self.items {
             context.remove(item);
         }
-        self.items.clear();
-        self.hidden.clear();
+        self.items = Sequence::default();
         self.by_object.clear();
         self.by_shortcut.clear();
     }
@@ -208,11 +202,8 @@ impl DrawerState {
     /// Drops what does not fit any more: hidden items first, from the tail, then visible ones.
     pub(crate) fn trim(&mut self, context: &mut Context<'_>) {
         while self.items.len() > self.capacity() {
-            let index = match self.hidden.last() {
-                Some(order) => self.index_of(*order),
-                None => self.items.len() - 1,
-            };
-            let item = self.items[index];
+            let last = self.items.last_hidden().or_else(|| self.items.nth(self.items.len() - 1)).copied();
+            let Some(item) = last else { return };
             item.concern(context);
             self.take(&item, context);
         }
@@ -222,77 +213,58 @@ impl DrawerState {
     /// Tells whether there was something to do.
     pub fn set_hidden(&mut self, object: Loid, hidden: bool, context: &mut Context<'_>) -> bool {
         let Some(order) = self.by_object.get(&object).copied() else { return false };
-        let index = self.index_of(order);
-        let old = self.items[index];
-        if old.hidden == hidden {
-            return false;
-        }
+        let Some(old) = self.items.get(order).copied().filter(|item| item.hidden != hidden) else { return false };
         let new = Item { hidden, ..old };
         context.put(Some(&old), &new);
-        self.items.set(index, new);
-        match self.hidden.binary_search(&order) {
-            Ok(at) if !hidden => {
-                self.hidden.remove(at);
-            }
-            Err(at) if hidden => self.hidden.insert(at, order),
-            // `hidden` has exactly the order numbers of the hidden items.
-            _ => {}
-        }
+        self.items.put(new);
         true
     }
 
     /// Takes the item of an object out, hidden or not, because the object was destroyed.
     pub fn take_object(&mut self, object: Loid, context: &mut Context<'_>) -> bool {
         let Some(order) = self.by_object.get(&object).copied() else { return false };
-        let item = self.items[self.index_of(order)];
+        let Some(item) = self.items.get(order).copied() else { return false };
         self.take(&item, context);
         true
     }
 
     /// An order number for an item in front of `index`, spreading the items around if there is none.
     fn room_at(&mut self, index: usize, context: &mut Context<'_>) -> u128 {
-        let room = |items: &Vector<Item>| {
-            let before = index.checked_sub(1).and_then(|before| items.get(before));
-            order::between(before.map(Item::order), items.get(index).map(Item::order))
+        let order_at = |items: &Sequence<Item>, index: usize| items.nth(index).map(Item::order);
+        let room = |items: &Sequence<Item>| {
+            let before = index.checked_sub(1).and_then(|before| order_at(items, before));
+            order::between(before, order_at(items, index))
         };
         if let Some(order) = room(&self.items) {
             return order;
         }
-        let (from, orders) = order::spread(self.items.len(), |at| self.items[at].order(), index);
-        let spread: Vec<(Item, Item)> = orders
-            .iter()
-            .enumerate()
-            .map(|(at, order)| (self.items[from + at], self.items[from + at].at(*order)))
-            .collect();
-        let hidden_before = self.hidden.clone();
-        for (at, (old, new)) in spread.iter().enumerate() {
-            if old == new {
-                continue;
+        // Asked for places below `len` only.
+        let (from, orders) = order::spread(self.items.len(), |at| order_at(&self.items, at).unwrap_or_default(), index);
+        let old: Vec<Item> = self.items.iter().skip(from).take(orders.len()).copied().collect();
+        // The new numbers may be others' old ones: first all go, then all come.
+        for item in &old {
+            self.forget(item);
+        }
+        for (old, order) in old.into_iter().zip(orders) {
+            let new = old.at(order);
+            if new != old {
+                context.put(Some(&old), &new);
             }
-            context.put(Some(old), new);
-            self.items.set(from + at, *new);
-            self.by_object.insert(new.object, new.order());
-            self.by_shortcut.insert(new.shortcut, new.order());
-            if let Ok(place) = hidden_before.binary_search(&old.order()) {
-                self.hidden.set(place, new.order());
-            }
+            self.keep(new);
         }
         room(&self.items).expect("spread leaves neighbours at least two apart: 10,000 items in 2^128 numbers")
     }
 
-    fn keep(&mut self, index: usize, item: Item) {
+    fn keep(&mut self, item: Item) {
         self.by_object.insert(item.object, item.order());
         self.by_shortcut.insert(item.shortcut, item.order());
-        self.items.insert(index, item);
+        self.items.put(item);
     }
 
-    fn forget(&mut self, index: usize) {
-        let item = self.items.remove(index);
+    fn forget(&mut self, item: &Item) {
+        self.items.remove(item.order());
         self.by_object.remove(&item.object);
         self.by_shortcut.remove(&item.shortcut);
-        if let Ok(at) = self.hidden.binary_search(&item.order()) {
-            self.hidden.remove(at);
-        }
     }
 
     /// The rows that this state should have on disk, for tests and checks.

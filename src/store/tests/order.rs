@@ -214,3 +214,20 @@ fn a_store_may_be_dropped_by_its_own_callback() {
     dropped.recv_timeout(LIMIT).expect("dropped in time");
     until("the files are free", || try_open(&disk).is_ok_and(|store| store.committed() == 1));
 }
+
+#[test]
+fn a_writer_takes_what_comes_while_it_lingers_and_when_it_sleeps_and_ends_at_once() {
+    for linger in [Duration::ZERO, Duration::from_secs(3600)] {
+        let disk = Disk::new();
+        let store = RedbStore::open(StoreOptions { linger, ..options(&disk) }).expect("the store opens");
+        for value in ["1", "2", "3"] {
+            commit(&store, vec![put(Table::Marks, "m", value)]);
+            // Without linger it falls asleep between two changes, with it never.
+            until("the writer has nothing to do", || store.shared.gate.lock().asleep == linger.is_zero());
+        }
+        // An hour's linger that closing had to wait for would be seen as a test that hangs.
+        store.close();
+        drop(store);
+        assert_eq!(get(&open(&disk), View::Committed, Table::Marks, "m").as_deref(), Some("3"));
+    }
+}
