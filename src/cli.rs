@@ -9,6 +9,7 @@ use stet_actors::id::Loid;
 
 use crate::admin::command::{Common, KeyArgs, SessionArgs, UserArgs};
 use crate::config::{Config, ConfigError, Overrides};
+use crate::load::LoadArgs;
 
 /// How the process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub enum Exit {
     Usage = 2,
     /// The data directory can't be opened: in use, from a newer stet, or damaged.
     Data = 3,
-    /// `check` found faults.
+    /// `check` found faults, or `load` a server that does not hold what it acknowledged.
     Faults = 4,
 }
 
@@ -42,19 +43,21 @@ Examples:
   stet key add wire --user agency --privilege read --privilege create
   stet session list --json                who is logged in
   stet audit --data /srv/stet --user ada --from 2026-01-31T08:00:00Z
+  stet load drawer --clients 64           put a running server under load, verify it, write a report
 
 Environment:
   STET_SECTION__KEY      sets a key of the configuration, over the file and under the options here:
                          STET_LOG__FORMAT=json is `format = \"json\"` in [log]; config.toml lists every key
   STET_ADMIN_PASSWORD    password of `admin` in a new data directory; without it a random one is printed once
   STET_SAMPLE_PASSWORD   password of the sample newsroom's other users, who can't log in without it
+  STET_LOAD_PASSWORD     password of the user that `load` logs in as
 
 Exit codes:
   0  ended as asked
   1  failed while running, or refused
   2  the command line or the configuration is at fault
   3  the data directory can't be opened: in use, written by a newer stet, or damaged
-  4  `check` found faults";
+  4  `check` found faults, or `load` a server that does not hold what it acknowledged";
 
 const ABOUT: &str = "\
 stet is a content repository for newsrooms: stories, drawers, live blogs, topics and the configuration they live by,
@@ -75,7 +78,7 @@ pub struct Cli {
 }
 
 /// What to do.
-#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+#[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum Command {
     /// Serve the repository until SIGTERM; this is what happens without a command
     Serve(ServeArgs),
@@ -89,6 +92,8 @@ pub enum Command {
     Session(SessionArgs),
     /// Print who changed what in a data directory that no server has open, oldest first; changes nothing
     Audit(AuditArgs),
+    /// Put a running server under load over HTTP, verify what it holds, and write a report
+    Load(LoadArgs),
 }
 
 /// The options of `serve`.
@@ -174,6 +179,8 @@ impl Command {
                 let Common { config, data, .. } = common;
                 (config, data)
             }
+            // It speaks to a server that is configured elsewhere.
+            Command::Load(_) => return (None, None),
         };
         (config.as_deref(), data.as_deref())
     }
@@ -275,6 +282,7 @@ mod tests {
         for part in [
             "STET_ADMIN_PASSWORD",
             "STET_SAMPLE_PASSWORD",
+            "STET_LOAD_PASSWORD",
             "STET_SECTION__KEY",
             "Exit codes",
             "check",
@@ -282,6 +290,7 @@ mod tests {
             "user",
             "key",
             "session",
+            "load drawer",
         ] {
             assert!(help.contains(part), "`{part}` is missing in:\n{help}");
         }

@@ -18,6 +18,7 @@ pub mod fuzzing;
 pub mod http;
 pub mod limits;
 pub mod listen;
+pub mod load;
 pub mod receipts;
 pub mod records;
 pub mod sample;

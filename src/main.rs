@@ -17,6 +17,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let command = Cli::parse().command();
+    if let Command::Load(load) = command {
+        // It has options of its own: the configuration is the server's.
+        return ended(load.run());
+    }
     let config = match command.config() {
         Ok(config) => config,
         Err(error) => {
@@ -48,7 +52,12 @@ fn main() -> ExitCode {
         Command::Key(key) => administer(&config, key.job()),
         Command::Session(session) => administer(&config, session.job()),
         Command::Audit(wanted) => server::audit(&config, &wanted),
+        Command::Load(load) => load.run(),
     };
+    ended(outcome)
+}
+
+fn ended(outcome: Result<(), Failure>) -> ExitCode {
     match outcome {
         Ok(()) => Exit::Ended.into(),
         Err(failure) => {

@@ -5,6 +5,7 @@ mod api;
 mod crash;
 mod harness;
 mod histories;
+mod load;
 mod operation;
 #[cfg(target_os = "linux")]
 mod overload;

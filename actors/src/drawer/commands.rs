@@ -251,6 +251,17 @@ impl Update {
     }
 }
 
+/// What [`Move`] did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Moved {
+    /// The item where it is now; none if another took it away meanwhile.
+    pub items: Placed,
+    /// The revision of the drawer that it left, once the move was done.
+    pub source_revision: u64,
+    /// The revision of the drawer that it went to, once the move was done: as before if it was there already.
+    pub target_revision: u64,
+}
+
 /// Moves an item to the tail of another drawer, atomically over both.
 #[derive(Debug, Clone, Copy)]
 pub struct Move {
@@ -263,30 +274,38 @@ pub struct Move {
 }
 
 impl Joint for Move {
-    type Reply = Placed;
+    type Reply = Moved;
     const NAME: &'static str = "drawer.item.move";
 
     fn wants(&self) -> Vec<Loid> {
         vec![self.from, self.to]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Placed, Fault> {
-        let (_, item) = turns.get::<Drawer>(self.from)?.get(self.item)?;
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Moved, Fault> {
+        let source = turns.get::<Drawer>(self.from)?;
+        let (position, item) = source.get(self.item)?;
+        // A container that a command changes goes up by one revision.
+        let source_revision = source.object().record.revision + 1;
         let moved = Address::Object(item.object);
         context.concerns(item.object);
         if self.from == self.to {
-            return shift(turns.get::<Drawer>(self.to)?, moved, usize::MAX, context);
+            let items = shift(turns.get::<Drawer>(self.to)?, moved, usize::MAX, context)?;
+            let stayed = items.iter().all(|(now, _)| *now == position);
+            let revision = source_revision - u64::from(stayed);
+            return Ok(Moved { items, source_revision: revision, target_revision: revision });
         }
         // It may be on its way out in a change set already submitted.
         check_alive(item.object, context)?;
         turns.get::<Drawer>(self.from)?.take(&item, context);
         let target = turns.get::<Drawer>(self.to)?;
+        let mut target_revision = target.object().record.revision;
         if target.find(moved).is_none() {
             if target.is_full() {
                 return Err(full(target).into());
             }
             target.insert(item.object, fresh_shortcut(context)?, usize::MAX, context);
+            target_revision += 1;
         }
-        Ok(placed(target, &[moved]))
+        Ok(Moved { items: placed(target, &[moved]), source_revision, target_revision })
     }
 }

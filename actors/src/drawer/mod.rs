@@ -5,7 +5,7 @@ mod order;
 mod rows;
 mod state;
 
-pub use self::commands::{Add, Clear, Move, Placed, Position, Remove, Removed, Shift, Update, check_capacity};
+pub use self::commands::{Add, Clear, Move, Moved, Placed, Position, Remove, Removed, Shift, Update, check_capacity};
 pub(crate) use self::commands::{check_alive, full};
 pub use self::rows::{DrawerHead, Item};
 pub use self::state::{Address, DrawerState};

@@ -22,8 +22,8 @@ use crate::records::{Page, Sort};
 mod reply;
 mod types;
 
-use self::reply::{DrawerView, changed, rendered, seen, sees, shown, write_reply};
-pub use self::types::{CreateDrawer, DrawerInfo, DrawerItem, DrawerListing, DrawerReply, UpdateRequest};
+use self::reply::{DrawerView, changed, moved_reply, rendered, seen, sees, shown, write_reply};
+pub use self::types::{CreateDrawer, DrawerInfo, DrawerItem, DrawerListing, DrawerReply, MoveRevisions, UpdateRequest};
 
 /// Name of the type of drawers in the objecttypes family.
 const TYPE_NAME: &str = "Drawer";
@@ -177,12 +177,12 @@ pub async fn move_item(call: Call) -> Result<Reply> {
     let item = address(&call, "item", call.param("item")).await?;
     let (from, to) = (drawer_of(&call, "source")?, drawer_of(&call, "target")?);
     let moved = call.app.repository.joint(drawer::Move { item, from, to }, call.request(from)?).await;
-    let placed = call.app.with_current(moved)?;
+    let moved = call.app.with_current(moved)?;
     let view = call.app.repository.view::<Drawer>(to).await?;
     // Others may have been here since: the item is shown where it stands in the drawer that the reply shows.
-    let now = placed.iter().filter_map(|(_, item)| view.state.find(Address::Object(item.object)));
+    let now = moved.items.iter().filter_map(|(_, item)| view.state.find(Address::Object(item.object)));
     let now: Placed = now.map(|(position, item)| (position, *item)).collect();
-    changed(&call, &view, &now, &call.display())
+    moved_reply(&call, &view, &now, &moved)
 }
 
 /// All items, those of a page, or none.

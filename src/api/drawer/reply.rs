@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use stet_actors::drawer::{Address, DrawerState, Item, Placed};
+use stet_actors::drawer::{Address, DrawerState, Item, Moved, Placed};
 use stet_actors::error::Result;
 use stet_actors::id::Loid;
 use stet_actors::runtime::Published;
@@ -12,9 +12,11 @@ use crate::api::records::{info_of, json_of, path_if_shown, quoted, with_path};
 use crate::http::call::Call;
 use crate::http::display::Display;
 use crate::http::etag::ETag;
-use crate::http::reply::{Content, Reply, enveloped};
+use crate::http::reply::{Content, Reply, enveloped, to_json};
 use crate::http::route::Privilege;
 use crate::records::{Page, Rendered, Seen};
+
+use super::types::MoveRevisions;
 
 /// A drawer as it is on disk.
 pub(super) type DrawerView = Arc<Published<DrawerState>>;
@@ -126,6 +128,23 @@ pub(super) fn write_reply<'i>(
 /// The reply to a change: the drawer as it is right after, and the items concerned. The display is asked for beforehand: a call
 /// whose options are wrong must change nothing.
 pub(super) fn changed(call: &Call, view: &DrawerView, items: &Placed, display: &Display) -> Result<Reply> {
+    let json = changed_json(call, view, items, display)?;
+    Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(view.revision(), "change")))
+}
+
+/// The reply to a move: the target, and the revisions of both drawers that the move itself led to.
+pub(super) fn moved_reply(call: &Call, view: &DrawerView, items: &Placed, moved: &Moved) -> Result<Reply> {
+    let mut json = changed_json(call, view, items, &call.display())?;
+    let revisions = MoveRevisions { source: moved.source_revision, target: moved.target_revision };
+    // The reply is an object: its last brace makes room for one more member.
+    json.pop();
+    json.push_str(",\"revisions\":");
+    json.push_str(&String::from_utf8_lossy(&to_json(&revisions)?));
+    json.push('}');
+    Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(view.revision(), "change")))
+}
+
+fn changed_json(call: &Call, view: &DrawerView, items: &Placed, display: &Display) -> Result<String> {
     let mut told = Vec::with_capacity(items.len());
     if call.access().sees_all() {
         told.extend(items.iter().map(|(position, item)| (*position, item)));
@@ -140,8 +159,7 @@ pub(super) fn changed(call: &Call, view: &DrawerView, items: &Placed, display: &
             }
         }
     }
-    let (json, _) = write_reply(call, view, told, display)?;
-    Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(view.revision(), "change")))
+    Ok(write_reply(call, view, told, display)?.0)
 }
 
 /// The part of a drawer's items that is asked for, with their positions among those that the caller sees.

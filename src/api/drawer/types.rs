@@ -51,6 +51,19 @@ pub struct DrawerReply {
     /// Of a bulk removal: the sources that were not there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<BulkError>,
+    /// Of a move only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revisions: Option<MoveRevisions>,
+}
+
+/// The revisions that a move led to, as the ETags of the two drawers have them. Others may have changed the target since, so
+/// its ETag in the same reply may be of a later one.
+#[derive(Serialize, JsonSchema)]
+pub struct MoveRevisions {
+    /// Of the drawer that the item left.
+    pub source: u64,
+    /// Of the drawer that it went to; as it was before if the item was there already.
+    pub target: u64,
 }
 
 /// The drawers that hold an object, those made first before the others.

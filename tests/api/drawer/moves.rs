@@ -90,3 +90,26 @@ fn a_moved_item_gets_a_shortcut_of_its_new_drawer() {
     assert_eq!(desk.order_in(&other), [0, 2, 3]);
     desk.client.delete(&desk.path(&format!("/item/{old}"))).fails(404, "ObjectNotFound");
 }
+
+/// The target's ETag in the reply may be of a later change; these are of the move itself.
+#[test]
+fn a_move_tells_the_revisions_it_led_to() {
+    let (desk, other) = two(5);
+    let now = || [&desk.drawer, &other].map(|drawer| revision(&desk.client.get(&below(drawer, ""))));
+    let told = |reply: Value| json!([reply["revisions"]["source"], reply["revisions"]["target"]]);
+    let before = now();
+    assert_eq!(told(desk.move_to(0, &other).ok()), json!([before[0] + 1, before[1] + 1]));
+    assert_eq!(now(), [before[0] + 1, before[1] + 1]);
+    // One that is there already only leaves.
+    desk.client.post(&below(&other, &format!("/item/{}", encoded(&desk.stories[1]))), &json!({})).ok();
+    let before = now();
+    assert_eq!(told(desk.move_to(1, &other).ok()), json!([before[0] + 1, before[1]]));
+    assert_eq!(now(), [before[0] + 1, before[1]]);
+    // Within one drawer it goes to the tail, or is there.
+    let path = below(&other, &format!("/item/{}/move/{}", encoded(&desk.stories[2]), encoded(&other)));
+    let tail = now()[1] + 1;
+    assert_eq!(told(desk.client.put(&path, &json!({})).ok()), json!([tail, tail]));
+    assert_eq!(told(desk.client.put(&path, &json!({})).ok()), json!([tail, tail]));
+    assert_eq!(now()[1], tail);
+    assert_eq!(desk.add(2).ok()["revisions"], Value::Null, "only moves have them");
+}

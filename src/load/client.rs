@@ -1,0 +1,269 @@
+//! One client: a kept HTTP/1.1 connection, made anew when it was lost, and an end to every wait.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::header::{CONTENT_TYPE, ETAG, HOST};
+use hyper::{Method, Request, Uri};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use serde::Deserialize;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+use super::tls;
+
+/// Where a server is.
+pub struct Target {
+    addresses: Vec<SocketAddr>,
+    authority: String,
+    base_path: String,
+    tls: Option<(TlsConnector, ServerName<'static>)>,
+    patience: Duration,
+}
+
+impl Target {
+    /// Understands a base address and finds the host.
+    ///
+    /// # Errors
+    /// A sentence that names the address.
+    pub async fn find(url: &str, ca: Option<&std::path::Path>, patience: Duration) -> Result<Arc<Target>, String> {
+        let wrong = |why: &str| format!("`url` is `{url}`, which {why}");
+        let uri: Uri = url.parse().map_err(|_| wrong("is no address like http://127.0.0.1:8080"))?;
+        let secure = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            _ => return Err(wrong("begins neither with http:// nor with https://")),
+        };
+        let authority = uri.authority().ok_or_else(|| wrong("names no host"))?;
+        if authority.as_str().contains('@') || uri.query().is_some() {
+            return Err("`url` has a user or a query in it, which have no place there".to_owned());
+        }
+        let host = authority.host().trim_matches(['[', ']']);
+        let port = authority.port_u16().unwrap_or(if secure { 443 } else { 80 });
+        let found = tokio::net::lookup_host((host, port)).await;
+        let addresses: Vec<_> = found.map_err(|error| format!("{host} can't be found: {error}"))?.collect();
+        let tls = if secure {
+            let name = ServerName::try_from(host.to_owned()).map_err(|_| wrong("names no host that TLS knows"))?;
+            Some((tls::connector(ca)?, name))
+        } else {
+            None
+        };
+        let base_path = uri.path().trim_end_matches('/').to_owned();
+        Ok(Arc::new(Target { addresses, authority: authority.to_string(), base_path, tls, patience }))
+    }
+
+    /// Host and port, as they were given.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// Whether the server is on this machine.
+    pub fn is_near(&self) -> bool {
+        self.addresses.iter().any(|address| address.ip().is_loopback())
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// No connection could be made: nothing was sent.
+    Unreachable(String),
+    /// Nothing came in time; it may have been done.
+    TimedOut,
+    /// The connection ended, or what came was no HTTP; it may have been done.
+    Lost(String),
+}
+
+impl Trouble {
+    /// As it is counted.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Trouble::Unreachable(_) => "no connection",
+            Trouble::TimedOut => "timeout",
+            Trouble::Lost(_) => "connection lost",
+        }
+    }
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Trouble::Unreachable(why) => write!(f, "no connection: {why}"),
+            Trouble::TimedOut => f.write_str("no answer came in time"),
+            Trouble::Lost(why) => write!(f, "the connection was lost: {why}"),
+        }
+    }
+}
+
+/// What is sent.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The method.
+    pub method: Method,
+    /// Path behind the base path, encoded, perhaps with a query.
+    pub path: String,
+    /// Media type of the body.
+    pub content_type: &'static str,
+    /// May be empty.
+    pub body: Bytes,
+}
+
+impl Call {
+    /// A call without a body.
+    pub fn new(method: Method, path: String) -> Call {
+        Call { method, path, content_type: "application/json", body: Bytes::new() }
+    }
+
+    /// A call with JSON.
+    pub fn json(method: Method, path: &str, body: &serde_json::Value) -> Call {
+        Call { body: body.to_string().into(), ..Call::new(method, path.to_owned()) }
+    }
+}
+
+/// What came.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// As it stands in the header.
+    pub etag: Option<String>,
+    /// All of it.
+    pub body: Bytes,
+}
+
+impl Answer {
+    /// Whether it is a success by its status.
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// The code of a failure, `status 502` where its body has none.
+    pub fn code(&self) -> String {
+        self.failure().map_or_else(|| format!("status {}", self.status), |failure| failure.code)
+    }
+
+    /// The message of a failure.
+    pub fn message(&self) -> String {
+        let told = self.failure().and_then(|failure| failure.message);
+        told.map_or_else(|| self.code(), |message| format!("{} ({message})", self.code()))
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        #[derive(Deserialize)]
+        struct Envelope {
+            result: Failure,
+        }
+        // In an envelope, or bare as older calls and proxies have it.
+        let enveloped = serde_json::from_slice::<Envelope>(&self.body).map(|envelope| envelope.result);
+        enveloped.or_else(|_| serde_json::from_slice(&self.body)).ok()
+    }
+}
+
+#[derive(Deserialize)]
+struct Failure {
+    code: String,
+    message: Option<String>,
+}
+
+/// A connection, made when it is needed.
+pub struct Connection {
+    target: Arc<Target>,
+    token: Option<Arc<str>>,
+    sender: Option<SendRequest<Full<Bytes>>>,
+}
+
+impl Connection {
+    /// One that sends this token with each call.
+    pub fn new(target: Arc<Target>, token: Option<Arc<str>>) -> Connection {
+        Connection { target, token, sender: None }
+    }
+
+    /// Makes the connection, unless there is one.
+    ///
+    /// # Errors
+    /// [`Trouble::Unreachable`].
+    pub async fn connect(&mut self) -> Result<(), Trouble> {
+        if let Some(sender) = &mut self.sender
+            && !sender.is_closed()
+            && sender.ready().await.is_ok()
+        {
+            return Ok(());
+        }
+        self.sender = None;
+        let made = timeout(self.target.patience, open(&self.target)).await;
+        self.sender = Some(made.unwrap_or_else(|_| Err("it took too long".to_owned())).map_err(Trouble::Unreachable)?);
+        Ok(())
+    }
+
+    /// Sends a call and reads the whole answer.
+    ///
+    /// # Errors
+    /// See [`Trouble`]; the next call makes a new connection.
+    pub async fn send(&mut self, call: &Call) -> Result<Answer, Trouble> {
+        loop {
+            let kept = self.sender.is_some();
+            self.connect().await?;
+            let sent = timeout(self.target.patience, self.exchange(call)).await;
+            match sent {
+                Ok(Ok(answer)) => return Ok(answer),
+                // The server closed a kept connection before anything was sent: it has not seen the call.
+                Ok(Err(error)) if error.is_canceled() && kept => self.sender = None,
+                Ok(Err(error)) => {
+                    self.sender = None;
+                    return Err(Trouble::Lost(error.to_string()));
+                }
+                Err(_) => {
+                    self.sender = None;
+                    return Err(Trouble::TimedOut);
+                }
+            }
+        }
+    }
+
+    async fn exchange(&mut self, call: &Call) -> Result<Answer, hyper::Error> {
+        let glue = if call.path.contains('?') { '&' } else { '?' };
+        let token = self.token.as_ref().map(|token| format!("{glue}token={token}")).unwrap_or_default();
+        let request = Request::builder()
+            .method(&call.method)
+            .uri(format!("{}{}{token}", self.target.base_path, call.path))
+            .header(HOST, &self.target.authority)
+            .header(CONTENT_TYPE, call.content_type)
+            .body(Full::new(call.body.clone()))
+            .expect("paths are made of encoded parts, the token is encoded, and the rest was an address before");
+        let sender = self.sender.as_mut().expect("`connect` has just made it");
+        let response = sender.send_request(request).await?;
+        let status = response.status().as_u16();
+        let etag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
+        let body = response.into_body().collect().await?.to_bytes();
+        Ok(Answer { status, etag, body })
+    }
+}
+
+async fn open(target: &Target) -> Result<SendRequest<Full<Bytes>>, String> {
+    let stream = TcpStream::connect(target.addresses.as_slice()).await.map_err(|error| error.to_string())?;
+    // Small calls must not wait for each other's acknowledgement.
+    stream.set_nodelay(true).map_err(|error| error.to_string())?;
+    match &target.tls {
+        None => handshake(TokioIo::new(stream)).await,
+        Some((connector, name)) => {
+            let stream = connector.connect(name.clone(), stream).await.map_err(|error| error.to_string())?;
+            handshake(TokioIo::new(stream)).await
+        }
+    }
+}
+
+async fn handshake<T>(io: T) -> Result<SendRequest<Full<Bytes>>, String>
+where
+    T: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+{
+    let (sender, connection) = http1::handshake(io).await.map_err(|error| error.to_string())?;
+    // What goes wrong with it is told to whoever sends.
+    tokio::spawn(async move { drop(connection.await) });
+    Ok(sender)
+}

@@ -1,0 +1,189 @@
+//! The verification that holds for any server, whatever it says of revisions: what must be there whatever the order was, and
+//! what can't be there in any.
+
+use std::collections::HashSet;
+
+use super::evidence::Evidence;
+use super::model::Change;
+
+/// What was found: a sentence for each fault, and how many items must be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Membership {
+    /// What is not as it should be.
+    pub problems: Vec<String>,
+    /// Items of which what was acknowledged says that they must be there.
+    pub certain: usize,
+}
+
+/// Holds what the drawers have against what was acknowledged, without an order.
+pub fn membership(evidence: &Evidence, objects: u32) -> Membership {
+    let drawers = evidence.drawers.len();
+    let mut facts = vec![vec![Facts::default(); objects as usize]; drawers];
+    let mut trims = vec![false; drawers];
+    for (drawer, span) in evidence.drawers.iter().enumerate() {
+        for item in &span.initial {
+            // A server may have put something there that is none of the load's.
+            if let Some(fact) = facts[drawer].get_mut(*item as usize) {
+                fact.came = true;
+            }
+        }
+    }
+    let told = evidence.told.iter().map(|told| (told.drawer, told.change, true));
+    let doubted = evidence.doubts.iter().flat_map(|doubt| [Some(doubt.here), doubt.there]).flatten();
+    for (drawer, change, sure) in told.chain(doubted.map(|(drawer, change)| (drawer, change, false))) {
+        let drawer = usize::from(drawer);
+        let fact = &mut facts[drawer][change.object() as usize];
+        match change {
+            Change::Add(_) | Change::Arrive(_) => fact.come(sure),
+            Change::Position(..) => {
+                fact.come(sure);
+                // Into a full drawer it pushes the last one out.
+                trims[drawer] = true;
+            }
+            // Whoever could be shifted was there.
+            Change::Shift(..) => fact.come(sure),
+            Change::Delete(_) => {
+                fact.may_have_gone = true;
+                fact.deleted = true;
+            }
+            Change::Leave(_) => fact.may_have_gone = true,
+        }
+    }
+    let mut found = Membership { problems: Vec::new(), certain: 0 };
+    for (drawer, span) in evidence.drawers.iter().enumerate() {
+        let mut there = HashSet::new();
+        for item in &span.held {
+            if !there.insert(*item) {
+                found.problems.push(format!("drawer {drawer}: object {item} is there twice"));
+            }
+            match facts[drawer].get(*item as usize) {
+                None => found.problems.push(format!("drawer {drawer}: an item is there that is none of the load's")),
+                Some(fact) if !fact.came && !fact.may_have_come => {
+                    found.problems.push(format!("drawer {drawer}: object {item} is there, and nobody put it there"));
+                }
+                Some(_) => {}
+            }
+        }
+        if span.held.len() > span.capacity {
+            found.problems.push(format!("drawer {drawer}: holds {}, above its capacity", span.held.len()));
+        }
+        for (object, fact) in (0..objects).zip(&facts[drawer]) {
+            if fact.came && !fact.may_have_gone && !trims[drawer] {
+                found.certain += 1;
+                if !there.contains(&object) {
+                    found.problems.push(format!(
+                        "drawer {drawer}: object {object} was acknowledged there and never taken away, and is missing"
+                    ));
+                }
+            }
+        }
+    }
+    // Moves keep the sum: what came anywhere and was never deleted is in one of the drawers, unless one may have pushed it out.
+    for object in 0..objects {
+        let of = |test: fn(&Facts) -> bool| facts.iter().any(|facts| test(&facts[object as usize]));
+        let moved = of(|fact| fact.may_have_gone) && !of(|fact| fact.deleted);
+        let may_be_pushed = facts.iter().zip(&trims).any(|(facts, trims)| *trims && facts[object as usize].is_known());
+        if of(|fact| fact.came) && moved && !may_be_pushed {
+            found.certain += 1;
+            if !evidence.drawers.iter().any(|span| span.held.contains(&object)) {
+                found.problems.push(format!("object {object} was moved and never deleted, and is in no drawer"));
+            }
+        }
+    }
+    found
+}
+
+/// What is known of an object in a drawer.
+#[derive(Debug, Clone, Copy, Default)]
+struct Facts {
+    /// It surely was there once.
+    came: bool,
+    may_have_come: bool,
+    may_have_gone: bool,
+    /// By a deletion, not a move; perhaps.
+    deleted: bool,
+}
+
+impl Facts {
+    fn come(&mut self, sure: bool) {
+        if sure {
+            self.came = true;
+        } else {
+            self.may_have_come = true;
+        }
+    }
+
+    fn is_known(self) -> bool {
+        self.came || self.may_have_come
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::evidence::{Doubt, Span, Told, UNTOLD};
+    use super::*;
+
+    fn told(drawer: u16, change: Change) -> Told {
+        Told { change, drawer, revision: None, place: UNTOLD, count: UNTOLD }
+    }
+
+    fn evidence(held: [&[u32]; 2], told: Vec<Told>) -> Evidence {
+        let span = |initial: &[u32], held: &[u32]| Span {
+            capacity: 4,
+            initial: initial.to_vec(),
+            held: held.to_vec(),
+            revisions: None,
+        };
+        Evidence { drawers: vec![span(&[0, 1], held[0]), span(&[], held[1])], told, ..Evidence::default() }
+    }
+
+    fn problems(held: [&[u32]; 2], changes: &[(u16, Change)]) -> Vec<String> {
+        let told = changes.iter().map(|(drawer, change)| told(*drawer, *change)).collect();
+        membership(&evidence(held, told), 6).problems
+    }
+
+    #[test]
+    fn what_was_added_and_never_taken_away_must_be_there() {
+        use Change::*;
+        assert!(problems([&[0, 1, 2], &[]], &[(0, Add(2))]).is_empty());
+        assert!(problems([&[0, 1], &[]], &[(0, Add(2))])[0].contains("object 2"), "a planted loss");
+        assert!(problems([&[0, 1], &[]], &[(0, Add(2)), (0, Delete(2))]).is_empty());
+        assert!(
+            problems([&[0, 1], &[]], &[(0, Add(2)), (0, Position(3, 0))]).len() <= 1,
+            "it may have been pushed out"
+        );
+    }
+
+    #[test]
+    fn nothing_is_there_twice_or_from_nowhere() {
+        use Change::*;
+        assert!(problems([&[0, 1, 0], &[]], &[])[0].contains("twice"), "a planted duplicate");
+        assert!(problems([&[0, 1], &[5]], &[])[0].contains("nobody put it there"));
+        assert!(problems([&[0, 1], &[9]], &[])[0].contains("none of the load's"));
+        let mut odd = evidence([&[0, 1], &[]], vec![]);
+        odd.drawers[1].initial = vec![u32::MAX];
+        odd.drawers[1].held = vec![u32::MAX];
+        assert!(membership(&odd, 6).problems[0].contains("none of the load's"));
+        assert!(problems([&[0, 1, 2, 3, 4], &[]], &[(0, Add(2)), (0, Add(3)), (0, Add(4))])[0].contains("capacity"));
+    }
+
+    #[test]
+    fn moves_keep_the_sum_and_what_is_in_doubt_is_allowed_either_way() {
+        use Change::*;
+        let there = [(0, Leave(0)), (1, Arrive(0))];
+        assert!(problems([&[1], &[0]], &there).is_empty());
+        let lost = problems([&[1], &[]], &there);
+        assert!(lost.iter().any(|problem| problem.contains("object 0")), "{lost:?}");
+        // There and back again, in an order that nobody knows.
+        let back = [there[0], there[1], (1, Leave(0)), (0, Arrive(0))];
+        assert!(problems([&[1, 0], &[]], &back).is_empty() && problems([&[1], &[0]], &back).is_empty());
+        assert!(problems([&[1], &[]], &back)[0].contains("in no drawer"));
+
+        let mut doubted = evidence([&[1], &[0]], vec![]);
+        doubted.doubts = vec![Doubt { here: (0, Leave(0)), there: Some((1, Arrive(0))) }];
+        assert!(membership(&doubted, 6).problems.is_empty());
+        doubted.drawers[0].held = vec![0, 1];
+        doubted.drawers[1].held = vec![];
+        assert!(membership(&doubted, 6).problems.is_empty());
+    }
+}

@@ -1,0 +1,292 @@
+//! Contention on drawers: many clients that add, position, shift, move, delete and read the same few.
+
+use std::collections::HashMap;
+
+use hyper::Method;
+use parking_lot::RwLock;
+use serde_json::json;
+
+use super::client::{Answer, Call, Connection, Trouble};
+use super::desk::{Desk, encoded};
+use super::options::Settings;
+use super::scenario::{Outcome, Scenario, Verdict};
+
+mod evidence;
+mod membership;
+mod model;
+pub(super) mod options;
+mod plan;
+mod replay;
+mod verify;
+mod wire;
+mod words;
+
+use self::evidence::{Doubt, Evidence, Seen, Span, Told, UNTOLD};
+use self::model::{Change, print};
+use self::options::DrawerSettings;
+use self::plan::{DEFAULT_MIX, KINDS, Kind, Operation, Plan, Recipe};
+use self::wire::{Paths, Reply};
+
+/// The codes by which a drawer says no for a reason of its own (interface 8.2, decisions 5): full, not there, no such position.
+const RULES: &[&str] = &["DrawerFull", "ObjectNotFound", "InvalidParameter"];
+/// Stands for an object that is none of the load's.
+const FOREIGN: u32 = u32::MAX;
+
+/// See the module's head.
+pub struct DrawerLoad {
+    settings: DrawerSettings,
+    weights: Vec<u32>,
+    recipe: Recipe,
+    paths: Paths,
+    /// Loid → number.
+    objects: HashMap<String, u32>,
+    before: Vec<Before>,
+    /// By drawer and object: the shortcut that was told last.
+    shortcuts: Vec<Vec<RwLock<Option<Box<str>>>>>,
+    /// Why revisions can't be relied on; `None` if they can.
+    unreliable: Option<String>,
+}
+
+/// A drawer before the load.
+struct Before {
+    items: Vec<u32>,
+    revision: Option<u64>,
+}
+
+/// What a client remembers.
+#[derive(Default)]
+pub struct Notes {
+    told: Vec<Told>,
+    seen: Vec<Seen>,
+    doubts: Vec<Doubt>,
+}
+
+impl DrawerLoad {
+    /// From the settings, which are checked.
+    ///
+    /// # Errors
+    /// A sentence that names what can't be.
+    pub fn new(settings: &Settings) -> Result<DrawerLoad, String> {
+        let own = &settings.drawer;
+        let mut weights = match &settings.mix {
+            Some(mix) => mix.weights(KINDS)?,
+            None => DEFAULT_MIX.to_vec(),
+        };
+        let moves = &mut weights[Kind::Move as usize];
+        if own.drawers == 1 && *moves > 0 {
+            if settings.mix.is_some() {
+                return Err("`mix` has moves, which want two `drawers` or more".to_owned());
+            }
+            *moves = 0;
+        }
+        let recipe = Recipe::new(settings.seed, &weights, own.drawers, own.skew, own.objects(), own.capacity)?;
+        let (paths, objects, before) = (Paths::default(), HashMap::new(), Vec::new());
+        let shortcuts = (0..own.drawers).map(|_| (0..own.objects()).map(|_| RwLock::new(None)).collect()).collect();
+        let settings = own.clone();
+        Ok(DrawerLoad { settings, weights, recipe, paths, objects, before, shortcuts, unreliable: None })
+    }
+
+    /// The number of an object by its loid.
+    fn number(&self, loid: &str) -> u32 {
+        self.objects.get(loid).copied().unwrap_or(FOREIGN)
+    }
+
+    /// Remembers the shortcuts that a reply tells.
+    fn learn(&self, drawer: u16, reply: &Reply<'_>) {
+        for item in &reply.items {
+            let Some(shortcut) = self.shortcuts[usize::from(drawer)].get(self.number(&item.source) as usize) else {
+                continue;
+            };
+            if !item.id.is_empty() && shortcut.read().as_deref() != Some(&*item.id) {
+                *shortcut.write() = Some(item.id.as_ref().into());
+            }
+        }
+    }
+
+    /// A drawer with its items, as it is now.
+    async fn look(&self, desk: &mut Desk, drawer: usize) -> Result<Before, String> {
+        let path = format!("/v3/container/drawer/{}?showItems=true", self.paths.drawers[drawer]);
+        let (_, answer) = desk.call(&Call::new(Method::GET, path)).await?;
+        let reply = wire::reply(&answer).ok_or("the drawer's reply has another shape than the interface says")?;
+        let items = reply.items.iter().map(|item| self.number(&item.source)).collect();
+        Ok(Before { items, revision: wire::revision(&answer, Some(&reply)) })
+    }
+
+    /// Whether each change counts a drawer up by one and says so: tried out with one object.
+    async fn try_revisions(&self, desk: &mut Desk) -> Result<Option<String>, String> {
+        let one = |kind| Operation { kind, drawer: 0, target: 1, object: self.settings.objects() - 1, position: 0 };
+        let Some(mut last) = self.look(desk, 0).await?.revision else {
+            return Ok(Some("its replies carry no revision".to_owned()));
+        };
+        for (kind, step) in [(Kind::Add, 1), (Kind::Add, 0), (Kind::Delete, 1)] {
+            let (_, answer) = desk.call(&self.paths.call(&one(kind), None)).await?;
+            if wire::revision(&answer, wire::reply(&answer).as_ref()) != Some(last + step) {
+                return Ok(Some("its revisions do not count changes one by one".to_owned()));
+            }
+            last += step;
+        }
+        if self.weights[Kind::Move as usize] > 0 {
+            desk.call(&self.paths.call(&one(Kind::Add), None)).await?;
+            let (_, answer) = desk.call(&self.paths.call(&one(Kind::Move), None)).await?;
+            let told = wire::reply(&answer).and_then(|reply| reply.revisions);
+            desk.call(&self.paths.call(&Operation { drawer: 1, ..one(Kind::Delete) }, None)).await?;
+            if told.is_none_or(|told| told.source != last + 2) {
+                return Ok(Some("the reply to a move does not tell both drawers' revisions".to_owned()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Scenario for DrawerLoad {
+    type Operation = Operation;
+    type Notes = Notes;
+    const NAME: &'static str = "drawer";
+    const KINDS: &'static [&'static str] = KINDS;
+
+    async fn prepare(&mut self, desk: &mut Desk) -> Result<(), String> {
+        desk.make_folder().await?;
+        let objects = desk.make_stories(self.settings.objects() as usize).await?;
+        let mut drawers = Vec::new();
+        for number in 0..self.settings.drawers {
+            let body = json!({ "name": format!("drawer-{number}"), "folderPath": desk.folder,
+                "capacity": self.settings.capacity });
+            let made = desk.call(&Call::json(Method::POST, "/v3/container/drawer", &body)).await;
+            let (reply, _) = made.map_err(|why| format!("a drawer can't be made in {}: {why}", desk.folder))?;
+            drawers.push(reply["info"]["id"].as_str().ok_or("a new drawer has no `id` in the reply")?.to_owned());
+        }
+        self.paths = Paths::of(&drawers, &objects);
+        self.objects = objects.iter().zip(0..).map(|(loid, number)| (loid.clone(), number)).collect();
+        self.unreliable = self.try_revisions(desk).await.map_err(|why| format!("a drawer can't be used: {why}"))?;
+        for (number, drawer) in drawers.iter().enumerate() {
+            if self.settings.fill() > 0 {
+                // Each begins elsewhere in the pool, so that an object is not in all drawers or in none.
+                let from = number * self.settings.fill() as usize;
+                let pool = objects.iter().cycle().skip(from % objects.len());
+                let sources: Vec<_> = pool.take(self.settings.fill() as usize).collect();
+                let path = format!("/v3/container/drawer/{}/item", encoded(drawer));
+                let filled = desk.call(&Call::json(Method::POST, &path, &json!({ "sources": sources }))).await;
+                filled.map_err(|why| format!("a drawer can't be filled: {why}"))?;
+            }
+            let before = self.look(desk, number).await.map_err(|why| format!("a drawer can't be read: {why}"))?;
+            self.before.push(before);
+        }
+        Ok(())
+    }
+
+    fn plan(&self, client: usize) -> impl Iterator<Item = Operation> + Send + 'static {
+        let plan: Plan = self.recipe.plan(client);
+        plan
+    }
+
+    fn kind(operation: &Operation) -> usize {
+        operation.kind as usize
+    }
+
+    async fn carry_out(&self, connection: &mut Connection, operation: &Operation) -> Result<Answer, Trouble> {
+        let call = if operation.kind == Kind::Shift {
+            let shortcut = &self.shortcuts[usize::from(operation.drawer)][operation.object as usize];
+            self.paths.call(operation, shortcut.read().as_deref())
+        } else {
+            self.paths.call(operation, None)
+        };
+        connection.send(&call).await
+    }
+
+    fn note(&self, notes: &mut Notes, operation: &Operation, answered: &Result<Answer, Trouble>) -> Outcome {
+        let outcome = Outcome::of(answered, RULES);
+        let Operation { kind, drawer, target, object, position } = *operation;
+        let halves = match Change::of(kind, object, position) {
+            Some(change) => Some(((drawer, change), None)),
+            None if kind == Kind::Move => {
+                Some(((drawer, Change::Leave(object)), Some((target, Change::Arrive(object)))))
+            }
+            None => None,
+        };
+        let answer = match answered {
+            Ok(answer) if answer.is_success() => answer,
+            // Refused before anything was done: that too is certain.
+            Ok(answer) if answer.status < 500 || answer.code().ends_with("Overloaded") => return outcome,
+            Err(Trouble::Unreachable(_)) => return outcome,
+            // Nobody knows whether it was done.
+            _ => {
+                notes.doubts.extend(halves.map(|(here, there)| Doubt { here, there }));
+                return outcome;
+            }
+        };
+        let Some(reply) = wire::reply(answer) else {
+            notes.doubts.extend(halves.map(|(here, there)| Doubt { here, there }));
+            return Outcome::Failed("no such reply".to_owned());
+        };
+        let revision = wire::revision(answer, Some(&reply));
+        match halves {
+            None => {
+                self.learn(drawer, &reply);
+                if let Some(revision) = revision {
+                    let print = print(reply.items.iter().map(|item| self.number(&item.source)));
+                    notes.seen.push(Seen { drawer, revision, print });
+                }
+            }
+            Some(((drawer, change), None)) => {
+                if kind != Kind::Delete {
+                    self.learn(drawer, &reply);
+                }
+                let place = reply.items.first().and_then(|item| item.position).unwrap_or(UNTOLD);
+                let count = reply.info.count.unwrap_or(UNTOLD);
+                notes.told.push(Told { change, drawer, revision, place, count });
+            }
+            Some((here, Some(there))) => {
+                self.learn(target, &reply);
+                // The reply shows the target as it is by now; only the revisions are those of the move.
+                for ((drawer, change), revision) in [
+                    (here, reply.revisions.map(|revisions| revisions.source)),
+                    (there, reply.revisions.map(|revisions| revisions.target)),
+                ] {
+                    notes.told.push(Told { change, drawer, revision, place: UNTOLD, count: UNTOLD });
+                }
+            }
+        }
+        outcome
+    }
+
+    async fn verify(&self, desk: &mut Desk, notes: Vec<Notes>) -> Verdict {
+        let mut evidence = Evidence::default();
+        for notes in notes {
+            evidence.told.extend(notes.told);
+            evidence.seen.extend(notes.seen);
+            evidence.doubts.extend(notes.doubts);
+        }
+        let spans = verify::settled(self, desk, !evidence.doubts.is_empty()).await;
+        let spans = spans.map(|after| {
+            let spans = self.before.iter().zip(after).map(|(before, after)| Span {
+                capacity: self.settings.capacity as usize,
+                initial: before.items.clone(),
+                held: after.items,
+                revisions: before.revision.zip(after.revision),
+            });
+            spans.collect()
+        });
+        match spans {
+            Err(why) => verify::unread(&why),
+            Ok(drawers) => {
+                evidence.drawers = drawers;
+                verify::verdict(&evidence, self.settings.objects(), self.unreliable.as_deref())
+            }
+        }
+    }
+
+    fn parameters(&self) -> Vec<(String, String)> {
+        let own = &self.settings;
+        let mix = KINDS.iter().zip(&self.weights).filter(|(_, weight)| **weight > 0);
+        let mix: Vec<_> = mix.map(|(kind, weight)| format!("{kind} {weight}")).collect();
+        let pairs = [
+            ("drawers", own.drawers.to_string()),
+            ("skew (Zipf exponent)", own.skew.to_string()),
+            ("capacity", format!("{} items", own.capacity)),
+            ("filled with", format!("{} items each", own.fill())),
+            ("objects", own.objects().to_string()),
+            ("mix", mix.join(", ")),
+        ];
+        pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}

@@ -1,0 +1,160 @@
+//! A drawer on paper: a bounded list (interface 8.2, decisions 5), and what the changes of it do.
+
+use super::plan::Kind;
+
+/// A change as one drawer sees it: a move is something taken out of one and put into another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// At the tail; stays where it is if it is there.
+    Add(u32),
+    /// At a position; -1 and anything behind the last is the tail.
+    Position(u32, i32),
+    /// To a position among those there are.
+    Shift(u32, i32),
+    /// Out, by a deletion.
+    Delete(u32),
+    /// Out, by a move to another drawer.
+    Leave(u32),
+    /// In at the tail, by a move from another drawer; stays where it is if it is there.
+    Arrive(u32),
+}
+
+impl Change {
+    /// The change that an operation is, save for moves and reads.
+    pub fn of(kind: Kind, object: u32, position: i32) -> Option<Change> {
+        match kind {
+            Kind::Add => Some(Change::Add(object)),
+            Kind::Position => Some(Change::Position(object, position)),
+            Kind::Shift => Some(Change::Shift(object, position)),
+            Kind::Delete => Some(Change::Delete(object)),
+            Kind::Read | Kind::Move => None,
+        }
+    }
+
+    /// The object it is about.
+    pub fn object(self) -> u32 {
+        match self {
+            Change::Add(object)
+            | Change::Position(object, _)
+            | Change::Shift(object, _)
+            | Change::Delete(object)
+            | Change::Leave(object)
+            | Change::Arrive(object) => object,
+        }
+    }
+}
+
+/// See the module's head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Model {
+    /// The objects, first to last.
+    pub items: Vec<u32>,
+    capacity: usize,
+}
+
+impl Model {
+    /// A drawer with these objects.
+    pub fn new(items: Vec<u32>, capacity: usize) -> Model {
+        Model { items, capacity }
+    }
+
+    /// Where an object is.
+    pub fn place(&self, object: u32) -> Option<usize> {
+        self.items.iter().position(|item| *item == object)
+    }
+
+    /// Makes a change: whether it changed anything, or `None` if the drawer has to refuse it, which changes nothing.
+    pub fn apply(&mut self, change: Change) -> Option<bool> {
+        let (count, place) = (self.items.len(), self.place(change.object()));
+        let full = count >= self.capacity;
+        match (change, place) {
+            (Change::Add(_) | Change::Arrive(_), Some(_)) => Some(false),
+            (Change::Add(object) | Change::Arrive(object), None) => {
+                if full {
+                    return None;
+                }
+                self.items.push(object);
+                Some(true)
+            }
+            (Change::Position(object, position), None) => {
+                let at = usize::try_from(position).unwrap_or(count).min(count);
+                if full && at == count {
+                    return None;
+                }
+                self.items.insert(at, object);
+                self.items.truncate(self.capacity);
+                Some(true)
+            }
+            (Change::Shift(_, position), Some(_)) if position >= 0 && position as usize >= count => None,
+            (Change::Position(object, position) | Change::Shift(object, position), Some(from)) => {
+                let to = usize::try_from(position).unwrap_or(count).min(count - 1);
+                if to == from {
+                    return Some(false);
+                }
+                self.items.remove(from);
+                self.items.insert(to, object);
+                Some(true)
+            }
+            (Change::Delete(_) | Change::Leave(_), Some(from)) => {
+                self.items.remove(from);
+                Some(true)
+            }
+            (Change::Shift(..) | Change::Delete(_) | Change::Leave(_), None) => None,
+        }
+    }
+
+    /// A number that tells one order of items from another.
+    pub fn print(&self) -> u64 {
+        print(self.items.iter().copied())
+    }
+}
+
+/// The same for a list that was read: FNV-1a over the objects' numbers, a bit of it for each.
+pub fn print(items: impl Iterator<Item = u32>) -> u64 {
+    items.fold(0xcbf2_9ce4_8422_2325, |print, item| {
+        let mixed = (print ^ u64::from(item)).wrapping_mul(0x0000_0100_0000_01b3);
+        mixed ^ (mixed >> 29)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(items: &[u32], capacity: usize, change: Change) -> Option<Vec<u32>> {
+        let mut model = Model::new(items.to_vec(), capacity);
+        let before = model.clone();
+        let outcome = model.apply(change);
+        assert_eq!(outcome == Some(true), model != before, "it tells whether it changed something");
+        outcome.map(|_| model.items)
+    }
+
+    #[test]
+    fn the_rules_for_capacity_are_the_interfaces() {
+        use Change::*;
+        assert_eq!(after(&[1, 2], 3, Position(9, 0)), Some(vec![9, 1, 2]));
+        assert_eq!(after(&[1, 2, 3], 3, Position(9, 1)), Some(vec![1, 9, 2]), "the last goes");
+        assert_eq!(after(&[1, 2], 3, Position(9, 7)), Some(vec![1, 2, 9]));
+        assert_eq!(after(&[1, 2, 3], 3, Position(9, 3)), None);
+        assert_eq!(after(&[1, 2, 3], 3, Position(9, -1)), None);
+        assert_eq!(after(&[1, 2, 3], 3, Position(1, -1)), Some(vec![2, 3, 1]), "one that is there needs no room");
+        assert_eq!(after(&[1, 2, 3], 3, Add(9)), None);
+        assert_eq!(after(&[1, 2, 3], 3, Add(2)), Some(vec![1, 2, 3]));
+        assert_eq!(after(&[1, 2, 3], 3, Shift(1, 2)), Some(vec![2, 3, 1]));
+        assert_eq!(after(&[1, 2, 3], 4, Shift(1, 3)), None);
+        assert_eq!(after(&[1], 3, Shift(9, 0)), None);
+        assert_eq!(after(&[1, 2], 3, Delete(1)), Some(vec![2]));
+        assert_eq!(after(&[1], 3, Leave(9)), None);
+        assert_eq!(after(&[1], 3, Arrive(9)), Some(vec![1, 9]));
+        assert_eq!(after(&[1], 1, Arrive(9)), None);
+        assert_eq!(after(&[1], 1, Arrive(1)), Some(vec![1]));
+    }
+
+    #[test]
+    fn a_print_tells_orders_apart() {
+        let prints = [&[][..], &[0], &[0, 0], &[1, 2], &[2, 1], &[1, 2, 3]].map(|items| print(items.iter().copied()));
+        for (index, print) in prints.iter().enumerate() {
+            assert!(!prints[index + 1..].contains(print));
+        }
+    }
+}

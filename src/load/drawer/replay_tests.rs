@@ -1,0 +1,210 @@
+use super::super::evidence::Doubt;
+use super::*;
+
+const OBJECTS: u32 = 10;
+
+/// Makes changes on paper and writes down what a server would have told.
+struct Server {
+    drawers: Vec<(Model, u64)>,
+    evidence: Evidence,
+}
+
+impl Server {
+    fn new(initial: &[&[u32]], capacity: usize) -> Server {
+        let span =
+            |items: &&[u32]| Span { capacity, initial: items.to_vec(), held: items.to_vec(), revisions: Some((1, 1)) };
+        Server {
+            drawers: initial.iter().map(|items| (Model::new(items.to_vec(), capacity), 1)).collect(),
+            evidence: Evidence { drawers: initial.iter().map(span).collect(), ..Evidence::default() },
+        }
+    }
+
+    /// Does it without telling anybody.
+    fn silently(&mut self, drawer: u16, change: Change) -> u64 {
+        let (model, revision) = &mut self.drawers[usize::from(drawer)];
+        *revision += u64::from(model.apply(change).expect("it is allowed"));
+        *revision
+    }
+
+    fn tell(&mut self, drawer: u16, change: Change) {
+        let before = self.drawers[usize::from(drawer)].0.clone();
+        let revision = Some(self.silently(drawer, change));
+        let after = &self.drawers[usize::from(drawer)].0;
+        let shown = if matches!(change, Change::Delete(_)) { &before } else { after };
+        let place = shown.place(change.object()).map_or(UNTOLD, |place| place as u32);
+        let count = after.items.len() as u32;
+        self.evidence.told.push(Told { change, drawer, revision, place, count });
+    }
+
+    fn move_item(&mut self, from: u16, to: u16, object: u32) {
+        for (drawer, change) in [(from, Change::Leave(object)), (to, Change::Arrive(object))] {
+            let revision = Some(self.silently(drawer, change));
+            self.evidence.told.push(Told { change, drawer, revision, place: UNTOLD, count: UNTOLD });
+        }
+    }
+
+    fn read(&mut self, drawer: u16) {
+        let (model, revision) = &self.drawers[usize::from(drawer)];
+        self.evidence.seen.push(Seen { drawer, revision: *revision, print: model.print() });
+    }
+
+    fn doubt(&mut self, here: (u16, Change), there: Option<(u16, Change)>) {
+        self.evidence.doubts.push(Doubt { here, there });
+    }
+
+    /// What the server holds in the end, perhaps not what it should.
+    fn end(mut self, spoil: impl FnOnce(&mut Evidence)) -> Replay {
+        for (span, (model, revision)) in self.evidence.drawers.iter_mut().zip(&self.drawers) {
+            span.held = model.items.clone();
+            span.revisions = Some((1, *revision));
+        }
+        // What clients tell comes in any order.
+        self.evidence.told.reverse();
+        spoil(&mut self.evidence);
+        replay(&self.evidence, OBJECTS)
+    }
+}
+
+/// A little of everything, told truly.
+fn busy() -> Server {
+    let mut server = Server::new(&[&[0, 1, 2], &[3]], 4);
+    server.tell(0, Change::Add(4));
+    server.read(0);
+    server.tell(0, Change::Add(4));
+    server.tell(0, Change::Position(5, 0));
+    server.move_item(0, 1, 5);
+    server.tell(0, Change::Shift(2, 0));
+    server.read(0);
+    server.tell(1, Change::Delete(3));
+    server.move_item(0, 1, 0);
+    server.tell(1, Change::Position(0, 0));
+    server.tell(1, Change::Add(6));
+    server
+}
+
+#[track_caller]
+fn explained(replay: Replay, all: u64, of_doubts: u64) {
+    assert_eq!(replay, Replay::Explained { revisions: all, doubtful: of_doubts });
+}
+
+#[track_caller]
+fn contradicted(replay: Replay, why: &str) {
+    let Replay::Contradicted(told) = &replay else { panic!("{replay:?}") };
+    assert!(told.contains(why), "{told}");
+}
+
+#[test]
+fn what_is_told_truly_is_explained() {
+    explained(busy().end(|_| {}), 10, 0);
+    explained(Server::new(&[&[1]], 4).end(|_| {}), 0, 0);
+}
+
+#[test]
+fn a_planted_loss_duplicate_and_reorder_are_each_found() {
+    contradicted(busy().end(|all| all.drawers[1].held.truncate(2)), "missing, object 6");
+    contradicted(busy().end(|all| all.drawers[0].held.push(2)), "object 2 is there twice");
+    contradicted(busy().end(|all| all.drawers[1].held.swap(0, 1)), "not in the order");
+    contradicted(busy().end(|all| all.drawers[0].held.push(u32::MAX)), "should not be");
+}
+
+#[test]
+fn an_acknowledged_change_that_was_not_made_is_found() {
+    // The server told of an addition and forgot it: what was told next has the same revision.
+    let mut forgetful = busy();
+    let lost = Told { change: Change::Add(7), drawer: 1, revision: Some(6), place: UNTOLD, count: UNTOLD };
+    forgetful.tell(1, Change::Delete(5));
+    forgetful.evidence.told.push(lost);
+    contradicted(forgetful.end(|_| {}), "acknowledged");
+    // Or the drawer never came that far.
+    contradicted(busy().end(|all| all.told[0].revision = Some(99)), "went from revision");
+    contradicted(busy().end(|all| all.told[0].revision = Some(0)), "went from revision");
+}
+
+#[test]
+fn a_change_that_nobody_made_is_found() {
+    let mut haunted = busy();
+    haunted.silently(0, Change::Delete(1));
+    contradicted(haunted.end(|_| {}), "nobody who was acknowledged did it");
+}
+
+#[test]
+fn a_wrong_place_count_or_read_is_found() {
+    contradicted(busy().end(|all| all.told[0].place = 0), "does not follow");
+    contradicted(busy().end(|all| all.told[0].count = 9), "does not follow");
+    contradicted(busy().end(|all| all.seen[1].print += 1), "a read showed");
+}
+
+#[test]
+fn what_is_in_doubt_may_have_been_done_or_not() {
+    let mut undone = busy();
+    undone.doubt((0, Change::Delete(1)), None);
+    explained(undone.end(|_| {}), 10, 0);
+    let mut done = Server::new(&[&[0, 1, 2]], 4);
+    done.doubt((0, Change::Add(9)), None);
+    done.doubt((0, Change::Delete(0)), None);
+    done.doubt((0, Change::Delete(1)), None);
+    done.tell(0, Change::Add(5));
+    // The first one tried is the wrong one, which shows only later.
+    done.silently(0, Change::Delete(1));
+    done.tell(0, Change::Position(6, 1));
+    done.silently(0, Change::Delete(0));
+    done.tell(0, Change::Add(7));
+    explained(done.end(|_| {}), 5, 2);
+}
+
+#[test]
+fn a_move_in_doubt_happens_whole_or_not_at_all() {
+    let doubt = |server: &mut Server| server.doubt((0, Change::Leave(1)), Some((1, Change::Arrive(1))));
+    let mut whole = busy();
+    doubt(&mut whole);
+    whole.silently(0, Change::Leave(1));
+    whole.silently(1, Change::Arrive(1));
+    explained(whole.end(|_| {}), 12, 2);
+    for (drawer, half) in [(0, Change::Leave(1)), (1, Change::Arrive(1))] {
+        let mut torn = busy();
+        doubt(&mut torn);
+        torn.silently(drawer, half);
+        contradicted(torn.end(|_| {}), "torn");
+    }
+    // It was in the target already: leaving is all there is to it.
+    let mut there = Server::new(&[&[1], &[1]], 4);
+    doubt(&mut there);
+    there.silently(0, Change::Leave(1));
+    explained(there.end(|_| {}), 1, 1);
+}
+
+#[test]
+fn without_revisions_or_with_too_much_in_doubt_it_says_so() {
+    assert!(matches!(busy().end(|all| all.told[3].revision = None), Replay::TooMany(_)));
+    let mut lost = busy();
+    (0..=MOST_DOUBTS).for_each(|_| lost.doubt((0, Change::Add(9)), None));
+    assert!(matches!(lost.end(|_| {}), Replay::TooMany(_)));
+}
+
+#[test]
+fn as_much_as_may_be_in_doubt_can_be_searched() {
+    let mut server = Server::new(&[&[0]], 4);
+    for _ in 0..MOST_DOUBTS / 2 {
+        for change in [Change::Add(9), Change::Delete(9)] {
+            server.doubt((0, change), None);
+            server.silently(0, change);
+        }
+    }
+    explained(server.end(|_| {}), MOST_DOUBTS as u64, MOST_DOUBTS as u64);
+}
+
+#[test]
+fn what_a_server_has_put_there_by_itself_is_no_reason_to_fall_over() {
+    explained(Server::new(&[&[u32::MAX, 1]], 4).end(|_| {}), 0, 0);
+}
+
+/// A way that was tried and led nowhere must not make a torn move look whole.
+#[test]
+fn a_step_that_was_taken_back_leaves_nothing_behind() {
+    let mut server = Server::new(&[&[1], &[]], 4);
+    server.doubt((0, Change::Leave(1)), Some((1, Change::Arrive(1))));
+    server.doubt((1, Change::Add(2)), None);
+    server.silently(0, Change::Leave(1));
+    server.silently(1, Change::Add(2));
+    contradicted(server.end(|_| {}), "torn");
+}

@@ -1,0 +1,257 @@
+//! Carrying a plan out: threads with clients, each client one call at a time, and someone who looks on.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use futures_util::future::{Either, join_all, select};
+use futures_util::stream::{self, StreamExt};
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, watch};
+use tokio::task::LocalSet;
+
+use super::client::{Connection, Trouble};
+use super::measure::{Codes, Kind, Punctuality, Recorder, Series, Slice, micros};
+use super::pace::{Alarm, Pace, Turn};
+use super::progress::Progress;
+use super::saturation::{Meter, ThreadLoad};
+use super::scenario::Scenario;
+
+/// Connections that one thread makes at a time before the begin: no more than a listener's queue takes.
+const CONNECTING: usize = 32;
+
+/// What came of it.
+pub struct Driven<N> {
+    /// By kind of operation.
+    pub kinds: Vec<Kind>,
+    /// Of an open loop.
+    pub punctuality: Punctuality,
+    /// The course over time.
+    pub series: Series,
+    /// How many there were of each code.
+    pub codes: Codes,
+    /// By client, in no order.
+    pub notes: Vec<N>,
+    /// By thread.
+    pub threads: Vec<ThreadLoad>,
+    /// When it began.
+    pub begun: SystemTime,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// Whether it was ended by a signal.
+    pub interrupted: bool,
+}
+
+/// What the threads share.
+struct Shared<S> {
+    scenario: Arc<S>,
+    pace: Pace,
+    stop: watch::Receiver<bool>,
+    go: watch::Receiver<Option<Instant>>,
+}
+
+/// What a thread tells.
+enum Told<N> {
+    Ready,
+    Failed(String),
+    Ended { notes: Vec<N>, load: ThreadLoad },
+}
+
+/// Carries out the plan of each client at the pace wanted, with the connections given, one a client. `interrupt` resolves when
+/// it is to end early.
+///
+/// # Errors
+/// A sentence: threads can't be had.
+pub async fn drive<S: Scenario>(
+    scenario: Arc<S>,
+    pace: Pace,
+    threads: usize,
+    connections: Vec<Connection>,
+    mut progress: Progress,
+    interrupt: impl Future<Output = ()>,
+) -> Result<Driven<S::Notes>, String> {
+    let (stop, stopped) = watch::channel(false);
+    let (go, gone) = watch::channel(None);
+    let shared = Arc::new(Shared { scenario, pace, stop: stopped, go: gone });
+    let recorders: Vec<_> = (0..threads).map(|_| Arc::new(Mutex::new(Recorder::new(S::KINDS.len())))).collect();
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let mut shares: Vec<Vec<(usize, Connection)>> = (0..threads).map(|_| Vec::new()).collect();
+    for (client, connection) in connections.into_iter().enumerate() {
+        shares[client % threads].push((client, connection));
+    }
+    for (thread, clients) in shares.into_iter().enumerate() {
+        let (shared, recorder, tell) = (shared.clone(), recorders[thread].clone(), tell.clone());
+        let body = move || {
+            let ended = generate(&shared, &recorder, clients, &tell);
+            // Whoever waits for it has gone only when the whole command has.
+            let _ = tell.send(ended.unwrap_or_else(|error| Told::Failed(error.to_string())));
+        };
+        let spawned = std::thread::Builder::new().name(format!("load-{thread}")).spawn(body);
+        spawned.map_err(|error| format!("no thread can be started: {error}"))?;
+    }
+    drop(tell);
+    for _ in 0..threads {
+        match told.recv().await {
+            Some(Told::Ready) => {}
+            Some(Told::Failed(why)) => return Err(format!("a thread can't work: {why}")),
+            _ => return Err("a thread ended before it began".to_owned()),
+        }
+    }
+
+    let (begun, start) = (SystemTime::now(), Instant::now());
+    // The threads have not gone: they wait for this.
+    let _ = go.send(Some(start));
+    // Fifty points make a plot; a second is short enough for long loads.
+    let tick = shared.pace.length.unwrap_or_default().div_f64(50.0);
+    let mut ticks = tokio::time::interval(tick.clamp(Duration::from_millis(200), Duration::from_secs(1)));
+    ticks.tick().await;
+    let (mut series, mut codes, mut interrupted) = (Series::default(), Codes::default(), false);
+    let (mut notes, mut loads) = (Vec::new(), Vec::new());
+    let mut interrupt = pin!(interrupt);
+    let mut look = |series: &mut Series, progress: &mut Progress| {
+        let mut slice = Slice::default();
+        recorders.iter().for_each(|recorder| slice.add(recorder.lock().take_slice()));
+        progress.note(start.elapsed(), &slice);
+        codes.add(std::mem::take(&mut slice.codes));
+        series.push(start.elapsed().as_secs_f64(), slice);
+    };
+    while loads.len() < threads {
+        tokio::select! {
+            heard = told.recv() => match heard {
+                Some(Told::Ended { notes: more, load }) => {
+                    notes.extend(more);
+                    loads.push(load);
+                }
+                Some(Told::Failed(why)) => return Err(format!("a thread failed: {why}")),
+                Some(Told::Ready) => {}
+                None => return Err("a thread failed".to_owned()),
+            },
+            _ = ticks.tick() => look(&mut series, &mut progress),
+            () = &mut interrupt, if !interrupted => {
+                interrupted = true;
+                progress.say("ending: what is under way is waited for; once more ends it at once, unverified");
+                // They may all have ended by themselves.
+                let _ = stop.send(true);
+            }
+        }
+    }
+    let elapsed = start.elapsed();
+    look(&mut series, &mut progress);
+    series.finish();
+    progress.end();
+    let mut kinds = vec![Kind::default(); S::KINDS.len()];
+    let mut punctuality = Punctuality::default();
+    for recorder in &recorders {
+        let recorder = recorder.lock();
+        kinds.iter_mut().zip(&recorder.kinds).for_each(|(total, more)| total.add(more));
+        punctuality.add(&recorder.punctuality);
+    }
+    Ok(Driven { kinds, punctuality, series, codes, notes, threads: loads, begun, elapsed, interrupted })
+}
+
+/// One thread from its begin to its end.
+fn generate<S: Scenario>(
+    shared: &Arc<Shared<S>>,
+    recorder: &Arc<Mutex<Recorder>>,
+    mut clients: Vec<(usize, Connection)>,
+    tell: &mpsc::UnboundedSender<Told<S::Notes>>,
+) -> std::io::Result<Told<S::Notes>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let alarm = Alarm::start()?;
+    let local = LocalSet::new();
+    Ok(local.block_on(&runtime, async {
+        // One that can't be made now is tried again with its first call, which then tells.
+        let connecting = clients.iter_mut().map(|(_, connection)| connection.connect());
+        stream::iter(connecting).for_each_concurrent(CONNECTING, |made| async { drop(made.await) }).await;
+        // Whoever waits for it has gone only when the whole command has.
+        let _ = tell.send(Told::Ready);
+        let mut go = shared.go.clone();
+        let start = match go.wait_for(Option::is_some).await {
+            Ok(start) => start.unwrap_or_else(Instant::now),
+            Err(_) => return Told::Failed("it was never begun".to_owned()),
+        };
+        let mut meter = Meter::start();
+        let work: Vec<_> = clients
+            .into_iter()
+            .map(|(number, connection)| {
+                let client = Client { shared: shared.clone(), recorder: recorder.clone(), number, connection, start };
+                tokio::task::spawn_local(client.work(alarm.clone()))
+            })
+            .collect();
+        let mut work = pin!(join_all(work));
+        let ended = loop {
+            let second = pin!(tokio::time::sleep(Duration::from_secs(1)));
+            match select(work, second).await {
+                Either::Left((ended, _)) => break ended,
+                Either::Right(((), rest)) => work = rest,
+            }
+            meter.look();
+        };
+        let load = meter.end();
+        match ended.into_iter().collect::<Result<Vec<_>, _>>() {
+            Ok(notes) => Told::Ended { notes, load },
+            Err(error) => Told::Failed(error.to_string()),
+        }
+    }))
+}
+
+struct Client<S> {
+    shared: Arc<Shared<S>>,
+    recorder: Arc<Mutex<Recorder>>,
+    number: usize,
+    connection: Connection,
+    start: Instant,
+}
+
+impl<S: Scenario> Client<S> {
+    /// One operation after the other, until the end; gives what it remembers.
+    async fn work(mut self, alarm: Alarm) -> S::Notes {
+        let scenario = self.shared.scenario.clone();
+        let mut stop = self.shared.stop.clone();
+        let mut plan = scenario.plan(self.number);
+        let mut notes = S::Notes::default();
+        let mut done = 0;
+        while !*stop.borrow_and_update() {
+            let now = self.start.elapsed();
+            let counted_from = match self.shared.pace.turn(self.number, done, now) {
+                Turn::End => break,
+                Turn::Now => Instant::now(),
+                Turn::At(time) => {
+                    let time = self.start + time;
+                    let free = Instant::now() <= time;
+                    if free {
+                        let told = pin!(stop.changed());
+                        if let Either::Right(_) = select(pin!(alarm.until(time)), told).await {
+                            continue;
+                        }
+                    }
+                    if self.shared.pace.open {
+                        let punctuality = &mut self.recorder.lock().punctuality;
+                        if free {
+                            punctuality.lateness.saturating_record(micros(time.elapsed()));
+                        } else {
+                            punctuality.queued += 1;
+                        }
+                        time
+                    } else {
+                        // A client whose turn has come asks once more: it may have to wait again.
+                        continue;
+                    }
+                }
+            };
+            let Some(operation) = plan.next() else { break };
+            let answered = scenario.carry_out(&mut self.connection, &operation).await;
+            let took = counted_from.elapsed();
+            let outcome = scenario.note(&mut notes, &operation, &answered);
+            let tells = matches!(answered, Ok(_) | Err(Trouble::TimedOut));
+            let refused_to_connect = matches!(answered, Err(Trouble::Unreachable(_)));
+            self.recorder.lock().record(S::kind(&operation), took, outcome, tells);
+            done += 1;
+            if refused_to_connect && !self.shared.pace.open {
+                // A server that is away is asked again, and not as fast as the processor can.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+        notes
+    }
+}

@@ -1,0 +1,103 @@
+//! The flags of the command line.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::drawer::options::DrawerFlags;
+
+/// The flags that all scenarios have. Each stands above the key of the same name in the file.
+#[derive(Debug, Clone, PartialEq, Eq, Args, Serialize)]
+pub struct Flags {
+    /// TOML file with any of these options, as docs/LOAD.md has them; flags win
+    #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
+    /// Where the server is, with its base path: http://127.0.0.1:8080/swing/api/rest [default: http://127.0.0.1:8080]
+    #[arg(long, value_name = "URL")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    /// Who logs in [default: admin]
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<String>,
+    /// File whose first line is the password; else STET_LOAD_PASSWORD, else it is asked for
+    #[arg(long, value_name = "FILE")]
+    #[serde(rename = "password-file", skip_serializing_if = "Option::is_none")]
+    password_file: Option<PathBuf>,
+    /// Connection to log in to [default: Editorial]
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    connection: Option<String>,
+    /// PEM file of the authority to trust for https, in place of the system's
+    #[arg(long, value_name = "FILE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ca: Option<PathBuf>,
+    /// How many clients, each with a connection of its own [default: 16]
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clients: Option<u32>,
+    /// Threads of the generator [default: one for every four cores]
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    threads: Option<u32>,
+    /// How long, like 30s or 5m [default: 30s, if there is no count]
+    #[arg(long, value_name = "TIME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration: Option<String>,
+    /// How many operations in all
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<u64>,
+    /// Open loop: so many operations a second, whether answers come or not
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<u32>,
+    /// Clients, or with --open the rate, over time: 0s:1,30s:64 goes evenly from 1 to 64
+    #[arg(long, value_name = "TIME:N,…")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ramp: Option<String>,
+    /// The ramp is one of the rate: open loop
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    open: bool,
+    /// The same seed gives the same plan [default: 1]
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+    /// How long one call may take [default: 10s]
+    #[arg(long, value_name = "TIME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout: Option<String>,
+    /// Weights of the kinds of operations, like read=30,add=20; what is not named is not done
+    #[arg(long, value_name = "KIND=N,…")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mix: Option<String>,
+    /// Folder to work below; made if need be [default: /Load]
+    #[arg(long, value_name = "PATH")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    folder: Option<String>,
+    /// Leave what was made where it is
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    keep: bool,
+    /// Directory for report.json and report.html [default: stet-load-<time> here]
+    #[arg(long, value_name = "DIR")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    report: Option<PathBuf>,
+    /// No progress, only the final table
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    quiet: bool,
+}
+
+/// The options of `load drawer`.
+#[derive(Debug, Clone, PartialEq, Args, Serialize)]
+pub struct DrawerArgs {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) common: Flags,
+    #[command(flatten)]
+    drawer: DrawerFlags,
+}

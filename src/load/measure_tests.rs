@@ -1,0 +1,55 @@
+use super::*;
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+#[test]
+fn merging_what_threads_measured_is_as_if_one_had_measured_all() {
+    let (mut one, mut two, mut all) = (Recorder::new(2), Recorder::new(2), Recorder::new(2));
+    for n in 1..1000u64 {
+        let kind = (n % 2) as usize;
+        let outcome = match n % 7 {
+            0 => Outcome::Refused("CMS.DrawerFull".into()),
+            1 => Outcome::Failed("timeout".into()),
+            _ => Outcome::Done,
+        };
+        let answered = n % 11 != 0;
+        let half = if n % 3 == 0 { &mut one } else { &mut two };
+        half.record(kind, ms(n), outcome.clone(), answered);
+        all.record(kind, ms(n), outcome, answered);
+    }
+    for kind in 0..2 {
+        let mut merged = one.kinds[kind].clone();
+        merged.add(&two.kinds[kind]);
+        assert_eq!(merged.latency, all.kinds[kind].latency);
+        assert_eq!(merged.counts, all.kinds[kind].counts);
+    }
+    let (mut slice, whole) = (one.take_slice(), all.take_slice());
+    slice.add(two.take_slice());
+    assert_eq!(slice.latency, whole.latency);
+    assert_eq!((slice.counts, &slice.codes), (whole.counts, &whole.codes));
+    assert_eq!(slice.codes.failed["timeout"], slice.counts.failed);
+    assert!(whole.latency.len() < whole.counts.all(), "what says nothing of the server is counted, not timed");
+    assert_eq!(all.take_slice().counts, Counts::default(), "a slice is taken once");
+}
+
+#[test]
+fn a_long_course_keeps_few_intervals_and_loses_nothing() {
+    let mut series = Series::default();
+    for n in 0..5000u32 {
+        let mut slice = Slice::default();
+        slice.counts.done = 1;
+        slice.latency.record(u64::from(n) + 1).expect("it is within bounds");
+        series.push(f64::from(n + 1), slice);
+    }
+    series.finish();
+    let intervals = series.intervals();
+    assert!(intervals.len() <= MOST_INTERVALS, "{}", intervals.len());
+    assert_eq!(intervals.iter().map(|interval| interval.slice.counts.done).sum::<u64>(), 5000);
+    assert_eq!(intervals.iter().map(|interval| interval.slice.latency.len()).sum::<u64>(), 5000);
+    for two in intervals.windows(2) {
+        assert!((two[0].from + two[0].length - two[1].from).abs() < 1e-6, "no gap, no overlap");
+    }
+    assert!((intervals.iter().map(|interval| interval.length).sum::<f64>() - 5000.0).abs() < 1e-6);
+}

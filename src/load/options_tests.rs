@@ -1,0 +1,102 @@
+use clap::Parser;
+
+use super::*;
+
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    args: DrawerArgs,
+}
+
+fn of(line: &[&str]) -> Result<Settings, String> {
+    let words = ["x"].iter().chain(line);
+    Settings::of(&Line::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).args)
+}
+
+fn file(text: &str) -> tempfile::NamedTempFile {
+    use std::io::Write;
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    file
+}
+
+fn with_file(text: &str, line: &[&str]) -> Result<Settings, String> {
+    let file = file(text);
+    of(&[&["--file", file.path().to_str().unwrap()], line].concat())
+}
+
+#[test]
+fn flags_win_over_the_file_and_the_file_over_the_defaults() {
+    let text =
+        "clients = 8\nseed = 7\nduration = \"2m\"\nmix = { read = 3, add = 1 }\n[drawer]\ndrawers = 2\nskew = 0.5\n";
+    let settings = with_file(text, &["--seed", "9", "--drawers", "3", "--mix", "add=5"]).unwrap();
+    assert_eq!((settings.clients(), settings.seed), (8, 9));
+    assert_eq!(settings.length(), Some(Duration::from_secs(120)));
+    assert_eq!((settings.drawer.drawers, settings.drawer.skew, settings.drawer.capacity), (3, 0.5, 50));
+    assert_eq!(settings.mix.unwrap().weights(&["read", "add"]).unwrap(), [0, 5], "a mix is taken whole");
+    let password = with_file("password-file = \"a\"\n", &["--password-file", "b"]).unwrap().password_file;
+    assert_eq!(password, Some("b".into()));
+    let defaults = of(&[]).unwrap();
+    assert_eq!((defaults.clients(), defaults.length()), (16, Some(Duration::from_secs(30))));
+    assert_eq!(of(&["--count", "10"]).unwrap().length(), None);
+    assert!(!of(&[]).unwrap().is_open() && of(&["--rate", "5"]).unwrap().is_open());
+    let ramp = of(&["--ramp", "0s:1,10s:64"]).unwrap();
+    assert_eq!((ramp.clients(), ramp.is_open()), (64, false));
+    assert!(with_file("ramp = \"0s:1,10s:640\"\nopen = true\n", &[]).unwrap().is_open());
+}
+
+/// The example of the manual is a file that can be used.
+#[test]
+fn the_manual_has_every_key_and_its_example_can_be_used() {
+    let manual = include_str!("../../docs/LOAD.md");
+    let example = manual.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("there is one");
+    with_file(example, &[]).unwrap();
+    let command = <Line as clap::CommandFactory>::command();
+    let flags: Vec<_> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+    assert!(flags.len() > 20, "{flags:?}");
+    for flag in flags {
+        assert!(manual.contains(&format!("`{flag}`")), "`{flag}` is not in the manual");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_name_and_value() {
+    for (line, parts) in [
+        (&["--clients", "0"][..], &["clients", "0"][..]),
+        (&["--clients", "20001"], &["clients", "20001"]),
+        (&["--threads", "0"], &["threads", "0"]),
+        (&["--rate", "0"], &["rate", "0"]),
+        (&["--count", "0"], &["count", "0"]),
+        (&["--duration", "soon"], &["duration", "soon"]),
+        (&["--duration", "0s"], &["duration", "0"]),
+        (&["--timeout", "2h"], &["timeout"]),
+        (&["--mix", "read"], &["mix", "read"]),
+        (&["--mix", "read=-1"], &["mix", "read=-1"]),
+        (&["--ramp", "5"], &["ramp", "5"]),
+        (&["--ramp", "0s:30000"], &["ramp", "30000"]),
+        (&["--ramp", "0s:3", "--clients", "3"], &["ramp", "clients"]),
+        (&["--ramp", "0s:3", "--count", "3"], &["ramp", "count"]),
+        (&["--ramp", "0s:3", "--rate", "3"], &["ramp", "rate"]),
+        (&["--open"], &["open", "rate"]),
+        (&["--folder", "here"], &["folder", "here"]),
+        (&["--drawers", "0"], &["drawer.drawers", "0"]),
+        (&["--skew", "11"], &["drawer.skew", "11"]),
+        (&["--skew", "NaN"], &["drawer.skew"]),
+        (&["--capacity", "10001"], &["drawer.capacity", "10001"]),
+        (&["--objects", "0"], &["drawer.objects", "0"]),
+        (&["--fill", "51"], &["drawer.fill", "51"]),
+        (&["--file", "/nowhere/load.toml"], &["/nowhere/load.toml"]),
+    ] {
+        let error = of(line).expect_err(&line.join(" "));
+        assert!(parts.iter().all(|part| error.contains(part)), "{line:?}: {error}");
+    }
+    for (text, part) in
+        [("speed = 3\n", "speed"), ("[drawer]\nwidth = 3\n", "width"), ("clients = \"many\"\n", "clients")]
+    {
+        let error = with_file(text, &[]).expect_err(text);
+        assert!(error.contains(part), "{text}: {error}");
+    }
+    let weights = |text: &str| of(&["--mix", text]).unwrap().mix.unwrap().weights(&["read", "add"]);
+    assert!(weights("read=1,nap=2").unwrap_err().contains("`nap`"));
+    assert!(weights("read=0").unwrap_err().contains("nothing"));
+}

@@ -1,0 +1,231 @@
+//! Whether the generator itself was what was measured: how busy its threads were, and how late it sent.
+
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+use serde::Serialize;
+
+use super::measure::Punctuality;
+
+/// A thread this busy answers late by itself.
+const BUSY: f64 = 0.8;
+/// Microseconds after its time from which a call counts as sent late.
+pub const LATE_US: u64 = 1000;
+/// The share of calls sent late that is worth a warning.
+const LATE_SHARE: f64 = 0.01;
+
+/// What a thread has used of the processors, and how long it waited for one, since it began.
+#[derive(Debug, Clone, Copy)]
+struct Use {
+    cpu: Duration,
+    /// Only where the system tells.
+    waited: Option<Duration>,
+    at: Instant,
+}
+
+impl Use {
+    /// Of the thread that asks.
+    fn now() -> Use {
+        let cpu = clock_gettime(ClockId::ThreadCPUTime);
+        // Neither is ever negative.
+        let cpu = Duration::new(cpu.tv_sec.unsigned_abs(), u32::try_from(cpu.tv_nsec).unwrap_or(0));
+        // Nanoseconds on a processor, and waiting for one.
+        let waited = std::fs::read_to_string("/proc/thread-self/schedstat")
+            .ok()
+            .and_then(|text| text.split(' ').nth(1)?.parse().ok().map(Duration::from_nanos));
+        Use { cpu, waited, at: Instant::now() }
+    }
+}
+
+/// Watches the thread it is made on.
+#[derive(Debug)]
+pub struct Meter {
+    first: Use,
+    last: Use,
+    peak: f64,
+}
+
+/// How busy a thread was, as shares of the time from 0 to 1.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadLoad {
+    /// On a processor.
+    pub cpu: f64,
+    /// On a processor, in the busiest second.
+    pub peak_cpu: f64,
+    /// Ready, and waiting for a processor that others used; only where the system tells.
+    pub waited: Option<f64>,
+}
+
+impl Meter {
+    /// Begins now.
+    pub fn start() -> Meter {
+        let now = Use::now();
+        Meter { first: now, last: now, peak: 0.0 }
+    }
+
+    /// To be called about once a second.
+    pub fn look(&mut self) {
+        let now = Use::now();
+        self.peak = self.peak.max(share(now.cpu.saturating_sub(self.last.cpu), now.at - self.last.at));
+        self.last = now;
+    }
+
+    /// The whole time up to now.
+    pub fn end(self) -> ThreadLoad {
+        let (first, now) = (self.first, Use::now());
+        let whole = now.at - first.at;
+        let cpu = share(now.cpu.saturating_sub(first.cpu), whole);
+        let waited = now.waited.zip(first.waited).map(|(now, first)| share(now.saturating_sub(first), whole));
+        ThreadLoad { cpu, peak_cpu: self.peak.max(cpu), waited }
+    }
+}
+
+fn share(part: Duration, whole: Duration) -> f64 {
+    if whole.is_zero() { 0.0 } else { (part.as_secs_f64() / whole.as_secs_f64()).min(1.0) }
+}
+
+/// How an open loop kept to its times.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenLoop {
+    /// Calls that were sent.
+    pub sent: u64,
+    /// Of these, sent more than a millisecond after their time though their client was free: the generator's own fault.
+    pub late: u64,
+    /// By how much it was late itself: half of the calls less than this, in microseconds.
+    pub lateness_p50_us: u64,
+    /// All but 1 % less than this.
+    pub lateness_p99_us: u64,
+    /// The most.
+    pub lateness_max_us: u64,
+    /// Sent after their time because their client still waited for an answer.
+    pub queued: u64,
+    /// Due by the end and never sent.
+    pub unsent: u64,
+}
+
+/// See the module's head.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Saturation {
+    /// By thread.
+    pub threads: Vec<ThreadLoad>,
+    /// In an open loop.
+    pub open: Option<OpenLoop>,
+    /// Plain words, where the numbers are to be doubted.
+    pub warnings: Vec<String>,
+    /// What else to know when reading the numbers.
+    pub remarks: Vec<String>,
+}
+
+impl Saturation {
+    /// Puts it together. `open` has, in an open loop, what was sent and what was due.
+    pub fn of(threads: Vec<ThreadLoad>, open: Option<(&Punctuality, u64, u64)>, near: bool) -> Saturation {
+        let (mut warnings, mut remarks) = (Vec::new(), Vec::new());
+        let percent = |share: f64| format!("{:.0} %", share * 100.0);
+        let busiest = threads.iter().map(|thread| thread.cpu).fold(0.0, f64::max);
+        let peak = threads.iter().map(|thread| thread.peak_cpu).fold(0.0, f64::max);
+        if busiest > BUSY {
+            warnings.push(format!(
+                "The generator was the bottleneck: its busiest thread used {} of a processor. Give it more --threads, or \
+                 more machines.",
+                percent(busiest)
+            ));
+        } else if peak > 0.95 {
+            warnings.push(format!(
+                "The generator was at its limit for a while: its busiest thread used {} of a processor in one second.",
+                percent(peak)
+            ));
+        }
+        let waited = threads.iter().filter_map(|thread| thread.waited).fold(0.0, f64::max);
+        if waited > 0.1 {
+            warnings.push(format!(
+                "The generator waited for a processor {} of the time: the machine was too busy, and latencies are too \
+                 long by that.",
+                percent(waited)
+            ));
+        }
+        let open = open.map(|(punctuality, sent, due)| {
+            let lateness = &punctuality.lateness;
+            let late = lateness.len() - lateness.count_between(0, LATE_US);
+            OpenLoop {
+                sent,
+                late,
+                lateness_p50_us: lateness.value_at_quantile(0.5),
+                lateness_p99_us: lateness.value_at_quantile(0.99),
+                lateness_max_us: lateness.max(),
+                queued: punctuality.queued,
+                unsent: due.saturating_sub(sent),
+            }
+        });
+        if let Some(open) = &open {
+            let of_all = |part: u64| if open.sent == 0 { 0.0 } else { part as f64 / open.sent as f64 };
+            if of_all(open.late) > LATE_SHARE {
+                warnings.push(format!(
+                    "The generator was late: {} of the calls were sent more than 1 ms after their time though their client \
+                     was free. Latencies count from the intended time, and are too long by that.",
+                    percent(of_all(open.late))
+                ));
+            }
+            if of_all(open.queued) > LATE_SHARE || open.unsent > 0 {
+                warnings.push(format!(
+                    "The rate was not kept: {} of the calls waited for their client's last answer, and {} that were due \
+                     were never sent. Either the server can't answer at this rate, or there are too few --clients for it.",
+                    percent(of_all(open.queued)),
+                    open.unsent
+                ));
+            }
+        }
+        if near {
+            remarks
+                .push("Generator and server ran on one machine, and took processor time from each other.".to_owned());
+        }
+        Saturation { threads, open, warnings, remarks }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread(cpu: f64) -> ThreadLoad {
+        ThreadLoad { cpu, peak_cpu: cpu, waited: Some(0.0) }
+    }
+
+    #[test]
+    fn a_thread_without_a_pause_is_told_and_an_idle_one_is_not() {
+        assert!(Saturation::of(vec![thread(0.2)], None, false).warnings.is_empty());
+        let warnings = Saturation::of(vec![thread(0.2), thread(0.93)], None, false).warnings;
+        assert!(warnings[0].contains("bottleneck") && warnings[0].contains("93 %"), "{warnings:?}");
+    }
+
+    #[test]
+    fn late_calls_are_the_generators_fault_and_queued_ones_are_not() {
+        let mut punctuality = Punctuality::default();
+        punctuality.lateness.record_n(100, 950).unwrap();
+        punctuality.lateness.record_n(5000, 50).unwrap();
+        let late = Saturation::of(vec![], Some((&punctuality, 1000, 1000)), false);
+        let open = late.open.unwrap();
+        assert_eq!((open.sent, open.late, open.queued, open.unsent), (1000, 50, 0, 0));
+        assert!(late.warnings[0].contains("was late") && late.warnings.len() == 1, "{:?}", late.warnings);
+
+        let punctuality = Punctuality { queued: 400, ..Punctuality::default() };
+        let queued = Saturation::of(vec![], Some((&punctuality, 1000, 1200)), true);
+        let warnings = &queued.warnings;
+        assert!(warnings[0].contains("40 %") && warnings[0].contains("200") && warnings.len() == 1, "{warnings:?}");
+        assert_eq!(queued.remarks.len(), 1);
+    }
+
+    #[test]
+    fn a_meter_tells_work_from_waiting() {
+        let mut meter = Meter::start();
+        let begun = Use::now();
+        while Use::now().cpu < begun.cpu + Duration::from_millis(5) {
+            std::hint::black_box(begun);
+        }
+        meter.look();
+        let load = meter.end();
+        assert!(load.cpu > 0.0 && load.cpu <= 1.0 && load.peak_cpu >= load.cpu, "{load:?}");
+    }
+}

@@ -1,0 +1,96 @@
+//! What a scenario has to say; everything else of a load is the same for all.
+
+use super::client::{Answer, Connection, Trouble};
+use super::desk::Desk;
+
+/// What became of an operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was done, or there was nothing to do.
+    Done,
+    /// It was refused by a rule that is part of the scenario, with this code: no fault of the server's.
+    Refused(String),
+    /// It went wrong, with this code.
+    Failed(String),
+}
+
+impl Outcome {
+    /// What an answer means where only these codes (without their prefix) are among the scenario's rules.
+    pub fn of(answered: &Result<Answer, Trouble>, rules: &[&str]) -> Outcome {
+        let answer = match answered {
+            Ok(answer) if answer.is_success() => return Outcome::Done,
+            Ok(answer) => answer,
+            Err(trouble) => return Outcome::Failed(trouble.kind().to_owned()),
+        };
+        let code = answer.code();
+        // The prefix is the server's own (decisions 1).
+        let bare = code.rsplit_once('.').map_or(code.as_str(), |(_, bare)| bare);
+        if answer.status < 500 && rules.contains(&bare) { Outcome::Refused(code) } else { Outcome::Failed(code) }
+    }
+}
+
+/// What the verification came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Finding {
+    /// What the server holds is what it acknowledged.
+    Verified,
+    /// It is not.
+    Violated,
+    /// It could not be found out.
+    Unknown,
+}
+
+/// The verification.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Verdict {
+    /// What it came to.
+    pub finding: Finding,
+    /// Which verification was made, in a sentence.
+    pub method: String,
+    /// What was looked at, and what was found, a sentence each.
+    pub details: Vec<String>,
+    /// What is not as it should be, a sentence each; no more than some.
+    pub problems: Vec<String>,
+}
+
+/// A kind of load. One value is made from the settings, prepares itself, and is then shared by all clients.
+pub trait Scenario: Send + Sync + Sized + 'static {
+    /// One thing to do.
+    type Operation: Send;
+    /// What a client remembers for the verification.
+    type Notes: Default + Send;
+    /// As the command line has it.
+    const NAME: &'static str;
+    /// The kinds of operations, as the mix names them.
+    const KINDS: &'static [&'static str];
+
+    /// Makes what the load works on.
+    ///
+    /// # Errors
+    /// A sentence for the operator.
+    fn prepare(&mut self, desk: &mut Desk) -> impl Future<Output = Result<(), String>>;
+
+    /// What a client is going to do, one operation after the other, without end: the same for the same seed.
+    fn plan(&self, client: usize) -> impl Iterator<Item = Self::Operation> + Send + 'static;
+
+    /// Index in [`Scenario::KINDS`].
+    fn kind(operation: &Self::Operation) -> usize;
+
+    /// Does it. What it takes is measured.
+    fn carry_out(
+        &self,
+        connection: &mut Connection,
+        operation: &Self::Operation,
+    ) -> impl Future<Output = Result<Answer, Trouble>>;
+
+    /// Notes what came of it. What this takes is not measured.
+    fn note(&self, notes: &mut Self::Notes, operation: &Self::Operation, answered: &Result<Answer, Trouble>)
+    -> Outcome;
+
+    /// Holds what the server has against what all clients were told.
+    fn verify(&self, desk: &mut Desk, notes: Vec<Self::Notes>) -> impl Future<Output = Verdict>;
+
+    /// The scenario's own parameters, as name and value, for the report.
+    fn parameters(&self) -> Vec<(String, String)>;
+}
