@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use crate::error::Result;
 use crate::family::Family;
 use crate::id::Loid;
-use crate::object::{Attributes, Object, Record, Text};
-use crate::store::{Change, Event, Guard, Key, Look, Row, StoreError, Table, View, decode_value};
+use crate::object::{Attributes, NewContent, Object, Record, SmallBody, Text, Version};
+use crate::store::{Change, Event, Guard, Key, Look, Range, Row, StoreError, Table, View, decode_value};
 
 /// A change of one container.
 ///
@@ -236,6 +236,33 @@ impl<'a> Context<'a> {
                 self.set(entry.0, Some(entry.1));
             }
         }
+    }
+
+    /// Puts a version and its bytes, in place of `old` if given.
+    pub fn put_version(&mut self, old: Option<&Version>, loid: Loid, new: &NewContent, at: u64) {
+        let version = Version { loid, author: self.who.user.clone(), at, content: new.content.clone() };
+        self.put(old, &version);
+        match (&new.small, old) {
+            (Some(bytes), _) => self.set(SmallBody::key(loid), Some(bytes.clone())),
+            (None, Some(_)) => self.set(SmallBody::key(loid), None),
+            (None, None) => {}
+        }
+    }
+
+    /// Removes all versions of an object with their bytes.
+    ///
+    /// # Errors
+    /// What the store says, or that a row can't be understood.
+    pub fn remove_versions(&mut self, object: Loid) -> Result<(), StoreError> {
+        // Versions share all of the key but its last part, the version's number.
+        let key = object.to_key();
+        let range = Range::prefix(&key[..Loid::KEY_LEN - 4]);
+        for (_, value) in self.look.scan(View::Latest, Table::Versions, &range, usize::MAX, false)? {
+            let version: Version = decode_value(Version::FORMAT, &value)?;
+            self.set(SmallBody::key(version.loid), None);
+            self.remove(&version);
+        }
+        Ok(())
     }
 
     /// Puts a new object: record, attribute texts, and their indexes. Its parts are put beside.

@@ -77,4 +77,12 @@ pub mod part {
     pub const DRAWER_HEAD: u8 = 1;
     /// `drawer::Item`
     pub const DRAWER_ITEM: u8 = 2;
+    /// `liveblog::LiveBlogHead`
+    pub const LIVEBLOG_HEAD: u8 = 3;
+    /// `liveblog::Post`
+    pub const POST: u8 = 4;
+    /// `liveblog::RemovedPost`
+    pub const REMOVED_POST: u8 = 5;
+    /// Bytes of a post's attachment, as they are.
+    pub const ATTACHMENT_BODY: u8 = 6;
 }

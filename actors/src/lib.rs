@@ -14,6 +14,7 @@ pub mod folder;
 pub mod id;
 pub mod joint;
 pub mod lifecycle;
+pub mod liveblog;
 pub mod object;
 #[cfg(feature = "planted-bugs")]
 pub mod planted;

@@ -16,6 +16,7 @@ use crate::family::Family;
 use crate::folder::{self, Folder, walk};
 use crate::id::{DatabaseId, Loid, Source};
 use crate::joint::Joint;
+use crate::liveblog::LiveBlog;
 use crate::object::{Attributes, FamilyKind, Record, Version, check_path};
 use crate::receipt::{Once, Step};
 use crate::runtime::registry::{AnyHandle, admit};
@@ -173,6 +174,7 @@ impl Repository {
             FamilyKind::Document => self.registry.get::<Document>(loid)?,
             FamilyKind::Folder => self.registry.get::<Folder>(loid)?,
             FamilyKind::Drawer => self.registry.get::<Drawer>(loid)?,
+            FamilyKind::LiveBlog => self.registry.get::<LiveBlog>(loid)?,
             kind => {
                 let message = format!("`{loid}` is a {}, which can't be changed yet.", kind.name());
                 return Err(Error::new(Code::NotImplemented, message).with_source(loid));

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use crate::drawer::{DrawerHead, Item};
 use crate::family::part;
 use crate::id::Loid;
+use crate::liveblog::{LiveBlogHead, Post, RemovedPost};
 use crate::object::{Attributes, Record, Version};
 use crate::receipt::Receipt;
 use crate::store::{DecodeError, Event, Key, Row, Table, decode_value, key_of};
@@ -22,6 +23,10 @@ pub fn index_of(table: Table, key: &[u8], value: &[u8]) -> Result<Vec<(Key, Byte
         Table::Parts => match key.get(Loid::KEY_LEN) {
             Some(&part::DRAWER_HEAD) => entries::<DrawerHead>(table, key, value),
             Some(&part::DRAWER_ITEM) => entries::<Item>(table, key, value),
+            Some(&part::LIVEBLOG_HEAD) => entries::<LiveBlogHead>(table, key, value),
+            Some(&part::POST) => entries::<Post>(table, key, value),
+            Some(&part::REMOVED_POST) => entries::<RemovedPost>(table, key, value),
+            Some(&part::ATTACHMENT_BODY) => Ok(Vec::new()),
             kind => Err(DecodeError(format!("a part of unknown kind {kind:?}"))),
         },
         Table::Events => {

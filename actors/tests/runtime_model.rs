@@ -20,7 +20,7 @@ use stet_actors::error::{Code, Error};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::lifecycle::{Create, Discard, NewObject, NewParts, Restore, UpdateDrawer};
-use stet_actors::object::{Attributes, FamilyKind, Record};
+use stet_actors::object::{Attributes, CreateMode, FamilyKind, Record};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
@@ -222,7 +222,7 @@ impl World {
                 self.model.iter_mut().for_each(|drawer| drawer.set_hidden(*document, true));
             }
             Step::Restore(document) => {
-                let mode = stet_actors::lifecycle::CreateMode::Exception;
+                let mode = CreateMode::Exception;
                 let command = Restore { object: self.documents[*document], folder: None, mode };
                 let outcome = self.repository.joint(command, request()).await.map_err(|error| error.code);
                 let gone = std::mem::replace(&mut self.discarded[*document], false);

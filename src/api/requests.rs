@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Source;
-use stet_actors::lifecycle::CreateMode;
+use stet_actors::object::CreateMode;
 
 use crate::app::App;
 use crate::http::call::Call;

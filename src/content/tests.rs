@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
+use stet_actors::object::NewContent;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
-use stet_actors::lifecycle::NewContent;
 use tempfile::TempDir;
 
 use super::*;

@@ -9,8 +9,7 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use stet_actors::error::{Error, Result};
-use stet_actors::lifecycle::NewContent;
-use stet_actors::object::{Content, Stored};
+use stet_actors::object::{Content, NewContent, Stored};
 use tempfile::NamedTempFile;
 
 use super::{Places, blocking, failure, sync_folder};

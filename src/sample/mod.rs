@@ -12,8 +12,8 @@ use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{Create, CreateMode, NewContent, NewObject, NewParts};
-use stet_actors::object::{FamilyKind, Text, parent_path};
+use stet_actors::lifecycle::{Create, NewObject, NewParts};
+use stet_actors::object::{CreateMode, FamilyKind, NewContent, Text, parent_path};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::Request;
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::command::{Context, Fault};
@@ -11,24 +10,11 @@ use crate::error::{Code, Error, Result};
 use crate::folder::{self, Folder, child, free_name};
 use crate::id::{Loid, ShortcutId};
 use crate::joint::{Joint, Turns};
-use crate::object::{Attributes, Content, FamilyKind, FolderKey, Object, Record, SmallBody, Text, Version, file_name};
+use crate::liveblog::{LiveBlog, LiveBlogHead};
+use crate::object::{
+    Attributes, CreateMode, FamilyKind, FolderKey, NewContent, Object, Record, Text, Version, file_name,
+};
 use crate::store::{View, loid_key};
-
-/// What happens when the name is taken (decisions 2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CreateMode {
-    /// `DuplicatedName`.
-    #[default]
-    Exception,
-    /// The new object gets another name.
-    AutoRename,
-    /// The object there gets the new content and attributes; its current version is replaced.
-    Replace,
-    /// The object there gets the new content as a new version.
-    NewVersion,
-    /// The object there is the answer, if it is of the same family; not on the wire.
-    Existing,
-}
 
 /// An object to be created.
 #[derive(Debug, Clone)]
@@ -69,15 +55,6 @@ pub struct NewObject {
     pub created: Option<u64>,
 }
 
-/// The bytes of a new version.
-#[derive(Debug, Clone)]
-pub struct NewContent {
-    /// What they are.
-    pub content: Content,
-    /// The bytes themselves where they are small; else they lie in a file already.
-    pub small: Option<Bytes>,
-}
-
 /// What a new object has as a container.
 #[derive(Debug, Clone)]
 pub enum NewParts {
@@ -97,6 +74,11 @@ pub enum NewParts {
         items: Vec<Loid>,
         /// What the caller really said of these: all that changes of a drawer that is there and not replaced.
         said: Box<Update>,
+    },
+    /// A liveblog's head.
+    LiveBlog {
+        /// Whether every post waits for approval; `None`: nobody said so.
+        moderated: Option<bool>,
     },
 }
 
@@ -267,6 +249,9 @@ impl Create {
             }
             drawer.fill(items, context)?;
         }
+        if let NewParts::LiveBlog { moderated: Some(moderated) } = self.object.parts {
+            turns.get::<LiveBlog>(existing)?.moderate(moderated, context);
+        }
         context.concerns(existing);
         Ok(Created { loid: existing, outcome: Outcome::Changed })
     }
@@ -301,19 +286,25 @@ impl NewObject {
         let attributes = self.attributes_of(loid);
         context.create(&record, &attributes);
         if let Some(new) = &self.content {
-            put_version(None, loid.at_version(1), new, created, context);
+            context.put_version(None, loid.at_version(1), new, created);
         }
-        if let NewParts::Drawer { capacity, automatic, title, description, items, .. } = &self.parts {
-            let head = DrawerHead {
-                loid,
-                capacity: check_capacity((*capacity).into())?,
-                automatic: *automatic,
-                title: title.clone(),
-                description: description.clone(),
-            };
-            context.put(None, &head);
-            let object = Object { record: Arc::new(record), attributes: Arc::new(attributes) };
-            DrawerState::new(object, head, Vec::new()).fill(items, context)?;
+        match &self.parts {
+            NewParts::None => {}
+            NewParts::Drawer { capacity, automatic, title, description, items, .. } => {
+                let head = DrawerHead {
+                    loid,
+                    capacity: check_capacity((*capacity).into())?,
+                    automatic: *automatic,
+                    title: title.clone(),
+                    description: description.clone(),
+                };
+                context.put(None, &head);
+                let object = Object { record: Arc::new(record), attributes: Arc::new(attributes) };
+                DrawerState::new(object, head, Vec::new()).fill(items, context)?;
+            }
+            NewParts::LiveBlog { moderated } => {
+                context.put(None, &LiveBlogHead { loid, moderated: moderated.unwrap_or(false) });
+            }
         }
         context.concerns(loid);
         Ok(loid)
@@ -349,7 +340,7 @@ impl NewObject {
                 }
             };
             record.content = Some(new.content.clone());
-            put_version(replaced.as_ref(), loid.at_version(record.version), new, context.now_s(), context);
+            context.put_version(replaced.as_ref(), loid.at_version(record.version), new, context.now_s());
         }
         let mut attributes = Attributes::clone(&object.attributes);
         given(&self.attributes, &mut attributes.attributes);
@@ -359,17 +350,6 @@ impl NewObject {
             object.attributes = Arc::new(attributes);
         }
         Ok(())
-    }
-}
-
-/// Puts a version and its bytes, in place of `old` if given.
-fn put_version(old: Option<&Version>, loid: Loid, new: &NewContent, at: u64, context: &mut Context<'_>) {
-    let version = Version { loid, author: context.who.user.clone(), at, content: new.content.clone() };
-    context.put(old, &version);
-    match (&new.small, old) {
-        (Some(bytes), _) => context.set(SmallBody::key(loid), Some(bytes.clone())),
-        (None, Some(_)) => context.set(SmallBody::key(loid), None),
-        (None, None) => {}
     }
 }
 

@@ -7,8 +7,8 @@ use crate::drawer::Drawer;
 use crate::error::{Code, Error};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::object::{Attributes, FamilyKind, SmallBody, Version};
-use crate::store::{Range, Row, Table, View, decode_value};
+use crate::liveblog::LiveBlog;
+use crate::object::{Attributes, FamilyKind};
 
 /// Removes an object for good, from its folder or from the recycle bin, with all that lies below it: versions, bytes, attributes,
 /// and every shortcut to it.
@@ -49,29 +49,19 @@ impl Joint for Destroy {
             }
         }
         for member in &tree.members {
-            if turns.any(*member)?.record.family == FamilyKind::Drawer {
-                turns.of_family::<Drawer>(*member)?.dissolve(context);
+            match turns.any(*member)?.record.family {
+                FamilyKind::Drawer => turns.of_family::<Drawer>(*member)?.dissolve(context),
+                FamilyKind::LiveBlog => turns.of_family::<LiveBlog>(*member)?.dissolve(context)?,
+                _ => {}
             }
             let object = turns.any(*member)?;
             context.remove(&*object.record);
             if *object.attributes != Attributes::none(*member) {
                 context.remove(&*object.attributes);
             }
-            remove_versions(*member, context)?;
+            context.remove_versions(*member)?;
             turns.destroy(*member);
         }
         Ok(())
     }
-}
-
-fn remove_versions(object: Loid, context: &mut Context<'_>) -> Result<(), Fault> {
-    // Versions share all of the key but its last part, the version's number.
-    let key = object.to_key();
-    let range = Range::prefix(&key[..Loid::KEY_LEN - 4]);
-    for (_, value) in context.look().scan(View::Latest, Table::Versions, &range, usize::MAX, false)? {
-        let version: Version = decode_value(Version::FORMAT, &value)?;
-        context.set(SmallBody::key(version.loid), None);
-        context.remove(&version);
-    }
-    Ok(())
 }

@@ -16,7 +16,7 @@ use crate::command::Fault;
 use crate::id::Loid;
 use crate::joint::Turns;
 
-pub use self::create::{Create, CreateMode, Created, NewContent, NewObject, NewParts, Outcome};
+pub use self::create::{Create, Created, NewObject, NewParts, Outcome};
 pub use self::destroy::Destroy;
 pub use self::discard::Discard;
 pub use self::rename::{Rename, UpdateDrawer};

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::create::CreateMode;
 use super::{subtree, touch};
 use crate::command::{Context, Fault};
 use crate::drawer::Drawer;
@@ -10,7 +9,7 @@ use crate::error::{Code, Error};
 use crate::folder::{Folder, child, free_name};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::object::FolderKey;
+use crate::object::{CreateMode, FolderKey};
 use crate::store::View;
 
 /// Brings an entry of the recycle bin back, with all that it took along, to its former folder or another one.

@@ -6,9 +6,9 @@ mod version;
 
 use std::sync::Arc;
 
-pub use self::name::{MAX_NAME_BYTES, Names, check_path, file_name, name_key, parent_path};
+pub use self::name::{CreateMode, MAX_NAME_BYTES, Names, check_path, file_name, name_key, parent_path};
 pub use self::record::{Attributes, Bin, Content, FamilyKind, FolderKey, Lock, Plain, Record, Stored, Text};
-pub use self::version::{SmallBody, Version};
+pub use self::version::{NewContent, SmallBody, Version};
 
 /// What every container's state begins with. Cloning shares everything.
 #[derive(Debug, Clone)]

@@ -10,6 +10,22 @@ use crate::store::key_of;
 /// The longest name there is, in bytes of UTF-8.
 pub const MAX_NAME_BYTES: usize = 255;
 
+/// What happens when the name is taken (decisions 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CreateMode {
+    /// `DuplicatedName`.
+    #[default]
+    Exception,
+    /// The new object gets another name.
+    AutoRename,
+    /// The object there gets the new content and attributes; its current version is replaced.
+    Replace,
+    /// The object there gets the new content as a new version.
+    NewVersion,
+    /// The object there is the answer, if it is of the same family; not on the wire.
+    Existing,
+}
+
 /// A name as a file-like object gets it: `:`, `"` and `|` become `_`.
 ///
 /// # Errors

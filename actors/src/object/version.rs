@@ -21,6 +21,15 @@ pub struct Version {
     pub content: Content,
 }
 
+/// The bytes of a new version.
+#[derive(Debug, Clone)]
+pub struct NewContent {
+    /// What they are.
+    pub content: Content,
+    /// The bytes themselves where they are small; else they lie in a file already.
+    pub small: Option<Bytes>,
+}
+
 impl Version {
     /// Where the version `loid` lives.
     pub fn key(loid: Loid) -> Key {

@@ -68,6 +68,8 @@ tables! {
     Bin = 68, "bin/1", index: true;
     /// What a discarded folder took along: loid of the entry, loid of the object (the entry itself too) → empty.
     BinMembers = 70, "bin_members/1", index: true;
+    /// Parts of a container that have a loid of their own, such as posts: part's loid → container's loid.
+    PartOf = 71, "part_of/1", index: true;
     /// Events of a container: container's loid, revision (u64) → key in `Events`.
     EventsOf = 69, "events_of/1", index: true;
     /// Receipts in order of time: epoch ms (u64), key in `Receipts` → empty.

@@ -7,8 +7,8 @@ use stet_actors::drawer::{self, Address, Drawer, Placed};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
 use stet_actors::id::{DatabaseId, Loid, ShortcutId, Source};
-use stet_actors::lifecycle::{CreateMode, NewObject, NewParts, UpdateDrawer};
-use stet_actors::object::FamilyKind;
+use stet_actors::lifecycle::{NewObject, NewParts, UpdateDrawer};
+use stet_actors::object::{CreateMode, FamilyKind};
 use stet_actors::store::View;
 
 use super::records::BulkError;

@@ -11,8 +11,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::lifecycle::{NewContent, NewObject};
-use stet_actors::object::{FamilyKind, Text};
+use stet_actors::lifecycle::NewObject;
+use stet_actors::object::{FamilyKind, NewContent, Text};
 
 use super::reply_with;
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};

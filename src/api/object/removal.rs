@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::{Loid, Source};
-use stet_actors::lifecycle::{CreateMode, Destroy, Discard, Restore};
+use stet_actors::lifecycle::{Destroy, Discard, Restore};
+use stet_actors::object::CreateMode;
 
 use super::{BulkItem, Removed, any_target, reply_with, target};
 use crate::api::records::{BulkError, BulkReply};

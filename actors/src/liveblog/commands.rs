@@ -1,0 +1,394 @@
+//! What changes a liveblog (interface 2.3, 3; decisions 5).
+//!
+//! Who may do it is asked before; what depends on the post as it will be found is told to the command: `own_only` for a
+//! caller who may change only posts of their own, `moderates` for one who holds `moderate`.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use super::rows::{Attachment, Post, PostStatus, StatusChange, attachment_body};
+use super::state::{LiveBlogState, PostAddress};
+use super::{LiveBlog, POST_TYPE};
+use crate::command::{Command, Context, Fault};
+use crate::error::{Code, Error, Result};
+use crate::family::State;
+use crate::folder::free_name;
+use crate::id::Loid;
+use crate::object::{Attributes, CreateMode, FamilyKind, FolderKey, NewContent, Record, Text, Version};
+use crate::store::loid_key;
+
+/// The last millisecond of the year 9999.
+const LAST_TIMESTAMP: u64 = 253_402_300_799_999;
+
+/// The name that a timestamp (epoch milliseconds) gives a post: `yyyyMMdd-HHmmss-SSS` in UTC (decisions 5).
+///
+/// # Errors
+/// `InvalidParameter` for one beyond the year 9999.
+pub fn post_name(timestamp: u64) -> Result<String> {
+    if timestamp > LAST_TIMESTAMP {
+        return Err(Error::parameter("timestamp", timestamp, &format!("at most {LAST_TIMESTAMP} milliseconds")));
+    }
+    // `2026-11-21T20:15:00.123Z`
+    let text = humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(timestamp)).to_string();
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    Ok(format!("{}-{}-{}", &digits[..8], &digits[8..14], &digits[14..]))
+}
+
+/// What a caller says of a post (interface 2.3); what is `None` stays as it is, or is empty in a new post.
+#[derive(Debug, Clone, Default)]
+pub struct PostFields {
+    /// See [`Post`].
+    pub title: Option<Text>,
+    /// See [`Post`].
+    pub summary: Option<Text>,
+    /// See [`Post`].
+    pub description: Option<Text>,
+    /// The option `type`.
+    pub kind: Option<Text>,
+    /// Epoch milliseconds; now for a new post.
+    pub timestamp: Option<u64>,
+    /// See [`Post`].
+    pub pinned: Option<bool>,
+    /// See [`Post`].
+    pub tags: Option<Vec<Text>>,
+    /// XML.
+    pub attributes: Option<Text>,
+    /// XML with the root `props`.
+    pub system_attributes: Option<Text>,
+}
+
+/// The bytes of a post.
+#[derive(Debug, Clone)]
+pub struct PostBody {
+    /// What they are, and where.
+    pub content: NewContent,
+    /// See [`Post::text`].
+    pub text: Text,
+}
+
+/// A file to be put beside a post's content.
+#[derive(Debug, Clone)]
+pub struct NewAttachment {
+    /// Its name.
+    pub name: Text,
+    /// What it is, and where.
+    pub content: NewContent,
+}
+
+/// What was done to which post.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PostDone {
+    /// The post.
+    #[serde(with = "loid_key")]
+    pub post: Loid,
+    /// Whether it is new.
+    pub is_new: bool,
+}
+
+/// Adds a post, or writes over one of its name, as `mode` says.
+#[derive(Debug, Clone)]
+pub struct AddPost {
+    /// What is said of it.
+    pub fields: PostFields,
+    /// Whether it is to wait for approval.
+    pub moderated: bool,
+    /// Its bytes.
+    pub body: PostBody,
+    /// Files beside them.
+    pub attachments: Vec<NewAttachment>,
+    /// When the name is taken. A post without a timestamp has a name that nobody asked for: it gets one that is free.
+    pub mode: CreateMode,
+    /// Whether the caller holds `moderate`.
+    pub moderates: bool,
+    /// Whether a post that is there may be written over only by its author.
+    pub own_only: bool,
+}
+
+impl Command for AddPost {
+    type Family = LiveBlog;
+    type Reply = PostDone;
+    const NAME: &'static str = "liveblog.post.add";
+
+    fn apply(&self, liveblog: &mut LiveBlogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
+        let timestamp = self.fields.timestamp.unwrap_or(context.now_ms);
+        let name = post_name(timestamp)?;
+        let mode = if self.fields.timestamp.is_some() { self.mode } else { CreateMode::AutoRename };
+        if let Some(there) = liveblog.named(&name).cloned() {
+            match mode {
+                CreateMode::AutoRename => {}
+                CreateMode::Existing => return Ok(PostDone { post: there.loid(), is_new: false }),
+                CreateMode::Exception => {
+                    let message = format!("The liveblog has a post `{name}` already.");
+                    return Err(Error::new(Code::DuplicatedName, message).with_source(there.loid()).into());
+                }
+                CreateMode::Replace | CreateMode::NewVersion => {
+                    check_own(&there, self.own_only, context)?;
+                    let mut post = Post::clone(&there);
+                    let replaced = if mode == CreateMode::Replace { there.record.version } else { 0 };
+                    write(&mut post, Some(&self.body), replaced, context)?;
+                    describe(&mut post, &self.fields, context)?;
+                    attach(&mut post, &self.attachments, context)?;
+                    unapprove(&mut post, self.moderates, context);
+                    liveblog.replace(&there, post, context);
+                    return Ok(PostDone { post: there.loid(), is_new: false });
+                }
+            }
+        }
+        let name = free_name(&name, |name| Ok::<_, Error>(liveblog.named(name).is_some()))?;
+        let liveblog_loid = liveblog.object().record.loid;
+        let loid = Loid::new(liveblog_loid.database, context.next_number()?);
+        let waits = self.moderated || liveblog.head().moderated || !self.moderates;
+        let status = if waits { PostStatus::Pending } else { PostStatus::Approved };
+        let record = Record {
+            folder: Some(FolderKey(liveblog_loid)),
+            ..Record::new(loid, &name, POST_TYPE, FamilyKind::Document, &context.who.user, context.now_ms)
+        };
+        let empty = Text::from("");
+        let mut post = Post {
+            liveblog: liveblog_loid,
+            record,
+            status,
+            title: empty.clone(),
+            summary: empty.clone(),
+            description: empty.clone(),
+            kind: empty.clone(),
+            timestamp,
+            moderated: self.moderated,
+            pinned: false,
+            tags: Vec::new(),
+            attachments: Vec::new(),
+            history: vec![StatusChange {
+                from: None,
+                to: status,
+                user: context.who.user.clone(),
+                at_ms: context.now_ms,
+            }],
+            text: empty,
+        };
+        write(&mut post, Some(&self.body), 0, context)?;
+        describe(&mut post, &self.fields, context)?;
+        attach(&mut post, &self.attachments, context)?;
+        liveblog.insert(post, context);
+        Ok(PostDone { post: loid, is_new: true })
+    }
+}
+
+/// Changes a post.
+#[derive(Debug, Clone)]
+pub struct UpdatePost {
+    /// The post.
+    pub post: PostAddress,
+    /// What is said of it.
+    pub fields: PostFields,
+    /// New bytes make a new version.
+    pub body: Option<PostBody>,
+    /// Files to be put beside those that are there.
+    pub attachments: Vec<NewAttachment>,
+    /// Ids of files that go.
+    pub remove_attachments: Vec<u64>,
+    /// Whether the caller holds `moderate`; if not, an approved post waits for approval again.
+    pub moderates: bool,
+    /// Whether only the author may.
+    pub own_only: bool,
+}
+
+impl Command for UpdatePost {
+    type Family = LiveBlog;
+    type Reply = PostDone;
+    const NAME: &'static str = "liveblog.post.update";
+
+    fn apply(&self, liveblog: &mut LiveBlogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
+        let old = liveblog.get(&self.post)?.clone();
+        check_own(&old, self.own_only, context)?;
+        let mut post = Post::clone(&old);
+        if let Some(timestamp) = self.fields.timestamp {
+            // The name stays: others may know the post by it.
+            post_name(timestamp)?;
+            post.timestamp = timestamp;
+        }
+        for id in &self.remove_attachments {
+            detach(&mut post, *id, context)?;
+        }
+        write(&mut post, self.body.as_ref(), 0, context)?;
+        let described = describe(&mut post, &self.fields, context)?;
+        attach(&mut post, &self.attachments, context)?;
+        if post != *old || described {
+            unapprove(&mut post, self.moderates, context);
+            liveblog.replace(&old, post, context);
+        }
+        Ok(PostDone { post: old.loid(), is_new: false })
+    }
+}
+
+/// Sets the status of a post (interface 3). The same again changes nothing.
+#[derive(Debug, Clone)]
+pub struct SetStatus {
+    /// The post.
+    pub post: PostAddress,
+    /// What it is to be.
+    pub to: PostStatus,
+    /// Whether the caller holds `moderate`; if not, they may only set their own posts pending or deleted, and not bring one back.
+    pub moderates: bool,
+}
+
+impl Command for SetStatus {
+    type Family = LiveBlog;
+    type Reply = PostDone;
+    const NAME: &'static str = "liveblog.post.status";
+
+    fn apply(&self, liveblog: &mut LiveBlogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
+        let old = liveblog.get(&self.post)?.clone();
+        let done = PostDone { post: old.loid(), is_new: false };
+        check_own(&old, !self.moderates, context)?;
+        if !self.moderates
+            && (matches!(self.to, PostStatus::Approved | PostStatus::Rejected)
+                || (old.status == PostStatus::Deleted && self.to != PostStatus::Deleted))
+        {
+            let message = format!(
+                "`{}` may not set the post `{}` from {} to {}: that takes the privilege `moderate`.",
+                context.who.user,
+                old.loid(),
+                old.status.name(),
+                self.to.name()
+            );
+            return Err(Error::new(Code::PermissionDenied, message).with_source(old.loid()).into());
+        }
+        if old.status != self.to {
+            let mut post = Post::clone(&old);
+            turn(&mut post, self.to, context);
+            liveblog.replace(&old, post, context);
+        }
+        Ok(done)
+    }
+}
+
+/// Takes a post out for good, whatever its status.
+#[derive(Debug, Clone)]
+pub struct RemovePost {
+    /// The post.
+    pub post: PostAddress,
+    /// Whether only the author may.
+    pub own_only: bool,
+}
+
+impl Command for RemovePost {
+    type Family = LiveBlog;
+    type Reply = PostDone;
+    const NAME: &'static str = "liveblog.post.remove";
+
+    fn apply(&self, liveblog: &mut LiveBlogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
+        let post = liveblog.get(&self.post)?.clone();
+        check_own(&post, self.own_only, context)?;
+        liveblog.take(&post, context)?;
+        Ok(PostDone { post: post.loid(), is_new: false })
+    }
+}
+
+/// Says whether new posts of a liveblog wait for approval.
+#[derive(Debug, Clone, Copy)]
+pub struct Moderated(pub bool);
+
+impl Command for Moderated {
+    type Family = LiveBlog;
+    type Reply = ();
+    const NAME: &'static str = "liveblog.moderated";
+
+    fn apply(&self, liveblog: &mut LiveBlogState, context: &mut Context<'_>) -> Result<(), Fault> {
+        liveblog.moderate(self.0, context);
+        Ok(())
+    }
+}
+
+fn check_own(post: &Post, own_only: bool, context: &Context<'_>) -> Result<()> {
+    if !own_only || *post.author() == context.who.user {
+        return Ok(());
+    }
+    let message = format!("`{}` may change only their own posts, and `{}` is not.", context.who.user, post.loid());
+    Err(Error::new(Code::PermissionDenied, message).with_source(post.loid()))
+}
+
+fn turn(post: &mut Post, to: PostStatus, context: &Context<'_>) {
+    let user = context.who.user.clone();
+    post.history.push(StatusChange { from: Some(post.status), to, user, at_ms: context.now_ms });
+    post.status = to;
+}
+
+/// An edit by someone who does not moderate takes the approval back.
+fn unapprove(post: &mut Post, moderates: bool, context: &Context<'_>) {
+    if !moderates && post.status == PostStatus::Approved {
+        turn(post, PostStatus::Pending, context);
+    }
+}
+
+/// Writes the bytes as a new version, or in place of the version `replaced` if that is not 0.
+fn write(post: &mut Post, body: Option<&PostBody>, replaced: u32, context: &mut Context<'_>) -> Result<(), Fault> {
+    let Some(body) = body else { return Ok(()) };
+    let old = match replaced {
+        0 => {
+            post.record.version += 1;
+            None
+        }
+        version => context.look_up::<Version>(&Version::key(post.loid().at_version(version)))?,
+    };
+    post.record.content = Some(body.content.content.clone());
+    post.text = body.text.clone();
+    let at = context.now_s();
+    context.put_version(old.as_ref(), post.loid().at_version(post.record.version), &body.content, at);
+    Ok(())
+}
+
+/// Sets what is said. Tells whether the attributes changed, which are a row of their own.
+fn describe(post: &mut Post, fields: &PostFields, context: &mut Context<'_>) -> Result<bool, Fault> {
+    let set = |field: &mut Text, said: &Option<Text>| {
+        if let Some(said) = said {
+            field.clone_from(said);
+        }
+    };
+    set(&mut post.title, &fields.title);
+    set(&mut post.summary, &fields.summary);
+    set(&mut post.description, &fields.description);
+    set(&mut post.kind, &fields.kind);
+    post.pinned = fields.pinned.unwrap_or(post.pinned);
+    if let Some(tags) = &fields.tags {
+        post.tags.clone_from(tags);
+    }
+    if fields.attributes.is_none() && fields.system_attributes.is_none() {
+        return Ok(false);
+    }
+    let loid = post.loid();
+    let old = context.look_up::<Attributes>(&Attributes::key(loid))?;
+    let mut new = old.clone().unwrap_or_else(|| Attributes::none(loid));
+    if fields.attributes.is_some() {
+        new.attributes.clone_from(&fields.attributes);
+    }
+    if fields.system_attributes.is_some() {
+        new.system_attributes.clone_from(&fields.system_attributes);
+    }
+    let changed = old.as_ref() != Some(&new);
+    if changed {
+        context.put(old.as_ref(), &new);
+    }
+    Ok(changed)
+}
+
+fn attach(post: &mut Post, attachments: &[NewAttachment], context: &mut Context<'_>) -> Result<(), Fault> {
+    for new in attachments {
+        let id = context.next_number()?;
+        if let Some(small) = &new.content.small {
+            context.set(attachment_body(post.liveblog, id), Some(small.clone()));
+        }
+        post.attachments.push(Attachment { id, name: new.name.clone(), content: new.content.content.clone() });
+    }
+    Ok(())
+}
+
+fn detach(post: &mut Post, id: u64, context: &mut Context<'_>) -> Result<(), Fault> {
+    let Some(at) = post.attachments.iter().position(|attachment| attachment.id == id) else {
+        let message = format!("The post `{}` has no attachment `{id}`.", post.loid());
+        return Err(Error::new(Code::ObjectNotFound, message).with_source(id).into());
+    };
+    post.attachments.remove(at);
+    context.set(attachment_body(post.liveblog, id), None);
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! How a liveblog is stored: one head, one row a post, one row for each post that was removed.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::family::part;
+use crate::id::Loid;
+use crate::object::{Content, Record, Text};
+use crate::sequence::Ordered;
+use crate::store::{Key, Row, Table, key_of, loid_key};
+
+/// What a liveblog has beside its record and posts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiveBlogHead {
+    /// The liveblog.
+    #[serde(with = "loid_key")]
+    pub loid: Loid,
+    /// Whether every new post waits for approval.
+    pub moderated: bool,
+}
+
+impl Row for LiveBlogHead {
+    fn place(&self) -> Key {
+        Key { table: Table::Parts, key: key_of(&[&self.loid.to_key(), &[part::LIVEBLOG_HEAD]]) }
+    }
+}
+
+/// What readers may see of a post (interface 3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PostStatus {
+    /// It waits for a decision.
+    Pending,
+    /// Everybody sees it.
+    Approved,
+    /// It was decided against.
+    Rejected,
+    /// It is as good as gone, and can come back.
+    Deleted,
+}
+
+impl PostStatus {
+    /// Every status, in the order of `postCounts`.
+    pub const ALL: [PostStatus; 4] =
+        [PostStatus::Pending, PostStatus::Approved, PostStatus::Rejected, PostStatus::Deleted];
+
+    /// Its name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PostStatus::Pending => "pending",
+            PostStatus::Approved => "approved",
+            PostStatus::Rejected => "rejected",
+            PostStatus::Deleted => "deleted",
+        }
+    }
+}
+
+/// A change of a post's status; the first has no `from` and is the post's creation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusChange {
+    /// What it was.
+    pub from: Option<PostStatus>,
+    /// What it became.
+    pub to: PostStatus,
+    /// Name of the user.
+    pub user: Text,
+    /// Epoch milliseconds.
+    pub at_ms: u64,
+}
+
+/// A file beside a post's content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Its id; never given twice in the repository.
+    pub id: u64,
+    /// Its name, as it was sent.
+    pub name: Text,
+    /// Its bytes.
+    pub content: Content,
+}
+
+/// One post. It has a loid, versions and attributes like an object, but lives and ends with its liveblog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Post {
+    /// The liveblog.
+    #[serde(with = "loid_key")]
+    pub liveblog: Loid,
+    /// What every object has; the folder is the liveblog, the creator the author, and the revision that of the liveblog at the
+    /// post's last change.
+    pub record: Record,
+    /// What readers may see of it.
+    pub status: PostStatus,
+    /// May be empty.
+    pub title: Text,
+    /// May be empty.
+    pub summary: Text,
+    /// May be empty.
+    pub description: Text,
+    /// The option `type`; may be empty.
+    pub kind: Text,
+    /// Epoch milliseconds: its place among the posts.
+    pub timestamp: u64,
+    /// Whether it was to wait for approval when it was made.
+    pub moderated: bool,
+    /// Whether it stands before all that are not.
+    pub pinned: bool,
+    /// Free words.
+    pub tags: Vec<Text>,
+    /// Files, in the order they came.
+    pub attachments: Vec<Attachment>,
+    /// What became of its status, oldest first; never empty.
+    pub history: Vec<StatusChange>,
+    /// The words of its content, without mark-up and in lower case, for searching; cut off where it is long.
+    pub text: Text,
+}
+
+impl Post {
+    /// Its loid.
+    pub fn loid(&self) -> Loid {
+        self.record.loid
+    }
+
+    /// Name of the user who made it.
+    pub fn author(&self) -> &Text {
+        &self.record.creator
+    }
+}
+
+impl Row for Post {
+    fn place(&self) -> Key {
+        let key = key_of(&[&self.liveblog.to_key(), &[part::POST], &self.loid().to_key()]);
+        Key { table: Table::Parts, key }
+    }
+
+    fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
+        let (post, liveblog) = (self.loid().to_key(), self.liveblog.to_key());
+        entries.push((
+            Key { table: Table::PartOf, key: Bytes::copy_from_slice(&post) },
+            Bytes::copy_from_slice(&liveblog),
+        ));
+        let uuid = Bytes::copy_from_slice(self.record.uuid.0.as_bytes());
+        entries.push((Key { table: Table::Uuids, key: uuid }, Bytes::copy_from_slice(&post)));
+    }
+
+    fn same_index(&self, new: &Post) -> bool {
+        (self.loid(), self.record.uuid, self.liveblog) == (new.loid(), new.record.uuid, new.liveblog)
+    }
+}
+
+/// The least order number of a post that is not pinned.
+pub(super) const FIRST_UNPINNED: u128 = 1 << 127;
+
+/// Newest first, pinned ones before all others (decisions 5): the number grows from the first post to the last.
+pub(super) fn order(pinned: bool, timestamp: u64, post: Loid) -> u128 {
+    // Timestamps have less than 63 bits: `post_name` refuses what lies beyond the year 9999.
+    let age = !timestamp & (u64::MAX >> 1);
+    let first = if pinned { 0 } else { FIRST_UNPINNED };
+    first | u128::from(age) << 64 | u128::from(!post.number)
+}
+
+impl Ordered for std::sync::Arc<Post> {
+    fn order(&self) -> u128 {
+        order(self.pinned, self.timestamp, self.loid())
+    }
+
+    fn is_visible(&self) -> bool {
+        self.status == PostStatus::Approved
+    }
+}
+
+/// The small bytes of an attachment. The row's value is the bytes as they are; see [`part::ATTACHMENT_BODY`].
+pub fn attachment_body(liveblog: Loid, attachment: u64) -> Key {
+    let key = key_of(&[&liveblog.to_key(), &[part::ATTACHMENT_BODY], &attachment.to_be_bytes()]);
+    Key { table: Table::Parts, key }
+}
+
+/// A post that was removed: who asks what has changed since a revision is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemovedPost {
+    /// The liveblog.
+    #[serde(with = "loid_key")]
+    pub liveblog: Loid,
+    /// The post there was.
+    #[serde(with = "loid_key")]
+    pub post: Loid,
+    /// The liveblog's revision that it went with.
+    pub revision: u64,
+}
+
+impl Row for RemovedPost {
+    fn place(&self) -> Key {
+        let key = key_of(&[&self.liveblog.to_key(), &[part::REMOVED_POST], &self.revision.to_be_bytes()]);
+        Key { table: Table::Parts, key }
+    }
+}

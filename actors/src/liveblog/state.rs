@@ -1,0 +1,259 @@
+//! A liveblog in memory: all its posts, in the order of the listing.
+
+use std::sync::Arc;
+
+use foldhash::quality::RandomState;
+use imbl::shared_ptr::DefaultSharedPtr;
+use imbl::{GenericHashMap, OrdMap};
+use unicode_normalization::UnicodeNormalization;
+
+use super::rows::{FIRST_UNPINNED, LiveBlogHead, Post, PostStatus, RemovedPost, attachment_body, order};
+use crate::command::{Context, Fault};
+use crate::error::{Code, Error, Result};
+use crate::family::State;
+use crate::id::{Loid, ObjectUuid};
+use crate::object::{Attributes, Object, Stored};
+use crate::sequence::Sequence;
+use crate::store::{Key, Row};
+
+type Map<K, V> = GenericHashMap<K, V, RandomState, DefaultSharedPtr>;
+
+/// What a call names a post by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PostAddress {
+    /// Its loid, or one of its versions'.
+    Loid(Loid),
+    /// Its uuid.
+    Uuid(ObjectUuid),
+    /// Its name, unique in the liveblog.
+    Name(String),
+}
+
+impl std::fmt::Display for PostAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            PostAddress::Loid(loid) => loid.fmt(f),
+            PostAddress::Uuid(uuid) => uuid.fmt(f),
+            PostAddress::Name(name) => name.fmt(f),
+        }
+    }
+}
+
+/// See the module's head. A clone shares everything.
+#[derive(Debug, Clone)]
+pub struct LiveBlogState {
+    object: Object,
+    head: Arc<LiveBlogHead>,
+    posts: Sequence<Arc<Post>>,
+    /// Loid → order number in `posts`.
+    by_loid: Map<Loid, u128>,
+    by_uuid: Map<ObjectUuid, Loid>,
+    /// Name in NFC → loid.
+    by_name: Map<String, Loid>,
+    /// Revision → the post that was made, changed or removed with it; each post once, at its last change.
+    changes: OrdMap<u64, Loid>,
+    /// How many posts there are, by status, in the order of [`PostStatus::ALL`].
+    counts: [usize; 4],
+}
+
+impl State for LiveBlogState {
+    fn object(&self) -> &Object {
+        &self.object
+    }
+
+    fn object_mut(&mut self) -> &mut Object {
+        &mut self.object
+    }
+}
+
+fn normal(name: &str) -> String {
+    name.nfc().collect()
+}
+
+impl LiveBlogState {
+    /// A liveblog with these posts, in any order, and what is known of removed ones.
+    pub fn new(
+        object: Object,
+        head: LiveBlogHead,
+        posts: impl IntoIterator<Item = Post>,
+        removed: impl IntoIterator<Item = RemovedPost>,
+    ) -> LiveBlogState {
+        let mut state = LiveBlogState {
+            object,
+            head: Arc::new(head),
+            posts: Sequence::default(),
+            by_loid: Map::default(),
+            by_uuid: Map::default(),
+            by_name: Map::default(),
+            changes: removed.into_iter().map(|removed| (removed.revision, removed.post)).collect(),
+            counts: [0; 4],
+        };
+        for post in posts {
+            state.keep(Arc::new(post));
+        }
+        state
+    }
+
+    /// What it has beside record and posts.
+    pub fn head(&self) -> &LiveBlogHead {
+        &self.head
+    }
+
+    /// All posts in the order of the listing: pinned first, then newest first.
+    pub fn posts(&self) -> impl Iterator<Item = &Arc<Post>> {
+        self.posts.iter()
+    }
+
+    /// The posts, found by place.
+    pub fn sequence(&self) -> &Sequence<Arc<Post>> {
+        &self.posts
+    }
+
+    /// How many posts have that status.
+    pub fn count(&self, status: PostStatus) -> usize {
+        self.counts[status as usize]
+    }
+
+    /// The latest timestamp of an approved post, epoch milliseconds.
+    pub fn last_timestamp(&self) -> Option<u64> {
+        // Pinned posts stand before newer ones; they are few.
+        let pinned =
+            self.posts.iter().take_while(|post| post.pinned).filter(|post| post.status == PostStatus::Approved);
+        let newest = pinned.map(|post| post.timestamp).max();
+        let (_, before) = self.posts.rank(FIRST_UNPINNED);
+        let first = self.posts.nth_visible(before).map(|post| post.timestamp);
+        newest.max(first)
+    }
+
+    /// The post so named.
+    ///
+    /// # Errors
+    /// `ObjectNotFound` when the liveblog does not hold it.
+    pub fn get(&self, address: &PostAddress) -> Result<&Arc<Post>> {
+        let loid = match address {
+            PostAddress::Loid(loid) => Some(loid.object()),
+            PostAddress::Uuid(uuid) => self.by_uuid.get(uuid).copied(),
+            PostAddress::Name(name) => self.by_name.get(&normal(name)).copied(),
+        };
+        let found = loid.and_then(|loid| self.posts.get(*self.by_loid.get(&loid)?));
+        found.ok_or_else(|| {
+            let message = format!("The liveblog `{}` holds no post `{address}`.", self.head.loid);
+            Error::new(Code::ObjectNotFound, message).with_source(address)
+        })
+    }
+
+    /// Whether a post has that name.
+    pub(super) fn named(&self, name: &str) -> Option<&Arc<Post>> {
+        let loid = self.by_name.get(&normal(name))?;
+        self.posts.get(*self.by_loid.get(loid)?)
+    }
+
+    /// What has changed after a revision, oldest change first, each post once: the post as it is, or its loid if it was removed.
+    pub fn since(&self, revision: u64) -> impl Iterator<Item = std::result::Result<&Arc<Post>, Loid>> {
+        let after = (std::ops::Bound::Excluded(revision), std::ops::Bound::Unbounded);
+        self.changes
+            .range(after)
+            .map(|(_, loid)| self.by_loid.get(loid).and_then(|order| self.posts.get(*order)).ok_or(*loid))
+    }
+
+    /// The revision that the change under way will have.
+    pub(super) fn next_revision(&self) -> u64 {
+        self.object.record.revision + 1
+    }
+
+    fn keep(&mut self, post: Arc<Post>) {
+        let loid = post.loid();
+        self.counts[post.status as usize] += 1;
+        self.by_loid.insert(loid, order(post.pinned, post.timestamp, loid));
+        self.by_uuid.insert(post.record.uuid, loid);
+        self.by_name.insert(normal(&post.record.name), loid);
+        self.changes.insert(post.record.revision, loid);
+        self.posts.put(post);
+    }
+
+    fn forget(&mut self, post: &Post) {
+        self.counts[post.status as usize] -= 1;
+        self.posts.remove(order(post.pinned, post.timestamp, post.loid()));
+        self.by_loid.remove(&post.loid());
+        self.by_uuid.remove(&post.record.uuid);
+        self.by_name.remove(&normal(&post.record.name));
+        self.changes.remove(&post.record.revision);
+    }
+
+    /// Puts a new post.
+    pub(super) fn insert(&mut self, mut post: Post, context: &mut Context<'_>) {
+        post.record.revision = self.next_revision();
+        context.put(None, &post);
+        context.concerns(post.loid());
+        self.keep(Arc::new(post));
+    }
+
+    /// Puts a post in the place of what it was.
+    pub(super) fn replace(&mut self, old: &Post, mut new: Post, context: &mut Context<'_>) {
+        new.record.revision = self.next_revision();
+        new.record.modified = context.now_s();
+        new.record.last_modifier = context.who.user.clone();
+        context.put(Some(old), &new);
+        context.concerns(new.loid());
+        self.forget(old);
+        self.keep(Arc::new(new));
+    }
+
+    /// Takes a post out for good, with its versions, attributes and attachments, and remembers that it went.
+    pub(super) fn take(&mut self, post: &Post, context: &mut Context<'_>) -> Result<(), Fault> {
+        erase(post, context)?;
+        let removed = RemovedPost { liveblog: self.head.loid, post: post.loid(), revision: self.next_revision() };
+        context.put(None, &removed);
+        context.concerns(post.loid());
+        self.forget(post);
+        self.changes.insert(removed.revision, removed.post);
+        Ok(())
+    }
+
+    /// Says whether new posts wait for approval.
+    pub(crate) fn moderate(&mut self, moderated: bool, context: &mut Context<'_>) {
+        let head = LiveBlogHead { moderated, ..LiveBlogHead::clone(&self.head) };
+        if head != *self.head {
+            context.put(Some(&*self.head), &head);
+            self.head = Arc::new(head);
+        }
+    }
+
+    /// The liveblog ceases to be: its posts and its head go.
+    pub(crate) fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), Fault> {
+        for post in &self.posts {
+            erase(post, context)?;
+        }
+        for (revision, post) in &self.changes {
+            if !self.by_loid.contains_key(post) {
+                context.remove(&RemovedPost { liveblog: self.head.loid, post: *post, revision: *revision });
+            }
+        }
+        context.remove(&*self.head);
+        Ok(())
+    }
+
+    /// The rows that this state should have among the parts, for tests and checks.
+    pub fn rows(&self) -> Vec<Key> {
+        let removed = self.changes.iter().filter(|(_, post)| !self.by_loid.contains_key(*post));
+        let removed = removed
+            .map(|(revision, post)| RemovedPost { liveblog: self.head.loid, post: *post, revision: *revision }.place());
+        std::iter::once(self.head.place()).chain(self.posts.iter().map(|post| post.place())).chain(removed).collect()
+    }
+}
+
+/// Removes all rows of a post.
+fn erase(post: &Post, context: &mut Context<'_>) -> Result<(), Fault> {
+    context.remove(post);
+    let attributes = Attributes::key(post.loid());
+    if context.look_up::<Attributes>(&attributes)?.is_some() {
+        context.set(attributes, None);
+    }
+    context.remove_versions(post.loid())?;
+    for attachment in &post.attachments {
+        if attachment.content.stored == Stored::Row {
+            context.set(attachment_body(post.liveblog, attachment.id), None);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,294 @@
+use std::sync::mpsc;
+
+use stet_actors::drawer::Item;
+use stet_actors::folder::root;
+use stet_actors::id::{DatabaseId, ObjectUuid, ShortcutId};
+use stet_actors::liveblog::{Attachment, LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange, attachment_body};
+use stet_actors::object::{Bin, Content, FamilyKind, FolderKey, Record, SmallBody, Stored, Version};
+use stet_actors::store::{Change, ChangeSet, Key, Store, encode_value};
+
+use super::*;
+use crate::store::StoreOptions;
+
+struct Ground {
+    _data: tempfile::TempDir,
+    store: RedbStore,
+    content: ContentStore,
+}
+
+const ROOT: Loid = root(DatabaseId::MAIN);
+const STORY: Loid = Loid::new(DatabaseId::MAIN, 7);
+const DRAWER: Loid = Loid::new(DatabaseId::MAIN, 8);
+const SPIKED: Loid = Loid::new(DatabaseId::MAIN, 9);
+const BLOG: Loid = Loid::new(DatabaseId::MAIN, 10);
+const POST: Loid = Loid::new(DatabaseId::MAIN, 11);
+
+fn record(loid: Loid, name: &str, family: FamilyKind) -> Record {
+    Record {
+        uuid: ObjectUuid(uuid::Uuid::from_u128(loid.number.into())),
+        folder: (loid != ROOT).then_some(FolderKey(ROOT)),
+        ..Record::new(loid, name, "Any", family, &"editor".into(), 1000)
+    }
+}
+
+fn story() -> Record {
+    Record { version: 1, content: Some(bytes()), ..record(STORY, "a.xml", FamilyKind::Document) }
+}
+
+fn spiked() -> Record {
+    let bin = Bin { at: 1, by: "editor".into(), entry: SPIKED, path: "/b.xml".into() };
+    Record { bin: Some(bin), ..record(SPIKED, "b.xml", FamilyKind::Document) }
+}
+
+fn bytes() -> Content {
+    Content { content_type: "text/xml".into(), size: 8, sha256: [7; 32], stored: Stored::Row }
+}
+
+fn item(shortcut: u64, object: Loid, hidden: bool) -> Item {
+    Item::new(DRAWER, ShortcutId(shortcut), object, u128::from(shortcut), hidden)
+}
+
+/// A post with one version and one attachment.
+fn post() -> Post {
+    let text: stet_actors::object::Text = "".into();
+    let made = StatusChange { from: None, to: PostStatus::Approved, user: "editor".into(), at_ms: 1 };
+    Post {
+        liveblog: BLOG,
+        record: Record { version: 1, content: Some(bytes()), ..record(POST, "p", FamilyKind::Document) },
+        status: PostStatus::Approved,
+        title: text.clone(),
+        summary: text.clone(),
+        description: text.clone(),
+        kind: text.clone(),
+        timestamp: 1,
+        moderated: false,
+        pinned: false,
+        tags: Vec::new(),
+        attachments: vec![Attachment { id: 30, name: "a.jpg".into(), content: bytes() }],
+        history: vec![made],
+        text,
+    }
+}
+
+/// A row with its index entries.
+fn add(row: &impl Row, changes: &mut Vec<Change>) {
+    let mut entries = vec![(row.place(), encode_value(1, row))];
+    row.index(&mut entries);
+    changes.extend(entries.into_iter().map(|(key, value)| Change {
+        table: key.table,
+        key: key.key,
+        value: Some(value),
+    }));
+}
+
+impl Ground {
+    /// A root folder with a story, a drawer that holds it and a discarded one, and a liveblog with a post and the memory of another.
+    fn new() -> Ground {
+        let data = tempfile::tempdir().expect("a temporary directory can be made");
+        let store = RedbStore::open(StoreOptions::new(data.path())).expect("a new directory opens");
+        let content = ContentStore::open(data.path(), 1000).expect("a new directory opens");
+        let ground = Ground { _data: data, store, content };
+        let mut changes = Vec::new();
+        let (drawer, blog) = (record(DRAWER, "d", FamilyKind::Drawer), record(BLOG, "l", FamilyKind::LiveBlog));
+        for record in [record(ROOT, "", FamilyKind::Folder), story(), spiked(), drawer, blog] {
+            add(&record, &mut changes);
+        }
+        let head = DrawerHead { loid: DRAWER, capacity: 2, automatic: false, title: "".into(), description: "".into() };
+        add(&head, &mut changes);
+        add(&item(20, STORY, false), &mut changes);
+        add(&item(21, SPIKED, true), &mut changes);
+        add(&LiveBlogHead { loid: BLOG, moderated: false }, &mut changes);
+        add(&post(), &mut changes);
+        add(&RemovedPost { liveblog: BLOG, post: Loid::new(DatabaseId::MAIN, 12), revision: 3 }, &mut changes);
+        let Key { table, key } = attachment_body(BLOG, 30);
+        changes.push(Change { table, key, value: Some(Bytes::from_static(b"<story/>")) });
+        for version in [STORY.at_version(1), POST.at_version(1)] {
+            add(&Version { loid: version, author: "editor".into(), at: 1, content: bytes() }, &mut changes);
+            let Key { table, key } = SmallBody::key(version);
+            changes.push(Change { table, key, value: Some(Bytes::from_static(b"<story/>")) });
+        }
+        ground.write(changes);
+        ground
+    }
+
+    fn write(&self, changes: Vec<Change>) {
+        let (sender, answer) = mpsc::channel();
+        // The test waits below.
+        let mut set = ChangeSet::fence(self.store.epoch(), move |outcome| drop(sender.send(outcome)));
+        set.changes = changes;
+        self.store.submit(set).expect("it is taken");
+        answer.recv().expect("it is answered").expect("it is committed");
+    }
+
+    /// Writes a row behind the domain's back.
+    fn set(&self, key: Key, value: Option<Bytes>) {
+        self.write(vec![Change { table: key.table, key: key.key, value }]);
+    }
+
+    fn put<R: Row>(&self, row: &R) {
+        self.set(row.place(), Some(encode_value(R::FORMAT, row)));
+    }
+
+    fn faults(&self) -> Vec<String> {
+        let report = check(&self.store, &self.content).expect("the store can be read");
+        assert_eq!(report.faults.len() as u64, report.fault_count);
+        report.faults
+    }
+
+    /// There must be one fault that says all this.
+    fn one_fault(&self, saying: &[&str]) {
+        let faults = self.faults();
+        let found = faults.iter().any(|fault| saying.iter().all(|words| fault.contains(words)));
+        assert!(found, "{saying:?} is not among {faults:#?}");
+    }
+}
+
+fn entry(row: &impl Row, table: Table) -> Key {
+    let mut entries = Vec::new();
+    row.index(&mut entries);
+    let found = entries.into_iter().find(|(key, _)| key.table == table);
+    found.expect("the row has an entry there").0
+}
+
+#[test]
+fn what_the_domain_writes_has_no_fault() {
+    let ground = Ground::new();
+    assert_eq!(ground.faults(), Vec::<String>::new());
+    let report = check(&ground.store, &ground.content).unwrap();
+    assert_eq!((report.rows["objects/1"], report.rows["names/1"], report.rows["members/1"]), (4, 3, 2));
+}
+
+#[test]
+fn an_index_entry_that_is_missing_is_found() {
+    for table in [Table::Names, Table::Uuids] {
+        let ground = Ground::new();
+        ground.set(entry(&story(), table), None);
+        ground.one_fault(&[&STORY.to_string(), "no entry in", table.name()]);
+    }
+    for table in [Table::Bin, Table::BinMembers] {
+        let ground = Ground::new();
+        ground.set(entry(&spiked(), table), None);
+        ground.one_fault(&[&SPIKED.to_string(), "no entry in", table.name()]);
+    }
+    let ground = Ground::new();
+    ground.set(entry(&item(20, STORY, false), Table::Members), None);
+    ground.one_fault(&["no entry in members/1"]);
+}
+
+#[test]
+fn an_index_entry_that_leads_elsewhere_is_found() {
+    let ground = Ground::new();
+    ground.set(entry(&story(), Table::Names), Some(Bytes::copy_from_slice(&DRAWER.to_key())));
+    ground.one_fault(&[&STORY.to_string(), "speaks of another"]);
+}
+
+#[test]
+fn an_index_entry_that_follows_from_no_row_is_found() {
+    let ground = Ground::new();
+    let key = Key { table: Table::Names, key: stet_actors::object::name_key(ROOT, "ghost.xml") };
+    ground.set(key, Some(Bytes::copy_from_slice(&STORY.to_key())));
+    ground.one_fault(&["names/1 has 4 entries, where the rows give 3"]);
+}
+
+#[test]
+fn a_row_that_cannot_be_read_or_stands_elsewhere_is_found() {
+    let ground = Ground::new();
+    ground.set(story().place(), Some(Bytes::from_static(b"\x01nonsense")));
+    ground.one_fault(&[&STORY.to_string()]);
+    let ground = Ground::new();
+    let key = Key { table: Table::Objects, key: Bytes::copy_from_slice(&SPIKED.to_key()) };
+    ground.set(key, Some(encode_value(Record::FORMAT, &story())));
+    ground.one_fault(&["under another key"]);
+}
+
+#[test]
+fn a_row_whose_object_is_gone_is_found() {
+    let ground = Ground::new();
+    ground.set(story().place(), None);
+    ground.one_fault(&["versions/1", "no record"]);
+    ground.one_fault(&["bodies/1", "no record"]);
+    ground.one_fault(&["parts/1", &STORY.to_string(), "which is not there"]);
+}
+
+#[test]
+fn an_object_whose_folder_is_gone_is_found() {
+    let ground = Ground::new();
+    ground.put(&Record { folder: Some(FolderKey(Loid::new(DatabaseId::MAIN, 99))), ..story() });
+    ground.one_fault(&[&STORY.to_string(), "the folder it lies in"]);
+}
+
+#[test]
+fn what_was_discarded_with_nothing_is_found() {
+    let ground = Ground::new();
+    let bin = Bin { entry: STORY, ..spiked().bin.unwrap() };
+    ground.put(&Record { bin: Some(bin), ..spiked() });
+    ground.one_fault(&[&SPIKED.to_string(), "is not in the bin"]);
+}
+
+#[test]
+fn bytes_that_are_missing_or_of_another_length_are_found() {
+    let key = SmallBody::key(STORY.at_version(1));
+    for value in [None, Some(Bytes::from_static(b"<story"))] {
+        let ground = Ground::new();
+        ground.set(key.clone(), value);
+        ground.one_fault(&["versions/1", "bytes are not there"]);
+    }
+    let ground = Ground::new();
+    let content = Content { stored: Stored::File, ..bytes() };
+    ground.put(&Version { loid: STORY.at_version(1), author: "editor".into(), at: 1, content });
+    ground.one_fault(&["versions/1", "bytes are not there"]);
+}
+
+#[test]
+fn a_latest_version_that_is_missing_or_another_is_found() {
+    let ground = Ground::new();
+    ground.put(&Record { version: 2, ..story() });
+    ground.one_fault(&[&STORY.to_string(), "version 2 is not there"]);
+    let ground = Ground::new();
+    ground.put(&Record { content: Some(Content { sha256: [8; 32], ..bytes() }), ..story() });
+    ground.one_fault(&[&STORY.to_string(), "not that of its latest version"]);
+}
+
+#[test]
+fn a_drawer_that_is_not_whole_is_found() {
+    let ground = Ground::new();
+    let head = Key { table: Table::Parts, key: head_key(DRAWER, part::DRAWER_HEAD) };
+    ground.set(head, None);
+    ground.one_fault(&["has items but no head"]);
+    ground.one_fault(&[&DRAWER.to_string(), "the drawer has no head"]);
+    let ground = Ground::new();
+    ground.put(&item(20, STORY, true));
+    ground.one_fault(&["it is hidden, which"]);
+    let ground = Ground::new();
+    ground.put(&item(21, SPIKED, false));
+    ground.one_fault(&["it is shown, which"]);
+    let ground = Ground::new();
+    ground.put(&item(22, DRAWER, false));
+    ground.one_fault(&["has 3 items, where 2 fit"]);
+}
+
+#[test]
+fn a_liveblog_that_is_not_whole_is_found() {
+    let ground = Ground::new();
+    ground.set(Key { table: Table::Parts, key: head_key(BLOG, part::LIVEBLOG_HEAD) }, None);
+    ground.one_fault(&["has posts but no head"]);
+    ground.one_fault(&[&BLOG.to_string(), "the liveblog has no head"]);
+    let ground = Ground::new();
+    ground.set(attachment_body(BLOG, 30), None);
+    ground.one_fault(&["attachment 30", "bytes are not there"]);
+    let ground = Ground::new();
+    ground.set(SmallBody::key(POST.at_version(1)), None);
+    ground.one_fault(&["versions/1", "bytes are not there"]);
+    let ground = Ground::new();
+    ground.put(&Post { record: Record { version: 2, ..post().record }, ..post() });
+    ground.one_fault(&["version 2 is not there"]);
+    for table in [Table::PartOf, Table::Uuids] {
+        let ground = Ground::new();
+        ground.set(entry(&post(), table), None);
+        ground.one_fault(&["no entry in", table.name()]);
+    }
+    let ground = Ground::new();
+    ground.set(post().place(), None);
+    ground.set(entry(&post(), Table::PartOf), None);
+    ground.one_fault(&["versions/1", &POST.at_version(1).to_string(), "no record"]);
+}
