@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use bytes::Bytes;
 use stet_actors::drawer::{DrawerHead, Item};
+use stet_actors::liveblog::{LiveBlogHead, Post, RemovedPost};
 use stet_actors::object::{Attributes, Record, Version};
 use stet_actors::receipt::Receipt;
 use stet_actors::rows::{index_of, owner_of};
@@ -29,6 +30,9 @@ const KINDS: &[Read] = &[
     row::<Group>,
     row::<Session>,
     event,
+    row::<LiveBlogHead>,
+    row::<Post>,
+    row::<RemovedPost>,
 ];
 
 fn row<R: Row + PartialEq + Debug>(value: &[u8]) -> bool {

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use stet_actors::drawer::{DrawerHead, Item};
 use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
+use stet_actors::liveblog::{Attachment, LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange};
 use stet_actors::object::{Attributes, Bin, Content, FamilyKind, FolderKey, Lock, Record, Stored, Version};
 use stet_actors::receipt::{Kept, KeptReply, Receipt};
 use stet_actors::store::{Change, Event, Row, Table, encode_value};
@@ -53,6 +54,9 @@ pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("rows", "session", numbered(b'8', &session(None))),
         ("rows", "session_key", numbered(b'8', &session(Some(("feed", grants()))))),
         ("rows", "event", numbered(b'9', &encode_value(1, &event()))),
+        ("rows", "liveblog", row(b':', &LiveBlogHead { loid: LOID, moderated: true })),
+        ("rows", "post", row(b';', &post())),
+        ("rows", "removed_post", row(b'<', &RemovedPost { liveblog: LOID, post: FOLDER, revision: 9 })),
         ("journal", "empty", journal(&[])),
         ("journal", "sets", journal(&sets())),
     ]
@@ -80,6 +84,26 @@ fn record() -> Record {
         lock: Some(Lock { user: "ada".into(), session: "s1".into(), at: 1, expires: 2 }),
         bin: Some(Bin { at: 3, by: "ada".into(), entry: FOLDER, path: "/News".into() }),
         ..new
+    }
+}
+
+fn post() -> Post {
+    let change = |from, to| StatusChange { from, to, user: "ada".into(), at_ms: 1000 };
+    Post {
+        liveblog: LOID,
+        record: record(),
+        status: PostStatus::Rejected,
+        title: "Title".into(),
+        summary: "".into(),
+        description: "".into(),
+        kind: "goal".into(),
+        timestamp: 1_763_726_400_000,
+        moderated: true,
+        pinned: true,
+        tags: vec!["sport".into()],
+        attachments: vec![Attachment { id: 30, name: "a.jpg".into(), content: content(Stored::Row) }],
+        history: vec![change(None, PostStatus::Pending), change(Some(PostStatus::Pending), PostStatus::Rejected)],
+        text: "words".into(),
     }
 }
 
