@@ -12,6 +12,7 @@
 //! holds: only a commit that has succeeded counts, and writing a row twice does no harm. Meanwhile the active
 //! generation grows until submissions are refused as overloaded.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -136,12 +137,23 @@ impl Checkpointer {
     pub fn run(mut self) {
         let mut pause = None;
         let mut attempts = 0;
+        let mut panicked = false;
         loop {
             let (broken, last) = self.wait(pause);
-            if broken {
-                self.reopen();
+            // redb panics on some pages that are damaged. The thread must outlive that: without checkpoints memory fills up,
+            // and nobody would be told why.
+            let work = || {
+                if broken || panicked {
+                    self.reopen();
+                }
+                self.checkpoint(last)
+            };
+            let outcome = catch_unwind(AssertUnwindSafe(work));
+            panicked = outcome.is_err();
+            if panicked {
+                self.note(Fault { full: false, text: "the tables are damaged: writing them panicked".to_owned() });
             }
-            let done = self.checkpoint(last);
+            let done = outcome.unwrap_or(false);
             pause = match pause {
                 _ if done => None,
                 None => Some(FIRST_PAUSE),
@@ -229,8 +241,12 @@ impl Checkpointer {
     }
 
     fn failed(&self, error: &redb::Error) {
-        let fault = self.state.fault(error);
+        self.note(self.state.fault(error));
+    }
+
+    fn note(&self, fault: Fault) {
         tracing::warn!(fault = fault.text, "state.redb failed; opening it anew");
+        metrics::counter!("stet_store_failed_checkpoints_total").increment(1);
         self.shared.fault(|faults| faults.state = Some(fault));
     }
 

@@ -108,7 +108,7 @@ fn give_up(shared: &Shared) {
     let queue = {
         let mut gate = shared.gate.lock();
         gate.phase = Phase::Closing;
-        gate.busy = false;
+        gate.taken = 0;
         gate.decided = gate.last;
         std::mem::take(&mut gate.queue)
     };

@@ -114,7 +114,7 @@ fn submissions_are_refused_at_once_while_the_journal_is_broken_and_nobody_waits_
     broken(&disk, Fault::Sync);
     let unknown = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
     match unknown.wait() {
-        Err(StoreError::Failed(why)) => assert!(why.contains("outcome unknown"), "{why}"),
+        Err(StoreError::Unknown(why)) => assert!(why.contains("removed"), "{why}"),
         other => panic!("{other:?}"),
     }
     assert!(matches!(store.health(), Health::Failing(_)), "{:?}", store.health());
@@ -157,7 +157,7 @@ fn a_store_whose_disk_is_gone_can_be_closed() {
     let pending = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
     until("the fault is noticed", || store.health() != Health::Ok);
     store.close();
-    assert!(matches!(pending.answer.try_recv(), Ok(Err(StoreError::Failed(_)))));
+    assert!(matches!(pending.answer.try_recv(), Ok(Err(StoreError::Unknown(_)))));
     assert_eq!(store.health(), Health::Closed);
 }
 
@@ -174,7 +174,7 @@ fn checkpoints_that_fail_are_told_and_made_up_for_and_neither_reads_nor_commits_
         until("a checkpoint is under way", || store.shared.overlay.active().0 == 0);
         let marks: Vec<Change> = (0..50).map(|number| put(Table::Marks, &format!("m{number}"), "1")).collect();
         commit(&store, marks);
-        until("the writer rests", || !store.shared.gate.lock().busy);
+        until("the writer rests", || store.shared.gate.lock().taken == 0);
         broken(&disk, fault);
         disk.release();
         until("the fault is told", || store.health() != Health::Ok);
