@@ -27,8 +27,11 @@ pub fn answer(app: &App, method: &Method, path: &str) -> Option<HttpResponse> {
     Some(answer(app))
 }
 
-/// The process is there and answers.
-fn health(_: &App) -> HttpResponse {
+/// The process is there, answers, and need not be started again: only that brings back a store that has broken down.
+fn health(app: &App) -> HttpResponse {
+    if app.stage() == Stage::Ready && app.repository.store().health() == Health::Closed {
+        return HttpResponse::ServiceUnavailable().json(json!({ "status": "broken", "why": "the store is closed" }));
+    }
     HttpResponse::Ok().json(json!({ "status": "ok" }))
 }
 

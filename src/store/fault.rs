@@ -8,7 +8,7 @@
 // Neither of the two needs all of it.
 #![allow(dead_code)]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -32,6 +32,9 @@ pub(super) enum Fault {
     Write,
     /// Writes return that the disk is full.
     Full,
+    /// Writes to where nothing has been written yet return that the disk is full; what is there can be written over. What most
+    /// file systems do.
+    NoRoom,
     /// The machine goes down in the middle of a sync.
     Crash,
     /// Writes panic, as redb does on some pages that are damaged.
@@ -53,6 +56,8 @@ struct Content {
     /// What a crash leaves for certain.
     synced: Vec<u8>,
     unsynced: Vec<Op>,
+    /// The sectors that have been given to the file.
+    given: HashSet<usize>,
     locked: Vec<(Bound<u64>, Bound<u64>)>,
 }
 
@@ -112,7 +117,8 @@ impl Disk {
     pub fn holding(files: impl IntoIterator<Item = (StoreFile, Vec<u8>)>) -> Disk {
         let disk = Disk::new();
         for (file, bytes) in files {
-            let content = Content { now: bytes.clone(), synced: bytes, ..Content::default() };
+            let given = (0..bytes.len().div_ceil(SECTOR)).collect();
+            let content = Content { now: bytes.clone(), synced: bytes, given, ..Content::default() };
             disk.0.0.lock().files.insert(file, content);
         }
         disk
@@ -279,7 +285,7 @@ impl Handle {
 
 impl Inner {
     /// The fault that strikes an operation now.
-    fn strike(&mut self, file: StoreFile, sync: bool) -> Option<Fault> {
+    fn strike(&mut self, file: StoreFile, sync: bool, grows: bool) -> Option<Fault> {
         let Planned { plan, file: only, writes } = self.plan.as_mut()?;
         let strikes = match plan.fault {
             Fault::Sync | Fault::SyncForgets => sync,
@@ -287,6 +293,7 @@ impl Inner {
             Fault::Crash => sync != *writes,
             Fault::Write => true,
             Fault::Full | Fault::Panic => !sync,
+            Fault::NoRoom => grows,
         };
         let syncs = match only {
             Some(only) => self.syncs_of.get(only).copied().unwrap_or_default(),
@@ -309,7 +316,7 @@ impl Inner {
 
 fn error(fault: Fault) -> io::Error {
     match fault {
-        Fault::Full => io::Error::from_raw_os_error(28),
+        Fault::Full | Fault::NoRoom => io::Error::from_raw_os_error(28),
         _ => io::Error::from_raw_os_error(5),
     }
 }
@@ -348,7 +355,9 @@ impl StorageBackend for Handle {
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         self.with(|inner| {
             inner.writes += 1;
-            match inner.strike(self.file, false) {
+            let sectors = offset as usize / SECTOR..(offset as usize + data.len()).div_ceil(SECTOR);
+            let grows = sectors.clone().any(|sector| !self.content(inner).given.contains(&sector));
+            match inner.strike(self.file, false, grows) {
                 Some(Fault::Panic) => panic!("as the test wants"),
                 Some(Fault::Crash) => {
                     inner.crash(inner.writes);
@@ -359,6 +368,7 @@ impl StorageBackend for Handle {
             }
             let op = Op::Write(offset as usize, data.to_vec());
             let content = self.content(inner);
+            content.given.extend(sectors);
             apply(&mut content.now, &op);
             content.unsynced.push(op);
             Ok(())
@@ -377,7 +387,7 @@ impl StorageBackend for Handle {
         self.with(|inner| {
             inner.syncs += 1;
             *inner.syncs_of.entry(self.file).or_default() += 1;
-            if let Some(fault) = inner.strike(self.file, true) {
+            if let Some(fault) = inner.strike(self.file, true, false) {
                 match fault {
                     Fault::SyncForgets => self.content(inner).unsynced.clear(),
                     Fault::Crash => inner.crash(inner.syncs),

@@ -58,6 +58,12 @@ impl Server {
         server
     }
 
+    /// A server on a given directory, which stays when the server ends.
+    pub fn on(directory: &Path, settings: &[(&str, &str)]) -> Server {
+        let settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        Server::spawn(Data::Given(directory.to_owned()), settings)
+    }
+
     fn spawn(data: Data, settings: Vec<(String, String)>) -> Server {
         let directory = match &data {
             Data::Own(own) => own.path().to_owned(),
@@ -166,13 +172,7 @@ impl Server {
 
     /// A client without a session.
     pub fn client(&self) -> Client {
-        let agent = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .allow_non_standard_methods(true)
-            .timeout_global(Some(PATIENCE))
-            .build()
-            .new_agent();
-        Client { agent, base: self.base.clone(), token: None }
+        Client::at(&self.base, None)
     }
 
     /// A client logged in as a user of the sample.
@@ -186,7 +186,6 @@ impl Server {
         client
     }
 }
-
 /// The environment variable of a setting; those of the TLS library are nobody's to rename.
 fn variable(key: &str) -> String {
     if key.starts_with("SSL_") { key.to_owned() } else { format!("STET_{key}") }
@@ -223,6 +222,17 @@ pub struct Answer {
 }
 
 impl Client {
+    /// A client of the server at `base`, with the token of a session or without.
+    pub fn at(base: &str, token: Option<String>) -> Client {
+        let agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .allow_non_standard_methods(true)
+            .timeout_global(Some(PATIENCE))
+            .build()
+            .new_agent();
+        Client { agent, base: base.to_owned(), token }
+    }
+
     /// The same client, speaking to a server that was started again.
     pub fn to(&self, server: &Server) -> Client {
         Client { token: self.token.clone(), ..server.client() }

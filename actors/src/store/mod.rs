@@ -2,7 +2,7 @@
 //!
 //! **The promise.** A change set whose `on_done` is called with `Ok` is on disk, whole, and so is
 //! everything submitted before it that was not refused. One that is answered with an error is not there,
-//! and never will be, not even after a crash.
+//! and never will be, not even after a crash; save for [`StoreError::Unknown`], which says that nobody can tell.
 //!
 //! **Two views.** Between its submission and its commit a change set is *pending*. Readers see
 //! [`View::Committed`] only. The containers that compute further changes see [`View::Latest`], which has

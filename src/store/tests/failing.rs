@@ -193,6 +193,37 @@ fn checkpoints_that_fail_are_told_and_made_up_for_and_neither_reads_nor_commits_
 }
 
 #[test]
+fn what_a_sync_forgets_while_the_store_is_closed_is_not_built_upon_by_who_opens_it() {
+    let there = |store: &RedbStore| {
+        store.scan(View::Committed, Table::Marks, &Range::prefix(b""), 1000, false).map(|rows| rows.len())
+    };
+    let many = |prefix: &str| -> Vec<Change> {
+        (0..300).map(|number| put(Table::Marks, &format!("{prefix}{number}"), &"value ".repeat(50))).collect()
+    };
+    // Closing has some five syncs.
+    for times in 1..=3 {
+        for at in 1..=6 {
+            let disk = Disk::new();
+            let store = open(&disk);
+            commit(&store, many("a"));
+            disk.plan(Plan { at: disk.syncs() + at, times, fault: Fault::SyncForgets });
+            drop(store);
+            disk.heal();
+            let store = open(&disk);
+            commit(&store, vec![put(Table::Marks, "b", "1")]);
+            // Everything is folded; no journal makes up for what the tables have lost.
+            drop(store);
+            disk.crash(at);
+            let store = try_open(&disk).unwrap_or_else(|error| panic!("{at}, {times}: {error}"));
+            assert_eq!(there(&store), Ok(301), "{at}, {times}");
+            commit(&store, many("c"));
+            drop(store);
+            assert_eq!(there(&open(&disk)), Ok(601), "{at}, {times}");
+        }
+    }
+}
+
+#[test]
 fn a_table_that_could_not_be_read_once_is_read_again() {
     let disk = Disk::new();
     let mut options = options(&disk);
