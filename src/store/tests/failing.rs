@@ -201,7 +201,7 @@ fn what_a_sync_forgets_while_the_store_is_closed_is_not_built_upon_by_who_opens_
         (0..300).map(|number| put(Table::Marks, &format!("{prefix}{number}"), &"value ".repeat(50))).collect()
     };
     // Closing has some five syncs.
-    for times in 1..=3 {
+    for (times, closed) in [(1, true), (1, false), (3, true), (3, false), (13, true), (13, false)] {
         for at in 1..=6 {
             let disk = Disk::new();
             let store = open(&disk);
@@ -211,14 +211,39 @@ fn what_a_sync_forgets_while_the_store_is_closed_is_not_built_upon_by_who_opens_
             disk.heal();
             let store = open(&disk);
             commit(&store, vec![put(Table::Marks, "b", "1")]);
-            // Everything is folded; no journal makes up for what the tables have lost.
-            drop(store);
+            if closed {
+                // Everything is folded; no journal makes up for what the tables have lost.
+                store.close();
+            }
             disk.crash(at);
-            let store = try_open(&disk).unwrap_or_else(|error| panic!("{at}, {times}: {error}"));
-            assert_eq!(there(&store), Ok(301), "{at}, {times}");
+            drop(store);
+            let store = try_open(&disk).unwrap_or_else(|error| panic!("{at}, {times}, {closed}: {error}"));
+            assert_eq!(there(&store), Ok(301), "{at}, {times}, {closed}");
             commit(&store, many("c"));
             drop(store);
-            assert_eq!(there(&open(&disk)), Ok(601), "{at}, {times}");
+            assert_eq!(there(&open(&disk)), Ok(601), "{at}, {times}, {closed}");
+        }
+    }
+}
+
+#[test]
+fn what_a_sync_forgets_while_the_files_are_made_is_not_built_upon_by_who_opens_them() {
+    for times in [1, 2] {
+        for at in 1..=12 {
+            let disk = Disk::new();
+            disk.plan(Plan { at, times, fault: Fault::SyncForgets });
+            let store = try_open(&disk).or_else(|_| {
+                disk.heal();
+                try_open(&disk)
+            });
+            let store = store.unwrap_or_else(|error| panic!("{at}, {times}: {error}"));
+            disk.heal();
+            // No checkpoint comes by and writes anything anew.
+            commit(&store, vec![put(Table::Marks, "m", "1")]);
+            disk.crash(at);
+            drop(store);
+            let store = try_open(&disk).unwrap_or_else(|error| panic!("{at}, {times}: {error}"));
+            assert_eq!(all_marks(&store), 1, "{at}, {times}");
         }
     }
 }
