@@ -137,6 +137,10 @@ fn describe() {
     histogram!("stet_store_checkpoint_seconds", Unit::Seconds, "One fold of changed rows into the tables.");
     counter!("stet_store_failed_commits_total", "Commits of the journal that failed.");
     counter!(
+        "stet_content_failures_total",
+        "Content files that could not be written, opened or read, by what and why."
+    );
+    counter!(
         "stet_store_failed_checkpoints_total",
         "Folds into the tables that failed, and attempts to open them again."
     );

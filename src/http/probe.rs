@@ -58,11 +58,11 @@ fn standing(app: &App) -> Standing {
     let waits_ms = since_ms.map_or(0, |since| app.repository.clock().now_ms().saturating_sub(since));
     let (word, why, serves) = match store.health() {
         Health::Closed => ("closed", Some("the store is closed".to_owned()), false),
-        Health::Failing(_) => ("failing", Some("the disk fails: changes are refused".to_owned()), false),
+        Health::Failing(_) => ("failing", Some("the disk fails: changes or reads are refused".to_owned()), false),
         _ if waits_ms >= STALLED_MS => {
             ("stalled", Some(format!("the disk has not answered for {} s: changes wait", waits_ms / 1000)), false)
         }
-        Health::Full => ("full", Some("the disk is full: changes are refused, reads go on".to_owned()), true),
+        Health::Full => ("full", Some("the disk is full: changes may be refused, reads go on".to_owned()), true),
         Health::Lagging(_) => ("lagging", Some("checkpoints fail: changes stay in the journal".to_owned()), true),
         Health::Ok => ("ok", None, true),
     };

@@ -149,8 +149,10 @@ impl Checkpointer {
                 self.checkpoint(last)
             };
             let outcome = catch_unwind(AssertUnwindSafe(work));
+            let reopening = broken || panicked;
             panicked = outcome.is_err();
             if panicked {
+                self.shared.fault(|faults| faults.unreadable |= reopening);
                 self.note(Fault { full: false, text: "the tables are damaged: writing them panicked".to_owned() });
             }
             let done = outcome.unwrap_or(false);
@@ -253,6 +255,7 @@ impl Checkpointer {
     /// Opens `state.redb` anew; false if it can't be written.
     fn reopen(&mut self) -> bool {
         let (snapshot, outcome) = self.state.reopen();
+        self.shared.fault(|faults| faults.unreadable = snapshot.is_none());
         if let Some(snapshot) = snapshot {
             self.shared.set_snapshot(snapshot);
         }

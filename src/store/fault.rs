@@ -91,8 +91,17 @@ struct Inner {
     /// Syncs that wait because their file is stalled.
     waiting: usize,
     failing_reads: Option<(StoreFile, u64)>,
+    bad: Option<Bad>,
     /// Counts the crashes; handles from before the last one are dead.
     boot: u64,
+}
+
+/// Sectors that can't be read.
+struct Bad {
+    file: StoreFile,
+    sectors: HashSet<usize>,
+    /// Reading them panics, as redb does on some pages that are damaged.
+    panics: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -188,6 +197,21 @@ impl Disk {
     /// The next reads of `file` fail, so many.
     pub fn fail_reads(&self, file: StoreFile, times: u64) {
         self.0.0.lock().failing_reads = Some((file, times));
+    }
+
+    /// Wherever `file` has `text`, the sector can't be read any more, or reading it panics. Gives the number of such sectors.
+    pub fn spoil(&self, file: StoreFile, text: &[u8], panics: bool) -> usize {
+        let bytes = self.bytes(file);
+        let places = bytes.windows(text.len()).enumerate().filter(|(_, found)| *found == text);
+        let sectors: HashSet<usize> = places.map(|(at, _)| at / SECTOR).collect();
+        let count = sectors.len();
+        self.0.0.lock().bad = Some(Bad { file, sectors, panics });
+        count
+    }
+
+    /// All sectors can be read again.
+    pub fn mend(&self) {
+        self.0.0.lock().bad = None;
     }
 
     /// Syncs of `file` wait until [`Disk::release`].
@@ -336,6 +360,12 @@ impl StorageBackend for Handle {
                 return Err(error(Fault::Sync));
             }
             let from = offset as usize;
+            if let Some(bad) = inner.bad.as_ref().filter(|bad| bad.file == self.file)
+                && (from / SECTOR..(from + out.len()).div_ceil(SECTOR)).any(|sector| bad.sectors.contains(&sector))
+            {
+                assert!(!bad.panics, "as the test wants");
+                return Err(error(Fault::Sync));
+            }
             let found = self.content(inner).now.get(from..from + out.len());
             out.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
             Ok(())

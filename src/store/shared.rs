@@ -77,6 +77,8 @@ pub(super) struct Signal {
 pub(super) struct Faults {
     pub journal: Option<Fault>,
     pub state: Option<Fault>,
+    /// The tables could not even be opened for reading.
+    pub unreadable: bool,
     pub closed: bool,
 }
 
@@ -207,7 +209,7 @@ impl Shared {
     pub fn fault<T>(&self, change: impl FnOnce(&mut Faults) -> T) {
         let mut faults = self.faults.lock();
         change(&mut faults);
-        let well = !faults.closed && faults.journal.is_none() && faults.state.is_none();
+        let well = !faults.closed && !faults.unreadable && faults.journal.is_none() && faults.state.is_none();
         metrics::gauge!("stet_store_healthy").set(if well { 1.0 } else { 0.0 });
     }
 
@@ -230,6 +232,9 @@ impl Shared {
         let faults = self.faults.lock();
         if faults.closed {
             return Health::Closed;
+        }
+        if faults.unreadable {
+            return Health::Failing("the tables can't be read".to_owned());
         }
         match (&faults.journal, &faults.state) {
             (None, None) => Health::Ok,

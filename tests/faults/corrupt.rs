@@ -70,3 +70,47 @@ fn a_container_whose_rows_are_damaged_is_out_of_use_alone_until_they_are_mended(
     assert_eq!(house.client().items(&damaged), [story.clone()], "nothing of it was lost");
     assert_eq!(house.client().items(&sound), Vec::<String>::new());
 }
+
+/// The name of a story that lies on the pages that are spoilt.
+const NEEDLE: &str = "needle-in-the-tables";
+
+fn pages_that_cannot_be_read(panics: bool) {
+    let mut house = House::empty();
+    // Every read comes to the disk.
+    house.config.store.cache_bytes = 0;
+    house.start();
+    let story = house.client().story("/Corrupt", NEEDLE);
+    house.stop();
+    house.start();
+    let client = house.client();
+    // Its session is in memory from now on.
+    client.get("/v3/folder/home").ok();
+    assert!(house.disk.spoil(StoreFile::State, NEEDLE.as_bytes(), panics) > 0);
+    let path = format!("/v3/object/{}", encoded(&story));
+    for _ in 0..2 {
+        client.get(&path).fails(500, "RepositoryError");
+    }
+    wait_until("it is told", || house.readiness() != (200, String::new()));
+    assert_eq!(house.metric("stet_store_healthy"), 0.0);
+    // Changes that need none of it go through, others are refused; nobody waits for ever.
+    let drawer = client.post("/v3/container/drawer", &json!({ "name": "meanwhile", "folderPath": "/Elsewhere" }));
+    assert!(matches!(drawer.status, 200 | 500), "{drawer:?}");
+    house.disk.mend();
+    wait_until("the server is well again, by itself", || house.readiness() == (200, String::new()));
+    client.get(&path).ok();
+    house.lose_power(1);
+    house.start();
+    house.client().get(&path).ok();
+    let made = house.client().get(&format!("/v3/object/{}", encoded("/Elsewhere/meanwhile"))).status;
+    assert_eq!(made == 200, drawer.status == 200);
+}
+
+#[test]
+fn pages_that_cannot_be_read_are_told_nobody_waits_for_ever_and_all_is_well_once_they_can() {
+    pages_that_cannot_be_read(false);
+}
+
+#[test]
+fn pages_whose_reading_panics_are_told_nobody_waits_for_ever_and_all_is_well_once_they_can_be_read() {
+    pages_that_cannot_be_read(true);
+}

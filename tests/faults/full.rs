@@ -5,7 +5,7 @@ use serde_json::json;
 use super::errors::at_every_sync;
 use super::*;
 
-const FULL: &str = "the disk is full: changes are refused, reads go on";
+const FULL: &str = "the disk is full: changes may be refused, reads go on";
 
 #[test]
 fn a_disk_that_is_full_at_any_sync_loses_nothing_acknowledged() {

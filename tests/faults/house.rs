@@ -236,7 +236,7 @@ impl Drop for House {
 }
 
 /// A value of `/metrics`; 0 when it is not there yet.
-fn metric(client: &Client, name: &str) -> f64 {
+pub fn metric(client: &Client, name: &str) -> f64 {
     let text = String::from_utf8(client.get("/metrics").body).expect("metrics are text");
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.map_or(0.0, |value| value.parse().expect("a metric is a number"))

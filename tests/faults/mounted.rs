@@ -7,6 +7,7 @@ use std::process::Command;
 use serde_json::json;
 use tempfile::TempDir;
 
+use super::house::metric;
 use crate::harness::*;
 
 /// A file system in memory of its own.
@@ -33,6 +34,13 @@ impl Mounted {
 
     fn path(&self) -> &Path {
         self.0.path()
+    }
+
+    /// The same file system at a second place too.
+    fn also_at(&self, place: &Path) -> Also {
+        let bound = Command::new("mount").arg("--bind").arg(self.path()).arg(place).status();
+        assert!(bound.is_ok_and(|status| status.success()), "a file system that could be mounted can be mounted twice");
+        Also(place.to_owned())
     }
 
     fn ballast(&self) -> PathBuf {
@@ -63,6 +71,16 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         // Nothing can be done about a failure, and the next start of the machine ends it.
         let _ = Command::new("umount").arg(self.path()).status();
+    }
+}
+
+/// A second place of a file system.
+struct Also(PathBuf);
+
+impl Drop for Also {
+    fn drop(&mut self) {
+        // As above.
+        let _ = Command::new("umount").arg(&self.0).status();
     }
 }
 
@@ -147,4 +165,27 @@ fn a_file_system_that_fills_up_refuses_journal_and_contents_and_a_start_on_it_se
     assert_eq!(server.terminate(), Some(0));
     let (code, output) = server.check();
     assert_eq!(code, Some(0), "{output}");
+}
+
+#[test]
+fn contents_that_find_no_room_are_refused_and_told_and_all_else_goes_on() {
+    const LARGE: usize = 300_000;
+    let Some(mounted) = Mounted::of(8) else { return };
+    let data = TempDir::new().expect("a temporary directory can be made");
+    let contents = data.path().join("content");
+    std::fs::create_dir(&contents).expect("a folder can be made");
+    // Taken away again before the directory is, and after the server has ended.
+    let _also = mounted.also_at(&contents);
+    let mut server = Server::on(data.path(), &[]);
+    let client = server.login("admin");
+    mounted.fill();
+    create(&client, "large", LARGE).fails(507, "StorageFull");
+    assert_eq!(size_of(&client, "large"), None);
+    assert_eq!(metric(&client, "stet_content_failures_total{what=\"written\",why=\"full\"}"), 1.0);
+    assert_eq!(create(&client, "small", 100).status, 200, "it lies in the tables, which have room");
+    assert_eq!(why(&client), None, "the store is well");
+    mounted.make_room();
+    assert_eq!(create(&client, "large", LARGE).status, 200);
+    assert_eq!(size_of(&client, "large"), Some(LARGE));
+    assert_eq!(server.terminate(), Some(0));
 }
