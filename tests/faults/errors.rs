@@ -33,7 +33,7 @@ impl Run {
         }
     }
 
-    /// Sends calls, until the machine is down. A fault that lasts is mended once a call has met it.
+    /// Sends calls, until the machine is down. A fault that lasts is mended once a call has met it, and the call is sent again.
     fn send(&mut self, steps: &[Step]) {
         let client = self.house.client();
         for step in steps {
@@ -46,6 +46,10 @@ impl Run {
                 assert!(disk.struck() > 0, "{}: {step:?} failed for no reason: {answer:?}", self.when);
                 disk.heal();
                 self.recovers();
+                if !self.is_down() {
+                    let again = self.possible.send(&client, *step, || disk.boots() > 0);
+                    assert!(again.status == 200 || self.is_down(), "{}: {step:?} again: {again:?}", self.when);
+                }
             }
         }
     }
@@ -125,7 +129,6 @@ fn play(at: Option<At>) -> [u64; 2] {
 pub fn at_every_sync(fault: Fault, times: u64) {
     let counted = play(None);
     for (file, syncs) in [StoreFile::Journal, StoreFile::State].into_iter().zip(counted) {
-        println!("{file:?} {syncs}");
         for at in 1..=syncs {
             play(Some(At { file, plan: Plan { at, times, fault } }));
         }
