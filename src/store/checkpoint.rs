@@ -66,18 +66,21 @@ impl State {
     /// returned.
     fn reopen(&mut self) -> (Option<Snapshot>, Result<(), Failure>) {
         self.lease.end();
-        self.db = None;
-        let (lease, db) = tables::reopen(&self.kept, self.cache_bytes);
-        self.lease = lease;
-        let opened = db.and_then(|db| Snapshot::take(&db, &self.lease).map(|snapshot| (db, snapshot)));
+        // Where writing panics, on damaged pages, reading may still do.
+        let opened = unless_it_panics(|| {
+            self.db = None;
+            let (lease, db) = tables::reopen(&self.kept, self.cache_bytes);
+            self.lease = lease;
+            db.and_then(|db| Snapshot::take(&db, &self.lease).map(|snapshot| (db, snapshot)))
+        });
         match opened {
             Ok((db, snapshot)) => {
                 self.db = Some(db);
                 (Some(snapshot), Ok(()))
             }
             Err(error) => {
-                let snapshot =
-                    self.read_only().inspect_err(|error| tracing::error!(%error, "the tables can't be read"));
+                let snapshot = unless_it_panics(|| self.read_only())
+                    .inspect_err(|error| tracing::error!(%error, "the tables can't be read"));
                 (snapshot.ok(), Err(error))
             }
         }
@@ -120,6 +123,12 @@ impl State {
     }
 }
 
+/// Takes a panic of redb for what it is: a file that is damaged.
+fn unless_it_panics<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(Box::new(redb::Error::Corrupted("it panicked".to_owned()))))
+}
+
 /// The thread's body.
 pub(super) struct Checkpointer {
     pub shared: Arc<Shared>,
@@ -149,10 +158,8 @@ impl Checkpointer {
                 self.checkpoint(last)
             };
             let outcome = catch_unwind(AssertUnwindSafe(work));
-            let reopening = broken || panicked;
             panicked = outcome.is_err();
             if panicked {
-                self.shared.fault(|faults| faults.unreadable |= reopening);
                 self.note(Fault { full: false, text: "the tables are damaged: writing them panicked".to_owned() });
             }
             let done = outcome.unwrap_or(false);

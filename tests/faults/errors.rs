@@ -46,9 +46,11 @@ impl Run {
                 assert!(disk.struck() > 0, "{}: {step:?} failed for no reason: {answer:?}", self.when);
                 disk.heal();
                 self.recovers();
-                if !self.is_down() {
-                    let again = self.possible.send(&client, *step, || disk.boots() > 0);
-                    assert!(again.status == 200 || self.is_down(), "{}: {step:?} again: {again:?}", self.when);
+                let begun = std::time::Instant::now();
+                // A disk that was full is told as ready while the journal is still being opened anew.
+                while !self.is_down() && self.possible.send(&client, *step, || disk.boots() > 0).status != 200 {
+                    assert!(begun.elapsed() < PATIENCE, "{}: {step:?} never goes through", self.when);
+                    std::thread::sleep(std::time::Duration::from_millis(2));
                 }
             }
         }
