@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use actix_web::web::{self, Data};
 use actix_web::{App as WebApp, HttpServer};
-use stet_actors::clock::SystemClock;
+use stet_actors::clock::{Clock, SystemClock};
 use stet_actors::error::Error;
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::repository::Repository;
@@ -87,8 +87,11 @@ pub fn store_options(config: &Config) -> StoreOptions {
 /// # Errors
 /// [`Exit::Data`].
 pub fn open_store(config: &Config) -> Result<RedbStore, Failure> {
-    let data = &config.data.directory;
-    survived(data, || RedbStore::open(store_options(config)))?
+    open_store_with(&config.data.directory, store_options(config))
+}
+
+fn open_store_with(data: &Path, options: StoreOptions) -> Result<RedbStore, Failure> {
+    survived(data, || RedbStore::open(options))?
         .map_err(|error: OpenError| Failure::new(Exit::Data, format!("{} can't be opened: {error}", data.display())))
 }
 
@@ -96,6 +99,21 @@ pub fn open_store(config: &Config) -> Result<RedbStore, Failure> {
 fn survived<T>(data: &Path, read: impl FnOnce() -> T) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(read))
         .map_err(|_| Failure::new(Exit::Data, format!("{} is damaged: its files can't be read", data.display())))
+}
+
+/// What a server stands on: the files of its store, and the time.
+pub struct Ground {
+    /// How the store is opened, and on what.
+    pub store: StoreOptions,
+    /// The time that sessions, containers and records go by.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Ground {
+    /// Files in the data directory and the system's time.
+    pub fn of(config: &Config) -> Ground {
+        Ground { store: store_options(config), clock: Arc::new(SystemClock) }
+    }
 }
 
 /// Serves until `stop` resolves. `listening` is called once requests are taken, with the address as `http://host:port`, or
@@ -108,39 +126,71 @@ pub async fn serve(
     stop: impl Future<Output = ()> + 'static,
     listening: impl FnOnce(&str),
 ) -> Result<(), Failure> {
-    // Before anything is made: what is wrong with them is a fault of the configuration.
-    let certificates = config.server.tls.is_on().then(|| Certificates::load(&config.server.tls)).transpose();
-    let certificates = certificates.map_err(|error| Failure::new(Exit::Usage, error))?;
-    let metrics = telemetry::init_metrics();
-    let store = Arc::new(open_store(&config)?);
-    let content = ContentStore::open(&config.data.directory, config.store.small_body_bytes)
-        .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
-    let records = Arc::new(RecordCache::new(RECORDS));
-    let observed: Arc<dyn Store> = Arc::new(Observed::new(store.clone(), records.clone()));
-    let repository = Repository::start(observed, Arc::new(SystemClock), config.runtime.clone())
-        .await
-        .map_err(|error| Failure::new(Exit::Data, error))?;
-    let (directory, sessions) = people(&config, &repository)?;
-    let sysconfig = SysConfig::new();
-    let parts = Parts { config, repository, records, directory, sessions, sysconfig, content, metrics };
-    let app = Arc::new(App::new(parts));
-    fill_if_new(&app).await?;
-    load_sysconfig(&app).await;
-    let socket = open_socket(&app);
-    let outcome = run(&app, certificates, stop, listening).await;
-    // While the data directory is locked still: a server that comes after has a socket of its own.
-    drop(socket);
-    app.enter(Stage::Draining);
-    if let Err(error) = app.sessions.flush().await {
-        tracing::warn!(%error, "when sessions were last used could not be saved");
+    let ground = Ground::of(&config);
+    Prepared::on(ground, config).await?.serve(stop, listening).await
+}
+
+/// A server whose data directory is open and filled, and that does not listen yet.
+pub struct Prepared {
+    /// What it is made of.
+    pub app: Arc<App>,
+    store: Arc<RedbStore>,
+    certificates: Option<Arc<Certificates>>,
+}
+
+impl Prepared {
+    /// Opens the data directory, and fills a new one. Must be called within an actix system.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn on(ground: Ground, config: Config) -> Result<Prepared, Failure> {
+        // Before anything is made: what is wrong with them is a fault of the configuration.
+        let certificates = config.server.tls.is_on().then(|| Certificates::load(&config.server.tls)).transpose();
+        let certificates = certificates.map_err(|error| Failure::new(Exit::Usage, error))?;
+        let metrics = telemetry::init_metrics();
+        let store = Arc::new(open_store_with(&config.data.directory, ground.store)?);
+        let content = ContentStore::open(&config.data.directory, config.store.small_body_bytes)
+            .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
+        let records = Arc::new(RecordCache::new(RECORDS));
+        let observed: Arc<dyn Store> = Arc::new(Observed::new(store.clone(), records.clone()));
+        let repository = Repository::start(observed, ground.clock, config.runtime.clone())
+            .await
+            .map_err(|error| Failure::new(Exit::Data, error))?;
+        let (directory, sessions) = people(&config, &repository)?;
+        let sysconfig = SysConfig::new();
+        let parts = Parts { config, repository, records, directory, sessions, sysconfig, content, metrics };
+        let app = Arc::new(App::new(parts));
+        fill_if_new(&app).await?;
+        load_sysconfig(&app).await;
+        Ok(Prepared { app, store, certificates })
     }
-    app.repository.shut_down().await;
-    // Folding the rest into the tables may take a moment, and it must not be done on a thread that serves.
-    let closed = tokio::task::spawn_blocking(move || store.close()).await;
-    if let Err(error) = closed {
-        tracing::error!(%error, "the store could not be closed in good order");
+
+    /// See [`serve`].
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn serve(
+        self,
+        stop: impl Future<Output = ()> + 'static,
+        listening: impl FnOnce(&str),
+    ) -> Result<(), Failure> {
+        let Prepared { app, store, certificates } = self;
+        let socket = open_socket(&app);
+        let outcome = run(&app, certificates, stop, listening).await;
+        // While the data directory is locked still: a server that comes after has a socket of its own.
+        drop(socket);
+        app.enter(Stage::Draining);
+        if let Err(error) = app.sessions.flush().await {
+            tracing::warn!(%error, "when sessions were last used could not be saved");
+        }
+        app.repository.shut_down().await;
+        // Folding the rest into the tables may take a moment, and it must not be done on a thread that serves.
+        let closed = tokio::task::spawn_blocking(move || store.close()).await;
+        if let Err(error) = closed {
+            tracing::error!(%error, "the store could not be closed in good order");
+        }
+        outcome
     }
-    outcome
 }
 
 /// Users and sessions of a repository.

@@ -125,6 +125,7 @@ fn describe() {
     gauge!("stet_containers", "Containers in memory, by family.");
     counter!("stet_container_restarts_total", "Containers read from disk again after a failure, by family.");
     counter!("stet_container_quarantines_total", "Containers taken out of use for failing too often, by family.");
+    gauge!("stet_containers_quarantined", "Containers out of use at present, by family.");
     counter!("stet_overloaded_total", "Commands refused because too many were under way, by what ran out.");
 
     counter!("stet_store_commits_total", "Commits of the journal.");
@@ -135,7 +136,17 @@ fn describe() {
     gauge!("stet_store_overlay_bytes", Unit::Bytes, "Bytes of the changed rows in memory.");
     histogram!("stet_store_checkpoint_seconds", Unit::Seconds, "One fold of changed rows into the tables.");
     counter!("stet_store_failed_commits_total", "Commits of the journal that failed.");
-    gauge!("stet_store_healthy", "1 while changes can be committed, else 0.");
+    counter!(
+        "stet_content_failures_total",
+        "Content files that could not be written, opened or read, by what and why."
+    );
+    counter!(
+        "stet_store_failed_checkpoints_total",
+        "Folds into the tables that failed, and attempts to open them again."
+    );
+    gauge!("stet_store_healthy", "1 while neither the journal nor the tables are in trouble, else 0.");
+    gauge!("stet_store_state", "1 for the state that the store is in, 0 for the others.");
+    gauge!("stet_store_commit_waits_seconds", Unit::Seconds, "How long the commit under way has been with the disk.");
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 mod api;
 mod crash;
+mod faults;
 mod harness;
 mod histories;
 mod load;

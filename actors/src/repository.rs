@@ -22,7 +22,7 @@ use crate::receipt::{Once, Step};
 use crate::runtime::registry::{AnyHandle, admit};
 use crate::runtime::{
     Answer, Done, NumberMill, Published, Registry, Request, RuntimeOptions, Shared, overloaded, run_joint,
-    store_failure,
+    store_failure, unknown,
 };
 use crate::store::{ChangeSet, Look, Range, Row, Store, StoreError, Table, View, decode_value};
 
@@ -91,7 +91,8 @@ impl Repository {
         set.span = tracing::Span::current();
         fill(&mut set);
         let decided = match store.submit(set) {
-            Ok(_) => receiver.await.unwrap_or(Err(StoreError::Closed)),
+            // Dropped unanswered by a store that has broken down.
+            Ok(_) => receiver.await.unwrap_or_else(|_| Err(StoreError::Unknown("the store broke down".to_owned()))),
             Err(refused) => Err(refused.why),
         };
         decided.map(drop).map_err(|error| store_failure(&error))
@@ -114,7 +115,8 @@ impl Repository {
         let handle = self.registry.get::<C::Family>(container)?;
         let answer = handle.execute(self.registry.shared(), command, request, step)?;
         drop(handle);
-        answer.await.unwrap_or_else(|_| Err(overloaded("The repository is shutting down")))
+        // Dropped unanswered by a store that has broken down.
+        answer.await.unwrap_or_else(|_| Err(unknown()))
     }
 
     /// Carries out a command on several containers at once; resolves when the change is on disk.
@@ -138,7 +140,8 @@ impl Repository {
         if !self.registry.arbiter(first).spawn(run) {
             return Err(overloaded("The repository is shutting down"));
         }
-        receiver.await.unwrap_or_else(|_| Err(overloaded("The repository is shutting down")))
+        // As above.
+        receiver.await.unwrap_or_else(|_| Err(unknown()))
     }
 
     /// A container as it is on disk, loading it if need be.
@@ -146,7 +149,8 @@ impl Repository {
     /// # Errors
     /// `ObjectNotFound`, also while it lies in the recycle bin; `InvalidType`; that it can't be loaded.
     pub async fn view<F: Family>(&self, container: Loid) -> Result<Arc<Published<F::State>>> {
-        let view = self.registry.get::<F>(container)?.view(container).await?;
+        let now_ms = self.clock().now_ms();
+        let view = self.registry.get::<F>(container)?.view(container, now_ms).await?;
         if crate::family::State::object(&view.state).record.is_discarded() {
             return Err(Error::not_found(container));
         }

@@ -318,6 +318,50 @@ fn a_container_that_cannot_be_loaded_backs_off_and_recovers_when_the_rows_are_wh
 }
 
 #[test]
+fn readers_alone_bring_a_container_back_once_its_quarantine_is_over() {
+    let options = RuntimeOptions { restart_backoff_milliseconds: 0, ..RuntimeOptions::default() };
+    run(options.clone(), |world| async move {
+        let drawer = world.drawer("d").await;
+        let record = world.store.get(View::Committed, Table::Objects, &drawer.to_key()).unwrap();
+        world.set_row(Table::Objects, drawer, Some(Bytes::from_static(b"\xffnot a record"))).await;
+        let read = || world.repository.view::<Drawer>(drawer);
+        assert_eq!(read().await.unwrap_err().code, Code::RepositoryError);
+        world.set_row(Table::Objects, drawer, record).await;
+        world.clock.advance(Duration::from_secs(options.quarantine_seconds) - Duration::from_millis(1));
+        assert_eq!(read().await.unwrap_err().code, Code::RepositoryError, "not before its time");
+        world.clock.advance(Duration::from_millis(1));
+        let (one, other) = futures_util::future::join(read(), read()).await;
+        assert_eq!((one.unwrap().state.count(), other.unwrap().state.count()), (0, 0));
+        assert_eq!(world.repository.most_instances(), 1);
+    });
+}
+
+#[test]
+fn a_container_of_which_nothing_is_pending_can_be_read_while_the_disk_stalls() {
+    run(RuntimeOptions::default(), |world| async move {
+        let (busy, idle, story) = (world.drawer("d").await, world.drawer("e").await, world.story("s").await);
+        world.add(idle, story).await.unwrap();
+        world.clock.advance(Duration::from_secs(3600));
+        let none = || {
+            world.repository.sweep();
+            world.repository.containers() == 0
+        };
+        world.until("all have left memory", none).await;
+        world.store.hold();
+        let adding = world.add(busy, story);
+        tokio::pin!(adding);
+        tokio::select! {
+            outcome = &mut adding => panic!("answered before the commit: {outcome:?}"),
+            () = world.until("the submission", || world.store.pending() == 1) => {}
+        }
+        assert_eq!(world.count(idle).await, 1, "it is loaded now, while the other's change waits");
+        world.store.release();
+        adding.await.unwrap();
+        assert_eq!(world.count(busy).await, 1);
+    });
+}
+
+#[test]
 fn an_idle_container_leaves_and_one_with_work_under_way_stays() {
     run(RuntimeOptions::default(), |world| async move {
         let (drawer, busy, story) = (world.drawer("d").await, world.drawer("e").await, world.story("s").await);

@@ -132,12 +132,13 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + '
 }
 
 /// What a client gets to see of an error of the disk; the rest goes to the log.
-fn failure(what: &str, path: &Path, error: &io::Error) -> Error {
+fn failure(what: &'static str, path: &Path, error: &io::Error) -> Error {
     tracing::error!(path = %path.display(), %error, "a content can't be {what}");
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            Error::new(Code::StorageFull, "There is no room left for the content; nothing was changed.")
-        }
-        _ => Error::internal(),
+    let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+    let why = if full { "full" } else { "failed" };
+    metrics::counter!("stet_content_failures_total", "what" => what, "why" => why).increment(1);
+    if full {
+        return Error::new(Code::StorageFull, "There is no room left for the content; nothing was changed.");
     }
+    Error::internal()
 }

@@ -14,7 +14,7 @@ pub fn answer(app: &App, method: &Method, path: &str) -> Option<HttpResponse> {
     let answer: fn(&App) -> HttpResponse = match path {
         "/healthz" => health,
         "/readyz" => readiness,
-        "/metrics" => |app| HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(app.metrics.render()),
+        "/metrics" => metrics,
         "/openapi.json" => |app| {
             let make = || openapi::document(routes::all(), &app.config.server.base_path).to_string().into();
             HttpResponse::Ok().content_type("application/json").body(app.openapi.get_or_init(make).clone())
@@ -27,20 +27,74 @@ pub fn answer(app: &App, method: &Method, path: &str) -> Option<HttpResponse> {
     Some(answer(app))
 }
 
-/// The process is there and answers.
-fn health(_: &App) -> HttpResponse {
+/// The process is there, answers, and need not be started again: only that brings back a store that has broken down.
+fn health(app: &App) -> HttpResponse {
+    if app.stage() == Stage::Ready && app.repository.store().health() == Health::Closed {
+        return HttpResponse::ServiceUnavailable().json(json!({ "status": "broken", "why": "the store is closed" }));
+    }
     HttpResponse::Ok().json(json!({ "status": "ok" }))
 }
 
-/// Whether it is of use to send requests: not while starting or draining, nor when the store has failed.
-fn readiness(app: &App) -> HttpResponse {
-    let why = match (app.stage(), app.repository.store().health()) {
-        (Stage::Starting, _) => "starting".to_owned(),
-        (Stage::Draining, _) => "draining".to_owned(),
-        (Stage::Ready, Health::Ok) => return HttpResponse::Ok().json(json!({ "status": "ready" })),
-        (Stage::Ready, Health::Full) => "the disk is full: reads only".to_owned(),
-        (Stage::Ready, Health::Failing(_)) => "the store fails".to_owned(),
-        (Stage::Ready, Health::Closed) => "the store is closed".to_owned(),
+/// How long the disk may owe an answer before the store counts as failed, milliseconds: far beyond what a disk in order
+/// takes, and the last bound of the histogram of commits.
+const STALLED_MS: u64 = 10_000;
+
+/// How the store is, in a word for metrics, and in a sentence for people where something is wrong.
+struct Standing {
+    word: &'static str,
+    why: Option<String>,
+    /// Whether changes are carried out, or may be as soon as somebody tries.
+    serves: bool,
+    /// Since when the commit under way has been with the disk, milliseconds.
+    waits_ms: u64,
+}
+
+/// The words of [`Standing`].
+const WORDS: [&str; 6] = ["ok", "full", "lagging", "failing", "stalled", "closed"];
+
+fn standing(app: &App) -> Standing {
+    let store = app.repository.store();
+    let since_ms = store.backlog().since_ms;
+    let waits_ms = since_ms.map_or(0, |since| app.repository.clock().now_ms().saturating_sub(since));
+    let (word, why, serves) = match store.health() {
+        Health::Closed => ("closed", Some("the store is closed".to_owned()), false),
+        Health::Failing(_) => ("failing", Some("the disk fails: changes or reads are refused".to_owned()), false),
+        _ if waits_ms >= STALLED_MS => {
+            ("stalled", Some(format!("the disk has not answered for {} s: changes wait", waits_ms / 1000)), false)
+        }
+        Health::Full => ("full", Some("the disk is full: changes may be refused, reads go on".to_owned()), true),
+        Health::Lagging(_) => ("lagging", Some("checkpoints fail: changes stay in the journal".to_owned()), true),
+        Health::Ok => ("ok", None, true),
     };
-    HttpResponse::ServiceUnavailable().json(json!({ "status": "not ready", "why": why }))
+    Standing { word, why, serves, waits_ms }
+}
+
+/// Whether it is of use to send requests: not while starting or draining, nor when the store has failed. A full disk is no
+/// reason: reads go on, and only a change can find out that there is room again.
+fn readiness(app: &App) -> HttpResponse {
+    let (serves, why) = match app.stage() {
+        Stage::Starting => (false, Some("starting".to_owned())),
+        Stage::Draining => (false, Some("draining".to_owned())),
+        Stage::Ready => {
+            let Standing { serves, why, .. } = standing(app);
+            (serves, why)
+        }
+    };
+    let mut answer = json!({ "status": if serves { "ready" } else { "not ready" } });
+    if let Some(why) = why {
+        answer["why"] = why.into();
+    }
+    let mut response = if serves { HttpResponse::Ok() } else { HttpResponse::ServiceUnavailable() };
+    response.json(answer)
+}
+
+/// What has been counted, and how the store is at this moment.
+fn metrics(app: &App) -> HttpResponse {
+    let Standing { word, waits_ms, .. } = standing(app);
+    for known in WORDS {
+        metrics::gauge!("stet_store_state", "state" => known).set(f64::from(u8::from(known == word)));
+    }
+    metrics::gauge!("stet_store_pending").set(app.repository.store().backlog().sets as f64);
+    metrics::gauge!("stet_store_commit_waits_seconds").set(waits_ms as f64 / 1000.0);
+    HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(app.metrics.render())
 }

@@ -12,6 +12,7 @@
 //! holds: only a commit that has succeeded counts, and writing a row twice does no harm. Meanwhile the active
 //! generation grows until submissions are refused as overloaded.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -65,18 +66,21 @@ impl State {
     /// returned.
     fn reopen(&mut self) -> (Option<Snapshot>, Result<(), Failure>) {
         self.lease.end();
-        self.db = None;
-        let (lease, db) = tables::reopen(&self.kept, self.cache_bytes);
-        self.lease = lease;
-        let opened = db.and_then(|db| Snapshot::take(&db, &self.lease).map(|snapshot| (db, snapshot)));
+        // Where writing panics, on damaged pages, reading may still do.
+        let opened = unless_it_panics(|| {
+            self.db = None;
+            let (lease, db) = tables::reopen(&self.kept, self.cache_bytes);
+            self.lease = lease;
+            db.and_then(|db| Snapshot::take(&db, &self.lease).map(|snapshot| (db, snapshot)))
+        });
         match opened {
             Ok((db, snapshot)) => {
                 self.db = Some(db);
                 (Some(snapshot), Ok(()))
             }
             Err(error) => {
-                let snapshot =
-                    self.read_only().inspect_err(|error| tracing::error!(%error, "the tables can't be read"));
+                let snapshot = unless_it_panics(|| self.read_only())
+                    .inspect_err(|error| tracing::error!(%error, "the tables can't be read"));
                 (snapshot.ok(), Err(error))
             }
         }
@@ -119,6 +123,12 @@ impl State {
     }
 }
 
+/// Takes a panic of redb for what it is: a file that is damaged.
+fn unless_it_panics<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(Box::new(redb::Error::Corrupted("it panicked".to_owned()))))
+}
+
 /// The thread's body.
 pub(super) struct Checkpointer {
     pub shared: Arc<Shared>,
@@ -136,12 +146,23 @@ impl Checkpointer {
     pub fn run(mut self) {
         let mut pause = None;
         let mut attempts = 0;
+        let mut panicked = false;
         loop {
             let (broken, last) = self.wait(pause);
-            if broken {
-                self.reopen();
+            // redb panics on some pages that are damaged. The thread must outlive that: without checkpoints memory fills up,
+            // and nobody would be told why.
+            let work = || {
+                if broken || panicked {
+                    self.reopen();
+                }
+                self.checkpoint(last)
+            };
+            let outcome = catch_unwind(AssertUnwindSafe(work));
+            panicked = outcome.is_err();
+            if panicked {
+                self.note(Fault { full: false, text: "the tables are damaged: writing them panicked".to_owned() });
             }
-            let done = self.checkpoint(last);
+            let done = outcome.unwrap_or(false);
             pause = match pause {
                 _ if done => None,
                 None => Some(FIRST_PAUSE),
@@ -229,14 +250,19 @@ impl Checkpointer {
     }
 
     fn failed(&self, error: &redb::Error) {
-        let fault = self.state.fault(error);
+        self.note(self.state.fault(error));
+    }
+
+    fn note(&self, fault: Fault) {
         tracing::warn!(fault = fault.text, "state.redb failed; opening it anew");
+        metrics::counter!("stet_store_failed_checkpoints_total").increment(1);
         self.shared.fault(|faults| faults.state = Some(fault));
     }
 
     /// Opens `state.redb` anew; false if it can't be written.
     fn reopen(&mut self) -> bool {
         let (snapshot, outcome) = self.state.reopen();
+        self.shared.fault(|faults| faults.unreadable = snapshot.is_none());
         if let Some(snapshot) = snapshot {
             self.shared.set_snapshot(snapshot);
         }

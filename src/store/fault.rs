@@ -2,8 +2,13 @@
 //!
 //! Like a real one it keeps what is written apart from what is synced: readers see both, a crash keeps the synced
 //! part and any part of the rest, torn at any sector.
+//!
+//! Two test crates share this file: the store's own tests, and those of the whole server in `tests/faults`.
 
-use std::collections::HashMap;
+// Neither of the two needs all of it.
+#![allow(dead_code)]
+
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -11,7 +16,7 @@ use std::sync::Arc;
 use parking_lot::{Condvar, Mutex};
 use redb::{BackendError, StorageBackend};
 
-use super::backend::{Backends, StoreFile};
+use super::{Backends, StoreFile};
 
 const SECTOR: usize = 512;
 
@@ -27,11 +32,16 @@ pub(super) enum Fault {
     Write,
     /// Writes return that the disk is full.
     Full,
+    /// Writes to where nothing has been written yet return that the disk is full; what is there can be written over. What most
+    /// file systems do.
+    NoRoom,
     /// The machine goes down in the middle of a sync.
     Crash,
+    /// Writes panic, as redb does on some pages that are damaged.
+    Panic,
 }
 
-/// A failure to come: at the sync of number `at` (from 1, over both files) and for `times` failing operations.
+/// A failure to come: at the sync of number `at` (from 1, over both files, or those of one) and for `times` failing operations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
     pub at: u64,
@@ -46,6 +56,8 @@ struct Content {
     /// What a crash leaves for certain.
     synced: Vec<u8>,
     unsynced: Vec<Op>,
+    /// The sectors that have been given to the file.
+    given: HashSet<usize>,
     locked: Vec<(Bound<u64>, Bound<u64>)>,
 }
 
@@ -70,11 +82,35 @@ fn apply(bytes: &mut Vec<u8>, op: &Op) {
 struct Inner {
     files: HashMap<StoreFile, Content>,
     syncs: u64,
-    plan: Option<Plan>,
+    syncs_of: HashMap<StoreFile, u64>,
+    writes: u64,
+    plan: Option<Planned>,
+    /// How many operations the plan has struck.
+    struck: u64,
     stalled: Option<StoreFile>,
+    /// Syncs that wait because their file is stalled.
+    waiting: usize,
     failing_reads: Option<(StoreFile, u64)>,
+    bad: Option<Bad>,
     /// Counts the crashes; handles from before the last one are dead.
     boot: u64,
+}
+
+/// Sectors that can't be read.
+struct Bad {
+    file: StoreFile,
+    sectors: HashSet<usize>,
+    /// Reading them panics, as redb does on some pages that are damaged.
+    panics: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Planned {
+    plan: Plan,
+    /// The only file that it concerns.
+    file: Option<StoreFile>,
+    /// `at` counts writes, not syncs.
+    writes: bool,
 }
 
 /// The disk. Clones are the same disk.
@@ -86,14 +122,66 @@ impl Disk {
         Disk::default()
     }
 
+    /// A disk with these files on it, synced.
+    pub fn holding(files: impl IntoIterator<Item = (StoreFile, Vec<u8>)>) -> Disk {
+        let disk = Disk::new();
+        for (file, bytes) in files {
+            let given = (0..bytes.len().div_ceil(SECTOR)).collect();
+            let content = Content { now: bytes.clone(), synced: bytes, given, ..Content::default() };
+            disk.0.0.lock().files.insert(file, content);
+        }
+        disk
+    }
+
+    /// What readers of `file` see.
+    pub fn bytes(&self, file: StoreFile) -> Vec<u8> {
+        self.0.0.lock().files.get(&file).map(|content| content.now.clone()).unwrap_or_default()
+    }
+
     /// How many syncs there have been.
     pub fn syncs(&self) -> u64 {
         self.0.0.lock().syncs
     }
 
+    /// How many of them were of `file`.
+    pub fn syncs_of(&self, file: StoreFile) -> u64 {
+        self.0.0.lock().syncs_of.get(&file).copied().unwrap_or_default()
+    }
+
+    /// How many writes there have been.
+    pub fn writes(&self) -> u64 {
+        self.0.0.lock().writes
+    }
+
     /// Lets `plan` come.
     pub fn plan(&self, plan: Plan) {
-        self.0.0.lock().plan = Some(plan);
+        self.set_plan(Planned { plan, file: None, writes: false });
+    }
+
+    /// Lets `plan` come, counted by the syncs of `file` and for that alone.
+    pub fn plan_for(&self, file: StoreFile, plan: Plan) {
+        self.set_plan(Planned { plan, file: Some(file), writes: false });
+    }
+
+    /// Lets `plan` come, counted by writes.
+    pub fn plan_at_write(&self, plan: Plan) {
+        self.set_plan(Planned { plan, file: None, writes: true });
+    }
+
+    fn set_plan(&self, planned: Planned) {
+        let mut inner = self.0.0.lock();
+        inner.plan = Some(planned);
+        inner.struck = 0;
+    }
+
+    /// How many operations the last plan has struck.
+    pub fn struck(&self) -> u64 {
+        self.0.0.lock().struck
+    }
+
+    /// How many syncs wait at a stalled file.
+    pub fn waiting(&self) -> usize {
+        self.0.0.lock().waiting
     }
 
     /// How often the machine has gone down.
@@ -109,6 +197,21 @@ impl Disk {
     /// The next reads of `file` fail, so many.
     pub fn fail_reads(&self, file: StoreFile, times: u64) {
         self.0.0.lock().failing_reads = Some((file, times));
+    }
+
+    /// Wherever `file` has `text`, the sector can't be read any more, or reading it panics. Gives the number of such sectors.
+    pub fn spoil(&self, file: StoreFile, text: &[u8], panics: bool) -> usize {
+        let bytes = self.bytes(file);
+        let places = bytes.windows(text.len()).enumerate().filter(|(_, found)| *found == text);
+        let sectors: HashSet<usize> = places.map(|(at, _)| at / SECTOR).collect();
+        let count = sectors.len();
+        self.0.0.lock().bad = Some(Bad { file, sectors, panics });
+        count
+    }
+
+    /// All sectors can be read again.
+    pub fn mend(&self) {
+        self.0.0.lock().bad = None;
     }
 
     /// Syncs of `file` wait until [`Disk::release`].
@@ -206,26 +309,38 @@ impl Handle {
 
 impl Inner {
     /// The fault that strikes an operation now.
-    fn strike(&mut self, sync: bool) -> Option<Fault> {
-        let plan = self.plan.as_mut()?;
+    fn strike(&mut self, file: StoreFile, sync: bool, grows: bool) -> Option<Fault> {
+        let Planned { plan, file: only, writes } = self.plan.as_mut()?;
         let strikes = match plan.fault {
-            Fault::Sync | Fault::SyncForgets | Fault::Crash => sync,
+            Fault::Sync | Fault::SyncForgets => sync,
+            // Counted by writes, it comes with one.
+            Fault::Crash => sync != *writes,
             Fault::Write => true,
-            Fault::Full => !sync,
+            Fault::Full | Fault::Panic => !sync,
+            Fault::NoRoom => grows,
         };
-        // A fault of writes begins with those that the sync of that number is to make durable.
-        let reached = if sync { self.syncs >= plan.at } else { self.syncs + 1 >= plan.at };
-        if !strikes || !reached || plan.times == 0 {
+        let syncs = match only {
+            Some(only) => self.syncs_of.get(only).copied().unwrap_or_default(),
+            None => self.syncs,
+        };
+        let reached = match (*writes, sync) {
+            (true, _) => self.writes >= plan.at,
+            (false, true) => syncs >= plan.at,
+            // A fault of writes begins with those that the sync of that number is to make durable.
+            (false, false) => syncs + 1 >= plan.at,
+        };
+        if !strikes || !reached || plan.times == 0 || only.is_some_and(|only| only != file) {
             return None;
         }
         plan.times -= 1;
+        self.struck += 1;
         Some(plan.fault)
     }
 }
 
 fn error(fault: Fault) -> io::Error {
     match fault {
-        Fault::Full => io::Error::from_raw_os_error(28),
+        Fault::Full | Fault::NoRoom => io::Error::from_raw_os_error(28),
         _ => io::Error::from_raw_os_error(5),
     }
 }
@@ -245,6 +360,12 @@ impl StorageBackend for Handle {
                 return Err(error(Fault::Sync));
             }
             let from = offset as usize;
+            if let Some(bad) = inner.bad.as_ref().filter(|bad| bad.file == self.file)
+                && (from / SECTOR..(from + out.len()).div_ceil(SECTOR)).any(|sector| bad.sectors.contains(&sector))
+            {
+                assert!(!bad.panics, "as the test wants");
+                return Err(error(Fault::Sync));
+            }
             let found = self.content(inner).now.get(from..from + out.len());
             out.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
             Ok(())
@@ -263,11 +384,21 @@ impl StorageBackend for Handle {
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         self.with(|inner| {
-            if let Some(fault) = inner.strike(false) {
-                return Err(error(fault));
+            inner.writes += 1;
+            let sectors = offset as usize / SECTOR..(offset as usize + data.len()).div_ceil(SECTOR);
+            let grows = sectors.clone().any(|sector| !self.content(inner).given.contains(&sector));
+            match inner.strike(self.file, false, grows) {
+                Some(Fault::Panic) => panic!("as the test wants"),
+                Some(Fault::Crash) => {
+                    inner.crash(inner.writes);
+                    return Err(error(Fault::Crash));
+                }
+                Some(fault) => return Err(error(fault)),
+                None => {}
             }
             let op = Op::Write(offset as usize, data.to_vec());
             let content = self.content(inner);
+            content.given.extend(sectors);
             apply(&mut content.now, &op);
             content.unsynced.push(op);
             Ok(())
@@ -277,13 +408,16 @@ impl StorageBackend for Handle {
     fn sync_data(&self) -> io::Result<()> {
         {
             let mut inner = self.disk.0.0.lock();
+            inner.waiting += 1;
             while inner.boot == self.boot && inner.stalled == Some(self.file) {
                 self.disk.0.1.wait(&mut inner);
             }
+            inner.waiting -= 1;
         }
         self.with(|inner| {
             inner.syncs += 1;
-            if let Some(fault) = inner.strike(true) {
+            *inner.syncs_of.entry(self.file).or_default() += 1;
+            if let Some(fault) = inner.strike(self.file, true, false) {
                 match fault {
                     Fault::SyncForgets => self.content(inner).unsynced.clear(),
                     Fault::Crash => inner.crash(inner.syncs),

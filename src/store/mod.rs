@@ -2,7 +2,7 @@
 //!
 //! **The promise.** A change set answered with `Ok` has been synced to `journal.redb`, whole, and survives a crash of
 //! the process and of the machine, and so does everything submitted before it that was not refused. One answered with
-//! an error is not there after any restart; the one exception says "outcome unknown" in its text: the disk failed so
+//! an error is not there after any restart; the one exception is [`StoreError::Unknown`]: the disk failed so
 //! that the journal could not even be opened again within [`StoreOptions::decide_within`], and the process ended
 //! before it could.
 //!
@@ -46,7 +46,9 @@ use std::thread::JoinHandle;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use stet_actors::store::{ChangeSet, Epoch, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View};
+use stet_actors::store::{
+    Backlog, ChangeSet, Epoch, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View,
+};
 
 pub use self::backend::{Backends, Files, StoreFile};
 pub use self::options::{CheckpointOptions, Durability, LimitOptions, OpenError, StoreOptions};
@@ -174,6 +176,10 @@ impl Store for RedbStore {
 
     fn health(&self) -> Health {
         self.shared.health()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.shared.backlog()
     }
 }
 

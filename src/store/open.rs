@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use redb::Durability as Commit;
 use stet_actors::store::Seq;
 
-use super::backend::StoreFile;
+use super::backend::{Fault, StoreFile};
 use super::checkpoint::{Checkpointer, State};
 use super::journal::Journal;
 use super::lease::Kept;
@@ -42,7 +42,9 @@ impl RedbStore {
         let (mut folded, mut committed) = (head.folded, head.folded);
         let mut journal = None;
         if options.durability == Durability::Journal {
-            let opened = Journal::open(keep(StoreFile::Journal)?).map_err(in_use)?;
+            let kept = keep(StoreFile::Journal)?;
+            renew(&kept)?;
+            let opened = Journal::open(kept).map_err(in_use)?;
             if opened.dropped() > folded {
                 return Err(OpenError::Mismatch { dropped: opened.dropped(), folded });
             }
@@ -62,6 +64,19 @@ impl RedbStore {
         tracing::info!(committed, folded, replayed, took = ?begun.elapsed(), "the store is open");
         start(shared, journal, state)
     }
+}
+
+/// Makes sure of the journal before anything is built upon it. `state.redb`, which is open and locked by now, keeps other
+/// processes away; it needs none of this, for its commits sync the pages first and then, once more, what refers to them.
+fn renew(kept: &Kept) -> Result<(), OpenError> {
+    let Err(error) = kept.renew() else { return Ok(()) };
+    let fault = Fault::of(&error);
+    if !fault.full {
+        return Err(OpenError::Io(format!("{}: {}", StoreFile::Journal.name(), fault.text)));
+    }
+    // A file system that needs room to write over what is there. Reads are of use all the same.
+    tracing::warn!("the disk is full: {} could not be made sure of", StoreFile::Journal.name());
+    Ok(())
 }
 
 /// Reads the journal's rest into memory, as committed.
@@ -108,7 +123,7 @@ fn give_up(shared: &Shared) {
     let queue = {
         let mut gate = shared.gate.lock();
         gate.phase = Phase::Closing;
-        gate.busy = false;
+        gate.taken = 0;
         gate.decided = gate.last;
         std::mem::take(&mut gate.queue)
     };

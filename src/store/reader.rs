@@ -4,6 +4,7 @@
 //! from them and picks up the present [`Snapshot`]. A checkpoint publishes its snapshot before it drops the rows from
 //! memory, so a row missing in memory is in the snapshot picked up after that. The tables are read without any lock.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,10 @@ use super::tables::{self, Failure, failure, place};
 
 /// How long a reader whose snapshot has failed waits for the file to be opened anew.
 const REOPENED_WITHIN: Duration = Duration::from_secs(2);
+
+/// How often one read is tried: what fails in file after file opened anew is the disk's own fault, and nobody should wait for
+/// ever. More than twice, for others' failures end a snapshot, too.
+const MOST_ATTEMPTS: usize = 4;
 
 type TableReader = ReadOnlyTable<&'static [u8], &'static [u8]>;
 type RowsFound = Vec<(Bytes, Bytes)>;
@@ -160,21 +165,28 @@ impl Shared {
         mut snapshot: Arc<Snapshot>,
         work: impl Fn(&Snapshot) -> Result<T, Broken>,
     ) -> Result<T, StoreError> {
+        let mut attempt = 0;
         loop {
-            match work(&snapshot) {
+            attempt += 1;
+            // redb panics on some pages that are damaged, and leaves locks behind that only a new opening is rid of.
+            let outcome = catch_unwind(AssertUnwindSafe(|| work(&snapshot)));
+            let damaged = || Broken::Storage(redb::StorageError::Corrupted("reading it panicked".to_owned()));
+            let error = match outcome.unwrap_or_else(|_| Err(damaged())) {
                 Ok(found) => return Ok(found),
                 Err(Broken::Closed) => return Err(StoreError::Closed),
-                Err(Broken::Storage(error)) => match self.next_snapshot(&snapshot, REOPENED_WITHIN) {
-                    Some(next) => snapshot = next,
-                    None => {
-                        let fault = snapshot.lease.as_ref().and_then(Lease::fault);
-                        let why = fault.map_or_else(|| error.to_string(), |fault| fault.text);
-                        return Err(match error {
-                            redb::StorageError::Corrupted(_) => StoreError::Corrupt(why),
-                            _ => StoreError::Failed(format!("the tables can't be read: {why}")),
-                        });
-                    }
-                },
+                Err(Broken::Storage(error)) => error,
+            };
+            let next = if attempt < MOST_ATTEMPTS { self.next_snapshot(&snapshot, REOPENED_WITHIN) } else { None };
+            match next {
+                Some(next) => snapshot = next,
+                None => {
+                    let fault = snapshot.lease.as_ref().and_then(Lease::fault);
+                    let why = fault.map_or_else(|| error.to_string(), |fault| fault.text);
+                    return Err(match error {
+                        redb::StorageError::Corrupted(_) => StoreError::Corrupt(why),
+                        _ => StoreError::Failed(format!("the tables can't be read: {why}")),
+                    });
+                }
             }
         }
     }

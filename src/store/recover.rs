@@ -89,8 +89,8 @@ impl Writer {
                 StoreError::Failed(why) => why.clone(),
                 other => other.to_string(),
             };
-            let why = format!("outcome unknown: {why}; if the change is found on disk it will be removed");
-            self.refuse(batch, &StoreError::Failed(why), Phase::Failing);
+            let why = format!("{why}; if the change is found on disk it will be removed");
+            self.refuse(batch, &StoreError::Unknown(why), Phase::Failing);
         } else if !self.shared.gate.lock().queue.is_empty() {
             self.refuse(Vec::new(), cause, Phase::Failing);
         }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, RwLock};
-use stet_actors::store::{Change, Epoch, Health, Seq, StoreError, View};
+use stet_actors::store::{Backlog, Change, Epoch, Health, Seq, StoreError, View};
 
 use super::backend::Fault;
 use super::options::StoreOptions;
@@ -46,8 +46,10 @@ pub(super) struct Gate {
     /// Everything up to this number is committed or refused, and its callbacks have returned.
     pub decided: Seq,
     pub queue: VecDeque<Waiting>,
-    /// The writer has taken change sets whose callbacks have not all returned.
-    pub busy: bool,
+    /// The writer has taken change sets whose callbacks have not all returned: so many.
+    pub taken: usize,
+    /// When it took them, epoch milliseconds.
+    pub taken_ms: u64,
     /// The writer waits for [`Shared::work`].
     pub asleep: bool,
 }
@@ -55,7 +57,7 @@ pub(super) struct Gate {
 impl Gate {
     /// Whether anything taken has not been decided, or not been told so.
     pub fn pending(&self) -> bool {
-        self.busy || !self.queue.is_empty()
+        self.taken > 0 || !self.queue.is_empty()
     }
 }
 
@@ -75,6 +77,8 @@ pub(super) struct Signal {
 pub(super) struct Faults {
     pub journal: Option<Fault>,
     pub state: Option<Fault>,
+    /// The tables could not even be opened for reading.
+    pub unreadable: bool,
     pub closed: bool,
 }
 
@@ -110,7 +114,8 @@ impl Shared {
                 last: committed,
                 decided: committed,
                 queue: VecDeque::new(),
-                busy: false,
+                taken: 0,
+                taken_ms: 0,
                 asleep: false,
             }),
             work: Condvar::new(),
@@ -204,7 +209,7 @@ impl Shared {
     pub fn fault<T>(&self, change: impl FnOnce(&mut Faults) -> T) {
         let mut faults = self.faults.lock();
         change(&mut faults);
-        let well = !faults.closed && faults.journal.is_none() && faults.state.is_none();
+        let well = !faults.closed && !faults.unreadable && faults.journal.is_none() && faults.state.is_none();
         metrics::gauge!("stet_store_healthy").set(if well { 1.0 } else { 0.0 });
     }
 
@@ -216,17 +221,26 @@ impl Shared {
         }
     }
 
+    /// [`stet_actors::store::Store::backlog`].
+    pub fn backlog(&self) -> Backlog {
+        let gate = self.gate.lock();
+        Backlog { sets: gate.taken + gate.queue.len(), since_ms: (gate.taken > 0).then_some(gate.taken_ms) }
+    }
+
     /// [`stet_actors::store::Store::health`].
     pub fn health(&self) -> Health {
         let faults = self.faults.lock();
         if faults.closed {
             return Health::Closed;
         }
+        if faults.unreadable {
+            return Health::Failing("the tables can't be read".to_owned());
+        }
         match (&faults.journal, &faults.state) {
             (None, None) => Health::Ok,
             (Some(fault), _) | (None, Some(fault)) if fault.full => Health::Full,
             (Some(fault), _) => Health::Failing(fault.text.clone()),
-            (None, Some(fault)) => Health::Failing(format!("checkpoints fail: {}", fault.text)),
+            (None, Some(fault)) => Health::Lagging(fault.text.clone()),
         }
     }
 }

@@ -65,10 +65,9 @@ impl Writer {
                     bytes += gate.queue[count].bytes;
                     count += 1;
                 }
-                gate.busy = true;
-                let batch = gate.queue.drain(..count).collect();
-                metrics::gauge!("stet_store_pending").set((gate.queue.len() + count) as f64);
-                return Work::Commit(batch);
+                gate.taken = count;
+                gate.taken_ms = self.shared.options.clock.now_ms();
+                return Work::Commit(gate.queue.drain(..count).collect());
             }
             if gate.phase == Phase::Closing {
                 return Work::End;
@@ -163,8 +162,7 @@ impl Writer {
 
     fn settle(&self, decided: Option<Seq>) {
         let mut gate = self.shared.gate.lock();
-        gate.busy = false;
-        metrics::gauge!("stet_store_pending").set(gate.queue.len() as f64);
+        gate.taken = 0;
         gate.decided = gate.decided.max(decided.unwrap_or(0));
         self.shared.settled.notify_all();
     }

@@ -67,6 +67,12 @@ impl Server {
         server
     }
 
+    /// A server on a given directory, which stays when the server ends.
+    pub fn on(directory: &Path, settings: &[(&str, &str)]) -> Server {
+        let settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        Server::spawn(Data::Given(directory.to_owned()), settings)
+    }
+
     fn spawn(data: Data, settings: Vec<(String, String)>) -> Server {
         let directory = match &data {
             Data::Own(own) => own.path().to_owned(),
@@ -187,7 +193,7 @@ impl Server {
 
     /// A client without a session.
     pub fn client(&self) -> Client {
-        Client { agent: agent(), base: self.base.clone(), token: None }
+        Client::at(&self.base, None)
     }
 
     /// A client logged in as a user of the sample.
@@ -247,6 +253,11 @@ pub struct Answer {
 }
 
 impl Client {
+    /// A client of the server at `base`, with the token of a session or without.
+    pub fn at(base: &str, token: Option<String>) -> Client {
+        Client { agent: agent(), base: base.to_owned(), token }
+    }
+
     /// The same client with connections of its own.
     pub fn afresh(&self) -> Client {
         Client { agent: agent(), ..self.clone() }

@@ -33,8 +33,8 @@ pub(crate) enum Phase {
     Live,
     /// There is no such container (any more).
     Gone,
-    /// It can't be loaded for now.
-    Failed(Error),
+    /// It can't be loaded before that time, epoch milliseconds.
+    Failed(Error, u64),
 }
 
 pub(crate) struct Cell<F: Family> {
@@ -69,7 +69,7 @@ impl<F: Family> Cell<F> {
             }
             match seen {
                 Phase::Gone => return Err(None),
-                Phase::Failed(error) => return Err(Some(error)),
+                Phase::Failed(error, _) => return Err(Some(error)),
                 Phase::Loading | Phase::Live => {}
             }
             // The sender lives as long as `self`.
@@ -102,8 +102,20 @@ impl<F: Family> Cell<F> {
         });
     }
 
-    pub fn fail(&self, error: Error) {
-        self.phase.send_replace(Phase::Failed(error));
+    /// It can't be loaded until then, epoch milliseconds.
+    pub fn fail(&self, error: Error, until: u64) {
+        self.phase.send_replace(Phase::Failed(error, until));
+    }
+
+    /// Ends a failure whose time is over; true for the one who does.
+    pub fn try_again(&self, now_ms: u64) -> bool {
+        self.phase.send_if_modified(|phase| {
+            let over = matches!(phase, Phase::Failed(_, until) if *until <= now_ms);
+            if over {
+                *phase = Phase::Loading;
+            }
+            over
+        })
     }
 
     pub fn loading(&self) {

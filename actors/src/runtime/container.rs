@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use super::cell::{Cell, Published};
 use super::job::Job;
 use super::lend::{Lend, Returned};
-use super::supervise::{Alive, Budget, Verdict};
+use super::supervise::{Alive, Budget, Quarantine, Verdict};
 use super::{Shared, store_failure};
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
@@ -29,6 +29,11 @@ pub(super) const GUARD_RETRIES: usize = 8;
 #[derive(actix::Message)]
 #[rtype(result = "()")]
 pub(crate) struct Execute<F: Family>(pub Box<dyn Job<F>>);
+
+/// A quarantine may be over: load again if it is.
+#[derive(actix::Message)]
+#[rtype(result = "()")]
+pub(crate) struct Wake;
 
 /// What waits in the mailbox's order for the container to be live.
 pub(super) enum Work<F: Family> {
@@ -56,10 +61,12 @@ pub(crate) struct Container<F: Family> {
     budget: Budget,
     /// Wait before the next load.
     backoff: Duration,
-    /// Until when every command is refused, epoch milliseconds.
-    quarantined: Option<u64>,
+    /// While it is there every command is refused.
+    quarantined: Option<Quarantine>,
     /// The instance before this one; resolves when it is gone.
     predecessor: Option<watch::Receiver<()>>,
+    /// It has been loaded, or tried to: something of it may be on its way to the disk.
+    begun: bool,
     alive: Alive,
 }
 
@@ -77,6 +84,17 @@ impl<F: Family> Supervised for Container<F> {
         self.live = None;
         metrics::counter!("stet_container_restarts_total", "family" => F::KIND.name()).increment(1);
     }
+}
+
+/// Whether a change of the object may be on its way to the disk. Any change of an object writes its record, and as long
+/// as this container is not loaded nobody else submits one, so it can only change from true to false.
+fn pending(look: &dyn Look, loid: Loid) -> bool {
+    let key = loid.to_key();
+    let differs = |table| {
+        let committed = look.get(View::Committed, table, &key);
+        !matches!((committed, look.get(View::Latest, table, &key)), (Ok(on_disk), Ok(latest)) if on_disk == latest)
+    };
+    differs(Table::Objects) || differs(Table::Recycled)
 }
 
 /// Reads a container as it is on disk; `None` when there is none.
@@ -99,6 +117,22 @@ fn read<F: Family>(look: &dyn Look, loid: Loid) -> Result<Option<F::State>, Stor
     F::load(object, &Parts::new(look, loid)).map(Some)
 }
 
+/// [`read`] where it stalls nobody; if it is to be read `settled`, then nothing when something is pending. Nothing, too, at the
+/// end of the process.
+async fn on_disk<F: Family>(
+    shared: &Shared,
+    loid: Loid,
+    settled: bool,
+) -> Option<Result<Option<F::State>, StoreError>> {
+    let store = shared.store.clone();
+    let read = move || {
+        let work = || (!settled || !pending(&*store, loid)).then(|| read::<F>(&*store, loid));
+        catch_unwind(AssertUnwindSafe(work))
+            .unwrap_or_else(|_| Some(Err(StoreError::Corrupt(format!("loading {loid} panicked")))))
+    };
+    tokio::task::spawn_blocking(read).await.ok().flatten()
+}
+
 impl<F: Family> Container<F> {
     pub fn new(
         loid: Loid,
@@ -117,6 +151,7 @@ impl<F: Family> Container<F> {
             backoff: Duration::ZERO,
             quarantined: None,
             predecessor,
+            begun: false,
             alive,
         }
     }
@@ -124,11 +159,13 @@ impl<F: Family> Container<F> {
     /// Parks the mailbox until the state has been read.
     ///
     /// First the predecessor must be gone, then everything this container has submitted must have been decided
-    /// (the barrier): only then is what is on disk all that there is of it.
+    /// (the barrier): only then is what is on disk all that there is of it. A container that is new here and of which
+    /// nothing waits for the disk needs no barrier, so that it can be read while the disk stalls.
     fn load(&mut self, ctx: &mut <Self as Actor>::Context) {
         let (shared, loid) = (self.shared.clone(), self.loid);
         let predecessor = self.predecessor.take();
         let wait = std::mem::take(&mut self.backoff);
+        let new = !std::mem::replace(&mut self.begun, true);
         if self.cell.view().is_none() {
             self.cell.loading();
         }
@@ -142,13 +179,14 @@ impl<F: Family> Container<F> {
             }
             loop {
                 let epoch = shared.store.epoch();
-                shared.store.barrier().await;
-                let store = shared.store.clone();
-                let state = tokio::task::spawn_blocking(move || {
-                    catch_unwind(AssertUnwindSafe(|| read::<F>(&*store, loid)))
-                        .unwrap_or_else(|_| Err(StoreError::Corrupt(format!("loading {loid} panicked"))))
-                });
-                let state = state.await.unwrap_or(Err(StoreError::Closed));
+                let settled = if new { on_disk::<F>(&shared, loid, true).await } else { None };
+                let state = match settled {
+                    Some(state) => state,
+                    None => {
+                        shared.store.barrier().await;
+                        on_disk::<F>(&shared, loid, false).await.unwrap_or(Err(StoreError::Closed))
+                    }
+                };
                 // A commit that failed meanwhile may have had a part in what was pending here.
                 if shared.store.epoch() == epoch {
                     return (epoch, state);
@@ -205,9 +243,8 @@ impl<F: Family> Container<F> {
             }
             Verdict::Quarantine(until) => {
                 tracing::error!(container = %self.loid, family = F::KIND.name(), until, "quarantined");
-                metrics::counter!("stet_container_quarantines_total", "family" => F::KIND.name()).increment(1);
-                self.quarantined = Some(until);
-                self.cell.fail(self.quarantine_error());
+                self.quarantined = Some(Quarantine::begin(until, F::KIND.name()));
+                self.cell.fail(self.quarantine_error(), until);
                 for work in std::mem::take(&mut self.stash) {
                     self.turn_away(work, self.quarantine_error());
                 }
@@ -229,8 +266,10 @@ impl<F: Family> Container<F> {
 
     /// What comes while there is no state waits for it; in quarantine it is refused, or starts the next try once that is over.
     fn set_aside(&mut self, work: Work<F>, ctx: &mut <Self as Actor>::Context) {
-        match self.quarantined {
-            Some(until) if self.shared.clock.now_ms() < until => self.turn_away(work, self.quarantine_error()),
+        match &self.quarantined {
+            Some(quarantine) if self.shared.clock.now_ms() < quarantine.until => {
+                self.turn_away(work, self.quarantine_error());
+            }
             Some(_) => {
                 self.quarantined = None;
                 self.stash.push_back(work);
@@ -471,6 +510,17 @@ impl<F: Family> Handler<Execute<F>> for Container<F> {
             self.set_aside(Work::Execute(job), ctx);
         } else {
             self.execute(job, ctx);
+        }
+    }
+}
+
+impl<F: Family> Handler<Wake> for Container<F> {
+    type Result = ();
+
+    fn handle(&mut self, Wake: Wake, ctx: &mut Self::Context) {
+        let now = self.shared.clock.now_ms();
+        if self.quarantined.take_if(|quarantine| quarantine.until <= now).is_some() {
+            ctx.stop();
         }
     }
 }

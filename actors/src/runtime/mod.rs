@@ -89,8 +89,15 @@ pub(crate) fn store_failure(error: &StoreError) -> Error {
             tracing::error!(%why, "a stored row can't be understood");
             Error::internal()
         }
+        StoreError::Unknown(_) => unknown(),
         StoreError::Stale | StoreError::Guard(_) | StoreError::Failed(_) => Error::internal(),
     }
+}
+
+/// Nobody can say whether the change will stand.
+pub(crate) fn unknown() -> Error {
+    let message = "The disk of the repository failed, and it is not known whether the change will stand: look before you try again.";
+    Error::new(Code::RepositoryError, message).with_detail("outcome", "unknown")
 }
 
 /// A refusal of work that may be tried again.

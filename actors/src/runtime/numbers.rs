@@ -36,7 +36,8 @@ pub struct NumberMill {
 }
 
 impl NumberMill {
-    /// Reserves the first block.
+    /// Reserves the first block. On a full disk there is none: reads are of use without numbers, and whoever needs one tries
+    /// again.
     ///
     /// # Errors
     /// What the store says.
@@ -56,7 +57,11 @@ impl NumberMill {
             // The opener waits for it.
             let _ = sender.send(outcome);
         });
-        receiver.await.unwrap_or(Err(StoreError::Closed))?;
+        match receiver.await.unwrap_or(Err(StoreError::Closed)) {
+            Ok(()) => {}
+            Err(StoreError::Full) => tracing::error!("the disk is full: no numbers could be reserved, reads only"),
+            Err(error) => return Err(error),
+        }
         Ok(mill)
     }
 

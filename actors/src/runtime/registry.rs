@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
 use super::cell::{Cell, Published};
-use super::container::{Container, Execute};
+use super::container::{Container, Execute, Wake};
 use super::job::{Answered, Job, Permit, Request, TypedJob};
 use super::lend::Lend;
 use super::supervise::{Alive, Census};
@@ -120,9 +120,13 @@ impl<F: Family> Handle<F> {
     }
 
     /// The container as it is on disk.
-    pub async fn view(&self, loid: Loid) -> Result<Arc<Published<F::State>>> {
+    pub async fn view(&self, loid: Loid, now_ms: u64) -> Result<Arc<Published<F::State>>> {
         if let Some(view) = self.cell.view() {
             return Ok(view);
+        }
+        // A reader comes to no mailbox, and would find a quarantine that is over for ever.
+        if self.cell.try_again(now_ms) {
+            self.addr.do_send(Wake);
         }
         self.cell.wait().await.map_err(|failure| failure.unwrap_or_else(|| Error::not_found(loid)))
     }

@@ -73,6 +73,27 @@ pub(crate) struct Budget {
     failures: VecDeque<u64>,
 }
 
+/// That a container is out of use. Counted as long as it is there, until when or whether anybody asks.
+pub(crate) struct Quarantine {
+    /// When it may be tried again, epoch milliseconds.
+    pub until: u64,
+    family: &'static str,
+}
+
+impl Quarantine {
+    pub fn begin(until: u64, family: &'static str) -> Quarantine {
+        metrics::counter!("stet_container_quarantines_total", "family" => family).increment(1);
+        metrics::gauge!("stet_containers_quarantined", "family" => family).increment(1);
+        Quarantine { until, family }
+    }
+}
+
+impl Drop for Quarantine {
+    fn drop(&mut self) {
+        metrics::gauge!("stet_containers_quarantined", "family" => self.family).decrement(1);
+    }
+}
+
 /// What to do after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use imbl::OrdMap;
 use parking_lot::Mutex;
 
-use super::{ChangeSet, Epoch, Guard, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View};
+use super::{Backlog, ChangeSet, Epoch, Guard, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View};
 
 type Rows = OrdMap<(Table, Bytes), Bytes>;
 
@@ -204,5 +204,9 @@ impl Store for MemoryStore {
 
     fn health(&self) -> Health {
         if self.inner.lock().closed { Health::Closed } else { Health::Ok }
+    }
+
+    fn backlog(&self) -> Backlog {
+        Backlog { sets: self.pending(), since_ms: None }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! **The promise.** A change set whose `on_done` is called with `Ok` is on disk, whole, and so is
 //! everything submitted before it that was not refused. One that is answered with an error is not there,
-//! and never will be, not even after a crash.
+//! and never will be, not even after a crash; save for [`StoreError::Unknown`], which says that nobody can tell.
 //!
 //! **Two views.** Between its submission and its commit a change set is *pending*. Readers see
 //! [`View::Committed`] only. The containers that compute further changes see [`View::Latest`], which has
@@ -170,6 +170,8 @@ pub enum StoreError {
     Overloaded,
     /// The commit failed; nothing was changed.
     Failed(String),
+    /// The commit failed, and whether its changes are on disk could not be found out: they may be there after a restart.
+    Unknown(String),
     /// A stored row can't be understood.
     Corrupt(String),
     /// The store has been closed, or has failed for good.
@@ -184,6 +186,7 @@ impl fmt::Display for StoreError {
             StoreError::Full => f.write_str("the disk is full"),
             StoreError::Overloaded => f.write_str("too much is waiting for the disk"),
             StoreError::Failed(why) => write!(f, "the commit failed: {why}"),
+            StoreError::Unknown(why) => write!(f, "outcome unknown: {why}"),
             StoreError::Corrupt(why) => write!(f, "a stored row can't be understood: {why}"),
             StoreError::Closed => f.write_str("the store is closed"),
         }
@@ -238,12 +241,23 @@ impl Range {
 pub enum Health {
     /// Commits go through.
     Ok,
-    /// The last commit found the disk full; each new one tries again.
+    /// The last commit or checkpoint found the disk full; each new one tries again.
     Full,
+    /// Commits go through, but what they bring stays in the journal and in memory, since checkpoints fail.
+    Lagging(String),
     /// Commits fail; the store tries to recover by itself.
     Failing(String),
     /// Closed.
     Closed,
+}
+
+/// What waits for the disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Change sets that have been taken and not decided.
+    pub sets: usize,
+    /// Since when the commit under way has been with the disk, epoch milliseconds; `None`: none is.
+    pub since_ms: Option<u64>,
 }
 
 /// Reads of rows, consistent at one instant per call.
@@ -282,6 +296,11 @@ pub trait Store: Look + 'static {
 
     /// Whether commits go through.
     fn health(&self) -> Health;
+
+    /// What waits for the disk; nothing, where there is none.
+    fn backlog(&self) -> Backlog {
+        Backlog::default()
+    }
 
     /// Resolves when everything submitted before the call has been committed or refused.
     fn barrier(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{ChangeSet, Epoch, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View};
+use super::{Backlog, ChangeSet, Epoch, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View};
 use crate::id::Loid;
 
 /// Hears of committed changes.
@@ -74,5 +74,9 @@ impl<S: Store + ?Sized> Store for Observed<S> {
 
     fn health(&self) -> Health {
         self.store.health()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.store.backlog()
     }
 }

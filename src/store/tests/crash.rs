@@ -70,12 +70,21 @@ fn check(store: &RedbStore, answers: &Answers, when: &str) {
     assert_eq!(events.len(), there.len(), "{when}: a set is there whole or not at all");
 }
 
-/// Plays the scenario with `plan`, and checks before and after a crash.
-fn replay(plan: Option<Plan>, seed: u64) -> u64 {
-    let when = format!("{plan:?}");
+/// What a plan's number counts.
+#[derive(Debug, Clone, Copy)]
+enum Count {
+    Syncs,
+    Writes,
+}
+
+/// Plays the scenario with `plan`, and checks before and after a crash. Tells how many syncs or writes there were.
+fn replay(count: Count, plan: Option<Plan>, seed: u64) -> u64 {
+    let when = format!("{count:?}: {plan:?}");
     let disk = Disk::new();
-    if let Some(plan) = plan {
-        disk.plan(plan);
+    match (count, plan) {
+        (Count::Syncs, Some(plan)) => disk.plan(plan),
+        (Count::Writes, Some(plan)) => disk.plan_at_write(plan),
+        (_, None) => {}
     }
     let store = RedbStore::open(busy_options(&disk)).or_else(|_| {
         // The fault has struck while the files were made.
@@ -91,25 +100,51 @@ fn replay(plan: Option<Plan>, seed: u64) -> u64 {
         until(&format!("{when}: the store is well again"), || store.health() == Health::Ok);
         check(&store, &answers, &when);
     }
-    let syncs = disk.syncs();
+    let counted = match count {
+        Count::Syncs => disk.syncs(),
+        Count::Writes => disk.writes(),
+    };
     disk.crash(seed);
     drop(store);
     let store = RedbStore::open(busy_options(&disk)).unwrap_or_else(|error| panic!("{when}: {error}"));
     check(&store, &answers, &format!("{when}, after a crash"));
     commit(&store, vec![put(Table::Marks, "again", "2")]);
-    syncs
+    counted
 }
 
 fn at_every_sync(faults: &[Fault], times: &[u64]) {
-    let syncs = replay(None, 0);
+    let syncs = replay(Count::Syncs, None, 0);
     assert!(syncs > (GROUPS + 4) as u64, "the scenario has {syncs} syncs");
     for at in 1..=syncs {
         for &fault in faults {
             for &times in times {
-                replay(Some(Plan { at, times, fault }), at);
+                replay(Count::Syncs, Some(Plan { at, times, fault }), at);
             }
         }
     }
+}
+
+fn at_every_write(fault: Fault, times: u64) {
+    let writes = replay(Count::Writes, None, 0);
+    assert!(writes > 100, "the scenario has {writes} writes");
+    for at in 1..=writes {
+        replay(Count::Writes, Some(Plan { at, times, fault }), at);
+    }
+}
+
+#[test]
+fn a_crash_at_any_write_loses_nothing_acknowledged() {
+    at_every_write(Fault::Crash, 1);
+}
+
+#[test]
+fn a_disk_that_is_full_at_any_write_keeps_the_promise() {
+    at_every_write(Fault::Full, 1);
+}
+
+#[test]
+fn an_io_error_at_any_write_keeps_the_promise() {
+    at_every_write(Fault::Write, 1);
 }
 
 #[test]

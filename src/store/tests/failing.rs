@@ -114,7 +114,7 @@ fn submissions_are_refused_at_once_while_the_journal_is_broken_and_nobody_waits_
     broken(&disk, Fault::Sync);
     let unknown = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
     match unknown.wait() {
-        Err(StoreError::Failed(why)) => assert!(why.contains("outcome unknown"), "{why}"),
+        Err(StoreError::Unknown(why)) => assert!(why.contains("removed"), "{why}"),
         other => panic!("{other:?}"),
     }
     assert!(matches!(store.health(), Health::Failing(_)), "{:?}", store.health());
@@ -157,7 +157,7 @@ fn a_store_whose_disk_is_gone_can_be_closed() {
     let pending = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
     until("the fault is noticed", || store.health() != Health::Ok);
     store.close();
-    assert!(matches!(pending.answer.try_recv(), Ok(Err(StoreError::Failed(_)))));
+    assert!(matches!(pending.answer.try_recv(), Ok(Err(StoreError::Unknown(_)))));
     assert_eq!(store.health(), Health::Closed);
 }
 
@@ -174,7 +174,7 @@ fn checkpoints_that_fail_are_told_and_made_up_for_and_neither_reads_nor_commits_
         until("a checkpoint is under way", || store.shared.overlay.active().0 == 0);
         let marks: Vec<Change> = (0..50).map(|number| put(Table::Marks, &format!("m{number}"), "1")).collect();
         commit(&store, marks);
-        until("the writer rests", || !store.shared.gate.lock().busy);
+        until("the writer rests", || store.shared.gate.lock().taken == 0);
         broken(&disk, fault);
         disk.release();
         until("the fault is told", || store.health() != Health::Ok);
@@ -189,6 +189,62 @@ fn checkpoints_that_fail_are_told_and_made_up_for_and_neither_reads_nor_commits_
         disk.crash(9);
         drop(store);
         assert_eq!(all_marks(&open(&disk)), 52, "{fault:?}");
+    }
+}
+
+#[test]
+fn what_a_sync_forgets_while_the_store_is_closed_is_not_built_upon_by_who_opens_it() {
+    let there = |store: &RedbStore| {
+        store.scan(View::Committed, Table::Marks, &Range::prefix(b""), 1000, false).map(|rows| rows.len())
+    };
+    let many = |prefix: &str| -> Vec<Change> {
+        (0..300).map(|number| put(Table::Marks, &format!("{prefix}{number}"), &"value ".repeat(50))).collect()
+    };
+    // Closing has some five syncs.
+    for (times, closed) in [(1, true), (1, false), (3, true), (3, false), (13, true), (13, false)] {
+        for at in 1..=6 {
+            let disk = Disk::new();
+            let store = open(&disk);
+            commit(&store, many("a"));
+            disk.plan(Plan { at: disk.syncs() + at, times, fault: Fault::SyncForgets });
+            drop(store);
+            disk.heal();
+            let store = open(&disk);
+            commit(&store, vec![put(Table::Marks, "b", "1")]);
+            if closed {
+                // Everything is folded; no journal makes up for what the tables have lost.
+                store.close();
+            }
+            disk.crash(at);
+            drop(store);
+            let store = try_open(&disk).unwrap_or_else(|error| panic!("{at}, {times}, {closed}: {error}"));
+            assert_eq!(there(&store), Ok(301), "{at}, {times}, {closed}");
+            commit(&store, many("c"));
+            drop(store);
+            assert_eq!(there(&open(&disk)), Ok(601), "{at}, {times}, {closed}");
+        }
+    }
+}
+
+#[test]
+fn what_a_sync_forgets_while_the_files_are_made_is_not_built_upon_by_who_opens_them() {
+    for times in [1, 2] {
+        for at in 1..=12 {
+            let disk = Disk::new();
+            disk.plan(Plan { at, times, fault: Fault::SyncForgets });
+            let store = try_open(&disk).or_else(|_| {
+                disk.heal();
+                try_open(&disk)
+            });
+            let store = store.unwrap_or_else(|error| panic!("{at}, {times}: {error}"));
+            disk.heal();
+            // No checkpoint comes by and writes anything anew.
+            commit(&store, vec![put(Table::Marks, "m", "1")]);
+            disk.crash(at);
+            drop(store);
+            let store = try_open(&disk).unwrap_or_else(|error| panic!("{at}, {times}: {error}"));
+            assert_eq!(all_marks(&store), 1, "{at}, {times}");
+        }
     }
 }
 

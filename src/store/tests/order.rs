@@ -77,7 +77,7 @@ fn an_empty_set_with_nothing_pending_is_answered_at_once() {
     let store = open(&disk);
     let seq = commit(&store, vec![put(Table::Marks, "m", "1")]);
     // The answer comes just before the writer is done with the batch.
-    until("the writer rests", || !store.shared.gate.lock().busy);
+    until("the writer rests", || store.shared.gate.lock().taken == 0);
     let log = Log::default();
     assert_eq!(store.submit(logged(&store, &log, 1, vec![])).expect("taken"), seq);
     assert_eq!(*log.lock(), ["c1", "d1"]);

@@ -1,0 +1,116 @@
+//! Rows that were damaged while the server was stopped: a container that can't be loaded, however often it is tried.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::json;
+use stet_actors::clock::{Clock, ManualClock, SystemClock};
+use stet_actors::family::part;
+use stet_actors::id::Loid;
+use stet_actors::store::{Change, ChangeSet, Look, Store, Table, View, key_of};
+
+use super::*;
+
+/// Puts a row past all rules; gives what was there.
+fn put(house: &House, table: Table, key: &Bytes, value: Bytes) -> Bytes {
+    let store = house.store();
+    let before = store.get(View::Committed, table, key).expect("the row can be read").expect("it is there");
+    let (done, outcome) = std::sync::mpsc::channel();
+    let set = ChangeSet {
+        changes: vec![Change { table, key: key.clone(), value: Some(value) }],
+        ..ChangeSet::fence(store.epoch(), move |decided| done.send(decided).expect("the test waits"))
+    };
+    store.submit(set).expect("it is taken");
+    outcome.recv().expect("it is answered").expect("it is on disk");
+    store.close();
+    before
+}
+
+#[test]
+fn a_container_whose_rows_are_damaged_is_out_of_use_alone_until_they_are_mended() {
+    let mut house = House::empty();
+    house.clock = Some(ManualClock::at(SystemClock.now_ms()));
+    house.start();
+    let client = house.client();
+    let (damaged, sound) = (client.drawer("/Corrupt", "damaged", 10), client.drawer("/Corrupt", "sound", 10));
+    let story = client.story("/Corrupt", "story");
+    let item = |drawer: &str| format!("/v3/container/drawer/{}/item/{}", encoded(drawer), encoded(&story));
+    for drawer in [&damaged, &sound] {
+        client.post(&item(drawer), &json!({})).ok();
+    }
+    house.stop();
+    let loid: Loid = damaged.parse().expect("a drawer's id is a loid");
+    let head = key_of(&[&loid.to_key(), &[part::DRAWER_HEAD]]);
+    let whole = put(&house, Table::Parts, &head, Bytes::from_static(b"\xffdamaged"));
+    assert!(house.faults().iter().any(|fault| fault.contains("parts")), "{:?}", house.faults());
+
+    house.start();
+    let client = house.client();
+    let quarantines = house.metric("stet_container_quarantines_total{family=\"drawer\"}");
+    let read = format!("/v3/container/drawer/{}", encoded(&damaged));
+    for round in 1..=2 {
+        let refused = client.get(&read).fails(500, "RepositoryError");
+        assert!(refused["message"].as_str().is_some_and(|text| text.contains("not available for now")), "{refused}");
+        client.delete(&item(&damaged)).fails(500, "RepositoryError");
+        let counted = house.metric("stet_container_quarantines_total{family=\"drawer\"}");
+        assert_eq!(counted, quarantines + f64::from(round), "it is not tried all the time");
+        assert_eq!(house.metric("stet_containers_quarantined{family=\"drawer\"}"), 1.0);
+        assert_eq!(house.readiness(), (200, String::new()), "one container is not the server");
+        assert_eq!(client.items(&sound), std::slice::from_ref(&story));
+        client.get(&format!("/v3/object/{}", encoded(&story))).ok();
+        // After this it is tried again, and fails again.
+        let clock = house.clock.clone().expect("it was given");
+        clock.advance(Duration::from_secs(house.config.runtime.quarantine_seconds));
+    }
+    client.delete(&item(&sound)).ok();
+    house.stop();
+    put(&house, Table::Parts, &head, whole);
+    assert_eq!(house.faults(), Vec::<String>::new());
+    house.start();
+    assert_eq!(house.client().items(&damaged), std::slice::from_ref(&story), "nothing of it was lost");
+    assert_eq!(house.client().items(&sound), Vec::<String>::new());
+}
+
+/// The name of a story that lies on the pages that are spoilt.
+const NEEDLE: &str = "needle-in-the-tables";
+
+fn pages_that_cannot_be_read(panics: bool) {
+    let mut house = House::empty();
+    // Every read comes to the disk.
+    house.config.store.cache_bytes = 0;
+    house.start();
+    let story = house.client().story("/Corrupt", NEEDLE);
+    house.stop();
+    house.start();
+    let client = house.client();
+    // Its session is in memory from now on.
+    client.get("/v3/folder/home").ok();
+    assert!(house.disk.spoil(StoreFile::State, NEEDLE.as_bytes(), panics) > 0);
+    let path = format!("/v3/object/{}", encoded(&story));
+    for _ in 0..2 {
+        client.get(&path).fails(500, "RepositoryError");
+    }
+    wait_until("it is told", || house.readiness() != (200, String::new()));
+    assert_eq!(house.metric("stet_store_healthy"), 0.0);
+    // Changes that need none of it go through, others are refused; nobody waits for ever.
+    let drawer = client.post("/v3/container/drawer", &json!({ "name": "meanwhile", "folderPath": "/Elsewhere" }));
+    assert!(matches!(drawer.status, 200 | 500), "{drawer:?}");
+    house.disk.mend();
+    wait_until("the server is well again, by itself", || house.readiness() == (200, String::new()));
+    client.get(&path).ok();
+    house.lose_power(1);
+    house.start();
+    house.client().get(&path).ok();
+    let made = house.client().get(&format!("/v3/object/{}", encoded("/Elsewhere/meanwhile"))).status;
+    assert_eq!(made == 200, drawer.status == 200);
+}
+
+#[test]
+fn pages_that_cannot_be_read_are_told_nobody_waits_for_ever_and_all_is_well_once_they_can() {
+    pages_that_cannot_be_read(false);
+}
+
+#[test]
+fn pages_whose_reading_panics_are_told_nobody_waits_for_ever_and_all_is_well_once_they_can_be_read() {
+    pages_that_cannot_be_read(true);
+}

@@ -1,0 +1,27 @@
+//! Losing power: of what was written and not synced anything may be left, torn at any sector, or nothing.
+
+use super::errors::at_every_sync;
+use super::model::{FIRST, Possible};
+use super::*;
+
+#[test]
+fn a_loss_of_power_at_any_sync_loses_nothing_acknowledged() {
+    at_every_sync(Fault::Crash, 1);
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_loss_of_power_after_each_call_and_however_the_rest_is_torn() {
+    for (seed, last) in (1..=FIRST.len()).enumerate() {
+        let mut house = House::shared();
+        house.start();
+        let mut possible = Possible::new();
+        for step in &FIRST[..last] {
+            assert_eq!(possible.send(&house.client(), *step, || false).status, 200);
+        }
+        house.lose_power(seed as u64);
+        house.start();
+        possible.check(&house.client(), &format!("after {last} calls"));
+        house.stop();
+        assert_eq!(house.faults(), Vec::<String>::new(), "after {last} calls");
+    }
+}

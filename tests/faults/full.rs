@@ -1,0 +1,137 @@
+//! A disk that fills up: changes are refused with 507, reads go on, and changes go through again when there is room.
+
+use serde_json::json;
+
+use super::errors::at_every_sync;
+use super::*;
+
+const FULL: &str = "the disk is full: changes may be refused, reads go on";
+
+#[test]
+fn a_disk_that_is_full_at_any_sync_loses_nothing_acknowledged() {
+    at_every_sync(Fault::NoRoom, u64::MAX);
+}
+
+#[test]
+fn a_disk_that_takes_no_write_at_any_sync_loses_nothing_acknowledged() {
+    at_every_sync(Fault::Full, u64::MAX);
+}
+
+/// Lets the disk have no more room than it has given out.
+fn fill(disk: &Disk) {
+    disk.plan(Plan { at: 0, times: u64::MAX, fault: Fault::NoRoom });
+}
+
+/// Creates stories until there is no room; gives the names of those acknowledged.
+fn until_full(client: &Client, prefix: &str) -> Vec<String> {
+    let mut made = Vec::new();
+    loop {
+        assert!(made.len() < 2000, "the disk does not fill up");
+        let name = format!("{prefix}{}", made.len());
+        let answer = create(client, &name);
+        if answer.status != 200 {
+            let refused = answer.fails(507, "StorageFull");
+            assert_eq!(refused["message"], "The disk of the repository is full: nothing was changed, reads go on.");
+            assert_eq!(story(client, &name).status, 404, "what was refused is not there");
+            return made;
+        }
+        made.push(name);
+    }
+}
+
+fn create(client: &Client, name: &str) -> Answer {
+    let options = json!({ "name": name, "type": "Story", "folderPath": "/Full" });
+    client.upload("/v3/object/create", &options, Some((name, "text/plain", &[b'x'; 20_000])))
+}
+
+fn story(client: &Client, name: &str) -> Answer {
+    client.get(&format!("/v3/object/{}/content/binary", encoded(&format!("/Full/{name}"))))
+}
+
+fn all_there(client: &Client, made: &[String]) {
+    for name in made {
+        let answer = story(client, name);
+        assert!(answer.status == 200 && answer.body == [b'x'; 20_000], "{name}: {}", answer.status);
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_refuses_changes_and_reads_go_on_until_there_is_room() {
+    let mut house = House::started();
+    let client = house.client();
+    let drawer = client.drawer("/Full", "drawer", 3);
+    let failed = house.metric("stet_store_failed_commits_total");
+    fill(&house.disk);
+    let mut made = until_full(&client, "first");
+    assert_eq!(house.readiness(), (200, FULL.to_owned()), "reads are of use");
+    assert_eq!(house.metric("stet_store_state{state=\"full\"}"), 1.0);
+    assert_eq!(house.metric("stet_store_healthy"), 0.0);
+    assert!(house.metric("stet_store_failed_commits_total") > failed);
+    all_there(&client, &made);
+    assert_eq!(client.items(&drawer), Vec::<String>::new());
+
+    house.disk.heal();
+    assert_eq!(create(&client, "later").status, 200, "nobody has to do anything but make room");
+    made.push("later".to_owned());
+    assert_eq!(house.readiness(), (200, String::new()));
+    assert_eq!(house.metric("stet_store_state{state=\"ok\"}"), 1.0);
+    assert_eq!(house.metric("stet_store_healthy"), 1.0);
+    house.lose_power(1);
+    house.start();
+    all_there(&house.client(), &made);
+}
+
+#[test]
+fn a_server_starts_on_a_full_disk_and_serves_reads() {
+    let mut house = House::started();
+    fill(&house.disk);
+    let made = until_full(&house.client(), "first");
+    house.stop();
+    house.start();
+    let client = house.client();
+    all_there(&client, &made);
+    until_full(&client, "second");
+    all_there(&client, &made);
+    assert_eq!(house.readiness(), (200, FULL.to_owned()));
+    house.disk.heal();
+    // The first finds out that there is room, and has numbers reserved.
+    wait_until("changes go through", || create(&client, "later").status == 200);
+    assert_eq!(house.readiness(), (200, String::new()));
+    house.stop();
+    assert_eq!(house.faults(), Vec::<String>::new());
+}
+
+#[test]
+fn a_server_that_may_not_write_a_byte_does_not_start_and_does_when_it_may() {
+    let mut house = House::started();
+    assert_eq!(create(&house.client(), "first").status, 200);
+    house.lose_power(3);
+    house.disk.plan(Plan { at: 0, times: u64::MAX, fault: Fault::Full });
+    let why = house.try_start().expect_err("it can't write that the files are open");
+    assert!(why.contains("can't be opened") && why.contains("No space left on device"), "{why}");
+    house.disk.heal();
+    house.start();
+    all_there(&house.client(), &["first".to_owned()]);
+}
+
+#[test]
+fn checkpoints_that_find_no_room_are_told_and_made_up_for_and_changes_go_on() {
+    let mut house = House::empty();
+    house.config.store.checkpoint_rows = 20;
+    house.start();
+    let client = house.client();
+    let failed = house.metric("stet_store_failed_checkpoints_total");
+    let at = house.disk.syncs_of(StoreFile::State);
+    house.disk.plan_for(StoreFile::State, Plan { at: at + 1, times: u64::MAX, fault: Fault::Full });
+    let made: Vec<String> = (0..20).map(|number| format!("story{number}")).collect();
+    made.iter().for_each(|name| drop(create(&client, name).ok()));
+    wait_until("it is told", || house.readiness() == (200, FULL.to_owned()));
+    assert!(house.metric("stet_store_failed_checkpoints_total") > failed);
+    assert_eq!(create(&client, "more").status, 200, "the journal has room");
+    all_there(&client, &made);
+    house.disk.heal();
+    wait_until("the checkpoint is made up for", || house.readiness() == (200, String::new()));
+    house.lose_power(5);
+    house.start();
+    all_there(&house.client(), &made);
+}

@@ -1,0 +1,243 @@
+//! A server in this process, on a disk in memory.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread::JoinHandle;
+
+use stet::config::Config;
+use stet::content::ContentStore;
+use stet::server::{Ground, Prepared, store_options};
+use stet::store::RedbStore;
+use stet_actors::clock::{Clock, ManualClock, SystemClock};
+use stet_actors::repository::Repository;
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+
+use super::*;
+
+/// What a data directory that the real binary has filled is made of, and the token of `admin` in it.
+struct Template {
+    journal: Vec<u8>,
+    state: Vec<u8>,
+    /// By their path in the directory.
+    contents: Vec<(PathBuf, Vec<u8>)>,
+    token: String,
+}
+
+fn template() -> &'static Template {
+    static TEMPLATE: OnceLock<Template> = OnceLock::new();
+    TEMPLATE.get_or_init(|| {
+        let mut server = Server::start();
+        let token = server.login("admin").token.expect("a login gives a token");
+        assert_eq!(server.terminate(), Some(0));
+        let read = |file: StoreFile| std::fs::read(server.data().join(file.name())).expect("the file can be read");
+        let mut contents = Vec::new();
+        for folder in std::fs::read_dir(server.data().join("content")).expect("it has contents") {
+            let folder = folder.expect("it can be listed").path();
+            for file in std::fs::read_dir(folder).expect("it can be listed") {
+                let file = file.expect("it can be listed").path();
+                let bytes = std::fs::read(&file).expect("a content can be read");
+                contents.push((file.strip_prefix(server.data()).expect("it is below").to_owned(), bytes));
+            }
+        }
+        Template { journal: read(StoreFile::Journal), state: read(StoreFile::State), contents, token }
+    })
+}
+
+/// A disk with a filled repository on it.
+fn filled_disk() -> Disk {
+    let template = template();
+    Disk::holding([(StoreFile::Journal, template.journal.clone()), (StoreFile::State, template.state.clone())])
+}
+
+/// One server, and what it stands on.
+pub struct House {
+    pub disk: Disk,
+    pub clock: Option<ManualClock>,
+    pub config: Config,
+    data: TempDir,
+    running: Option<Running>,
+    _place: Place,
+}
+
+/// Metrics belong to the process, so a test that looks at them has it for itself; others go on beside each other. A guard is
+/// never read, only held.
+#[allow(dead_code)]
+enum Place {
+    Alone(RwLockWriteGuard<'static, ()>),
+    Shared(RwLockReadGuard<'static, ()>),
+}
+
+static PLACE: RwLock<()> = RwLock::new(());
+
+struct Running {
+    base: String,
+    repository: Repository,
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<Result<(), String>>,
+}
+
+/// How the server stands on `disk`: checkpoints only where a test asks for them, and no long waits for a journal that fails.
+fn ground_of(config: &Config, disk: &Disk, clock: Arc<dyn Clock>) -> Ground {
+    let mut store = store_options(config);
+    store.backends = Arc::new(disk.clone());
+    store.decide_within = std::time::Duration::from_millis(50);
+    store.clock = clock.clone();
+    Ground { store, clock }
+}
+
+impl House {
+    /// A server on a filled repository, not started, and alone in the process.
+    pub fn empty() -> House {
+        // A test that has failed leaves nothing behind that another could stumble over.
+        House::at(Place::Alone(PLACE.write().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// The same beside others: its metrics tell nothing.
+    pub fn shared() -> House {
+        House::at(Place::Shared(PLACE.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    fn at(place: Place) -> House {
+        let disk = filled_disk();
+        let data = TempDir::new().expect("a temporary directory can be made");
+        for (path, bytes) in &template().contents {
+            let path = data.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("it lies in a folder")).expect("a folder can be made");
+            std::fs::write(path, bytes).expect("a content can be written");
+        }
+        let mut config = Config::default();
+        config.data.directory = data.path().to_owned();
+        config.server.listen = "127.0.0.1:0".to_owned();
+        config.server.workers = 1;
+        config.store.checkpoint_seconds = 3600;
+        config.store.cache_bytes = 8 << 20;
+        config.runtime.restart_backoff_milliseconds = 0;
+        House { disk, clock: None, config, data, running: None, _place: place }
+    }
+
+    /// The same, started.
+    pub fn started() -> House {
+        let mut house = House::empty();
+        house.start();
+        house
+    }
+
+    /// Starts the server; it must come up.
+    pub fn start(&mut self) {
+        self.try_start().unwrap_or_else(|error| panic!("the server does not come up: {error}"));
+    }
+
+    /// Starts the server, or tells why it does not come up.
+    pub fn try_start(&mut self) -> Result<(), String> {
+        assert!(self.running.is_none(), "it runs already");
+        let clock: Arc<dyn Clock> = match &self.clock {
+            Some(clock) => Arc::new(clock.clone()),
+            None => Arc::new(SystemClock),
+        };
+        let (config, ground) = (self.config.clone(), ground_of(&self.config, &self.disk, clock));
+        let (told, listening) = mpsc::channel();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            actix::System::new().block_on(async move {
+                let prepared = Prepared::on(ground, config).await.map_err(|failure| failure.message)?;
+                let repository = prepared.app.repository.clone();
+                let stop = async {
+                    // Dropped unsent is as good.
+                    let _ = stopped.await;
+                };
+                let tell = move |base: &str| {
+                    told.send((base.to_owned(), repository)).expect("the test waits for it");
+                };
+                prepared.serve(stop, tell).await.map_err(|failure| failure.message)
+            })
+        });
+        match listening.recv() {
+            Ok((base, repository)) => {
+                self.running = Some(Running { base, repository, stop, thread });
+                Ok(())
+            }
+            // The sender is gone, so the thread has ended.
+            Err(_) => Err(thread.join().expect("the server does not panic").expect_err("it has not listened")),
+        }
+    }
+
+    fn running(&self) -> &Running {
+        self.running.as_ref().expect("it runs")
+    }
+
+    /// A client with the token of `admin`.
+    pub fn client(&self) -> Client {
+        Client::at(&self.running().base, Some(template().token.clone()))
+    }
+
+    /// The repository behind the web layer.
+    pub fn repository(&self) -> Repository {
+        self.running().repository.clone()
+    }
+
+    /// Ends the server in good order, as far as the disk lets it.
+    pub fn stop(&mut self) {
+        if let Some(Running { stop, thread, repository, .. }) = self.running.take() {
+            drop((stop, repository));
+            thread.join().expect("the server does not panic").expect("it ends in good order");
+        }
+    }
+
+    /// The machine loses power: what was not synced is gone but for what `seed` leaves, and so is the process.
+    pub fn lose_power(&mut self, seed: u64) {
+        self.disk.crash(seed);
+        // Its files are dead; nothing that it still does reaches the disk.
+        self.stop();
+    }
+
+    /// Status and reason of `/readyz`.
+    pub fn readiness(&self) -> (u16, String) {
+        let answer = Client::at(&self.running().base, None).get("/readyz");
+        (answer.status, answer.json()["why"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// A value of `/metrics`; 0 when it is not there yet.
+    pub fn metric(&self, name: &str) -> f64 {
+        metric(&Client::at(&self.running().base, None), name)
+    }
+
+    /// The store of a server that has ended, to be looked into or damaged.
+    pub fn store(&self) -> RedbStore {
+        assert!(self.running.is_none(), "the server has it open");
+        let ground = ground_of(&self.config, &self.disk, Arc::new(SystemClock));
+        RedbStore::open(ground.store).unwrap_or_else(|error| panic!("the store does not open: {error}"))
+    }
+
+    /// The data directory: of contents alone, for the store is elsewhere.
+    pub fn data(&self) -> &Path {
+        self.data.path()
+    }
+
+    /// What `stet check` finds wrong.
+    pub fn faults(&self) -> Vec<String> {
+        let content = ContentStore::open(self.data(), self.config.store.small_body_bytes);
+        let report = stet::check::check(&self.store(), &content.expect("contents can be opened"));
+        report.expect("the store can be read").faults
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        self.disk.heal();
+        self.disk.release();
+        if let Some(Running { stop, thread, repository, .. }) = self.running.take() {
+            drop((stop, repository));
+            // If the test has failed that is what counts.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A value of `/metrics`; 0 when it is not there yet.
+pub fn metric(client: &Client, name: &str) -> f64 {
+    let text = String::from_utf8(client.get("/metrics").body).expect("metrics are text");
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.map_or(0.0, |value| value.parse().expect("a metric is a number"))
+}

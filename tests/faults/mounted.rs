@@ -1,0 +1,191 @@
+//! The real binary on a real file system that fills up. Skipped, with a word, where mounting one is not permitted.
+
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::house::metric;
+use crate::harness::*;
+
+/// A file system in memory of its own.
+struct Mounted(TempDir);
+
+impl Mounted {
+    /// `None` where it is not permitted.
+    fn of(megabytes: u32) -> Option<Mounted> {
+        let place = TempDir::new().expect("a temporary directory can be made");
+        let size = format!("size={megabytes}m");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(place.path()).output();
+        match mounted {
+            Ok(done) if done.status.success() => Some(Mounted(place)),
+            Ok(done) => {
+                println!("skipped, for nothing can be mounted: {}", String::from_utf8_lossy(&done.stderr).trim());
+                None
+            }
+            Err(error) => {
+                println!("skipped, for there is no `mount`: {error}");
+                None
+            }
+        }
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The same file system at a second place too.
+    fn also_at(&self, place: &Path) -> Also {
+        let bound = Command::new("mount").arg("--bind").arg(self.path()).arg(place).status();
+        assert!(bound.is_ok_and(|status| status.success()), "a file system that could be mounted can be mounted twice");
+        Also(place.to_owned())
+    }
+
+    fn ballast(&self) -> PathBuf {
+        self.path().join("ballast")
+    }
+
+    /// Takes all the room that is left.
+    fn fill(&self) {
+        let mut file = std::fs::File::create(self.ballast()).expect("a file can be made");
+        for size in [1 << 16, 1 << 12, 1] {
+            let block = vec![0; size];
+            loop {
+                match file.write(&block) {
+                    Ok(_) => {}
+                    Err(error) if error.kind() == ErrorKind::StorageFull => break,
+                    Err(error) => panic!("the file system can't be filled: {error}"),
+                }
+            }
+        }
+    }
+
+    fn make_room(&self) {
+        std::fs::remove_file(self.ballast()).expect("the file can be removed");
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // Nothing can be done about a failure, and the next start of the machine ends it.
+        let _ = Command::new("umount").arg(self.path()).status();
+    }
+}
+
+/// A second place of a file system.
+struct Also(PathBuf);
+
+impl Drop for Also {
+    fn drop(&mut self) {
+        // As above.
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+fn create(client: &Client, name: &str, size: usize) -> Answer {
+    let options = json!({ "name": name, "type": "Story", "folderPath": "/Full" });
+    client.upload("/v3/object/create", &options, Some((name, "text/plain", &vec![b'x'; size])))
+}
+
+fn size_of(client: &Client, name: &str) -> Option<usize> {
+    let answer = client.get(&format!("/v3/object/{}/content/binary", encoded(&format!("/Full/{name}"))));
+    assert!(matches!(answer.status, 200 | 404), "{name}: {}", answer.status);
+    (answer.status == 200).then_some(answer.body.len())
+}
+
+/// Creates stories until there is no room.
+fn until_full(client: &Client, made: &mut Vec<(String, usize)>) {
+    for number in 0..10_000 {
+        let (name, size) = (format!("small{}-{number}", made.len()), 5_000);
+        let answer = create(client, &name, size);
+        if answer.status != 200 {
+            answer.fails(507, "StorageFull");
+            assert_eq!(size_of(client, &name), None);
+            return;
+        }
+        made.push((name, size));
+    }
+    panic!("the file system does not fill up");
+}
+
+fn all_there(client: &Client, made: &[(String, usize)]) {
+    for (name, size) in made {
+        assert_eq!(size_of(client, name), Some(*size), "{name}");
+    }
+}
+
+fn why(client: &Client) -> Option<String> {
+    let answer = client.get("/readyz");
+    assert_eq!(answer.status, 200, "reads are of use");
+    answer.json()["why"].as_str().map(str::to_owned)
+}
+
+#[test]
+fn a_file_system_that_fills_up_refuses_journal_and_contents_and_a_start_on_it_serves_reads() {
+    const LARGE: usize = 300_000;
+    let Some(mounted) = Mounted::of(48) else { return };
+    let settings = [("STORE__CHECKPOINT_SECONDS", "1")];
+    let mut server = Server::on(mounted.path(), &settings);
+    let mut client = server.login("admin");
+    let mut made = Vec::new();
+    let drawer = client.drawer("/Full", "drawer", 3);
+
+    mounted.fill();
+    // Its bytes differ by length from those of all others, so that it is a file of its own.
+    create(&client, "large", LARGE).fails(507, "StorageFull");
+    assert_eq!(size_of(&client, "large"), None);
+    let unfinished = std::fs::read_dir(mounted.path().join("content/tmp")).expect("it can be listed").count();
+    assert_eq!(unfinished, 0, "an upload that failed leaves nothing behind");
+    until_full(&client, &mut made);
+    all_there(&client, &made);
+    assert_eq!(client.items(&drawer), Vec::<String>::new());
+    assert!(why(&client).is_some_and(|why| why.contains("full")), "{:?}", why(&client));
+
+    mounted.make_room();
+    wait_until("changes go through again", || create(&client, "large", LARGE).status == 200);
+    made.push(("large".to_owned(), LARGE));
+    wait_until("it is told no more", || why(&client).is_none());
+
+    mounted.fill();
+    until_full(&client, &mut made);
+    assert_eq!(server.terminate(), Some(0), "{}", server.log());
+    server = server.restart();
+    client = client.to(&server);
+    all_there(&client, &made);
+    create(&client, "larger", LARGE + 1).fails(507, "StorageFull");
+    mounted.make_room();
+    wait_until("changes go through again", || create(&client, "larger", LARGE + 1).status == 200);
+    made.push(("larger".to_owned(), LARGE + 1));
+    server.kill();
+    server = server.restart();
+    client = client.to(&server);
+    all_there(&client, &made);
+    assert_eq!(server.terminate(), Some(0));
+    let (code, output) = server.check();
+    assert_eq!(code, Some(0), "{output}");
+}
+
+#[test]
+fn contents_that_find_no_room_are_refused_and_told_and_all_else_goes_on() {
+    const LARGE: usize = 300_000;
+    let Some(mounted) = Mounted::of(8) else { return };
+    let data = TempDir::new().expect("a temporary directory can be made");
+    let contents = data.path().join("content");
+    std::fs::create_dir(&contents).expect("a folder can be made");
+    // Taken away again before the directory is, and after the server has ended.
+    let _also = mounted.also_at(&contents);
+    let mut server = Server::on(data.path(), &[]);
+    let client = server.login("admin");
+    mounted.fill();
+    create(&client, "large", LARGE).fails(507, "StorageFull");
+    assert_eq!(size_of(&client, "large"), None);
+    assert_eq!(metric(&client, "stet_content_failures_total{what=\"written\",why=\"full\"}"), 1.0);
+    assert_eq!(create(&client, "small", 100).status, 200, "it lies in the tables, which have room");
+    assert_eq!(why(&client), None, "the store is well");
+    mounted.make_room();
+    assert_eq!(create(&client, "large", LARGE).status, 200);
+    assert_eq!(size_of(&client, "large"), Some(LARGE));
+    assert_eq!(server.terminate(), Some(0));
+}
