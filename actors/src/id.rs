@@ -62,6 +62,11 @@ impl Loid {
         self.at_version(0)
     }
 
+    /// The object's number across databases; which version is meant is not in it.
+    pub const fn to_number(self) -> u128 {
+        (self.database.0 as u128) << 96 | (self.major as u128) << 64 | self.number as u128
+    }
+
     /// Big-endian key whose byte order is creation order within a database.
     pub fn to_key(self) -> [u8; Loid::KEY_LEN] {
         let mut key = [0; Loid::KEY_LEN];

@@ -5,10 +5,6 @@
 
 use std::sync::Arc;
 
-use foldhash::fast::RandomState;
-use imbl::GenericHashMap;
-use imbl::shared_ptr::DefaultSharedPtr;
-
 use super::order;
 use super::rows::{DrawerHead, Item};
 use crate::command::Context;
@@ -16,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::{Loid, ShortcutId};
 use crate::object::Object;
-use crate::sequence::{Ordered, Sequence};
+use crate::sequence::{Numbers, Ordered, Sequence};
 use crate::store::Row;
 
 /// What a call names an item by: the object, or the shortcut (decisions 5).
@@ -47,17 +43,16 @@ impl Ordered for Item {
     }
 }
 
-/// A map that clones share. The keys are numbers that the server itself has given, so nobody can choose those that collide.
-type Map<K> = GenericHashMap<K, u128, RandomState, DefaultSharedPtr>;
-
 /// See the module's head.
 #[derive(Debug, Clone)]
 pub struct DrawerState {
     object: Object,
     head: Arc<DrawerHead>,
     items: Sequence<Item>,
-    by_object: Map<Loid>,
-    by_shortcut: Map<ShortcutId>,
+    /// The object's number → order number.
+    by_object: Numbers,
+    /// Shortcut id → order number.
+    by_shortcut: Numbers,
 }
 
 impl State for DrawerState {
@@ -76,8 +71,8 @@ impl DrawerState {
         DrawerState {
             object,
             head: Arc::new(head),
-            by_object: items.iter().map(|item| (item.object, item.order())).collect(),
-            by_shortcut: items.iter().map(|item| (item.shortcut, item.order())).collect(),
+            by_object: items.iter().map(|item| (item.object.to_number(), item.order())).collect(),
+            by_shortcut: items.iter().map(|item| (item.shortcut.0.into(), item.order())).collect(),
             items: items.into_iter().collect(),
         }
     }
@@ -115,11 +110,11 @@ impl DrawerState {
     /// The visible item so named, and its position.
     pub fn find(&self, address: Address) -> Option<(usize, &Item)> {
         let order = match address {
-            Address::Object(loid) => self.by_object.get(&loid),
-            Address::Shortcut(shortcut) => self.by_shortcut.get(&shortcut),
+            Address::Object(loid) => self.by_object.get(loid.to_number()),
+            Address::Shortcut(shortcut) => self.by_shortcut.get(shortcut.0.into()),
         }?;
-        let item = self.items.get(*order).filter(|item| !item.hidden)?;
-        Some((self.items.rank(*order).1, item))
+        let item = self.items.get(order).filter(|item| !item.hidden)?;
+        Some((self.items.rank(order).1, item))
     }
 
     /// The item so named.
@@ -189,8 +184,8 @@ impl DrawerState {
             context.remove(item);
         }
         self.items = Sequence::default();
-        self.by_object.clear();
-        self.by_shortcut.clear();
+        self.by_object = Numbers::default();
+        self.by_shortcut = Numbers::default();
     }
 
     /// The drawer ceases to be: its items and its head go.
@@ -215,7 +210,7 @@ impl DrawerState {
     /// Hides or shows the item of an object, because it was discarded or restored. It keeps its place.
     /// Tells whether there was something to do.
     pub fn set_hidden(&mut self, object: Loid, hidden: bool, context: &mut Context<'_>) -> bool {
-        let Some(order) = self.by_object.get(&object).copied() else { return false };
+        let Some(order) = self.by_object.get(object.to_number()) else { return false };
         let Some(old) = self.items.get(order).copied().filter(|item| item.hidden != hidden) else { return false };
         let new = Item { hidden, ..old };
         context.put(Some(&old), &new);
@@ -225,7 +220,7 @@ impl DrawerState {
 
     /// Takes the item of an object out, hidden or not, because the object was destroyed.
     pub fn take_object(&mut self, object: Loid, context: &mut Context<'_>) -> bool {
-        let Some(order) = self.by_object.get(&object).copied() else { return false };
+        let Some(order) = self.by_object.get(object.to_number()) else { return false };
         let Some(item) = self.items.get(order).copied() else { return false };
         self.take(&item, context);
         true
@@ -259,15 +254,15 @@ impl DrawerState {
     }
 
     fn keep(&mut self, item: Item) {
-        self.by_object.insert(item.object, item.order());
-        self.by_shortcut.insert(item.shortcut, item.order());
+        self.by_object.insert(item.object.to_number(), item.order());
+        self.by_shortcut.insert(item.shortcut.0.into(), item.order());
         self.items.put(item);
     }
 
     fn forget(&mut self, item: &Item) {
         self.items.remove(item.order());
-        self.by_object.remove(&item.object);
-        self.by_shortcut.remove(&item.shortcut);
+        self.by_object.remove(item.object.to_number());
+        self.by_shortcut.remove(item.shortcut.0.into());
     }
 
     /// The rows that this state should have on disk, for tests and checks.

@@ -69,7 +69,9 @@ pub fn key_of(parts: &[&[u8]]) -> Bytes {
 
 /// The stored form of a value.
 pub fn encode_value<T: Serialize>(format: u8, value: &T) -> Bytes {
-    let mut bytes = vec![format];
+    // Room for most rows; growing from nothing takes several allocations.
+    let mut bytes = Vec::with_capacity(256);
+    bytes.push(format);
     // Writing to a Vec can't fail, and no row type has a map with non-text keys or a length unknown up front:
     // the only errors that rmp_serde has.
     rmp_serde::encode::write(&mut bytes, value).expect("a row can always be encoded");
