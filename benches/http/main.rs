@@ -40,7 +40,9 @@ fn main() {
         }
     }
     if wanted("many") {
-        changes(&plan, "1,000 drawers", 64, 1000);
+        for (what, drawers) in [("100 drawers", 100), ("1,000 drawers", 1000), ("10,000 drawers", 10_000)] {
+            changes(&plan, what, 64, drawers);
+        }
     }
     if wanted("size") {
         sizes(&plan);

@@ -157,7 +157,7 @@ impl Stet {
     /// For each client: adds of its own story to drawers, each followed by its delete.
     pub fn changes_in(&self, clients: usize, drawers: usize) -> Vec<Vec<Vec<u8>>> {
         let drawers: Vec<String> = (0..drawers).map(|n| self.drawer(&format!("drawer-{n}"), &[])).collect();
-        let each = (drawers.len() / clients).clamp(1, 64);
+        let each = (drawers.len() / clients).clamp(1, 256);
         (0..clients)
             .map(|client| {
                 let story = self.story(&format!("story-{client}.xml"));
