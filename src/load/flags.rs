@@ -46,6 +46,10 @@ pub struct Flags {
     #[arg(long, value_name = "TIME")]
     #[serde(skip_serializing_if = "Option::is_none")]
     duration: Option<String>,
+    /// The same in seconds
+    #[arg(long, value_name = "N", conflicts_with = "duration", value_parser = in_seconds)]
+    #[serde(rename = "duration", skip_serializing_if = "Option::is_none")]
+    seconds: Option<String>,
     /// How many operations in all
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,6 +94,10 @@ pub struct Flags {
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     quiet: bool,
+}
+
+fn in_seconds(text: &str) -> Result<String, std::num::ParseIntError> {
+    text.parse::<u64>().map(|seconds| format!("{seconds}s"))
 }
 
 /// The options of `load drawer`.

@@ -39,6 +39,8 @@ fn flags_win_over_the_file_and_the_file_over_the_defaults() {
     let defaults = of(&[]).unwrap();
     assert_eq!((defaults.clients(), defaults.length()), (16, Some(Duration::from_secs(30))));
     assert_eq!(of(&["--count", "10"]).unwrap().length(), None);
+    let hot = with_file("duration = \"2m\"\n[drawer]\ndrawers = 9\n", &["--hot", "--seconds", "20"]).unwrap();
+    assert_eq!((hot.drawer.drawers, hot.length()), (1, Some(Duration::from_secs(20))));
     assert!(!of(&[]).unwrap().is_open() && of(&["--rate", "5"]).unwrap().is_open());
     let ramp = of(&["--ramp", "0s:1,10s:64"]).unwrap();
     assert_eq!((ramp.clients(), ramp.is_open()), (64, false));

@@ -10,6 +10,10 @@ pub struct DrawerFlags {
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     drawers: Option<u16>,
+    /// One hot drawer: the same as --drawers 1
+    #[arg(long, conflicts_with = "drawers")]
+    #[serde(rename = "drawers", skip_serializing_if = "std::ops::Not::not", serialize_with = "one")]
+    hot: bool,
     /// Zipf exponent: the n-th drawer gets 1/n^S as much as the first; 0 treats all alike [default: 1]
     #[arg(long, value_name = "S")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,6 +30,11 @@ pub struct DrawerFlags {
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     fill: Option<u32>,
+}
+
+/// What `hot` says of the number of drawers.
+fn one<S: serde::Serializer>(_: &bool, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u16(1)
 }
 
 /// The section `[drawer]`.
