@@ -304,6 +304,20 @@ impl<T: Ordered> Sequence<T> {
         iter.descend(&self.root);
         iter
     }
+
+    /// The items from this index on, hidden ones counted. What stands before is not walked.
+    pub fn iter_at(&self, index: usize) -> Iter<'_, T> {
+        let mut iter = Iter { path: Vec::new(), leaf: [].iter() };
+        iter.descend_to(&self.root, index, |child| child.len, |_| true);
+        iter
+    }
+
+    /// The visible items from this position on. Neither what stands before nor stretches of hidden items are walked.
+    pub fn visible_at(&self, position: usize) -> Visible<'_, T> {
+        let mut iter = Iter { path: Vec::new(), leaf: [].iter() };
+        iter.descend_to(&self.root, position, |child| child.visible, Ordered::is_visible);
+        Visible(iter)
+    }
 }
 
 impl<T: Ordered> FromIterator<T> for Sequence<T> {
@@ -352,6 +366,41 @@ impl<'a, T> Iter<'a, T> {
     }
 }
 
+impl<'a, T: Ordered> Iter<'a, T> {
+    /// Descends to the item that has `skip` of its kind before it; to nothing if there is none.
+    fn descend_to(
+        &mut self,
+        mut child: &'a Child<T>,
+        mut skip: usize,
+        count: fn(&Child<T>) -> usize,
+        is_one: fn(&T) -> bool,
+    ) {
+        loop {
+            match &child.node {
+                Node::Leaf(items) => {
+                    let ones = items.iter().enumerate().filter(|(_, item)| is_one(item));
+                    let at = ones.map(|(at, _)| at).nth(skip).unwrap_or(items.len());
+                    self.leaf = items[at..].iter();
+                    return;
+                }
+                Node::Inner(children) => {
+                    let mut left = children.iter();
+                    let found = left.find(|child| {
+                        let here = skip < count(child);
+                        if !here {
+                            skip -= count(child);
+                        }
+                        here
+                    });
+                    let Some(next) = found else { return };
+                    self.path.push(left);
+                    child = next;
+                }
+            }
+        }
+    }
+}
+
 impl<'a, T> Iterator for Iter<'a, T> {
     type Item = &'a T;
 
@@ -364,6 +413,31 @@ impl<'a, T> Iterator for Iter<'a, T> {
                 Some(child) => self.descend(child),
                 None => {
                     self.path.pop();
+                }
+            }
+        }
+    }
+}
+
+/// The visible items of a [`Sequence`] in order.
+#[derive(Debug)]
+pub struct Visible<'a, T>(Iter<'a, T>);
+
+impl<'a, T: Ordered> Iterator for Visible<'a, T> {
+    type Item = &'a T;
+
+    fn next(&mut self) -> Option<&'a T> {
+        let Visible(iter) = self;
+        loop {
+            if let Some(item) = iter.leaf.find(|item| item.is_visible()) {
+                return Some(item);
+            }
+            // A node in which nothing is visible is passed over whole.
+            match iter.path.last_mut()?.find(|child| child.visible > 0) {
+                Some(Child { node: Node::Leaf(items), .. }) => iter.leaf = items.iter(),
+                Some(Child { node: Node::Inner(children), .. }) => iter.path.push(children.iter()),
+                None => {
+                    iter.path.pop();
                 }
             }
         }
@@ -427,6 +501,10 @@ mod tests {
         }
         for (position, item) in visible.iter().enumerate() {
             assert_eq!(sequence.nth_visible(position), Some(*item));
+        }
+        for place in [0, 1, 31, 32, 33, items.len() / 2, items.len(), items.len() + 1] {
+            assert!(sequence.iter_at(place).eq(items.iter().skip(place)), "from {place}");
+            assert!(sequence.visible_at(place).eq(visible.iter().copied().skip(place)), "visible from {place}");
         }
         assert_eq!(sequence.nth(items.len()), None);
         assert_eq!(sequence.nth_visible(visible.len()), None);
