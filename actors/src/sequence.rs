@@ -569,4 +569,41 @@ mod tests {
             assert!(sound(&sequence.root, true) <= 4, "100,000 items are at most five levels deep");
         }
     }
+
+    thread_local! {
+        static LOOKS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    }
+
+    /// Counts how often it is looked at.
+    #[derive(Debug, Clone)]
+    struct Watched(u128, bool);
+
+    impl Ordered for Watched {
+        fn order(&self) -> u128 {
+            self.0
+        }
+
+        fn is_visible(&self) -> bool {
+            LOOKS.with(|looks| looks.set(looks.get() + 1));
+            self.1
+        }
+    }
+
+    #[test]
+    fn what_stands_before_a_place_and_what_is_hidden_is_not_walked() {
+        let last = 99_999;
+        let hidden: Sequence<Watched> = (0..=last).map(|n| Watched(n, n == 0 || n == last)).collect();
+        let visible: Sequence<Watched> = (0..=last).map(|n| Watched(n, true)).collect();
+        let looks = |walk: &dyn Fn() -> Vec<u128>, wanted: &[u128]| {
+            LOOKS.with(|looks| looks.set(0));
+            assert_eq!(walk(), wanted);
+            LOOKS.with(std::cell::Cell::get)
+        };
+        let both = || hidden.visible_at(0).map(|item| item.0).collect();
+        assert!(looks(&both, &[0, last]) <= 4 * WIDTH, "two leaves, and none between");
+        let middle = || visible.visible_at(50_000).take(2).map(|item| item.0).collect();
+        assert!(looks(&middle, &[50_000, 50_001]) <= 2 * WIDTH);
+        let any = || hidden.iter_at(50_000).take(2).map(|item| item.0).collect();
+        assert_eq!(looks(&any, &[50_000, 50_001]), 0);
+    }
 }

@@ -22,6 +22,7 @@ use crate::http::route::Privilege;
 mod creation;
 mod files;
 mod kept;
+mod named;
 mod post;
 mod reply;
 mod search;
@@ -31,10 +32,11 @@ mod types;
 pub use self::creation::{create_from_default, create_from_template};
 pub use self::files::{attachment, post_content};
 pub use self::kept::KeptPosts;
+pub use self::named::posts;
 pub use self::post::{approve, create_post, get_post, mark_deleted, reject, remove_post, set_pending, update_post};
 use self::reply::liveblog_json;
 use self::search::Wanted;
-pub use self::search::{posts, search};
+pub use self::search::search;
 pub use self::types::{
     Attachment, CreateLiveBlog, Filters, LiveBlogInfo, LiveBlogReply, Post as PostShape, PostListing, PostOptions,
     PostReply, RemovedPost, SearchReply, SearchRequest, StatusChange,

@@ -1,26 +1,22 @@
 //! Which posts of a liveblog a reply shows: filters, order and pages (decisions 5).
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{Loid, Source};
-use stet_actors::liveblog::{LiveBlog, LiveBlogState, Post, PostAddress, PostStatus, Sight};
-use stet_actors::object::{FamilyKind, parent_path};
-use stet_actors::store::{Table, View};
+use stet_actors::id::Loid;
+use stet_actors::liveblog::{LiveBlogState, Post, PostAddress, PostStatus, Sight};
 
-use super::reply::{Told, liveblog_json, post_json};
+use super::reply::{Told, liveblog_json};
 use super::types::{Filters, SearchRequest};
 use super::{Open, address, open};
-use crate::api::records::BulkError;
-use crate::api::requests::ObjectListRequest;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
-use crate::http::reply::{Content, Reply, to_json};
+use crate::http::reply::{Content, Reply};
 use crate::records::{Page, parse_sort};
 
-/// Posts that a search looks at before others get their turn.
-const LOOKED_AT: usize = 256;
+/// Posts that a search with one filter looks at before others get their turn; with many, fewer.
+const AT_A_TIME: usize = 256;
 
 /// What posts can be sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,11 +90,19 @@ struct Filter {
     tag: Vec<String>,
     from: Option<u64>,
     to: Option<u64>,
+    /// Of all lists together.
+    entries: usize,
 }
 
 impl Filter {
     fn of(call: &Call, liveblog: Loid, request: &SearchRequest) -> Result<Filter> {
         let Filters { status, author, r#type, title, text, source, tag } = &request.filters;
+        let entries = [author, r#type, title, text, source, tag, status].iter().map(|list| list.len()).sum();
+        let limit = call.app.config.limits.list_sources;
+        if entries > limit {
+            let message = format!("The filters have {entries} entries; at most {limit} are allowed.");
+            return Err(Error::new(Code::TooLarge, message).with_detail("limit", limit));
+        }
         let status = status.iter().map(|name| {
             let found = PostStatus::ALL.into_iter().find(|status| status.name().eq_ignore_ascii_case(name));
             found.ok_or_else(|| Error::parameter("filters.status", name, "pending, approved, rejected or deleted"))
@@ -113,6 +117,7 @@ impl Filter {
             text: folded(text),
             source: (!source.is_empty()).then_some(source),
             tag: tag.clone(),
+            entries,
             from: request.from,
             to: request.to,
         })
@@ -182,15 +187,21 @@ impl Wanted {
             }
         }
         let (mut found, mut removed) = (Vec::new(), None);
-        match (self.since, &self.filter.source) {
-            (Some(since), source) => {
+        let named = self.filter.source.as_ref();
+        let named: Option<Vec<_>> = named.map(|named| named.iter().filter_map(|post| state.get(post).ok()).collect());
+        let mut turn = Turn { left: AT_A_TIME, each: 1 + self.filter.entries };
+        match (self.since, named) {
+            (Some(since), named) => {
+                let named: Option<HashSet<Loid>> =
+                    named.map(|named| named.into_iter().map(|post| post.loid()).collect());
                 let gone = removed.insert(Vec::new());
                 for change in state.since(since) {
+                    turn.pass_on().await;
                     match change {
                         Err(loid) => gone.push(loid.to_string()),
                         Ok(post) => {
-                            let named = source.as_ref().is_none_or(|source| names(state, source, post));
-                            if state.sees(sight, post) && named && self.filter.takes(post) {
+                            let is_named = named.as_ref().is_none_or(|named| named.contains(&post.loid()));
+                            if state.sees(sight, post) && is_named && self.filter.takes(post) {
                                 found.push(post);
                             } else if may_have_seen(state, sight, post) {
                                 gone.push(post.loid().to_string());
@@ -199,19 +210,21 @@ impl Wanted {
                     }
                 }
             }
-            (None, Some(source)) => {
-                let named = source.iter().filter_map(|address| state.get(address).ok());
-                found.extend(named.filter(|post| state.sees(sight, post) && self.filter.takes(post)));
+            (None, Some(named)) => {
+                for post in named {
+                    turn.pass_on().await;
+                    if state.sees(sight, post) && self.filter.takes(post) {
+                        found.push(post);
+                    }
+                }
                 found.sort_by_key(|post| post.place_in_order());
                 found.dedup_by_key(|post| post.loid());
             }
             (None, None) => {
-                for (index, post) in state.seen_from(sight, 0).enumerate() {
+                for post in state.seen_from(sight, 0) {
+                    turn.pass_on().await;
                     if self.filter.takes(post) {
                         found.push(post);
-                    }
-                    if index % LOOKED_AT == LOOKED_AT - 1 {
-                        tokio::task::yield_now().await;
                     }
                 }
             }
@@ -230,8 +243,23 @@ impl Wanted {
     }
 }
 
-fn names(state: &LiveBlogState, source: &[PostAddress], post: &Post) -> bool {
-    source.iter().any(|address| state.get(address).is_ok_and(|found| found.loid() == post.loid()))
+/// Gives way to other calls now and then.
+struct Turn {
+    left: usize,
+    /// What one post takes of it.
+    each: usize,
+}
+
+impl Turn {
+    async fn pass_on(&mut self) {
+        match self.left.checked_sub(self.each) {
+            Some(left) => self.left = left,
+            None => {
+                self.left = AT_A_TIME;
+                tokio::task::yield_now().await;
+            }
+        }
+    }
 }
 
 /// Whether the caller sees a post, or may have seen it before it was taken back.
@@ -246,57 +274,4 @@ pub async fn search(call: Call) -> Result<Reply> {
     let told = Wanted::of_request(&call, open.loid, &request)?.find(&open).await;
     let json = liveblog_json(&call.app, &open, &told, &display).await?;
     Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(open.view.revision(), "search")))
-}
-
-/// `POST /v3/container/liveblog/posts`: posts of any liveblogs, by loid, uuid or path.
-pub async fn posts(call: Call) -> Result<Reply> {
-    let request = ObjectListRequest::of(&call)?;
-    let display = call.display_of_body()?;
-    let mut liveblogs: HashMap<Loid, Open> = HashMap::new();
-    let (mut items, mut errors) = (Vec::new(), Vec::new());
-    for source in &request.sources {
-        let one = async {
-            let (liveblog, address) = place_of(&call, source)?;
-            if !liveblogs.contains_key(&liveblog) {
-                // Of one that may not be read, no post is there.
-                if call.find(&Source::Loid(liveblog), liveblog.database)?.family != FamilyKind::LiveBlog {
-                    return Err(Error::not_found(source));
-                }
-                let view = call.app.repository.view::<LiveBlog>(liveblog).await?;
-                liveblogs.insert(liveblog, Open::of(&call, liveblog, view)?);
-            }
-            // It has just been put there.
-            let open = liveblogs.get(&liveblog).ok_or_else(Error::internal)?;
-            post_json(&call.app, open.seen(&address)?, &display)
-        };
-        match one.await {
-            Ok(json) => items.push(json),
-            Err(error) => errors.push(BulkError::new(&call.app, source, &hidden(error, source))),
-        }
-    }
-    let errors = String::from_utf8_lossy(&to_json(&errors)?).into_owned();
-    Ok(Reply::new(Content::Json(format!("{{\"items\":[{}],\"errors\":{errors}}}", items.join(",")).into())))
-}
-
-/// The same error for whatever is not there, so that it doesn't tell which liveblogs there are.
-fn hidden(error: Error, source: &str) -> Error {
-    if error.code == Code::ObjectNotFound { Error::not_found(source) } else { error }
-}
-
-/// The liveblog that a source's post is in, and the post.
-fn place_of(call: &Call, text: &str) -> Result<(Loid, PostAddress)> {
-    let (repository, database) = (&call.app.repository, call.database()?);
-    let source = Source::parse("sources", text)?;
-    if let Source::Path(path) = &source {
-        let (of, name) = parent_path(path).ok_or_else(|| Error::not_found(text))?;
-        let liveblog = repository.loid_of(&Source::Path(of.to_owned()), database)?;
-        return Ok((liveblog.ok_or_else(|| Error::not_found(text))?, PostAddress::Name(name.to_owned())));
-    }
-    let post = repository.loid_of(&source, database)?.ok_or_else(|| Error::not_found(text))?.object();
-    let entry = repository.look().get(View::Committed, Table::PartOf, &post.to_key()).map_err(|error| {
-        tracing::error!(%error, "the liveblog of a post can't be looked up");
-        Error::internal()
-    })?;
-    let liveblog = entry.and_then(|entry| Loid::from_key(&entry)).ok_or_else(|| Error::not_found(text))?;
-    Ok((liveblog, PostAddress::Loid(post)))
 }

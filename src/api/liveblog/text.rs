@@ -130,7 +130,21 @@ fn add_entity(name: &str, words: &mut Words) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        /// Whatever a client sends.
+        #[test]
+        fn any_bytes_have_a_text_within_the_bounds(bytes: Vec<u8>, markup in "[<>&;/!a-z\\[\\]\"'= äİ-]{0,200}", kind in 0usize..4) {
+            let kind = ["text/xml", "text/html", "text/plain", "application/json"][kind];
+            for input in [bytes.as_slice(), markup.as_bytes(), &markup.repeat(200).into_bytes()] {
+                let text = text_of(kind, input);
+                prop_assert!(text.len() <= MOST && text == text.trim() && !text.contains("  "));
+            }
+        }
+    }
 
     #[test]
     fn markup_is_no_text_and_ends_words_unless_it_stands_within_one() {

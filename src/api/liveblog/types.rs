@@ -108,6 +108,7 @@ pub struct PostListing {
 
 /// A file beside a post's content.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PostAttachment")]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
     /// What it is downloaded and removed by.
@@ -122,6 +123,7 @@ pub struct Attachment {
 
 /// A change of a post's status.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PostStatusChange")]
 pub struct StatusChange {
     /// Null for the creation.
     pub from: Option<String>,
@@ -210,6 +212,7 @@ pub struct PostOptions {
 
 /// The id of an attachment, as a text or a number.
 #[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "PostAttachmentRef")]
 #[serde(untagged, expecting = "the id of an attachment must be a number, as such or as a text")]
 pub(super) enum AttachmentRef {
     Number(u64),
@@ -240,6 +243,7 @@ pub struct SearchRequest {
 
 /// The filters of a search; an empty one filters nothing.
 #[derive(Default, Deserialize, JsonSchema)]
+#[schemars(rename = "LiveBlogFilters")]
 #[serde(rename_all = "camelCase", default)]
 pub struct Filters {
     /// `pending`, `approved`, `rejected`, `deleted`.

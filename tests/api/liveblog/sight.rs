@@ -2,8 +2,11 @@
 
 use super::*;
 
+/// Author, status and loid of a post.
+type Known = (&'static str, &'static str, String);
+
 /// A liveblog of the editor with a post in each state of each author, and who is an author there.
-fn mixed() -> (Blog, Vec<(&'static str, Client)>, Vec<(&'static str, &'static str, String)>) {
+fn mixed() -> (Blog, Vec<(&'static str, Client)>, Vec<Known>) {
     let blog = Blog::new();
     let clients: Vec<(&str, Client)> =
         ["editor", "contributor"].map(|user| (user, Server::shared().login(user))).into_iter().collect();
@@ -26,7 +29,7 @@ fn what_is_not_approved_is_seen_by_its_author_and_by_who_may_moderate_or_write()
     for user in ["editor", "reporter", "contributor", "reader"] {
         let client = Server::shared().login(user);
         let all = matches!(user, "editor" | "reporter");
-        let seen: Vec<&(&str, &str, String)> =
+        let seen: Vec<&Known> =
             posts.iter().filter(|(author, status, _)| all || *status == "approved" || *author == user).collect();
         let wanted: Vec<&String> = seen.iter().rev().map(|(.., post)| post).collect();
         let listing = blog.read(&client, "");
