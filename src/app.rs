@@ -10,6 +10,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::repository::Repository;
 
+use crate::api::liveblog::KeptPosts;
 use crate::auth::{AttemptOptions, Attempts, Cas, Directory, Sessions};
 use crate::config::{Config, for_user};
 use crate::content::ContentStore;
@@ -44,6 +45,8 @@ pub struct App {
     pub records: Arc<RecordCache>,
     /// Rendered drawers.
     pub drawers: Renderings<DrawerState>,
+    /// Rendered posts of liveblogs.
+    pub posts: KeptPosts,
     /// Users and groups.
     pub directory: Arc<Directory>,
     /// Who is logged in.
@@ -117,6 +120,7 @@ impl App {
             proxies: Proxies::new(&config.server),
             attempts: Attempts::new(attempts),
             call_limit: CallLimit::new(config.limits.calls_per_minute),
+            posts: KeptPosts::new(config.liveblog.cache_bytes),
             config,
             repository,
             records,

@@ -304,6 +304,20 @@ impl<T: Ordered> Sequence<T> {
         iter.descend(&self.root);
         iter
     }
+
+    /// The items from this index on, hidden ones counted. What stands before is not walked.
+    pub fn iter_at(&self, index: usize) -> Iter<'_, T> {
+        let mut iter = Iter { path: Vec::new(), leaf: [].iter() };
+        iter.descend_to(&self.root, index, |child| child.len, |_| true);
+        iter
+    }
+
+    /// The visible items from this position on. Neither what stands before nor stretches of hidden items are walked.
+    pub fn visible_at(&self, position: usize) -> Visible<'_, T> {
+        let mut iter = Iter { path: Vec::new(), leaf: [].iter() };
+        iter.descend_to(&self.root, position, |child| child.visible, Ordered::is_visible);
+        Visible(iter)
+    }
 }
 
 impl<T: Ordered> FromIterator<T> for Sequence<T> {
@@ -395,6 +409,41 @@ impl<'a, T> Iter<'a, T> {
     }
 }
 
+impl<'a, T: Ordered> Iter<'a, T> {
+    /// Descends to the item that has `skip` of its kind before it; to nothing if there is none.
+    fn descend_to(
+        &mut self,
+        mut child: &'a Child<T>,
+        mut skip: usize,
+        count: fn(&Child<T>) -> usize,
+        is_one: fn(&T) -> bool,
+    ) {
+        loop {
+            match &child.node {
+                Node::Leaf(items) => {
+                    let ones = items.iter().enumerate().filter(|(_, item)| is_one(item));
+                    let at = ones.map(|(at, _)| at).nth(skip).unwrap_or(items.len());
+                    self.leaf = items[at..].iter();
+                    return;
+                }
+                Node::Inner(children) => {
+                    let mut left = children.iter();
+                    let found = left.find(|child| {
+                        let here = skip < count(child);
+                        if !here {
+                            skip -= count(child);
+                        }
+                        here
+                    });
+                    let Some(next) = found else { return };
+                    self.path.push(left);
+                    child = next;
+                }
+            }
+        }
+    }
+}
+
 impl<'a, T> Iterator for Iter<'a, T> {
     type Item = &'a T;
 
@@ -407,6 +456,31 @@ impl<'a, T> Iterator for Iter<'a, T> {
                 Some(child) => self.descend(child),
                 None => {
                     self.path.pop();
+                }
+            }
+        }
+    }
+}
+
+/// The visible items of a [`Sequence`] in order.
+#[derive(Debug)]
+pub struct Visible<'a, T>(Iter<'a, T>);
+
+impl<'a, T: Ordered> Iterator for Visible<'a, T> {
+    type Item = &'a T;
+
+    fn next(&mut self) -> Option<&'a T> {
+        let Visible(iter) = self;
+        loop {
+            if let Some(item) = iter.leaf.find(|item| item.is_visible()) {
+                return Some(item);
+            }
+            // A node in which nothing is visible is passed over whole.
+            match iter.path.last_mut()?.find(|child| child.visible > 0) {
+                Some(Child { node: Node::Leaf(items), .. }) => iter.leaf = items.iter(),
+                Some(Child { node: Node::Inner(children), .. }) => iter.path.push(children.iter()),
+                None => {
+                    iter.path.pop();
                 }
             }
         }
@@ -471,6 +545,10 @@ mod tests {
         for (position, item) in visible.iter().enumerate() {
             assert_eq!(sequence.nth_visible(position), Some(*item));
         }
+        for place in [0, 1, 31, 32, 33, items.len() / 2, items.len(), items.len() + 1] {
+            assert!(sequence.iter_at(place).eq(items.iter().skip(place)), "from {place}");
+            assert!(sequence.visible_at(place).eq(visible.iter().copied().skip(place)), "visible from {place}");
+        }
         assert_eq!(sequence.nth(items.len()), None);
         assert_eq!(sequence.nth_visible(visible.len()), None);
         assert_eq!(sequence.rank(u128::MAX), (items.len(), visible.len()));
@@ -533,5 +611,42 @@ mod tests {
             let sequence: Sequence<Thing> = (0..100_000).map(|n| Thing(number(n), true)).collect();
             assert!(sound(&sequence.root, true) <= 4, "100,000 items are at most five levels deep");
         }
+    }
+
+    thread_local! {
+        static LOOKS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    }
+
+    /// Counts how often it is looked at.
+    #[derive(Debug, Clone)]
+    struct Watched(u128, bool);
+
+    impl Ordered for Watched {
+        fn order(&self) -> u128 {
+            self.0
+        }
+
+        fn is_visible(&self) -> bool {
+            LOOKS.with(|looks| looks.set(looks.get() + 1));
+            self.1
+        }
+    }
+
+    #[test]
+    fn what_stands_before_a_place_and_what_is_hidden_is_not_walked() {
+        let last = 99_999;
+        let hidden: Sequence<Watched> = (0..=last).map(|n| Watched(n, n == 0 || n == last)).collect();
+        let visible: Sequence<Watched> = (0..=last).map(|n| Watched(n, true)).collect();
+        let looks = |walk: &dyn Fn() -> Vec<u128>, wanted: &[u128]| {
+            LOOKS.with(|looks| looks.set(0));
+            assert_eq!(walk(), wanted);
+            LOOKS.with(std::cell::Cell::get)
+        };
+        let both = || hidden.visible_at(0).map(|item| item.0).collect();
+        assert!(looks(&both, &[0, last]) <= 4 * WIDTH, "two leaves, and none between");
+        let middle = || visible.visible_at(50_000).take(2).map(|item| item.0).collect();
+        assert!(looks(&middle, &[50_000, 50_001]) <= 2 * WIDTH);
+        let any = || hidden.iter_at(50_000).take(2).map(|item| item.0).collect();
+        assert_eq!(looks(&any, &[50_000, 50_001]), 0);
     }
 }

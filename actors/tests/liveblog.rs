@@ -15,7 +15,7 @@ use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, NewParts, Restore};
 use stet_actors::liveblog::{
     AddPost, LiveBlog, LiveBlogState, Moderated, NewAttachment, Post, PostAddress, PostBody, PostDone, PostFields,
-    PostStatus, RemovePost, SetStatus, UpdatePost, attachment_body, post_name,
+    PostStatus, RemovePost, SetStatus, Sight, UpdatePost, attachment_body, post_name,
 };
 use stet_actors::object::{Content, CreateMode, FamilyKind, NewContent, SmallBody, Stored, Version};
 use stet_actors::repository::Repository;
@@ -411,6 +411,29 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..60)
 }
 
+/// Whoever looks, and wherever they begin, they see what is theirs to see, in the order of all.
+fn assert_sights(state: &LiveBlogState) {
+    let own = ["editor", "reporter", "nobody"].map(|user| Sight::Own(user.into()));
+    for sight in own.into_iter().chain([Sight::All]) {
+        let wanted: Vec<Loid> = state
+            .posts()
+            .filter(|post| match &sight {
+                Sight::All => true,
+                Sight::Own(user) => post.status == PostStatus::Approved || post.record.creator == *user,
+            })
+            .map(|post| post.loid())
+            .collect();
+        for skip in 0..wanted.len() + 2 {
+            let seen: Vec<Loid> = state.seen_from(&sight, skip).map(|post| post.loid()).collect();
+            assert_eq!(seen, wanted.get(skip..).unwrap_or_default(), "{sight:?} from {skip}");
+        }
+        let counts =
+            PostStatus::ALL.map(|status| state.seen_from(&sight, 0).filter(|post| post.status == status).count());
+        assert_eq!(state.seen_counts(&sight), counts, "{sight:?}");
+        assert!(state.posts().all(|post| state.sees(&sight, post) == wanted.contains(&post.loid())), "{sight:?}");
+    }
+}
+
 async fn play(mut world: World, steps: Vec<Step>) {
     let mut model: Vec<Simple> = Vec::new();
     let mut gone: Vec<(u64, Loid)> = Vec::new();
@@ -420,7 +443,8 @@ async fn play(mut world: World, steps: Vec<Step>) {
             Step::Add { after, pinned } => {
                 let mut add = AddPost { mode: CreateMode::AutoRename, ..post("new", after) };
                 add.fields.pinned = Some(pinned);
-                let loid = world.run(add).await.post;
+                let author = if after % 3 == 0 { "reporter" } else { "editor" };
+                let loid = world.as_user(author, add).await.expect("both may").post;
                 let revision = world.view().await.revision();
                 let (timestamp, status, text) = (NOON + after, PostStatus::Approved, "new".to_owned());
                 model.push(Simple { loid, timestamp, pinned, status, text, revision });
@@ -479,6 +503,7 @@ async fn play(mut world: World, steps: Vec<Step>) {
         let mut wanted = model.clone();
         wanted.sort_by_key(|post| std::cmp::Reverse((post.pinned, post.timestamp, post.loid.number)));
         assert_eq!(there, wanted);
+        assert_sights(&view.state);
         let approved = || wanted.iter().filter(|post| post.status == PostStatus::Approved);
         assert_eq!(view.state.last_timestamp(), approved().map(|post| post.timestamp).max());
         let mut changes: Vec<(u64, Loid, bool)> = model.iter().map(|post| (post.revision, post.loid, true)).collect();

@@ -43,7 +43,7 @@ impl Faults {
         self.within(key, value, least, MAX_SECONDS);
     }
 
-    /// A folder of the repository: an absolute path of names that could be made.
+    /// A folder or object of the repository: an absolute path of names that could be made.
     fn folder(&mut self, key: &str, path: &str) {
         let well = path.strip_prefix('/').is_some_and(|rest| rest.split('/').all(is_name));
         self.unless(well, key, "an absolute path like `/Users` that does not end in `/`", path);
@@ -260,6 +260,8 @@ impl Config {
         if !drawer.automatic_name.contains(USER) {
             faults.names_user("drawer.automatic_folder", &drawer.automatic_folder);
         }
+        faults.folder("liveblog.template", &self.liveblog.template);
+        faults.within("liveblog.cache_bytes", self.liveblog.cache_bytes, 0, MAX_BYTES);
         faults.folder("folders.users", &folders.users);
         faults.folder("folders.home", &folders.home);
         faults.names_user("folders.home", &folders.home);

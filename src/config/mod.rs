@@ -15,6 +15,7 @@ mod cas;
 mod check;
 mod edge;
 mod environment;
+mod liveblog;
 mod load;
 mod repository;
 mod service;
@@ -28,6 +29,7 @@ use stet_actors::runtime::RuntimeOptions;
 
 pub use self::cas::CasConfig;
 pub use self::edge::{ForwardedHeader, TlsConfig};
+pub use self::liveblog::LiveBlogConfig;
 pub use self::load::Overrides;
 pub use self::repository::{
     ConnectionConfig, DatabaseConfig, DrawerConfig, Durability, FoldersConfig, SampleConfig, StoreConfig, for_user,
@@ -60,6 +62,8 @@ pub struct Config {
     pub connections: Vec<ConnectionConfig>,
     /// Drawers.
     pub drawer: DrawerConfig,
+    /// Liveblogs.
+    pub liveblog: LiveBlogConfig,
     /// Where things go when nobody says.
     pub folders: FoldersConfig,
     /// What a new data directory is filled with.
@@ -85,6 +89,7 @@ impl Default for Config {
                 applications: Vec::new(),
             }],
             drawer: DrawerConfig::default(),
+            liveblog: LiveBlogConfig::default(),
             folders: FoldersConfig::default(),
             sample: SampleConfig::default(),
         }

@@ -205,6 +205,8 @@ fn values_out_of_bounds_are_refused_with_key_and_value() {
         ("[server]\nlisten = '::1:80'", "server.listen", "`::1:80`"),
         ("[drawer]\ndefault_capacity = 10001", "drawer.default_capacity", "`10001`"),
         ("[drawer]\nautomatic_folder = '/Shared'", "drawer.automatic_folder", "{user}"),
+        ("[liveblog]\ntemplate = 'liveblog.xml'", "liveblog.template", "`liveblog.xml`"),
+        ("[liveblog]\ncache_bytes = 9999999999999", "liveblog.cache_bytes", "`9999999999999`"),
         ("[folders]\nhome = 'Users/{user}'", "folders.home", "absolute"),
         ("[folders]\nwork = '/Work//x'", "folders.work", "`/Work//x`"),
         ("[log]\nfilter = 'debgu'", "log.filter", "`debgu`"),

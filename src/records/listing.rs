@@ -62,24 +62,7 @@ impl Sort {
     /// # Errors
     /// `InvalidParameter` for an unknown field or direction.
     pub fn parse(text: Option<&str>) -> Result<Sort> {
-        let parts = text.unwrap_or_default().split(',').map(str::trim).filter(|part| !part.is_empty());
-        let parse = |part: &str| {
-            let refuse = || {
-                let known: Vec<&str> = Field::ALL.iter().map(|(name, _)| *name).collect();
-                let wanted = format!("`field`, `-field` or `field:asc|desc` with a field of {}", known.join(", "));
-                Error::parameter("sortBy", part, &wanted)
-            };
-            let (name, down) = match (part.strip_prefix('-'), part.split_once(':')) {
-                (Some(name), None) => (name, true),
-                (None, Some((name, "asc"))) => (name, false),
-                (None, Some((name, "desc"))) => (name, true),
-                (None, None) => (part, false),
-                _ => return Err(refuse()),
-            };
-            let found = Field::ALL.iter().find(|(known, _)| *known == name);
-            found.map(|(_, field)| (*field, down)).ok_or_else(refuse)
-        };
-        parts.map(parse).collect::<Result<_>>().map(Sort)
+        parse_sort(text, Field::ALL).map(Sort)
     }
 
     /// Sorts; entries that are equal keep their order.
@@ -101,6 +84,31 @@ impl Sort {
     pub fn is_own_order(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// Reads `sortBy`: each field, and whether it descends.
+///
+/// # Errors
+/// `InvalidParameter` for a field that is not among `fields`, or an unknown direction.
+pub fn parse_sort<F: Copy>(text: Option<&str>, fields: &[(&str, F)]) -> Result<Vec<(F, bool)>> {
+    let parts = text.unwrap_or_default().split(',').map(str::trim).filter(|part| !part.is_empty());
+    let parse = |part: &str| {
+        let refuse = || {
+            let known: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
+            let wanted = format!("`field`, `-field` or `field:asc|desc` with a field of {}", known.join(", "));
+            Error::parameter("sortBy", part, &wanted)
+        };
+        let (name, down) = match (part.strip_prefix('-'), part.split_once(':')) {
+            (Some(name), None) => (name, true),
+            (None, Some((name, "asc"))) => (name, false),
+            (None, Some((name, "desc"))) => (name, true),
+            (None, None) => (part, false),
+            _ => return Err(refuse()),
+        };
+        let found = fields.iter().find(|(known, _)| *known == name);
+        found.map(|(_, field)| (*field, down)).ok_or_else(refuse)
+    };
+    parts.map(parse).collect()
 }
 
 /// Which part of a listing is wanted.

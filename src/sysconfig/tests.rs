@@ -103,10 +103,17 @@ fn the_first_type_that_lists_a_content_type_wins_and_without_a_fallback_nothing_
 }
 
 #[test]
-fn the_built_in_types_are_a_folder_a_drawer_and_a_fallback() {
+fn the_built_in_types_are_a_folder_a_drawer_a_liveblog_with_posts_and_a_fallback() {
     let types = ObjectTypes::default();
-    let families = ["Folder", "Drawer", "Binary"].map(|name| types.get(name).map(|kind| kind.family));
-    assert_eq!(families, [Some(FamilyKind::Folder), Some(FamilyKind::Drawer), Some(FamilyKind::Document)]);
+    for (name, family) in [
+        ("Folder", FamilyKind::Folder),
+        ("Drawer", FamilyKind::Drawer),
+        ("LiveBlog", FamilyKind::LiveBlog),
+        ("LiveBlogPost", FamilyKind::Document),
+        ("Binary", FamilyKind::Document),
+    ] {
+        assert_eq!(types.get(name).map(|kind| kind.family), Some(family), "{name}");
+    }
     assert_eq!(name(types.infer(Some("image/png"), "a.png")), Some("Binary"));
 }
 

@@ -19,6 +19,9 @@ use crate::harness::*;
 /// A loid that names nothing.
 const NOWHERE: &str = "1$1.0.999999999";
 
+/// The name of a post at the timestamp 0.
+const POST: &str = "19700101-000000-000";
+
 /// An endpoint, as `endpoints.json` and the server's own document tell of it.
 struct Endpoint {
     id: String,
@@ -53,6 +56,7 @@ impl Endpoint {
             "databaseId" => "main".to_owned(),
             "view" => "list".to_owned(),
             "format" => "binary".to_owned(),
+            "post" => POST.to_owned(),
             _ => encoded(source),
         };
         let segment = |segment: &str| {

@@ -8,6 +8,7 @@ mod group;
 mod http;
 mod idempotency;
 mod key;
+mod liveblog;
 mod object;
 mod rights;
 mod session;

@@ -346,6 +346,41 @@ impl Client {
         self.send("POST", path, &[("content-type", &format!("multipart/form-data; boundary={BOUNDARY}"))], &body)
     }
 
+    /// Creates a liveblog from the default template; gives its loid.
+    pub fn liveblog(&self, folder: &str, name: &str) -> String {
+        let body = json!({ "name": name, "folderPath": folder });
+        let reply = self.post("/v3/container/liveblog/from/template", &body).ok();
+        reply["info"]["id"].as_str().expect("a new liveblog has an id").to_owned()
+    }
+
+    /// Sends a multipart form of `options` and files: name of the part, file name, media type, bytes.
+    pub fn send_form(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        options: &Value,
+        files: &[(&str, &str, &str, &[u8])],
+    ) -> Answer {
+        const BOUNDARY: &str = "----stet-form-boundary";
+        let mut body = format!(
+            "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"options\"\r\n\
+             content-type: application/json\r\n\r\n{options}\r\n"
+        )
+        .into_bytes();
+        for (part, name, media_type, bytes) in files {
+            let head = format!(
+                "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"{part}\"; filename=\"{name}\"\r\n\
+                 content-type: {media_type}\r\n\r\n"
+            );
+            body.extend([head.as_bytes(), bytes, b"\r\n"].concat());
+        }
+        body.extend(format!("--{BOUNDARY}--\r\n").bytes());
+        let content_type = format!("multipart/form-data; boundary={BOUNDARY}");
+        let headers: Vec<_> = headers.iter().copied().chain([("content-type", content_type.as_str())]).collect();
+        self.send(method, path, &headers, &body)
+    }
+
     /// Creates a story in a folder; gives its loid.
     pub fn story(&self, folder: &str, name: &str) -> String {
         let options = json!({ "name": name, "type": "Story", "folderPath": folder });

@@ -5,12 +5,14 @@
 
 mod commands;
 mod rows;
+mod sight;
 mod state;
 
 pub use self::commands::{
     AddPost, Moderated, NewAttachment, PostBody, PostDone, PostFields, RemovePost, SetStatus, UpdatePost, post_name,
 };
 pub use self::rows::{Attachment, LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange, attachment_body};
+pub use self::sight::Sight;
 pub use self::state::{LiveBlogState, PostAddress};
 use crate::family::{Family, Parts, part};
 use crate::object::{FamilyKind, Object};

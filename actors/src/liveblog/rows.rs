@@ -124,6 +124,11 @@ impl Post {
     pub fn author(&self) -> &Text {
         &self.record.creator
     }
+
+    /// Its order number among the posts: pinned first, then newest first.
+    pub fn place_in_order(&self) -> u128 {
+        order(self.pinned, self.timestamp, self.loid())
+    }
 }
 
 impl Row for Post {
@@ -151,7 +156,7 @@ impl Row for Post {
 pub(super) const FIRST_UNPINNED: u128 = 1 << 127;
 
 /// Newest first, pinned ones before all others (decisions 5): the number grows from the first post to the last.
-pub(super) fn order(pinned: bool, timestamp: u64, post: Loid) -> u128 {
+fn order(pinned: bool, timestamp: u64, post: Loid) -> u128 {
     // Timestamps have less than 63 bits: `post_name` refuses what lies beyond the year 9999.
     let age = !timestamp & (u64::MAX >> 1);
     let first = if pinned { 0 } else { FIRST_UNPINNED };
@@ -160,7 +165,7 @@ pub(super) fn order(pinned: bool, timestamp: u64, post: Loid) -> u128 {
 
 impl Ordered for std::sync::Arc<Post> {
     fn order(&self) -> u128 {
-        order(self.pinned, self.timestamp, self.loid())
+        self.place_in_order()
     }
 
     fn is_visible(&self) -> bool {

@@ -7,12 +7,13 @@ use imbl::shared_ptr::DefaultSharedPtr;
 use imbl::{GenericHashMap, OrdMap};
 use unicode_normalization::UnicodeNormalization;
 
-use super::rows::{FIRST_UNPINNED, LiveBlogHead, Post, PostStatus, RemovedPost, attachment_body, order};
+use super::rows::{FIRST_UNPINNED, LiveBlogHead, Post, PostStatus, RemovedPost, attachment_body};
+use super::sight::Hidden;
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::{Loid, ObjectUuid};
-use crate::object::{Attributes, Object, Stored};
+use crate::object::{Attributes, Object, Stored, Text};
 use crate::sequence::Sequence;
 use crate::store::{Key, Row};
 
@@ -54,6 +55,8 @@ pub struct LiveBlogState {
     changes: OrdMap<u64, Loid>,
     /// How many posts there are, by status, in the order of [`PostStatus::ALL`].
     counts: [usize; 4],
+    /// Author → their posts that are not approved.
+    hidden: Map<Text, Hidden>,
 }
 
 impl State for LiveBlogState {
@@ -87,6 +90,7 @@ impl LiveBlogState {
             by_name: Map::default(),
             changes: removed.into_iter().map(|removed| (removed.revision, removed.post)).collect(),
             counts: [0; 4],
+            hidden: Map::default(),
         };
         for post in posts {
             state.keep(Arc::new(post));
@@ -136,10 +140,18 @@ impl LiveBlogState {
             PostAddress::Name(name) => self.by_name.get(&normal(name)).copied(),
         };
         let found = loid.and_then(|loid| self.posts.get(*self.by_loid.get(&loid)?));
-        found.ok_or_else(|| {
-            let message = format!("The liveblog `{}` holds no post `{address}`.", self.head.loid);
-            Error::new(Code::ObjectNotFound, message).with_source(address)
-        })
+        found.ok_or_else(|| self.not_held(address))
+    }
+
+    /// The error of a post that is not there, or that a caller may not know of.
+    pub fn not_held(&self, address: &PostAddress) -> Error {
+        let message = format!("The liveblog `{}` holds no post `{address}`.", self.head.loid);
+        Error::new(Code::ObjectNotFound, message).with_source(address)
+    }
+
+    /// The posts of an author that are not approved; `None` when there are none.
+    pub(super) fn hidden_of(&self, author: &str) -> Option<&Hidden> {
+        self.hidden.get(author)
     }
 
     /// Whether a post has that name.
@@ -164,7 +176,10 @@ impl LiveBlogState {
     fn keep(&mut self, post: Arc<Post>) {
         let loid = post.loid();
         self.counts[post.status as usize] += 1;
-        self.by_loid.insert(loid, order(post.pinned, post.timestamp, loid));
+        if post.status != PostStatus::Approved {
+            self.hidden.entry(post.author().clone()).or_default().put(&post);
+        }
+        self.by_loid.insert(loid, post.place_in_order());
         self.by_uuid.insert(post.record.uuid, loid);
         self.by_name.insert(normal(&post.record.name), loid);
         self.changes.insert(post.record.revision, loid);
@@ -173,7 +188,15 @@ impl LiveBlogState {
 
     fn forget(&mut self, post: &Post) {
         self.counts[post.status as usize] -= 1;
-        self.posts.remove(order(post.pinned, post.timestamp, post.loid()));
+        if let Some(hidden) = self.hidden.get_mut(post.author())
+            && post.status != PostStatus::Approved
+        {
+            hidden.remove(post);
+            if hidden.is_empty() {
+                self.hidden.remove(post.author());
+            }
+        }
+        self.posts.remove(post.place_in_order());
         self.by_loid.remove(&post.loid());
         self.by_uuid.remove(&post.record.uuid);
         self.by_name.remove(&normal(&post.record.name));

@@ -59,7 +59,7 @@ fn most(call: &Call) -> Result<u64> {
 }
 
 /// What a browser calls the file when it saves it. Pages of ours are never shown inline, so that none can act as the user.
-fn disposition(name: &str) -> Option<HeaderValue> {
+pub(in crate::api) fn disposition(name: &str) -> Option<HeaderValue> {
     let ascii: String = name
         .chars()
         .map(|c| if c.is_ascii_graphic() && !matches!(c, '"' | '\\') || c == ' ' { c } else { '_' })
@@ -93,7 +93,7 @@ async fn open(app: &App, version: Loid, content: &object::Content) -> Result<Con
 }
 
 /// A reader as the body of a response. A failure midway breaks the connection off, which tells the client that it has not got all.
-fn streamed(reader: ContentReader) -> BodyStream {
+pub(in crate::api) fn streamed(reader: ContentReader) -> BodyStream {
     Box::pin(futures_util::stream::try_unfold(reader, |mut reader| async {
         let chunk = reader.next_chunk().await.map_err(actix_web::error::ErrorInternalServerError)?;
         Ok(chunk.map(|chunk| (chunk, reader)))

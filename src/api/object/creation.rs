@@ -1,27 +1,22 @@
 //! Creating objects (decisions 3, 6).
 
-use std::collections::HashMap;
-
-use actix_multipart::{Multipart, MultipartError};
-use actix_web::error::PayloadError;
-use actix_web::http::header::HeaderMap;
-use bytes::{Bytes, BytesMut};
-use futures_util::{Stream, StreamExt};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{FamilyKind, NewContent, Text};
+use stet_actors::object::{FamilyKind, Text};
+#[cfg(any(test, feature = "fuzzing"))]
+use {
+    crate::config::LimitsConfig, crate::content::ContentStore, actix_web::error::PayloadError,
+    actix_web::http::header::HeaderMap, bytes::Bytes, futures_util::Stream,
+};
 
 use super::reply_with;
+use crate::api::form::{self, FileRule};
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
 use crate::app::App;
-use crate::config::LimitsConfig;
-use crate::content::ContentStore;
-use crate::http::body::{self, too_large};
 use crate::http::call::Call;
-use crate::http::pace::Paced;
 use crate::http::reply::Reply;
 use crate::xml;
 
@@ -64,18 +59,19 @@ pub struct CreateObject {
 
 /// `POST /v3/object/create`: a multipart form of `options` (JSON) and `content` (file, optional), in any order.
 pub async fn create(mut call: Call) -> Result<Reply> {
-    let form = read_form(&mut call).await?;
+    let mut form: Form = form::read(&mut call, FILES).await?;
     call.look_again()?;
     if let Some(reply) = call.answered_before(&form.sent()).await? {
         return Ok(reply);
     }
     let app = &call.app;
+    let (content, file_name) = form.take("content").map(|file| (file.content, file.file_name)).unzip();
     let options = form.options;
-    let name = options.name.clone().or(form.file_name).ok_or_else(|| {
+    let name = options.name.clone().or(file_name.flatten()).ok_or_else(|| {
         Error::new(Code::InvalidName, "The object needs a `name` in `options`, or a file name with `content`.")
     })?;
     let types = app.sysconfig.object_types();
-    let content_type = form.content.as_ref().map(|content| content.content.content_type.to_string());
+    let content_type = content.as_ref().map(|new| new.content.content_type.to_string());
     let known = match options.r#type.as_deref().filter(|name| !name.is_empty()) {
         Some(wanted) => types.get(wanted).ok_or_else(|| {
             Error::new(Code::TypeNotFound, format!("There is no object type `{wanted}`.")).with_source(wanted)
@@ -90,11 +86,7 @@ pub async fn create(mut call: Call) -> Result<Reply> {
         return Err(Error::new(Code::InvalidType, message).with_source(&known.name));
     }
     let (status, initial_status) = status_of(app, options.status.as_deref(), known.workflow.as_deref())?;
-    if let Some(date) = &options.issue_date
-        && !(date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()))
-    {
-        return Err(Error::parameter("issueDate", date, "a date as `yyyyMMdd`"));
-    }
+    check_issue_date(options.issue_date.as_deref())?;
     let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(Text::from);
     let mut object = NewObject::document(&name, &known.name);
     object.status = status;
@@ -105,9 +97,15 @@ pub async fn create(mut call: Call) -> Result<Reply> {
     object.suid = text(&options.suid);
     object.attributes = app.attribute_text("attributes", options.attributes.as_ref())?;
     let system = app.rooted_text("systemAttributes", options.system_attributes.as_ref(), "props")?;
-    object.system_attributes = with_product_info(app, system, &options)?;
+    let said = ProductInfo {
+        product: options.product.as_deref(),
+        edition: options.edition.as_deref(),
+        issue_date: options.issue_date.as_deref(),
+        team: options.team.as_deref(),
+    };
+    object.system_attributes = with_product_info(app, system, &said)?;
     object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.as_ref(), "tl")?;
-    object.content = form.content;
+    object.content = content;
     object.mode = CreateOptions::mode(options.options.as_ref(), options.create_mode);
     let database = app.database(options.database_id.as_ref().map(DatabaseRef::text).as_deref())?;
     let folder = folder_source(options.folder.as_deref(), options.folder_path.as_deref())?;
@@ -117,7 +115,14 @@ pub async fn create(mut call: Call) -> Result<Reply> {
 }
 
 /// The status that is asked for, and the one that a new object gets without one: the workflow's first.
-fn status_of(app: &App, wanted: Option<&str>, workflow: Option<&str>) -> Result<(Option<Text>, Option<Text>)> {
+///
+/// # Errors
+/// `StatusNotFound`; `InvalidStatus` for one of another workflow.
+pub(in crate::api) fn status_of(
+    app: &App,
+    wanted: Option<&str>,
+    workflow: Option<&str>,
+) -> Result<(Option<Text>, Option<Text>)> {
     let workflows = app.sysconfig.workflows();
     let first = workflow.and_then(|workflow| workflows.initial(workflow)).map(|status| status.name.clone());
     let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else { return Ok((None, first)) };
@@ -135,12 +140,39 @@ fn status_of(app: &App, wanted: Option<&str>, workflow: Option<&str>) -> Result<
     Err(Error::new(Code::InvalidStatus, message).with_source(wanted))
 }
 
+/// Refuses what is no date.
+///
+/// # Errors
+/// `InvalidParameter`.
+pub(in crate::api) fn check_issue_date(date: Option<&str>) -> Result<()> {
+    match date {
+        Some(date) if !(date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit())) => {
+            Err(Error::parameter("issueDate", date, "a date as `yyyyMMdd`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What creations take beside attributes and keep among the system attributes.
+pub(in crate::api) struct ProductInfo<'a> {
+    pub product: Option<&'a str>,
+    pub edition: Option<&'a str>,
+    pub issue_date: Option<&'a str>,
+    pub team: Option<&'a str>,
+}
+
 /// System attributes with what the client said of product and team beside them. What stands in them already counts for more.
-fn with_product_info(app: &App, system: Option<Text>, options: &CreateObject) -> Result<Option<Text>> {
+///
+/// # Errors
+/// `InvalidAttributes`.
+pub(in crate::api) fn with_product_info(
+    app: &App,
+    system: Option<Text>,
+    options: &ProductInfo<'_>,
+) -> Result<Option<Text>> {
     let mut product = serde_json::Map::new();
-    for (key, value) in [("name", &options.product), ("edition", &options.edition), ("issueDate", &options.issue_date)]
-    {
-        if let Some(value) = value.as_deref().filter(|value| !value.is_empty()) {
+    for (key, value) in [("name", options.product), ("edition", options.edition), ("issueDate", options.issue_date)] {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
             product.insert(key.into(), value.into());
         }
     }
@@ -148,7 +180,7 @@ fn with_product_info(app: &App, system: Option<Text>, options: &CreateObject) ->
     if !product.is_empty() {
         said.insert("productInfo".into(), product.into());
     }
-    if let Some(team) = options.team.as_deref().filter(|team| !team.is_empty()) {
+    if let Some(team) = options.team.filter(|team| !team.is_empty()) {
         said.insert("team".into(), team.into());
     }
     let mut props = match &system {
@@ -175,111 +207,22 @@ fn with_product_info(app: &App, system: Option<Text>, options: &CreateObject) ->
     app.rooted_text("systemAttributes", Some(&json!({ "props": props })), "props")
 }
 
-/// The parts of a creation's form.
-#[derive(Default)]
-pub(crate) struct Form {
-    options: CreateObject,
-    /// The part `options` as it came.
-    options_text: Bytes,
-    content: Option<NewContent>,
-    file_name: Option<String>,
-}
+/// The form of a creation.
+pub(crate) type Form = form::Form<CreateObject>;
 
-impl Form {
-    /// What tells the form from others, whatever order and boundary its parts came with.
-    pub(crate) fn sent(&self) -> Vec<&[u8]> {
-        let mut sent: Vec<&[u8]> = vec![&self.options_text, self.file_name.as_deref().unwrap_or_default().as_bytes()];
-        if let Some(NewContent { content, .. }) = &self.content {
-            sent.extend([content.content_type.as_bytes(), &content.sha256]);
-        }
-        sent
-    }
-}
-
-async fn read_form(call: &mut Call) -> Result<Form> {
-    let payload = call.payload.take().ok_or_else(Error::internal)?;
-    read_parts(call.headers(), payload, &call.app.config.limits, &call.app.content).await
-}
+/// Its only file.
+const FILES: &[FileRule] = &[FileRule { name: "content", many: false, head: 0 }];
 
 /// Reads a form whose type and boundary `headers` tell; what is uploaded goes to `contents`.
 ///
 /// # Errors
 /// `InvalidBody`, `TooLarge`; what the disk says.
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) async fn read_parts(
     headers: &HeaderMap,
     payload: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static,
     limits: &LimitsConfig,
     contents: &ContentStore,
 ) -> Result<Form> {
-    let broken = |error: MultipartError| {
-        let why = match error {
-            // The library's words for it are that there was an error.
-            MultipartError::Payload(PayloadError::Io(error)) => error.to_string(),
-            other => other.to_string(),
-        };
-        Error::new(Code::InvalidBody, format!("The form could not be read: {why}."))
-    };
-    let payload = Paced::new(payload, limits.upload_progress_bytes, limits.upload_progress_seconds);
-    let mut parts = Multipart::new(headers, payload);
-    let mut seen: HashMap<String, ()> = HashMap::new();
-    let mut form = Form::default();
-    let mut count = 0;
-    while let Some(part) = parts.next().await {
-        count += 1;
-        if count > limits.upload_parts {
-            let message = format!("The form has more than the {} parts allowed.", limits.upload_parts);
-            return Err(Error::new(Code::TooLarge, message).with_detail("limit", limits.upload_parts));
-        }
-        let mut part = part.map_err(broken)?;
-        let name = part.name().unwrap_or_default().to_owned();
-        if matches!(name.as_str(), "options" | "content") && seen.insert(name.clone(), ()).is_some() {
-            return Err(Error::new(Code::InvalidBody, format!("The form has the part `{name}` twice.")));
-        }
-        match name.as_str() {
-            "options" => {
-                let limit = limits.upload_part_options_bytes;
-                let mut bytes = BytesMut::new();
-                while let Some(chunk) = part.next().await {
-                    let chunk = chunk.map_err(broken)?;
-                    if bytes.len() + chunk.len() > limit {
-                        return Err(too_large("The part `options`", limit as u64));
-                    }
-                    bytes.extend_from_slice(&chunk);
-                }
-                // A struct could be read from a list of its fields, too.
-                if bytes.trim_ascii_start().first() == Some(&b'[') {
-                    let message = "The part `options` must be a JSON object, but is a list.";
-                    return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$"));
-                }
-                form.options = body::parse_object(&bytes, false, limits.json_depth)?;
-                form.options_text = bytes.freeze();
-            }
-            "content" => {
-                let limit = limits.upload_bytes;
-                let media_type = part.content_type().map(ToString::to_string);
-                let disposition = part.content_disposition();
-                form.file_name = disposition.and_then(|value| value.get_filename()).map(str::to_owned);
-                let mut upload = contents.upload();
-                while let Some(chunk) = part.next().await {
-                    upload.write(&chunk.map_err(broken)?).await?;
-                    if upload.size() > limit {
-                        return Err(too_large("The part `content`", limit));
-                    }
-                }
-                let media_type = media_type.unwrap_or_else(|| "application/octet-stream".to_owned());
-                form.content = Some(upload.finish(&media_type).await?);
-            }
-            // Parts that nobody knows are passed over, within the bounds of the rest.
-            _ => {
-                let mut size = 0;
-                while let Some(chunk) = part.next().await {
-                    size += chunk.map_err(broken)?.len();
-                    if size > limits.upload_part_options_bytes {
-                        return Err(too_large(&format!("The part `{name}`"), limits.upload_part_options_bytes as u64));
-                    }
-                }
-            }
-        }
-    }
-    Ok(form)
+    form::read_parts(headers, payload, limits, contents, FILES).await
 }

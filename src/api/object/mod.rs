@@ -22,9 +22,11 @@ mod creation;
 mod removal;
 
 pub use self::content::{bytes_of, content};
+pub(super) use self::content::{disposition, streamed};
 pub use self::creation::{CreateObject, create};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::creation::{Form, read_parts};
+pub(super) use self::creation::{ProductInfo, check_issue_date, status_of, with_product_info};
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
 
 /// What a bulk call did to an object.
@@ -74,7 +76,7 @@ fn shown(call: &Call, source: &Source, database: DatabaseId, display: &Display) 
 }
 
 /// The version that the source names, if it names one.
-fn version_named(app: &App, source: &Source, record: &Record) -> Result<Option<Version>> {
+pub(super) fn version_named(app: &App, source: &Source, record: &Record) -> Result<Option<Version>> {
     match source {
         Source::Loid(loid) if loid.version != 0 => version(app, record, loid.version).map(Some),
         _ => Ok(None),
@@ -82,7 +84,7 @@ fn version_named(app: &App, source: &Source, record: &Record) -> Result<Option<V
 }
 
 /// Refuses a version, which can't be changed, where an object is to be changed.
-fn check_whole(source: &Source) -> Result<()> {
+pub(super) fn check_whole(source: &Source) -> Result<()> {
     match source {
         Source::Loid(loid) if loid.version != 0 => {
             let message =

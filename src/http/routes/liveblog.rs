@@ -1,6 +1,7 @@
 //! Liveblogs (interface 4.8); their posts are in [`super::post`].
 
 use super::parts::*;
+use crate::api::{liveblog, object, requests};
 
 const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.8");
 const POST: Route = base(Verb::Post, Privilege::Read, "interface 4.8");
@@ -8,6 +9,8 @@ const PUT: Route = base(Verb::Put, Privilege::Write, "interface 4.8");
 const DELETE: Route = base(Verb::Delete, Privilege::Delete, "interface 4.8");
 
 const LIVEBLOG: PathParam = source("the liveblog");
+/// One that may not be read is as one that is not there, which has a code of its own: it is looked at later.
+const TEMPLATE: PathParam = word("source", "the template, as loid, uuid or path");
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[
@@ -16,6 +19,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/{source}",
         summary: "Move a liveblog to the recycle bin.",
         path_params: &[LIVEBLOG],
+        reply: Some(type_of::<object::Removed>),
+        handler: handler!(liveblog::discard),
         ..DELETE
     },
     Route {
@@ -35,6 +40,8 @@ pub const ROUTES: &[Route] = &[
         summary: "Read a liveblog.",
         path_params: &[LIVEBLOG],
         query: &[disp(false)],
+        reply: Some(type_of::<liveblog::LiveBlogReply>),
+        handler: handler!(liveblog::get),
         ..GET
     },
     Route {
@@ -42,14 +49,18 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/{source}",
         summary: "Posts of a liveblog that match a filter.",
         path_params: &[LIVEBLOG],
-        body: required::<Value>(),
+        body: required::<liveblog::SearchRequest>(),
+        reply: Some(type_of::<liveblog::SearchReply>),
+        handler: handler!(liveblog::search),
         ..POST
     },
     Route {
         id: "liveblog-posts-post",
         path: "/v3/container/liveblog/posts",
         summary: "Read all the posts named in the body.",
-        body: required::<Value>(),
+        body: required::<requests::ObjectListRequest>(),
+        reply: Some(type_of::<liveblog::PostListing>),
+        handler: handler!(liveblog::posts),
         ..POST
     },
     Route {
@@ -57,7 +68,9 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/from/template",
         summary: "Create a liveblog from the default template.",
         privilege: Some(Privilege::Create),
-        body: required::<Value>(),
+        body: required::<liveblog::CreateLiveBlog>(),
+        reply: Some(type_of::<liveblog::LiveBlogReply>),
+        handler: handler!(liveblog::create_from_default),
         ..POST
     },
     Route {
@@ -65,8 +78,10 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/from/template/{source}",
         summary: "Create a liveblog from a template.",
         privilege: Some(Privilege::Create),
-        path_params: &[other("source", Privilege::Read, "the template")],
-        body: required::<Value>(),
+        path_params: &[TEMPLATE],
+        body: required::<liveblog::CreateLiveBlog>(),
+        reply: Some(type_of::<liveblog::LiveBlogReply>),
+        handler: handler!(liveblog::create_from_template),
         ..POST
     },
     Route {

@@ -1,17 +1,23 @@
-//! Posts of a liveblog (interface 4.9, 3).
+//! Posts of a liveblog (interface 4.9, 3; decisions 5).
 
 use super::parts::*;
+use crate::api::liveblog;
 
+// Whoever may create posts may change their own; that another's take `moderate`, too, the command sees to (decisions 5).
 const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.9");
-const POST: Route = base(Verb::Post, Privilege::Write, "interface 4.9");
-const PUT: Route = base(Verb::Put, Privilege::Write, "interface 4.9");
-const DELETE: Route = base(Verb::Delete, Privilege::Write, "interface 4.9");
+const POST: Route = base(Verb::Post, Privilege::Create, "interface 4.9");
+const PUT: Route = base(Verb::Put, Privilege::Create, "interface 4.9");
+const DELETE: Route = base(Verb::Delete, Privilege::Create, "interface 4.9");
 
 const LIVEBLOG: PathParam = source("the liveblog");
-const THE_POST: PathParam = object("post", "the post");
+/// A name is no source, so that the value is looked at later.
+const THE_POST: PathParam = word("post", "the post, as loid, uuid or name");
 
 /// `options` as interface 2.3 has them, the content, and any number of attachments.
-const FORM: Body = Body::Multipart(type_of::<Value>, &["content", "attachments"]);
+const FORM: Body = Body::Multipart(type_of::<liveblog::PostOptions>, &["content", "attachments"]);
+
+/// Files are served alike.
+const FILE: Route = Route { produces: Produces::Stream, codes: &[200, 304, 401, 403, 404], ..GET };
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[
@@ -20,6 +26,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/{source}/post/{post}",
         summary: "Remove a post, whatever its state.",
         path_params: &[LIVEBLOG, THE_POST],
+        reply: Some(type_of::<liveblog::RemovedPost>),
+        handler: handler!(liveblog::remove_post),
         ..DELETE
     },
     Route {
@@ -27,15 +35,18 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/{source}/post/{post}",
         summary: "Read a post.",
         path_params: &[LIVEBLOG, THE_POST],
+        reply: Some(type_of::<liveblog::PostReply>),
+        handler: handler!(liveblog::get_post),
         ..GET
     },
     Route {
         id: "liveblog-post-create",
         path: "/v3/container/liveblog/{source}/post",
         summary: "Create a post.",
-        privilege: Some(Privilege::Create),
         path_params: &[LIVEBLOG],
         body: FORM,
+        reply: Some(type_of::<liveblog::PostReply>),
+        handler: handler!(liveblog::create_post),
         ..POST
     },
     Route {
@@ -44,6 +55,8 @@ pub const ROUTES: &[Route] = &[
         summary: "Change a post.",
         path_params: &[LIVEBLOG, THE_POST],
         body: FORM,
+        reply: Some(type_of::<liveblog::PostReply>),
+        handler: handler!(liveblog::update_post),
         ..PUT
     },
     Route {
@@ -52,6 +65,8 @@ pub const ROUTES: &[Route] = &[
         summary: "Approve a post.",
         privilege: Some(Privilege::Moderate),
         path_params: &[LIVEBLOG, THE_POST],
+        reply: Some(type_of::<liveblog::PostReply>),
+        handler: handler!(liveblog::approve),
         ..POST
     },
     Route {
@@ -59,6 +74,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/{source}/post/{post}/delete",
         summary: "Set a post to deleted; it stays in the liveblog.",
         path_params: &[LIVEBLOG, THE_POST],
+        reply: Some(type_of::<liveblog::PostReply>),
+        handler: handler!(liveblog::mark_deleted),
         ..POST
     },
     Route {
@@ -66,6 +83,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/{source}/post/{post}/pending",
         summary: "Set a post to pending.",
         path_params: &[LIVEBLOG, THE_POST],
+        reply: Some(type_of::<liveblog::PostReply>),
+        handler: handler!(liveblog::set_pending),
         ..POST
     },
     Route {
@@ -74,6 +93,26 @@ pub const ROUTES: &[Route] = &[
         summary: "Reject a post.",
         privilege: Some(Privilege::Moderate),
         path_params: &[LIVEBLOG, THE_POST],
+        reply: Some(type_of::<liveblog::PostReply>),
+        handler: handler!(liveblog::reject),
         ..POST
+    },
+    Route {
+        id: "stet-liveblog-post-attachment-get",
+        path: "/v3/container/liveblog/{source}/post/{post}/attachment/{id}",
+        summary: "Download an attachment of a post.",
+        source: "decisions 5",
+        path_params: &[LIVEBLOG, THE_POST, word("id", "the attachment's id")],
+        handler: handler!(liveblog::attachment),
+        ..FILE
+    },
+    Route {
+        id: "stet-liveblog-post-content-get",
+        path: "/v3/container/liveblog/{source}/post/{post}/content",
+        summary: "Download the content of a post.",
+        source: "ours",
+        path_params: &[LIVEBLOG, THE_POST],
+        handler: handler!(liveblog::post_content),
+        ..FILE
     },
 ];

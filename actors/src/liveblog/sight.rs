@@ -1,0 +1,120 @@
+//! Who sees which posts (decisions 4, 5): whoever may moderate or write the liveblog sees all, others the approved ones and
+//! their own. What others do not see costs them nothing: it is not walked.
+
+use std::sync::Arc;
+
+use super::rows::{Post, PostStatus};
+use super::state::LiveBlogState;
+use crate::object::Text;
+use crate::sequence::{Ordered, Sequence};
+
+/// Which posts someone sees.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Sight {
+    /// All of them.
+    All,
+    /// Those that are approved, and those of this author.
+    Own(Text),
+}
+
+/// The order number of a post that is not approved.
+#[derive(Debug, Clone, Copy)]
+struct Place(u128);
+
+impl Ordered for Place {
+    fn order(&self) -> u128 {
+        self.0
+    }
+
+    fn is_visible(&self) -> bool {
+        true
+    }
+}
+
+/// The posts of one author that are not approved.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Hidden {
+    places: Sequence<Place>,
+    /// By status, in the order of [`PostStatus::ALL`].
+    counts: [usize; 4],
+}
+
+impl Hidden {
+    pub(super) fn put(&mut self, post: &Post) {
+        self.places.put(Place(post.place_in_order()));
+        self.counts[post.status as usize] += 1;
+    }
+
+    pub(super) fn remove(&mut self, post: &Post) {
+        self.places.remove(post.place_in_order());
+        self.counts[post.status as usize] -= 1;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+}
+
+impl LiveBlogState {
+    /// Whether the post is seen.
+    pub fn sees(&self, sight: &Sight, post: &Post) -> bool {
+        match sight {
+            Sight::All => true,
+            Sight::Own(user) => post.status == PostStatus::Approved || post.author() == user,
+        }
+    }
+
+    /// How many posts are seen, by status in the order of [`PostStatus::ALL`].
+    pub fn seen_counts(&self, sight: &Sight) -> [usize; 4] {
+        let mut counts = match sight {
+            Sight::All => return PostStatus::ALL.map(|status| self.count(status)),
+            Sight::Own(user) => self.hidden_of(user).map_or([0; 4], |hidden| hidden.counts),
+        };
+        // Nobody's approved posts are hidden.
+        counts[PostStatus::Approved as usize] = self.count(PostStatus::Approved);
+        counts
+    }
+
+    /// The posts that are seen, in the order of the listing, without the first `skip`. What is skipped is not walked.
+    pub fn seen_from<'s>(&'s self, sight: &Sight, skip: usize) -> Box<dyn Iterator<Item = &'s Arc<Post>> + 's> {
+        let all = self.sequence();
+        let Sight::Own(user) = sight else { return Box::new(all.iter_at(skip)) };
+        let Some(hidden) = self.hidden_of(user) else { return Box::new(all.visible_at(skip)) };
+        let own = &hidden.places;
+        // Of the caller's hidden posts, the first so many are skipped: before each of them stand fewer posts than are skipped.
+        let (mut low, mut high) = (0, own.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            let before = own.nth(middle).map_or(usize::MAX, |place| all.rank(place.0).1.saturating_add(middle));
+            if before < skip {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        let own = own.iter_at(low).filter_map(move |place| all.get(place.0));
+        Box::new(Merged { approved: all.visible_at(skip - low).peekable(), own: own.peekable() })
+    }
+}
+
+/// Two runs of posts, each in order, as one.
+struct Merged<A: Iterator, B: Iterator> {
+    approved: std::iter::Peekable<A>,
+    own: std::iter::Peekable<B>,
+}
+
+impl<'s, A, B> Iterator for Merged<A, B>
+where
+    A: Iterator<Item = &'s Arc<Post>>,
+    B: Iterator<Item = &'s Arc<Post>>,
+{
+    type Item = &'s Arc<Post>;
+
+    fn next(&mut self) -> Option<&'s Arc<Post>> {
+        match (self.approved.peek(), self.own.peek()) {
+            (Some(approved), Some(own)) if own.place_in_order() < approved.place_in_order() => self.own.next(),
+            (Some(_), _) => self.approved.next(),
+            (None, _) => self.own.next(),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Multipart forms: a JSON part `options` and files, in any order (decisions 6). Files go to the content store as they come.
+
+use std::collections::HashSet;
+
+use actix_multipart::{Field, Multipart, MultipartError};
+use actix_web::error::PayloadError;
+use actix_web::http::header::HeaderMap;
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt};
+use serde::de::DeserializeOwned;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::object::NewContent;
+
+use crate::config::LimitsConfig;
+use crate::content::ContentStore;
+use crate::http::body::{self, too_large};
+use crate::http::call::Call;
+use crate::http::pace::Paced;
+
+/// A file that a form may have.
+pub(crate) struct FileRule {
+    /// Name of its part.
+    pub name: &'static str,
+    /// Whether there may be several.
+    pub many: bool,
+    /// How many of its first bytes are kept in memory.
+    pub head: usize,
+}
+
+/// A file that came with a form.
+pub(crate) struct FilePart {
+    /// Name of its part.
+    pub name: &'static str,
+    /// What the client calls it.
+    pub file_name: Option<String>,
+    /// Its bytes.
+    pub content: NewContent,
+    /// The first of them, as many as the rule says.
+    pub head: Vec<u8>,
+}
+
+/// A form as it was read.
+#[derive(Default)]
+pub(crate) struct Form<T> {
+    /// The part `options`.
+    pub options: T,
+    /// The same as it came.
+    options_text: Bytes,
+    /// The files, in the order they came.
+    pub files: Vec<FilePart>,
+}
+
+impl<T> Form<T> {
+    /// Takes the first file of that name.
+    pub fn take(&mut self, name: &str) -> Option<FilePart> {
+        let at = self.files.iter().position(|file| file.name == name)?;
+        Some(self.files.remove(at))
+    }
+
+    /// What tells the form from others, whatever order and boundary its parts came with: of files of one name the order counts.
+    pub fn sent(&self) -> Vec<&[u8]> {
+        let mut files: Vec<&FilePart> = self.files.iter().collect();
+        files.sort_by_key(|file| file.name);
+        let mut sent: Vec<&[u8]> = vec![&self.options_text];
+        for FilePart { name, file_name, content: NewContent { content, .. }, .. } in files {
+            let file_name = file_name.as_deref().unwrap_or_default();
+            sent.extend([name.as_bytes(), file_name.as_bytes(), content.content_type.as_bytes(), &content.sha256]);
+        }
+        sent
+    }
+}
+
+/// Reads the form of a call.
+///
+/// # Errors
+/// As [`read_parts`].
+pub(crate) async fn read<T: DeserializeOwned + Default>(call: &mut Call, rules: &[FileRule]) -> Result<Form<T>> {
+    let payload = call.payload.take().ok_or_else(Error::internal)?;
+    read_parts(call.headers(), payload, &call.app.config.limits, &call.app.content, rules).await
+}
+
+fn broken(error: MultipartError) -> Error {
+    let why = match error {
+        // The library's words for it are that there was an error.
+        MultipartError::Payload(PayloadError::Io(error)) => error.to_string(),
+        other => other.to_string(),
+    };
+    Error::new(Code::InvalidBody, format!("The form could not be read: {why}."))
+}
+
+/// Reads a form whose type and boundary `headers` tell; what is uploaded goes to `contents`.
+///
+/// # Errors
+/// `InvalidBody`, `TooLarge`; what the disk says.
+pub(crate) async fn read_parts<T: DeserializeOwned + Default>(
+    headers: &HeaderMap,
+    payload: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static,
+    limits: &LimitsConfig,
+    contents: &ContentStore,
+    rules: &[FileRule],
+) -> Result<Form<T>> {
+    let payload = Paced::new(payload, limits.upload_progress_bytes, limits.upload_progress_seconds);
+    let mut parts = Multipart::new(headers, payload);
+    let mut seen: HashSet<String> = HashSet::new();
+    let mut form = Form::default();
+    let mut count = 0;
+    while let Some(part) = parts.next().await {
+        count += 1;
+        if count > limits.upload_parts {
+            let message = format!("The form has more than the {} parts allowed.", limits.upload_parts);
+            return Err(Error::new(Code::TooLarge, message).with_detail("limit", limits.upload_parts));
+        }
+        let mut part = part.map_err(broken)?;
+        let name = part.name().unwrap_or_default().to_owned();
+        let rule = rules.iter().find(|rule| rule.name == name);
+        let once = name == "options" || rule.is_some_and(|rule| !rule.many);
+        if once && !seen.insert(name.clone()) {
+            return Err(Error::new(Code::InvalidBody, format!("The form has the part `{name}` twice.")));
+        }
+        match rule {
+            _ if name == "options" => {
+                let bytes = small_part(&mut part, limits.upload_part_options_bytes).await?;
+                // A struct could be read from a list of its fields, too.
+                if bytes.trim_ascii_start().first() == Some(&b'[') {
+                    let message = "The part `options` must be a JSON object, but is a list.";
+                    return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$"));
+                }
+                form.options = body::parse_object(&bytes, false, limits.json_depth)?;
+                form.options_text = bytes;
+            }
+            Some(rule) => form.files.push(file_part(&mut part, rule, limits.upload_bytes, contents).await?),
+            // Parts that nobody knows are passed over, within the bounds of the rest.
+            None => {
+                let mut size = 0;
+                while let Some(chunk) = part.next().await {
+                    size += chunk.map_err(broken)?.len();
+                    if size > limits.upload_part_options_bytes {
+                        return Err(too_large(&format!("The part `{name}`"), limits.upload_part_options_bytes as u64));
+                    }
+                }
+            }
+        }
+    }
+    Ok(form)
+}
+
+async fn small_part(part: &mut Field, limit: usize) -> Result<Bytes> {
+    let mut bytes = BytesMut::new();
+    while let Some(chunk) = part.next().await {
+        let chunk = chunk.map_err(broken)?;
+        if bytes.len() + chunk.len() > limit {
+            return Err(too_large("The part `options`", limit as u64));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes.freeze())
+}
+
+async fn file_part(part: &mut Field, rule: &FileRule, limit: u64, contents: &ContentStore) -> Result<FilePart> {
+    let media_type = part.content_type().map(ToString::to_string);
+    let file_name = part.content_disposition().and_then(|value| value.get_filename()).map(str::to_owned);
+    let mut upload = contents.upload();
+    let mut head = Vec::new();
+    while let Some(chunk) = part.next().await {
+        let chunk = chunk.map_err(broken)?;
+        head.extend_from_slice(&chunk[..chunk.len().min(rule.head - head.len())]);
+        upload.write(&chunk).await?;
+        if upload.size() > limit {
+            return Err(too_large(&format!("The part `{}`", rule.name), limit));
+        }
+    }
+    let media_type = media_type.unwrap_or_else(|| "application/octet-stream".to_owned());
+    Ok(FilePart { name: rule.name, file_name, content: upload.finish(&media_type).await?, head })
+}

@@ -1,0 +1,137 @@
+//! Liveblogs are made from templates: objects of the repository whose content they begin with (decisions 5).
+
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::{DatabaseId, Source};
+use stet_actors::lifecycle::{NewObject, NewParts};
+use stet_actors::liveblog::LiveBlog;
+use stet_actors::object::{Content as StoredContent, CreateMode, FamilyKind, NewContent, SmallBody, Stored, Text};
+use stet_actors::store::{Key, View};
+
+use super::Open;
+use super::reply::{Told, liveblog_json};
+use super::types::CreateLiveBlog;
+use crate::api::object::{ProductInfo, check_issue_date, status_of, version_named, with_product_info};
+use crate::api::requests::{CreateOptions, folder_source};
+use crate::app::App;
+use crate::http::call::Call;
+use crate::http::etag::ETag;
+use crate::http::reply::{Content, Reply};
+
+/// Name of the type of liveblogs in the objecttypes family, where no other is asked for.
+const TYPE_NAME: &str = "LiveBlog";
+
+/// `POST /v3/container/liveblog/from/template`
+pub async fn create_from_default(call: Call) -> Result<Reply> {
+    let template = Source::Path(call.app.config.liveblog.template.clone());
+    create(&call, &template, DatabaseId::MAIN).await
+}
+
+/// `POST /v3/container/liveblog/from/template/{source}`
+pub async fn create_from_template(call: Call) -> Result<Reply> {
+    let template = Source::parse("source", call.param("source"))?;
+    create(&call, &template, call.database()?).await
+}
+
+async fn create(call: &Call, template: &Source, template_database: DatabaseId) -> Result<Reply> {
+    let request: CreateLiveBlog = call.json()?;
+    let (app, display) = (&call.app, call.display_of_body()?);
+    let database = match &request.database_id {
+        Some(named) => app.database(Some(&named.text()))?,
+        None => call.database()?,
+    };
+    let object = new_liveblog(call, &request, template, template_database)?;
+    let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
+    let create = app.place_in(call, folder, database)?.create(object);
+    let created = app.with_current(app.repository.joint(create, call.unconditional()?).await)?;
+    let open = Open::of(call, created.loid, app.repository.view::<LiveBlog>(created.loid).await?)?;
+    // One that was there may have posts; the reply to a change has none.
+    let told = Told { posts: Vec::new(), total: open.view.state.seen_counts(&open.sight).iter().sum(), removed: None };
+    let json = liveblog_json(app, &open, &told, &display).await?;
+    Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(open.view.revision(), "change")))
+}
+
+/// A liveblog to be made with what a body says of it, and what a template has beside.
+fn new_liveblog(
+    call: &Call,
+    request: &CreateLiveBlog,
+    template: &Source,
+    template_database: DatabaseId,
+) -> Result<NewObject> {
+    let app = &call.app;
+    let not_found = || {
+        let message = format!("There is no template `{template}`.");
+        Error::new(Code::TemplateNotFound, message).with_source(template)
+    };
+    let found = call.find(template, template_database).map_err(|error| match error.code {
+        Code::ObjectNotFound => not_found(),
+        _ => error,
+    })?;
+    let (version, content) = match version_named(app, template, &found)? {
+        Some(version) => (version.loid, Some(version.content)),
+        None => (found.loid.at_version(found.version), found.content.clone()),
+    };
+    let content = content.ok_or_else(|| {
+        let message = format!("`{template}` is of type {} and has no content to begin with.", found.type_name);
+        Error::new(Code::InvalidType, message).with_source(template)
+    })?;
+    let content = match content.stored {
+        Stored::File => NewContent { content, small: None },
+        Stored::Row => small(app, &SmallBody::key(version), content)?.ok_or_else(not_found)?,
+    };
+
+    let types = app.sysconfig.object_types();
+    let wanted = request.r#type.as_deref().filter(|name| !name.is_empty());
+    let known = match (types.get(wanted.unwrap_or(TYPE_NAME)), wanted) {
+        (Some(known), _) if known.family == FamilyKind::LiveBlog => Some(known),
+        (Some(known), Some(_)) => {
+            let message = format!("A {} is no liveblog.", known.name);
+            return Err(Error::new(Code::InvalidType, message).with_source(&known.name));
+        }
+        (None, Some(wanted)) => {
+            let message = format!("There is no object type `{wanted}`.");
+            return Err(Error::new(Code::TypeNotFound, message).with_source(wanted));
+        }
+        (_, None) => None,
+    };
+    let workflow = known.and_then(|known| known.workflow.as_deref());
+    check_issue_date(request.issue_date.as_deref())?;
+    let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(Text::from);
+    let mut object = NewObject::document(
+        request.name.as_deref().unwrap_or(TYPE_NAME),
+        known.map_or(TYPE_NAME, |known| &*known.name),
+    );
+    object.family = FamilyKind::LiveBlog;
+    (object.status, object.initial_status) = status_of(app, request.status.as_deref(), workflow)?;
+    object.type_inferred = wanted.is_none();
+    object.work_folder = text(&request.work_folder);
+    object.issue_date = text(&request.issue_date);
+    object.suid = text(&request.suid);
+    let attributes = app.attribute_text("attributes", request.attributes.as_ref())?;
+    object.attributes = attributes.or_else(|| found.attributes.attributes.clone());
+    let system = app.rooted_text("systemAttributes", request.system_attributes.as_ref(), "props")?;
+    let said = ProductInfo {
+        product: request.product.as_deref(),
+        edition: request.edition.as_deref(),
+        issue_date: request.issue_date.as_deref(),
+        team: request.team.as_deref(),
+    };
+    // Whoever says anything of these says all of it: the template's product must not stand beside the caller's edition.
+    object.system_attributes =
+        with_product_info(app, system, &said)?.or_else(|| found.attributes.system_attributes.clone());
+    object.usage_tickets = app.rooted_text("usageTickets", request.usage_tickets.as_ref(), "tl")?;
+    object.content = Some(content);
+    object.parts = NewParts::LiveBlog { moderated: request.moderated };
+    // A generated name has to be free; a given one is up to the caller.
+    let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
+    object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
+    Ok(object)
+}
+
+/// A content that lies in the tables; `None` if it is not there any more.
+fn small(app: &App, key: &Key, content: StoredContent) -> Result<Option<NewContent>> {
+    let bytes = app.repository.look().get(View::Committed, key.table, &key.key).map_err(|error| {
+        tracing::error!(%error, "the bytes of a template can't be read");
+        Error::internal()
+    })?;
+    Ok(bytes.map(|bytes| NewContent { content, small: Some(bytes) }))
+}

@@ -1,0 +1,144 @@
+//! Liveblogs (interface 4.8; decisions 5).
+//!
+//! Who sees a post: everybody who may read the liveblog sees the approved ones. The others are seen by their author, and by who
+//! may moderate or write the liveblog. What is not seen is not there: it is in no listing, no number and no search.
+
+use std::sync::Arc;
+
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::family::State;
+use stet_actors::id::{Loid, Source};
+use stet_actors::lifecycle::Discard;
+use stet_actors::liveblog::{LiveBlog, LiveBlogState, Post, PostAddress, Sight};
+use stet_actors::object::{FamilyKind, parent_path};
+use stet_actors::runtime::Published;
+
+use super::object::{Removed, check_whole};
+use crate::http::call::Call;
+use crate::http::etag::ETag;
+use crate::http::reply::{Content, Reply};
+use crate::http::route::Privilege;
+
+mod creation;
+mod files;
+mod kept;
+mod named;
+mod post;
+mod reply;
+mod search;
+mod text;
+mod types;
+
+pub use self::creation::{create_from_default, create_from_template};
+pub use self::files::{attachment, post_content};
+pub use self::kept::KeptPosts;
+pub use self::named::posts;
+pub use self::post::{approve, create_post, get_post, mark_deleted, reject, remove_post, set_pending, update_post};
+use self::reply::liveblog_json;
+use self::search::Wanted;
+pub use self::search::search;
+pub use self::types::{
+    Attachment, CreateLiveBlog, Filters, LiveBlogInfo, LiveBlogReply, Post as PostShape, PostListing, PostOptions,
+    PostReply, RemovedPost, SearchReply, SearchRequest, StatusChange,
+};
+
+/// A liveblog as it is on disk, and what the caller may do there.
+struct Open {
+    loid: Loid,
+    view: Arc<Published<LiveBlogState>>,
+    /// Which posts they see.
+    sight: Sight,
+    /// Whether they decide on posts; others may change only their own.
+    moderates: bool,
+}
+
+impl Open {
+    fn of(call: &Call, loid: Loid, view: Arc<Published<LiveBlogState>>) -> Result<Open> {
+        let (access, record) = (call.access(), &view.state.object().record);
+        let moderates = access.may(Privilege::Moderate, record)?;
+        let sight = if moderates || access.may(Privilege::Write, record)? {
+            Sight::All
+        } else {
+            Sight::Own(call.caller()?.user().clone())
+        };
+        Ok(Open { loid, view, sight, moderates })
+    }
+
+    /// The same caller with the liveblog as it is after a change.
+    fn after(self, view: Arc<Published<LiveBlogState>>) -> Open {
+        Open { view, ..self }
+    }
+
+    /// A post that the caller sees.
+    fn seen(&self, address: &PostAddress) -> Result<&Arc<Post>> {
+        let post = self.view.state.get(address)?;
+        if self.view.state.sees(&self.sight, post) { Ok(post) } else { Err(self.view.state.not_held(address)) }
+    }
+}
+
+/// The liveblog that the path names.
+fn liveblog_of(call: &Call) -> Result<Loid> {
+    let record = call.resolve("source")?;
+    if record.family == FamilyKind::LiveBlog {
+        return Ok(record.loid);
+    }
+    let message = format!("`{}` is of type {}, not a liveblog.", call.param("source"), record.type_name);
+    Err(Error::new(Code::InvalidType, message).with_source(call.param("source")))
+}
+
+/// The liveblog of the path, as it is on disk.
+async fn open(call: &Call) -> Result<Open> {
+    // One that is in memory is known to be a liveblog, and one that is changed all the time is in no other cache.
+    if let Source::Loid(loid) = call.source("source")?
+        && loid.version == 0
+        && let Some(view) = call.app.repository.loaded::<LiveBlog>(loid)
+    {
+        return Open::of(call, loid, view);
+    }
+    let loid = liveblog_of(call)?;
+    Open::of(call, loid, call.app.repository.view::<LiveBlog>(loid).await?)
+}
+
+/// What a text names a post of the liveblog by: loid, uuid, name, or path, which is the liveblog's and the name.
+fn address(call: &Call, liveblog: Loid, text: &str) -> Result<PostAddress> {
+    Ok(match text.parse::<Source>() {
+        Ok(Source::Loid(loid)) => PostAddress::Loid(loid),
+        Ok(Source::Uuid(uuid)) => PostAddress::Uuid(uuid),
+        Ok(Source::Path(path)) => {
+            let found = parent_path(&path).map(|(of, name)| (Source::Path(of.to_owned()), name));
+            match found {
+                Some((of, name)) if call.app.repository.loid_of(&of, call.database()?)? == Some(liveblog) => {
+                    PostAddress::Name(name.to_owned())
+                }
+                _ => PostAddress::Name(path),
+            }
+        }
+        Err(_) => PostAddress::Name(text.to_owned()),
+    })
+}
+
+/// `GET /v3/container/liveblog/{source}`
+pub async fn get(call: Call) -> Result<Reply> {
+    let (open, display) = (open(&call).await?, call.display());
+    let wanted = Wanted::of_query(&call)?;
+    let path =
+        if display.path { call.app.repository.path_of(&open.view.state.object().record)? } else { String::new() };
+    // What stands in a reply follows from these.
+    let part = (wanted.page.offset, wanted.page.limit, call.query.text("sortBy"));
+    let tag = ETag::new(open.view.revision(), (&open.sight, &display, part, path));
+    if tag.is_known(call.headers()) {
+        return Ok(Reply::not_modified(tag));
+    }
+    let told = wanted.find(&open).await;
+    let json = liveblog_json(&call.app, &open, &told, &display).await?;
+    Ok(Reply::new(Content::Json(json.into())).with_etag(tag))
+}
+
+/// `DELETE /v3/container/liveblog/{source}`: to the recycle bin.
+pub async fn discard(call: Call) -> Result<Reply> {
+    let object = liveblog_of(&call)?;
+    check_whole(&call.source("source")?)?;
+    let done = call.app.repository.joint(Discard { object }, call.request(object)?).await;
+    call.app.with_current(done)?;
+    Reply::json(&Removed { id: object.to_string() })
+}

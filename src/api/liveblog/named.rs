@@ -1,0 +1,71 @@
+//! Posts that are named one by one, of any liveblogs.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::{Loid, Source};
+use stet_actors::liveblog::{LiveBlog, PostAddress};
+use stet_actors::object::{FamilyKind, parent_path};
+use stet_actors::store::{Table, View};
+
+use super::Open;
+use super::reply::post_json;
+use crate::api::records::BulkError;
+use crate::api::requests::ObjectListRequest;
+use crate::http::call::Call;
+use crate::http::reply::{Content, Reply, to_json};
+
+/// `POST /v3/container/liveblog/posts`: posts of any liveblogs, by loid, uuid or path.
+pub async fn posts(call: Call) -> Result<Reply> {
+    let request = ObjectListRequest::of(&call)?;
+    let display = call.display_of_body()?;
+    let mut liveblogs: HashMap<Loid, Open> = HashMap::new();
+    let (mut items, mut errors) = (Vec::new(), Vec::new());
+    for source in &request.sources {
+        let one = async {
+            let (liveblog, address) = place_of(&call, source)?;
+            let open = match liveblogs.entry(liveblog) {
+                Entry::Occupied(there) => there.into_mut(),
+                Entry::Vacant(place) => {
+                    // Of one that may not be read, no post is there.
+                    if call.find(&Source::Loid(liveblog), liveblog.database)?.family != FamilyKind::LiveBlog {
+                        return Err(Error::not_found(source));
+                    }
+                    let view = call.app.repository.view::<LiveBlog>(liveblog).await?;
+                    place.insert(Open::of(&call, liveblog, view)?)
+                }
+            };
+            post_json(&call.app, open.seen(&address)?, &display)
+        };
+        match one.await {
+            Ok(json) => items.push(json),
+            Err(error) => errors.push(BulkError::new(&call.app, source, &hidden(error, source))),
+        }
+    }
+    let errors = String::from_utf8_lossy(&to_json(&errors)?).into_owned();
+    Ok(Reply::new(Content::Json(format!("{{\"items\":[{}],\"errors\":{errors}}}", items.join(",")).into())))
+}
+
+/// The same error for whatever is not there, so that it doesn't tell which liveblogs there are.
+fn hidden(error: Error, source: &str) -> Error {
+    if error.code == Code::ObjectNotFound { Error::not_found(source) } else { error }
+}
+
+/// The liveblog that a source's post is in, and the post.
+fn place_of(call: &Call, text: &str) -> Result<(Loid, PostAddress)> {
+    let (repository, database) = (&call.app.repository, call.database()?);
+    let source = Source::parse("sources", text)?;
+    if let Source::Path(path) = &source {
+        let (of, name) = parent_path(path).ok_or_else(|| Error::not_found(text))?;
+        let liveblog = repository.loid_of(&Source::Path(of.to_owned()), database)?;
+        return Ok((liveblog.ok_or_else(|| Error::not_found(text))?, PostAddress::Name(name.to_owned())));
+    }
+    let post = repository.loid_of(&source, database)?.ok_or_else(|| Error::not_found(text))?.object();
+    let entry = repository.look().get(View::Committed, Table::PartOf, &post.to_key()).map_err(|error| {
+        tracing::error!(%error, "the liveblog of a post can't be looked up");
+        Error::internal()
+    })?;
+    let liveblog = entry.and_then(|entry| Loid::from_key(&entry)).ok_or_else(|| Error::not_found(text))?;
+    Ok((liveblog, PostAddress::Loid(post)))
+}

@@ -1,0 +1,174 @@
+//! Replies about liveblogs and posts.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use serde_json::Value;
+use stet_actors::error::{Error, Result};
+use stet_actors::liveblog::{Post, PostStatus};
+use stet_actors::object::{SmallBody, Stored};
+use stet_actors::store::View;
+
+use super::types::{Attachment, Post as WirePost, StatusChange};
+use super::{Open, text};
+use crate::api::records::{info_of, quoted};
+use crate::app::App;
+use crate::http::display::Display;
+use crate::http::etag::ETag;
+use crate::http::reply::{Content, Reply, to_json};
+use crate::records::render;
+
+/// Posts that are rendered before others get their turn.
+const AT_A_TIME: usize = 64;
+
+/// How a post's JSON begins.
+const BEGINNING: &str = "{\"info\":{";
+
+/// A post as JSON.
+///
+/// # Errors
+/// What the store says.
+pub(super) fn post_json(app: &App, post: &Post, display: &Display) -> Result<Arc<str>> {
+    let mut plain = display.clone();
+    // The path depends on the folders above, and what types are called on the configuration: neither is kept.
+    plain.path = false;
+    let key = (post.loid(), post.record.revision, plain);
+    let kept = if display.additional_info { None } else { app.posts.get(&key) };
+    let json = match kept {
+        Some(kept) => kept,
+        None => {
+            let json: Arc<str> = rendered(app, post, &key.2)?.into();
+            if !display.additional_info {
+                app.posts.put(key, json.clone());
+            }
+            json
+        }
+    };
+    if !display.path {
+        return Ok(json);
+    }
+    let path = quoted(&app.repository.path_of(&post.record)?);
+    // `info` is first, and never empty.
+    let rest = json.strip_prefix(BEGINNING).unwrap_or_default();
+    Ok(format!("{BEGINNING}\"path\":{path},{rest}").into())
+}
+
+fn rendered(app: &App, post: &Post, display: &Display) -> Result<String> {
+    let attributes = app.repository.attributes(post.loid())?;
+    let shown = WirePost {
+        info: render(app, &post.record, &attributes, display)?,
+        status: post.status.name().to_owned(),
+        title: post.title.to_string(),
+        summary: post.summary.to_string(),
+        description: post.description.to_string(),
+        r#type: post.kind.to_string(),
+        timestamp: post.timestamp,
+        author: post.author().to_string(),
+        moderated: post.moderated,
+        pinned: post.pinned,
+        tags: post.tags.iter().map(ToString::to_string).collect(),
+        content: content_of(app, post)?,
+        attachments: post
+            .attachments
+            .iter()
+            .map(|attachment| Attachment {
+                id: attachment.id.to_string(),
+                name: attachment.name.to_string(),
+                content_type: attachment.content.content_type.to_string(),
+                size: attachment.content.size,
+            })
+            .collect(),
+        history: post
+            .history
+            .iter()
+            .map(|change| StatusChange {
+                from: change.from.map(|from| from.name().to_owned()),
+                to: change.to.name().to_owned(),
+                user: change.user.to_string(),
+                at: change.at_ms,
+            })
+            .collect(),
+    };
+    Ok(String::from_utf8_lossy(&to_json(&shown)?).into_owned())
+}
+
+/// The content, if it is text and lies in the tables.
+fn content_of(app: &App, post: &Post) -> Result<Option<String>> {
+    let Some(content) = &post.record.content else { return Ok(None) };
+    if content.stored != Stored::Row || !text::is_text(&content.content_type) {
+        return Ok(None);
+    }
+    let key = SmallBody::key(post.loid().at_version(post.record.version));
+    let bytes = app.repository.look().get(View::Committed, key.table, &key.key).map_err(|error| {
+        tracing::error!(post = %post.loid(), %error, "the bytes of a post can't be read");
+        Error::internal()
+    })?;
+    // Gone, if the post was removed since the view was published.
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// What a reply about a liveblog has beside `info`.
+pub(super) struct Told<'v> {
+    /// The posts shown.
+    pub posts: Vec<&'v Arc<Post>>,
+    /// How many there are.
+    pub total: usize,
+    /// Of a search with `since`.
+    pub removed: Option<Vec<String>>,
+}
+
+/// A liveblog and posts of it.
+///
+/// # Errors
+/// What the store says.
+pub(super) async fn liveblog_json(app: &App, open: &Open, told: &Told<'_>, display: &Display) -> Result<String> {
+    let mut json = "{\"info\":".to_owned();
+    json.push_str(&info(app, open, display)?);
+    json.push_str(",\"items\":[");
+    for (index, post) in told.posts.iter().enumerate() {
+        if index > 0 {
+            json.push(',');
+            if index % AT_A_TIME == 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+        json.push_str(&post_json(app, post, display)?);
+    }
+    // Writing to a String can't fail.
+    let _ = write!(json, "],\"total\":{},\"revision\":{}", told.total, open.view.revision());
+    if let Some(removed) = &told.removed {
+        let _ = write!(json, ",\"removed\":{}", Value::from(removed.as_slice()));
+    }
+    json.push('}');
+    Ok(json)
+}
+
+/// `info` as JSON: a record, and behind it what a liveblog has beside.
+fn info(app: &App, open: &Open, display: &Display) -> Result<String> {
+    let state = &open.view.state;
+    let mut json = info_of(app, state, display)?;
+    // A record is never the empty object: its last brace makes room for more members.
+    json.pop();
+    json.push_str(",\"postCounts\":{");
+    for (index, (status, count)) in PostStatus::ALL.iter().zip(state.seen_counts(&open.sight)).enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        // Writing to a String can't fail.
+        let _ = write!(json, "{comma}\"{}\":{count}", status.name());
+    }
+    let last = state.last_timestamp().map_or("null".to_owned(), |last| last.to_string());
+    let _ = write!(json, "}},\"moderated\":{},\"lastPostTimestamp\":{last}}}", state.head().moderated);
+    Ok(json)
+}
+
+/// A post alone.
+///
+/// # Errors
+/// What the store says.
+pub(super) fn post_reply(app: &App, open: &Open, post: &Post, what: &str) -> Result<Reply> {
+    let mut json = post_json(app, post, &Display::with_defaults(false))?.to_string();
+    // The post is an object: its last brace makes room for one more member.
+    json.pop();
+    let _ = write!(json, ",\"revision\":{}}}", open.view.revision());
+    let tag = ETag::new(open.view.revision(), (what, post.loid(), post.record.revision));
+    Ok(Reply::new(Content::Json(json.into())).with_etag(tag))
+}

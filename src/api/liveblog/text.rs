@@ -1,0 +1,185 @@
+//! The words of a post's content, for searching.
+
+use quick_xml::Reader;
+use quick_xml::escape::resolve_predefined_entity;
+use quick_xml::events::Event;
+
+/// Bytes of the text that are kept at most.
+const MOST: usize = 16 << 10;
+
+/// Bytes of a content that are looked at: with a lot of mark-up there is still text enough in them.
+pub(super) const LOOKED_AT: usize = 256 << 10;
+
+/// Elements that may stand within a word. All others end one.
+const INLINE: &[&str] = &[
+    "a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd", "mark", "q",
+    "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt", "u", "var", "wbr",
+];
+
+/// Elements whose text is nothing that is read.
+const UNREAD: &[&str] = &["script", "style"];
+
+/// Whether a content of this type is text.
+pub(super) fn is_text(content_type: &str) -> bool {
+    let kind = essence(content_type);
+    kind.starts_with("text/") || is_markup(&kind) || kind == "application/json" || kind.ends_with("+json")
+}
+
+/// The text of a content, whose first bytes are given: XML and HTML without mark-up, other text as it is; in lower case,
+/// white space as one space, cut off where it is long. What is no text has none.
+pub(super) fn text_of(content_type: &str, head: &[u8]) -> String {
+    if !is_text(content_type) {
+        return String::new();
+    }
+    // A character may be cut in two at the end.
+    let text = String::from_utf8_lossy(head);
+    let mut words = Words::default();
+    if is_markup(&essence(content_type)) {
+        without_markup(&text, &mut words)
+    } else {
+        words.add(&text)
+    }
+    words.text
+}
+
+fn essence(content_type: &str) -> String {
+    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+fn is_markup(kind: &str) -> bool {
+    matches!(kind, "text/xml" | "application/xml" | "text/html") || kind.ends_with("+xml")
+}
+
+/// Text in lower case, with single spaces.
+#[derive(Default)]
+struct Words {
+    text: String,
+    /// Whether there was a space since the last character.
+    gap: bool,
+    full: bool,
+}
+
+impl Words {
+    fn add(&mut self, piece: &str) {
+        for c in piece.chars() {
+            if c.is_whitespace() || c == '\0' {
+                self.gap = true;
+                continue;
+            }
+            let before = self.text.len();
+            if std::mem::take(&mut self.gap) && !self.text.is_empty() {
+                self.text.push(' ');
+            }
+            self.text.extend(c.to_lowercase());
+            if self.text.len() > MOST {
+                self.text.truncate(before);
+                self.full = true;
+            }
+            if self.full {
+                return;
+            }
+        }
+    }
+}
+
+/// As far as the mark-up can be told from the text: posts come from editors in browsers, too, and needn't be well-formed.
+fn without_markup(markup: &str, words: &mut Words) {
+    let mut reader = Reader::from_str(markup);
+    let config = reader.config_mut();
+    (config.check_end_names, config.allow_unmatched_ends, config.allow_dangling_amp) = (false, true, true);
+    let mut unread = 0usize;
+    while !words.full {
+        // Behind a fault, such as a `<` that begins nothing, nothing can be told from mark-up.
+        let Ok(event) = reader.read_event() else { return };
+        match event {
+            Event::Start(tag) => {
+                let name = tag.name().as_ref().to_ascii_lowercase();
+                unread += usize::from(UNREAD.contains(&name.as_str()));
+                words.gap |= !INLINE.contains(&name.as_str());
+            }
+            Event::End(tag) => {
+                let name = tag.name().as_ref().to_ascii_lowercase();
+                unread = unread.saturating_sub(usize::from(UNREAD.contains(&name.as_str())));
+                words.gap |= !INLINE.contains(&name.as_str());
+            }
+            Event::Empty(tag) => words.gap |= !INLINE.contains(&tag.name().as_ref().to_ascii_lowercase().as_str()),
+            Event::Eof => return,
+            _ if unread > 0 => {}
+            Event::Text(piece) => words.add(&piece.xml10_content()),
+            Event::CData(piece) => words.add(&piece.xml10_content()),
+            Event::GeneralRef(reference) => match reference.resolve_char_ref() {
+                Ok(Some(c)) => words.add(c.encode_utf8(&mut [0; 4])),
+                _ => add_entity(&reference, words),
+            },
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
+        }
+    }
+}
+
+/// An entity of XML or HTML; one that nobody knows ends a word.
+fn add_entity(name: &str, words: &mut Words) {
+    if let Some(text) = resolve_predefined_entity(name) {
+        return words.add(text);
+    }
+    let whole = format!("&{name};");
+    match html_escape::decode_html_entities(&whole) {
+        text if text == whole => words.gap = true,
+        text => words.add(&text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Whatever a client sends.
+        #[test]
+        fn any_bytes_have_a_text_within_the_bounds(bytes: Vec<u8>, markup in "[<>&;/!a-z\\[\\]\"'= äİ-]{0,200}", kind in 0usize..4) {
+            let kind = ["text/xml", "text/html", "text/plain", "application/json"][kind];
+            for input in [bytes.as_slice(), markup.as_bytes(), &markup.repeat(200).into_bytes()] {
+                let text = text_of(kind, input);
+                prop_assert!(text.len() <= MOST && text == text.trim() && !text.contains("  "));
+            }
+        }
+    }
+
+    #[test]
+    fn markup_is_no_text_and_ends_words_unless_it_stands_within_one() {
+        let text = |xml: &str| text_of("text/xml", xml.as_bytes());
+        assert_eq!(text("<post><p>The Ferry</p><p>is <b>L</b>ate</p></post>"), "the ferry is late");
+        assert_eq!(text("<?xml version='1.0'?><!DOCTYPE p [<!ENTITY x 'y'>]><!-- no --><p a='>no<'>yes</p>"), "yes");
+        assert_eq!(text("<p>a &lt; b &amp; c&#33; <![CDATA[<d>]]></p>"), "a < b & c! <d>");
+        assert_eq!(text("<p>one<br/>two</p>\n\t <p/> three"), "one two three");
+        assert_eq!(text(""), "");
+    }
+
+    #[test]
+    fn html_need_not_be_well_formed_and_has_names_for_characters() {
+        let text = |html: &str| text_of("text/HTML; charset=utf-8", html.as_bytes());
+        assert_eq!(text("<p>Gr&uuml;&szlig;e&nbsp;aus<br>K&Ouml;LN<p>Bye"), "grüße aus köln bye");
+        assert_eq!(text("<style>p { color: red }</style><SCRIPT>var a;</SCRIPT><p>Seen</div></p>"), "seen");
+        assert_eq!(text("<p>fish&chips;& co &#xD800; &#x41;"), "fish & co a", "what is no character ends a word");
+    }
+
+    #[test]
+    fn other_text_is_taken_as_it_is_and_what_is_none_has_none() {
+        assert_eq!(text_of("text/plain", "<B> ÄÖ\r\n\tx".as_bytes()), "<b> äö x");
+        assert_eq!(text_of("application/json", b"{\"a\": 1}"), "{\"a\": 1}");
+        assert_eq!(text_of("image/png", b"text"), "");
+        assert_eq!(text_of("", b"text"), "");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        let text = text_of("text/plain", "ä".repeat(MOST).as_bytes());
+        assert_eq!(text, "ä".repeat(MOST / 2));
+        let text = text_of("text/xml", format!("<p>{}</p>", "x y ".repeat(MOST)).as_bytes());
+        assert!(text.len() <= MOST && text.len() > MOST - 4 && text.starts_with("x y x y"));
+        // What was cut off midway.
+        assert_eq!(text_of("text/xml", "<p>end</p><p cut".as_bytes()), "end");
+        assert_eq!(text_of("text/plain", &"aä".as_bytes()[..2]), "a\u{fffd}");
+    }
+}

@@ -1,0 +1,90 @@
+//! `/v3/container/liveblog`: interface 2.3, 3, 4.8, 4.9, decisions 5.
+
+use serde_json::{Value, json};
+
+use crate::harness::*;
+
+mod creation;
+mod listing;
+mod posts;
+mod search;
+mod sight;
+mod status;
+
+const TEMPLATE: &str = "/SysConfig/Product/Shared/Templates/Default/liveblog.xml";
+const MATCH_TEMPLATE: &str = "/SysConfig/Product/HarbourCourier/Templates/liveblog-match.xml";
+const CREATE: &str = "/v3/container/liveblog/from/template";
+
+/// A file of a form: its part, its name, its type, its bytes.
+type File<'a> = (&'a str, &'a str, &'a str, &'a [u8]);
+
+/// A liveblog in a folder of its own, made by the editor.
+struct Blog {
+    folder: String,
+    loid: String,
+    editor: Client,
+}
+
+impl Blog {
+    fn new() -> Blog {
+        let editor = Server::shared().login("editor");
+        let folder = own_folder();
+        Blog { loid: editor.liveblog(&folder, "night"), folder, editor }
+    }
+
+    /// A path below the liveblog.
+    fn path(&self, rest: &str) -> String {
+        format!("/v3/container/liveblog/{}{rest}", encoded(&self.loid))
+    }
+
+    /// A path below a post.
+    fn post_path(&self, post: &str, rest: &str) -> String {
+        self.path(&format!("/post/{}{rest}", encoded(post)))
+    }
+
+    fn try_post(&self, client: &Client, options: &Value, files: &[File<'_>]) -> Answer {
+        client.send_form("POST", &self.path("/post"), &[], options, files)
+    }
+
+    /// A post with this text; its loid.
+    fn post_by(&self, client: &Client, options: &Value, text: &str) -> String {
+        let content = format!("<post><p>{text}</p></post>");
+        let reply = self.try_post(client, options, &[("content", "post.xml", "text/xml", content.as_bytes())]).ok();
+        id(&reply)
+    }
+
+    fn post(&self, options: &Value, text: &str) -> String {
+        self.post_by(&self.editor, options, text)
+    }
+
+    fn update(&self, client: &Client, post: &str, options: &Value, files: &[File<'_>]) -> Answer {
+        client.send_form("PUT", &self.post_path(post, ""), &[], options, files)
+    }
+
+    /// Calls one of the four status endpoints.
+    fn set(&self, client: &Client, post: &str, call: &str) -> Answer {
+        client.send("POST", &self.post_path(post, &format!("/{call}")), &[], b"")
+    }
+
+    fn read(&self, client: &Client, query: &str) -> Value {
+        client.get(&self.path(query)).ok()
+    }
+
+    fn read_post(&self, client: &Client, post: &str) -> Value {
+        client.get(&self.post_path(post, "")).ok()
+    }
+
+    fn search(&self, client: &Client, body: &Value) -> Value {
+        client.post(&self.path(""), body).ok()
+    }
+}
+
+/// The loid of a post.
+fn id(post: &Value) -> String {
+    post["info"]["id"].as_str().expect("a post has a record with an id").to_owned()
+}
+
+/// The loids of a reply's items.
+fn ids(reply: &Value) -> Vec<String> {
+    reply["items"].as_array().expect("there are items").iter().map(id).collect()
+}

@@ -1,0 +1,138 @@
+//! `POST /v3/container/liveblog/{source}`
+
+use super::*;
+
+/// Posts of two authors at 1000, 2000 and so on.
+fn posts(blog: &Blog) -> Vec<String> {
+    let reporter = Server::shared().login("reporter");
+    let make = |client: &Client, number: u64, kind: &str, tags: Value, title: &str, text: &str| {
+        let options = json!({ "timestamp": number * 1000, "type": kind, "tags": tags, "title": title });
+        blog.post_by(client, &options, text)
+    };
+    vec![
+        make(&blog.editor, 1, "news", json!(["ferry", "harbour"]), "The Ferry", "It is L<b>ate</b> again"),
+        make(&blog.editor, 2, "goal", json!(["match"]), "1:0", "Früh im Spiel"),
+        make(&reporter, 3, "news", json!(["ferry"]), "Ferry back", "It has arrived"),
+        make(&reporter, 4, "goal", json!([]), "Ärger", "Late goal"),
+    ]
+}
+
+#[test]
+fn filters_combine_with_and_and_what_stands_in_one_with_or() {
+    let blog = Blog::new();
+    let all = posts(&blog);
+    let found = |body: Value| -> Vec<usize> {
+        let reply = blog.search(&blog.editor, &body);
+        let found = ids(&reply);
+        assert_eq!(reply["total"], found.len(), "{body}");
+        found.iter().map(|found| all.iter().position(|post| post == found).unwrap() + 1).collect()
+    };
+    for (filters, wanted) in [
+        (json!({}), vec![4, 3, 2, 1]),
+        (json!({ "status": ["approved"] }), vec![2, 1]),
+        (json!({ "status": ["Pending", "approved"] }), vec![4, 3, 2, 1]),
+        (json!({ "author": ["reporter"] }), vec![4, 3]),
+        (json!({ "author": ["reporter", "editor", "nobody"] }), vec![4, 3, 2, 1]),
+        (json!({ "type": ["goal"] }), vec![4, 2]),
+        (json!({ "title": ["ferry"] }), vec![3, 1]),
+        (json!({ "title": ["ÄRG", "1:0"] }), vec![4, 2]),
+        (json!({ "text": ["late"] }), vec![4, 1]),
+        (json!({ "text": ["FRÜH", "arriv"] }), vec![3, 2]),
+        (json!({ "text": ["<b>"] }), vec![]),
+        (json!({ "tag": ["harbour", "match"] }), vec![2, 1]),
+        (json!({ "source": [all[2], "19700101-000001-000", all[2], "nonsense"] }), vec![3, 1]),
+        (json!({ "source": ["nonsense"] }), vec![]),
+        (json!({ "title": ["ferry"], "author": ["editor"], "status": ["approved"] }), vec![1]),
+        (json!({ "source": [all[0]], "type": ["goal"] }), vec![]),
+        (json!({ "text": ["late"], "type": ["news", "other"] }), vec![1]),
+    ] {
+        assert_eq!(found(json!({ "filters": filters })), wanted, "{filters}");
+    }
+    assert_eq!(found(json!({ "from": 2000, "to": 3000 })), [3, 2], "both bounds are within");
+    assert_eq!(found(json!({ "from": 3001 })), [4]);
+    assert_eq!(found(json!({ "to": 999 })), [0; 0]);
+    assert_eq!(found(json!({ "from": 2000, "filters": { "type": ["goal"] }, "sortBy": "timestamp" })), [2, 4]);
+}
+
+#[test]
+fn a_search_has_an_order_and_pages() {
+    let blog = Blog::new();
+    let all = posts(&blog);
+    let page = |body: Value| {
+        let reply = blog.search(&blog.editor, &body);
+        (ids(&reply), reply["total"].as_u64().unwrap())
+    };
+    assert_eq!(page(json!({ "limit": 2, "offset": 1 })), (vec![all[2].clone(), all[1].clone()], 4));
+    let approved = json!({ "filters": { "status": ["approved"] }, "limit": 1, "offset": 1 });
+    assert_eq!(page(approved), (vec![all[0].clone()], 2));
+    let sorted = json!({ "filters": { "type": ["news", "goal"] }, "sortBy": "-title", "limit": 2 });
+    assert_eq!(page(sorted), (vec![all[3].clone(), all[0].clone()], 4));
+    assert_eq!(page(json!({ "filters": { "type": ["news"] }, "offset": 9 })), (vec![], 2));
+    for (body, code) in [
+        (json!({ "sortBy": "colour" }), "InvalidParameter"),
+        (json!({ "filters": { "status": ["asleep"] } }), "InvalidParameter"),
+        (json!({ "filters": { "author": "editor" } }), "InvalidBody"),
+        (json!({ "from": "yesterday" }), "InvalidBody"),
+        (json!({ "limit": -1 }), "InvalidBody"),
+        (json!({ "since": -1 }), "InvalidBody"),
+        (json!({ "options": { "showPath": "perhaps" } }), "InvalidParameter"),
+    ] {
+        blog.editor.post(&blog.path(""), &body).fails_on(&body.to_string(), 400, code);
+    }
+    let long = json!({ "filters": { "author": vec!["x"; 9000], "tag": vec!["x"; 1001] } });
+    blog.editor.post(&blog.path(""), &long).fails(413, "TooLarge");
+    let most = json!({ "filters": { "author": vec!["editor"; 9000], "text": vec!["late"; 1000] } });
+    assert_eq!(page(most), (vec![all[0].clone()], 1));
+}
+
+#[test]
+fn since_tells_what_has_changed_after_a_revision() {
+    let blog = Blog::new();
+    let (one, two, three) =
+        (blog.post(&json!({}), "one"), blog.post(&json!({}), "two"), blog.post(&json!({}), "three"));
+    let revision = || blog.read(&blog.editor, "?limit=0")["revision"].as_u64().unwrap();
+    let start = revision();
+    let since = |since: u64, filters: Value| {
+        let reply = blog.search(&blog.editor, &json!({ "since": since, "filters": filters }));
+        assert_eq!((reply["revision"].as_u64(), &reply["info"]["revision"]), (Some(revision()), &reply["revision"]));
+        (ids(&reply), reply["removed"].clone())
+    };
+    assert_eq!(since(start, json!({})), (vec![], json!([])));
+    blog.update(&blog.editor, &three, &json!({ "title": "3" }), &[]).ok();
+    blog.set(&blog.editor, &one, "reject").ok();
+    blog.editor.delete(&blog.post_path(&two, "")).ok();
+    let four = blog.post(&json!({}), "four");
+    assert_eq!(since(start, json!({})), (vec![three.clone(), one.clone(), four.clone()], json!([two])), "oldest first");
+    assert_eq!(since(0, json!({})).0.len(), 3);
+    // What does not fit any more is told as gone.
+    let approved = json!({ "status": ["approved"] });
+    assert_eq!(since(start, approved.clone()), (vec![three.clone(), four.clone()], json!([one, two])));
+    assert_eq!(since(revision(), approved), (vec![], json!([])));
+    assert_eq!(since(u64::MAX, json!({})), (vec![], json!([])));
+    let named = json!({ "source": [four] });
+    assert_eq!(since(start, named).0, [four.as_str()]);
+    assert!(blog.search(&blog.editor, &json!({})).get("removed").is_none(), "only with `since`");
+
+    // A reader hears of what they could see, and of nothing else.
+    let reader = Server::shared().login("reader");
+    blog.post(&json!({ "moderated": true }), "waits");
+    let reply = blog.search(&reader, &json!({ "since": start }));
+    assert_eq!((ids(&reply), &reply["removed"]), (vec![three, four], &json!([one, two])));
+}
+
+#[test]
+fn the_text_follows_the_content() {
+    let blog = Blog::new();
+    let post = blog.post(&json!({}), "before");
+    let found = |part: &str| blog.search(&blog.editor, &json!({ "filters": { "text": [part] } }))["total"].clone();
+    assert_eq!((found("before"), found("after")), (json!(1), json!(0)));
+    let html = "<p>Aft<b>er</b> all &uuml;ber</p>".as_bytes();
+    blog.update(&blog.editor, &post, &json!({}), &[("content", "c", "text/html", html)]).ok();
+    assert_eq!((found("before"), found("after all über")), (json!(0), json!(1)));
+    // One that lies in a file has words, too, as far as they are looked at.
+    let large = format!("<p>First {} last</p>", "and more ".repeat(20_000));
+    blog.update(&blog.editor, &post, &json!({}), &[("content", "c", "text/xml", large.as_bytes())]).ok();
+    assert_eq!((found("first and"), found("last")), (json!(1), json!(0)));
+    blog.update(&blog.editor, &post, &json!({}), &[("content", "c", "image/png", b"first and")]).ok();
+    assert_eq!(found("first"), json!(0));
+}

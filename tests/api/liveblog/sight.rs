@@ -1,0 +1,117 @@
+//! Who sees which posts.
+
+use super::*;
+
+/// Author, status and loid of a post.
+type Known = (&'static str, &'static str, String);
+
+/// A liveblog of the editor with a post in each state of each author, and who is an author there.
+fn mixed() -> (Blog, Vec<(&'static str, Client)>, Vec<Known>) {
+    let blog = Blog::new();
+    let clients: Vec<(&str, Client)> =
+        ["editor", "contributor"].map(|user| (user, Server::shared().login(user))).into_iter().collect();
+    let mut posts = Vec::new();
+    for (user, client) in &clients {
+        for (call, status) in
+            [("approve", "approved"), ("pending", "pending"), ("reject", "rejected"), ("delete", "deleted")]
+        {
+            let post = blog.post_by(client, &json!({ "title": format!("{user} {status}") }), status);
+            blog.set(&blog.editor, &post, call).ok();
+            posts.push((*user, status, post));
+        }
+    }
+    (blog, clients, posts)
+}
+
+#[test]
+fn what_is_not_approved_is_seen_by_its_author_and_by_who_may_moderate_or_write() {
+    let (blog, _, posts) = mixed();
+    for user in ["editor", "reporter", "contributor", "reader"] {
+        let client = Server::shared().login(user);
+        let all = matches!(user, "editor" | "reporter");
+        let seen: Vec<&Known> =
+            posts.iter().filter(|(author, status, _)| all || *status == "approved" || *author == user).collect();
+        let wanted: Vec<&String> = seen.iter().rev().map(|(.., post)| post).collect();
+        let listing = blog.read(&client, "");
+        assert_eq!(ids(&listing).iter().collect::<Vec<_>>(), wanted, "{user}: newest first");
+        assert_eq!(listing["total"], wanted.len());
+        for status in ["pending", "approved", "rejected", "deleted"] {
+            let count = seen.iter().filter(|(_, of, _)| *of == status).count();
+            assert_eq!(listing["info"]["postCounts"][status], count, "{user} {status}");
+            let found = blog.search(&client, &json!({ "filters": { "status": [status] } }));
+            assert_eq!(found["total"], count, "{user} {status}");
+        }
+        for offset in 0..wanted.len() + 1 {
+            let page = blog.read(&client, &format!("?limit=2&offset={offset}"));
+            let end = wanted.len().min(offset + 2);
+            assert_eq!(ids(&page).iter().collect::<Vec<_>>(), wanted[offset..end], "{user} from {offset}");
+            assert_eq!(page["total"], wanted.len());
+        }
+        let sources: Vec<&String> = posts.iter().map(|(.., post)| post).collect();
+        let named = client.post("/v3/container/liveblog/posts", &json!({ "sources": sources })).ok();
+        assert_eq!(ids(&named).len(), wanted.len(), "{user}");
+        let refused: Vec<&str> =
+            named["errors"].as_array().unwrap().iter().map(|error| error["source"].as_str().unwrap()).collect();
+        for (author, status, post) in &posts {
+            let is_seen = wanted.contains(&post);
+            let answers = [client.get(&blog.post_path(post, "")), client.get(&blog.post_path(post, "/content"))];
+            for answer in answers {
+                if is_seen {
+                    assert_eq!(answer.status, 200, "{user}: {author} {status}");
+                } else {
+                    answer.fails_on(&format!("{user}: {author} {status}"), 404, "ObjectNotFound");
+                }
+            }
+            assert_eq!(refused.contains(&post.as_str()), !is_seen, "{user}: {author} {status}");
+        }
+    }
+}
+
+#[test]
+fn a_post_that_may_not_be_seen_is_as_one_that_is_not_there_whatever_is_done_to_it() {
+    let (blog, clients, posts) = mixed();
+    let contributor = &clients[1].1;
+    let (.., hidden) = posts.iter().find(|(user, status, _)| *user == "editor" && *status == "pending").unwrap();
+    let nowhere = "1$1.0.999999999";
+    let said = |answer: Answer, source: &str| {
+        answer.fails_on(source, 404, "ObjectNotFound")["message"].as_str().unwrap().replace(source, "*")
+    };
+    for call in ["pending", "delete"] {
+        assert_eq!(
+            said(blog.set(contributor, hidden, call), hidden),
+            said(blog.set(contributor, nowhere, call), nowhere)
+        );
+    }
+    for of in [hidden.as_str(), nowhere] {
+        said(blog.update(contributor, of, &json!({ "title": "x" }), &[]), of);
+        said(contributor.delete(&blog.post_path(of, "")), of);
+        said(contributor.get(&blog.post_path(of, "/attachment/1")), of);
+    }
+    assert_eq!(blog.read_post(&blog.editor, hidden)["title"], "editor pending");
+}
+
+#[test]
+fn posts_of_a_liveblog_that_may_not_be_read_are_not_there() {
+    let server = Server::start();
+    let admin = server.login("admin");
+    let loid = admin.liveblog("/Hidden", "x");
+    let path = format!("/v3/container/liveblog/{}", encoded(&loid));
+    let files: [File<'_>; 1] = [("content", "c", "text/plain", b"x")];
+    let post = id(&admin.send_form("POST", &format!("{path}/post"), &[], &json!({ "timestamp": 0 }), &files).ok());
+    let desk = json!([{ "privilege": "read", "folder": "/News" }, { "privilege": "create", "folder": "/News" }]);
+    admin.post("/v3/group/create", &json!({ "groupName": "desk", "members": ["reporter"], "privileges": desk })).ok();
+    admin.post("/v3/group/update", &json!({ "groupName": "reporters", "members": [] })).ok();
+    let reporter = server.login("reporter");
+    for source in [post.as_str(), "/Hidden/x/19700101-000000-000", "/Hidden/y/z", "1$1.0.999999999"] {
+        let named = |client: &Client| client.post("/v3/container/liveblog/posts", &json!([source])).ok();
+        let told = named(&reporter);
+        assert_eq!(told["items"], json!([]));
+        let expected = json!({ "source": source, "code": "CMS.ObjectNotFound",
+            "message": format!("There is no object `{source}`.") });
+        assert_eq!(told["errors"], json!([expected]));
+        let there = source == post || source.starts_with("/Hidden/x/");
+        assert_eq!(ids(&named(&admin)).len(), usize::from(there), "{source}");
+    }
+    reporter.get(&path).fails(404, "ObjectNotFound");
+    reporter.get(&format!("{path}/post/{}", encoded(&post))).fails(404, "ObjectNotFound");
+}
