@@ -298,6 +298,7 @@ async fn maintain(app: Arc<App>) {
                 let done = async {
                     app.sessions.flush().await?;
                     app.sessions.sweep().await?;
+                    app.sessions.release_locks().await?;
                     app.receipts.sweep().await
                 };
                 if let Err(error) = done.await {

@@ -126,7 +126,8 @@ fn from_document(path: &str, method: &str, operation: &Value) -> Endpoint {
         }
         .to_owned(),
         query: query.collect(),
-        body: if body.is_null() {
+        // Where any bytes will do, none are as good, and no JSON can be malformed.
+        body: if body.is_null() || body["content"]["*/*"].is_object() {
             "none"
         } else if body["required"] == true {
             "required"
