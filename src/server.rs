@@ -302,7 +302,7 @@ async fn maintain(app: Arc<App>) {
                     app.receipts.sweep().await
                 };
                 if let Err(error) = done.await {
-                    tracing::warn!(%error, "sessions and receipts could not be tidied up");
+                    tracing::warn!(%error, "sessions, locks and receipts could not be tidied up");
                 }
             }
         }

@@ -50,6 +50,7 @@ impl Endpoint {
     fn path_with(&self, source: &str) -> String {
         let value = |name: &str| match name {
             "position" => "0".to_owned(),
+            "version" => "1".to_owned(),
             "databaseId" => "main".to_owned(),
             "view" => "list".to_owned(),
             "format" => "binary".to_owned(),
