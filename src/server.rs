@@ -298,10 +298,11 @@ async fn maintain(app: Arc<App>) {
                 let done = async {
                     app.sessions.flush().await?;
                     app.sessions.sweep().await?;
+                    app.sessions.release_locks().await?;
                     app.receipts.sweep().await
                 };
                 if let Err(error) = done.await {
-                    tracing::warn!(%error, "sessions and receipts could not be tidied up");
+                    tracing::warn!(%error, "sessions, locks and receipts could not be tidied up");
                 }
             }
         }

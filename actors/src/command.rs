@@ -118,6 +118,7 @@ pub struct Context<'a> {
     changes: Vec<Change>,
     guards: Vec<Guard>,
     ids: Vec<String>,
+    keeps_stamp: bool,
 }
 
 /// What a command has noted.
@@ -134,7 +135,16 @@ pub struct Noted {
 impl<'a> Context<'a> {
     /// A context with nothing noted.
     pub fn new(now_ms: u64, who: &'a Who, look: &'a dyn Look, numbers: &'a dyn Numbers) -> Context<'a> {
-        Context { now_ms, who, look, numbers, changes: Vec::new(), guards: Vec::new(), ids: Vec::new() }
+        Context {
+            now_ms,
+            who,
+            look,
+            numbers,
+            changes: Vec::new(),
+            guards: Vec::new(),
+            ids: Vec::new(),
+            keeps_stamp: false,
+        }
     }
 
     /// Epoch seconds.
@@ -212,6 +222,12 @@ impl<'a> Context<'a> {
         self.ids.push(id.to_string());
     }
 
+    /// What the command changes is no change of the object as readers have it, such as a lock: the revision goes up, but `modified`
+    /// and `last_modifier` stay.
+    pub fn keep_stamp(&mut self) {
+        self.keeps_stamp = true;
+    }
+
     fn index_change_new<R: Row>(&mut self, new: &R) {
         let mut entries = Vec::new();
         new.index(&mut entries);
@@ -286,8 +302,10 @@ impl<'a> Context<'a> {
         }
         let record = Arc::make_mut(&mut after.record);
         record.revision = before.record.revision + 1;
-        record.modified = self.now_s();
-        record.last_modifier = self.who.user.clone();
+        if !self.keeps_stamp {
+            record.modified = self.now_s();
+            record.last_modifier = self.who.user.clone();
+        }
         self.put(Some(&*before.record), &*after.record);
         true
     }

@@ -1,9 +1,10 @@
 //! The domain of stet and the actors that serialise its changes.
 //!
 //! Dependencies run one way: [`id`] and [`error`] ← [`store`] and [`object`] ← [`command`] and the families ([`drawer`],
-//! [`folder`], [`document`]) ← [`lifecycle`] ← [`runtime`] ← [`repository`]. There is no HTTP here and no database engine: the web
+//! [`folder`], [`document`]) ← [`checkout`] ← [`lifecycle`] ← [`runtime`] ← [`repository`]. There is no HTTP here and no database engine: the web
 //! layer holds a [`repository::Repository`], and persistence implements [`store::Store`].
 
+pub mod checkout;
 pub mod clock;
 pub mod command;
 pub mod document;

@@ -6,7 +6,7 @@ use crate::drawer::{DrawerHead, Item};
 use crate::family::part;
 use crate::id::Loid;
 use crate::liveblog::{LiveBlogHead, Post, RemovedPost};
-use crate::object::{Attributes, Record, Version};
+use crate::object::{Attributes, Draft, Record, Version};
 use crate::receipt::Receipt;
 use crate::store::{DecodeError, Event, Key, Row, Table, decode_value, key_of};
 
@@ -19,6 +19,7 @@ pub fn index_of(table: Table, key: &[u8], value: &[u8]) -> Result<Vec<(Key, Byte
         Table::Objects | Table::Recycled => entries::<Record>(table, key, value),
         Table::Attributes => entries::<Attributes>(table, key, value),
         Table::Versions => entries::<Version>(table, key, value),
+        Table::Drafts => entries::<Draft>(table, key, value),
         Table::Receipts => entries::<Receipt>(table, key, value),
         Table::Parts => match key.get(Loid::KEY_LEN) {
             Some(&part::DRAWER_HEAD) => entries::<DrawerHead>(table, key, value),
@@ -53,7 +54,9 @@ fn entries<R: Row>(table: Table, key: &[u8], value: &[u8]) -> Result<Vec<(Key, B
 /// The object that a row belongs to: it must have a record. `None` where it belongs to none.
 pub fn owner_of(table: Table, key: &[u8]) -> Option<Loid> {
     match table {
-        Table::Attributes | Table::Parts | Table::Versions | Table::Bodies => Loid::from_key(key).map(Loid::object),
+        Table::Attributes | Table::Parts | Table::Versions | Table::Bodies | Table::Drafts => {
+            Loid::from_key(key).map(Loid::object)
+        }
         _ => None,
     }
 }

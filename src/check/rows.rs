@@ -5,7 +5,7 @@ use stet_actors::drawer::Item;
 use stet_actors::family::part;
 use stet_actors::id::Loid;
 use stet_actors::liveblog::{Post, RemovedPost, attachment_body};
-use stet_actors::object::{Content, FamilyKind, Record, Stored, Version};
+use stet_actors::object::{Content, Draft, FamilyKind, Record, SmallBody, Stored, Version};
 use stet_actors::rows::{index_of, owner_of};
 use stet_actors::store::{Key, Look, Row, StoreError, Table, View, decode_value};
 
@@ -62,6 +62,10 @@ impl Check<'_> {
                 let version: Version = decode_value(Version::FORMAT, value)?;
                 let body = Key { table: Table::Bodies, key: key.clone() };
                 self.body(&place, &version.content, &body)
+            }
+            (Table::Drafts, _) => {
+                let draft: Draft = decode_value(Draft::FORMAT, value)?;
+                self.body(&place, &draft.content, &SmallBody::key(Draft::body_loid(draft.loid)))
             }
             _ => Ok(()),
         }

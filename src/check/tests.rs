@@ -4,7 +4,7 @@ use stet_actors::drawer::Item;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, ObjectUuid, ShortcutId};
 use stet_actors::liveblog::{Attachment, LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange, attachment_body};
-use stet_actors::object::{Bin, Content, FamilyKind, FolderKey, Record, SmallBody, Stored, Version};
+use stet_actors::object::{Bin, Content, Draft, FamilyKind, FolderKey, Lock, Record, SmallBody, Stored, Version};
 use stet_actors::store::{Change, ChangeSet, Key, Store, encode_value};
 
 use super::*;
@@ -291,4 +291,25 @@ fn a_liveblog_that_is_not_whole_is_found() {
     ground.set(post().place(), None);
     ground.set(entry(&post(), Table::PartOf), None);
     ground.one_fault(&["versions/1", &POST.at_version(1).to_string(), "no record"]);
+}
+
+#[test]
+fn a_draft_without_its_bytes_or_its_object_is_found() {
+    let draft = Draft { loid: STORY, author: "editor".into(), at: 1, content: bytes() };
+    let body = SmallBody::key(Draft::body_loid(STORY));
+    let ground = Ground::new();
+    ground.put(&draft);
+    ground.one_fault(&["drafts/1", "bytes are not there"]);
+    ground.set(body, Some(Bytes::from_static(b"<story/>")));
+    assert_eq!(ground.faults(), Vec::<String>::new());
+    ground.put(&Draft { loid: Loid::new(DatabaseId::MAIN, 99), ..draft });
+    ground.one_fault(&["drafts/1", "no record"]);
+}
+
+#[test]
+fn a_lock_that_its_session_does_not_know_of_is_found() {
+    let ground = Ground::new();
+    let lock = Lock { user: "editor".into(), session: "s1".into(), at: 1, expires: 2 };
+    ground.put(&Record { lock: Some(lock), ..story() });
+    ground.one_fault(&[&STORY.to_string(), "no entry in locks/1"]);
 }

@@ -150,6 +150,7 @@ impl Config {
         let absolute = auth.session_absolute_seconds;
         faults.within("auth.session_absolute_seconds", absolute, auth.session_idle_seconds, MAX_SECONDS);
         faults.within("auth.sessions_per_user", auth.sessions_per_user, 0, 1_000_000);
+        faults.seconds("auth.lock_idle_seconds", auth.lock_idle_seconds, 1);
         // Written later than the limit, a session in use would look idle after a restart.
         faults.within("auth.flush_seconds", auth.flush_seconds, 1, auth.session_idle_seconds);
         faults.within("auth.password_lanes", auth.password_lanes, 1, 64);

@@ -179,6 +179,8 @@ pub struct AuthConfig {
     pub session_absolute_seconds: u64,
     /// Sessions that one user may have at a time; 0 for any number.
     pub sessions_per_user: usize,
+    /// Seconds without use after which a lock ends.
+    pub lock_idle_seconds: u64,
     /// Seconds between two writes of when sessions were last used.
     pub flush_seconds: u64,
     /// KiB of memory that hashing one password takes (Argon2id).
@@ -203,6 +205,7 @@ impl Default for AuthConfig {
             session_idle_seconds: 14_400,
             session_absolute_seconds: 86_400,
             sessions_per_user: 100,
+            lock_idle_seconds: 28_800,
             flush_seconds: 60,
             password_memory_kib: 19_456,
             password_iterations: 2,

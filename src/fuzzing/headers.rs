@@ -1,4 +1,4 @@
-//! Headers: what proxies say, tokens, entity tags.
+//! Headers: what proxies say, tokens, entity tags, ranges.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::LazyLock;
@@ -11,6 +11,7 @@ use crate::config::{ForwardedHeader, ServerConfig};
 use crate::http::client::{Proxies, client_address, host, is_secure};
 use crate::http::dispatch::token_of;
 use crate::http::etag::{ETag, expectation};
+use crate::http::range::{self, Wanted};
 
 /// The proxy that is trusted, and whom it says it speaks for.
 const PROXY: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
@@ -30,6 +31,7 @@ pub fn headers(data: &[u8]) -> bool {
     map.insert(header::IF_NONE_MATCH, value.clone());
     map.insert(header::IF_MATCH, value.clone());
     let known = ETag::new(1, "a").is_known(&map);
+    let asked = range_of(&value);
     let expected = expectation(&map, Loid::new(DatabaseId::MAIN, 1));
     from_a_proxy(&value);
     let request = TestRequest::default()
@@ -38,7 +40,21 @@ pub fn headers(data: &[u8]) -> bool {
         .to_http_request();
     let token = token_of(&request);
     assert!(token.as_ref().is_none_or(|token| !token.is_empty()));
-    known || token.is_some() || expected.is_some_and(|expected| !expected.revisions.is_empty())
+    known || asked || token.is_some() || expected.is_some_and(|expected| !expected.revisions.is_empty())
+}
+
+/// Whether it asks for a part of ten bytes, or for none of them; a part lies within them.
+fn range_of(value: &HeaderValue) -> bool {
+    let mut map = HeaderMap::new();
+    map.insert(header::RANGE, value.clone());
+    let wanted = range::wanted(&map, 10, &ETag::new(1, "a"), Some(1000));
+    if let Wanted::Part { first, last } = wanted {
+        assert!(first <= last && last < 10, "{wanted:?}");
+    }
+    // Nothing is asked for of a state that is not there.
+    map.insert(header::IF_RANGE, value.clone());
+    assert_eq!(range::wanted(&map, 10, &ETag::new(1, "a"), Some(1000)), Wanted::Whole);
+    wanted != Wanted::Whole
 }
 
 /// Whatever a client sends, whom the trusted proxy names behind it is the one who counts: in a line of its own, and on the

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use bytes::Bytes;
 use stet_actors::drawer::{DrawerHead, Item};
 use stet_actors::liveblog::{LiveBlogHead, Post, RemovedPost};
-use stet_actors::object::{Attributes, Record, Version};
+use stet_actors::object::{Attributes, Draft, Record, Version};
 use stet_actors::receipt::Receipt;
 use stet_actors::rows::{index_of, owner_of};
 use stet_actors::store::{Event, Row, Table, decode_value, encode_value};
@@ -33,6 +33,7 @@ const KINDS: &[Read] = &[
     row::<LiveBlogHead>,
     row::<Post>,
     row::<RemovedPost>,
+    row::<Draft>,
 ];
 
 fn row<R: Row + PartialEq + Debug>(value: &[u8]) -> bool {

@@ -145,6 +145,7 @@ async fn answer(
             rights = check_again(app, route, session.as_ref(), &query, &sources)?;
             (body, None)
         }
+        Body::Bytes => (Bytes::new(), Some(payload)),
         Body::Multipart(..) => {
             check_multipart(headers)?;
             (Bytes::new(), Some(payload))
@@ -329,7 +330,7 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
     };
     // What a browser might show as a page: it may do nothing there, load nothing, and tell nobody its address, in which a
     // token may stand.
-    let page = matches!(content, Content::Stream(..))
+    let page = matches!(content, Content::Stream(..) | Content::Part(..))
         || (!matches!(content, Content::NotModified) && json.starts_with("application/xml"));
     let mut response = match content {
         Content::NotModified => HttpResponse::NotModified().finish(),
@@ -343,6 +344,11 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
         Content::Stream(media_type, size, stream) => {
             let body = actix_web::body::SizedStream::new(size, stream);
             HttpResponse::Ok().content_type(media_type).body(body)
+        }
+        Content::Part(media_type, size, stream, range) => {
+            let body = actix_web::body::SizedStream::new(size, stream);
+            let mut response = HttpResponse::PartialContent();
+            response.content_type(media_type).insert_header((header::CONTENT_RANGE, range)).body(body)
         }
     };
     let out = response.headers_mut();

@@ -171,6 +171,11 @@ impl Failure<'_> {
                 let told = details.and_then(|details| details.get("retryAfter")?.as_u64());
                 vec![(header::RETRY_AFTER, HeaderValue::from(told.unwrap_or(RETRY_AFTER_SECONDS)))]
             }
+            Code::RangeNotSatisfiable => {
+                let size = self.error.details.as_deref().and_then(|details| details.get("size")?.as_u64());
+                let range = size.and_then(|size| HeaderValue::try_from(format!("bytes */{size}")).ok());
+                range.map(|range| (header::CONTENT_RANGE, range)).into_iter().collect()
+            }
             _ => Vec::new(),
         }
     }

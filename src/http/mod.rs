@@ -16,6 +16,7 @@ pub mod pace;
 pub mod pieces;
 pub mod probe;
 pub mod query;
+pub mod range;
 pub mod reply;
 pub mod route;
 pub mod router;

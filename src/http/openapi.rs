@@ -134,6 +134,7 @@ fn parameter_list(route: &'static Route) -> Vec<Value> {
     let headers = route.headers.iter().map(|name| {
         let about = match *name {
             "Range" => "A part of the content, bytes counted from 0 (RFC 9110).",
+            "If-Range" => "ETag or time of the content that the client has a part of; of another one it is sent all.",
             _ => "A header with a meaning of its own here.",
         };
         json!({"name": name, "in": "header", "description": about, "schema": {"type": "string"}})
@@ -174,6 +175,7 @@ fn request_body(body: Body, generator: &mut SchemaGenerator) -> Option<Value> {
         Body::None => None,
         Body::Optional(type_of) => Some(content("application/json", false, type_of)),
         Body::Required(type_of) => Some(content("application/json", true, type_of)),
+        Body::Bytes => Some(json!({"required": false, "content": {"*/*": {}}})),
         Body::Form(type_of) => {
             let mut both = content("application/x-www-form-urlencoded", true, type_of);
             both["content"]["application/json"] = both["content"]["application/x-www-form-urlencoded"].clone();

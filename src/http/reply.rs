@@ -35,6 +35,8 @@ pub enum Content {
     Text(&'static str, String),
     /// Bytes of the given media type, and how many there are.
     Stream(String, u64, BodyStream),
+    /// A part of such bytes, and what `Content-Range` says of it: 206.
+    Part(String, u64, BodyStream, HeaderValue),
     /// The client has it already: 304.
     NotModified,
     /// What the call was answered when it was sent before, headers and all.

@@ -275,6 +275,8 @@ pub enum Body {
     Required(TypeOf),
     /// A multipart form: a JSON part `options` of the given type, and file parts.
     Multipart(TypeOf, &'static [&'static str]),
+    /// The bytes of a content, of any type; may be absent or empty. The handler reads it.
+    Bytes,
     /// A URL-encoded form (JSON is accepted too).
     Form(TypeOf),
 }

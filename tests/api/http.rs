@@ -53,6 +53,7 @@ impl Endpoint {
     fn path_with(&self, source: &str) -> String {
         let value = |name: &str| match name {
             "position" => "0".to_owned(),
+            "version" => "1".to_owned(),
             "databaseId" => "main".to_owned(),
             "view" => "list".to_owned(),
             "format" => "binary".to_owned(),
@@ -130,7 +131,8 @@ fn from_document(path: &str, method: &str, operation: &Value) -> Endpoint {
         }
         .to_owned(),
         query: query.collect(),
-        body: if body.is_null() {
+        // Where any bytes will do, none are as good, and no JSON can be malformed.
+        body: if body.is_null() || body["content"]["*/*"].is_object() {
             "none"
         } else if body["required"] == true {
             "required"

@@ -1,5 +1,10 @@
 //! `/v3/object`
 
+mod checkout;
+mod locks;
+mod ranges;
+mod versions;
+
 use std::collections::HashSet;
 use std::io::Write;
 use std::net::TcpStream;

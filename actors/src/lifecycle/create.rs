@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::checkout::check_lock;
 use crate::command::{Context, Fault};
 use crate::drawer::{DrawerHead, DrawerState, Update, check_capacity};
 use crate::error::{Code, Error, Result};
@@ -226,13 +227,7 @@ impl Create {
             let message = format!("`{}` may not change `{existing}`, which somebody else created.", context.who.user);
             return Err(Error::new(Code::PermissionDenied, message).with_source(existing).into());
         }
-        if let Some(lock) = &object.record.lock
-            && lock.user != context.who.user
-            && lock.expires > context.now_s()
-        {
-            let message = format!("`{existing}` is locked by `{}`.", lock.user);
-            return Err(Error::new(Code::ObjectLocked, message).with_source(existing).into());
-        }
+        check_lock(&object.record, context)?;
         self.object.write_into(object, mode, context)?;
         if let NewParts::Drawer { capacity, title, description, items, said, .. } = &self.object.parts {
             let drawer = turns.get::<crate::drawer::Drawer>(existing)?;

@@ -2,6 +2,7 @@
 
 use super::discard::check_removable;
 use super::subtree;
+use crate::checkout::{check_lock, drop_draft};
 use crate::command::{Context, Fault};
 use crate::drawer::Drawer;
 use crate::error::{Code, Error};
@@ -41,6 +42,9 @@ impl Joint for Destroy {
                 return Err(Error::new(Code::InvalidForContainer, message).with_source(self.object).into());
             }
         };
+        for member in &tree.members {
+            check_lock(&turns.any(*member)?.record, context)?;
+        }
         context.concerns(self.object);
         for drawer in &tree.drawers {
             let drawer = turns.of_family::<Drawer>(*drawer)?;
@@ -60,6 +64,7 @@ impl Joint for Destroy {
                 context.remove(&*object.attributes);
             }
             context.remove_versions(*member)?;
+            drop_draft(*member, context)?;
             turns.destroy(*member);
         }
         Ok(())

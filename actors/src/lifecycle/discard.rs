@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{subtree, touch};
+use crate::checkout::check_lock;
 use crate::command::{Context, Fault};
 use crate::drawer::Drawer;
 use crate::error::{Code, Error};
@@ -52,13 +53,17 @@ impl Joint for Discard {
         context.concerns(self.object);
         for member in &tree.members {
             let record = &mut turns.any(*member)?.record;
+            check_lock(record, context)?;
             let bin = Bin {
                 at: context.now_s(),
                 by: context.who.user.clone(),
                 entry: self.object,
                 path: path_of(context.look(), View::Latest, record)?.into(),
             };
-            Arc::make_mut(record).bin = Some(bin);
+            let record = Arc::make_mut(record);
+            record.bin = Some(bin);
+            // Nobody works on it there.
+            record.lock = None;
         }
         for drawer in &tree.drawers {
             let drawer = turns.of_family::<Drawer>(*drawer)?;

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use super::touch;
+use crate::checkout::check_lock;
 use crate::command::{Context, Fault};
 use crate::drawer::{Drawer, Update};
 use crate::error::{Code, Error};
+use crate::family::State;
 use crate::folder::child;
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
@@ -38,6 +40,7 @@ impl Joint for Rename {
         if *record.name == *name {
             return Ok(());
         }
+        check_lock(&record, context)?;
         let Some(folder) = record.folder() else {
             return Err(Error::new(Code::InvalidForContainer, "The root folder has no name to change.").into());
         };
@@ -77,6 +80,7 @@ impl Joint for UpdateDrawer {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let drawer = turns.get::<Drawer>(self.drawer)?;
+        check_lock(&drawer.object().record, context)?;
         self.head.change(drawer, context)?;
         if let Some(name) = &self.name {
             Rename { object: self.drawer, name: name.clone() }.apply(turns, context)?;

@@ -210,6 +210,11 @@ impl Record {
         Key { table: Table::Objects, key: Bytes::copy_from_slice(&loid.to_key()) }
     }
 
+    /// The lock that holds at a time, epoch seconds: one that has expired counts as none.
+    pub fn lock_at(&self, now_s: u64) -> Option<&Lock> {
+        self.lock.as_ref().filter(|lock| lock.expires > now_s)
+    }
+
     /// Whether the object lies in the recycle bin.
     pub fn is_discarded(&self) -> bool {
         self.bin.is_some()
@@ -226,6 +231,9 @@ impl Row for Record {
         let loid = self.loid.to_key();
         let mut add = |table, key, value| entries.push((Key { table, key }, value));
         add(Table::Uuids, Bytes::copy_from_slice(self.uuid.0.as_bytes()), Bytes::copy_from_slice(&loid));
+        if let Some(lock) = &self.lock {
+            add(Table::Locks, key_of(&[lock.session.as_bytes(), &[0], &loid]), Bytes::new());
+        }
         match &self.bin {
             None => {
                 if let Some(folder) = self.folder() {
@@ -247,7 +255,11 @@ impl Row for Record {
 
     fn same_index(&self, other: &Record) -> bool {
         let facts = |r: &Record| (r.loid, r.uuid, r.folder(), r.bin.as_ref().map(|bin| (bin.at, bin.entry)));
-        facts(self) == facts(other) && self.name == other.name && self.suid == other.suid
+        let locker = |r: &'_ Record| r.lock.as_ref().map(|lock| lock.session.clone());
+        facts(self) == facts(other)
+            && self.name == other.name
+            && self.suid == other.suid
+            && locker(self) == locker(other)
     }
 }
 

@@ -42,7 +42,7 @@ tables! {
     Parts = 4, "parts/1", index: false;
     /// Versions: loid of the version → `Version`.
     Versions = 5, "versions/1", index: false;
-    /// Small bodies: loid of the version → the bytes as they are.
+    /// Small bodies: loid of the version, or `Draft::body_loid` → the bytes as they are.
     Bodies = 6, "bodies/1", index: false;
     /// Users: name → `User`.
     Users = 7, "users/1", index: false;
@@ -54,6 +54,8 @@ tables! {
     Marks = 10, "marks/1", index: false;
     /// Events: seq (u64), ordinal (u16) → `Event`.
     Events = 11, "events/1", index: false;
+    /// What is saved of a content that is checked out: object's loid → `Draft`.
+    Drafts = 12, "drafts/1", index: false;
     /// Receipts of calls that are carried out once: user, key, step → `Receipt`.
     Receipts = 20, "receipts/1", index: false;
     /// Names in a folder: folder's loid, name in NFC → loid. Live objects only.
@@ -70,6 +72,8 @@ tables! {
     BinMembers = 70, "bin_members/1", index: true;
     /// Parts of a container that have a loid of their own, such as posts: part's loid → container's loid.
     PartOf = 71, "part_of/1", index: true;
+    /// Locks of a session: its reference, 0, object's loid → empty.
+    Locks = 72, "locks/1", index: true;
     /// Events of a container: container's loid, revision (u64) → key in `Events`.
     EventsOf = 69, "events_of/1", index: true;
     /// Receipts in order of time: epoch ms (u64), key in `Receipts` → empty.

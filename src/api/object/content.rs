@@ -1,10 +1,12 @@
 //! The bytes of an object (decisions 6).
 
-use actix_web::http::header::{CONTENT_DISPOSITION, HeaderValue};
+use actix_web::http::Method;
+use actix_web::http::header::{ACCEPT_RANGES, CONTENT_DISPOSITION, HeaderValue, LAST_MODIFIED, TryIntoHeaderValue};
 use bytes::Bytes;
+use stet_actors::checkout::is_held_by;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::Loid;
-use stet_actors::object::{self, Record, SmallBody, Stored};
+use stet_actors::id::{Loid, Source};
+use stet_actors::object::{self, Draft, Record, SmallBody, Stored};
 use stet_actors::store::View;
 
 use super::{version, version_named};
@@ -12,40 +14,117 @@ use crate::app::App;
 use crate::content::ContentReader;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
+use crate::http::range::{self, Wanted, date_of};
 use crate::http::reply::{BodyStream, Content, Reply};
 
-/// `GET /v3/object/{source}/content` and `/content/binary`: the bytes, streamed.
+/// The bytes that a call asks for.
+struct Found {
+    /// Whose they are: a version's.
+    loid: Loid,
+    content: object::Content,
+    /// When they were written, epoch seconds.
+    at: u64,
+}
+
+/// `GET /v3/object/{source}/content` and `/content/binary`: the bytes, streamed. What is stored is what a plain object resolves to,
+/// so `raw` changes nothing here.
 pub async fn content(call: Call) -> Result<Reply> {
-    let record = call.resolve("source")?;
-    let named = match version_named(&call.app, &call.source("source")?, &record)? {
+    let source = call.source("source")?;
+    content_of(&call, &source).await
+}
+
+/// `GET /v3/object/loid/content?loid=`
+pub async fn content_by_loid(call: Call) -> Result<Reply> {
+    let source = loid_in_query(&call)?;
+    content_of(&call, &source).await
+}
+
+/// The source in the parameter `loid`.
+pub(super) fn loid_in_query(call: &Call) -> Result<Source> {
+    // It is required, so there is one.
+    Source::parse("loid", call.query.text("loid").unwrap_or_default())
+}
+
+async fn content_of(call: &Call, source: &Source) -> Result<Reply> {
+    let record = call.find(source, call.database()?)?;
+    let Found { loid, content, at } = found(call, source, &record)?;
+    let size = content.size.min(most(call)?);
+    let tag = ETag::new(record.revision, (content.sha256, call.query.integer("maxSize")));
+    if tag.is_known(call.headers()) {
+        return Ok(Reply::not_modified(tag));
+    }
+    // A content may change again within the second; the time says which one it was only once that is over.
+    let modified = Some(at).filter(|at| *at < call.app.repository.clock().now_s());
+    let wanted = match *call.http.method() {
+        Method::GET => range::wanted(call.headers(), size, &tag, modified),
+        _ => Wanted::Whole,
+    };
+    let reader = open(&call.app, loid, &content).await?.range(0, size);
+    let media_type = content.content_type.to_string();
+    let body = match wanted {
+        Wanted::Whole => Content::Stream(media_type, reader.remaining(), streamed(reader)),
+        Wanted::Part { first, last } => {
+            let reader = reader.range(first, last - first + 1);
+            // Digits and such, which is all that a header's value must be.
+            let of = HeaderValue::try_from(format!("bytes {first}-{last}/{size}")).map_err(|_| Error::internal())?;
+            Content::Part(media_type, reader.remaining(), streamed(reader), of)
+        }
+        Wanted::Nothing => {
+            let message = format!("No byte lies in the range: there are {size}.");
+            let error = Error::new(Code::RangeNotSatisfiable, message);
+            return Err(error.with_source(source).with_detail("size", size));
+        }
+    };
+    let mut reply = Reply::new(body).with_etag(tag).with_header(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    if let Some(date) = modified.and_then(|at| date_of(at).try_into_value().ok()) {
+        reply = reply.with_header(LAST_MODIFIED, date);
+    }
+    Ok(match disposition(&record.name) {
+        Some(value) => reply.with_header(CONTENT_DISPOSITION, value),
+        None => reply,
+    })
+}
+
+/// The version that the source or `version` names; without, the caller's working copy or the latest.
+fn found(call: &Call, source: &Source, record: &Record) -> Result<Found> {
+    let app = &call.app;
+    let named = match version_named(app, source, record)? {
         Some(version) => Some(version),
         None => match call.query.integer("version").unwrap_or(-1) {
             -1 => None,
             number => {
                 let wanted = u32::try_from(number).ok().filter(|number| *number > 0);
                 let wanted = wanted.ok_or_else(|| Error::parameter("version", number, "a version's number, or -1"))?;
-                Some(version(&call.app, &record, wanted)?)
+                Some(version(app, record, wanted)?)
             }
         },
     };
-    let source = call.param("source");
-    let (loid, content) = match named {
-        Some(version) => (version.loid, version.content),
+    if named.is_none()
+        && let Some(copy) = working_copy(call, record)?
+    {
+        return Ok(copy);
+    }
+    let version = match named {
+        Some(version) => version,
+        None if record.version > 0 => version(app, record, record.version)?,
         None => {
-            let content = record.content.clone().ok_or_else(|| {
-                Error::new(Code::ObjectNotFound, format!("`{source}` has no content.")).with_source(source)
-            })?;
-            (record.loid.at_version(record.version), content)
+            let message = format!("`{source}` has no content.");
+            return Err(Error::new(Code::ObjectNotFound, message).with_source(source));
         }
     };
-    let tag = ETag::new(record.revision, (content.sha256, call.query.integer("maxSize")));
-    let reader = open(&call.app, loid, &content).await?.range(0, most(&call)?);
-    let size = reader.remaining();
-    let reply = Reply::new(Content::Stream(content.content_type.to_string(), size, streamed(reader))).with_etag(tag);
-    Ok(match disposition(&record.name) {
-        Some(value) => reply.with_header(CONTENT_DISPOSITION, value),
-        None => reply,
-    })
+    Ok(Found { loid: version.loid, content: version.content, at: version.at })
+}
+
+/// What the caller has saved of an object that is checked out in this session.
+fn working_copy(call: &Call, record: &Record) -> Result<Option<Found>> {
+    let lock = record.lock_at(call.app.repository.clock().now_s());
+    let (Some(lock), Some(session)) = (lock, &call.session) else { return Ok(None) };
+    if !is_held_by(lock, session.user(), session.id()) {
+        return Ok(None);
+    }
+    let key = Draft::key(record.loid);
+    let draft: Option<Draft> = call.app.repository.row(key.table, &key.key)?;
+    Ok(draft.map(|draft| Found { loid: Draft::body_loid(draft.loid), content: draft.content, at: draft.at }))
 }
 
 /// How many bytes `maxSize` lets through; it counts megabytes of 1,000,000 bytes (decisions 5).

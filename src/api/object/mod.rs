@@ -19,15 +19,21 @@ use crate::records::{ObjectRecord, render, render_version};
 
 mod content;
 mod creation;
+mod locks;
 mod removal;
+mod versions;
+mod writing;
 
-pub use self::content::{bytes_of, content};
+pub use self::content::{bytes_of, content, content_by_loid};
 pub(super) use self::content::{disposition, streamed};
 pub use self::creation::{CreateObject, create};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::creation::{Form, read_parts};
 pub(super) use self::creation::{ProductInfo, check_issue_date, status_of, with_product_info};
+pub use self::locks::{UnlockRequest, lock, unlock};
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
+pub use self::versions::{VersionItem, VersionList, restore_version, versions};
+pub use self::writing::{receive, switches, write_content, write_content_by_loid};
 
 /// What a bulk call did to an object.
 #[derive(Serialize, JsonSchema)]

@@ -41,6 +41,7 @@ mod keys;
 mod limit;
 mod list;
 mod live;
+mod locks;
 mod sweep;
 
 use std::sync::Arc;
@@ -241,8 +242,11 @@ impl Sessions {
         if live.ended.swap(true, Ordering::AcqRel) {
             return Ok(false);
         }
-        let _turn = self.turn.read().await;
-        self.remove(vec![live.session.token_hash]).await?;
+        {
+            let _turn = self.turn.read().await;
+            self.remove(vec![live.session.token_hash]).await?;
+        }
+        self.release_locks_of(live).await;
         Ok(true)
     }
 
@@ -297,6 +301,7 @@ impl Sessions {
         let gone = surplus.iter().map(|live| live.session.token_hash).collect();
         let new = self.insert(token, session, calls, gone).await?;
         for ended in surplus {
+            self.release_locks_of(&ended).await;
             tracing::info!(user, session = &**ended.id(), "ended to make room for a login");
         }
         Ok(new)

@@ -5,15 +5,27 @@ use crate::api::{object, records, requests};
 
 const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.17");
 const POST: Route = base(Verb::Post, Privilege::Read, "interface 4.17");
+const PUT: Route = base(Verb::Put, Privilege::Write, "decisions 6");
 const DELETE: Route = base(Verb::Delete, Privilege::Delete, "interface 4.17");
 
 const OBJECT: PathParam = source("the object");
+
+/// Writing is the same under both paths.
+const WRITE: Route = Route { body: Body::Bytes, reply: Some(type_of::<object::RecordReply>), ..PUT };
+const CHECK_IN: QueryParam = flag("checkIn", true, "Check in after the write; else the working copy is saved.");
+const KEEP: QueryParam = flag("keepCheckedOut", false, "Keep the lock after the check-in.");
+const UNLOCK: QueryParam = flag("unlock", false, "Without a check-in: release the lock at the end.");
+const NEW_VERSION: QueryParam = flag("newVersion", false, "Check in as a new version; else the latest is replaced.");
+const CHECK_OUT: QueryParam = flag("checkOut", false, "Check out before the write.");
+const CLEAN: QueryParam = flag("checkOutClean", false, "Check out from the last checked-in version, dropping a draft.");
+
+const LOID: QueryParam = needed("loid", "Loid of the object; a uuid or a path serves, too.");
 
 /// Content is served alike under all its paths.
 const CONTENT: Route = Route {
     path_params: &[OBJECT],
     query: &[VERSION, RAW, SHOW_DTD, MAX_SIZE],
-    headers: &["Range"],
+    headers: &["Range", "If-Range"],
     produces: Produces::Stream,
     codes: &[200, 206, 304, 401, 403, 404, 416],
     ..GET
@@ -124,6 +136,80 @@ pub const ROUTES: &[Route] = &[
         source: "decisions 6",
         handler: handler!(object::content),
         ..CONTENT
+    },
+    Route {
+        id: "stet-object-loid-content-get",
+        path: "/v3/object/loid/content",
+        summary: "Content of the object whose loid is in the query.",
+        source: "decisions 6",
+        path_params: &[],
+        query: &[LOID, VERSION, RAW, SHOW_DTD, MAX_SIZE],
+        handler: handler!(object::content_by_loid),
+        ..CONTENT
+    },
+    Route {
+        id: "stet-object-content-put",
+        path: "/v3/object/{source}/content",
+        summary: "Write an object's content: check out, write and check in as one step.",
+        path_params: &[OBJECT],
+        query: &[disp(false), CHECK_IN, KEEP, UNLOCK, NEW_VERSION, CHECK_OUT, CLEAN],
+        handler: handler!(object::write_content),
+        ..WRITE
+    },
+    Route {
+        id: "stet-object-loid-content-put",
+        path: "/v3/object/loid/content",
+        summary: "Write the content of the object whose loid is in the query.",
+        query: &[LOID, disp(false), CHECK_IN, KEEP, UNLOCK, NEW_VERSION, CHECK_OUT, CLEAN],
+        handler: handler!(object::write_content_by_loid),
+        ..WRITE
+    },
+    Route {
+        id: "stet-object-versions-get",
+        path: "/v3/object/{source}/versions",
+        summary: "List the versions of an object, the newest first.",
+        source: "ours",
+        path_params: &[OBJECT],
+        reply: Some(type_of::<object::VersionList>),
+        handler: handler!(object::versions),
+        ..GET
+    },
+    Route {
+        id: "stet-object-version-restore-post",
+        path: "/v3/object/{source}/versions/{version}/restore",
+        summary: "Make a new version of an object with the bytes of an old one.",
+        source: "ours",
+        privilege: Some(Privilege::Write),
+        path_params: &[
+            OBJECT,
+            PathParam { name: "version", kind: Kind::Integer, needs: None, about: "number of the old version" },
+        ],
+        reply: Some(type_of::<object::RecordReply>),
+        handler: handler!(object::restore_version),
+        ..POST
+    },
+    Route {
+        id: "stet-object-lock-post",
+        path: "/v3/object/{source}/lock",
+        summary: "Lock an object for this session.",
+        source: "ours",
+        privilege: Some(Privilege::Write),
+        path_params: &[OBJECT],
+        reply: Some(type_of::<object::RecordReply>),
+        handler: handler!(object::lock),
+        ..POST
+    },
+    Route {
+        id: "stet-object-unlock-post",
+        path: "/v3/object/{source}/unlock",
+        summary: "Take the lock off an object.",
+        source: "ours",
+        privilege: Some(Privilege::Write),
+        path_params: &[OBJECT],
+        body: optional::<object::UnlockRequest>(),
+        reply: Some(type_of::<object::RecordReply>),
+        handler: handler!(object::unlock),
+        ..POST
     },
     Route {
         id: "stet-object-restore-post",

@@ -1,0 +1,155 @@
+//! Taking a lock, giving it back, and what it keeps others from.
+
+use std::sync::Arc;
+
+use super::live;
+use crate::command::{Context, Fault, Who};
+use crate::error::{Code, Error, Result};
+use crate::id::Loid;
+use crate::joint::{Joint, Turns};
+use crate::object::{Lock, Record, Text};
+
+/// Whether a lock is the caller's, taken in this very session.
+pub fn is_held_by(lock: &Lock, user: &str, session: &str) -> bool {
+    *lock.user == *user && *lock.session == *session
+}
+
+/// Refuses a change of an object that anybody has locked but the caller in this session.
+///
+/// # Errors
+/// `ObjectLocked`; `ObjectLockedByMe` for a lock of the same user in another session.
+pub(crate) fn check_lock(record: &Record, context: &Context<'_>) -> Result<()> {
+    match record.lock_at(context.now_s()) {
+        Some(lock) if !is_held_by(lock, &context.who.user, &context.who.session) => {
+            Err(locked(record.loid, lock, context.who))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn locked(object: Loid, lock: &Lock, who: &Who) -> Error {
+    let error = if lock.user == who.user {
+        Error::new(Code::ObjectLockedByMe, format!("`{object}` is locked by `{}` in another session.", lock.user))
+    } else {
+        Error::new(Code::ObjectLocked, format!("`{object}` is locked by `{}`.", lock.user))
+    };
+    error.with_source(object).with_detail("lockedBy", &*lock.user).with_detail("lockExpires", lock.expires)
+}
+
+/// The lock that the caller has from now on; `lasts_s` seconds without use end it.
+pub(super) fn lock_of(held: Option<&Lock>, lasts_s: u64, context: &Context<'_>) -> Lock {
+    let now = context.now_s();
+    Lock {
+        user: context.who.user.clone(),
+        session: context.who.session.clone(),
+        at: held.map_or(now, |held| held.at),
+        expires: now.saturating_add(lasts_s),
+    }
+}
+
+/// Locks an object for the caller's session, or puts off the end of the lock that it has.
+#[derive(Debug, Clone, Copy)]
+pub struct TakeLock {
+    /// The object.
+    pub object: Loid,
+    /// Seconds without use after which the lock ends.
+    pub lasts_s: u64,
+}
+
+impl Joint for TakeLock {
+    type Reply = ();
+    const NAME: &'static str = "object.lock";
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.object]
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        let record = live(self.object, turns)?;
+        check_lock(&record, context)?;
+        let lock = lock_of(record.lock_at(context.now_s()), self.lasts_s, context);
+        set(self.object, Some(lock), &record, turns, context)
+    }
+}
+
+/// Takes the lock off an object. What was saved under it stays as a draft.
+#[derive(Debug, Clone, Copy)]
+pub struct Unlock {
+    /// The object.
+    pub object: Loid,
+    /// Whether a lock of another session or user is to be broken.
+    pub force: bool,
+    /// Whether the caller holds `forceUnlock`, which breaking another user's takes.
+    pub may_break: bool,
+}
+
+impl Joint for Unlock {
+    type Reply = ();
+    const NAME: &'static str = "object.unlock";
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.object]
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        let record = live(self.object, turns)?;
+        let who = context.who;
+        let Some(lock) = record.lock_at(context.now_s()) else {
+            let message = format!("`{}` is not locked.", self.object);
+            return Err(Error::new(Code::ObjectNotLocked, message).with_source(self.object).into());
+        };
+        if !self.force {
+            check_lock(&record, context)?;
+        } else if lock.user != who.user && !self.may_break {
+            let message =
+                format!("`{}` lacks the privilege `forceUnlock` to break the lock of `{}`.", who.user, lock.user);
+            let error = Error::new(Code::PermissionDenied, message).with_source(self.object);
+            return Err(error.with_detail("privilege", "forceUnlock").into());
+        }
+        set(self.object, None, &record, turns, context)
+    }
+}
+
+/// Takes a lock off that has come to its end; does nothing to any other.
+#[derive(Debug, Clone)]
+pub struct Release {
+    /// The object.
+    pub object: Loid,
+    /// The session that has ended; `None`: the lock itself has expired.
+    pub session: Option<Text>,
+}
+
+impl Joint for Release {
+    type Reply = ();
+    const NAME: &'static str = "object.lock.release";
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.object]
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        let record = turns.any(self.object)?.record.clone();
+        let Some(lock) = &record.lock else { return Ok(()) };
+        let over = match &self.session {
+            Some(session) => lock.session == *session,
+            None => lock.expires <= context.now_s(),
+        };
+        if over { set(self.object, None, &record, turns, context) } else { Ok(()) }
+    }
+}
+
+fn set(
+    object: Loid,
+    lock: Option<Lock>,
+    record: &Record,
+    turns: &mut Turns,
+    context: &mut Context<'_>,
+) -> Result<(), Fault> {
+    if record.lock == lock {
+        return Ok(());
+    }
+    Arc::make_mut(&mut turns.any(object)?.record).lock = lock;
+    context.keep_stamp();
+    context.concerns(object);
+    Ok(())
+}

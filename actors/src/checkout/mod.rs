@@ -1,0 +1,55 @@
+//! Locks, check-out and check-in, versions (decisions 4): for objects of any family.
+//!
+//! # Locks
+//!
+//! An object has one lock at most. A user holds it in one session, and each use of it there puts its end off. It keeps others, and
+//! the user's own other sessions, from writing the object's content and record: its name, its attributes, its being there. What a
+//! container holds is not its own: items of a locked drawer and posts of a locked liveblog can be changed.
+//!
+//! One that has expired counts as none at once; it is taken out of the record by [`Release`] some time later. A lock ends, too,
+//! when the object is discarded. Locking and unlocking raise the revision, but are no change of the object: `modified` stays.
+//!
+//! # Drafts
+//!
+//! What is saved without a check-in is the object's draft. It stays when the lock ends, however that ends; a check-out goes on
+//! from it, [`Switches::check_out_clean`] and each check-in drop it. Who holds the lock reads it in place of the latest version.
+
+mod lock;
+mod versions;
+mod write;
+
+use std::sync::Arc;
+
+pub(crate) use self::lock::check_lock;
+pub use self::lock::{Release, TakeLock, Unlock, is_held_by};
+pub use self::versions::RestoreVersion;
+pub(crate) use self::write::drop_draft;
+pub use self::write::{Switches, WriteContent};
+use crate::command::{Context, Fault};
+use crate::error::Error;
+use crate::id::Loid;
+use crate::joint::Turns;
+use crate::object::{Content, NewContent, Record, SmallBody, Stored};
+use crate::store::{StoreError, View};
+
+/// The record of an object that is not in the recycle bin.
+fn live(object: Loid, turns: &mut Turns) -> Result<Arc<Record>, Fault> {
+    let record = turns.any(object)?.record.clone();
+    if record.is_discarded() {
+        return Err(Error::not_found(object).into());
+    }
+    Ok(record)
+}
+
+/// A content that is stored already, to be stored once more: a small one under `body` is copied, a file is shared.
+fn again(content: &Content, body: Loid, context: &Context<'_>) -> Result<NewContent, Fault> {
+    let small = match content.stored {
+        Stored::File => None,
+        Stored::Row => {
+            let key = SmallBody::key(body);
+            let bytes = context.look().get(View::Latest, key.table, &key.key)?;
+            Some(bytes.ok_or_else(|| StoreError::Corrupt(format!("the bytes of {body} are not there")))?)
+        }
+    };
+    Ok(NewContent { content: content.clone(), small })
+}

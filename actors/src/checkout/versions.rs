@@ -1,0 +1,44 @@
+//! An old version again.
+
+use std::sync::Arc;
+
+use super::{again, check_lock, live};
+use crate::command::{Context, Fault};
+use crate::error::Error;
+use crate::id::Loid;
+use crate::joint::{Joint, Turns};
+use crate::object::Version;
+
+/// Makes a new version with the bytes of an old one. A draft stays.
+#[derive(Debug, Clone, Copy)]
+pub struct RestoreVersion {
+    /// The object.
+    pub object: Loid,
+    /// Number of the old version.
+    pub version: u32,
+}
+
+impl Joint for RestoreVersion {
+    /// Number of the new one.
+    type Reply = u32;
+    const NAME: &'static str = "object.version.restore";
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.object]
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<u32, Fault> {
+        let record = live(self.object, turns)?;
+        check_lock(&record, context)?;
+        let from = self.object.at_version(self.version);
+        let old: Version = context.look_up(&Version::key(from))?.ok_or_else(|| Error::not_found(from))?;
+        let new = again(&old.content, from, context)?;
+        let number = record.version + 1;
+        let changed = Arc::make_mut(&mut turns.any(self.object)?.record);
+        changed.version = number;
+        changed.content = Some(new.content.clone());
+        context.put_version(None, self.object.at_version(number), &new, context.now_s());
+        context.concerns(self.object.at_version(number));
+        Ok(number)
+    }
+}

@@ -1,0 +1,152 @@
+//! Check-out, write and check-in as one step.
+
+use std::sync::Arc;
+
+use super::lock::lock_of;
+use super::{again, check_lock, live};
+use crate::command::{Context, Fault};
+use crate::error::{Code, Error};
+use crate::id::Loid;
+use crate::joint::{Joint, Turns};
+use crate::object::{Draft, FamilyKind, NewContent, Record, SmallBody, Stored, Version};
+use crate::store::StoreError;
+
+/// What a write is to do beside writing (interface 3, decisions 4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Switches {
+    /// Check in; else the bytes are saved as the draft.
+    pub check_in: bool,
+    /// With a check-in: keep the lock, or the one that the step takes.
+    pub keep_checked_out: bool,
+    /// Without a check-in: release the lock at the end.
+    pub unlock: bool,
+    /// Check in as a new version; else the latest is replaced.
+    pub new_version: bool,
+    /// Take the lock first, and go on from the draft if there is one.
+    pub check_out: bool,
+    /// Take the lock first, and drop the draft.
+    pub check_out_clean: bool,
+}
+
+impl Default for Switches {
+    /// A check-in that replaces the latest version.
+    fn default() -> Switches {
+        Switches {
+            check_in: true,
+            keep_checked_out: false,
+            unlock: false,
+            new_version: false,
+            check_out: false,
+            check_out_clean: false,
+        }
+    }
+}
+
+/// Checks out, writes and checks in, as the switches say. Without bytes the draft is checked in; without a draft either, nothing is
+/// written. Without a lock and a check-out the lock is taken and released within the step.
+#[derive(Debug, Clone)]
+pub struct WriteContent {
+    /// The object.
+    pub object: Loid,
+    /// The bytes.
+    pub body: Option<NewContent>,
+    /// See [`Switches`].
+    pub switches: Switches,
+    /// Seconds without use after which the lock ends, where one is kept.
+    pub lasts_s: u64,
+}
+
+impl Joint for WriteContent {
+    type Reply = ();
+    const NAME: &'static str = "object.content.write";
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.object]
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        let record = live(self.object, turns)?;
+        if matches!(record.family, FamilyKind::Folder | FamilyKind::Drawer) {
+            let message = format!("`{}` is a {}, which has no content.", self.object, record.family.name());
+            return Err(Error::new(Code::InvalidType, message).with_source(self.object).into());
+        }
+        check_lock(&record, context)?;
+        let to = self.switches;
+        let held = record.lock_at(context.now_s());
+        let checked_out = held.is_some() || to.check_out || to.check_out_clean;
+        if !checked_out && self.body.is_none() {
+            let message = format!("`{}` is not checked out, and the call brings no content.", self.object);
+            return Err(Error::new(Code::ObjectNotCheckedOut, message).with_source(self.object).into());
+        }
+        let leftover: Option<Draft> = context.look_up(&Draft::key(self.object))?;
+        let mut after = Record::clone(&record);
+        let mut written = false;
+        let mut saved = false;
+        if to.check_in {
+            let draft = leftover.as_ref().filter(|_| !to.check_out_clean);
+            let new = match (&self.body, draft) {
+                (Some(body), _) => Some(body.clone()),
+                (None, Some(draft)) => Some(again(&draft.content, Draft::body_loid(self.object), context)?),
+                (None, None) => None,
+            };
+            if let Some(new) = new {
+                put(&mut after, &new, to.new_version, context)?;
+                written = true;
+            }
+            saved = leftover.is_some();
+            remove(leftover.as_ref(), context);
+        } else if let Some(body) = &self.body {
+            save(leftover.as_ref(), self.object, body, context);
+            saved = true;
+        } else if to.check_out_clean {
+            saved = leftover.is_some();
+            remove(leftover.as_ref(), context);
+        }
+        let keeps = if to.check_in { to.keep_checked_out } else { checked_out && !to.unlock };
+        after.lock = keeps.then(|| lock_of(held, self.lasts_s, context));
+        if written || saved || after.lock != record.lock {
+            turns.any(self.object)?.record = Arc::new(after);
+            context.concerns(self.object);
+        }
+        if !written {
+            context.keep_stamp();
+        }
+        Ok(())
+    }
+}
+
+/// Puts the bytes as a new version, or in place of the latest.
+fn put(record: &mut Record, new: &NewContent, as_new: bool, context: &mut Context<'_>) -> Result<(), StoreError> {
+    let latest = Version::key(record.loid.at_version(record.version));
+    let replaced: Option<Version> = if as_new || record.version == 0 { None } else { context.look_up(&latest)? };
+    if replaced.is_none() {
+        record.version += 1;
+    }
+    record.content = Some(new.content.clone());
+    context.put_version(replaced.as_ref(), record.loid.at_version(record.version), new, context.now_s());
+    Ok(())
+}
+
+fn save(leftover: Option<&Draft>, object: Loid, body: &NewContent, context: &mut Context<'_>) {
+    let (author, at) = (context.who.user.clone(), context.now_s());
+    context.put(leftover, &Draft { loid: object, author, at, content: body.content.clone() });
+    let was_small = leftover.is_some_and(|draft| draft.content.stored == Stored::Row);
+    if body.small.is_some() || was_small {
+        context.set(SmallBody::key(Draft::body_loid(object)), body.small.clone());
+    }
+}
+
+fn remove(draft: Option<&Draft>, context: &mut Context<'_>) {
+    let Some(draft) = draft else { return };
+    context.remove(draft);
+    if draft.content.stored == Stored::Row {
+        context.set(SmallBody::key(Draft::body_loid(draft.loid)), None);
+    }
+}
+
+/// Removes the draft of an object that ceases to be.
+pub(crate) fn drop_draft(object: Loid, context: &mut Context<'_>) -> Result<(), StoreError> {
+    let draft: Option<Draft> = context.look_up(&Draft::key(object))?;
+    remove(draft.as_ref(), context);
+    Ok(())
+}

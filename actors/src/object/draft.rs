@@ -1,0 +1,40 @@
+//! What is saved of a content that is checked out (decisions 4).
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::record::{Content, Text};
+use crate::id::Loid;
+use crate::store::{Key, Row, Table, loid_key};
+
+/// The working copy of an object: one at most, whoever wrote it. It outlives the lock, so that nothing that was saved is lost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draft {
+    /// The object.
+    #[serde(with = "loid_key")]
+    pub loid: Loid,
+    /// Name of the user who saved it.
+    pub author: Text,
+    /// Epoch seconds.
+    pub at: u64,
+    /// The bytes.
+    pub content: Content,
+}
+
+impl Draft {
+    /// Where the draft of an object lives.
+    pub fn key(object: Loid) -> Key {
+        Key { table: Table::Drafts, key: Bytes::copy_from_slice(&object.to_key()) }
+    }
+
+    /// Under which loid the bytes of an object's draft lie when they are small: that of a version which no object will ever have.
+    pub const fn body_loid(object: Loid) -> Loid {
+        object.at_version(u32::MAX)
+    }
+}
+
+impl Row for Draft {
+    fn place(&self) -> Key {
+        Draft::key(self.loid)
+    }
+}

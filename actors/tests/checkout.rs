@@ -1,0 +1,430 @@
+//! Locks, check-out and check-in, drafts and versions (decisions 4), for objects of any family.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use stet_actors::checkout::{Release, RestoreVersion, Switches, TakeLock, Unlock, WriteContent};
+use stet_actors::clock::{Clock, ManualClock};
+use stet_actors::command::Who;
+use stet_actors::error::{Code, Error};
+use stet_actors::folder::root;
+use stet_actors::id::{DatabaseId, Loid};
+use stet_actors::joint::Joint;
+use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, NewParts, Rename, Restore};
+use stet_actors::object::{
+    Content, CreateMode, Draft, FamilyKind, Lock, NewContent, Record, SmallBody, Stored, Version,
+};
+use stet_actors::repository::Repository;
+use stet_actors::rows::index_of;
+use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::store::memory::MemoryStore;
+use stet_actors::store::{Look, Table, View};
+
+const NOON_S: u64 = 1_763_726_400;
+const LASTS_S: u64 = 100;
+
+struct World {
+    store: Arc<MemoryStore>,
+    clock: ManualClock,
+    repository: Repository,
+    object: Loid,
+}
+
+/// A user in a session, as `user/session`.
+fn by(who: &str) -> Request {
+    let (user, session) = who.split_once('/').expect("a user and a session");
+    Request::by(Who { user: user.into(), session: session.into(), address: None })
+}
+
+/// What two colleagues and a second session can do to an object of each family that has content.
+fn run<F: Future<Output = ()>>(test: impl Fn(World) -> F) {
+    for family in [FamilyKind::Document, FamilyKind::LiveBlog] {
+        actix::System::new().block_on(async {
+            let store = Arc::new(MemoryStore::new());
+            let clock = ManualClock::at(NOON_S * 1000);
+            let options = RuntimeOptions::default();
+            let started = Repository::start(store.clone(), Arc::new(clock.clone()), options).await;
+            let repository = started.expect("a repository starts");
+            repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots are made");
+            let mut object = NewObject::document("a.xml", "Story");
+            object.family = family;
+            if family == FamilyKind::LiveBlog {
+                object.parts = NewParts::LiveBlog { moderated: None };
+            }
+            object.content = Some(content("one"));
+            let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+            let object = repository.joint(create, by("ada/1")).await.expect("it is made").loid;
+            let all = test(World { store, clock, repository, object });
+            tokio::time::timeout(Duration::from_secs(60), all).await.expect("nothing hangs");
+        });
+    }
+}
+
+/// Texts of more than eight bytes are taken for large ones, which lie in files.
+fn content(text: &str) -> NewContent {
+    let mut sha256 = [0; 32];
+    sha256[..text.len()].copy_from_slice(text.as_bytes());
+    let stored = if text.len() > 8 { Stored::File } else { Stored::Row };
+    let content = Content { content_type: "text/xml".into(), size: text.len() as u64, sha256, stored };
+    NewContent { content, small: (stored == Stored::Row).then(|| Bytes::copy_from_slice(text.as_bytes())) }
+}
+
+fn text_of(content: &Content) -> String {
+    String::from_utf8_lossy(&content.sha256[..content.size as usize]).into_owned()
+}
+
+const IN: Switches = Switches {
+    check_in: true,
+    keep_checked_out: false,
+    unlock: false,
+    new_version: false,
+    check_out: false,
+    check_out_clean: false,
+};
+const SAVE: Switches = Switches { check_in: false, ..IN };
+
+impl World {
+    async fn run<J: Joint>(&self, who: &str, joint: J) -> Result<J::Reply, Error> {
+        let done = self.repository.joint(joint, by(who)).await;
+        self.assert_sound();
+        done
+    }
+
+    async fn lock(&self, who: &str) -> Result<(), Error> {
+        self.run(who, TakeLock { object: self.object, lasts_s: LASTS_S }).await
+    }
+
+    async fn unlock(&self, who: &str, force: bool, may_break: bool) -> Result<(), Error> {
+        self.run(who, Unlock { object: self.object, force, may_break }).await
+    }
+
+    async fn write(&self, who: &str, text: &str, switches: Switches) -> Result<(), Error> {
+        let body = (!text.is_empty()).then(|| content(text));
+        self.run(who, WriteContent { object: self.object, body, switches, lasts_s: LASTS_S }).await
+    }
+
+    fn record(&self) -> Record {
+        self.repository.any_record(self.object).expect("it can be read").expect("it is there")
+    }
+
+    fn locker(&self) -> Option<String> {
+        let record = self.record();
+        let lock: Option<&Lock> = record.lock_at(self.clock.now_s());
+        lock.map(|lock| format!("{}/{}", lock.user, lock.session))
+    }
+
+    fn body(&self, of: Loid) -> Option<Bytes> {
+        let key = SmallBody::key(of);
+        self.store.get(View::Committed, key.table, &key.key).expect("the store answers")
+    }
+
+    fn draft(&self) -> Option<String> {
+        let key = Draft::key(self.object);
+        let draft: Option<Draft> = self.repository.row(key.table, &key.key).expect("it can be read");
+        let body = self.body(Draft::body_loid(self.object));
+        let small = draft.as_ref().is_some_and(|draft| draft.content.stored == Stored::Row);
+        assert_eq!(body.is_some(), small, "the bytes are there with the draft, and only then");
+        let text = draft.map(|draft| text_of(&draft.content))?;
+        assert!(body.is_none_or(|body| body == text));
+        Some(text)
+    }
+
+    /// The texts of all versions, the first one first.
+    fn versions(&self) -> Vec<String> {
+        let record = self.record();
+        let text = |number| {
+            let key = Version::key(self.object.at_version(number));
+            let version: Version = self.repository.row(key.table, &key.key).expect("readable").expect("it is there");
+            let text = text_of(&version.content);
+            if version.content.stored == Stored::Row {
+                assert_eq!(self.body(version.loid).as_deref(), Some(text.as_bytes()));
+            }
+            if number == record.version {
+                assert_eq!(record.content.as_ref(), Some(&version.content));
+            }
+            text
+        };
+        (1..=record.version).map(text).collect()
+    }
+
+    /// Every row says which index entries follow from it; those are there, and no others.
+    fn assert_sound(&self) {
+        let rows = self.store.rows();
+        let mut wanted: Vec<_> = rows
+            .iter()
+            .filter(|((table, _), _)| !table.is_index())
+            .flat_map(|((table, key), value)| index_of(*table, key, value).expect("a row is understood"))
+            .map(|(key, value)| ((key.table, key.key), value))
+            .collect();
+        let mut there: Vec<_> = rows.into_iter().filter(|((table, _), _)| table.is_index()).collect();
+        wanted.sort();
+        there.sort();
+        assert_eq!(there, wanted);
+    }
+}
+
+fn code<T: std::fmt::Debug>(outcome: Result<T, Error>) -> Code {
+    outcome.expect_err("it is refused").code
+}
+
+#[test]
+fn a_lock_is_one_sessions_until_it_gives_it_back() {
+    run(|world| async move {
+        assert_eq!(code(world.unlock("ada/1", false, true).await), Code::ObjectNotLocked);
+        assert_eq!(code(world.unlock("ada/1", true, true).await), Code::ObjectNotLocked);
+        let before = world.record();
+        world.lock("ada/1").await.unwrap();
+        assert_eq!(world.locker().as_deref(), Some("ada/1"));
+        let record = world.record();
+        assert_eq!(record.revision, before.revision + 1);
+        assert_eq!((record.modified, &record.last_modifier), (before.modified, &before.last_modifier));
+        for (who, refusal) in [("bob/2", Code::ObjectLocked), ("ada/3", Code::ObjectLockedByMe)] {
+            let error = world.lock(who).await.unwrap_err();
+            assert_eq!(error.code, refusal);
+            assert_eq!(error.details.unwrap()["lockedBy"], "ada");
+            assert_eq!(code(world.unlock(who, false, true).await), refusal);
+            assert_eq!(code(world.write(who, "x", IN).await), refusal);
+            assert_eq!(code(world.write(who, "x", Switches { check_out: true, ..SAVE }).await), refusal);
+            assert_eq!(code(world.run(who, RestoreVersion { object: world.object, version: 1 }).await), refusal);
+            assert_eq!(code(world.run(who, Rename { object: world.object, name: "b".into() }).await), refusal);
+            assert_eq!(code(world.run(who, Discard { object: world.object }).await), refusal);
+            assert_eq!(code(world.run(who, Destroy { object: world.object }).await), refusal);
+        }
+        assert_eq!(world.record(), record, "nothing of that changed anything");
+        world.run("ada/1", Rename { object: world.object, name: "b".into() }).await.unwrap();
+        world.unlock("ada/1", false, false).await.unwrap();
+        assert_eq!(world.record().lock, None);
+        world.lock("bob/2").await.unwrap();
+    });
+}
+
+#[test]
+fn a_lock_is_broken_by_its_user_or_with_the_privilege() {
+    run(|world| async move {
+        world.lock("ada/1").await.unwrap();
+        assert_eq!(code(world.unlock("bob/2", true, false).await), Code::PermissionDenied);
+        assert_eq!(world.locker().as_deref(), Some("ada/1"));
+        world.unlock("bob/2", true, true).await.unwrap();
+        assert_eq!(world.locker(), None);
+        world.lock("ada/1").await.unwrap();
+        world.unlock("ada/3", true, false).await.unwrap();
+        assert_eq!(world.locker(), None);
+    });
+}
+
+#[test]
+fn a_lock_that_is_not_used_expires_and_one_that_is_goes_on() {
+    run(|world| async move {
+        world.lock("ada/1").await.unwrap();
+        let taken = world.record().lock.unwrap();
+        assert_eq!((taken.at, taken.expires), (NOON_S, NOON_S + LASTS_S));
+        world.clock.advance(Duration::from_secs(LASTS_S - 1));
+        world.lock("ada/1").await.unwrap();
+        let renewed = world.record().lock.unwrap();
+        assert_eq!((renewed.at, renewed.expires), (NOON_S, NOON_S + 2 * LASTS_S - 1));
+        world.clock.advance(Duration::from_secs(LASTS_S - 1));
+        world.write("ada/1", "two", SAVE).await.unwrap();
+        world.clock.advance(Duration::from_secs(LASTS_S - 1));
+        assert_eq!(code(world.lock("bob/2").await), Code::ObjectLocked);
+        let object = world.object;
+        world.run("system/", Release { object, session: None }).await.unwrap();
+        assert!(world.record().lock.is_some(), "it has not expired");
+        world.clock.advance(Duration::from_secs(1));
+        assert_eq!(code(world.unlock("ada/1", false, false).await), Code::ObjectNotLocked);
+        assert_eq!(code(world.write("ada/1", "", IN).await), Code::ObjectNotCheckedOut);
+        world.run("system/", Release { object, session: None }).await.unwrap();
+        assert_eq!(world.record().lock, None);
+        assert_eq!(world.draft().as_deref(), Some("two"), "what was saved is kept");
+        world.lock("ada/1").await.unwrap();
+        world.clock.advance(Duration::from_secs(LASTS_S));
+        world.lock("bob/2").await.unwrap();
+        assert_eq!(world.locker().as_deref(), Some("bob/2"), "an expired lock is taken over");
+    });
+}
+
+#[test]
+fn a_session_that_ends_gives_back_its_own_lock_only() {
+    run(|world| async move {
+        let object = world.object;
+        let ended = |session: &str| Release { object, session: Some(session.into()) };
+        world.lock("ada/1").await.unwrap();
+        world.run("system/", ended("2")).await.unwrap();
+        assert_eq!(world.locker().as_deref(), Some("ada/1"));
+        let before = world.record();
+        world.run("system/", ended("1")).await.unwrap();
+        let after = world.record();
+        assert_eq!((after.lock, after.modified, after.last_modifier), (None, before.modified, before.last_modifier));
+    });
+}
+
+#[test]
+fn without_a_lock_a_write_takes_one_and_gives_it_back() {
+    run(|world| async move {
+        world.clock.advance(Duration::from_secs(5));
+        world.write("bob/2", "two", IN).await.unwrap();
+        let record = world.record();
+        assert_eq!((record.modified, &*record.last_modifier), (NOON_S + 5, "bob"));
+        assert_eq!((world.versions(), world.locker()), (vec!["two".to_owned()], None));
+        world.write("bob/2", "three", Switches { new_version: true, ..IN }).await.unwrap();
+        assert_eq!(world.versions(), ["two", "three"]);
+        world.write("bob/2", "four", SAVE).await.unwrap();
+        assert_eq!((world.draft().as_deref(), world.locker()), (Some("four"), None));
+        assert_eq!(world.versions(), ["two", "three"]);
+        for switches in [IN, SAVE, Switches { keep_checked_out: true, ..IN }] {
+            assert_eq!(code(world.write("bob/2", "", switches).await), Code::ObjectNotCheckedOut);
+        }
+        world.write("bob/2", "five", Switches { keep_checked_out: true, ..IN }).await.unwrap();
+        assert_eq!((world.draft(), world.locker().as_deref()), (None, Some("bob/2")));
+        assert_eq!(world.versions(), ["two", "five"]);
+    });
+}
+
+#[test]
+fn what_is_checked_out_is_saved_as_a_draft_and_checked_in() {
+    run(|world| async move {
+        let out = Switches { check_out: true, ..SAVE };
+        world.write("ada/1", "", out).await.unwrap();
+        assert_eq!((world.draft(), world.locker().as_deref()), (None, Some("ada/1")));
+        let before = world.record();
+        world.clock.advance(Duration::from_secs(5));
+        for text in ["two", "a large text", "another large text", "small"] {
+            world.write("ada/1", text, SAVE).await.unwrap();
+            assert_eq!(world.draft().as_deref(), Some(text));
+        }
+        let record = world.record();
+        assert_eq!(record.revision, before.revision + 4);
+        assert_eq!((record.modified, world.versions()), (before.modified, vec!["one".to_owned()]));
+        // The draft is what is checked in when nothing else comes.
+        world.write("ada/1", "", Switches { new_version: true, keep_checked_out: true, ..IN }).await.unwrap();
+        assert_eq!((world.draft(), world.locker().as_deref()), (None, Some("ada/1")));
+        assert_eq!((world.versions(), world.record().modified), (vec!["one".into(), "small".to_owned()], NOON_S + 5));
+        world.write("ada/1", "a large draft", SAVE).await.unwrap();
+        world.write("ada/1", "", IN).await.unwrap();
+        assert_eq!(world.versions(), ["one", "a large draft"]);
+        assert_eq!((world.draft(), world.locker()), (None, None));
+        // With neither there is nothing to write, and the lock goes.
+        world.lock("ada/1").await.unwrap();
+        let before = world.record();
+        world.write("ada/1", "", Switches { new_version: true, ..IN }).await.unwrap();
+        assert_eq!((world.versions().len(), world.locker()), (2, None));
+        assert_eq!(world.record().modified, before.modified);
+    });
+}
+
+#[test]
+fn a_draft_outlives_its_lock_and_is_gone_on_with_or_dropped() {
+    run(|world| async move {
+        let out = Switches { check_out: true, ..SAVE };
+        let clean = Switches { check_out_clean: true, ..SAVE };
+        world.write("ada/1", "two", Switches { unlock: true, ..out }).await.unwrap();
+        assert_eq!((world.draft().as_deref(), world.locker()), (Some("two"), None));
+        world.write("ada/1", "", out).await.unwrap();
+        world.unlock("bob/2", true, true).await.unwrap();
+        assert_eq!(world.draft().as_deref(), Some("two"));
+        // A colleague goes on from it.
+        world.write("bob/2", "", Switches { check_out: true, ..IN }).await.unwrap();
+        assert_eq!((world.versions(), world.draft(), world.locker()), (vec!["two".to_owned()], None, None));
+        world.write("ada/1", "a large draft", out).await.unwrap();
+        world.write("ada/1", "", clean).await.unwrap();
+        assert_eq!((world.draft(), world.locker().as_deref()), (None, Some("ada/1")));
+        world.write("ada/1", "three", SAVE).await.unwrap();
+        world.write("ada/1", "", Switches { check_out_clean: true, ..IN }).await.unwrap();
+        assert_eq!((world.versions(), world.draft(), world.locker()), (vec!["two".to_owned()], None, None));
+        world.write("ada/1", "four", out).await.unwrap();
+        world.write("ada/1", "five", Switches { check_out_clean: true, ..SAVE }).await.unwrap();
+        assert_eq!(world.draft().as_deref(), Some("five"));
+        // A check-in drops it, whoever checks in.
+        world.unlock("ada/1", false, false).await.unwrap();
+        world.write("bob/2", "six", IN).await.unwrap();
+        assert_eq!((world.versions(), world.draft()), (vec!["six".to_owned()], None));
+    });
+}
+
+#[test]
+fn check_out_and_check_in_work_in_one_step_from_the_unlocked_state() {
+    run(|world| async move {
+        let both = Switches { check_out: true, ..IN };
+        world.write("ada/1", "two", Switches { new_version: true, ..both }).await.unwrap();
+        assert_eq!((world.versions(), world.locker()), (vec!["one".into(), "two".to_owned()], None));
+        world.write("ada/1", "three", Switches { keep_checked_out: true, ..both }).await.unwrap();
+        assert_eq!((world.versions()[1].as_str(), world.locker().as_deref()), ("three", Some("ada/1")));
+        // Once more, from the locked state.
+        world.write("ada/1", "four", both).await.unwrap();
+        assert_eq!((world.versions()[1].as_str(), world.locker()), ("four", None));
+        let before = world.record();
+        world.write("ada/1", "", both).await.unwrap();
+        assert_eq!(world.record(), before, "nothing to write, nothing changed");
+    });
+}
+
+#[test]
+fn an_old_version_comes_back_as_the_newest() {
+    run(|world| async move {
+        let object = world.object;
+        world.write("ada/1", "a large text", Switches { new_version: true, ..IN }).await.unwrap();
+        world.lock("ada/1").await.unwrap();
+        world.write("ada/1", "draft", SAVE).await.unwrap();
+        assert_eq!(world.run("ada/1", RestoreVersion { object, version: 1 }).await, Ok(3));
+        assert_eq!(world.run("ada/1", RestoreVersion { object, version: 2 }).await, Ok(4));
+        assert_eq!(world.versions(), ["one", "a large text", "one", "a large text"]);
+        assert_eq!((world.draft().as_deref(), world.locker().as_deref()), (Some("draft"), Some("ada/1")));
+        for version in [0, 5] {
+            assert_eq!(code(world.run("ada/1", RestoreVersion { object, version }).await), Code::ObjectNotFound);
+        }
+    });
+}
+
+#[test]
+fn what_goes_to_the_bin_is_unlocked_and_what_is_destroyed_leaves_nothing() {
+    run(|world| async move {
+        let object = world.object;
+        world.write("ada/1", "draft", Switches { check_out: true, ..SAVE }).await.unwrap();
+        world.run("ada/1", Discard { object }).await.unwrap();
+        assert_eq!((world.record().lock, world.draft().as_deref()), (None, Some("draft")));
+        for outcome in [
+            world.lock("ada/1").await,
+            world.unlock("ada/1", true, true).await,
+            world.write("ada/1", "x", IN).await,
+            world.run("ada/1", RestoreVersion { object, version: 1 }).await.map(drop),
+        ] {
+            assert_eq!(code(outcome), Code::ObjectNotFound);
+        }
+        let restore = Restore { object, folder: None, mode: CreateMode::Exception };
+        world.run("ada/1", restore).await.unwrap();
+        assert_eq!((world.record().lock, world.draft().as_deref()), (None, Some("draft")));
+        world.run("bob/2", Destroy { object }).await.unwrap();
+        let left: Vec<_> = world
+            .store
+            .rows()
+            .into_iter()
+            .filter(|((table, key), _)| {
+                !matches!(table, Table::Events | Table::EventsOf)
+                    && key.windows(14).any(|part| part == &object.to_key()[..14])
+            })
+            .collect();
+        assert_eq!(left, []);
+    });
+}
+
+#[test]
+fn a_folder_is_not_discarded_over_a_lock_below_and_has_no_content() {
+    run(|world| async move {
+        let folder = root(DatabaseId::MAIN);
+        let mut inner = NewObject::document("b.xml", "Story");
+        inner.mode = CreateMode::Exception;
+        let create = Create { folder, below: vec!["desk".into()], object: inner };
+        let story = world.run("ada/1", create).await.unwrap().loid;
+        let desk = world.repository.record(story).unwrap().unwrap().folder().unwrap();
+        world.run("ada/1", TakeLock { object: story, lasts_s: LASTS_S }).await.unwrap();
+        for error in [
+            world.run("bob/2", Discard { object: desk }).await.unwrap_err(),
+            world.run("bob/2", Destroy { object: desk }).await.unwrap_err(),
+        ] {
+            assert_eq!((error.code, error.source), (Code::ObjectLocked, Some(story.to_string())));
+        }
+        world.run("ada/1", Discard { object: desk }).await.unwrap();
+        let write = WriteContent { object: folder, body: Some(content("x")), switches: IN, lasts_s: LASTS_S };
+        assert_eq!(code(world.run("ada/1", write).await), Code::InvalidType);
+    });
+}

@@ -1,0 +1,41 @@
+//! Locking and unlocking (ours; decisions 4).
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use stet_actors::checkout::{TakeLock, Unlock};
+use stet_actors::error::Result;
+
+use super::{reply_with, target};
+use crate::http::call::Call;
+use crate::http::reply::Reply;
+use crate::http::route::Privilege;
+
+/// Body of an unlock.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct UnlockRequest {
+    /// Whether a lock of another session or user is to be broken; another user's takes the privilege `forceUnlock`.
+    force: bool,
+}
+
+/// `POST /v3/object/{source}/lock`: the same session again puts off the lock's end.
+pub async fn lock(call: Call) -> Result<Reply> {
+    let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
+    let take = TakeLock { object, lasts_s: call.app.config.auth.lock_idle_seconds };
+    let done = call.app.repository.joint(take, call.request(object)?).await;
+    call.app.with_current(done)?;
+    reply_with(&call.app, object)
+}
+
+/// `POST /v3/object/{source}/unlock`
+pub async fn unlock(call: Call) -> Result<Reply> {
+    let request: UnlockRequest = call.json()?;
+    let source = call.source("source")?;
+    let object = target(&call, Privilege::Write, &source, call.database()?)?;
+    let record = call.find(&source, call.database()?)?;
+    let may_break = call.access().may(Privilege::ForceUnlock, &record)?;
+    let unlock = Unlock { object, force: request.force, may_break };
+    let done = call.app.repository.joint(unlock, call.request(object)?).await;
+    call.app.with_current(done)?;
+    reply_with(&call.app, object)
+}

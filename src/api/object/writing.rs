@@ -1,0 +1,86 @@
+//! Writing the bytes of an object: check-out, write and check-in as one step (decisions 4, 6).
+
+use actix_web::http::header::CONTENT_TYPE;
+use futures_util::StreamExt;
+use stet_actors::checkout::{Switches, WriteContent};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::Source;
+use stet_actors::object::{NewContent, Record};
+
+use super::content::loid_in_query;
+use super::{check_whole, record_after};
+use crate::http::body::too_large;
+use crate::http::call::Call;
+use crate::http::pace::Paced;
+use crate::http::query::Query;
+use crate::http::reply::{Content, Reply};
+use crate::http::route::Privilege;
+
+/// What a body is said to be by clients that know nothing of it.
+const ANY_BYTES: &str = "application/octet-stream";
+
+/// `PUT /v3/object/{source}/content`
+pub async fn write_content(call: Call) -> Result<Reply> {
+    let source = call.source("source")?;
+    write_to(call, source).await
+}
+
+/// `PUT /v3/object/loid/content?loid=`
+pub async fn write_content_by_loid(call: Call) -> Result<Reply> {
+    let source = loid_in_query(&call)?;
+    write_to(call, source).await
+}
+
+async fn write_to(mut call: Call, source: Source) -> Result<Reply> {
+    // Before anything is received; who may not write need not send it all.
+    let record = call.find_for(Privilege::Write, &source, call.database()?)?;
+    check_whole(&source)?;
+    let body = receive(&mut call, &record).await?;
+    // It may have taken long.
+    call.look_again()?;
+    let object = call.find_for(Privilege::Write, &source, call.database()?)?.loid;
+    let write =
+        WriteContent { object, body, switches: switches(&call.query), lasts_s: call.app.config.auth.lock_idle_seconds };
+    let done = call.app.repository.joint(write, call.request(object)?).await;
+    call.app.with_current(done)?;
+    Ok(Reply::new(Content::Json(record_after(&call.app, object, &call.display())?.into())))
+}
+
+/// The switches of a write, as the query has them.
+pub fn switches(query: &Query) -> Switches {
+    Switches {
+        check_in: query.boolean("checkIn"),
+        keep_checked_out: query.boolean("keepCheckedOut"),
+        unlock: query.boolean("unlock"),
+        new_version: query.boolean("newVersion"),
+        check_out: query.boolean("checkOut"),
+        check_out_clean: query.boolean("checkOutClean"),
+    }
+}
+
+/// The body of a call as a new content of an object, received as it comes; `None` if it is empty. Its type is that of the header
+/// `Content-Type`; one that says nothing leaves the object's as it is.
+///
+/// # Errors
+/// `TooLarge`; `InvalidBody` when the client breaks off or is too slow; what the disk says.
+pub async fn receive(call: &mut Call, record: &Record) -> Result<Option<NewContent>> {
+    let payload = call.payload.take().ok_or_else(Error::internal)?;
+    let limits = &call.app.config.limits;
+    let mut payload = Paced::new(payload, limits.upload_progress_bytes, limits.upload_progress_seconds);
+    let mut upload = call.app.content.upload();
+    while let Some(chunk) = payload.next().await {
+        let chunk =
+            chunk.map_err(|error| Error::new(Code::InvalidBody, format!("The body could not be read: {error}.")))?;
+        if upload.size() + chunk.len() as u64 > limits.upload_bytes {
+            return Err(too_large("The body", limits.upload_bytes));
+        }
+        upload.write(&chunk).await?;
+    }
+    if upload.size() == 0 {
+        return Ok(None);
+    }
+    let said = call.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::trim);
+    let present = record.content.as_ref().map(|content| &*content.content_type);
+    let media_type = said.filter(|said| !said.is_empty() && *said != ANY_BYTES).or(present).unwrap_or(ANY_BYTES);
+    upload.finish(media_type).await.map(Some)
+}

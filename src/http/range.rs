@@ -1,0 +1,171 @@
+//! Which part of a content is asked for: `Range` and `If-Range` (RFC 9110, 13.1.5 and 14).
+//!
+//! One range is answered with that part. Several, a unit other than bytes, and what can't be understood are answered as if
+//! nothing had been asked for, which the RFC leaves to a server: with all of it.
+
+use actix_web::http::header::{HeaderMap, HttpDate, IF_RANGE, RANGE};
+
+use super::etag::ETag;
+
+/// What to send of a content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// All of it.
+    Whole,
+    /// The bytes from the first to the last, both included; there are such bytes.
+    Part {
+        /// Place of the first byte, counted from 0.
+        first: u64,
+        /// Place of the last byte.
+        last: u64,
+    },
+    /// The range begins behind the end.
+    Nothing,
+}
+
+/// What a GET with these headers wants of `size` bytes that have this tag. `modified` is what `Last-Modified` says of them, epoch
+/// seconds, if it says anything.
+pub fn wanted(headers: &HeaderMap, size: u64, tag: &ETag, modified: Option<u64>) -> Wanted {
+    let mut ranges = headers.get_all(RANGE).filter_map(|value| value.to_str().ok());
+    let (Some(range), None) = (ranges.next(), ranges.next()) else { return Wanted::Whole };
+    if !still_holds(headers, tag, modified) {
+        return Wanted::Whole;
+    }
+    part(range, size)
+}
+
+/// Whether the client has the beginning of just this content; so, too, if it does not say of which.
+fn still_holds(headers: &HeaderMap, tag: &ETag, modified: Option<u64>) -> bool {
+    let Some(value) = headers.get(IF_RANGE) else { return true };
+    // A weak tag equals none of ours, which are strong.
+    if value == tag.value() {
+        return true;
+    }
+    let date = value.to_str().ok().and_then(|text| text.parse::<HttpDate>().ok());
+    match (date, modified) {
+        (Some(date), Some(modified)) => date == date_of(modified),
+        _ => false,
+    }
+}
+
+/// A time in epoch seconds as it stands in a header.
+pub fn date_of(seconds: u64) -> HttpDate {
+    // Within the years that can be written, for the clock gave it.
+    (std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds)).into()
+}
+
+fn part(range: &str, size: u64) -> Wanted {
+    let Some((unit, range)) = range.split_once('=') else { return Wanted::Whole };
+    let Some((first, last)) = range.trim().split_once('-') else { return Wanted::Whole };
+    if !unit.trim().eq_ignore_ascii_case("bytes") {
+        return Wanted::Whole;
+    }
+    match (number(first), number(last)) {
+        (Some(first), _) if first >= size && (last.is_empty() || number(last).is_some_and(|last| last >= first)) => {
+            Wanted::Nothing
+        }
+        (Some(first), None) if last.is_empty() => Wanted::Part { first, last: size - 1 },
+        (Some(first), Some(last)) if first <= last => Wanted::Part { first, last: last.min(size - 1) },
+        (None, Some(0)) if first.is_empty() => Wanted::Nothing,
+        // Of nothing, its last bytes are all there is.
+        (None, Some(count)) if first.is_empty() && size > 0 => {
+            Wanted::Part { first: size.saturating_sub(count), last: size - 1 }
+        }
+        _ => Wanted::Whole,
+    }
+}
+
+/// Digits only; a number too large for any content is as good as the largest.
+fn number(text: &str) -> Option<u64> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    Some(text.parse().unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::HeaderValue;
+
+    use super::*;
+
+    fn asked(range: &str, size: u64) -> Wanted {
+        with(&[("range", range)], size)
+    }
+
+    fn with(lines: &[(&str, &str)], size: u64) -> Wanted {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            let name = actix_web::http::header::HeaderName::try_from(*name).unwrap();
+            headers.append(name, HeaderValue::from_str(value).unwrap());
+        }
+        wanted(&headers, size, &ETag::new(7, "a"), Some(1_700_000_000))
+    }
+
+    fn bytes(first: u64, last: u64) -> Wanted {
+        Wanted::Part { first, last }
+    }
+
+    #[test]
+    fn a_range_names_its_first_and_last_byte_or_how_many_at_the_end() {
+        for (range, expected) in [
+            ("bytes=0-0", bytes(0, 0)),
+            ("bytes=0-9", bytes(0, 9)),
+            ("bytes=3-", bytes(3, 9)),
+            ("bytes=9-", bytes(9, 9)),
+            ("bytes=2-5", bytes(2, 5)),
+            ("bytes=2-99", bytes(2, 9)),
+            ("bytes=2-99999999999999999999999", bytes(2, 9)),
+            ("bytes=-4", bytes(6, 9)),
+            ("bytes=-99999999999999999999999", bytes(0, 9)),
+            ("BYTES = 1-2", bytes(1, 2)),
+        ] {
+            assert_eq!(asked(range, 10), expected, "{range}");
+        }
+    }
+
+    #[test]
+    fn a_range_without_a_byte_in_it_is_told_from_one_that_is_none() {
+        for range in ["bytes=10-", "bytes=10-12", "bytes=99999999999999999999999-", "bytes=-0"] {
+            assert_eq!(asked(range, 10), Wanted::Nothing, "{range}");
+        }
+        assert_eq!(asked("bytes=0-", 0), Wanted::Nothing);
+        assert_eq!(asked("bytes=-1", 0), Wanted::Whole);
+        for range in [
+            "",
+            "bytes",
+            "bytes=",
+            "bytes=-",
+            "bytes=5-4",
+            "bytes=20-15",
+            "bytes=a-b",
+            "bytes=1-b",
+            "bytes=20-b",
+            "bytes=+1-2",
+            "bytes=--2",
+            "bytes=1-2-3",
+            "bytes=0-1,3-4",
+            "bytes=20-,30-",
+            "lines=0-1",
+            "=0-1",
+        ] {
+            assert_eq!(asked(range, 10), Wanted::Whole, "{range}");
+        }
+        assert_eq!(with(&[("range", "bytes=0-1"), ("range", "bytes=2-3")], 10), Wanted::Whole);
+        assert_eq!(with(&[], 10), Wanted::Whole);
+    }
+
+    #[test]
+    fn a_range_of_another_state_is_answered_with_all_of_this_one() {
+        let tag = ETag::new(7, "a").value().to_str().unwrap().to_owned();
+        let of = |state: &str| with(&[("range", "bytes=0-1"), ("if-range", state)], 10);
+        assert_eq!(of(&tag), bytes(0, 1));
+        assert_eq!(of("Tue, 14 Nov 2023 22:13:20 GMT"), bytes(0, 1));
+        let others = [&format!("W/{tag}"), "\"7-0\"", "Tue, 14 Nov 2023 22:13:21 GMT", "yesterday", ""];
+        for state in others {
+            assert_eq!(of(state), Wanted::Whole, "{state}");
+        }
+        // Also where there would be nothing to send.
+        assert_eq!(with(&[("range", "bytes=10-"), ("if-range", "\"7-0\"")], 10), Wanted::Whole);
+    }
+}
