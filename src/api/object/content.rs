@@ -18,6 +18,7 @@ use crate::http::range::{self, Wanted, date_of};
 use crate::http::reply::{BodyStream, Content, Reply};
 
 /// The bytes that a call asks for.
+#[derive(PartialEq)]
 struct Found {
     /// Whose they are: a version's.
     loid: Loid,
@@ -47,7 +48,7 @@ pub(super) fn loid_in_query(call: &Call) -> Result<Source> {
 
 async fn content_of(call: &Call, source: &Source) -> Result<Reply> {
     let record = call.find(source, call.database()?)?;
-    let Found { loid, content, at } = found(call, source, &record)?;
+    let (Found { content, at, .. }, reader) = opened(call, source, &record).await?;
     let size = content.size.min(most(call)?);
     let tag = ETag::new(record.revision, (content.sha256, call.query.integer("maxSize")));
     if tag.is_known(call.headers()) {
@@ -59,7 +60,7 @@ async fn content_of(call: &Call, source: &Source) -> Result<Reply> {
         Method::GET => range::wanted(call.headers(), size, &tag, modified),
         _ => Wanted::Whole,
     };
-    let reader = open(&call.app, loid, &content).await?.range(0, size);
+    let reader = reader.range(0, size);
     let media_type = content.content_type.to_string();
     let body = match wanted {
         Wanted::Whole => Content::Stream(media_type, reader.remaining(), streamed(reader)),
@@ -83,6 +84,22 @@ async fn content_of(call: &Call, source: &Source) -> Result<Reply> {
         Some(value) => reply.with_header(CONTENT_DISPOSITION, value),
         None => reply,
     })
+}
+
+/// What a call asks for, and its bytes. Small ones may be replaced between the look at what they are and the look at them; then
+/// once more.
+async fn opened(call: &Call, source: &Source, record: &Record) -> Result<(Found, ContentReader)> {
+    const TRIES: usize = 16;
+    for _ in 0..TRIES {
+        let found_first = found(call, source, record)?;
+        let reader = open(&call.app, found_first.loid, &found_first.content).await;
+        // A file is named by its hash: it is never another.
+        if found_first.content.stored == Stored::File || found(call, source, record)? == found_first {
+            return Ok((found_first, reader?));
+        }
+    }
+    let message = format!("The content of `{source}` keeps changing; try again.");
+    Err(Error::new(Code::Overloaded, message).with_source(source))
 }
 
 /// The version that the source or `version` names; without, the caller's working copy or the latest.

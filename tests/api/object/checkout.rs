@@ -228,3 +228,27 @@ fn of_many_writes_at_once_each_is_whole() {
     wanted.sort_unstable();
     assert_eq!(texts, wanted);
 }
+
+#[test]
+fn who_reads_while_others_replace_gets_one_content_whole() {
+    let (writer, _, reader, loid) = desk();
+    // Rows of several lengths, and a file; each of one letter, which its length tells.
+    let lengths = [1, 50, 7_000, 32_000, 40_000];
+    let whole = |number: usize| vec![b'a' + number as u8; lengths[number]];
+    write(&writer, &loid, "", &whole(0)).ok();
+    let path = format!("{}/content", object(&loid));
+    super::at_once(|thread| {
+        let (writer, reader) = (writer.afresh(), reader.afresh());
+        for round in 0..20 {
+            if thread < 4 {
+                write(&writer, &loid, "", &whole((thread + round) % lengths.len())).ok();
+                continue;
+            }
+            let answer = reader.get(&path);
+            assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+            let number = lengths.iter().position(|length| *length == answer.body.len());
+            let number = number.unwrap_or_else(|| panic!("{} bytes were never written", answer.body.len()));
+            assert!(answer.body == whole(number), "{} bytes of another content", answer.body.len());
+        }
+    });
+}
