@@ -15,6 +15,7 @@ mod cas;
 mod check;
 mod edge;
 mod environment;
+mod events;
 mod load;
 mod repository;
 mod service;
@@ -28,6 +29,7 @@ use stet_actors::runtime::RuntimeOptions;
 
 pub use self::cas::CasConfig;
 pub use self::edge::{ForwardedHeader, TlsConfig};
+pub use self::events::EventsConfig;
 pub use self::load::Overrides;
 pub use self::repository::{
     ConnectionConfig, DatabaseConfig, DrawerConfig, Durability, FoldersConfig, SampleConfig, StoreConfig, for_user,
@@ -52,6 +54,8 @@ pub struct Config {
     pub auth: AuthConfig,
     /// How containers are run.
     pub runtime: RuntimeOptions,
+    /// Following containers live.
+    pub events: EventsConfig,
     /// How changes reach the disk.
     pub store: StoreConfig,
     /// The databases: namespaces with numbers and names. One has the number 1.
@@ -76,6 +80,7 @@ impl Default for Config {
             compat: CompatConfig::default(),
             auth: AuthConfig::default(),
             runtime: RuntimeOptions::default(),
+            events: EventsConfig::default(),
             store: StoreConfig::default(),
             databases: vec![DatabaseConfig { id: 1, name: "main".to_owned() }],
             connections: vec![ConnectionConfig {

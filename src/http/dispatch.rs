@@ -344,6 +344,8 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
             let body = actix_web::body::SizedStream::new(size, stream);
             HttpResponse::Ok().content_type(media_type).body(body)
         }
+        // When it ends, nothing else is asked for on its connection.
+        Content::Events(stream) => HttpResponse::Ok().content_type("text/event-stream").force_close().streaming(stream),
     };
     let out = response.headers_mut();
     if page {

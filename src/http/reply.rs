@@ -35,6 +35,8 @@ pub enum Content {
     Text(&'static str, String),
     /// Bytes of the given media type, and how many there are.
     Stream(String, u64, BodyStream),
+    /// Server-sent events, for as long as the client stays.
+    Events(BodyStream),
     /// The client has it already: 304.
     NotModified,
     /// What the call was answered when it was sent before, headers and all.
