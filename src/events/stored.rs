@@ -1,5 +1,7 @@
 //! Events as the store keeps them, and their text on the wire (server-sent events, in the HTML standard).
 
+use std::sync::OnceLock;
+
 use bytes::Bytes;
 use serde::Serialize;
 use stet_actors::id::Loid;
@@ -12,6 +14,8 @@ pub struct Happening {
     pub event: Event,
     /// Made once for all followers.
     pub whole: Bytes,
+    /// The text for readers of a liveblog, made once for all of them.
+    pub for_readers: OnceLock<Bytes>,
 }
 
 impl Happening {
@@ -19,7 +23,7 @@ impl Happening {
     pub fn of(event: Event) -> Happening {
         let ids = event.ids.iter().map(String::as_str).collect();
         let whole = text(&Notice::of(&event, &event.kind, ids));
-        Happening { event, whole }
+        Happening { event, whole, for_readers: OnceLock::new() }
     }
 
     /// The container's revision after the change.
