@@ -14,6 +14,7 @@ use crate::api::liveblog::KeptPosts;
 use crate::auth::{AttemptOptions, Attempts, Cas, Directory, Sessions};
 use crate::config::{Config, for_user};
 use crate::content::ContentStore;
+use crate::events::Followers;
 use crate::http::calls::CallLimit;
 use crate::http::client::Proxies;
 use crate::http::meters::Meters;
@@ -43,6 +44,8 @@ pub struct App {
     pub repository: Repository,
     /// Records as readers see them.
     pub records: Arc<RecordCache>,
+    /// Who follows containers live.
+    pub followers: Arc<Followers>,
     /// Rendered drawers.
     pub drawers: Renderings<DrawerState>,
     /// Rendered posts of liveblogs.
@@ -88,6 +91,8 @@ pub struct Parts {
     /// See [`App`].
     pub records: Arc<RecordCache>,
     /// See [`App`].
+    pub followers: Arc<Followers>,
+    /// See [`App`].
     pub directory: Arc<Directory>,
     /// See [`App`].
     pub sessions: Arc<Sessions>,
@@ -102,7 +107,7 @@ pub struct Parts {
 impl App {
     /// Puts the server together; it is [`Stage::Starting`].
     pub fn new(parts: Parts) -> App {
-        let Parts { config, repository, records, directory, sessions, sysconfig, content, metrics } = parts;
+        let Parts { config, repository, records, followers, directory, sessions, sysconfig, content, metrics } = parts;
         let receipts = Arc::new(Receipts::new(repository.clone(), config.limits.idempotency_seconds));
         let attempts = AttemptOptions {
             per_user: config.auth.failures_per_user,
@@ -124,6 +129,7 @@ impl App {
             config,
             repository,
             records,
+            followers,
             drawers: Renderings::default(),
             directory,
             sessions,

@@ -26,6 +26,7 @@ use crate::auth::{Directory, Grant, Group, PasswordOptions, Passwords, SessionOp
 use crate::cli::{AuditArgs, Exit};
 use crate::config::{Config, Durability as ConfiguredDurability};
 use crate::content::ContentStore;
+use crate::events::Followers;
 use crate::http::dispatch::dispatch;
 use crate::records::RecordCache;
 use crate::sample::Newsroom;
@@ -152,13 +153,15 @@ impl Prepared {
         let content = ContentStore::open(&config.data.directory, config.store.small_body_bytes)
             .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
         let records = Arc::new(RecordCache::new(RECORDS));
-        let observed: Arc<dyn Store> = Arc::new(Observed::new(store.clone(), records.clone()));
+        let followers = Arc::new(Followers::new(config.events.clone()));
+        let observed: Arc<dyn Store> =
+            Arc::new(Observed::new(store.clone(), Arc::new((records.clone(), followers.clone()))));
         let repository = Repository::start(observed, ground.clock, config.runtime.clone())
             .await
             .map_err(|error| Failure::new(Exit::Data, error))?;
         let (directory, sessions) = people(&config, &repository)?;
         let sysconfig = SysConfig::new();
-        let parts = Parts { config, repository, records, directory, sessions, sysconfig, content, metrics };
+        let parts = Parts { config, repository, records, followers, directory, sessions, sysconfig, content, metrics };
         let app = Arc::new(App::new(parts));
         fill_if_new(&app).await?;
         load_sysconfig(&app).await;
@@ -270,6 +273,8 @@ async fn run(
         stop.await;
         draining.enter(Stage::Draining);
         tracing::info!("draining");
+        // They would be waited for.
+        draining.followers.close();
         handle.stop(true).await;
     });
     let outcome = running.await.map_err(|error| Failure::new(Exit::Failed, error));

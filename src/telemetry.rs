@@ -128,6 +128,10 @@ fn describe() {
     gauge!("stet_containers_quarantined", "Containers out of use at present, by family.");
     counter!("stet_overloaded_total", "Commands refused because too many were under way, by what ran out.");
 
+    gauge!("stet_event_followers", "Followers of containers that are connected.");
+    counter!("stet_events_sent_total", "Events sent to followers.");
+    counter!("stet_event_followers_dropped_total", "Followers let go because they fell behind.");
+
     counter!("stet_store_commits_total", "Commits of the journal.");
     histogram!("stet_store_commit_seconds", Unit::Seconds, "One commit of the journal, its fsync included.");
     histogram!("stet_store_batch_size", "Change sets in one commit.");

@@ -78,13 +78,16 @@ pub struct Who {
 }
 
 impl Who {
-    /// What happened to a container at this caller's wish: for the audit trail.
-    pub(crate) fn event(&self, container: Loid, revision: u64, kind: &str, ids: Vec<String>, at_ms: u64) -> Event {
+    /// What happened to a container at this caller's wish: for the audit trail, and for those who follow the container.
+    pub(crate) fn event(&self, container: Loid, revision: u64, kind: &str, concerned: Concerned, at_ms: u64) -> Event {
+        let Concerned { ids, withdrawn, unseen } = concerned;
         Event {
             container,
             revision,
             kind: kind.to_owned(),
             ids,
+            withdrawn,
+            unseen,
             user: self.user.to_string(),
             at_ms,
             session: self.session.to_string(),
@@ -117,8 +120,19 @@ pub struct Context<'a> {
     numbers: &'a dyn Numbers,
     changes: Vec<Change>,
     guards: Vec<Guard>,
-    ids: Vec<String>,
     keeps_stamp: bool,
+    concerned: Concerned,
+}
+
+/// What an event names, see [`Event`].
+#[derive(Debug, Clone, Default)]
+pub struct Concerned {
+    /// Objects or parts.
+    pub ids: Vec<String>,
+    /// Those of them that readers see no more.
+    pub withdrawn: Vec<String>,
+    /// Those of them that readers did not see, and do not.
+    pub unseen: Vec<String>,
 }
 
 /// What a command has noted.
@@ -129,7 +143,7 @@ pub struct Noted {
     /// Rows that must be there.
     pub guards: Vec<Guard>,
     /// Objects or parts concerned.
-    pub ids: Vec<String>,
+    pub concerned: Concerned,
 }
 
 impl<'a> Context<'a> {
@@ -142,7 +156,7 @@ impl<'a> Context<'a> {
             numbers,
             changes: Vec::new(),
             guards: Vec::new(),
-            ids: Vec::new(),
+            concerned: Concerned::default(),
             keeps_stamp: false,
         }
     }
@@ -219,7 +233,18 @@ impl<'a> Context<'a> {
 
     /// Names an object or part in the event.
     pub fn concerns(&mut self, id: impl std::fmt::Display) {
-        self.ids.push(id.to_string());
+        self.concerned.ids.push(id.to_string());
+    }
+
+    /// Names a part in the event that readers see only at times: whether they saw it before the change, and see it after.
+    pub fn concerns_seen(&mut self, id: impl std::fmt::Display, before: bool, after: bool) {
+        let id = id.to_string();
+        match (before, after) {
+            (_, true) => {}
+            (true, false) => self.concerned.withdrawn.push(id.clone()),
+            (false, false) => self.concerned.unseen.push(id.clone()),
+        }
+        self.concerned.ids.push(id);
     }
 
     /// What the command changes is no change of the object as readers have it, such as a lock: the revision goes up, but `modified`
@@ -317,7 +342,7 @@ impl<'a> Context<'a> {
 
     /// What has been noted.
     pub(crate) fn into_noted(self) -> Noted {
-        Noted { changes: self.changes, guards: self.guards, ids: self.ids }
+        Noted { changes: self.changes, guards: self.guards, concerned: self.concerned }
     }
 }
 

@@ -5,6 +5,7 @@ pub mod audit;
 pub mod auth;
 mod configuration;
 pub mod drawer;
+pub mod events;
 pub mod folder;
 mod form;
 pub mod group;

@@ -68,6 +68,7 @@ impl Config {
         self.check_auth(&mut faults);
         self.check_cas(&mut faults);
         self.check_runtime(&mut faults);
+        self.check_events(&mut faults);
         self.check_store(&mut faults);
         self.check_lists(&mut faults);
         self.check_folders(&mut faults);
@@ -215,6 +216,15 @@ impl Config {
         let longest = runtime.restart_backoff_max_milliseconds;
         faults.within("runtime.restart_backoff_max_milliseconds", longest, first, 3_600_000);
         faults.seconds("runtime.quarantine_seconds", runtime.quarantine_seconds, 0);
+    }
+
+    fn check_events(&self, faults: &mut Faults) {
+        let events = &self.events;
+        faults.within("events.followers", events.followers, 1, 1_000_000);
+        faults.within("events.followers_per_container", events.followers_per_container, 1, 1_000_000);
+        // Below this, followers on another thread could lose a mere burst.
+        faults.within("events.queue_events", events.queue_events, 64, 1 << 20);
+        faults.within("events.keep_alive_seconds", events.keep_alive_seconds, 1, 3600);
     }
 
     fn check_store(&self, faults: &mut Faults) {

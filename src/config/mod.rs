@@ -15,6 +15,7 @@ mod cas;
 mod check;
 mod edge;
 mod environment;
+mod events;
 mod liveblog;
 mod load;
 mod repository;
@@ -29,6 +30,7 @@ use stet_actors::runtime::RuntimeOptions;
 
 pub use self::cas::CasConfig;
 pub use self::edge::{ForwardedHeader, TlsConfig};
+pub use self::events::EventsConfig;
 pub use self::liveblog::LiveBlogConfig;
 pub use self::load::Overrides;
 pub use self::repository::{
@@ -54,6 +56,8 @@ pub struct Config {
     pub auth: AuthConfig,
     /// How containers are run.
     pub runtime: RuntimeOptions,
+    /// Following containers live.
+    pub events: EventsConfig,
     /// How changes reach the disk.
     pub store: StoreConfig,
     /// The databases: namespaces with numbers and names. One has the number 1.
@@ -80,6 +84,7 @@ impl Default for Config {
             compat: CompatConfig::default(),
             auth: AuthConfig::default(),
             runtime: RuntimeOptions::default(),
+            events: EventsConfig::default(),
             store: StoreConfig::default(),
             databases: vec![DatabaseConfig { id: 1, name: "main".to_owned() }],
             connections: vec![ConnectionConfig {

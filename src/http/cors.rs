@@ -13,7 +13,8 @@ use crate::app::App;
 const METHODS: &str = "GET, HEAD, POST, PUT, DELETE";
 
 /// The request headers that calls are read for, beyond those that any page may send.
-const ASKED: &str = "content-type, token, authorization, if-match, if-none-match, idempotency-key, range";
+const ASKED: &str =
+    "content-type, token, authorization, if-match, if-none-match, idempotency-key, range, last-event-id";
 
 /// The response headers that tell something, beyond those that any page may read. Each by its name: with credentials, `*`
 /// is a name as well.

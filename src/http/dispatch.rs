@@ -350,6 +350,8 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
             let mut response = HttpResponse::PartialContent();
             response.content_type(media_type).insert_header((header::CONTENT_RANGE, range)).body(body)
         }
+        // When it ends, nothing else is asked for on its connection.
+        Content::Events(stream) => HttpResponse::Ok().content_type("text/event-stream").force_close().streaming(stream),
     };
     let out = response.headers_mut();
     if page {

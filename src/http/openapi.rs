@@ -273,6 +273,7 @@ fn success(route: &Route, generator: &mut SchemaGenerator) -> Value {
         }
         Produces::Xml => "application/xml;charset=utf-8",
         Produces::Text => "text/plain",
+        Produces::Events => "text/event-stream",
         // Its own bytes under its own type: no schema can say more.
         Produces::Stream => return json!({"*/*": {}}),
     };

@@ -37,6 +37,8 @@ pub enum Content {
     Stream(String, u64, BodyStream),
     /// A part of such bytes, and what `Content-Range` says of it: 206.
     Part(String, u64, BodyStream, HeaderValue),
+    /// Server-sent events, for as long as the client stays.
+    Events(BodyStream),
     /// The client has it already: 304.
     NotModified,
     /// What the call was answered when it was sent before, headers and all.

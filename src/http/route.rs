@@ -300,6 +300,8 @@ pub enum Produces {
     Text,
     /// The object's own bytes under its own type.
     Stream,
+    /// text/event-stream, for as long as the caller stays.
+    Events,
     /// 'any content type': JSON here.
     Any,
 }

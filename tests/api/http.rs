@@ -70,7 +70,11 @@ impl Endpoint {
     /// A path and query that the endpoint takes, with this in place of each source.
     fn call_with(&self, source: &str) -> String {
         let required = self.query.iter().filter(|(_, _, required)| *required);
-        let query: Vec<_> = required.map(|(name, _, _)| format!("{name}={}", encoded(source))).collect();
+        let mut query: Vec<_> = required.map(|(name, _, _)| format!("{name}={}", encoded(source))).collect();
+        if self.path.ends_with("/events") {
+            // The answer would go on for as long as anybody reads it.
+            query.push("wait=false".to_owned());
+        }
         let glue = if query.is_empty() { "" } else { "?" };
         format!("{}{glue}{}", self.path_with(source), query.join("&"))
     }

@@ -3,6 +3,7 @@ mod auth;
 mod cas;
 mod drawer;
 mod edge;
+mod events;
 mod folder;
 mod group;
 mod http;

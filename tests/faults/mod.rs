@@ -8,6 +8,7 @@ mod disk;
 mod corrupt;
 mod crash;
 mod errors;
+mod followers;
 mod full;
 mod house;
 mod model;

@@ -1,6 +1,7 @@
 //! A server to test against, and a client to talk to it.
 
 mod dice;
+mod follow;
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub use self::dice::{Dice, seed, setting};
+pub use self::follow::{Follow, Told};
 
 /// Password of `admin` in every test server.
 pub const ADMIN_PASSWORD: &str = "admin-secret";

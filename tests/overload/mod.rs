@@ -7,6 +7,7 @@
 
 mod connections;
 mod drain;
+mod followers;
 mod leaving;
 mod lists;
 mod logins;

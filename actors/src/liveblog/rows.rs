@@ -120,6 +120,11 @@ impl Post {
         self.record.loid
     }
 
+    /// Whether those see it who may neither write to the liveblog nor moderate it.
+    pub fn is_seen(&self) -> bool {
+        self.status == PostStatus::Approved
+    }
+
     /// Name of the user who made it.
     pub fn author(&self) -> &Text {
         &self.record.creator
@@ -169,7 +174,7 @@ impl Ordered for std::sync::Arc<Post> {
     }
 
     fn is_visible(&self) -> bool {
-        self.status == PostStatus::Approved
+        self.is_seen()
     }
 }
 

@@ -207,7 +207,7 @@ impl LiveBlogState {
     pub(super) fn insert(&mut self, mut post: Post, context: &mut Context<'_>) {
         post.record.revision = self.next_revision();
         context.put(None, &post);
-        context.concerns(post.loid());
+        context.concerns_seen(post.loid(), false, post.is_seen());
         self.keep(Arc::new(post));
     }
 
@@ -217,7 +217,7 @@ impl LiveBlogState {
         new.record.modified = context.now_s();
         new.record.last_modifier = context.who.user.clone();
         context.put(Some(old), &new);
-        context.concerns(new.loid());
+        context.concerns_seen(new.loid(), old.is_seen(), new.is_seen());
         self.forget(old);
         self.keep(Arc::new(new));
     }
@@ -227,7 +227,7 @@ impl LiveBlogState {
         erase(post, context)?;
         let removed = RemovedPost { liveblog: self.head.loid, post: post.loid(), revision: self.next_revision() };
         context.put(None, &removed);
-        context.concerns(post.loid());
+        context.concerns_seen(post.loid(), post.is_seen(), false);
         self.forget(post);
         self.changes.insert(removed.revision, removed.post);
         Ok(())

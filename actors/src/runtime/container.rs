@@ -365,7 +365,7 @@ impl<F: Family> Container<F> {
         }
         let view = Arc::new(Published { state: after });
         let noted = context.into_noted();
-        let event = who.event(self.loid, view.revision(), job.name(), noted.ids, shared.clock.now_ms());
+        let event = who.event(self.loid, view.revision(), job.name(), noted.concerned, shared.clock.now_ms());
         let (cell, shown) = (self.cell.clone(), view.clone());
         let slot = JobSlot::new(job);
         let answered = slot.clone();

@@ -13,7 +13,7 @@ use super::job::{Expect, Request};
 use super::lend::{Lent, Returned};
 use super::registry::AnyHandle;
 use super::{Shared, overloaded, store_failure};
-use crate::command::{Context, Fault};
+use crate::command::{Concerned, Context, Fault};
 use crate::error::{Error, Result};
 use crate::family::{Family, State};
 use crate::id::Loid;
@@ -328,7 +328,7 @@ fn attempt<J: Joint>(
     for (loid, turn) in &mut held.0 {
         if let Some(revision) = turn.settle(*loid, &mut turns, touched.contains(loid), &mut context) {
             // What is concerned is known once all turns are settled.
-            events.push(request.who.event(*loid, revision, J::NAME, Vec::new(), now_ms));
+            events.push(request.who.event(*loid, revision, J::NAME, Concerned::default(), now_ms));
         }
     }
     if context.changes().is_empty() {
@@ -339,7 +339,9 @@ fn attempt<J: Joint>(
     }
     let noted = context.into_noted();
     for event in &mut events {
-        event.ids.clone_from(&noted.ids);
+        event.ids.clone_from(&noted.concerned.ids);
+        event.withdrawn.clone_from(&noted.concerned.withdrawn);
+        event.unseen.clone_from(&noted.concerned.unseen);
     }
     let publishers: Vec<_> = held.0.values().map(|turn| turn.publisher()).collect();
     let answered = answer.clone();

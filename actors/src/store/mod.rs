@@ -92,6 +92,12 @@ pub struct Event {
     /// Network address that the call came from; empty where it came from none, or was not noted yet.
     #[serde(default)]
     pub address: String,
+    /// Those of `ids` that readers saw before the change and see no more, such as a post that is not approved any longer.
+    #[serde(default)]
+    pub withdrawn: Vec<String>,
+    /// Those of `ids` that readers saw neither before nor after, such as a post that waits for approval.
+    #[serde(default)]
+    pub unseen: Vec<String>,
 }
 
 /// A loid inside a stored row: its key bytes.

@@ -14,6 +14,14 @@ pub trait Observer: Send + Sync + 'static {
     fn changed(&self, objects: &[Loid]);
 }
 
+/// Both hear of them, the first one first.
+impl<A: Observer, B: Observer> Observer for (Arc<A>, Arc<B>) {
+    fn changed(&self, objects: &[Loid]) {
+        self.0.changed(objects);
+        self.1.changed(objects);
+    }
+}
+
 /// See the module's head.
 pub struct Observed<S: ?Sized> {
     observer: Arc<dyn Observer>,

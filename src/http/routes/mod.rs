@@ -9,6 +9,7 @@ mod channel_copy;
 mod conf;
 mod crossreference;
 mod drawer;
+mod events;
 mod folder;
 mod group;
 mod liveblog;
@@ -67,6 +68,7 @@ pub static GROUPS: &[Group] = &[
     group("message", "Mail between users.", &[message::ROUTES]),
     group("object", "Objects and their content.", &[object::ROUTES]),
     group("audit", "Who changed what, and when.", &[audit::ROUTES]),
+    group("events", "Following containers live.", &[events::ROUTES]),
     group("older", "The older, unversioned resources.", &[older::ROUTES]),
 ];
 

@@ -1,0 +1,155 @@
+//! What one caller may be told of a change.
+//!
+//! The container must be one that the caller may read, at the moment of telling; else the stream is over. Objects that may not
+//! be read are left out, and posts of a liveblog that are not approved for all who may neither write nor moderate
+//! ([`Access::sees_unapproved`]). A change of which nothing is left is told by its revision alone, so that the numbers stay
+//! without gaps.
+
+use bytes::Bytes;
+use stet_actors::error::Result;
+use stet_actors::id::Loid;
+use stet_actors::object::{FamilyKind, Record};
+use stet_actors::store::Event;
+
+use super::stored::{Happening, Notice, named, text};
+use crate::access::Access;
+use crate::app::App;
+use crate::http::route::Privilege;
+
+/// The name of an event of which the caller may know nothing but that it was.
+pub const HIDDEN: &str = "hidden";
+
+/// The kind of an event by which posts ceased to be approved, for those who see no others.
+pub const REMOVED: &str = "removed";
+
+impl Access<'_> {
+    /// Whether the caller sees posts of a liveblog that are not approved: who may write to it or moderate it.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn sees_unapproved(&self, liveblog: &Record) -> Result<bool> {
+        Ok(self.may(Privilege::Write, liveblog)? || self.may(Privilege::Moderate, liveblog)?)
+    }
+}
+
+/// The text of a change for one caller, who may read the container with that record.
+///
+/// # Errors
+/// What the store says.
+pub fn told(app: &App, access: Access<'_>, container: &Record, happening: &Happening) -> Result<Bytes> {
+    let event = &happening.event;
+    let mut ids: Vec<&str> = event.ids.iter().map(String::as_str).collect();
+    let mut kind = event.kind.as_str();
+    if container.family == FamilyKind::LiveBlog && !access.sees_unapproved(container)? {
+        (kind, ids) = as_a_reader(event);
+        if access.sees_all() {
+            return Ok(happening.for_readers.get_or_init(|| written(happening, kind, ids)).clone());
+        }
+    }
+    if !access.sees_all() {
+        ids = readable(app, access, container, ids)?;
+    }
+    Ok(written(happening, kind, ids))
+}
+
+/// The text of a change with what is left of it.
+fn written(happening: &Happening, kind: &str, ids: Vec<&str>) -> Bytes {
+    let event = &happening.event;
+    if kind == event.kind && ids.len() == event.ids.len() {
+        return happening.whole.clone();
+    }
+    if ids.is_empty() {
+        return named(HIDDEN, &Notice::bare(event.container, event.revision));
+    }
+    text(&Notice::of(event, kind, ids))
+}
+
+/// Kind and ids of a change for those who see approved posts only. A post that ceases to be approved is told as removed, whatever
+/// became of it; one that was not and is not approved is left out.
+pub fn as_a_reader(event: &Event) -> (&str, Vec<&str>) {
+    let ids: Vec<&str> = event.ids.iter().filter(|id| !event.unseen.contains(id)).map(String::as_str).collect();
+    let all_removed = !ids.is_empty() && ids.iter().all(|id| event.withdrawn.iter().any(|gone| gone == id));
+    (if all_removed { REMOVED } else { &event.kind }, ids)
+}
+
+/// Those of the ids that stand for objects that may be read. An item of a drawer stands before its object, and goes with it.
+fn readable<'e>(app: &App, access: Access<'_>, container: &Record, ids: Vec<&'e str>) -> Result<Vec<&'e str>> {
+    let (mut kept, mut items) = (Vec::with_capacity(ids.len()), Vec::new());
+    for id in ids {
+        let Ok(loid) = id.parse::<Loid>() else {
+            items.push(id);
+            continue;
+        };
+        if loid.object() == container.loid || may_read(app, access, container, loid)? {
+            kept.append(&mut items);
+            kept.push(id);
+        }
+        items.clear();
+    }
+    Ok(kept)
+}
+
+/// Whether an object may be read, in the recycle bin too.
+fn may_read(app: &App, access: Access<'_>, container: &Record, loid: Loid) -> Result<bool> {
+    if let Some(cached) = app.records.get(&app.repository, loid.object())? {
+        return access.sees(&cached);
+    }
+    match app.repository.any_record(loid.object())? {
+        Some(record) => access.sees(&record),
+        // A post, which is a part of its liveblog; any other is gone for good, and has no folder to go by.
+        None => Ok(container.family == FamilyKind::LiveBlog),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stet_actors::id::DatabaseId;
+
+    use super::*;
+
+    fn happening(ids: &[&str], withdrawn: &[&str], unseen: &[&str]) -> Happening {
+        let texts = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
+        Happening::of(Event {
+            container: Loid::new(DatabaseId::MAIN, 7),
+            revision: 3,
+            kind: "liveblog.post.status".to_owned(),
+            ids: texts(ids),
+            user: "editor".to_owned(),
+            at_ms: 5,
+            session: String::new(),
+            address: String::new(),
+            withdrawn: texts(withdrawn),
+            unseen: texts(unseen),
+        })
+    }
+
+    #[test]
+    fn readers_hear_of_what_they_saw_or_see() {
+        const KIND: &str = "liveblog.post.status";
+        for (ids, withdrawn, unseen, kind, left) in [
+            (vec!["a"], vec![], vec![], KIND, vec!["a"]),
+            (vec!["a"], vec!["a"], vec![], REMOVED, vec!["a"]),
+            (vec!["a"], vec![], vec!["a"], KIND, vec![]),
+            (vec!["a", "b", "c"], vec!["b"], vec!["c"], KIND, vec!["a", "b"]),
+            (vec!["a", "b"], vec!["a"], vec!["b"], REMOVED, vec!["a"]),
+            (vec![], vec![], vec![], KIND, vec![]),
+        ] {
+            let happening = happening(&ids, &withdrawn, &unseen);
+            assert_eq!(as_a_reader(&happening.event), (kind, left), "{ids:?} {withdrawn:?} {unseen:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_whole_is_shared_and_what_has_nothing_left_tells_its_revision_alone() {
+        let full = happening(&["a", "b"], &[], &[]);
+        let kind = full.event.kind.as_str();
+        assert_eq!(written(&full, kind, vec!["a", "b"]).as_ptr(), full.whole.as_ptr());
+        let hidden = written(&full, kind, Vec::new());
+        assert_eq!(&hidden[..], b"id: 3\nevent: hidden\ndata: {\"container\":\"1$1.0.7\",\"revision\":3}\n\n");
+        let part = written(&full, kind, vec!["b"]);
+        assert!(std::str::from_utf8(&part).unwrap().contains("\"ids\":[\"b\"]"));
+        // One that never named anything has nothing to hide.
+        let bare = happening(&[], &[], &[]);
+        assert_eq!(written(&bare, kind, Vec::new()), bare.whole);
+    }
+}

@@ -1,0 +1,172 @@
+//! Events as the store keeps them, and their text on the wire (server-sent events, in the HTML standard).
+
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use serde::Serialize;
+use stet_actors::id::Loid;
+use stet_actors::store::{Event, Look, Range, StoreError, Table, View, decode_value, key_of};
+
+/// A change of a container, with its text for those who may know all of it.
+#[derive(Debug)]
+pub struct Happening {
+    /// What the store keeps.
+    pub event: Event,
+    /// Made once for all followers.
+    pub whole: Bytes,
+    /// The text for readers of a liveblog, made once for all of them.
+    pub for_readers: OnceLock<Bytes>,
+}
+
+impl Happening {
+    /// A change and its text.
+    pub fn of(event: Event) -> Happening {
+        let ids = event.ids.iter().map(String::as_str).collect();
+        let whole = text(&Notice::of(&event, &event.kind, ids));
+        Happening { event, whole, for_readers: OnceLock::new() }
+    }
+
+    /// The container's revision after the change.
+    pub fn revision(&self) -> u64 {
+        self.event.revision
+    }
+}
+
+/// What `data:` says, as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Notice<'a> {
+    /// Loid of the container.
+    pub container: String,
+    /// Its revision after the change.
+    pub revision: u64,
+    /// Name of the command, as in the audit trail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<&'a str>,
+    /// The objects, items and posts concerned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ids: Option<Vec<&'a str>>,
+    /// Name of the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<&'a str>,
+    /// Epoch milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<u64>,
+}
+
+impl<'a> Notice<'a> {
+    /// That the container has that revision, and nothing else.
+    pub fn bare(container: Loid, revision: u64) -> Notice<'a> {
+        Notice { container: container.to_string(), revision, kind: None, ids: None, user: None, at: None }
+    }
+
+    /// A change with these of its ids.
+    pub fn of(event: &'a Event, kind: &'a str, ids: Vec<&'a str>) -> Notice<'a> {
+        Notice {
+            kind: Some(kind),
+            ids: Some(ids),
+            user: Some(&event.user),
+            at: Some(event.at_ms),
+            ..Notice::bare(event.container, event.revision)
+        }
+    }
+}
+
+/// An event of that name on the wire.
+pub fn named(name: &str, notice: &Notice<'_>) -> Bytes {
+    // Numbers and texts can't fail to serialise, and JSON has no line ends: the one thing that would break an event.
+    let data = serde_json::to_string(notice).unwrap_or_default();
+    format!("id: {}\nevent: {name}\ndata: {data}\n\n", notice.revision).into()
+}
+
+/// An event on the wire, named as its kind.
+pub fn text(notice: &Notice<'_>) -> Bytes {
+    named(notice.kind.unwrap_or("message"), notice)
+}
+
+/// The first `most` events of a container after a revision, oldest first, as they are on disk.
+///
+/// # Errors
+/// What the store says, or that a row can't be understood.
+pub fn read(look: &dyn Look, container: Loid, after: u64, most: usize) -> Result<Vec<Happening>, StoreError> {
+    let Some(next) = after.checked_add(1) else { return Ok(Vec::new()) };
+    let key = container.to_key();
+    let range = Range { from: key_of(&[&key, &next.to_be_bytes()]), ..Range::prefix(&key) };
+    let places = look.scan(View::Committed, Table::EventsOf, &range, most, false)?;
+    let mut found = Vec::with_capacity(places.len());
+    for (_, place) in places {
+        // One that is gone has just grown too old; the numbers show that it is missing.
+        if let Some(value) = look.get(View::Committed, Table::Events, &place)? {
+            found.push(Happening::of(decode_value(1, &value)?));
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use stet_actors::id::DatabaseId;
+    use stet_actors::store::memory::MemoryStore;
+    use stet_actors::store::{Change, ChangeSet, Store, encode_value};
+
+    use super::*;
+
+    const CONTAINER: Loid = Loid::new(DatabaseId::MAIN, 7);
+
+    fn event(container: Loid, revision: u64) -> Event {
+        Event {
+            container,
+            revision,
+            kind: "drawer.item.add".to_owned(),
+            ids: vec!["9".to_owned(), "1$1.0.8".to_owned()],
+            user: "a\nb\u{2028}".to_owned(),
+            at_ms: 5,
+            session: "s1".to_owned(),
+            address: "::1".to_owned(),
+            withdrawn: Vec::new(),
+            unseen: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_text_of_an_event_is_three_lines_and_an_empty_one_and_tells_no_session_or_address() {
+        let happening = Happening::of(event(CONTAINER, 3));
+        let text = std::str::from_utf8(&happening.whole).expect("it is text");
+        let lines: Vec<&str> = text.split('\n').collect();
+        assert_eq!(lines[..2], ["id: 3", "event: drawer.item.add"]);
+        assert_eq!(lines[3..], ["", ""]);
+        let data: serde_json::Value = serde_json::from_str(lines[2].strip_prefix("data: ").unwrap()).unwrap();
+        let expected = serde_json::json!({ "container": "1$1.0.7", "revision": 3, "kind": "drawer.item.add",
+            "ids": ["9", "1$1.0.8"], "user": "a\nb\u{2028}", "at": 5 });
+        assert_eq!(data, expected);
+    }
+
+    #[test]
+    fn a_notice_without_more_tells_the_revision_alone() {
+        let text = named("hello", &Notice::bare(CONTAINER, 4));
+        assert_eq!(&text[..], b"id: 4\nevent: hello\ndata: {\"container\":\"1$1.0.7\",\"revision\":4}\n\n");
+    }
+
+    #[test]
+    fn events_are_read_after_a_revision_and_of_one_container_only() {
+        let store = MemoryStore::new();
+        let neighbour = Loid::new(DatabaseId::MAIN, 8);
+        let mut set = ChangeSet::fence(store.epoch(), |_| ());
+        let events = [(CONTAINER, 2u64), (neighbour, 1), (CONTAINER, 3), (neighbour, 9), (CONTAINER, 300)];
+        for (ordinal, (container, revision)) in (0u16..).zip(events) {
+            let place = key_of(&[&1u64.to_be_bytes(), &ordinal.to_be_bytes()]);
+            let of = key_of(&[&container.to_key(), &revision.to_be_bytes()]);
+            let value = Some(encode_value(1, &event(container, revision)));
+            set.changes.push(Change { table: Table::Events, key: place.clone(), value });
+            set.changes.push(Change { table: Table::EventsOf, key: of, value: Some(place) });
+        }
+        store.submit(set).expect("it is taken");
+        let revisions = |after, most| -> Vec<u64> {
+            read(&store, CONTAINER, after, most).unwrap().iter().map(Happening::revision).collect()
+        };
+        assert_eq!(revisions(0, 10), [2, 3, 300]);
+        assert_eq!(revisions(2, 10), [3, 300]);
+        assert_eq!(revisions(1, 2), [2, 3]);
+        assert_eq!(revisions(300, 10), [0u64; 0]);
+        assert_eq!(revisions(u64::MAX, 10), [0u64; 0]);
+    }
+}

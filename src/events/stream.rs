@@ -1,0 +1,268 @@
+//! One follower's connection: where it begins, what it is told, when it ends.
+//!
+//! It ends when the caller's session ends, the container may not be read any more or is gone, the follower has fallen behind by
+//! more than `events.queue_events`, or the server ends. Before each event all of that is looked at, and every
+//! [`LOOK`] besides, so that an idle stream ends as well.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::stream::unfold;
+use stet_actors::error::{Error, Result};
+use stet_actors::id::Loid;
+use stet_actors::object::Record;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::{Instant, sleep_until};
+
+use super::sight::told;
+use super::stored::{Happening, Notice, named, read};
+use super::{Follower, Followers};
+use crate::access::Access;
+use crate::app::App;
+use crate::auth::LiveSession;
+use crate::http::reply::BodyStream;
+
+/// How often an idle stream looks whether it should go on.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Events that are read from the store at a time.
+const CHUNK: usize = 256;
+
+/// The name of the first event of a stream that begins now.
+pub const HELLO: &str = "hello";
+
+/// The name of the event that says: what was missed can't be told, read the container again.
+pub const RESET: &str = "reset";
+
+/// A line that says nothing, so that the connection is used.
+const COMMENT: Bytes = Bytes::from_static(b":\n\n");
+
+/// Who follows what, and from where on.
+pub struct Following {
+    /// What the server is made of.
+    pub app: Arc<App>,
+    /// Who follows.
+    pub session: Arc<LiveSession>,
+    /// What is followed.
+    pub container: Loid,
+    /// The last event that the caller has; `None` begins with the present.
+    pub after: Option<u64>,
+    /// Whether to wait for more, once all that is there has been told.
+    pub wait: bool,
+}
+
+/// A stream's state between two pieces.
+struct Stream {
+    following: Following,
+    /// `None` for one that does not wait.
+    follower: Option<Follower>,
+    /// The last revision that was told.
+    at: u64,
+    next: Next,
+    /// When something was last sent.
+    sent: Instant,
+}
+
+/// What a stream does next.
+enum Next {
+    /// It sends this, then goes on with what is stored, or with what happens.
+    Send(Bytes, bool),
+    /// It reads what is stored.
+    Stored,
+    /// It waits for what happens.
+    Live,
+    /// It ends.
+    End,
+}
+
+/// The container may not be followed any more.
+struct Over;
+
+impl Following {
+    /// Enters the list and gives the body.
+    ///
+    /// # Errors
+    /// `Overloaded`, see [`Followers::follow`]; `ObjectNotFound` for a container that has just gone; what the store says.
+    pub fn begin(self, followers: &Arc<Followers>) -> Result<BodyStream> {
+        let Following { app, container, .. } = &self;
+        let follower = match self.wait {
+            true => Some(followers.follow(&app.repository, *container, self.present()?)?),
+            false => None,
+        };
+        // Only now: a change that is committed from here on is heard of.
+        let present = self.present()?;
+        let (at, first) = match self.after {
+            None => (present, Next::Send(self.plain(HELLO, present), false)),
+            Some(after) if after == present => (after, Next::Send(COMMENT, false)),
+            Some(after) if after < present && self.is_kept(after)? => (after, Next::Send(COMMENT, true)),
+            Some(_) => (present, Next::Send(self.plain(RESET, present), false)),
+        };
+        let stream = Stream { following: self, follower, at, next: first, sent: Instant::now() };
+        Ok(Box::pin(unfold(stream, |stream| stream.piece())))
+    }
+
+    /// The container's revision on disk.
+    fn present(&self) -> Result<u64> {
+        let record = self.app.repository.record(self.container)?;
+        record.map(|record| record.revision).ok_or_else(|| Error::not_found(self.container))
+    }
+
+    /// Whether the events after a revision are all there: the oldest go first.
+    fn is_kept(&self, after: u64) -> Result<bool> {
+        let next = read(self.app.repository.look(), self.container, after, 1).map_err(unreadable)?;
+        Ok(next.first().is_some_and(|next| next.revision() == after + 1))
+    }
+
+    fn plain(&self, name: &str, revision: u64) -> Bytes {
+        named(name, &Notice::bare(self.container, revision))
+    }
+
+    /// Looks at the caller, then gives the record to `tell`. The flag says that the container is in the recycle bin, and with it the
+    /// stream at its end.
+    fn looked_at<T>(&self, tell: impl FnOnce(Access<'_>, &Record) -> Result<T>) -> Result<(T, bool), Over> {
+        let over = |error: Error| {
+            tracing::debug!(container = %self.container, %error, "a stream ends");
+            Over
+        };
+        self.app.sessions.check(&self.session).map_err(over)?;
+        let rights = self.session.rights();
+        let access = Access::of(&self.app, &self.session, &rights);
+        let told = |record: &Record, last: bool| {
+            let well = if access.sees(record)? { Ok(()) } else { Err(Error::not_found(self.container)) };
+            well.and_then(|()| Ok((tell(access, record)?, last)))
+        };
+        let look = || match self.app.records.get(&self.app.repository, self.container)? {
+            Some(cached) => told(&cached, false),
+            None => match self.app.repository.any_record(self.container)? {
+                Some(record) => told(&record, true),
+                None => Err(Error::not_found(self.container)),
+            },
+        };
+        look().map_err(over)
+    }
+}
+
+fn unreadable(error: stet_actors::store::StoreError) -> Error {
+    tracing::error!(%error, "events can't be read");
+    Error::internal()
+}
+
+impl Stream {
+    async fn piece(mut self) -> Option<(Result<Bytes, actix_web::Error>, Stream)> {
+        loop {
+            let given = match std::mem::replace(&mut self.next, Next::End) {
+                Next::Send(bytes, stored) => {
+                    self.next = if stored { Next::Stored } else { self.live() };
+                    Ok(Some(bytes))
+                }
+                Next::Stored => self.stored().await,
+                Next::Live => self.happens().await,
+                Next::End => return None,
+            };
+            match given {
+                Ok(Some(bytes)) => {
+                    self.sent = Instant::now();
+                    return Some((Ok(bytes), self));
+                }
+                Ok(None) => {}
+                Err(Over) => return None,
+            }
+        }
+    }
+
+    /// What comes after all that is stored.
+    fn live(&self) -> Next {
+        if self.follower.is_some() { Next::Live } else { Next::End }
+    }
+
+    /// Tells what is stored, some of it at a time.
+    async fn stored(&mut self) -> Result<Option<Bytes>, Over> {
+        if let Some(follower) = &mut self.follower {
+            // What happens from here on comes again; what came while the store was read before is in it now.
+            follower.receiver = follower.receiver.resubscribe();
+        }
+        let (app, container, at) = (self.following.app.clone(), self.following.container, self.at);
+        // It may have to wait for a disk.
+        let chunk = tokio::task::spawn_blocking(move || read(app.repository.look(), container, at, CHUNK)).await;
+        let chunk = match chunk {
+            Ok(Ok(chunk)) => chunk,
+            Ok(Err(error)) => {
+                tracing::error!(%container, %error, "the events of a container can't be read; a stream ends");
+                return Err(Over);
+            }
+            Err(_) => return Err(Over),
+        };
+        self.next = if chunk.len() < CHUNK { self.live() } else { Next::Stored };
+        let mut text = BytesMut::new();
+        for happening in &chunk {
+            if happening.revision() != self.at + 1 {
+                // They have just grown too old.
+                let Ok(present) = self.following.present() else { return Err(Over) };
+                self.at = present;
+                self.next = Next::Stored;
+                text.extend_from_slice(&self.following.plain(RESET, present));
+                break;
+            }
+            let (told, last) = self.tell(happening)?;
+            text.extend_from_slice(&told);
+            if last {
+                self.next = Next::End;
+                break;
+            }
+        }
+        Ok((!text.is_empty()).then(|| text.freeze()))
+    }
+
+    /// Waits for the next event, or for the time to send a comment.
+    async fn happens(&mut self) -> Result<Option<Bytes>, Over> {
+        let keep_alive = self.sent + Duration::from_secs(self.following.app.config.events.keep_alive_seconds);
+        let Some(follower) = &mut self.follower else { return Err(Over) };
+        let look = (Instant::now() + LOOK).min(keep_alive);
+        let heard = tokio::select! {
+            biased;
+            heard = follower.receiver.recv() => Some(heard),
+            () = sleep_until(look) => None,
+        };
+        self.next = Next::Live;
+        match heard {
+            Some(Ok(happening)) if happening.revision() <= self.at => Ok(None),
+            Some(Ok(happening)) if happening.revision() == self.at + 1 => {
+                let (told, last) = self.tell(&happening)?;
+                if last {
+                    self.next = Next::End;
+                }
+                Ok(Some(told))
+            }
+            // The store has what is missing.
+            Some(Ok(_)) => {
+                self.next = Next::Stored;
+                Ok(None)
+            }
+            Some(Err(RecvError::Lagged(missed))) => {
+                tracing::info!(container = %self.following.container, missed, "a follower has fallen behind");
+                follower.dropped();
+                Err(Over)
+            }
+            Some(Err(RecvError::Closed)) => Err(Over),
+            None => {
+                let ((), last) = self.following.looked_at(|_, _| Ok(()))?;
+                if last {
+                    return Err(Over);
+                }
+                Ok((Instant::now() >= keep_alive).then_some(COMMENT))
+            }
+        }
+    }
+
+    /// The text of the next event, and whether it is the last: the container is in the recycle bin.
+    fn tell(&mut self, happening: &Happening) -> Result<(Bytes, bool), Over> {
+        let Following { app, .. } = &self.following;
+        let (text, last) = self.following.looked_at(|access, record| told(app, access, record, happening))?;
+        self.at = happening.revision();
+        if let Some(follower) = &self.follower {
+            follower.sent(1);
+        }
+        Ok((text, last))
+    }
+}

@@ -1,0 +1,85 @@
+//! Following containers live: `/v3/container/{source}/events` (ours).
+
+mod ends;
+mod order;
+mod resume;
+mod rights;
+
+use serde_json::json;
+
+use crate::harness::*;
+
+/// A server with a drawer and stories beside it.
+struct Desk {
+    client: Client,
+    folder: String,
+    drawer: String,
+    stories: Vec<String>,
+}
+
+impl Desk {
+    fn of(client: Client, stories: usize) -> Desk {
+        let folder = own_folder();
+        let drawer = client.drawer(&folder, "desk", 1000);
+        let stories = (0..stories).map(|number| client.story(&folder, &format!("{number}.xml"))).collect();
+        Desk { client, folder, drawer, stories }
+    }
+
+    fn shared(stories: usize) -> Desk {
+        Desk::of(Server::shared().login("editor"), stories)
+    }
+
+    fn path(&self, rest: &str) -> String {
+        format!("/v3/container/drawer/{}{rest}", encoded(&self.drawer))
+    }
+
+    fn item(&self, story: usize) -> String {
+        self.path(&format!("/item/{}", encoded(&self.stories[story])))
+    }
+
+    fn add(&self, story: usize) -> Answer {
+        let answer = self.client.post(&self.item(story), &json!({}));
+        answer.ok();
+        answer
+    }
+
+    /// Puts one story after the other first, so that each call changes something.
+    fn shuffle(&self, turn: usize) {
+        let story = (turn + 1) % self.stories.len();
+        self.client.put(&format!("{}/position/0", self.item(story)), &json!({})).ok();
+    }
+
+    /// The drawer's revision.
+    fn revision(&self) -> u64 {
+        revision(&self.client.get(&self.path("")))
+    }
+
+    fn follow(&self, after: Option<u64>) -> Follow {
+        self.client.follow(&self.drawer, after)
+    }
+}
+
+/// The revision that an ETag speaks of.
+fn revision(answer: &Answer) -> u64 {
+    let tag = answer.header("etag").expect("it has an ETag");
+    tag.trim_matches('"')
+        .split('-')
+        .next()
+        .and_then(|number| number.parse().ok())
+        .expect("a tag begins with a revision")
+}
+
+fn events_of(container: &str) -> String {
+    format!("/v3/container/{}/events", encoded(container))
+}
+
+/// A value of `/metrics`; 0 when it is not there yet.
+fn metric(server: &Server, name: &str) -> u64 {
+    let text = String::from_utf8(server.client().get("/metrics").body).expect("metrics are text");
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.map_or(0, |value| value.parse::<f64>().expect("a metric is a number") as u64)
+}
+
+fn ids(told: &Told) -> Vec<&str> {
+    told.data["ids"].as_array().into_iter().flatten().map(|id| id.as_str().expect("an id is a text")).collect()
+}

@@ -1,0 +1,94 @@
+//! Many who follow, and some who do not read.
+
+use super::*;
+
+/// A drawer of so many stories, and who has made it. To fill it and to clear it are large events.
+fn filled(server: &Server, stories: usize) -> (Client, String, Vec<String>) {
+    let client = server.login("editor");
+    let folder = own_folder();
+    let stories: Vec<String> = (0..stories).map(|number| client.story(&folder, &format!("{number}.xml"))).collect();
+    let drawer = client.drawer(&folder, "followed", 1000);
+    (client, drawer, stories)
+}
+
+fn item(drawer: &str) -> String {
+    format!("/v3/container/drawer/{}/item", encoded(drawer))
+}
+
+fn metric(server: &Server, name: &str) -> u64 {
+    let text = String::from_utf8(server.client().get("/metrics").body).expect("metrics are text");
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.map_or(0, |value| value.parse::<f64>().expect("a metric is a number") as u64)
+}
+
+#[test]
+fn two_thousand_followers_of_one_container_cost_little_and_all_hear() {
+    const FOLLOWERS: usize = 2000;
+    let _turn = alone();
+    let server = Server::start();
+    let (client, drawer, stories) = filled(&server, 1);
+    let before = resident(&server);
+    let mut follows: Vec<Follow> = (0..FOLLOWERS).map(|_| client.follow(&drawer, None)).collect();
+    follows.iter_mut().for_each(|follow| assert_eq!(follow.must().event, "hello"));
+    client.post(&format!("{}/{}", item(&drawer), encoded(&stories[0])), &json!({})).ok();
+    follows.iter_mut().for_each(|follow| assert_eq!(follow.must().event, "drawer.item.add"));
+    let each = resident(&server).saturating_sub(before) / FOLLOWERS as u64;
+    println!("{} KiB for each follower", each >> 10);
+    // Twice what it takes: most of it is the connection's own buffers.
+    assert!(each < 40 << 10, "{each} bytes for each follower");
+    assert_serves(&server);
+}
+
+#[test]
+fn a_follower_who_does_not_read_is_let_go_and_others_go_on() {
+    let _turn = alone();
+    // Not by the system, which would cut him off in the middle of an event.
+    let server = Server::with(&[("EVENTS__QUEUE_EVENTS", "64"), ("SERVER__SLOW_READER_SECONDS", "0")]);
+    let (client, drawer, stories) = filled(&server, 400);
+    let mut slow = client.follow(&drawer, None);
+    let begun = slow.must().id;
+    let mut quick = client.follow(&drawer, None);
+    quick.must();
+    let before = resident(&server);
+    // How many events the slow one was sent, and how many there had been when that last grew.
+    let (mut last, mut stuck) = (begun, (0, begun));
+    while last - stuck.1 < 150 {
+        client.post(&item(&drawer), &json!({ "sources": stories })).ok();
+        client.put(&format!("{}/clear", item(&drawer)), &json!({})).ok();
+        for _ in 0..2 {
+            last += 1;
+            assert_eq!(quick.must().id, last);
+        }
+        // What is on its way to him comes to its end when the system's buffers are full.
+        let sent = metric(&server, "stet_events_sent_total") - (last - begun);
+        if sent != stuck.0 {
+            stuck = (sent, last);
+        }
+    }
+    println!("{} MiB before, {} MiB now", before / MIB, resident(&server) / MIB);
+    // Once he reads, his stream ends where he fell behind; and he goes on from there.
+    let told = slow.rest();
+    let had = told.last().map_or(begun, |told| told.id);
+    assert!(had < last && slow.whole, "told up to {had} of {last}");
+    assert_eq!(had - begun, told.len() as u64, "a gap");
+    assert_eq!(metric(&server, "stet_event_followers_dropped_total"), 1);
+    let mut again = client.follow(&drawer, Some(had));
+    for id in had + 1..=last {
+        assert_eq!(again.must().id, id);
+    }
+}
+
+#[test]
+fn a_follower_who_takes_nothing_is_cut_off() {
+    let _turn = alone();
+    let server = Server::with(&[("SERVER__SLOW_READER_SECONDS", "1")]);
+    let (client, drawer, stories) = filled(&server, 400);
+    let mut follow = client.follow(&drawer, None);
+    follow.must();
+    wait_until("he is cut off", || {
+        client.post(&item(&drawer), &json!({ "sources": stories })).ok();
+        client.put(&format!("{}/clear", item(&drawer)), &json!({})).ok();
+        metric(&server, "stet_event_followers") == 0
+    });
+    assert_serves(&server);
+}
