@@ -86,7 +86,7 @@ pub struct Flags {
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     keep: bool,
-    /// Directory for report.json and report.html [default: stet-load-<time> here]
+    /// Directory for report.json and report.html [default: stet-load-TIME here]
     #[arg(long, value_name = "DIR")]
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<PathBuf>,
