@@ -547,11 +547,9 @@ fn crash_again_and_again(rounds: u64, settings: &[(&str, &str)], dice: &mut Dice
                     scope.spawn(move || worker.work(client, acknowledged))
                 })
                 .collect();
-            let begun = Instant::now();
-            while acknowledged.load(Ordering::Relaxed) < enough && !threads.iter().any(|thread| thread.is_finished()) {
-                assert!(begun.elapsed() < PATIENCE, "the workers do not get on");
-                std::thread::sleep(Duration::from_micros(200));
-            }
+            wait_until("the workers get on", || {
+                acknowledged.load(Ordering::Relaxed) >= enough || threads.iter().any(|thread| thread.is_finished())
+            });
             server.kill();
             threads.into_iter().map(|thread| thread.join().expect("a worker must not fail")).collect()
         });

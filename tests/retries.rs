@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -200,13 +200,11 @@ fn crash_between_calls(rounds: u64) -> (usize, usize) {
                     scope.spawn(move || worker.work(client, answered))
                 })
                 .collect();
-            let begun = Instant::now();
             // Not always at the same point of a call.
             let enough = 20 + 7 * (round as usize % 5);
-            while answered.load(Ordering::Relaxed) < enough && !threads.iter().any(|thread| thread.is_finished()) {
-                assert!(begun.elapsed() < PATIENCE, "the clients do not get on");
-                std::thread::sleep(Duration::from_micros(200));
-            }
+            wait_until("the clients get on", || {
+                answered.load(Ordering::Relaxed) >= enough || threads.iter().any(|thread| thread.is_finished())
+            });
             server.kill();
             threads.into_iter().for_each(|thread| thread.join().expect("a client must not fail"));
         });

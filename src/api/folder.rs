@@ -12,6 +12,7 @@ use stet_actors::store::View;
 use super::object::record_after;
 use super::records::{seen_record_of, with_path};
 use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
+use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::display::Display;
 use crate::http::etag::ETag;
@@ -53,7 +54,7 @@ pub struct CreateFolder {
     database_id: Option<DatabaseRef>,
     /// When the name is taken; without it a folder of that name is as good.
     create_mode: Option<WireCreateMode>,
-    options: Option<CreateOptions>,
+    options: Option<Object<CreateOptions>>,
 }
 
 /// Refuses what is no folder.
@@ -96,7 +97,7 @@ pub async fn create(call: Call) -> Result<Reply> {
     let made = match name {
         Some(name) => {
             let mut object = NewObject::folder(&name);
-            let inner = request.options.as_ref().and_then(|options| options.create_mode);
+            let inner = request.options.as_ref().and_then(|options| options.0.create_mode);
             if let Some(mode @ (WireCreateMode::Exception | WireCreateMode::AutoRename)) = inner.or(request.create_mode)
             {
                 object.mode = mode.into();

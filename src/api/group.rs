@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
 
 use crate::auth::{Grant, GroupChange};
+use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::reply::Reply;
 use crate::http::route::Privilege;
@@ -22,7 +23,7 @@ pub struct GroupRequest {
     /// Names of all its members.
     members: Option<Vec<String>>,
     /// All that its members may do.
-    privileges: Option<Vec<GrantRequest>>,
+    privileges: Option<Vec<Object<GrantRequest>>>,
 }
 
 /// Something that the members of a group may do.
@@ -63,7 +64,7 @@ impl GroupRequest {
     fn parts(self) -> Result<(String, GroupChange)> {
         let name = self.group_name.or(self.name).filter(|name| !name.is_empty());
         let name = name.ok_or_else(|| Error::new(Code::InvalidName, "The group needs a `groupName`."))?;
-        let grant = |grant: GrantRequest| Grant {
+        let grant = |Object(grant): Object<GrantRequest>| Grant {
             privilege: grant.privilege,
             folder: grant.folder.filter(|folder| !folder.is_empty()),
         };

@@ -8,6 +8,7 @@ use stet_actors::id::Source;
 use stet_actors::object::CreateMode;
 
 use crate::app::App;
+use crate::http::body::Object;
 use crate::http::call::Call;
 
 /// An object list: `{"sources": […], "options": {…}}`, or a bare array (decisions 4, 5).
@@ -129,8 +130,8 @@ pub struct CreateOptions {
 
 impl CreateOptions {
     /// The mode, the inner one first.
-    pub fn mode(inner: Option<&CreateOptions>, outer: Option<WireCreateMode>) -> CreateMode {
-        inner.and_then(|options| options.create_mode).or(outer).map_or(CreateMode::Exception, CreateMode::from)
+    pub fn mode(inner: Option<&Object<CreateOptions>>, outer: Option<WireCreateMode>) -> CreateMode {
+        inner.and_then(|Object(options)| options.create_mode).or(outer).map_or(CreateMode::Exception, CreateMode::from)
     }
 }
 

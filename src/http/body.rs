@@ -1,9 +1,15 @@
 //! Reading request bodies (decisions 1): bounded while they stream, refused with the place of the fault.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use actix_web::web::Payload;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
-use serde::de::DeserializeOwned;
+use schemars::JsonSchema;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use stet_actors::error::{Code, Error, Result};
 
@@ -96,17 +102,38 @@ impl Reading {
         Ok(value)
     }
 
-    /// [`Reading::any`] for a body that must be an object. The type alone does not see to that: a struct also takes a list, for
-    /// its fields in their order.
+    /// [`Reading::any`] for a body that must be an object.
     ///
     /// # Errors
     /// As [`Reading::any`].
     pub fn object<T: DeserializeOwned>(self, body: &[u8]) -> Result<T> {
-        if body.trim_ascii_start().starts_with(b"[") {
-            // What is wrong with it is told as of any body.
-            self.any::<serde_json::Map<String, Value>>(body)?;
+        self.any(body).map(|Object(value)| value)
+    }
+}
+
+/// Something that must be an object, as a body or within one. A struct alone does not see to that: serde also takes a list for
+/// it, of its fields in their order.
+#[derive(Debug, Clone, Default, JsonSchema)]
+#[schemars(transparent)]
+pub struct Object<T>(pub T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Object<T>, D::Error> {
+        struct Fields<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
         }
-        self.any(body)
+
+        from.deserialize_map(Fields(PhantomData))
     }
 }
 
@@ -142,14 +169,37 @@ pub fn parse_any(body: &[u8], required: bool, depth: usize) -> Result<Value> {
 
 #[cfg(test)]
 mod tests {
-    use serde::Deserialize;
-
     use super::*;
 
-    #[derive(Debug, Deserialize)]
+    #[derive(Debug, Default, Deserialize)]
     struct Drawer {
         #[serde(default)]
         capacity: u32,
+    }
+
+    #[test]
+    fn within_a_body_a_list_is_no_object_either_and_the_place_of_a_fault_is_told() {
+        #[derive(Debug, Default, Deserialize)]
+        #[serde(default)]
+        struct Search {
+            filters: Object<Drawer>,
+            more: Vec<Object<Drawer>>,
+        }
+        let parsed = |body: &str| parse_object::<Search>(body.as_bytes(), true, 8);
+        let search = parsed(r#"{"filters": {"capacity": 3}, "more": [{"capacity": 4}]}"#).unwrap();
+        assert_eq!((search.filters.0.capacity, search.more[0].0.capacity), (3, 4));
+        for (body, path) in [
+            (r#"{"filters": []}"#, "`$.filters`"),
+            (r#"{"filters": [3]}"#, "`$.filters`"),
+            (r#"{"filters": 3}"#, "`$.filters`"),
+            (r#"{"filters": {"capacity": "x"}}"#, "`$.filters.capacity`"),
+            (r#"{"more": [{}, [4]]}"#, "`$.more[1]`"),
+            ("[]", "`$`"),
+            ("[{}]", "`$`"),
+        ] {
+            let error = parsed(body).unwrap_err();
+            assert!(error.code == Code::InvalidBody && error.message.contains(path), "{body}: {error}");
+        }
     }
 
     fn parse<T: DeserializeOwned>(body: &[u8], required: bool, depth: usize) -> Result<T> {

@@ -31,11 +31,11 @@ fn editor() -> Client {
 }
 
 /// A drawer, stories beside it, and who works on them.
-struct Desk {
-    client: Client,
-    folder: String,
-    drawer: String,
-    stories: Vec<String>,
+pub(super) struct Desk {
+    pub(super) client: Client,
+    pub(super) folder: String,
+    pub(super) drawer: String,
+    pub(super) stories: Vec<String>,
 }
 
 impl Desk {
@@ -44,7 +44,7 @@ impl Desk {
         Desk::of(editor(), capacity, stories, inside)
     }
 
-    fn of(client: Client, capacity: u32, stories: usize, inside: usize) -> Desk {
+    pub(super) fn of(client: Client, capacity: u32, stories: usize, inside: usize) -> Desk {
         let folder = own_folder();
         let drawer = client.drawer(&folder, "desk", capacity);
         let stories: Vec<String> = (0..stories).map(|n| client.story(&folder, &format!("{n}.xml"))).collect();
@@ -61,16 +61,16 @@ impl Desk {
     }
 
     /// A path below the drawer.
-    fn path(&self, rest: &str) -> String {
+    pub(super) fn path(&self, rest: &str) -> String {
         below(&self.drawer, rest)
     }
 
     /// The path of a story as an item.
-    fn item(&self, story: usize) -> String {
+    pub(super) fn item(&self, story: usize) -> String {
         self.path(&format!("/item/{}", encoded(&self.stories[story])))
     }
 
-    fn add(&self, story: usize) -> Answer {
+    pub(super) fn add(&self, story: usize) -> Answer {
         self.client.post(&self.item(story), &json!({}))
     }
 

@@ -7,38 +7,24 @@ mod rights;
 
 use serde_json::json;
 
+use super::drawer::Desk;
 use crate::harness::*;
 
-/// A server with a drawer and stories beside it.
-struct Desk {
-    client: Client,
-    folder: String,
-    drawer: String,
-    stories: Vec<String>,
+/// A drawer with room for all, nothing in it, and so many stories beside it.
+fn desk(client: Client, stories: usize) -> Desk {
+    Desk::of(client, 1000, stories, 0)
 }
 
+/// The same on the server that tests share.
+fn shared_desk(stories: usize) -> Desk {
+    desk(Server::shared().login("editor"), stories)
+}
+
+/// What following needs of a desk.
 impl Desk {
-    fn of(client: Client, stories: usize) -> Desk {
-        let folder = own_folder();
-        let drawer = client.drawer(&folder, "desk", 1000);
-        let stories = (0..stories).map(|number| client.story(&folder, &format!("{number}.xml"))).collect();
-        Desk { client, folder, drawer, stories }
-    }
-
-    fn shared(stories: usize) -> Desk {
-        Desk::of(Server::shared().login("editor"), stories)
-    }
-
-    fn path(&self, rest: &str) -> String {
-        format!("/v3/container/drawer/{}{rest}", encoded(&self.drawer))
-    }
-
-    fn item(&self, story: usize) -> String {
-        self.path(&format!("/item/{}", encoded(&self.stories[story])))
-    }
-
-    fn add(&self, story: usize) -> Answer {
-        let answer = self.client.post(&self.item(story), &json!({}));
+    /// Adds a story, which must go well.
+    fn put_in(&self, story: usize) -> Answer {
+        let answer = self.add(story);
         answer.ok();
         answer
     }

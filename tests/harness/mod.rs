@@ -453,11 +453,12 @@ pub fn own_folder() -> String {
     format!("/Test/{}-{number}", std::process::id())
 }
 
-/// Waits until `done`, looking again and again without taking the processor from those it waits for.
+/// Waits until `done`, looking again and again without taking the processor from those it waits for; often enough to kill a server
+/// amid what it is doing.
 pub fn wait_until(what: &str, done: impl Fn() -> bool) {
     let begun = Instant::now();
     while !done() {
         assert!(begun.elapsed() < PATIENCE, "waited in vain: {what}");
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::sleep(Duration::from_micros(200));
     }
 }

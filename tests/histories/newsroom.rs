@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
@@ -192,14 +192,13 @@ fn work(
             }
         }
         let mut dice = chance(&[u64::MAX]);
-        let (all, begun) = (PAIRS * CLIENTS * CALLS, Instant::now());
+        let all = PAIRS * CLIENTS * CALLS;
         for kill in 0..kills {
             // Somewhere in the first half, then somewhere in the second.
             let enough = all * kill / kills + dice.roll(all / kills);
-            while done.load(Ordering::Relaxed) < enough && !threads.iter().all(|thread| thread.is_finished()) {
-                assert!(begun.elapsed() < PATIENCE, "the clients do not get on");
-                std::thread::sleep(Duration::from_micros(200));
-            }
+            wait_until("the clients get on", || {
+                done.load(Ordering::Relaxed) >= enough || threads.iter().all(|thread| thread.is_finished())
+            });
             server.kill();
             server = server.restart();
             whereabouts.moved_to(&server);

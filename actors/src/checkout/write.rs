@@ -28,20 +28,6 @@ pub struct Switches {
     pub check_out_clean: bool,
 }
 
-impl Default for Switches {
-    /// A check-in that replaces the latest version.
-    fn default() -> Switches {
-        Switches {
-            check_in: true,
-            keep_checked_out: false,
-            unlock: false,
-            new_version: false,
-            check_out: false,
-            check_out_clean: false,
-        }
-    }
-}
-
 /// Checks out, writes and checks in, as the switches say. Without bytes the draft is checked in; without a draft either, nothing is
 /// written. Without a lock and a check-out the lock is taken and released within the step.
 #[derive(Debug, Clone)]

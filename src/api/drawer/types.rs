@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::api::records::BulkError;
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode};
+use crate::http::body::Object;
 use crate::records::ObjectRecord;
 
 /// `info` of a drawer: its record, and what a drawer has beside.
@@ -96,7 +97,7 @@ pub struct CreateDrawer {
     /// The main one without it.
     pub(super) database_id: Option<DatabaseRef>,
     pub(super) create_mode: Option<WireCreateMode>,
-    pub(super) options: Option<CreateOptions>,
+    pub(super) options: Option<Object<CreateOptions>>,
 }
 
 /// Body of the update of a drawer: what is named changes.

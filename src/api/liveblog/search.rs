@@ -96,7 +96,7 @@ struct Filter {
 
 impl Filter {
     fn of(call: &Call, liveblog: Loid, request: &SearchRequest) -> Result<Filter> {
-        let Filters { status, author, r#type, title, text, source, tag } = &request.filters;
+        let Filters { status, author, r#type, title, text, source, tag } = &request.filters.0;
         let entries = [author, r#type, title, text, source, tag, status].iter().map(|list| list.len()).sum();
         let limit = call.app.config.limits.list_sources;
         if entries > limit {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::api::records::BulkError;
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode};
+use crate::http::body::Object;
 use crate::records::ObjectRecord;
 
 /// `info` of a liveblog: its record, and what a liveblog has beside. Numbers speak of the posts that the caller sees.
@@ -180,7 +181,7 @@ pub struct CreateLiveBlog {
     /// Whether every new post waits for approval.
     pub(super) moderated: Option<bool>,
     pub(super) create_mode: Option<WireCreateMode>,
-    pub(super) options: Option<CreateOptions>,
+    pub(super) options: Option<Object<CreateOptions>>,
 }
 
 /// Part `options` of a post's form (interface 2.3); all optional. Of an update, what is named changes.
@@ -207,7 +208,7 @@ pub struct PostOptions {
     pub(super) remove_attachments: Option<Vec<AttachmentRef>>,
     /// When the name that `timestamp` gives is taken; has no effect on an update.
     pub(super) create_mode: Option<WireCreateMode>,
-    pub(super) options: Option<CreateOptions>,
+    pub(super) options: Option<Object<CreateOptions>>,
 }
 
 /// The id of an attachment, as a text or a number.
@@ -224,7 +225,7 @@ pub(super) enum AttachmentRef {
 #[schemars(rename = "LiveBlogSearchRequest")]
 #[serde(rename_all = "camelCase", default)]
 pub struct SearchRequest {
-    pub(super) filters: Filters,
+    pub(super) filters: Object<Filters>,
     /// The earliest timestamp, epoch milliseconds.
     pub(super) from: Option<u64>,
     /// The latest timestamp, epoch milliseconds.

@@ -16,6 +16,7 @@ use super::reply_with;
 use crate::api::form::{self, FileRule};
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
 use crate::app::App;
+use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::reply::Reply;
 use crate::xml;
@@ -54,7 +55,7 @@ pub struct CreateObject {
     /// Story family.
     suid: Option<String>,
     create_mode: Option<WireCreateMode>,
-    options: Option<CreateOptions>,
+    options: Option<Object<CreateOptions>>,
 }
 
 /// `POST /v3/object/create`: a multipart form of `options` (JSON) and `content` (file, optional), in any order.

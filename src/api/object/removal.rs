@@ -10,6 +10,7 @@ use stet_actors::object::CreateMode;
 use super::{BulkItem, Removed, any_target, reply_with, target};
 use crate::api::records::{BulkError, BulkReply};
 use crate::api::requests::{CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
+use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::reply::Reply;
 use crate::http::route::Privilege;
@@ -24,7 +25,7 @@ pub struct RestoreRequest {
     folder_path: Option<String>,
     /// `EXCEPTION` or `AUTO_RENAME`.
     create_mode: Option<WireCreateMode>,
-    options: Option<CreateOptions>,
+    options: Option<Object<CreateOptions>>,
 }
 
 /// `DELETE /v3/object/{source}/discard`

@@ -194,3 +194,13 @@ fn every_endpoint_and_every_parameter_has_its_line_for_the_reference() {
     }
     assert!(GROUPS.iter().all(|group| group.routes().count() > 0));
 }
+
+#[test]
+fn the_readme_says_how_many_there_are() {
+    let (ours, interface): (Vec<&Route>, Vec<&Route>) =
+        all().filter(|route| route.handler.is_some()).partition(|route| route.id.starts_with("stet-"));
+    let wanted = format!("{} of the 186, and {} more", interface.len(), ours.len());
+    let readme = include_str!("../../../README.md");
+    let readme = readme.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(readme.contains(&wanted), "README.md does not say `{wanted}`");
+}

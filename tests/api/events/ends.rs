@@ -11,7 +11,7 @@ fn assert_overloaded(answer: &Answer) {
 #[test]
 fn there_is_room_for_so_many_followers_in_all_and_of_a_container() {
     let server = Server::with(&[("EVENTS__FOLLOWERS", "3"), ("EVENTS__FOLLOWERS_PER_CONTAINER", "2")]);
-    let desk = Desk::of(server.login("editor"), 1);
+    let desk = desk(server.login("editor"), 1);
     let other = desk.client.drawer(&desk.folder, "other", 3);
     let begun = |container: &str| {
         let mut follow = desk.client.follow(container, None);
@@ -32,7 +32,7 @@ fn there_is_room_for_so_many_followers_in_all_and_of_a_container() {
     // A place is free when its follower has gone, which is found out when they are told something.
     drop(first);
     wait_until("a place is free", || {
-        desk.add(0);
+        desk.put_in(0);
         desk.client.delete(&desk.item(0)).ok();
         metric(&server, "stet_event_followers") == 2
     });
@@ -47,10 +47,10 @@ fn there_is_room_for_so_many_followers_in_all_and_of_a_container() {
 fn at_sigterm_streams_end_at_once_and_nobody_waits_for_them() {
     // Far beyond what the test waits.
     let mut server = Server::with(&[("SERVER__SHUTDOWN_SECONDS", "3600")]);
-    let desk = Desk::of(server.login("editor"), 1);
+    let desk = desk(server.login("editor"), 1);
     let mut follows: Vec<Follow> = (0..20).map(|_| desk.follow(None)).collect();
     follows.iter_mut().for_each(|follow| drop(follow.must()));
-    desk.add(0);
+    desk.put_in(0);
     server.ask_to_end();
     for follow in &mut follows {
         assert_eq!(follow.rest().len(), 1, "what was done before is told");

@@ -7,12 +7,12 @@ use super::*;
 
 #[test]
 fn a_stream_begins_with_the_present_and_then_tells_each_change_once() {
-    let desk = Desk::shared(2);
+    let desk = shared_desk(2);
     let mut follow = desk.follow(None);
     let hello = follow.must();
     assert_eq!((hello.event.as_str(), hello.id), ("hello", desk.revision()));
     assert_eq!(hello.data, json!({ "container": desk.drawer, "revision": hello.id }));
-    let added = desk.add(0);
+    let added = desk.put_in(0);
     desk.client.put(&format!("{}/position/0", desk.item(1)), &json!({})).ok();
     // Nothing changes, and nothing is told.
     desk.client.put(&format!("{}/position/0", desk.item(1)), &json!({})).ok();
@@ -38,7 +38,7 @@ fn a_stream_begins_with_the_present_and_then_tells_each_change_once() {
 
 #[test]
 fn the_answer_is_an_event_stream_that_nobody_keeps() {
-    let desk = Desk::shared(0);
+    let desk = shared_desk(0);
     let head = desk.follow(None).head;
     for line in
         ["content-type: text/event-stream", "cache-control: no-store", "x-accel-buffering: no", "connection: close"]
@@ -60,7 +60,7 @@ fn the_answer_is_an_event_stream_that_nobody_keeps() {
 
 #[test]
 fn folders_and_documents_are_followed_too() {
-    let desk = Desk::shared(1);
+    let desk = shared_desk(1);
     let (mut folder, mut story) = (desk.client.follow(&desk.folder, None), desk.client.follow(&desk.stories[0], None));
     assert_eq!((folder.must().event, story.must().event), ("hello".to_owned(), "hello".to_owned()));
     let made = desk.client.story(&desk.folder, "new.xml");
@@ -75,11 +75,11 @@ fn folders_and_documents_are_followed_too() {
 #[test]
 fn a_comment_keeps_the_connection_and_finds_out_who_has_gone() {
     let server = Server::with(&[("EVENTS__KEEP_ALIVE_SECONDS", "1")]);
-    let desk = Desk::of(server.login("editor"), 1);
+    let desk = desk(server.login("editor"), 1);
     let mut follow = desk.follow(None);
     follow.must();
     follow.comment();
-    desk.add(0);
+    desk.put_in(0);
     assert_eq!(follow.must().event, "drawer.item.add");
     assert_eq!(metric(&server, "stet_event_followers"), 1);
     assert_eq!(metric(&server, "stet_events_sent_total"), 1);
@@ -93,7 +93,7 @@ fn fifty_followers_hear_all_that_eight_writers_do_in_the_order_of_the_revisions(
     const FOLLOWERS: usize = 50;
     const EACH: usize = 40;
     let server = Server::start();
-    let desk = Desk::of(server.login("editor"), WRITERS * 2);
+    let desk = desk(server.login("editor"), WRITERS * 2);
     let first = desk.revision();
     // Revision → story, as the writers were told.
     let done: Mutex<BTreeMap<u64, String>> = Mutex::default();

@@ -24,9 +24,9 @@ fn stored(desk: &Desk, after: u64) -> Vec<Told> {
 
 #[test]
 fn who_comes_back_goes_on_behind_the_last_event_by_header_or_parameter() {
-    let desk = Desk::shared(3);
+    let desk = shared_desk(3);
     let hello = desk.follow(None).must();
-    (0..3).for_each(|story| drop(desk.add(story)));
+    (0..3).for_each(|story| drop(desk.put_in(story)));
     let all = stored(&desk, hello.id);
     assert_eq!(all.len(), 3);
     assert_follow_on(hello.id, &all);
@@ -48,8 +48,8 @@ fn who_comes_back_goes_on_behind_the_last_event_by_header_or_parameter() {
 
 #[test]
 fn an_id_that_can_not_be_gone_on_from_is_answered_by_a_reset_at_the_present_revision() {
-    let desk = Desk::shared(1);
-    desk.add(0);
+    let desk = shared_desk(1);
+    desk.put_in(0);
     let present = desk.revision();
     // Beyond the present, as after a restored backup; and from before the first event, which making a drawer is not.
     for after in [present + 1, u64::MAX, 0] {
@@ -66,7 +66,7 @@ fn an_id_that_can_not_be_gone_on_from_is_answered_by_a_reset_at_the_present_revi
 
 #[test]
 fn an_id_that_is_none_is_refused_by_name_and_value() {
-    let desk = Desk::shared(0);
+    let desk = shared_desk(0);
     let path = events_of(&desk.drawer);
     for wrong in ["x", "-1", "+1", "1.5", "99999999999999999999", "1 2"] {
         let answer = desk.client.send("GET", &path, &[("last-event-id", wrong)], b"");
@@ -87,8 +87,8 @@ fn who_is_cut_off_again_and_again_misses_nothing_and_hears_nothing_twice() {
     const CHANGES: u64 = 300;
     let seed = seed("STET_EVENTS_SEED");
     let server = Server::start();
-    let desk = Desk::of(server.login("editor"), 6);
-    (0..6).for_each(|story| drop(desk.add(story)));
+    let desk = desk(server.login("editor"), 6);
+    (0..6).for_each(|story| drop(desk.put_in(story)));
     let first = desk.revision();
     std::thread::scope(|scope| {
         for follower in 0..FOLLOWERS {
@@ -119,8 +119,8 @@ fn who_is_cut_off_again_and_again_misses_nothing_and_hears_nothing_twice() {
 #[test]
 fn events_go_on_after_a_restart_and_after_a_crash_amid_changes() {
     let mut server = Server::start();
-    let mut desk = Desk::of(server.login("editor"), 6);
-    (0..6).for_each(|story| drop(desk.add(story)));
+    let mut desk = desk(server.login("editor"), 6);
+    (0..6).for_each(|story| drop(desk.put_in(story)));
     let mut last = desk.revision();
     for crash in [false, true, true] {
         let over = AtomicBool::new(false);
@@ -168,7 +168,7 @@ fn events_go_on_after_a_restart_and_after_a_crash_amid_changes() {
 #[test]
 fn a_long_absence_is_told_in_full() {
     let server = Server::with(&[("EVENTS__QUEUE_EVENTS", "64")]);
-    let desk = Desk::of(server.login("editor"), 4);
+    let desk = desk(server.login("editor"), 4);
     let first = desk.revision();
     // More than are read at a time, and more than the queue holds.
     (0..700).for_each(|turn| desk.shuffle(turn));

@@ -3,7 +3,7 @@
 use super::*;
 
 /// A server whose `reporter` may read below `/Top/Desk` and nothing elsewhere; and `admin`, and the reporter.
-fn desk() -> (Server, Client, Client) {
+fn limited() -> (Server, Client, Client) {
     let server = Server::start();
     let admin = server.login("admin");
     for path in ["/Top/Desk", "/Top/Other"] {
@@ -19,7 +19,7 @@ fn desk() -> (Server, Client, Client) {
 
 #[test]
 fn who_may_not_read_a_container_may_not_follow_it() {
-    let (server, admin, reporter) = desk();
+    let (server, admin, reporter) = limited();
     let drawer = admin.drawer("/Top/Other", "hidden", 5);
     let path = events_of(&drawer);
     server.client().get(&path).fails(401, "InvalidToken");
@@ -31,7 +31,7 @@ fn who_may_not_read_a_container_may_not_follow_it() {
 
 #[test]
 fn the_liveblog_path_is_for_liveblogs() {
-    let desk = Desk::shared(1);
+    let desk = shared_desk(1);
     for source in [&desk.drawer, &desk.stories[0]] {
         let path = format!("/v3/container/liveblog/{}/events", encoded(source));
         let error = desk.client.get(&path).fails(400, "InvalidType");
@@ -42,7 +42,7 @@ fn the_liveblog_path_is_for_liveblogs() {
 
 #[test]
 fn ids_of_what_may_not_be_read_are_left_out_and_the_numbers_stay_whole() {
-    let (_server, admin, reporter) = desk();
+    let (_server, admin, reporter) = limited();
     let drawer = admin.drawer("/Top/Desk", "desk", 9);
     let (seen, hidden) = (admin.story("/Top/Desk", "seen.xml"), admin.story("/Top/Other", "hidden.xml"));
     let mut follow = reporter.follow(&drawer, None);
@@ -75,13 +75,13 @@ fn ids_of_what_may_not_be_read_are_left_out_and_the_numbers_stay_whole() {
 #[test]
 fn a_logout_ends_the_streams_of_the_session_and_no_other() {
     let server = Server::start();
-    let desk = Desk::of(server.login("editor"), 2);
+    let desk = desk(server.login("editor"), 2);
     let other = server.login("editor");
     let (mut ended, mut goes_on) = (other.follow(&desk.drawer, None), desk.follow(None));
     ended.must();
     goes_on.must();
     other.get("/v3/auth/logout").ok();
-    desk.add(0);
+    desk.put_in(0);
     // Not even what was done at once after it.
     assert_eq!(ended.rest(), []);
     assert!(ended.whole, "it was cut off");
@@ -97,7 +97,7 @@ fn a_logout_ends_the_streams_of_the_session_and_no_other() {
 
 #[test]
 fn a_right_that_is_taken_away_ends_the_stream() {
-    let (_server, admin, reporter) = desk();
+    let (_server, admin, reporter) = limited();
     let drawer = admin.drawer("/Top/Desk", "desk", 9);
     let mut follow = reporter.follow(&drawer, None);
     follow.must();
@@ -109,7 +109,7 @@ fn a_right_that_is_taken_away_ends_the_stream() {
 
 #[test]
 fn a_user_who_is_disabled_hears_no_more() {
-    let (_server, admin, reporter) = desk();
+    let (_server, admin, reporter) = limited();
     let drawer = admin.drawer("/Top/Desk", "desk", 9);
     let mut follow = reporter.follow(&drawer, None);
     follow.must();
@@ -119,7 +119,7 @@ fn a_user_who_is_disabled_hears_no_more() {
 
 #[test]
 fn a_container_that_is_discarded_or_destroyed_ends_its_streams() {
-    let desk = Desk::shared(0);
+    let desk = shared_desk(0);
     let (mut discarded, other) = (desk.follow(None), desk.client.drawer(&desk.folder, "other", 3));
     let mut destroyed = desk.client.follow(&other, None);
     discarded.must();

@@ -72,6 +72,7 @@ fn a_search_has_an_order_and_pages() {
         (json!({ "sortBy": "colour" }), "InvalidParameter"),
         (json!({ "filters": { "status": ["asleep"] } }), "InvalidParameter"),
         (json!({ "filters": { "author": "editor" } }), "InvalidBody"),
+        (json!({ "filters": [] }), "InvalidBody"),
         (json!({ "from": "yesterday" }), "InvalidBody"),
         (json!({ "limit": -1 }), "InvalidBody"),
         (json!({ "since": -1 }), "InvalidBody"),
