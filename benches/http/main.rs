@@ -88,23 +88,26 @@ fn changes(plan: &Plan, what: &str, clients: usize, drawers: usize) {
 }
 
 /// Adds and deletes in drawers beside pushes to lists of a Redis with `appendfsync always`, from as many clients, none of
-/// which sends ahead.
+/// which sends ahead; and beside a bare handler that answers the same requests without doing anything.
 fn beside_redis(plan: &Plan, what: &str, clients: usize, drawers: usize) {
     let Some(redis) = Redis::start() else {
         return println!("\nno redis-server here: scripts/bench-redis installs one");
     };
     let server = Stet::start("journal");
+    let bare = bare::Bare::start(b"{\"status\":\"success\",\"result\":{}}", None);
     let (asked, pushes) = (server.changes_in(clients, drawers), redis.pushes_in(clients, drawers));
-    let mut rows: Vec<[Load; 2]> = Vec::new();
+    let mut rows: Vec<[Load; 3]> = Vec::new();
     for _ in 0..plan.rounds {
         rows.push([
             drive(&Target::new(&server.address), &asked, plan.length),
             drive(&Target::redis(&redis.address), &pushes, plan.length),
+            drive(&Target::new(&bare.address), &asked, plan.length),
         ]);
     }
     println!("\n{what}, {clients} clients, {} s each:", plan.length.as_secs());
-    report(&["stet", "Redis"], &rows);
+    report(&["stet", "Redis", "bare handler"], &rows);
     ratio("stet / Redis", &rows, |row| row[0].rate / row[1].rate);
+    ratio("bare handler / Redis", &rows, |row| row[2].rate / row[1].rate);
     ratio("p99 / p50 of stet", &rows, |row| row[0].p99.as_secs_f64() / row[0].p50.as_secs_f64());
 }
 
