@@ -28,6 +28,7 @@ use crate::config::{Config, Durability as ConfiguredDurability};
 use crate::content::ContentStore;
 use crate::events::Followers;
 use crate::http::dispatch::dispatch;
+use crate::listen;
 use crate::records::RecordCache;
 use crate::sample::Newsroom;
 use crate::store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreFile, StoreOptions};
@@ -240,7 +241,15 @@ async fn run(
     let data: Data<App> = Data::from(app.clone());
     let unlistenable = |error| Failure::new(Exit::Failed, format!("{} can't be listened at: {error}", server.listen));
     let unread = Some(Duration::from_secs(server.slow_reader_seconds)).filter(|unread| !unread.is_zero());
-    let listeners = crate::listen::listen(&server.listen, unread).map_err(unlistenable)?;
+    let listeners = listen::listen(&server.listen, unread).map_err(unlistenable)?;
+    let connections = workers.saturating_mul(server.max_connections);
+    if let Some(room) = listen::room_for_connections().filter(|room| *room < connections as u64) {
+        tracing::warn!(
+            room,
+            connections,
+            "the process may not open enough files for server.max_connections on every worker: raise its limit (ulimit -Hn)"
+        );
+    }
     let mut built = HttpServer::new(move || WebApp::new().app_data(data.clone()).default_service(web::to(dispatch)))
         .workers(workers)
         .keep_alive(Duration::from_secs(server.keep_alive_seconds))

@@ -12,6 +12,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 mod upload;
+pub mod words;
 
 use std::fs::{self, File};
 use std::io;

@@ -50,7 +50,7 @@ pub struct LiveBlogState {
     by_loid: Map<Loid, u128>,
     by_uuid: Map<ObjectUuid, Loid>,
     /// Name in NFC → loid.
-    by_name: Map<String, Loid>,
+    by_name: Map<Text, Loid>,
     /// Revision → the post that was made, changed or removed with it; each post once, at its last change.
     changes: OrdMap<u64, Loid>,
     /// How many posts there are, by status, in the order of [`PostStatus::ALL`].
@@ -69,8 +69,8 @@ impl State for LiveBlogState {
     }
 }
 
-fn normal(name: &str) -> String {
-    name.nfc().collect()
+fn normal(name: &str) -> Text {
+    name.nfc().collect::<String>().into()
 }
 
 impl LiveBlogState {

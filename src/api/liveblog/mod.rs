@@ -26,7 +26,6 @@ mod named;
 mod post;
 mod reply;
 mod search;
-mod text;
 mod types;
 
 pub use self::creation::{create_from_default, create_from_template};

@@ -10,17 +10,18 @@ use stet_actors::object::Text;
 
 use super::reply::post_reply;
 use super::types::{AttachmentRef, PostOptions, RemovedPost};
-use super::{Open, address, open, text};
+use super::{Open, address, open};
 use crate::api::form::{self, FilePart, FileRule, Form};
 use crate::api::requests::CreateOptions;
 use crate::app::App;
+use crate::content::words;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
 
 /// The files of a post's form.
 const FILES: &[FileRule] = &[
-    FileRule { name: "content", many: false, head: text::LOOKED_AT },
+    FileRule { name: "content", many: false, head: words::LOOKED_AT },
     FileRule { name: "attachments", many: true, head: 0 },
 ];
 
@@ -142,7 +143,7 @@ async fn execute<C: Command<Family = LiveBlog, Reply = PostDone>>(
 }
 
 fn body_of(part: FilePart) -> PostBody {
-    let text = text::text_of(&part.content.content.content_type, &part.head);
+    let text = words::text_of(&part.content.content.content_type, &part.head);
     PostBody { content: part.content, text: text.into() }
 }
 

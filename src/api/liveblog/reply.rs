@@ -9,10 +9,11 @@ use stet_actors::liveblog::{Post, PostStatus};
 use stet_actors::object::{SmallBody, Stored};
 use stet_actors::store::View;
 
+use super::Open;
 use super::types::{Attachment, Post as WirePost, StatusChange};
-use super::{Open, text};
 use crate::api::records::{info_of, quoted};
 use crate::app::App;
+use crate::content::words;
 use crate::http::display::Display;
 use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply, to_json};
@@ -95,7 +96,7 @@ fn rendered(app: &App, post: &Post, display: &Display) -> Result<String> {
 /// The content, if it is text and lies in the tables.
 fn content_of(app: &App, post: &Post) -> Result<Option<String>> {
     let Some(content) = &post.record.content else { return Ok(None) };
-    if content.stored != Stored::Row || !text::is_text(&content.content_type) {
+    if content.stored != Stored::Row || !words::is_text(&content.content_type) {
         return Ok(None);
     }
     let key = SmallBody::key(post.loid().at_version(post.record.version));

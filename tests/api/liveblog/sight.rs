@@ -115,3 +115,19 @@ fn posts_of_a_liveblog_that_may_not_be_read_are_not_there() {
     reporter.get(&path).fails(404, "ObjectNotFound");
     reporter.get(&format!("{path}/post/{}", encoded(&post))).fails(404, "ObjectNotFound");
 }
+
+#[test]
+fn the_sample_has_a_night_to_read_and_a_match_to_come() {
+    let server = Server::start();
+    let read = |user: &str, name: &str| {
+        let reply = server.login(user).get(&format!("/v3/container/liveblog/%2FLiveBlogs%2F{name}")).ok();
+        (reply["info"]["postCounts"].clone(), reply)
+    };
+    let (counts, night) = read("reader", "council-night");
+    assert_eq!((&counts["approved"], &counts["pending"]), (&json!(6), &json!(0)));
+    let titles: Vec<&Value> = night["items"].as_array().unwrap().iter().map(|post| &post["title"]).collect();
+    assert_eq!(titles[..2], ["What this is about", "Caps in the gallery"], "pinned first, then the newest");
+    assert_eq!(read("editor", "council-night").0["pending"], 1);
+    let (_, game) = read("reader", "saturday-match");
+    assert_eq!((&game["total"], &game["info"]["moderated"]), (&json!(0), &json!(true)));
+}

@@ -8,7 +8,7 @@ use quick_xml::events::Event;
 const MOST: usize = 16 << 10;
 
 /// Bytes of a content that are looked at: with a lot of mark-up there is still text enough in them.
-pub(super) const LOOKED_AT: usize = 256 << 10;
+pub const LOOKED_AT: usize = 256 << 10;
 
 /// Elements that may stand within a word. All others end one.
 const INLINE: &[&str] = &[
@@ -20,14 +20,14 @@ const INLINE: &[&str] = &[
 const UNREAD: &[&str] = &["script", "style"];
 
 /// Whether a content of this type is text.
-pub(super) fn is_text(content_type: &str) -> bool {
+pub fn is_text(content_type: &str) -> bool {
     let kind = essence(content_type);
     kind.starts_with("text/") || is_markup(&kind) || kind == "application/json" || kind.ends_with("+json")
 }
 
 /// The text of a content, whose first bytes are given: XML and HTML without mark-up, other text as it is; in lower case,
 /// white space as one space, cut off where it is long. What is no text has none.
-pub(super) fn text_of(content_type: &str, head: &[u8]) -> String {
+pub fn text_of(content_type: &str, head: &[u8]) -> String {
     if !is_text(content_type) {
         return String::new();
     }
