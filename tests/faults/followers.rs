@@ -1,14 +1,19 @@
 //! Followers of containers, where the commands come past the web layer.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use serde_json::json;
+use stet::app::App;
+use stet::events::Followers;
+use stet::events::stream::Following;
 use stet_actors::clock::{Clock, ManualClock, SystemClock};
 use stet_actors::command::{Command, Who};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{Create, NewObject, NewParts};
+use stet_actors::lifecycle::{Create, Discard, NewObject, NewParts};
 use stet_actors::liveblog::{
     AddPost, LiveBlog, PostAddress, PostBody, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
 };
@@ -28,7 +33,11 @@ fn by() -> Request {
 }
 
 fn liveblog(repository: &Repository) -> Loid {
-    let mut object = NewObject::document("night", "LiveBlog");
+    liveblog_named(repository, "night")
+}
+
+fn liveblog_named(repository: &Repository, name: &str) -> Loid {
+    let mut object = NewObject::document(name, "LiveBlog");
     object.family = FamilyKind::LiveBlog;
     object.parts = NewParts::LiveBlog { moderated: None };
     let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
@@ -173,5 +182,63 @@ fn a_session_that_runs_out_ends_its_streams() {
     assert_eq!(follow.rest(), []);
     assert!(follow.whole, "it was cut off");
     follower.get(&format!("/v3/container/{}/events", encoded(&drawer))).fails(401, "InvalidToken");
+    house.stop();
+}
+
+/// The kinds that one is told who follows from behind an event or from now on, and does not look before three posts and the end
+/// of the liveblog are on disk; then what that must have been.
+async fn told_at_the_end(
+    app: &Arc<App>,
+    followers: &Arc<Followers>,
+    token: &str,
+    liveblog: Loid,
+    (after, wait): (Option<u64>, bool),
+) -> (Vec<String>, Vec<String>) {
+    let (repository, session) = (&app.repository, app.sessions.find(token).expect("it is logged in"));
+    let following = Following { app: app.clone(), session, container: liveblog, after, wait };
+    let mut stream = following.begin(followers).expect("it begins");
+    // `hello`, or a comment.
+    stream.next().await.expect("it has begun").expect("it goes well");
+    for _ in 0..3 {
+        repository.execute(liveblog, post(false), by()).await.expect("a post is made");
+    }
+    repository.joint(Discard { object: liveblog }, by()).await.expect("it is discarded");
+    let mut text = String::new();
+    while let Some(piece) = stream.next().await {
+        text.push_str(std::str::from_utf8(&piece.expect("it goes well")).expect("events are text"));
+    }
+    let told: Vec<String> = text.lines().filter_map(|line| line.strip_prefix("event: ")).map(str::to_owned).collect();
+    let before = if after.is_some() { 1 } else { 0 };
+    let all = [vec!["liveblog.post.add"; 3 + before], vec!["object.discard"]].concat();
+    (told, all.into_iter().map(str::to_owned).collect())
+}
+
+#[test]
+fn who_has_not_looked_before_the_end_is_told_all_that_led_there() {
+    let mut house = House::shared();
+    house.start();
+    let (app, token) = (house.app(), house.client().token.expect("it is logged in"));
+    // Nobody rings for these: their streams find out when they look by themselves.
+    let deaf = Arc::new(Followers::new(house.config.events.clone()));
+    for (number, (followers, from_behind, wait)) in [
+        (&app.followers, false, true),
+        (&app.followers, true, true),
+        (&app.followers, true, false),
+        (&deaf, false, true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let liveblog = liveblog_named(&app.repository, &format!("end-{number}"));
+        let before = app.repository.record(liveblog).expect("it can be read").expect("it is there").revision;
+        run(&app.repository, liveblog, post(false));
+        let after = from_behind.then_some(before);
+        let told = told_at_the_end(&app, followers, &token, liveblog, (after, wait));
+        let all = async { tokio::time::timeout(PATIENCE, told).await.expect("the stream ends") };
+        let (told, all) = runtime.block_on(all);
+        assert_eq!(told, all, "{number}");
+    }
+    drop(app);
     house.stop();
 }
