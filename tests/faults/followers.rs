@@ -17,7 +17,7 @@ use stet_actors::lifecycle::{Create, Discard, NewObject, NewParts};
 use stet_actors::liveblog::{
     AddPost, LiveBlog, PostAddress, PostBody, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
 };
-use stet_actors::object::{Content, CreateMode, FamilyKind, NewContent, Stored};
+use stet_actors::object::{Content, CreateMode, FamilyKind, NewContent, Reach, Stored};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::Request;
 
@@ -56,8 +56,7 @@ fn post(moderated: bool) -> AddPost {
         body: PostBody { content: NewContent { content, small: Some("<p/>".into()) }, text: "".into() },
         attachments: Vec::new(),
         mode: CreateMode::Exception,
-        moderates: true,
-        own_only: false,
+        reach: Reach::All,
     }
 }
 
@@ -85,7 +84,7 @@ fn readers_of_a_liveblog_hear_of_approved_posts_only_and_writers_of_all() {
     // The reporter may write, the reader may not; a contributor writes posts, but not to the liveblog.
     let (mut reporter, mut reader, mut contributor) = (follow("reporter"), follow("reader"), follow("contributor"));
     let first = run(&repository, liveblog, post(true)).post;
-    let status = |post: Loid, to| SetStatus { post: PostAddress::Loid(post), to, moderates: true };
+    let status = |post: Loid, to| SetStatus { post: PostAddress::Loid(post), to, reach: Reach::All };
     run(&repository, liveblog, status(first, PostStatus::Approved));
     let update = UpdatePost {
         post: PostAddress::Loid(first),
@@ -93,12 +92,11 @@ fn readers_of_a_liveblog_hear_of_approved_posts_only_and_writers_of_all() {
         body: None,
         attachments: Vec::new(),
         remove_attachments: Vec::new(),
-        moderates: true,
-        own_only: false,
+        reach: Reach::All,
     };
     run(&repository, liveblog, update);
     run(&repository, liveblog, status(first, PostStatus::Rejected));
-    let remove = |post| RemovePost { post: PostAddress::Loid(post), own_only: false };
+    let remove = |post| RemovePost { post: PostAddress::Loid(post), reach: Reach::All };
     run(&repository, liveblog, remove(first));
     let second = run(&repository, liveblog, post(false)).post;
     run(&repository, liveblog, remove(second));

@@ -9,7 +9,7 @@ mod sight;
 mod state;
 
 pub use self::commands::{
-    AddPost, Moderated, NewAttachment, PostBody, PostDone, PostFields, RemovePost, SetStatus, UpdatePost, post_name,
+    AddPost, NewAttachment, PostBody, PostDone, PostFields, RemovePost, SetStatus, UpdatePost, post_name,
 };
 pub use self::rows::{Attachment, LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange, attachment_body};
 pub use self::sight::Sight;

@@ -43,8 +43,7 @@ pub async fn create_post(mut call: Call) -> Result<Reply> {
         body,
         attachments: attachments_of(form.files),
         mode: CreateOptions::mode(options.options.as_ref(), options.create_mode),
-        moderates: open.moderates,
-        own_only: !open.moderates,
+        reach: open.reach,
     };
     execute(&call, open, command).await
 }
@@ -69,8 +68,7 @@ pub async fn update_post(mut call: Call) -> Result<Reply> {
         body,
         attachments: attachments_of(form.files),
         remove_attachments: removed.collect::<Result<_>>()?,
-        moderates: open.moderates,
-        own_only: !open.moderates,
+        reach: open.reach,
     };
     execute(&call, open, command).await
 }
@@ -104,14 +102,14 @@ pub async fn mark_deleted(call: Call) -> Result<Reply> {
 
 async fn set_status(call: &Call, to: PostStatus) -> Result<Reply> {
     let open = open(call).await?;
-    let command = SetStatus { post: seen_post(call, &open)?, to, moderates: open.moderates };
+    let command = SetStatus { post: seen_post(call, &open)?, to, reach: open.reach };
     execute(call, open, command).await
 }
 
 /// `DELETE /v3/container/liveblog/{source}/post/{post}`: for good, whatever its status.
 pub async fn remove_post(call: Call) -> Result<Reply> {
     let open = open(&call).await?;
-    let command = RemovePost { post: seen_post(&call, &open)?, own_only: !open.moderates };
+    let command = RemovePost { post: seen_post(&call, &open)?, reach: open.reach };
     let request = call.request(open.loid)?;
     let done = call.app.with_current(call.app.repository.execute(open.loid, command, request).await)?;
     let revision = done.view.revision();
