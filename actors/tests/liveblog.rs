@@ -16,8 +16,8 @@ use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, NewParts, Restore};
 use stet_actors::liveblog::{
-    AddPost, LiveBlog, LiveBlogState, NewAttachment, Post, PostAddress, PostBody, PostDone, PostFields, PostStatus,
-    RemovePost, SetStatus, Sight, UpdatePost, attachment_body, post_name,
+    AddPost, LiveBlog, LiveBlogState, NewAttachment, Post, PostAddress, PostBody, PostDone, PostFields,
+    PostStatus, RemovePost, SetStatus, Sight, UpdatePost, attachment_body, post_name,
 };
 use stet_actors::object::{Content, CreateMode, FamilyKind, NewContent, Reach, SmallBody, Stored, Version};
 use stet_actors::repository::Repository;
@@ -510,7 +510,7 @@ async fn play(mut world: World, steps: Vec<Step>) {
             let told: Vec<(Loid, bool)> = view
                 .state
                 .since(since)
-                .map(|change| change.map_or_else(|gone| (gone, false), |post| (post.loid(), true)))
+                .map(|change| change.map_or_else(|gone| (gone.post, false), |post| (post.loid(), true)))
                 .collect();
             assert_eq!(told, wanted, "since {since}");
         }

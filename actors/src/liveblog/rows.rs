@@ -125,6 +125,11 @@ impl Post {
         self.status == PostStatus::Approved
     }
 
+    /// Whether it is or was approved at any time.
+    pub fn was_approved(&self) -> bool {
+        self.history.iter().any(|change| change.to == PostStatus::Approved)
+    }
+
     /// Name of the user who made it.
     pub fn author(&self) -> &Text {
         &self.record.creator
@@ -184,8 +189,8 @@ pub fn attachment_body(liveblog: Loid, attachment: u64) -> Key {
     Key { table: Table::Parts, key }
 }
 
-/// A post that was removed: who asks what has changed since a revision is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// A post that was removed: who asks what has changed since a revision is told, if they may have seen it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovedPost {
     /// The liveblog.
     #[serde(with = "loid_key")]
@@ -195,11 +200,38 @@ pub struct RemovedPost {
     pub post: Loid,
     /// The liveblog's revision that it went with.
     pub revision: u64,
+    /// Whether it was ever approved. Rows from before this was noted say no, and name no author: then only who sees all posts is told.
+    #[serde(default)]
+    pub was_approved: bool,
+    /// Name of the user who made it.
+    #[serde(default)]
+    pub author: Text,
 }
 
 impl Row for RemovedPost {
     fn place(&self) -> Key {
         let key = key_of(&[&self.liveblog.to_key(), &[part::REMOVED_POST], &self.revision.to_be_bytes()]);
         Key { table: Table::Parts, key }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::DatabaseId;
+    use crate::liveblog::Sight;
+    use crate::object::FolderKey;
+    use crate::store::{decode_value, encode_value};
+
+    #[test]
+    fn a_removed_post_of_which_nothing_was_noted_is_told_to_those_only_who_see_all() {
+        let (liveblog, post) = (Loid::new(DatabaseId::MAIN, 7), Loid::new(DatabaseId::MAIN, 8));
+        let before = encode_value(RemovedPost::FORMAT, &(FolderKey(liveblog), FolderKey(post), 9u64));
+        let removed: RemovedPost = decode_value(RemovedPost::FORMAT, &before).expect("it can be read");
+        let expected = RemovedPost { liveblog, post, revision: 9, was_approved: false, author: "".into() };
+        assert_eq!(removed, expected);
+        for (sight, told) in [(Sight::All, true), (Sight::Own("ada".into()), false), (Sight::Approved, false)] {
+            assert_eq!(sight.may_have_seen_removed(&removed), told, "{sight:?}");
+        }
     }
 }

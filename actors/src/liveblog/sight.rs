@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::rows::{Post, PostStatus};
+use super::rows::{Post, PostStatus, RemovedPost};
 use super::state::LiveBlogState;
 use crate::object::Text;
 use crate::sequence::{Ordered, Sequence};
@@ -53,6 +53,27 @@ impl Hidden {
 
     pub(super) fn is_empty(&self) -> bool {
         self.places.is_empty()
+    }
+}
+
+impl Sight {
+    /// Whether somebody else's or their own post may be told of as removed: they see it, or may have seen it before that changed.
+    fn reaches(&self, was_approved: bool, author: &Text) -> bool {
+        match self {
+            Sight::All => true,
+            Sight::Own(user) => was_approved || author == user,
+            Sight::Approved => was_approved,
+        }
+    }
+
+    /// Whether a post is seen, or may have been before it was taken back.
+    pub fn may_have_seen(&self, post: &Post) -> bool {
+        self.reaches(post.was_approved(), post.author())
+    }
+
+    /// Whether a post that is gone may have been seen.
+    pub fn may_have_seen_removed(&self, removed: &RemovedPost) -> bool {
+        self.reaches(removed.was_approved, &removed.author)
     }
 }
 
