@@ -16,7 +16,7 @@ use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, NewParts, Restore};
 use stet_actors::liveblog::{
-    AddPost, LiveBlog, LiveBlogState, NewAttachment, Post, PostAddress, PostBody, PostDone, PostFields,
+    AddPost, LiveBlog, LiveBlogState, MAX_HISTORY, NewAttachment, Post, PostAddress, PostBody, PostDone, PostFields,
     PostStatus, RemovePost, SetStatus, Sight, UpdatePost, attachment_body, post_name,
 };
 use stet_actors::object::{Content, CreateMode, FamilyKind, NewContent, Reach, SmallBody, Stored, Version};
@@ -314,6 +314,37 @@ fn attachments_come_and_go_with_their_bytes() {
         assert_eq!((world.post(loid).await, stored(ids[1]).is_some()), (before, true), "all or nothing");
         world.run(RemovePost { post: PostAddress::Loid(loid), reach: Reach::All }).await;
         assert_eq!(stored(ids[1]), None);
+        assert_sound(&world.store);
+    });
+}
+
+#[test]
+fn a_long_history_forgets_the_oldest_but_not_the_creation_and_the_first_approval() {
+    run(|world| async move {
+        let loid = world.run(AddPost { moderated: true, ..post("one", 1) }).await.post;
+        let set = |to| SetStatus { post: PostAddress::Loid(loid), to, reach: Reach::All };
+        world.run(set(PostStatus::Rejected)).await;
+        world.run(set(PostStatus::Approved)).await;
+        // Never approved again.
+        for turn in 0..MAX_HISTORY - 3 {
+            world.run(set([PostStatus::Pending, PostStatus::Rejected][turn % 2])).await;
+        }
+        let full = world.post(loid).await.history;
+        assert_eq!(full.len(), MAX_HISTORY);
+        world.run(set(PostStatus::Deleted)).await;
+        world.run(set(PostStatus::Pending)).await;
+        let there = world.post(loid).await;
+        // The creation, the first approval, and the latest.
+        assert_eq!(there.history.len(), MAX_HISTORY);
+        assert_eq!((&there.history[0], &there.history[1]), (&full[0], &full[2]));
+        assert_eq!(there.history[2..MAX_HISTORY - 2], full[4..]);
+        let last: Vec<PostStatus> = there.history[MAX_HISTORY - 2..].iter().map(|change| change.to).collect();
+        assert_eq!(last, [PostStatus::Deleted, PostStatus::Pending]);
+        assert!(there.was_approved());
+        world.run(RemovePost { post: PostAddress::Loid(loid), reach: Reach::All }).await;
+        let view = world.view().await;
+        let removed: Vec<_> = view.state.since(0).filter_map(Result::err).collect();
+        assert_eq!((removed.len(), removed[0].was_approved, &*removed[0].author), (1, true, "editor"));
         assert_sound(&world.store);
     });
 }

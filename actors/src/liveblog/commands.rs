@@ -7,7 +7,9 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use super::rows::{Attachment, Post, PostStatus, StatusChange, attachment_body};
+use super::rows::{
+    Attachment, MAX_ATTACHMENTS, MAX_TAG_BYTES, MAX_TAGS, Post, PostStatus, StatusChange, attachment_body,
+};
 use super::state::{LiveBlogState, PostAddress};
 use super::{LiveBlog, POST_TYPE};
 use crate::command::{Command, Context, Fault};
@@ -295,6 +297,7 @@ fn check_reach(post: &Post, reach: Reach, context: &Context<'_>) -> Result<()> {
 }
 
 fn turn(post: &mut Post, to: PostStatus, context: &Context<'_>) {
+    post.make_room_in_history();
     let user = context.who.user.clone();
     post.history.push(StatusChange { from: Some(post.status), to, user, at_ms: context.now_ms });
     post.status = to;
@@ -337,6 +340,7 @@ fn describe(post: &mut Post, fields: &PostFields, context: &mut Context<'_>) -> 
     set(&mut post.kind, &fields.kind);
     post.pinned = fields.pinned.unwrap_or(post.pinned);
     if let Some(tags) = &fields.tags {
+        check_tags(tags)?;
         post.tags.clone_from(tags);
     }
     if fields.attributes.is_none() && fields.system_attributes.is_none() {
@@ -358,7 +362,26 @@ fn describe(post: &mut Post, fields: &PostFields, context: &mut Context<'_>) -> 
     Ok(changed)
 }
 
+fn check_tags(tags: &[Text]) -> Result<()> {
+    let refuse = |message: String, limit: usize| Err(Error::new(Code::TooLarge, message).with_detail("limit", limit));
+    if tags.len() > MAX_TAGS {
+        return refuse(format!("`tags` has {} entries; at most {MAX_TAGS} are allowed.", tags.len()), MAX_TAGS);
+    }
+    if let Some(long) = tags.iter().find(|tag| tag.len() > MAX_TAG_BYTES) {
+        let (beginning, bytes) = (long.chars().take(40).collect::<String>(), long.len());
+        let message =
+            format!("`tags` has the entry `{beginning}…` of {bytes} bytes; at most {MAX_TAG_BYTES} are allowed.");
+        return refuse(message, MAX_TAG_BYTES);
+    }
+    Ok(())
+}
+
 fn attach(post: &mut Post, attachments: &[NewAttachment], context: &mut Context<'_>) -> Result<(), Fault> {
+    let all = post.attachments.len() + attachments.len();
+    if all > MAX_ATTACHMENTS && !attachments.is_empty() {
+        let message = format!("The post would have {all} `attachments`; at most {MAX_ATTACHMENTS} are allowed.");
+        return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_ATTACHMENTS).into());
+    }
     for new in attachments {
         let id = context.next_number()?;
         if let Some(small) = &new.content.small {

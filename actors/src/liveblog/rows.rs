@@ -9,6 +9,20 @@ use crate::object::{Content, Record, Text};
 use crate::sequence::Ordered;
 use crate::store::{Key, Row, Table, key_of, loid_key};
 
+// A post is one row, written anew at each of its changes: what it may hold has bounds. Its texts have that of the form's options.
+
+/// How many files a post may have beside its content.
+pub const MAX_ATTACHMENTS: usize = 100;
+
+/// How many tags a post may have.
+pub const MAX_TAGS: usize = 100;
+
+/// Bytes that a tag may have.
+pub const MAX_TAG_BYTES: usize = 255;
+
+/// How many changes of its status a post remembers.
+pub const MAX_HISTORY: usize = 1000;
+
 /// What a liveblog has beside its record and posts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveBlogHead {
@@ -108,7 +122,8 @@ pub struct Post {
     pub tags: Vec<Text>,
     /// Files, in the order they came.
     pub attachments: Vec<Attachment>,
-    /// What became of its status, oldest first; never empty.
+    /// What became of its status, oldest first; never empty. Beyond [`MAX_HISTORY`] the oldest are forgotten, but for the creation
+    /// and the first approval.
     pub history: Vec<StatusChange>,
     /// The words of its content, without mark-up and in lower case, for searching; cut off where it is long.
     pub text: Text,
@@ -123,6 +138,20 @@ impl Post {
     /// Whether those see it who may neither write to the liveblog nor moderate it.
     pub fn is_seen(&self) -> bool {
         self.status == PostStatus::Approved
+    }
+
+    /// Forgets as much of the history that one more change has room.
+    pub(super) fn make_room_in_history(&mut self) {
+        let mut excess = (self.history.len() + 1).saturating_sub(MAX_HISTORY);
+        let mut approved = false;
+        let mut index = 0;
+        self.history.retain(|change| {
+            let is_first_approval = change.to == PostStatus::Approved && !std::mem::replace(&mut approved, true);
+            let goes = excess > 0 && index > 0 && !is_first_approval;
+            index += 1;
+            excess -= usize::from(goes);
+            !goes
+        });
     }
 
     /// Whether it is or was approved at any time.

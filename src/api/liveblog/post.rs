@@ -146,8 +146,7 @@ fn body_of(part: FilePart) -> PostBody {
 
 fn attachments_of(parts: Vec<FilePart>) -> Vec<NewAttachment> {
     let named = |(index, part): (usize, FilePart)| {
-        let name =
-            part.file_name.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("attachment-{}", index + 1));
+        let name = part.file_name.unwrap_or_else(|| format!("attachment-{}", index + 1));
         NewAttachment { name: name.into(), content: part.content }
     };
     parts.into_iter().enumerate().map(named).collect()
