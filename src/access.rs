@@ -111,7 +111,8 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Refuses a caller who may not create in a folder; tells what they may change of what is there. The refusal is the same whichever folder it is, so that the answer for a path does not tell how far it leads.
+    /// Refuses a caller who may not create in a folder; tells what they may change of what is there. The refusal is the same
+    /// whichever folder it is, so that the answer for a path does not tell how far it leads.
     ///
     /// # Errors
     /// `PermissionDenied`, what the store says.

@@ -160,7 +160,7 @@ async fn file_part(part: &mut Field, rule: &FileRule, limit: u64, contents: &Con
     let media_type = part.content_type().map(ToString::to_string);
     let file_name = part.content_disposition().and_then(|value| value.get_filename()).filter(|name| !name.is_empty());
     let file_name = file_name.map(str::to_owned);
-    // Both are kept with the file, and are as long as a part's head may be.
+    // Name and type are kept with the file; a part's head may be far longer.
     if let Some(error) = file_name.as_deref().and_then(|name| check_name(name).err()) {
         return Err(Error { message: format!("The file of the part `{}`: {}", rule.name, error.message), ..error });
     }

@@ -57,7 +57,7 @@ impl Hidden {
 }
 
 impl Sight {
-    /// Whether somebody else's or their own post may be told of as removed: they see it, or may have seen it before that changed.
+    /// Whether a post of that author is seen, or may have been at some time.
     fn reaches(&self, was_approved: bool, author: &Text) -> bool {
         match self {
             Sight::All => true,

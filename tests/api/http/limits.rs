@@ -30,7 +30,7 @@ fn a_web_product_has_bounds_in_queries_and_bodies_and_changes_nothing_that_is_sh
             client.post("/v3/object", &json!({ "sources": [story], "webProduct": product })),
         ]
     };
-    for answer in asked(&more).into_iter().chain(asked(&more.repeat(2)).into_iter()) {
+    for answer in asked(&more).into_iter().chain(asked(&more.repeat(2))) {
         let message = answer.fails(400, "InvalidParameter")["message"].as_str().unwrap().to_owned();
         assert!(message.contains("`webProduct`") && message.contains("255") && message.len() < 200, "{message}");
     }
