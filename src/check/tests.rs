@@ -99,7 +99,10 @@ impl Ground {
         add(&item(21, SPIKED, true), &mut changes);
         add(&LiveBlogHead { loid: BLOG, moderated: false }, &mut changes);
         add(&post(), &mut changes);
-        add(&RemovedPost { liveblog: BLOG, post: Loid::new(DatabaseId::MAIN, 12), revision: 3 }, &mut changes);
+        let gone = Loid::new(DatabaseId::MAIN, 12);
+        let removed =
+            RemovedPost { liveblog: BLOG, post: gone, revision: 3, was_approved: true, author: "editor".into() };
+        add(&removed, &mut changes);
         let Key { table, key } = attachment_body(BLOG, 30);
         changes.push(Change { table, key, value: Some(Bytes::from_static(b"<story/>")) });
         for version in [STORY.at_version(1), POST.at_version(1)] {

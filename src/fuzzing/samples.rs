@@ -40,6 +40,9 @@ pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let group = Group { name: "desk".into(), description: "The desk".to_owned(), privileges: grants() };
     let mut user = User::new("ada");
     user.home = Some("/Users/ada".to_owned());
+    let removed = RemovedPost { liveblog: LOID, post: FOLDER, revision: 9, was_approved: true, author: "ada".into() };
+    // As rows were written that did not note who may have seen the post.
+    let before = encode_value(1, &(FolderKey(LOID), FolderKey(FOLDER), 9u64));
     vec![
         ("rows", "record", row(b'0', &record())),
         ("rows", "record_plain", row(b'0', &plain)),
@@ -56,7 +59,8 @@ pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("rows", "event", numbered(b'9', &encode_value(1, &event()))),
         ("rows", "liveblog", row(b':', &LiveBlogHead { loid: LOID, moderated: true })),
         ("rows", "post", row(b';', &post())),
-        ("rows", "removed_post", row(b'<', &RemovedPost { liveblog: LOID, post: FOLDER, revision: 9 })),
+        ("rows", "removed_post", row(b'<', &removed)),
+        ("rows", "removed_post_before", numbered(b'<', &before)),
         ("rows", "draft", row(b'=', &Draft { loid: LOID, author: "ada".into(), at: 1, content: content(Stored::Row) })),
         ("journal", "empty", journal(&[])),
         ("journal", "sets", journal(&sets())),

@@ -79,6 +79,20 @@ impl Blog {
     }
 }
 
+/// A name that no other test uses.
+fn own_name() -> String {
+    own_folder().replace('/', "-")
+}
+
+/// A client that has nothing but a key with these privileges, which acts under that user.
+fn machine(user: &str, privileges: &[&str]) -> Client {
+    let server = Server::shared();
+    let grants: Vec<Value> = privileges.iter().map(|privilege| json!({ "privilege": privilege })).collect();
+    let body = json!({ "name": own_name(), "user": user, "privileges": grants });
+    let made = server.login("admin").post("/v3/key", &body).ok();
+    Client::at(&server.base, made["token"].as_str().map(str::to_owned))
+}
+
 /// The loid of a post.
 fn id(post: &Value) -> String {
     post["info"]["id"].as_str().expect("a post has a record with an id").to_owned()

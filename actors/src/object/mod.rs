@@ -2,6 +2,7 @@
 
 mod draft;
 mod name;
+mod reach;
 mod record;
 mod version;
 
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 pub use self::draft::Draft;
 pub use self::name::{CreateMode, MAX_NAME_BYTES, Names, check_path, file_name, name_key, parent_path};
+pub use self::reach::Reach;
 pub use self::record::{Attributes, Bin, Content, FamilyKind, FolderKey, Lock, Plain, Record, Stored, Text};
 pub use self::version::{NewContent, SmallBody, Version};
 

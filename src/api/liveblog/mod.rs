@@ -1,7 +1,9 @@
 //! Liveblogs (interface 4.8; decisions 5).
 //!
-//! Who sees a post: everybody who may read the liveblog sees the approved ones. The others are seen by their author, and by who
-//! may moderate or write the liveblog. What is not seen is not there: it is in no listing, no number and no search.
+//! Who sees and changes which posts is up to [`Access::sight`] and [`Access::reach`](crate::access::Access::reach). What is not seen
+//! is not there: it is in no listing, no number and no search.
+//!
+//! [`Access::sight`]: crate::access::Access::sight
 
 use std::sync::Arc;
 
@@ -10,14 +12,13 @@ use stet_actors::family::State;
 use stet_actors::id::{Loid, Source};
 use stet_actors::lifecycle::Discard;
 use stet_actors::liveblog::{LiveBlog, LiveBlogState, Post, PostAddress, Sight};
-use stet_actors::object::{FamilyKind, parent_path};
+use stet_actors::object::{FamilyKind, Reach, parent_path};
 use stet_actors::runtime::Published;
 
 use super::object::{Removed, check_whole};
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply};
-use crate::http::route::Privilege;
 
 mod creation;
 mod files;
@@ -47,20 +48,15 @@ struct Open {
     view: Arc<Published<LiveBlogState>>,
     /// Which posts they see.
     sight: Sight,
-    /// Whether they decide on posts; others may change only their own.
-    moderates: bool,
+    /// Which posts they may change; who reaches all of them decides on them.
+    reach: Reach,
 }
 
 impl Open {
     fn of(call: &Call, loid: Loid, view: Arc<Published<LiveBlogState>>) -> Result<Open> {
         let (access, record) = (call.access(), &view.state.object().record);
-        let moderates = access.may(Privilege::Moderate, record)?;
-        let sight = if moderates || access.may(Privilege::Write, record)? {
-            Sight::All
-        } else {
-            Sight::Own(call.caller()?.user().clone())
-        };
-        Ok(Open { loid, view, sight, moderates })
+        let (sight, reach) = (access.sight(record)?, access.reach(record)?);
+        Ok(Open { loid, view, sight, reach })
     }
 
     /// The same caller with the liveblog as it is after a change.

@@ -44,8 +44,7 @@ pub async fn create_post(mut call: Call) -> Result<Reply> {
         body,
         attachments: attachments_of(form.files),
         mode: CreateOptions::mode(options.options.as_ref(), options.create_mode),
-        moderates: open.moderates,
-        own_only: !open.moderates,
+        reach: open.reach,
     };
     execute(&call, open, command).await
 }
@@ -70,8 +69,7 @@ pub async fn update_post(mut call: Call) -> Result<Reply> {
         body,
         attachments: attachments_of(form.files),
         remove_attachments: removed.collect::<Result<_>>()?,
-        moderates: open.moderates,
-        own_only: !open.moderates,
+        reach: open.reach,
     };
     execute(&call, open, command).await
 }
@@ -105,14 +103,14 @@ pub async fn mark_deleted(call: Call) -> Result<Reply> {
 
 async fn set_status(call: &Call, to: PostStatus) -> Result<Reply> {
     let open = open(call).await?;
-    let command = SetStatus { post: seen_post(call, &open)?, to, moderates: open.moderates };
+    let command = SetStatus { post: seen_post(call, &open)?, to, reach: open.reach };
     execute(call, open, command).await
 }
 
 /// `DELETE /v3/container/liveblog/{source}/post/{post}`: for good, whatever its status.
 pub async fn remove_post(call: Call) -> Result<Reply> {
     let open = open(&call).await?;
-    let command = RemovePost { post: seen_post(&call, &open)?, own_only: !open.moderates };
+    let command = RemovePost { post: seen_post(&call, &open)?, reach: open.reach };
     let request = call.request(open.loid)?;
     let done = call.app.with_current(call.app.repository.execute(open.loid, command, request).await)?;
     let revision = done.view.revision();
@@ -149,8 +147,7 @@ fn body_of(part: FilePart) -> PostBody {
 
 fn attachments_of(parts: Vec<FilePart>) -> Vec<NewAttachment> {
     let named = |(index, part): (usize, FilePart)| {
-        let name =
-            part.file_name.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("attachment-{}", index + 1));
+        let name = part.file_name.unwrap_or_else(|| format!("attachment-{}", index + 1));
         NewAttachment { name: name.into(), content: part.content }
     };
     parts.into_iter().enumerate().map(named).collect()

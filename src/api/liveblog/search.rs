@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::liveblog::{LiveBlogState, Post, PostAddress, PostStatus, Sight};
+use stet_actors::liveblog::{Post, PostAddress, PostStatus};
 
 use super::reply::{Told, liveblog_json};
 use super::types::{Filters, SearchRequest};
@@ -198,12 +198,13 @@ impl Wanted {
                 for change in state.since(since) {
                     turn.pass_on().await;
                     match change {
-                        Err(loid) => gone.push(loid.to_string()),
+                        Err(removed) if sight.may_have_seen_removed(removed) => gone.push(removed.post.to_string()),
+                        Err(_) => {}
                         Ok(post) => {
                             let is_named = named.as_ref().is_none_or(|named| named.contains(&post.loid()));
                             if state.sees(sight, post) && is_named && self.filter.takes(post) {
                                 found.push(post);
-                            } else if may_have_seen(state, sight, post) {
+                            } else if sight.may_have_seen(post) {
                                 gone.push(post.loid().to_string());
                             }
                         }
@@ -260,11 +261,6 @@ impl Turn {
             }
         }
     }
-}
-
-/// Whether the caller sees a post, or may have seen it before it was taken back.
-fn may_have_seen(state: &LiveBlogState, sight: &Sight, post: &Post) -> bool {
-    state.sees(sight, post) || post.history.iter().any(|change| change.to == PostStatus::Approved)
 }
 
 /// `POST /v3/container/liveblog/{source}`
