@@ -9,6 +9,7 @@ use stet_actors::liveblog::{Post, PostStatus};
 use stet_actors::object::{SmallBody, Stored};
 use stet_actors::store::View;
 
+use super::settled::{Unsettled, of_post};
 use super::types::{Attachment, Post as WirePost, StatusChange};
 use super::{Open, text};
 use crate::api::records::{info_of, quoted};
@@ -27,8 +28,8 @@ const BEGINNING: &str = "{\"info\":{";
 /// A post as JSON.
 ///
 /// # Errors
-/// What the store says.
-pub(super) fn post_json(app: &App, post: &Post, display: &Display) -> Result<Arc<str>> {
+/// [`Unsettled::Changed`]; what the store says.
+pub(super) fn post_json(app: &App, post: &Post, display: &Display) -> Result<Arc<str>, Unsettled> {
     let mut plain = display.clone();
     // The path depends on the folders above, and what types are called on the configuration: neither is kept.
     plain.path = false;
@@ -37,7 +38,7 @@ pub(super) fn post_json(app: &App, post: &Post, display: &Display) -> Result<Arc
     let json = match kept {
         Some(kept) => kept,
         None => {
-            let json: Arc<str> = rendered(app, post, &key.2)?.into();
+            let json: Arc<str> = of_post(&app.repository, post, || rendered(app, post, &key.2))?.into();
             if !display.additional_info {
                 app.posts.put(key, json.clone());
             }
@@ -103,7 +104,6 @@ fn content_of(app: &App, post: &Post) -> Result<Option<String>> {
         tracing::error!(post = %post.loid(), %error, "the bytes of a post can't be read");
         Error::internal()
     })?;
-    // Gone, if the post was removed since the view was published.
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
@@ -120,8 +120,13 @@ pub(super) struct Told<'v> {
 /// A liveblog and posts of it.
 ///
 /// # Errors
-/// What the store says.
-pub(super) async fn liveblog_json(app: &App, open: &Open, told: &Told<'_>, display: &Display) -> Result<String> {
+/// [`Unsettled::Changed`]; what the store says.
+pub(super) async fn liveblog_json(
+    app: &App,
+    open: &Open,
+    told: &Told<'_>,
+    display: &Display,
+) -> Result<String, Unsettled> {
     let mut json = "{\"info\":".to_owned();
     json.push_str(&info(app, open, display)?);
     json.push_str(",\"items\":[");
@@ -163,8 +168,8 @@ fn info(app: &App, open: &Open, display: &Display) -> Result<String> {
 /// A post alone.
 ///
 /// # Errors
-/// What the store says.
-pub(super) fn post_reply(app: &App, open: &Open, post: &Post, what: &str) -> Result<Reply> {
+/// [`Unsettled::Changed`]; what the store says.
+pub(super) fn post_reply(app: &App, open: &Open, post: &Post, what: &str) -> Result<Reply, Unsettled> {
     let mut json = post_json(app, post, &Display::with_defaults(false))?.to_string();
     // The post is an object: its last brace makes room for one more member.
     json.pop();
