@@ -295,7 +295,7 @@ fn a_liveblog_that_is_not_whole_is_found() {
 
 #[test]
 fn a_draft_without_its_bytes_or_its_object_is_found() {
-    let draft = Draft { loid: STORY, author: "editor".into(), at: 1, content: bytes() };
+    let draft = Draft { loid: STORY, author: "editor".into(), at: 1, content: bytes(), base: None };
     let body = SmallBody::key(Draft::body_loid(STORY));
     let ground = Ground::new();
     ground.put(&draft);
