@@ -5,6 +5,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -309,16 +310,27 @@ async fn maintain(app: Arc<App>) {
                 app.repository.sweep();
             }
             _ = flush.tick() => {
-                let done = async {
-                    app.sessions.flush().await?;
-                    app.sessions.sweep().await?;
-                    app.sessions.release_locks().await?;
-                    app.receipts.sweep().await
-                };
-                if let Err(error) = done.await {
-                    tracing::warn!(%error, "sessions, locks and receipts could not be tidied up");
-                }
+                each_of([
+                    ("when sessions were last used could not be saved", Box::pin(app.sessions.flush()) as Step<'_>),
+                    ("sessions that have ended could not be removed", Box::pin(app.sessions.sweep())),
+                    ("locks that are over could not be taken off", Box::pin(app.sessions.release_locks())),
+                    ("receipts of old calls could not be removed", Box::pin(app.receipts.sweep())),
+                ])
+                .await;
             }
+        }
+    }
+}
+
+/// Something to be done now and then, and how many it was done to.
+type Step<'a> = Pin<Box<dyn Future<Output = Result<usize, Error>> + 'a>>;
+
+/// Takes one step after the other. One that fails is told in the log, and none waits for it to go well: what can't be read or written
+/// now may be so for good.
+async fn each_of<'a>(steps: impl IntoIterator<Item = (&'static str, Step<'a>)>) {
+    for (failed, step) in steps {
+        if let Err(error) = step.await {
+            tracing::warn!(%error, "{failed}");
         }
     }
 }
@@ -515,4 +527,26 @@ pub fn check(config: &Config) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::new(Exit::Faults, format!("{} has {} faults", data.display(), report.fault_count)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[actix_web::test]
+    async fn a_step_that_fails_keeps_none_after_it_from_being_taken() {
+        let taken = RefCell::new(Vec::new());
+        let step = |name: &'static str, outcome: Result<usize, Error>| {
+            let taken = &taken;
+            let step = async move {
+                taken.borrow_mut().push(name);
+                outcome
+            };
+            ("it could not be done", Box::pin(step) as Step<'_>)
+        };
+        each_of([step("flush", Ok(1)), step("locks", Err(Error::internal())), step("receipts", Ok(0))]).await;
+        assert_eq!(*taken.borrow(), ["flush", "locks", "receipts"]);
+    }
 }

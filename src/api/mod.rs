@@ -4,6 +4,7 @@ mod attributes;
 pub mod audit;
 pub mod auth;
 mod configuration;
+mod download;
 pub mod drawer;
 pub mod events;
 pub mod folder;

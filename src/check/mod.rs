@@ -1,7 +1,9 @@
 //! `stet check`: proves a data directory from its rows. Every index entry must follow from a row, every row's entries must be
-//! there, every part must have its object, every body its bytes, every container its head, and no drawer more items than fit.
-//! Changes nothing.
+//! there, every part must have its object, every content its bytes, and all bytes in the tables a content that they are of; no
+//! version may lie above the latest; every container must have its head, no drawer more items than fit, and no liveblog two posts of
+//! one name, or one that it remembers as removed. Changes nothing.
 
+mod liveblog;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -50,6 +52,18 @@ struct Gathered {
     items: BTreeMap<Loid, u64>,
     /// Liveblogs that have posts, or remember removed ones.
     liveblogs: BTreeSet<Loid>,
+    /// The parts of the liveblog that is being looked at.
+    parts: Option<liveblog::Parts>,
+}
+
+impl Gathered {
+    /// What has been seen of a liveblog so far. One before it has been seen whole.
+    fn of_liveblog(&mut self, liveblog: Loid, report: &mut Report) -> &mut liveblog::Parts {
+        if let Some(whole) = self.parts.take_if(|parts| parts.liveblog() != liveblog) {
+            whole.settle(report);
+        }
+        self.parts.get_or_insert_with(|| liveblog::Parts::of(liveblog))
+    }
 }
 
 /// Reads everything once.
@@ -90,6 +104,9 @@ pub fn check(store: &RedbStore, content: &ContentStore) -> Result<Report, StoreE
         {
             report.fault(format!("the drawer {drawer} has {count} items, where {} fit", head.capacity));
         }
+    }
+    if let Some(last) = gathered.parts.take() {
+        last.settle(&mut report);
     }
     for liveblog in &gathered.liveblogs {
         if store.get(View::Committed, Table::Parts, &head_key(*liveblog, part::LIVEBLOG_HEAD))?.is_none() {

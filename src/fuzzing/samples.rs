@@ -4,7 +4,9 @@ use bytes::Bytes;
 use stet_actors::drawer::{DrawerHead, Item};
 use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
 use stet_actors::liveblog::{Attachment, LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange};
-use stet_actors::object::{Attributes, Bin, Content, Draft, FamilyKind, FolderKey, Lock, Record, Stored, Version};
+use stet_actors::object::{
+    Attributes, Base, Bin, Content, Draft, FamilyKind, FolderKey, Lock, Record, Stored, Version,
+};
 use stet_actors::receipt::{Kept, KeptReply, Receipt};
 use stet_actors::store::{Change, Event, Row, Table, encode_value};
 
@@ -61,7 +63,7 @@ pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("rows", "post", row(b';', &post())),
         ("rows", "removed_post", row(b'<', &removed)),
         ("rows", "removed_post_before", numbered(b'<', &before)),
-        ("rows", "draft", row(b'=', &Draft { loid: LOID, author: "ada".into(), at: 1, content: content(Stored::Row) })),
+        ("rows", "draft", row(b'=', &draft())),
         ("journal", "empty", journal(&[])),
         ("journal", "sets", journal(&sets())),
     ]
@@ -73,6 +75,11 @@ fn uuid() -> ObjectUuid {
 
 fn content(stored: Stored) -> Content {
     Content { content_type: "text/xml".into(), size: 8, sha256: [7; 32], stored }
+}
+
+fn draft() -> Draft {
+    let base = Some(Base { version: 2, sha256: [7; 32] });
+    Draft { loid: LOID, author: "ada".into(), at: 1, content: content(Stored::Row), base }
 }
 
 fn record() -> Record {

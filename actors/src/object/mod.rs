@@ -8,7 +8,7 @@ mod version;
 
 use std::sync::Arc;
 
-pub use self::draft::Draft;
+pub use self::draft::{Base, Draft};
 pub use self::name::{CreateMode, MAX_NAME_BYTES, Names, check_path, file_name, name_key, parent_path};
 pub use self::reach::Reach;
 pub use self::record::{Attributes, Bin, Content, FamilyKind, FolderKey, Lock, Plain, Record, Stored, Text};

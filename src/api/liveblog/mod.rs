@@ -27,6 +27,7 @@ mod named;
 mod post;
 mod reply;
 mod search;
+mod settled;
 mod types;
 
 pub use self::creation::{create_from_default, create_from_template};
@@ -37,12 +38,14 @@ pub use self::post::{approve, create_post, get_post, mark_deleted, reject, remov
 use self::reply::liveblog_json;
 use self::search::Wanted;
 pub use self::search::search;
+use self::settled::settled;
 pub use self::types::{
     Attachment, CreateLiveBlog, Filters, LiveBlogInfo, LiveBlogReply, Post as PostShape, PostListing, PostOptions,
     PostReply, RemovedPost, SearchReply, SearchRequest, StatusChange,
 };
 
 /// A liveblog as it is on disk, and what the caller may do there.
+#[derive(Clone)]
 struct Open {
     loid: Loid,
     view: Arc<Published<LiveBlogState>>,
@@ -116,17 +119,20 @@ fn address(call: &Call, liveblog: Loid, text: &str) -> Result<PostAddress> {
 pub async fn get(call: Call) -> Result<Reply> {
     let (open, display) = (open(&call).await?, call.display());
     let wanted = Wanted::of_query(&call)?;
-    let path =
-        if display.path { call.app.repository.path_of(&open.view.state.object().record)? } else { String::new() };
-    // What stands in a reply follows from these.
-    let part = (wanted.page.offset, wanted.page.limit, call.query.text("sortBy"));
-    let tag = ETag::new(open.view.revision(), (&open.sight, &display, part, path));
-    if tag.is_known(call.headers()) {
-        return Ok(Reply::not_modified(tag));
-    }
-    let told = wanted.find(&open).await;
-    let json = liveblog_json(&call.app, &open, &told, &display).await?;
-    Ok(Reply::new(Content::Json(json.into())).with_etag(tag))
+    settled(&call, open, async |open| {
+        let path =
+            if display.path { call.app.repository.path_of(&open.view.state.object().record)? } else { String::new() };
+        // What stands in a reply follows from these.
+        let part = (wanted.page.offset, wanted.page.limit, call.query.text("sortBy"));
+        let tag = ETag::new(open.view.revision(), (&open.sight, &display, part, path));
+        if tag.is_known(call.headers()) {
+            return Ok(Reply::not_modified(tag));
+        }
+        let told = wanted.find(open).await;
+        let json = liveblog_json(&call.app, open, &told, &display).await?;
+        Ok(Reply::new(Content::Json(json.into())).with_etag(tag))
+    })
+    .await
 }
 
 /// `DELETE /v3/container/liveblog/{source}`: to the recycle bin.

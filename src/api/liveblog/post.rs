@@ -10,7 +10,7 @@ use stet_actors::object::Text;
 
 use super::reply::post_reply;
 use super::types::{AttachmentRef, PostOptions, RemovedPost};
-use super::{Open, address, open};
+use super::{Open, address, open, settled};
 use crate::api::form::{self, FilePart, FileRule, Form};
 use crate::api::requests::CreateOptions;
 use crate::app::App;
@@ -77,8 +77,8 @@ pub async fn update_post(mut call: Call) -> Result<Reply> {
 /// `GET /v3/container/liveblog/{source}/post/{post}`
 pub async fn get_post(call: Call) -> Result<Reply> {
     let open = open(&call).await?;
-    let post = open.seen(&address(&call, open.loid, call.param("post"))?)?;
-    post_reply(&call.app, &open, post, "post")
+    let address = address(&call, open.loid, call.param("post"))?;
+    settled(&call, open, async |open| post_reply(&call.app, open, open.seen(&address)?, "post")).await
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/approve`
@@ -133,10 +133,14 @@ async fn execute<C: Command<Family = LiveBlog, Reply = PostDone>>(
     let app = &call.app;
     let done = app.with_current(app.repository.execute(open.loid, command, call.request(open.loid)?).await)?;
     let open = open.after(done.view);
-    match open.view.state.get(&PostAddress::Loid(done.reply.post)) {
-        Ok(post) => post_reply(app, &open, post, "change"),
-        // The call was carried out when it was sent before, and somebody has removed the post since.
-        Err(_) => Reply::json(&RemovedPost { id: done.reply.post.to_string(), revision: open.view.revision() }),
+    let (post, revision) = (PostAddress::Loid(done.reply.post), open.view.revision());
+    let shown = settled(call, open, async |open| post_reply(app, open, open.view.state.get(&post)?, "change")).await;
+    match shown {
+        // The change was made, now or when the call was sent before. Others have removed the post since, or never cease to change it.
+        Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => {
+            Reply::json(&RemovedPost { id: done.reply.post.to_string(), revision })
+        }
+        shown => shown,
     }
 }
 

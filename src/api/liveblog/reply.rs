@@ -10,6 +10,7 @@ use stet_actors::object::{SmallBody, Stored};
 use stet_actors::store::View;
 
 use super::Open;
+use super::settled::{Unsettled, of_post};
 use super::types::{Attachment, Post as WirePost, StatusChange};
 use crate::api::records::{info_of, quoted};
 use crate::app::App;
@@ -28,8 +29,8 @@ const BEGINNING: &str = "{\"info\":{";
 /// A post as JSON.
 ///
 /// # Errors
-/// What the store says.
-pub(super) fn post_json(app: &App, post: &Post, display: &Display) -> Result<Arc<str>> {
+/// [`Unsettled::Changed`]; what the store says.
+pub(super) fn post_json(app: &App, post: &Post, display: &Display) -> Result<Arc<str>, Unsettled> {
     let mut plain = display.clone();
     // The path depends on the folders above, and what types are called on the configuration: neither is kept.
     plain.path = false;
@@ -38,7 +39,7 @@ pub(super) fn post_json(app: &App, post: &Post, display: &Display) -> Result<Arc
     let json = match kept {
         Some(kept) => kept,
         None => {
-            let json: Arc<str> = rendered(app, post, &key.2)?.into();
+            let json: Arc<str> = of_post(&app.repository, post, || rendered(app, post, &key.2))?.into();
             if !display.additional_info {
                 app.posts.put(key, json.clone());
             }
@@ -104,7 +105,6 @@ fn content_of(app: &App, post: &Post) -> Result<Option<String>> {
         tracing::error!(post = %post.loid(), %error, "the bytes of a post can't be read");
         Error::internal()
     })?;
-    // Gone, if the post was removed since the view was published.
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
@@ -121,8 +121,13 @@ pub(super) struct Told<'v> {
 /// A liveblog and posts of it.
 ///
 /// # Errors
-/// What the store says.
-pub(super) async fn liveblog_json(app: &App, open: &Open, told: &Told<'_>, display: &Display) -> Result<String> {
+/// [`Unsettled::Changed`]; what the store says.
+pub(super) async fn liveblog_json(
+    app: &App,
+    open: &Open,
+    told: &Told<'_>,
+    display: &Display,
+) -> Result<String, Unsettled> {
     let mut json = "{\"info\":".to_owned();
     json.push_str(&info(app, open, display)?);
     json.push_str(",\"items\":[");
@@ -164,8 +169,8 @@ fn info(app: &App, open: &Open, display: &Display) -> Result<String> {
 /// A post alone.
 ///
 /// # Errors
-/// What the store says.
-pub(super) fn post_reply(app: &App, open: &Open, post: &Post, what: &str) -> Result<Reply> {
+/// [`Unsettled::Changed`]; what the store says.
+pub(super) fn post_reply(app: &App, open: &Open, post: &Post, what: &str) -> Result<Reply, Unsettled> {
     let mut json = post_json(app, post, &Display::with_defaults(false))?.to_string();
     // The post is an object: its last brace makes room for one more member.
     json.pop();

@@ -9,7 +9,7 @@ use stet_actors::liveblog::{Post, PostAddress, PostStatus};
 
 use super::reply::{Told, liveblog_json};
 use super::types::{Filters, SearchRequest};
-use super::{Open, address, open};
+use super::{Open, address, open, settled};
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply};
@@ -172,7 +172,7 @@ impl Wanted {
     }
 
     /// The posts, and how many there are.
-    pub(super) async fn find(self, open: &Open) -> Told<'_> {
+    pub(super) async fn find<'o>(&self, open: &'o Open) -> Told<'o> {
         let Page { offset, limit } = self.page;
         let (state, sight) = (&open.view.state, &open.sight);
         if self.since.is_none() && self.sort.is_empty() {
@@ -267,7 +267,11 @@ impl Turn {
 pub async fn search(call: Call) -> Result<Reply> {
     let request: SearchRequest = call.json()?;
     let (open, display) = (open(&call).await?, call.display_of_body()?);
-    let told = Wanted::of_request(&call, open.loid, &request)?.find(&open).await;
-    let json = liveblog_json(&call.app, &open, &told, &display).await?;
-    Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(open.view.revision(), "search")))
+    let wanted = Wanted::of_request(&call, open.loid, &request)?;
+    settled(&call, open, async |open| {
+        let told = wanted.find(open).await;
+        let json = liveblog_json(&call.app, open, &told, &display).await?;
+        Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(open.view.revision(), "search")))
+    })
+    .await
 }

@@ -285,6 +285,43 @@ fn a_post_may_grow_so_far_and_no_further() {
 }
 
 #[test]
+fn a_part_of_a_file_is_sent_as_a_part_of_any_content_is() {
+    let blog = Blog::new();
+    let large: Vec<u8> = (0..200_000_u32).map(|number| (number % 251) as u8).collect();
+    let files: [File<'_>; 3] =
+        [content(PAGE), ("attachments", "s.bin", "a/b", b"0123456789"), ("attachments", "l.bin", "a/b", &large)];
+    let made = blog.try_post(&blog.editor, &json!({}), &files).ok();
+    let path = |number: usize| {
+        let id = made["attachments"][number]["id"].as_str().expect("an attachment has an id");
+        blog.post_path(&self::id(&made), &format!("/attachment/{id}"))
+    };
+    let get = |path: &str, headers: &[(&str, &str)]| blog.editor.send("GET", path, headers, b"");
+    for (path, bytes) in
+        [(blog.post_path(&id(&made), "/content"), PAGE), (path(0), b"0123456789"), (path(1), large.as_slice())]
+    {
+        // The time is told once its second is over.
+        wait_until("the file has a time", || get(&path, &[]).header("last-modified").is_some());
+        let whole = get(&path, &[]);
+        assert_eq!((whole.status, whole.header("accept-ranges")), (200, Some("bytes")));
+        assert!(whole.body == bytes);
+        let size = bytes.len();
+        let (tag, time) = (whole.header("etag").unwrap(), whole.header("last-modified").unwrap());
+        for state in [None, Some(tag), Some(time)] {
+            let headers = [("range", "bytes=2-4"), ("if-range", state.unwrap_or_default())];
+            let part = get(&path, if state.is_some() { &headers } else { &headers[..1] });
+            assert_eq!((part.status, part.body.as_slice()), (206, &bytes[2..5]), "{state:?}");
+            assert_eq!(part.header("content-range"), Some(&*format!("bytes 2-4/{size}")));
+        }
+        let other = get(&path, &[("range", "bytes=2-4"), ("if-range", "\"1-0\"")]);
+        assert_eq!((other.status, other.body.len()), (200, size));
+        let behind = get(&path, &[("range", &format!("bytes={size}-"))]).fails(416, "RangeNotSatisfiable");
+        assert_eq!(behind["details"]["size"], size);
+        let head = blog.editor.send("HEAD", &path, &[], b"");
+        assert_eq!((head.status, head.header("content-length")), (200, Some(&*size.to_string())));
+    }
+}
+
+#[test]
 fn a_content_is_downloaded_as_it_came_and_shown_where_it_is_small_text() {
     let blog = Blog::new();
     let large = format!("<p>{}</p>", "x".repeat(100_000));

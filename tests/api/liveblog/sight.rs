@@ -183,3 +183,52 @@ fn the_sample_has_a_night_to_read_and_a_match_to_come() {
     let (_, game) = read("reader", "saturday-match");
     assert_eq!((&game["total"], &game["info"]["moderated"]), (&json!(0), &json!(true)));
 }
+
+#[test]
+fn a_text_that_nobody_has_approved_is_never_shown_in_place_of_the_one_that_was() {
+    let blog = Blog::new();
+    let contributor = Server::shared().login("contributor");
+    let write = |text: &str| {
+        let options = json!({ "timestamp": 1000, "createMode": "REPLACE", "attributes": { "said": text } });
+        blog.post_by(&contributor, &options, text)
+    };
+    let post = write("approved 0");
+    blog.set(&blog.editor, &post, "approve").ok();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let (blog, post, done) = (&blog, &post, &done);
+    std::thread::scope(|scope| {
+        for reader in 0..6 {
+            scope.spawn(move || {
+                let client = Server::shared().login("reader");
+                // Additional information is never kept, so what is shown is put together each time.
+                let path = match reader % 3 {
+                    0 => blog.post_path(post, "/content"),
+                    1 => blog.path("?showAdditionalInfo=true"),
+                    _ => blog.post_path(post, ""),
+                };
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    let answer = client.get(&path);
+                    assert!([200, 404].contains(&answer.status), "{}", String::from_utf8_lossy(&answer.body));
+                    let text = String::from_utf8_lossy(&answer.body);
+                    assert!(!text.contains("secret"), "{text}");
+                }
+            });
+        }
+        // However this ends, the readers do.
+        struct Done<'d>(&'d std::sync::atomic::AtomicBool);
+        impl Drop for Done<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+        }
+        let _done = Done(done);
+        for round in 1..=60 {
+            write(&format!("secret {round}"));
+            write(&format!("approved {round}"));
+            blog.set(&blog.editor, post, "approve").ok();
+        }
+    });
+    let read = blog.read_post(&blog.editor, post);
+    assert_eq!(read["content"], "<post><p>approved 60</p></post>");
+    assert_eq!(read["info"]["attributes"]["said"], "approved 60");
+}
