@@ -397,6 +397,6 @@ fn posts_of_one_name_and_posts_that_are_remembered_as_removed_are_found() {
     ground.one_fault(&[&BLOG.to_string(), "two posts named"]);
     let ground = with("q");
     assert_eq!(ground.faults(), Vec::<String>::new());
-    ground.put(&RemovedPost { liveblog: BLOG, post: POST, revision: 4 });
+    ground.put(&RemovedPost { liveblog: BLOG, post: POST, revision: 4, was_approved: true, author: "ada".into() });
     ground.one_fault(&[&BLOG.to_string(), &POST.to_string(), "remembers it as removed"]);
 }

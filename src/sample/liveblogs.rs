@@ -6,7 +6,7 @@ use quick_xml::escape::escape;
 use stet_actors::error::Result;
 use stet_actors::lifecycle::{Create, NewObject, NewParts};
 use stet_actors::liveblog::{AddPost, PostBody, PostFields};
-use stet_actors::object::{CreateMode, FamilyKind, NewContent, Text, parent_path};
+use stet_actors::object::{CreateMode, FamilyKind, NewContent, Reach, Text, parent_path};
 
 use super::manifest::{SampleLiveBlog, SamplePost};
 use super::{FILES, Folders, by, faulty, media_type};
@@ -58,8 +58,7 @@ async fn new_post(said: &SamplePost, now: u64, content: &ContentStore) -> Result
         },
         attachments: Vec::new(),
         mode: CreateMode::Exception,
-        moderates: true,
-        own_only: false,
+        reach: Reach::All,
     })
 }
 
