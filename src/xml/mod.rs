@@ -55,7 +55,11 @@
 mod chars;
 mod cursor;
 mod doctype;
+mod dtd;
 mod error;
+mod fragment;
+mod frame;
+mod namespaces;
 mod output;
 mod read;
 mod rewrite;
@@ -66,9 +70,15 @@ mod tests;
 mod token;
 mod write;
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
+pub use dtd::{Doctype, doctype_of};
 pub use error::{Place, XmlError, XmlErrorKind};
+pub use fragment::{Fragment, fragment};
+pub use frame::{DECLARATION, Frame, frame};
+pub use output::Output;
 
 /// Bounds on what is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +106,14 @@ impl Default for Limits {
     fn default() -> Self {
         Self { max_depth: 64, max_bytes: 4 * 1024 * 1024 }
     }
+}
+
+/// The text without the characters that XML can't carry.
+pub fn carried(text: &str) -> Cow<'_, str> {
+    if text.chars().all(chars::is_char) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().filter(|c| chars::is_char(*c)).collect())
 }
 
 /// The JSON view of an XML document: an object whose one key is the root element.

@@ -19,16 +19,20 @@ use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply};
 use crate::http::route::Privilege;
 
+mod content;
 mod creation;
 mod files;
 mod kept;
 mod named;
+mod piece;
 mod post;
 mod reply;
+mod resolved;
 mod search;
 mod text;
 mod types;
 
+pub use self::content::{content, write_content};
 pub use self::creation::{create_from_default, create_from_template};
 pub use self::files::{attachment, post_content};
 pub use self::kept::KeptPosts;

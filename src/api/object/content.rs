@@ -1,7 +1,6 @@
 //! The bytes of an object (decisions 6).
 
-use actix_web::http::Method;
-use actix_web::http::header::{ACCEPT_RANGES, CONTENT_DISPOSITION, HeaderValue, LAST_MODIFIED, TryIntoHeaderValue};
+use actix_web::http::header::HeaderValue;
 use bytes::Bytes;
 use stet_actors::checkout::is_held_by;
 use stet_actors::error::{Code, Error, Result};
@@ -10,19 +9,21 @@ use stet_actors::object::{self, Draft, Record, SmallBody, Stored};
 use stet_actors::store::View;
 
 use super::{version, version_named};
+use crate::api::dtd;
+use crate::api::whole::{Part, Whole, with_replaced};
 use crate::app::App;
 use crate::content::ContentReader;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
-use crate::http::range::{self, Wanted, date_of};
-use crate::http::reply::{BodyStream, Content, Reply};
+use crate::http::reply::{BodyStream, Reply};
 
 /// The bytes that a call asks for.
 #[derive(PartialEq)]
-struct Found {
+pub(in crate::api) struct Found {
     /// Whose they are: a version's.
     loid: Loid,
-    content: object::Content,
+    /// What they are.
+    pub content: object::Content,
     /// When they were written, epoch seconds.
     at: u64,
 }
@@ -48,47 +49,42 @@ pub(super) fn loid_in_query(call: &Call) -> Result<Source> {
 
 async fn content_of(call: &Call, source: &Source) -> Result<Reply> {
     let record = call.find(source, call.database()?)?;
-    let (Found { content, at, .. }, reader) = opened(call, source, &record).await?;
-    let size = content.size.min(most(call)?);
-    let tag = ETag::new(record.revision, (content.sha256, call.query.integer("maxSize")));
-    if tag.is_known(call.headers()) {
-        return Ok(Reply::not_modified(tag));
-    }
-    // A content may change again within the second; the time says which one it was only once that is over.
-    let modified = Some(at).filter(|at| *at < call.app.repository.clock().now_s());
-    let wanted = match *call.http.method() {
-        Method::GET => range::wanted(call.headers(), size, &tag, modified),
-        _ => Wanted::Whole,
+    let (found, reader) = opened(call, source, &record).await?;
+    stored(call, source, &record, &found, reader).await
+}
+
+/// What was found, as it is stored; with `showDtd` its DTD in it.
+///
+/// # Errors
+/// `RangeNotSatisfiable`; `InvalidParameter` for `maxSize`; what disk and store say.
+pub(in crate::api) async fn stored(
+    call: &Call,
+    source: &Source,
+    record: &Record,
+    found: &Found,
+    reader: ContentReader,
+) -> Result<Reply> {
+    let Found { content, at, .. } = found;
+    let dtd = dtd::of(call, record.loid.database, &reader).await?;
+    let told = (content.sha256, call.query.integer("maxSize"));
+    let tag = match &dtd {
+        None => ETag::new(record.revision, told),
+        Some(dtd) => ETag::new(record.revision, (told, dtd.sha256)),
     };
-    let reader = reader.range(0, size);
-    let media_type = content.content_type.to_string();
-    let body = match wanted {
-        Wanted::Whole => Content::Stream(media_type, reader.remaining(), streamed(reader)),
-        Wanted::Part { first, last } => {
-            let reader = reader.range(first, last - first + 1);
-            // Digits and such, which is all that a header's value must be.
-            let of = HeaderValue::try_from(format!("bytes {first}-{last}/{size}")).map_err(|_| Error::internal())?;
-            Content::Part(media_type, reader.remaining(), streamed(reader), of)
-        }
-        Wanted::Nothing => {
-            let message = format!("No byte lies in the range: there are {size}.");
-            let error = Error::new(Code::RangeNotSatisfiable, message);
-            return Err(error.with_source(source).with_detail("size", size));
-        }
-    };
-    let mut reply = Reply::new(body).with_etag(tag).with_header(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    if let Some(date) = modified.and_then(|at| date_of(at).try_into_value().ok()) {
-        reply = reply.with_header(LAST_MODIFIED, date);
-    }
-    Ok(match disposition(&record.name) {
-        Some(value) => reply.with_header(CONTENT_DISPOSITION, value),
-        None => reply,
-    })
+    // A content may change again within the second; the time says which one it was only once that is over. Of a DTD it says nothing.
+    let modified = Some(*at).filter(|at| dtd.is_none() && *at < call.app.repository.clock().now_s());
+    let replaced = dtd.map(|dtd| (dtd.place, vec![Part::text(dtd.doctype)])).into_iter().collect();
+    let parts = with_replaced(&reader, replaced);
+    let whole = Whole { media_type: content.content_type.to_string(), parts, tag, modified };
+    whole.reply(call, source, &record.name)
 }
 
 /// What a call asks for, and its bytes. Small ones may be replaced between the look at what they are and the look at them; then
 /// once more.
-async fn opened(call: &Call, source: &Source, record: &Record) -> Result<(Found, ContentReader)> {
+///
+/// # Errors
+/// `ObjectNotFound`, `InvalidParameter` for `version`; what the store says.
+pub(in crate::api) async fn opened(call: &Call, source: &Source, record: &Record) -> Result<(Found, ContentReader)> {
     const TRIES: usize = 16;
     for _ in 0..TRIES {
         let found_first = found(call, source, record)?;
@@ -145,7 +141,10 @@ fn working_copy(call: &Call, record: &Record) -> Result<Option<Found>> {
 }
 
 /// How many bytes `maxSize` lets through; it counts megabytes of 1,000,000 bytes (decisions 5).
-fn most(call: &Call) -> Result<u64> {
+///
+/// # Errors
+/// `InvalidParameter`.
+pub(in crate::api) fn most(call: &Call) -> Result<u64> {
     match call.query.integer("maxSize") {
         None => Ok(u64::MAX),
         Some(megabytes) => u64::try_from(megabytes)

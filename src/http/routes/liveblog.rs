@@ -32,6 +32,7 @@ pub const ROUTES: &[Route] = &[
         headers: &["Range"],
         produces: Produces::Stream,
         codes: A,
+        handler: handler!(liveblog::content),
         ..GET
     },
     Route {
@@ -98,7 +99,9 @@ pub const ROUTES: &[Route] = &[
             flag("checkOut", false, "Check out before the write."),
             flag("checkOutClean", false, "Check out from the last checked-in version, dropping a draft."),
         ],
-        body: optional::<Value>(),
+        body: Body::Bytes,
+        reply: Some(type_of::<liveblog::LiveBlogReply>),
+        handler: handler!(liveblog::write_content),
         ..PUT
     },
 ];
