@@ -7,6 +7,7 @@ use crate::harness::*;
 mod content;
 mod creation;
 mod dtd;
+mod feed;
 mod listing;
 mod posts;
 mod search;

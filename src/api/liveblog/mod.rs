@@ -21,6 +21,7 @@ use crate::http::route::Privilege;
 
 mod content;
 mod creation;
+mod feed;
 mod files;
 mod kept;
 mod named;
@@ -34,6 +35,7 @@ mod types;
 
 pub use self::content::{content, write_content};
 pub use self::creation::{create_from_default, create_from_template};
+pub use self::feed::feed;
 pub use self::files::{attachment, post_content};
 pub use self::kept::KeptPosts;
 pub use self::named::posts;

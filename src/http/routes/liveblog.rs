@@ -104,4 +104,19 @@ pub const ROUTES: &[Route] = &[
         handler: handler!(liveblog::write_content),
         ..PUT
     },
+    Route {
+        id: "stet-liveblog-feed-get",
+        path: "/v3/container/liveblog/{source}/feed/{format}",
+        summary: "The approved posts of a liveblog as a feed.",
+        source: "ours",
+        path_params: &[LIVEBLOG, word("format", "`atom`, `json` (JSON Feed) or `jsonld` (schema.org)")],
+        query: &[
+            number("limit", Some("50"), "How many posts at most, 1000 at the most."),
+            number("offset", Some("0"), "How many posts to skip."),
+        ],
+        produces: Produces::Stream,
+        codes: &[200, 304, 401, 403, 404],
+        handler: handler!(liveblog::feed),
+        ..GET
+    },
 ];
