@@ -144,11 +144,17 @@ fn write_text(limits: &Limits, out: &mut Output, content_type: &str, bytes: &[u8
 }
 
 /// The text of a content's bytes: by its byte order mark, by what its type says, by what its declaration says, else as UTF-8.
+///
+/// What can be nothing but UTF-8 is read as such, whatever is said of it: agencies do send UTF-8 that is declared to be Latin-1,
+/// and hardly any text in another encoding is UTF-8 by chance.
 pub(super) fn decoded<'b>(content_type: &str, bytes: &'b [u8]) -> Cow<'b, str> {
-    let encoding = charset(content_type)
-        .or_else(|| if is_markup(&essence(content_type)) { declared(bytes) } else { None })
-        .and_then(|label| Encoding::for_label(label.as_bytes()))
-        .unwrap_or(UTF_8);
+    let said = if !bytes.is_ascii() && std::str::from_utf8(bytes).is_ok() {
+        None
+    } else {
+        let declared = || if is_markup(&essence(content_type)) { declared(bytes) } else { None };
+        charset(content_type).or_else(declared)
+    };
+    let encoding = said.and_then(|label| Encoding::for_label(label.as_bytes())).unwrap_or(UTF_8);
     // It prefers a byte order mark, and leaves it out.
     encoding.decode(bytes).0
 }
@@ -269,6 +275,8 @@ mod tests {
             ("text/plain", "Köln".as_bytes(), "Köln"),
             ("text/plain; charset=iso-8859-1", b"K\xf6ln".as_slice(), "Köln"),
             ("text/plain; x=y; Charset=\"latin1\"", b"K\xf6ln", "Köln"),
+            ("text/plain; charset=iso-8859-1", "Köln".as_bytes(), "Köln"),
+            ("text/plain; charset=iso-2022-jp", b"\x1b$BF|K\\\x1b(B", "日本"),
             ("text/plain; charset=nonsense", "Köln".as_bytes(), "Köln"),
             ("text/plain", b"K\xf6ln", "K\u{fffd}ln"),
             ("text/plain; charset=iso-8859-1", b"\xef\xbb\xbfK\xc3\xb6ln", "Köln"),
