@@ -42,6 +42,11 @@
 //! writes one kind of quotes and of escapes, makes CDATA plain text, and puts each item before
 //! and after the root on a line of its own. A declaration is kept and says version 1.0, UTF-8.
 //!
+//! # Parts of documents
+//!
+//! A liveblog's content is a [`frame`] that posts are put into: each a [`fragment`], which means the same wherever it stands, or
+//! text. A [`doctype_of`] a document can be given the DTD that it refers to.
+//!
 //! # What is never done
 //!
 //! No entity is expanded and nothing is fetched (decisions 3). A DOCTYPE is kept, with whatever it

@@ -62,8 +62,13 @@ pub(super) async fn bytes_of(app: &App, post: &Post, content: &Content) -> Resul
         tracing::error!(post = %post.loid(), %error, "the bytes of a post can't be read");
         Error::internal()
     })?;
-    // The post may have been removed or replaced since; then these are bytes that nobody may have approved.
-    Ok(found.filter(|bytes| *Sha256::digest(bytes) == content.sha256))
+    Ok(found.filter(|bytes| are_of(content, bytes)))
+}
+
+/// Whether bytes are those of a content. A post may have been replaced since it was looked at; then what lies in its place is nothing
+/// that anybody needs to have approved.
+fn are_of(content: &Content, bytes: &[u8]) -> bool {
+    *Sha256::digest(bytes) == content.sha256
 }
 
 /// Where the files of a post are had: its content, or the attachment of that id.
@@ -266,6 +271,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn bytes_that_lie_in_the_place_of_others_are_told_from_them() {
+        let sha256 = Sha256::digest(b"approved").into();
+        let content = Content { content_type: "text/plain".into(), size: 8, sha256, stored: Stored::Row };
+        assert!(are_of(&content, b"approved"));
+        assert!(!are_of(&content, b"replaced") && !are_of(&content, b""));
     }
 
     #[test]

@@ -273,3 +273,59 @@ fn a_content_says_what_it_is_when_posts_are_in_it() {
     assert!(text.starts_with(expected), "{text}");
     assert_eq!(titles(text.as_bytes()), ["ä"]);
 }
+
+#[test]
+fn while_posts_are_replaced_and_removed_readers_get_what_was_approved_or_no_end_of_it() {
+    let blog = Blog::of("<a/>");
+    let author = Server::shared().login("contributor");
+    let put = |client: &Client, number: u64, text: &str| {
+        let options = json!({ "title": number.to_string(), "timestamp": number, "createMode": "REPLACE" });
+        let files = [("content", "p.txt", "text/plain", text.as_bytes())];
+        id(&blog.try_post(client, &options, &files).ok())
+    };
+    for number in 0..70 {
+        put(&author, number, "approved");
+    }
+    for item in blog.read(&blog.editor, "")["items"].as_array().expect("there are items") {
+        blog.set(&blog.editor, &id(item), "approve").ok();
+    }
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let read = std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..2)
+            .map(|number| {
+                let (blog, done, client) = (&blog, &done, blog.editor.afresh());
+                scope.spawn(move || {
+                    let mut whole = 0;
+                    while !done.load(std::sync::atomic::Ordering::Relaxed) || whole == 0 {
+                        let headers: &[_] = if number == 0 { &[] } else { &[("range", "bytes=0-")] };
+                        // One that can't be brought to its end breaks off.
+                        let Ok(answer) = client.try_send("GET", &blog.path("/content"), headers, b"") else { continue };
+                        assert!(matches!(answer.status, 200 | 206), "{}", answer.status);
+                        let text = String::from_utf8(answer.body).expect("it is UTF-8");
+                        assert!(!text.contains("unseen"), "{text}");
+                        parsed(text.as_bytes());
+                        whole += 1;
+                    }
+                    whole
+                })
+            })
+            .collect();
+        for round in 0..40 {
+            // In place of the approved one, and nobody has approved it.
+            let post = put(&author, round, "unseen");
+            match round % 3 {
+                0 => drop(blog.editor.delete(&blog.post_path(&post, "")).ok()),
+                1 => {
+                    put(&blog.editor, round, "approved");
+                    blog.set(&blog.editor, &post, "approve").ok();
+                }
+                _ => {}
+            }
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        readers.into_iter().map(|reader| reader.join().expect("it does not fail")).collect::<Vec<i32>>()
+    });
+    assert!(read.iter().all(|whole| *whole > 0), "{read:?}");
+    let seen = titles(&blog.content("").body);
+    assert!(seen.len() == 43 && seen.iter().all(|title| title.parse::<u64>().is_ok()), "{seen:?}");
+}
