@@ -41,6 +41,7 @@ pub use self::kept::KeptPosts;
 pub use self::named::posts;
 pub use self::post::{approve, create_post, get_post, mark_deleted, reject, remove_post, set_pending, update_post};
 use self::reply::liveblog_json;
+pub use self::resolved::Lengths;
 use self::search::Wanted;
 pub use self::search::search;
 pub use self::types::{

@@ -3,14 +3,18 @@
 //!
 //! All posts are of one view. They are walked twice: once to know how long the content is, which a range and the length in the
 //! headers need, and once to send it. What a post is made of can't differ between the two, for its bytes are held against their
-//! hash.
+//! hash. The length is kept, so that whoever reads range by range does not have all posts walked for each.
 
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::stream;
+use lru::LruCache;
+use parking_lot::Mutex;
 use stet_actors::error::{Error, Result};
+use stet_actors::id::Loid;
 use stet_actors::liveblog::LiveBlogState;
 use stet_actors::runtime::Published;
 
@@ -25,12 +29,33 @@ const AT_A_TIME: usize = 64;
 /// Bytes that are made before they are sent, but for the last post's.
 const CHUNK: usize = 32 << 10;
 
-/// The approved posts of a liveblog in its order, as XML of a known length.
-pub(super) struct Posts {
-    walk: Walk,
+/// Liveblogs whose lengths are kept.
+const KEPT: NonZeroUsize = NonZeroUsize::new(256).unwrap();
+
+/// How long the posts of a view are as XML.
+#[derive(Debug, Default)]
+struct Length {
     size: u64,
     /// Where the posts begin whose numbers are multiples of [`AT_A_TIME`].
     places: Vec<u64>,
+}
+
+/// The liveblog, its revision, and whether a default namespace holds where the posts are. A change makes another key.
+type Key = (Loid, u64, bool);
+
+/// The lengths that were asked for lately.
+pub struct Lengths(Mutex<LruCache<Key, Arc<Length>>>);
+
+impl Default for Lengths {
+    fn default() -> Lengths {
+        Lengths(Mutex::new(LruCache::new(KEPT)))
+    }
+}
+
+/// The approved posts of a liveblog in its order, as XML of a known length.
+pub(super) struct Posts {
+    walk: Walk,
+    length: Arc<Length>,
 }
 
 impl Posts {
@@ -44,30 +69,37 @@ impl Posts {
         in_default: bool,
     ) -> Result<Option<Posts>> {
         let mut walk = Walk { app: app.clone(), view: view.clone(), in_default, next: 0 };
-        let (mut size, mut places) = (0, Vec::new());
+        let key = (view.state.head().loid, view.revision(), in_default);
+        if let Some(length) = app.lengths.0.lock().get(&key).cloned() {
+            return Ok(Some(Posts { walk, length }));
+        }
+        let mut length = Length::default();
         loop {
             if walk.next.is_multiple_of(AT_A_TIME) {
-                places.push(size);
+                length.places.push(length.size);
                 tokio::task::yield_now().await;
             }
             match walk.next().await? {
                 None => return Ok(None),
                 Some(ControlFlow::Break(())) => break,
-                Some(ControlFlow::Continue(piece)) => size += piece.len() as u64,
+                Some(ControlFlow::Continue(piece)) => length.size += piece.len() as u64,
             }
         }
-        Ok(Some(Posts { walk: Walk { next: 0, ..walk }, size, places }))
+        let length = Arc::new(length);
+        app.lengths.0.lock().put(key, length.clone());
+        Ok(Some(Posts { walk: Walk { next: 0, ..walk }, length }))
     }
 
     /// As a part of what is sent.
     pub(super) fn part(self) -> Part {
-        Part::new(self.size, |first, len| self.stream(first, len))
+        Part::new(self.length.size, |first, len| self.stream(first, len))
     }
 
     fn stream(self, first: u64, len: u64) -> BodyStream {
         // The first place is 0, so there is one at or before any.
-        let known = self.places.partition_point(|place| *place <= first).saturating_sub(1);
-        let skip = first - self.places.get(known).copied().unwrap_or(0);
+        let places = &self.length.places;
+        let known = places.partition_point(|place| *place <= first).saturating_sub(1);
+        let skip = first - places.get(known).copied().unwrap_or(0);
         let walk = Walk { next: known * AT_A_TIME, ..self.walk };
         Box::pin(stream::try_unfold((walk, skip, len), |(mut walk, mut skip, mut left)| async move {
             if left == 0 {
