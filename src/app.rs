@@ -10,7 +10,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::repository::Repository;
 
-use crate::api::liveblog::KeptPosts;
+use crate::api::liveblog::{KeptPosts, Lengths};
 use crate::auth::{AttemptOptions, Attempts, Cas, Directory, Sessions};
 use crate::config::{Config, for_user};
 use crate::content::ContentStore;
@@ -50,6 +50,8 @@ pub struct App {
     pub drawers: Renderings<DrawerState>,
     /// Rendered posts of liveblogs.
     pub posts: KeptPosts,
+    /// How long the resolved contents of liveblogs are.
+    pub lengths: Lengths,
     /// Users and groups.
     pub directory: Arc<Directory>,
     /// Who is logged in.
@@ -126,6 +128,7 @@ impl App {
             attempts: Attempts::new(attempts),
             call_limit: CallLimit::new(config.limits.calls_per_minute),
             posts: KeptPosts::new(config.liveblog.cache_bytes),
+            lengths: Lengths::default(),
             config,
             repository,
             records,

@@ -1,19 +1,13 @@
-//! Downloads: a content together with its bytes, and how they go out (decisions 5, 6).
+//! A content together with its bytes.
 
 use std::fmt::Display;
 
-use actix_web::http::Method;
-use actix_web::http::header::{ACCEPT_RANGES, CONTENT_DISPOSITION, HeaderValue, LAST_MODIFIED, TryIntoHeaderValue};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::{Content as StoredContent, SmallBody, Stored, Version};
 use stet_actors::repository::Repository;
 use stet_actors::store::{Key, View};
 
 use crate::content::{ContentReader, ContentStore};
-use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::range::{self, Wanted, date_of};
-use crate::http::reply::{BodyStream, Content, Reply};
 
 /// How often a content is read that is replaced each time.
 const TRIES: usize = 16;
@@ -68,82 +62,6 @@ fn small(repository: &Repository, place: &Key, named: &impl Display) -> Result<C
     })?;
     // Gone, if it was removed since it was looked for.
     bytes.map(ContentReader::of).ok_or_else(|| Error::not_found(named))
-}
-
-/// A content on its way to a client.
-pub struct Download<'a> {
-    /// What it is, and when it was written.
-    pub found: Found,
-    /// Its bytes.
-    pub reader: ContentReader,
-    /// Tells it from all that were and will be in its place.
-    pub tag: ETag,
-    /// What a browser is to call the file.
-    pub name: &'a str,
-    /// What the caller calls it.
-    pub source: &'a str,
-    /// Bytes that are sent at most.
-    pub most: u64,
-}
-
-/// The bytes, streamed: all of them, or what `Range` asks for (RFC 9110, 14).
-///
-/// # Errors
-/// `RangeNotSatisfiable`.
-pub fn serve(call: &Call, download: Download<'_>) -> Result<Reply> {
-    let Download { found, reader, tag, name, source, most } = download;
-    if tag.is_known(call.headers()) {
-        return Ok(Reply::not_modified(tag));
-    }
-    let size = found.content.size.min(most);
-    // A content may change again within the second; the time says which one it was only once that is over.
-    let modified = Some(found.at).filter(|at| *at < call.app.repository.clock().now_s());
-    let wanted = match *call.http.method() {
-        Method::GET => range::wanted(call.headers(), size, &tag, modified),
-        _ => Wanted::Whole,
-    };
-    let reader = reader.range(0, size);
-    let media_type = found.content.content_type.to_string();
-    let body = match wanted {
-        Wanted::Whole => Content::Stream(media_type, reader.remaining(), streamed(reader)),
-        Wanted::Part { first, last } => {
-            let reader = reader.range(first, last - first + 1);
-            // Digits and such, which is all that a header's value must be.
-            let of = HeaderValue::try_from(format!("bytes {first}-{last}/{size}")).map_err(|_| Error::internal())?;
-            Content::Part(media_type, reader.remaining(), streamed(reader), of)
-        }
-        Wanted::Nothing => {
-            let message = format!("No byte lies in the range: there are {size}.");
-            let error = Error::new(Code::RangeNotSatisfiable, message);
-            return Err(error.with_source(source).with_detail("size", size));
-        }
-    };
-    let mut reply = Reply::new(body).with_etag(tag).with_header(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    if let Some(date) = modified.and_then(|at| date_of(at).try_into_value().ok()) {
-        reply = reply.with_header(LAST_MODIFIED, date);
-    }
-    Ok(match disposition(name) {
-        Some(value) => reply.with_header(CONTENT_DISPOSITION, value),
-        None => reply,
-    })
-}
-
-/// What a browser calls the file when it saves it. Pages of ours are never shown inline, so that none can act as the user.
-fn disposition(name: &str) -> Option<HeaderValue> {
-    let ascii: String = name
-        .chars()
-        .map(|c| if c.is_ascii_graphic() && !matches!(c, '"' | '\\') || c == ' ' { c } else { '_' })
-        .collect();
-    let encoded = percent_encoding::utf8_percent_encode(name, percent_encoding::NON_ALPHANUMERIC);
-    HeaderValue::from_str(&format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{encoded}")).ok()
-}
-
-/// A reader as the body of a response. A failure midway breaks the connection off, which tells the client that it has not got all.
-fn streamed(reader: ContentReader) -> BodyStream {
-    Box::pin(futures_util::stream::try_unfold(reader, |mut reader| async {
-        let chunk = reader.next_chunk().await.map_err(actix_web::error::ErrorInternalServerError)?;
-        Ok(chunk.map(|chunk| (chunk, reader)))
-    }))
 }
 
 #[cfg(test)]

@@ -4,12 +4,16 @@ use serde_json::{Value, json};
 
 use crate::harness::*;
 
+mod content;
 mod creation;
+mod dtd;
+mod feed;
 mod listing;
 mod posts;
 mod search;
 mod sight;
 mod status;
+mod writing;
 
 const TEMPLATE: &str = "/SysConfig/Product/Shared/Templates/Default/liveblog.xml";
 const MATCH_TEMPLATE: &str = "/SysConfig/Product/HarbourCourier/Templates/liveblog-match.xml";

@@ -7,15 +7,14 @@ use stet_actors::liveblog::LiveBlog;
 use stet_actors::object::{CreateMode, FamilyKind, NewContent, Stored, Text, Version};
 use stet_actors::store::Key;
 
-use super::reply::{Told, liveblog_json};
+use super::Open;
+use super::reply::changed_reply;
 use super::types::CreateLiveBlog;
-use super::{Open, settled};
 use crate::api::download::{Found, opened};
 use crate::api::object::{ProductInfo, check_issue_date, status_of, version_named, with_product_info};
 use crate::api::requests::{CreateOptions, folder_source};
 use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::reply::{Content, Reply};
+use crate::http::reply::Reply;
 
 /// Name of the type of liveblogs in the objecttypes family, where no other is asked for.
 const TYPE_NAME: &str = "LiveBlog";
@@ -44,14 +43,7 @@ async fn create(call: &Call, template: &Source, template_database: DatabaseId) -
     let create = app.place_in(call, folder, database)?.create(object);
     let created = app.with_current(app.repository.joint(create, call.unconditional()?).await)?;
     let open = Open::of(call, created.loid, app.repository.view::<LiveBlog>(created.loid).await?)?;
-    settled(call, open, async |open| {
-        // One that was there may have posts; the reply to a change has none.
-        let total = open.view.state.seen_counts(&open.sight).iter().sum();
-        let told = Told { posts: Vec::new(), total, removed: None };
-        let json = liveblog_json(app, open, &told, &display).await?;
-        Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(open.view.revision(), "change")))
-    })
-    .await
+    changed_reply(call, open, &display).await
 }
 
 /// A liveblog to be made with what a body says of it, and what a template has beside.

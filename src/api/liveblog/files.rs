@@ -7,7 +7,8 @@ use stet_actors::object::Version;
 
 use super::settled::{Unsettled, of_post};
 use super::{address, open, settled};
-use crate::api::download::{Download, Found, opened, serve};
+use crate::api::download::{Found, opened};
+use crate::api::whole::{Part, Whole, told_time};
 use crate::content::ContentReader;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
@@ -52,5 +53,8 @@ pub async fn post_content(call: Call) -> Result<Reply> {
 
 fn send(call: &Call, found: Found, reader: ContentReader, name: &str, id: u64, source: &str) -> Result<Reply> {
     let tag = ETag::new(0, (id, found.content.sha256, &*found.content.content_type, name));
-    serve(call, Download { found, reader, tag, name, source, most: u64::MAX })
+    let modified = told_time(call, found.at);
+    let whole =
+        Whole { media_type: found.content.content_type.to_string(), parts: vec![Part::read(reader)], tag, modified };
+    whole.reply(call, source, name)
 }

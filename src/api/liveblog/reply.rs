@@ -10,11 +10,12 @@ use stet_actors::object::{SmallBody, Stored};
 use stet_actors::store::View;
 
 use super::Open;
-use super::settled::{Unsettled, of_post};
+use super::settled::{Unsettled, of_post, settled};
 use super::types::{Attachment, Post as WirePost, StatusChange};
 use crate::api::records::{info_of, quoted};
 use crate::app::App;
 use crate::content::words;
+use crate::http::call::Call;
 use crate::http::display::Display;
 use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply, to_json};
@@ -164,6 +165,17 @@ fn info(app: &App, open: &Open, display: &Display) -> Result<String> {
     let last = state.last_timestamp().map_or("null".to_owned(), |last| last.to_string());
     let _ = write!(json, "}},\"moderated\":{},\"lastPostTimestamp\":{last}}}", state.head().moderated);
     Ok(json)
+}
+
+/// The reply to a change of a liveblog: as it is now, and none of its posts.
+pub(super) async fn changed_reply(call: &Call, open: Open, display: &Display) -> Result<Reply> {
+    settled(call, open, async |open| {
+        let total = open.view.state.seen_counts(&open.sight).iter().sum();
+        let told = Told { posts: Vec::new(), total, removed: None };
+        let json = liveblog_json(&call.app, open, &told, display).await?;
+        Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(open.view.revision(), "change")))
+    })
+    .await
 }
 
 /// A post alone.

@@ -9,8 +9,11 @@ use stet_actors::id::Source;
 use stet_actors::object::{Draft, Record, SmallBody};
 
 use super::{version, version_named};
-use crate::api::download::{Download, Found, opened, serve};
+use crate::api::download::{self, Found};
+use crate::api::dtd;
+use crate::api::whole::{Part, Whole, told_time, with_replaced};
 use crate::app::App;
+use crate::content::ContentReader;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
@@ -34,13 +37,45 @@ pub(super) fn loid_in_query(call: &Call) -> Result<Source> {
     Source::parse("loid", call.query.text("loid").unwrap_or_default())
 }
 
-async fn content_of(call: &Call, source: &Source) -> Result<Reply> {
+pub(super) async fn content_of(call: &Call, source: &Source) -> Result<Reply> {
     let record = call.find(source, call.database()?)?;
+    let (found, reader) = opened(call, source, &record).await?;
+    stored(call, source, &record, &found, reader).await
+}
+
+/// What was found, as it is stored; with `showDtd` its DTD in it.
+///
+/// # Errors
+/// `RangeNotSatisfiable`; `InvalidParameter` for `maxSize`; what disk and store say.
+pub(in crate::api) async fn stored(
+    call: &Call,
+    source: &Source,
+    record: &Record,
+    found: &Found,
+    reader: ContentReader,
+) -> Result<Reply> {
+    let Found { content, at, .. } = found;
+    let dtd = dtd::of(call, record.loid.database, &reader).await?;
+    let told = (content.sha256, call.query.integer("maxSize"));
+    let tag = match &dtd {
+        None => ETag::new(record.revision, told),
+        Some(dtd) => ETag::new(record.revision, (told, dtd.sha256)),
+    };
+    // Of a DTD it says nothing.
+    let modified = told_time(call, *at).filter(|_| dtd.is_none());
+    let replaced = dtd.map(|dtd| (dtd.place, vec![Part::text(dtd.doctype)])).into_iter().collect();
+    let parts = with_replaced(&reader, replaced);
+    let whole = Whole { media_type: content.content_type.to_string(), parts, tag, modified };
+    whole.reply(call, &source.to_string(), &record.name)
+}
+
+/// What a call asks for of an object, and its bytes.
+///
+/// # Errors
+/// `ObjectNotFound`, `InvalidParameter` for `version`; what disk and store say.
+pub(in crate::api) async fn opened(call: &Call, source: &Source, record: &Record) -> Result<(Found, ContentReader)> {
     let app = &call.app;
-    let (found, reader) = opened(&app.repository, &app.content, source, || found(call, source, &record)).await?;
-    let tag = ETag::new(record.revision, (found.content.sha256, call.query.integer("maxSize")));
-    let (name, named, most) = (&*record.name, source.to_string(), most(call)?);
-    serve(call, Download { found, reader, tag, name, source: &named, most })
+    download::opened(&app.repository, &app.content, source, || found(call, source, record)).await
 }
 
 /// The version that the source or `version` names; without, the caller's working copy or the latest.
@@ -87,22 +122,12 @@ fn working_copy(call: &Call, record: &Record) -> Result<Option<Found>> {
     Ok(draft.map(|draft| Found { small, content: draft.content, at: draft.at }))
 }
 
-/// How many bytes `maxSize` lets through; it counts megabytes of 1,000,000 bytes (decisions 5).
-fn most(call: &Call) -> Result<u64> {
-    match call.query.integer("maxSize") {
-        None => Ok(u64::MAX),
-        Some(megabytes) => u64::try_from(megabytes)
-            .map(|megabytes| megabytes.saturating_mul(1_000_000))
-            .map_err(|_| Error::parameter("maxSize", megabytes, "0 or more megabytes")),
-    }
-}
-
 /// All bytes of an object's latest version.
 ///
 /// # Errors
 /// `ObjectNotFound` when it has none; what disk and store say.
 pub async fn bytes_of(app: &App, record: &Record) -> Result<Bytes> {
     let found = || latest(app, record, &record.loid);
-    let (_, reader) = opened(&app.repository, &app.content, record.loid, found).await?;
+    let (_, reader) = download::opened(&app.repository, &app.content, record.loid, found).await?;
     reader.read_all().await
 }

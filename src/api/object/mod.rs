@@ -25,6 +25,7 @@ mod versions;
 mod writing;
 
 pub use self::content::{bytes_of, content, content_by_loid};
+pub(super) use self::content::{opened, stored};
 pub use self::creation::{CreateObject, create};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::creation::{Form, read_parts};
