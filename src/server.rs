@@ -17,6 +17,8 @@ use stet_actors::repository::Repository;
 use stet_actors::store::Store;
 use stet_actors::store::observe::Observed;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
@@ -26,6 +28,7 @@ use crate::auth::{Directory, Grant, Group, PasswordOptions, Passwords, SessionOp
 use crate::cli::{AuditArgs, Exit};
 use crate::config::{Config, Durability as ConfiguredDurability};
 use crate::content::ContentStore;
+use crate::content::collect::Collector;
 use crate::events::Followers;
 use crate::http::dispatch::dispatch;
 use crate::records::RecordCache;
@@ -263,6 +266,7 @@ async fn run(
     let running = built.run();
     let handle = running.handle();
     let background = actix::spawn(maintain(app.clone()));
+    let (end_collecting, collecting) = collect(app);
     let renewal = certificates.map(|certificates| actix::spawn(renew(certificates, server.tls.reload_seconds)));
     app.enter(Stage::Ready);
     if let Some(address) = address {
@@ -279,6 +283,11 @@ async fn run(
     });
     let outcome = running.await.map_err(|error| Failure::new(Exit::Failed, error));
     background.abort();
+    drop(end_collecting);
+    // While the data directory is locked still: whoever comes after must not find a file that is about to go.
+    if let Err(error) = collecting.await {
+        tracing::error!(%error, "collecting content files was cut off");
+    }
     if let Some(renewal) = renewal {
         renewal.abort();
     }
@@ -312,6 +321,21 @@ async fn maintain(app: Arc<App>) {
             }
         }
     }
+}
+
+/// Removes content files that nothing refers to, until the sender is dropped.
+fn collect(app: &App) -> (oneshot::Sender<()>, JoinHandle<()>) {
+    let (sender, end) = oneshot::channel();
+    let seconds = app.config.content.collect_after_seconds;
+    // Without durability a crash may bring rows back whose removal had been answered.
+    let durable = app.config.store.durability == ConfiguredDurability::Journal;
+    let collector = Collector::new(app.content.clone(), app.repository.store().clone(), Duration::from_secs(seconds));
+    let work = async move {
+        if durable && seconds > 0 {
+            collector.run(end).await;
+        }
+    };
+    (sender, actix::spawn(work))
 }
 
 /// Looks for new certificates every now and then, and at SIGHUP.
@@ -500,6 +524,10 @@ pub fn check(config: &Config) -> Result<(), Failure> {
     }
     for fault in &report.faults {
         println!("fault: {fault}");
+    }
+    if report.unused_files > 0 {
+        let (files, bytes) = (report.unused_files, report.unused_bytes);
+        println!("{files} content files of {bytes} bytes are referred to by no row, and go in time");
     }
     println!("{} faults", report.fault_count);
     if report.fault_count == 0 {

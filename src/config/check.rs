@@ -70,6 +70,7 @@ impl Config {
         self.check_runtime(&mut faults);
         self.check_events(&mut faults);
         self.check_store(&mut faults);
+        self.check_content(&mut faults);
         self.check_lists(&mut faults);
         self.check_folders(&mut faults);
         faults.0
@@ -238,6 +239,11 @@ impl Config {
         faults.within("store.queue_change_sets", store.queue_change_sets, 1, 1 << 30);
         // They are hashed and held in memory where requests are read.
         faults.within("store.small_body_bytes", store.small_body_bytes, 0, 1 << 20);
+    }
+
+    fn check_content(&self, faults: &mut Faults) {
+        let content = &self.content;
+        faults.seconds("content.collect_after_seconds", content.collect_after_seconds, 0);
     }
 
     fn check_lists(&self, faults: &mut Faults) {

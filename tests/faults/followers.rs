@@ -44,7 +44,7 @@ fn post(moderated: bool) -> AddPost {
     AddPost {
         fields: PostFields::default(),
         moderated,
-        body: PostBody { content: NewContent { content, small: Some("<p/>".into()) }, text: "".into() },
+        body: PostBody { content: NewContent { content, small: Some("<p/>".into()), pin: None }, text: "".into() },
         attachments: Vec::new(),
         mode: CreateMode::Exception,
         moderates: true,

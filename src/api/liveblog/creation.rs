@@ -75,7 +75,11 @@ fn new_liveblog(
         Error::new(Code::InvalidType, message).with_source(template)
     })?;
     let content = match content.stored {
-        Stored::File => NewContent { content, small: None },
+        // The template may end before the liveblog refers to the file, too.
+        Stored::File => {
+            let pin = Some(app.content.pin(&content).ok_or_else(not_found)?);
+            NewContent { content, small: None, pin }
+        }
         Stored::Row => small(app, &SmallBody::key(version), content)?.ok_or_else(not_found)?,
     };
 
@@ -133,5 +137,5 @@ fn small(app: &App, key: &Key, content: StoredContent) -> Result<Option<NewConte
         tracing::error!(%error, "the bytes of a template can't be read");
         Error::internal()
     })?;
-    Ok(bytes.map(|bytes| NewContent { content, small: Some(bytes) }))
+    Ok(bytes.map(|bytes| NewContent { content, small: Some(bytes), pin: None }))
 }
