@@ -207,6 +207,7 @@ fn values_out_of_bounds_are_refused_with_key_and_value() {
         ("[drawer]\nautomatic_folder = '/Shared'", "drawer.automatic_folder", "{user}"),
         ("[liveblog]\ntemplate = 'liveblog.xml'", "liveblog.template", "`liveblog.xml`"),
         ("[liveblog]\ncache_bytes = 9999999999999", "liveblog.cache_bytes", "`9999999999999`"),
+        ("[content]\ncollect_after_seconds = 9000000000000", "content.collect_after_seconds", "9000000000000"),
         ("[folders]\nhome = 'Users/{user}'", "folders.home", "absolute"),
         ("[folders]\nwork = '/Work//x'", "folders.work", "`/Work//x`"),
         ("[log]\nfilter = 'debgu'", "log.filter", "`debgu`"),

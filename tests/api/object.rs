@@ -1,6 +1,7 @@
 //! `/v3/object`
 
 mod checkout;
+mod collecting;
 mod locks;
 mod ranges;
 mod versions;
