@@ -14,6 +14,7 @@ use crate::api::liveblog::KeptPosts;
 use crate::auth::{AttemptOptions, Attempts, Cas, Directory, Sessions};
 use crate::config::{Config, for_user};
 use crate::content::ContentStore;
+use crate::content::scaling::Scaler;
 use crate::events::Followers;
 use crate::http::calls::CallLimit;
 use crate::http::client::Proxies;
@@ -62,6 +63,8 @@ pub struct App {
     pub sysconfig: SysConfig,
     /// Bodies.
     pub content: ContentStore,
+    /// Scaled pictures.
+    pub scaler: Scaler,
     /// Finds endpoints.
     pub router: Router,
     /// The proxies that are trusted.
@@ -126,6 +129,7 @@ impl App {
             attempts: Attempts::new(attempts),
             call_limit: CallLimit::new(config.limits.calls_per_minute),
             posts: KeptPosts::new(config.liveblog.cache_bytes),
+            scaler: Scaler::new(&config.content),
             config,
             repository,
             records,

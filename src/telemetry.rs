@@ -145,6 +145,7 @@ fn describe() {
         "Content files that could not be written, opened, read, listed or collected, by what and why."
     );
     counter!("stet_content_collected_total", "Content files removed because nothing referred to them.");
+    counter!("stet_pictures_scaled_total", "Pictures that were scaled, or could not be, by outcome.");
     counter!("stet_content_collected_bytes_total", "Bytes of content files removed because nothing referred to them.");
     counter!(
         "stet_store_failed_checkpoints_total",

@@ -9,8 +9,10 @@
 //! Disk work is done on the blocking pool of the runtime that a call is made in.
 
 pub mod collect;
+mod picture;
 mod pins;
 mod reader;
+pub mod scaling;
 #[cfg(test)]
 mod tests;
 mod upload;

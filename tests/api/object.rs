@@ -3,6 +3,7 @@
 mod checkout;
 mod collecting;
 mod locks;
+mod pictures;
 mod ranges;
 mod versions;
 

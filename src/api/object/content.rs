@@ -19,12 +19,12 @@ use crate::http::reply::{BodyStream, Content, Reply};
 
 /// The bytes that a call asks for.
 #[derive(PartialEq)]
-struct Found {
+pub(super) struct Found {
     /// Whose they are: a version's.
     loid: Loid,
-    content: object::Content,
+    pub content: object::Content,
     /// When they were written, epoch seconds.
-    at: u64,
+    pub at: u64,
 }
 
 /// `GET /v3/object/{source}/content` and `/content/binary`: the bytes, streamed. What is stored is what a plain object resolves to,
@@ -46,22 +46,40 @@ pub(super) fn loid_in_query(call: &Call) -> Result<Source> {
     Source::parse("loid", call.query.text("loid").unwrap_or_default())
 }
 
-async fn content_of(call: &Call, source: &Source) -> Result<Reply> {
+pub(super) async fn content_of(call: &Call, source: &Source) -> Result<Reply> {
     let record = call.find(source, call.database()?)?;
+    let most = most(call)?;
     let (Found { content, at, .. }, reader) = opened(call, source, &record).await?;
-    let size = content.size.min(most(call)?);
     let tag = ETag::new(record.revision, (content.sha256, call.query.integer("maxSize")));
     if tag.is_known(call.headers()) {
         return Ok(Reply::not_modified(tag));
     }
+    let media_type = content.content_type.to_string();
+    answer(call, source, Sent { tag, at, media_type, name: record.name.to_string(), reader: reader.range(0, most) })
+}
+
+/// What is to be sent.
+pub(super) struct Sent {
+    pub tag: ETag,
+    /// When it was written, epoch seconds.
+    pub at: u64,
+    pub media_type: String,
+    /// What a browser calls it.
+    pub name: String,
+    /// The bytes, as far as `maxSize` lets them through.
+    pub reader: ContentReader,
+}
+
+/// All of it, or the part that the call asks for.
+pub(super) fn answer(call: &Call, source: &Source, sent: Sent) -> Result<Reply> {
+    let Sent { tag, at, media_type, name, reader } = sent;
+    let size = reader.remaining();
     // A content may change again within the second; the time says which one it was only once that is over.
     let modified = Some(at).filter(|at| *at < call.app.repository.clock().now_s());
     let wanted = match *call.http.method() {
         Method::GET => range::wanted(call.headers(), size, &tag, modified),
         _ => Wanted::Whole,
     };
-    let reader = reader.range(0, size);
-    let media_type = content.content_type.to_string();
     let body = match wanted {
         Wanted::Whole => Content::Stream(media_type, reader.remaining(), streamed(reader)),
         Wanted::Part { first, last } => {
@@ -80,21 +98,21 @@ async fn content_of(call: &Call, source: &Source) -> Result<Reply> {
     if let Some(date) = modified.and_then(|at| date_of(at).try_into_value().ok()) {
         reply = reply.with_header(LAST_MODIFIED, date);
     }
-    Ok(match disposition(&record.name) {
+    Ok(match disposition(&name) {
         Some(value) => reply.with_header(CONTENT_DISPOSITION, value),
         None => reply,
     })
 }
 
-/// What a call asks for, and its bytes. Small ones may be replaced between the look at what they are and the look at them; then
-/// once more.
-async fn opened(call: &Call, source: &Source, record: &Record) -> Result<(Found, ContentReader)> {
+/// What a call asks for, and its bytes. They may be replaced between the look at what they are and the look at them; then once more.
+pub(super) async fn opened(call: &Call, source: &Source, record: &Record) -> Result<(Found, ContentReader)> {
     const TRIES: usize = 16;
     for _ in 0..TRIES {
         let found_first = found(call, source, record)?;
         let reader = open(&call.app, found_first.loid, &found_first.content).await;
-        // A file is named by its hash: it is never another.
-        if found_first.content.stored == Stored::File || found(call, source, record)? == found_first {
+        // A file is named by its hash: it is never another. But it may have been collected, if nothing refers to it any more.
+        let surely = found_first.content.stored == Stored::File && reader.is_ok();
+        if surely || found(call, source, record)? == found_first {
             return Ok((found_first, reader?));
         }
     }
@@ -145,7 +163,7 @@ fn working_copy(call: &Call, record: &Record) -> Result<Option<Found>> {
 }
 
 /// How many bytes `maxSize` lets through; it counts megabytes of 1,000,000 bytes (decisions 5).
-fn most(call: &Call) -> Result<u64> {
+pub(super) fn most(call: &Call) -> Result<u64> {
     match call.query.integer("maxSize") {
         None => Ok(u64::MAX),
         Some(megabytes) => u64::try_from(megabytes)
