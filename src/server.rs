@@ -326,12 +326,12 @@ async fn maintain(app: Arc<App>) {
 /// Removes content files that nothing refers to, until the sender is dropped.
 fn collect(app: &App) -> (oneshot::Sender<()>, JoinHandle<()>) {
     let (sender, end) = oneshot::channel();
-    let seconds = app.config.content.collect_after_seconds;
-    // Without durability a crash may bring rows back whose removal had been answered.
-    let durable = app.config.store.durability == ConfiguredDurability::Journal;
-    let collector = Collector::new(app.content.clone(), app.repository.store().clone(), Duration::from_secs(seconds));
+    let collector = app
+        .config
+        .collect_after()
+        .map(|after| Collector::new(app.content.clone(), app.repository.store().clone(), after));
     let work = async move {
-        if durable && seconds > 0 {
+        if let Some(collector) = collector {
             collector.run(end).await;
         }
     };

@@ -1,6 +1,10 @@
 //! `[content]`.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
+
+use super::{Config, Durability};
 
 /// `[content]`: the bytes of objects, beside what `[store]` says of small ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,5 +37,14 @@ impl Default for ContentConfig {
             scaling_wait_seconds: 10,
             scaled_cache_bytes: 64 << 20,
         }
+    }
+}
+
+impl Config {
+    /// After how long content files that nothing refers to are removed; `None`: never. Without durability a crash may bring back rows
+    /// that were surely gone, and what they refer to must be there.
+    pub fn collect_after(&self) -> Option<Duration> {
+        let after = Duration::from_secs(self.content.collect_after_seconds);
+        (self.store.durability == Durability::Journal && !after.is_zero()).then_some(after)
     }
 }

@@ -341,3 +341,12 @@ fn the_user_takes_its_place_in_folders_and_names() {
     assert_eq!(for_user("/Users/{user}", "ann"), "/Users/ann");
     assert_eq!(for_user("Clipboard", "ann"), "Clipboard");
 }
+
+#[test]
+fn content_files_are_collected_unless_they_must_stay() {
+    let after = |text: &str| from_file(text).expect("all values are well").collect_after().map(|after| after.as_secs());
+    assert_eq!(after(""), Some(86_400));
+    assert_eq!(after("[content]\ncollect_after_seconds = 1"), Some(1));
+    assert_eq!(after("[content]\ncollect_after_seconds = 0"), None);
+    assert_eq!(after("[store]\ndurability = 'none'"), None);
+}
