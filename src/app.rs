@@ -14,6 +14,7 @@ use crate::api::liveblog::{KeptPosts, Lengths};
 use crate::auth::{AttemptOptions, Attempts, Cas, Directory, Sessions};
 use crate::config::{Config, for_user};
 use crate::content::ContentStore;
+use crate::content::scaling::Scaler;
 use crate::events::Followers;
 use crate::http::calls::CallLimit;
 use crate::http::client::Proxies;
@@ -64,6 +65,8 @@ pub struct App {
     pub sysconfig: SysConfig,
     /// Bodies.
     pub content: ContentStore,
+    /// Scaled pictures.
+    pub scaler: Scaler,
     /// Finds endpoints.
     pub router: Router,
     /// The proxies that are trusted.
@@ -129,6 +132,7 @@ impl App {
             call_limit: CallLimit::new(config.limits.calls_per_minute),
             posts: KeptPosts::new(config.liveblog.cache_bytes),
             lengths: Lengths::default(),
+            scaler: Scaler::new(&config.content),
             config,
             repository,
             records,

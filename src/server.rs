@@ -18,6 +18,8 @@ use stet_actors::repository::Repository;
 use stet_actors::store::Store;
 use stet_actors::store::observe::Observed;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
@@ -27,6 +29,7 @@ use crate::auth::{Directory, Grant, Group, PasswordOptions, Passwords, SessionOp
 use crate::cli::{AuditArgs, Exit};
 use crate::config::{Config, Durability as ConfiguredDurability};
 use crate::content::ContentStore;
+use crate::content::collect::Collector;
 use crate::events::Followers;
 use crate::http::dispatch::dispatch;
 use crate::listen;
@@ -273,6 +276,7 @@ async fn run(
     let running = built.run();
     let handle = running.handle();
     let background = actix::spawn(maintain(app.clone()));
+    let (end_collecting, collecting) = collect(app);
     let renewal = certificates.map(|certificates| actix::spawn(renew(certificates, server.tls.reload_seconds)));
     app.enter(Stage::Ready);
     if let Some(address) = address {
@@ -289,6 +293,11 @@ async fn run(
     });
     let outcome = running.await.map_err(|error| Failure::new(Exit::Failed, error));
     background.abort();
+    drop(end_collecting);
+    // While the data directory is locked still: whoever comes after must not find a file that is about to go.
+    if let Err(error) = collecting.await {
+        tracing::error!(%error, "collecting content files was cut off");
+    }
     if let Some(renewal) = renewal {
         renewal.abort();
     }
@@ -333,6 +342,21 @@ async fn each_of<'a>(steps: impl IntoIterator<Item = (&'static str, Step<'a>)>) 
             tracing::warn!(%error, "{failed}");
         }
     }
+}
+
+/// Removes content files that nothing refers to, until the sender is dropped.
+fn collect(app: &App) -> (oneshot::Sender<()>, JoinHandle<()>) {
+    let (sender, end) = oneshot::channel();
+    let collector = app
+        .config
+        .collect_after()
+        .map(|after| Collector::new(app.content.clone(), app.repository.store().clone(), after));
+    let work = async move {
+        if let Some(collector) = collector {
+            collector.run(end).await;
+        }
+    };
+    (sender, actix::spawn(work))
 }
 
 /// Looks for new certificates every now and then, and at SIGHUP.
@@ -521,6 +545,10 @@ pub fn check(config: &Config) -> Result<(), Failure> {
     }
     for fault in &report.faults {
         println!("fault: {fault}");
+    }
+    if report.unused_files > 0 {
+        let (files, bytes) = (report.unused_files, report.unused_bytes);
+        println!("{files} content files of {bytes} bytes are referred to by no row, and go in time");
     }
     println!("{} faults", report.fault_count);
     if report.fault_count == 0 {

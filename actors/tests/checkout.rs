@@ -70,7 +70,7 @@ fn content(text: &str) -> NewContent {
     sha256[..text.len()].copy_from_slice(text.as_bytes());
     let stored = if text.len() > 8 { Stored::File } else { Stored::Row };
     let content = Content { content_type: "text/xml".into(), size: text.len() as u64, sha256, stored };
-    NewContent { content, small: (stored == Stored::Row).then(|| Bytes::copy_from_slice(text.as_bytes())) }
+    NewContent { content, small: (stored == Stored::Row).then(|| Bytes::copy_from_slice(text.as_bytes())), pin: None }
 }
 
 fn text_of(content: &Content) -> String {

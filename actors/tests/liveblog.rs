@@ -69,7 +69,7 @@ fn content(text: &str) -> NewContent {
     let mut sha256 = [0; 32];
     sha256[..text.len().min(32)].copy_from_slice(&text.as_bytes()[..text.len().min(32)]);
     let content = Content { content_type: "text/xml".into(), size: text.len() as u64, sha256, stored: Stored::Row };
-    NewContent { content, small: Some(Bytes::copy_from_slice(text.as_bytes())) }
+    NewContent { content, small: Some(Bytes::copy_from_slice(text.as_bytes())), pin: None }
 }
 
 fn body(text: &str) -> PostBody {

@@ -15,6 +15,7 @@ use bytes::Bytes;
 use stet_actors::drawer::DrawerHead;
 use stet_actors::family::part;
 use stet_actors::id::Loid;
+use stet_actors::object::is_referred_to;
 use stet_actors::store::{Look, Row, StoreError, Table, View, decode_value, key_of};
 
 use crate::content::ContentStore;
@@ -29,6 +30,10 @@ pub struct Report {
     pub faults: Vec<String>,
     /// How many faults there are in all.
     pub fault_count: u64,
+    /// Content files that no row refers to: no fault, for they are removed in time.
+    pub unused_files: u64,
+    /// Their bytes.
+    pub unused_bytes: u64,
 }
 
 impl Report {
@@ -126,6 +131,20 @@ pub fn check(store: &RedbStore, content: &ContentStore) -> Result<Report, StoreE
             report.fault(format!("the index {} has {count} entries, where the rows give {wanted}", table.name()));
         }
     }
+    let mut unused = (0, 0);
+    let mut failed = None;
+    let listed = content.for_each(|sha256, size| match is_referred_to(store, View::Committed, sha256) {
+        Ok(true) => {}
+        Ok(false) => unused = (unused.0 + 1, unused.1 + size),
+        Err(error) => failed = Some(error),
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if let Err(error) = listed {
+        report.fault(format!("the content files can't be listed: {error}"));
+    }
+    (report.unused_files, report.unused_bytes) = unused;
     Ok(report)
 }
 

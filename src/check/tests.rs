@@ -400,3 +400,31 @@ fn posts_of_one_name_and_posts_that_are_remembered_as_removed_are_found() {
     ground.put(&RemovedPost { liveblog: BLOG, post: POST, revision: 4, was_approved: true, author: "ada".into() });
     ground.one_fault(&[&BLOG.to_string(), &POST.to_string(), "remembers it as removed"]);
 }
+
+#[test]
+fn content_files_that_no_row_refers_to_are_counted_and_no_fault() {
+    let ground = Ground::new();
+    let file = |byte: u8, size: usize| {
+        let name = format!("{byte:02x}").repeat(32);
+        let folder = ground._data.path().join("content").join(&name[..2]);
+        std::fs::create_dir_all(&folder).expect("a folder can be made");
+        std::fs::write(folder.join(&name[2..]), vec![0; size]).expect("a file can be written");
+    };
+    file(1, 8);
+    file(2, 30);
+    file(3, 40);
+    let content = Content { sha256: [1; 32], stored: Stored::File, ..bytes() };
+    let mut changes = Vec::new();
+    add(&Version { loid: SPIKED.at_version(1), author: "editor".into(), at: 1, content }, &mut changes);
+    ground.write(changes);
+    let report = check(&ground.store, &ground.content).unwrap();
+    assert_eq!((report.faults, report.unused_files, report.unused_bytes), (Vec::new(), 2, 70));
+}
+
+#[test]
+fn a_version_whose_file_has_no_entry_is_found() {
+    let ground = Ground::new();
+    let content = Content { stored: Stored::File, ..bytes() };
+    ground.put(&Version { loid: SPIKED.at_version(1), author: "editor".into(), at: 1, content });
+    ground.one_fault(&["versions/1", "no entry in files/1"]);
+}

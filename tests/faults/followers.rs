@@ -53,7 +53,7 @@ fn post(moderated: bool) -> AddPost {
     AddPost {
         fields: PostFields::default(),
         moderated,
-        body: PostBody { content: NewContent { content, small: Some("<p/>".into()) }, text: "".into() },
+        body: PostBody { content: NewContent { content, small: Some("<p/>".into()), pin: None }, text: "".into() },
         attachments: Vec::new(),
         mode: CreateMode::Exception,
         reach: Reach::All,

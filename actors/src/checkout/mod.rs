@@ -55,5 +55,5 @@ fn again(content: &Content, body: Loid, context: &Context<'_>) -> Result<NewCont
             Some(bytes.ok_or_else(|| StoreError::Corrupt(format!("the bytes of {body} are not there")))?)
         }
     };
-    Ok(NewContent { content: content.clone(), small })
+    Ok(NewContent { content: content.clone(), small, pin: None })
 }

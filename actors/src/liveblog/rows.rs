@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::family::part;
 use crate::id::Loid;
-use crate::object::{Content, Record, Text};
+use crate::object::{Content, Record, Text, refer};
 use crate::sequence::Ordered;
 use crate::store::{Key, Row, Table, key_of, loid_key};
 
@@ -184,10 +184,15 @@ impl Row for Post {
         ));
         let uuid = Bytes::copy_from_slice(self.record.uuid.0.as_bytes());
         entries.push((Key { table: Table::Uuids, key: uuid }, Bytes::copy_from_slice(&post)));
+        // What its record says of a content, a row of its version says too.
+        for attachment in &self.attachments {
+            refer(&attachment.content, &self.place(), &attachment.id.to_be_bytes(), entries);
+        }
     }
 
     fn same_index(&self, new: &Post) -> bool {
         (self.loid(), self.record.uuid, self.liveblog) == (new.loid(), new.record.uuid, new.liveblog)
+            && self.attachments == new.attachments
     }
 }
 

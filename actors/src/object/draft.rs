@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::file::refer;
 use super::record::{Content, Record, Text};
 use crate::id::Loid;
 use crate::store::{Key, Row, Table, loid_key};
@@ -55,5 +56,9 @@ impl Draft {
 impl Row for Draft {
     fn place(&self) -> Key {
         Draft::key(self.loid)
+    }
+
+    fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
+        refer(&self.content, &self.place(), &[], entries);
     }
 }

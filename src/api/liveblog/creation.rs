@@ -131,9 +131,13 @@ async fn content_of(call: &Call, version: Key, template: &Source) -> Result<Opti
         Err(error) if error.code == Code::ObjectNotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    let small = match found.content.stored {
-        Stored::File => None,
-        Stored::Row => Some(reader.read_all().await?),
-    };
-    Ok(Some(NewContent { content: found.content, small }))
+    Ok(match found.content.stored {
+        // The template may end before the liveblog refers to the file, too.
+        Stored::File => app.content.pin(&found.content).map(|pin| NewContent {
+            content: found.content,
+            small: None,
+            pin: Some(pin),
+        }),
+        Stored::Row => Some(NewContent { content: found.content, small: Some(reader.read_all().await?), pin: None }),
+    })
 }
