@@ -183,6 +183,29 @@ impl Saturation {
         }
         Saturation { threads, open, warnings, remarks }
     }
+
+    /// What those took who followed: on these threads, in so long, for so many deliveries.
+    pub fn follow(&mut self, threads: &[ThreadLoad], followers: u64, elapsed: Duration, deliveries: u64) {
+        let busy = |threads: &[ThreadLoad]| threads.iter().map(|thread| thread.cpu).sum::<f64>();
+        let busiest = threads.iter().map(|thread| thread.cpu.max(thread.peak_cpu)).fold(0.0, f64::max);
+        if busiest > BUSY {
+            self.warnings.push(format!(
+                "The followers were the bottleneck: their busiest thread used {:.0} % of a processor in one second, so that events                  were read later than they came. Give it more --follower-threads, or more machines.",
+                busiest * 100.0
+            ));
+        }
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let each = if deliveries == 0 { 0.0 } else { busy(threads) * elapsed.as_secs_f64() / deliveries as f64 };
+        // The last of those that share a thread waits for all others.
+        let last = each * (followers as f64 / threads.len().max(1) as f64);
+        self.remarks.push(format!(
+            "The generator used {:.2} of {cores} processors, {:.2} of these to follow: {:.1} µs for each delivery, so that of what              the last of {followers} followers waited about {:.1} ms are its own.",
+            busy(&self.threads) + busy(threads),
+            busy(threads),
+            each * 1e6,
+            last * 1e3
+        ));
+    }
 }
 
 #[cfg(test)]
