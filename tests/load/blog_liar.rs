@@ -189,7 +189,8 @@ impl Mind {
                 }
                 Lie::RepeatEvent if due && !told => {
                     self.lied();
-                    text.insert_str(first, &text[at..first].to_owned());
+                    let again = text[at..first].to_owned();
+                    text.insert_str(first, &again);
                 }
                 Lie::OtherEvent if due && !told => {
                     self.lied();

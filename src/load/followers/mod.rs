@@ -50,6 +50,8 @@ pub struct Followers {
     phase: watch::Sender<Phase>,
     ended: mpsc::UnboundedReceiver<Result<ThreadLoad, String>>,
     threads: usize,
+    /// When all followed.
+    since: Instant,
 }
 
 /// Where all are.
@@ -109,6 +111,8 @@ pub struct Followed {
     pub away: u64,
     /// By thread.
     pub threads: Vec<ThreadLoad>,
+    /// How long they were measured: from when all followed.
+    pub measured: Duration,
 }
 
 impl Faults {
@@ -160,7 +164,7 @@ impl Followers {
         }
         // The threads have not gone: they wait for this.
         let _ = phase.send(Phase::Follow);
-        Ok(Followers { ledger, board, phase, ended, threads })
+        Ok(Followers { ledger, board, phase, ended, threads, since: Instant::now() })
     }
 
     /// How many are let go and not back, now.
@@ -190,6 +194,7 @@ impl Followers {
         let (away, behind): (Vec<_>, Vec<_>) = behind().partition(|(number, _)| is_away(*number));
         // The threads may have ended by themselves.
         let _ = self.phase.send(Phase::End);
+        let measured = self.since.elapsed();
         let mut threads = Vec::new();
         for _ in 0..self.threads {
             let ended = self.ended.recv().await.ok_or("a thread of followers failed")?;
@@ -197,6 +202,6 @@ impl Followers {
         }
         let faults = self.ledger.faults.lock().clone();
         let followers = self.ledger.places.len() as u64;
-        Ok(Followed { followers, faults, behind, away: away.len() as u64, threads })
+        Ok(Followed { followers, faults, behind, away: away.len() as u64, threads, measured })
     }
 }

@@ -92,12 +92,7 @@ impl Report {
         let mut saturation = Saturation::of(driven.threads, open, near);
         let delivery = scenario.delivery();
         if let Some(delivery) = &delivery {
-            saturation.follow(
-                &delivery.followed.threads,
-                delivery.followed.followers,
-                driven.elapsed,
-                delivery.deliveries,
-            );
+            saturation.follow(&delivery.followed, delivery.deliveries);
         }
         let kinds = S::KINDS.iter().copied().zip(driven.kinds).filter(|(_, kind)| kind.counts.all() > 0).collect();
         let mut parameters = common(settings);

@@ -73,7 +73,7 @@ fn followed(finding: Finding) -> Report {
     followed.faults.dropped.insert("<gone> & away".into(), 3);
     let delivery = Delivery::of(board.told(), followed);
     let mut report = Report { scenario: "liveblog", rules: "the liveblog", ..report(finding) };
-    report.saturation.follow(&delivery.followed.threads, 2, Duration::from_secs(5), delivery.deliveries);
+    report.saturation.follow(&delivery.followed, delivery.deliveries);
     report.delivery = Some(delivery);
     report
 }
@@ -114,7 +114,7 @@ fn followers_have_plots_a_table_and_histograms_of_their_own() {
 fn followers_that_heard_nothing_have_a_page_too() {
     let mut empty = followed(Finding::Unknown);
     empty.delivery = Some(Delivery::of(Board::new(0).told(), Followed::default()));
-    empty.saturation.follow(&[], 0, Duration::ZERO, 0);
+    empty.saturation.follow(&Followed::default(), 0);
     let page = html::page(&empty);
     parsed(&page);
     assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
