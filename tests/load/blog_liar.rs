@@ -35,6 +35,8 @@ pub enum Lie {
     CutStreams,
     /// A stream that is taken up again leaves out the first event.
     ResumeWithGap,
+    /// A stream that is taken up again begins with the word to read anew.
+    SendOn,
 }
 
 /// See the module's head. Its threads end with the test's process.
@@ -200,7 +202,7 @@ impl Mind {
                     self.lied();
                     ":\n\n".clone_into(&mut text);
                 }
-                Lie::CutStreams | Lie::ResumeWithGap if !is_resumed && events >= 3 + number => {
+                Lie::CutStreams | Lie::ResumeWithGap | Lie::SendOn if !is_resumed && events >= 3 + number => {
                     self.lied();
                     return Ok(());
                 }
@@ -208,6 +210,11 @@ impl Mind {
                     if is_resumed && events > 0 && events == text.matches("event: liveblog.").count() =>
                 {
                     text.replace_range(at..first, "");
+                }
+                Lie::SendOn if is_resumed && events > 0 && events == text.matches("event: liveblog.").count() => {
+                    let kind = text.find("event: ").map_or(0, |at| at + "event: ".len());
+                    let end = text[kind..].find('\n').map_or(kind, |end| kind + end);
+                    text.replace_range(kind..end, "reset");
                 }
                 _ => {}
             }

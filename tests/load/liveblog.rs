@@ -122,6 +122,18 @@ fn streams_that_are_cut_are_taken_up_again_and_nothing_is_missed() {
     assert_eq!((&delivery["dropped"]["connection lost"], &delivery["resumed"]), (&json!(4), &json!(4)), "{delivery}");
     assert_eq!(delivery["deliveries"].as_u64(), delivery["events"].as_u64().map(|events| events * 4));
     assert!(report["verdict"]["details"].to_string().contains("Streams ended 4 times and went on 4 times"));
+    assert!(report["saturation"]["warnings"].to_string().contains("let go 4 times, and 0 of 4"), "{report}");
+}
+
+/// A server may say that it can't tell any more what was missed; whoever was told so is not among those that heard everything.
+#[test]
+fn a_follower_that_is_told_to_read_anew_is_counted_and_is_no_fault() {
+    let server = Server::start();
+    let liar = BlogLiar::before(&server, Lie::SendOn);
+    let options = ["--count", "120", "--clients", "3", "--followers", "4", "--mix", CHANGES];
+    let report = load(&liar.base, &options).verified();
+    let (resets, details) = (report["delivery"]["resets"].as_u64(), report["verdict"]["details"].to_string());
+    assert!(resets >= Some(1) && !details.contains("All 4 followers"), "{details}");
 }
 
 #[test]

@@ -144,6 +144,7 @@ impl Follower {
         if event.name == "reset" {
             let mut faults = self.ledger.faults.lock();
             faults.resets += 1;
+            place.was_sent_on.store(true, Ordering::Relaxed);
             faults.say(|| format!("follower {} was sent from revision {last} to {revision}", self.number));
         } else if revision <= last {
             let mut faults = self.ledger.faults.lock();

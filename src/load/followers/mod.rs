@@ -79,6 +79,8 @@ struct Place {
     last: AtomicU64,
     /// Whether it was let go and is not back.
     away: AtomicBool,
+    /// Whether it was ever told to read anew.
+    was_sent_on: AtomicBool,
 }
 
 /// What happened to followers.
@@ -103,6 +105,8 @@ pub struct Faults {
 pub struct Followed {
     /// How many followed.
     pub followers: u64,
+    /// Of these, how many were there in the end and never told to read anew.
+    pub whole: u64,
     /// What happened to them.
     pub faults: Faults,
     /// Followers that were there all the time and never heard of the last revision: which, and how far they came.
@@ -191,6 +195,12 @@ impl Followers {
             }
         }
         let is_away = |number: usize| self.ledger.places[number].away.load(Ordering::Relaxed);
+        let heard_all = |place: &&Place| {
+            let is_behind = place.last.load(Ordering::Relaxed) < revision;
+            let is_gone = is_behind && place.away.load(Ordering::Relaxed);
+            !is_gone && !place.was_sent_on.load(Ordering::Relaxed)
+        };
+        let whole = self.ledger.places.iter().filter(heard_all).count() as u64;
         let (away, behind): (Vec<_>, Vec<_>) = behind().partition(|(number, _)| is_away(*number));
         // The threads may have ended by themselves.
         let _ = self.phase.send(Phase::End);
@@ -202,6 +212,6 @@ impl Followers {
         }
         let faults = self.ledger.faults.lock().clone();
         let followers = self.ledger.places.len() as u64;
-        Ok(Followed { followers, faults, behind, away: away.len() as u64, threads, measured })
+        Ok(Followed { followers, whole, faults, behind, away: away.len() as u64, threads, measured })
     }
 }

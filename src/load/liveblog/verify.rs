@@ -76,12 +76,12 @@ pub(super) fn verdict(evidence: &Evidence, heard: Option<&Heard<'_>>, uncounted:
 }
 
 fn followers(heard: &Heard<'_>) -> String {
-    let whole = heard.followed.followers - heard.followed.away;
-    let of = if whole == heard.followed.followers { "All".to_owned() } else { number(whole) + " of" };
+    let Followed { whole, followers, .. } = *heard.followed;
+    let of = if whole == followers { "All".to_owned() } else { number(whole) + " of" };
     let revisions = heard.what.len() as u64;
     format!(
         "{of} {} followers heard of all {} revisions, each once and in order.",
-        number(heard.followed.followers),
+        number(followers),
         number(revisions)
     )
 }

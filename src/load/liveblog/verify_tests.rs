@@ -15,7 +15,7 @@ fn story() -> (Evidence, Vec<Box<str>>) {
 }
 
 fn judged(evidence: &Evidence, heard: &[Box<str>], change: impl FnOnce(&mut Followed)) -> Verdict {
-    let mut followed = Followed { followers: 3, ..Followed::default() };
+    let mut followed = Followed { followers: 3, whole: 3, ..Followed::default() };
     change(&mut followed);
     verdict(evidence, Some(&Heard { what: heard, odd: &(0, None), followed: &followed }), None)
 }
@@ -42,7 +42,7 @@ fn followers_that_heard_what_was_acknowledged_are_believed() {
 fn one_that_was_let_go_is_no_fault_and_is_told() {
     let (evidence, heard) = story();
     let verdict = judged(&evidence, &heard, |followed| {
-        followed.away = 1;
+        (followed.away, followed.whole) = (1, 2);
         followed.faults.dropped.insert("x".into(), 2);
         (followed.faults.resumed, followed.faults.resets) = (1, 1);
     });

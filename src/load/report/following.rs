@@ -66,7 +66,7 @@ pub fn section(report: &Report) -> String {
     format!(
         "<div class=\"plots\">{}{}</div><section class=\"card\"><h2>Followers</h2><p class=\"sub\">how long after a change's \
          request was sent, and after it was answered, its event was there: at each follower, and at the last of them</p>\
-         <div class=\"scroll\"><table class=\"numbers\"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>\
+         <div class=\"scroll\"><table class=\"numbers alike\"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>\
          <div class=\"pair\">{}{}</div></section>",
         distribution(delivery),
         over_time(delivery),

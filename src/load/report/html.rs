@@ -247,10 +247,12 @@ fn verdict(report: &Report) -> String {
 fn generator(report: &Report) -> String {
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let mut pairs = Vec::new();
-    for (index, thread) in report.saturation.threads.iter().enumerate() {
+    let followers = report.delivery.iter().flat_map(|delivery| &delivery.followed.threads);
+    let threads = report.saturation.threads.iter().enumerate().map(|thread| ("thread", thread));
+    for (name, (index, thread)) in threads.chain(followers.enumerate().map(|thread| ("followers, thread", thread))) {
         let waited = thread.waited.map(|waited| format!(", waited for one {}", percent(waited))).unwrap_or_default();
         let used = format!("{} of a processor, {} at most{waited}", percent(thread.cpu), percent(thread.peak_cpu));
-        pairs.push((format!("thread {index}"), used));
+        pairs.push((format!("{name} {index}"), used));
     }
     if let Some(open) = &report.saturation.open {
         let own = format!(

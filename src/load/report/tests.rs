@@ -83,9 +83,14 @@ fn followers_have_plots_a_table_and_histograms_of_their_own() {
     let report = followed(Finding::Verified);
     let page = html::page(&report);
     let (text, _) = parsed(&page);
-    for part in
-        ["Followers", "Delivery by percentile", "Delivery to the last follower", "the liveblog", "followers were the"]
-    {
+    for part in [
+        "Followers",
+        "Delivery by percentile",
+        "Delivery to the last follower",
+        "the liveblog",
+        "followers were the",
+        "followers, thread 0",
+    ] {
         assert!(text.contains(part), "`{part}` is missing");
     }
     assert!(text.contains("dropped: ") && text.contains("away"), "the reason is there, whatever it is");
