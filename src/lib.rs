@@ -20,6 +20,7 @@ pub mod http;
 pub mod limits;
 pub mod listen;
 pub mod load;
+pub mod open_files;
 pub mod receipts;
 pub mod records;
 pub mod sample;

@@ -33,6 +33,7 @@ use crate::content::collect::Collector;
 use crate::events::Followers;
 use crate::http::dispatch::dispatch;
 use crate::listen;
+use crate::open_files;
 use crate::records::RecordCache;
 use crate::sample::Newsroom;
 use crate::store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreFile, StoreOptions};
@@ -42,6 +43,9 @@ use crate::tls::Certificates;
 
 /// Records kept in memory: some 2 KB each.
 const RECORDS: usize = 65_536;
+
+/// Files that are open beside connections: the store's, contents on their way, the system's.
+const OTHER_FILES: u64 = 512;
 
 /// Why the server did not come up, or did not end well.
 #[derive(Debug)]
@@ -246,11 +250,11 @@ async fn run(
     let unlistenable = |error| Failure::new(Exit::Failed, format!("{} can't be listened at: {error}", server.listen));
     let unread = Some(Duration::from_secs(server.slow_reader_seconds)).filter(|unread| !unread.is_zero());
     let listeners = listen::listen(&server.listen, unread).map_err(unlistenable)?;
-    let connections = workers.saturating_mul(server.max_connections);
-    if let Some(room) = listen::room_for_connections().filter(|room| *room < connections as u64) {
+    let files = (workers.saturating_mul(server.max_connections) as u64).saturating_add(OTHER_FILES);
+    if let Some(limit) = open_files::raise(files).filter(|limit| *limit < files) {
         tracing::warn!(
-            room,
-            connections,
+            limit,
+            wanted = files,
             "the process may not open enough files for server.max_connections on every worker: raise its limit (ulimit -Hn)"
         );
     }

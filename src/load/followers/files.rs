@@ -1,6 +1,6 @@
 //! Whether the system lets a process have as many connections as it wants.
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use crate::open_files;
 
 /// Files that are no connection: the runtimes' own, the report, standard streams.
 const BESIDE: u64 = 64;
@@ -11,20 +11,11 @@ const BESIDE: u64 = 64;
 /// A sentence that names the number and the limit.
 pub fn make_room(connections: u64) -> Result<(), String> {
     let wanted = connections + BESIDE;
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    // None is no limit.
-    if current.is_none_or(|current| current >= wanted) {
-        return Ok(());
-    }
-    let too_low = |limit: Option<u64>| {
-        let limit = limit.map_or("unknown".to_owned(), |limit| limit.to_string());
-        format!(
+    match open_files::raise(wanted) {
+        Some(limit) if limit < wanted => Err(format!(
             "`clients` and `followers` want {connections} connections, each an open file, and the limit of open files is {limit}: \
              raise it (ulimit -n {wanted}) or follow with fewer; the server needs as many"
-        )
-    };
-    if maximum.is_some_and(|maximum| maximum < wanted) {
-        return Err(too_low(maximum));
+        )),
+        _ => Ok(()),
     }
-    setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }).map_err(|_| too_low(current))
 }
