@@ -1,0 +1,109 @@
+//! What a new data directory is filled with, and what the service itself goes by.
+
+use std::io::Write;
+
+use stet_actors::error::{Code, Error};
+use stet_actors::id::{DatabaseId, Source};
+
+use super::Failure;
+use crate::app::App;
+use crate::auth::{Grant, Group, User};
+use crate::cli::Exit;
+use crate::sample::Newsroom;
+use crate::sysconfig::{LoadError, OBJECT_TYPES_PATH, WORKFLOWS_PATH};
+
+/// Fills a data directory that has no root folder yet.
+pub(super) async fn fill_if_new(app: &App) -> Result<(), Failure> {
+    let databases: Vec<DatabaseId> = app.config.databases.iter().map(|database| DatabaseId(database.id)).collect();
+    let finished = app.directory.user(ADMIN)?.is_some_and(|admin| admin.has_password());
+    app.repository.make_roots(&databases).await?;
+    if finished {
+        return Ok(());
+    }
+    let newsroom = Newsroom::read()?;
+    // What the service itself goes by, before the files that say so are there.
+    let (types, workflows) = (Newsroom::text(OBJECT_TYPES_PATH), Newsroom::text(WORKFLOWS_PATH));
+    report_sysconfig(app.sysconfig.load(types, workflows));
+    if app.config.sample.enabled {
+        newsroom.write(&app.repository, &app.content, &app.sysconfig).await?;
+    }
+    make_users(app, &newsroom).await
+}
+
+/// The user that every new data directory has.
+const ADMIN: &str = "admin";
+
+/// Users and groups; `admin` gets a password last, which marks the directory as filled.
+async fn make_users(app: &App, newsroom: &Newsroom) -> Result<(), Failure> {
+    for group in newsroom.groups() {
+        let grants = group.privileges.iter();
+        let privileges =
+            grants.map(|grant| Grant { privilege: grant.privilege, folder: grant.folder.clone() }).collect();
+        let group = Group { name: group.name.as_str().into(), description: group.description.clone(), privileges };
+        app.directory.put_group(group).await?;
+    }
+    let shared = std::env::var("STET_SAMPLE_PASSWORD").ok().filter(|password| !password.is_empty());
+    let mut passwords = Vec::new();
+    for sample in newsroom.users().iter().filter(|user| user.name == ADMIN || app.config.sample.enabled) {
+        let mut user = User::new(&sample.name);
+        user.full_name.clone_from(&sample.full_name);
+        user.description.clone_from(&sample.description);
+        user.groups.clone_from(&sample.groups);
+        user.home.clone_from(&sample.home);
+        user.work.clone_from(&sample.work);
+        user.team.clone_from(&sample.team);
+        user.home_email.clone_from(&sample.home_email);
+        user.business_email.clone_from(&sample.business_email);
+        user.disabled = sample.disabled || (sample.name != ADMIN && shared.is_none());
+        app.directory.put_user(user).await?;
+        if let (true, Some(shared)) = (sample.name != ADMIN, &shared) {
+            passwords.push(app.directory.set_password(&sample.name, shared));
+        }
+    }
+    for set in futures_util::future::join_all(passwords).await {
+        set?;
+    }
+    let given = std::env::var("STET_ADMIN_PASSWORD").ok().filter(|password| !password.is_empty());
+    let password = given.clone().unwrap_or_else(random_password);
+    if given.is_none() {
+        // To the operator's terminal only: the log may be kept. First, for what can't be told must not be set.
+        let told = writeln!(std::io::stdout(), "new data directory: log in as `{ADMIN}` with the password {password}");
+        told.map_err(|error| Failure::new(Exit::Failed, format!("the password of `{ADMIN}` can't be told: {error}")))?;
+    }
+    app.directory.set_password(ADMIN, &password).await?;
+    Ok(())
+}
+
+/// Twenty letters and digits: about 119 bits.
+fn random_password() -> String {
+    use rand::RngExt;
+    let mut rng = rand::rng();
+    (0..20).map(|_| char::from(rng.sample(rand::distr::Alphanumeric))).collect()
+}
+
+/// Reads object types and workflows from the repository.
+pub(super) async fn load_sysconfig(app: &App) {
+    let mut texts = Vec::new();
+    for path in [OBJECT_TYPES_PATH, WORKFLOWS_PATH] {
+        texts.push(match read_text(app, path).await {
+            Ok(text) => Some(text),
+            Err(error) => {
+                tracing::warn!(path, %error, "a configuration file can't be read; the built-in minimum serves");
+                None
+            }
+        });
+    }
+    report_sysconfig(app.sysconfig.load(texts[0].as_deref(), texts[1].as_deref()));
+}
+
+fn report_sysconfig(outcome: Result<(), Vec<LoadError>>) {
+    for error in outcome.err().unwrap_or_default() {
+        tracing::error!(%error, "a configuration file can't be taken over; the old one stays in force");
+    }
+}
+
+async fn read_text(app: &App, path: &str) -> Result<String, Error> {
+    let record = app.repository.resolve(&Source::Path(path.to_owned()), DatabaseId::MAIN)?;
+    let bytes = crate::api::object::bytes_of(app, &record).await?;
+    String::from_utf8(bytes.to_vec()).map_err(|_| Error::new(Code::InvalidBody, format!("`{path}` is no UTF-8 text.")))
+}

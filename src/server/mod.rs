@@ -1,0 +1,311 @@
+//! The server from start to end: opening the data directory, serving, draining.
+
+mod filling;
+mod offline;
+mod upkeep;
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::web::{self, Data};
+use actix_web::{App as WebApp, HttpServer};
+use stet_actors::clock::{Clock, SystemClock};
+use stet_actors::error::Error;
+use stet_actors::repository::Repository;
+use stet_actors::store::Store;
+use stet_actors::store::observe::Observed;
+
+use self::filling::{fill_if_new, load_sysconfig};
+pub use self::offline::{audit, check, existing};
+use self::upkeep::{collect, maintain, renew};
+use crate::admin::Admin;
+use crate::admin::socket::{self, AdminSocket};
+use crate::app::{App, Parts, Stage};
+use crate::auth::{Directory, PasswordOptions, Passwords, SessionOptions, Sessions};
+use crate::cli::Exit;
+use crate::config::{Config, Durability as ConfiguredDurability};
+use crate::content::ContentStore;
+use crate::events::Followers;
+use crate::http::dispatch::dispatch;
+use crate::listen;
+use crate::open_files;
+use crate::records::RecordCache;
+use crate::store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreOptions};
+use crate::sysconfig::SysConfig;
+use crate::telemetry;
+use crate::tls::Certificates;
+
+/// Records kept in memory: some 2 KB each.
+const RECORDS: usize = 65_536;
+
+/// Files that are open beside connections: the store's, contents on their way, the system's.
+const OTHER_FILES: u64 = 512;
+
+/// Why the server did not come up, or did not end well.
+#[derive(Debug)]
+pub struct Failure {
+    /// How the process ends.
+    pub exit: Exit,
+    /// A sentence for the operator.
+    pub message: String,
+}
+
+impl Failure {
+    /// A failure with its sentence.
+    pub fn new(exit: Exit, message: impl std::fmt::Display) -> Failure {
+        Failure { exit, message: message.to_string() }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::new(Exit::Failed, error.message)
+    }
+}
+
+/// How the store is opened.
+pub fn store_options(config: &Config) -> StoreOptions {
+    let store = &config.store;
+    StoreOptions {
+        durability: match store.durability {
+            ConfiguredDurability::Journal => Durability::Journal,
+            ConfiguredDurability::None => Durability::None,
+        },
+        checkpoint: CheckpointOptions {
+            bytes: store.checkpoint_bytes,
+            entries: store.checkpoint_rows,
+            interval: Duration::from_secs(store.checkpoint_seconds),
+            ..CheckpointOptions::default()
+        },
+        linger: Duration::from_micros(store.linger_microseconds),
+        limits: LimitOptions { queued: store.queue_change_sets, ..LimitOptions::default() },
+        cache_bytes: store.cache_bytes,
+        // 0 keeps them for ever.
+        event_retention_ms: Some(store.events_keep_days * 24 * 60 * 60 * 1000).filter(|keep| *keep > 0),
+        ..StoreOptions::new(&config.data.directory)
+    }
+}
+
+/// Opens the data directory.
+///
+/// # Errors
+/// [`Exit::Data`].
+pub fn open_store(config: &Config) -> Result<RedbStore, Failure> {
+    open_store_with(&config.data.directory, store_options(config))
+}
+
+fn open_store_with(data: &Path, options: StoreOptions) -> Result<RedbStore, Failure> {
+    survived(data, || RedbStore::open(options))?
+        .map_err(|error: OpenError| Failure::new(Exit::Data, format!("{} can't be opened: {error}", data.display())))
+}
+
+/// Runs what reads a data directory: redb panics on some pages that are damaged.
+fn survived<T>(data: &Path, read: impl FnOnce() -> T) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(read))
+        .map_err(|_| Failure::new(Exit::Data, format!("{} is damaged: its files can't be read", data.display())))
+}
+
+/// What a server stands on: the files of its store, and the time.
+pub struct Ground {
+    /// How the store is opened, and on what.
+    pub store: StoreOptions,
+    /// The time that sessions, containers and records go by.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Ground {
+    /// Files in the data directory and the system's time.
+    pub fn of(config: &Config) -> Ground {
+        Ground { store: store_options(config), clock: Arc::new(SystemClock) }
+    }
+}
+
+/// Serves until `stop` resolves. `listening` is called once requests are taken, with the address as `http://host:port`, or
+/// `https` with TLS.
+///
+/// # Errors
+/// See [`Failure`].
+pub async fn serve(
+    config: Config,
+    stop: impl Future<Output = ()> + 'static,
+    listening: impl FnOnce(&str),
+) -> Result<(), Failure> {
+    let ground = Ground::of(&config);
+    Prepared::on(ground, config).await?.serve(stop, listening).await
+}
+
+/// A server whose data directory is open and filled, and that does not listen yet.
+pub struct Prepared {
+    /// What it is made of.
+    pub app: Arc<App>,
+    store: Arc<RedbStore>,
+    certificates: Option<Arc<Certificates>>,
+}
+
+impl Prepared {
+    /// Opens the data directory, and fills a new one. Must be called within an actix system.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn on(ground: Ground, config: Config) -> Result<Prepared, Failure> {
+        // Before anything is made: what is wrong with them is a fault of the configuration.
+        let certificates = config.server.tls.is_on().then(|| Certificates::load(&config.server.tls)).transpose();
+        let certificates = certificates.map_err(|error| Failure::new(Exit::Usage, error))?;
+        let metrics = telemetry::init_metrics();
+        let store = Arc::new(open_store_with(&config.data.directory, ground.store)?);
+        let content = ContentStore::open(&config.data.directory, config.store.small_body_bytes)
+            .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
+        let records = Arc::new(RecordCache::new(RECORDS));
+        let followers = Arc::new(Followers::new(config.events.clone()));
+        let observed: Arc<dyn Store> =
+            Arc::new(Observed::new(store.clone(), Arc::new((records.clone(), followers.clone()))));
+        let repository = Repository::start(observed, ground.clock, config.runtime.clone())
+            .await
+            .map_err(|error| Failure::new(Exit::Data, error))?;
+        let (directory, sessions) = people(&config, &repository)?;
+        let sysconfig = SysConfig::new();
+        let parts = Parts { config, repository, records, followers, directory, sessions, sysconfig, content, metrics };
+        let app = Arc::new(App::new(parts));
+        fill_if_new(&app).await?;
+        load_sysconfig(&app).await;
+        Ok(Prepared { app, store, certificates })
+    }
+
+    /// See [`serve`].
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn serve(
+        self,
+        stop: impl Future<Output = ()> + 'static,
+        listening: impl FnOnce(&str),
+    ) -> Result<(), Failure> {
+        let Prepared { app, store, certificates } = self;
+        let socket = open_socket(&app);
+        let outcome = run(&app, certificates, stop, listening).await;
+        // While the data directory is locked still: a server that comes after has a socket of its own.
+        drop(socket);
+        app.enter(Stage::Draining);
+        if let Err(error) = app.sessions.flush().await {
+            tracing::warn!(%error, "when sessions were last used could not be saved");
+        }
+        app.repository.shut_down().await;
+        // Folding the rest into the tables may take a moment, and it must not be done on a thread that serves.
+        let closed = tokio::task::spawn_blocking(move || store.close()).await;
+        if let Err(error) = closed {
+            tracing::error!(%error, "the store could not be closed in good order");
+        }
+        outcome
+    }
+}
+
+/// Users and sessions of a repository.
+///
+/// # Errors
+/// [`Exit::Usage`] for passwords that can't be hashed as configured.
+pub fn people(config: &Config, repository: &Repository) -> Result<(Arc<Directory>, Arc<Sessions>), Failure> {
+    let passwords = Passwords::new(PasswordOptions {
+        memory_kib: config.auth.password_memory_kib,
+        iterations: config.auth.password_iterations,
+        lanes: config.auth.password_lanes,
+    })
+    .map_err(|error| Failure::new(Exit::Usage, error.message))?;
+    let directory = Arc::new(Directory::new(repository.clone(), passwords));
+    let options = SessionOptions {
+        idle_seconds: config.auth.session_idle_seconds,
+        absolute_seconds: config.auth.session_absolute_seconds,
+        flush_seconds: config.auth.flush_seconds,
+        per_user: config.auth.sessions_per_user,
+    };
+    let sessions = Arc::new(Sessions::new(repository.clone(), directory.clone(), options));
+    Ok((directory, sessions))
+}
+
+/// The socket for the command line; without it the server serves all the same.
+fn open_socket(app: &App) -> Option<AdminSocket> {
+    let data = &app.config.data.directory;
+    AdminSocket::open(data, Admin::of(app))
+        .inspect_err(|error| {
+            let path = data.join(socket::NAME);
+            tracing::warn!(path = %path.display(), %error, "commands can't reach this server: no administration socket");
+        })
+        .ok()
+}
+
+async fn run(
+    app: &Arc<App>,
+    certificates: Option<Arc<Certificates>>,
+    stop: impl Future<Output = ()> + 'static,
+    listening: impl FnOnce(&str),
+) -> Result<(), Failure> {
+    let server = &app.config.server;
+    let workers = if server.workers == 0 { automatic_workers() } else { server.workers };
+    let data: Data<App> = Data::from(app.clone());
+    let unlistenable = |error| Failure::new(Exit::Failed, format!("{} can't be listened at: {error}", server.listen));
+    let unread = Some(Duration::from_secs(server.slow_reader_seconds)).filter(|unread| !unread.is_zero());
+    let listeners = listen::listen(&server.listen, unread).map_err(unlistenable)?;
+    let files = (workers.saturating_mul(server.max_connections) as u64).saturating_add(OTHER_FILES);
+    if let Some(limit) = open_files::raise(files).filter(|limit| *limit < files) {
+        tracing::warn!(
+            limit,
+            wanted = files,
+            "the process may not open enough files for server.max_connections on every worker: raise its limit (ulimit -Hn)"
+        );
+    }
+    let mut built = HttpServer::new(move || WebApp::new().app_data(data.clone()).default_service(web::to(dispatch)))
+        .workers(workers)
+        .keep_alive(Duration::from_secs(server.keep_alive_seconds))
+        .client_request_timeout(Duration::from_secs(server.slow_request_seconds))
+        .max_connections(server.max_connections)
+        .shutdown_timeout(server.shutdown_seconds)
+        .tls_handshake_timeout(Duration::from_secs(server.tls.handshake_seconds))
+        .disable_signals();
+    for listener in listeners {
+        built = match &certificates {
+            Some(certificates) => {
+                let config = certificates.server_config().map_err(|error| Failure::new(Exit::Failed, error))?;
+                built.listen_rustls_0_23(listener, config)
+            }
+            None => built.listen(listener),
+        }
+        .map_err(unlistenable)?;
+    }
+    let address = built.addrs_with_scheme().first().map(|(address, scheme)| format!("{scheme}://{address}"));
+    let running = built.run();
+    let handle = running.handle();
+    let background = actix::spawn(maintain(app.clone()));
+    let (end_collecting, collecting) = collect(app);
+    let renewal = certificates.map(|certificates| actix::spawn(renew(certificates, server.tls.reload_seconds)));
+    app.enter(Stage::Ready);
+    if let Some(address) = address {
+        listening(&address);
+    }
+    let draining = app.clone();
+    actix::spawn(async move {
+        stop.await;
+        draining.enter(Stage::Draining);
+        tracing::info!("draining");
+        // They would be waited for.
+        draining.followers.close();
+        handle.stop(true).await;
+    });
+    let outcome = running.await.map_err(|error| Failure::new(Exit::Failed, error));
+    background.abort();
+    drop(end_collecting);
+    // While the data directory is locked still: whoever comes after must not find a file that is about to go.
+    if let Err(error) = collecting.await {
+        tracing::error!(%error, "collecting content files was cut off");
+    }
+    if let Some(renewal) = renewal {
+        renewal.abort();
+    }
+    outcome
+}
+
+/// One thread for requests for each two cores: the containers, the writer and the checkpointer need some, too.
+fn automatic_workers() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2))
+}

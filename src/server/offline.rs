@@ -1,0 +1,86 @@
+//! Commands on a data directory that nobody serves.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use super::{Failure, open_store, survived};
+use crate::audit;
+use crate::cli::{AuditArgs, Exit};
+use crate::config::Config;
+use crate::content::ContentStore;
+use crate::store::{RedbStore, StoreFile};
+
+/// The data directory, which is there.
+///
+/// # Errors
+/// [`Exit::Data`] when it is not, for opening would make what is missing.
+pub fn existing(config: &Config) -> Result<&Path, Failure> {
+    let data: &Path = &config.data.directory;
+    if !data.is_dir() {
+        return Err(Failure::new(Exit::Data, format!("{} is not there", data.display())));
+    }
+    if !data.join(StoreFile::State.name()).is_file() {
+        return Err(Failure::new(Exit::Data, format!("{} is no data directory of stet", data.display())));
+    }
+    Ok(data)
+}
+
+/// Opens a data directory that must be there.
+fn open_existing(config: &Config) -> Result<RedbStore, Failure> {
+    existing(config)?;
+    open_store(config)
+}
+
+/// Prints the audit trail, oldest first.
+///
+/// # Errors
+/// [`Exit::Data`] when the data directory can't be opened or read, [`Exit::Failed`] when nothing can be printed.
+pub fn audit(config: &Config, wanted: &AuditArgs) -> Result<(), Failure> {
+    let store = open_existing(config)?;
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut written = Ok(());
+    let walked = survived(&config.data.directory, || {
+        audit::walk(&store, &audit::Filter::of(wanted), |entry| {
+            written = if wanted.json { entry.write_json(&mut out) } else { entry.write_line(&mut out) };
+            if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })
+    });
+    store.close();
+    match written.and_then(|()| out.flush()) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
+        Err(error) => return Err(Failure::new(Exit::Failed, format!("the trail can't be printed: {error}"))),
+        Ok(()) => {}
+    }
+    walked?.map_err(|error| Failure::new(Exit::Data, error))
+}
+
+/// Checks the data directory.
+///
+/// # Errors
+/// [`Exit::Data`] when it can't be opened or read, [`Exit::Faults`] when it has faults; they are printed.
+pub fn check(config: &Config) -> Result<(), Failure> {
+    let data: &Path = &config.data.directory;
+    let store = open_existing(config)?;
+    let content = ContentStore::open(data, config.store.small_body_bytes)
+        .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
+    let report = survived(data, || crate::check::check(&store, &content));
+    store.close();
+    let report = report?.map_err(|error| Failure::new(Exit::Data, error))?;
+    for (table, rows) in &report.rows {
+        println!("{table:20} {rows}");
+    }
+    for fault in &report.faults {
+        println!("fault: {fault}");
+    }
+    if report.unused_files > 0 {
+        let (files, bytes) = (report.unused_files, report.unused_bytes);
+        println!("{files} content files of {bytes} bytes are referred to by no row, and go in time");
+    }
+    println!("{} faults", report.fault_count);
+    if report.fault_count == 0 {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Faults, format!("{} has {} faults", data.display(), report.fault_count)))
+}
