@@ -6,7 +6,7 @@
 //! Some of the time the server is killed (`kill -9`) and started again. A call whose answer never came may have been carried out or
 //! not, everything that was answered must still be explained.
 //!
-//! `STET_HISTORY_ROUNDS` says how many rounds of six histories (36 of drawers, 16 of each other kind), `STET_HISTORY_SEED` repeats the
+//! `STET_HISTORY_ROUNDS` says how many rounds of six histories (36 of drawers, 12 of each other kind), `STET_HISTORY_SEED` repeats the
 //! clients' choices.
 
 mod checker;
@@ -44,15 +44,15 @@ fn what_many_clients_are_answered_is_explained_by_one_order_across_crashes_too()
 
 #[test]
 fn what_is_answered_about_posts_is_explained_by_one_order_across_crashes_too() {
-    is_explained::<LiveBlog>(16);
+    is_explained::<LiveBlog>(12);
 }
 
 #[test]
 fn what_is_answered_about_contents_is_explained_by_one_order_across_crashes_too() {
-    is_explained::<Object<false>>(16);
+    is_explained::<Object<false>>(12);
 }
 
 #[test]
 fn what_is_answered_about_locks_is_explained_by_one_order_across_crashes_too() {
-    is_explained::<Object<true>>(16);
+    is_explained::<Object<true>>(12);
 }

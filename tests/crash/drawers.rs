@@ -318,7 +318,7 @@ fn what_was_acknowledged_survives_a_crash_and_nothing_is_half_done() {
 /// See `histories/plants.rs`.
 #[cfg(feature = "planted-bugs")]
 #[test]
-#[should_panic(expected = "neither what was acknowledged")]
+#[should_panic(expected = "what is there is")]
 fn a_planted_reply_before_the_commit_is_found() {
     super::look_for("early-reply", hire);
 }

@@ -122,7 +122,7 @@ fn crash_again_and_again(rounds: u64, settings: &[(&str, &str)], hire: Hire, dic
         // What lies there right after the crash, in one round before and in the other after a server has seen it.
         if round % 2 == 0 {
             let (code, output) = server.check();
-            assert_eq!(code, Some(0), "round {round}: {output}");
+            assert_eq!(code, Some(0), "round {round}: what is there is not whole: {output}");
         }
         // Now and then it does not get far, and begins its recovery anew.
         while dice.roll(3) == 0 {
@@ -146,7 +146,7 @@ fn crash_again_and_again(rounds: u64, settings: &[(&str, &str)], hire: Hire, dic
     }
     assert_eq!(server.terminate(), Some(0));
     let (code, output) = server.check();
-    assert_eq!(code, Some(0), "{output}");
+    assert_eq!(code, Some(0), "what is there is not whole: {output}");
 }
 
 /// Waits for all; a failure goes on with the words of the one who found something.
@@ -156,9 +156,12 @@ fn join_all(threads: Vec<std::thread::ScopedJoinHandle<'_, ()>>) {
     }
 }
 
-/// Rounds within which a fault on purpose must be found; see `histories/plants.rs`.
+/// A fault on purpose must be found within these rounds, by who knows what must be there or by `stet check`; see
+/// `histories/plants.rs`.
 #[cfg(feature = "planted-bugs")]
 fn look_for(fault: &str, hire: Hire) {
     let mut dice = Dice::new(seed("STET_CRASH_SEED"));
-    crash_again_and_again(ROUNDS_EACH, &[("PLANTED_BUG", fault)], hire, &mut dice, &mut Tally::new());
+    let mut tally = Tally::new();
+    crash_again_and_again(ROUNDS_EACH, &[("PLANTED_BUG", fault)], hire, &mut dice, &mut tally);
+    println!("{tally}");
 }

@@ -311,7 +311,7 @@ fn posts_with_all_their_bytes_survive_a_crash_and_nothing_is_half_done() {
 /// See `histories/plants.rs`.
 #[cfg(feature = "planted-bugs")]
 #[test]
-#[should_panic(expected = "neither what was acknowledged")]
+#[should_panic(expected = "what is there is")]
 fn a_planted_status_that_never_gets_to_the_disk_is_found() {
     super::look_for("lost-status", hire);
 }

@@ -38,6 +38,10 @@ pub trait Subject: Sized + Send + Sync {
     /// Sends the call; an error if no answer came.
     fn send(&self, room: &Self::Room, client: &Client, op: &Op<Self>) -> Result<Answer, String>;
     fn understood(&self, room: &Self::Room, op: &Op<Self>, answer: &Answer) -> Reply<Self>;
+    /// What the answer to a change shows beside: a reading of its own, which came some time after the change.
+    fn shown_beside(&self, _op: &Op<Self>, _answer: &Answer) -> Option<(Op<Self>, Reply<Self>)> {
+        None
+    }
     /// What the first client's session reads when all is over.
     fn last_looks() -> Vec<Op<Self>>;
     /// What must be so beyond one history. `which`: the round, and the thing in it.
@@ -234,6 +238,9 @@ impl<S: Subject> Work<'_, S> {
         let answer = thing.send(self.room, client, op).ok()?;
         let reply = thing.understood(self.room, op, &answer);
         recorder.is_answered(call, reply.clone());
+        if let Some((op, reply)) = thing.shown_beside(op, &answer) {
+            recorder.shows(call, op, reply);
+        }
         Some(reply)
     }
 }

@@ -84,11 +84,6 @@ mod planted {
     }
 
     #[test]
-    fn a_post_that_is_answered_before_the_commit_is_found_by_a_kill() {
-        is_found::<LiveBlog>(&[("PLANTED_BUG", "early-reply")], Some(1));
-    }
-
-    #[test]
     fn a_stale_listing_of_posts_is_found() {
         is_found::<LiveBlog>(&[("PLANTED_BUG", "stale-read")], None);
     }

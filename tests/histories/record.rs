@@ -83,6 +83,13 @@ impl<W: Whiteboard> Recorder<W> {
         history[call].answered = Some((self.moment(next), reply));
     }
 
+    /// Notes what the answer to a call shows beside as a call of its own: within the same time.
+    pub fn shows(&self, call: usize, op: W::Op, reply: W::Reply) {
+        let (_, history) = &mut *self.inner.lock();
+        let Call { client, asked, answered, .. } = history[call].clone();
+        history.push(Call { client, op, asked, answered: answered.map(|(moment, _)| (moment, reply)) });
+    }
+
     pub fn history(self) -> History<W> {
         self.inner.into_inner().1
     }

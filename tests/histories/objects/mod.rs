@@ -52,7 +52,6 @@ pub enum Reply {
 
 impl Sheet<Tag> {
     fn answer(&mut self, op: &Op) -> Result<Reply, Refusal> {
-        let latest = *self.versions.last().expect("it was made with a version");
         Ok(match &op.what {
             What::Change(change) => {
                 self.change(op.by, change)?;
@@ -67,7 +66,7 @@ impl Sheet<Tag> {
             What::Record => Reply::Record {
                 locker: self.lock.map(|session| USERS[session].to_owned()),
                 version: self.versions.len(),
-                content: latest,
+                content: *self.latest(),
             },
         })
     }
@@ -132,19 +131,19 @@ pub struct Known {
     holds: bool,
 }
 
-/// Changes of contents. Locks come and go with check-outs; no draft is left behind by a lock that ends.
+/// Changes of contents. Locks come and go with check-outs.
 fn content_change(dice: &mut Dice, holds: bool, tag: Tag) -> Change<Tag> {
     let new_version = dice.roll(2) == 0;
     let keep = dice.roll(4) == 0;
     let check_out = Switches { check_out: true, clean: dice.roll(3) == 0, ..PLAIN };
     match (dice.roll(8), holds) {
         (0, _) => Change::Restore(1 + dice.roll(3)),
-        // Said again by who has it checked out, in case that is over.
-        (1 | 2, true) => Change::Write(Switches { check_in: false, check_out: true, ..PLAIN }, Some(tag)),
+        (1 | 2, true) => Change::Write(Switches { check_in: false, unlock: dice.roll(4) == 0, ..PLAIN }, Some(tag)),
         (1 | 2, false) => Change::Write(Switches { check_in: false, ..check_out }, (dice.roll(2) == 0).then_some(tag)),
         (3..=5, true) => Change::Write(Switches { new_version, keep, ..PLAIN }, (dice.roll(2) == 0).then_some(tag)),
         (3, false) => Change::Write(Switches { new_version, keep, ..check_out }, Some(tag)),
-        _ => Change::Write(Switches { new_version, ..PLAIN }, Some(tag)),
+        (6, _) => Change::Unlock { force: false },
+        _ => Change::Write(Switches { new_version, keep, ..PLAIN }, Some(tag)),
     }
 }
 

@@ -48,25 +48,39 @@ pub enum Refusal {
     PermissionDenied,
 }
 
+/// What was saved and is not checked in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Draft<B> {
+    pub bytes: B,
+    /// How many versions there were, and what the latest was.
+    base: (usize, B),
+}
+
 /// The whiteboard.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Sheet<B> {
     /// Oldest first; their numbers count from 1.
     pub versions: Vec<B>,
-    pub draft: Option<B>,
+    /// It stays when the lock ends.
+    pub draft: Option<Draft<B>>,
     pub lock: Option<Session>,
 }
 
-impl<B: Clone> Sheet<B> {
+impl<B: Clone + PartialEq> Sheet<B> {
     /// An object that was made with these bytes.
     pub fn new(first: B) -> Sheet<B> {
         Sheet { versions: vec![first], draft: None, lock: None }
     }
 
+    /// The latest version.
+    pub fn latest(&self) -> &B {
+        self.versions.last().expect("it was made with a version")
+    }
+
     /// What a session reads: its working copy, or the latest version.
     pub fn seen_by(&self, session: Session) -> &B {
         let draft = self.draft.as_ref().filter(|_| self.lock == Some(session));
-        draft.or(self.versions.last()).expect("it was made with a version")
+        draft.map_or(self.latest(), |draft| &draft.bytes)
     }
 
     /// Carries a change out. One that is refused changes nothing.
@@ -112,18 +126,28 @@ impl<B: Clone> Sheet<B> {
         if to.clean {
             self.draft = None;
         }
+        let base = (self.versions.len(), self.latest().clone());
         if !to.check_in {
-            self.draft = bytes.or(self.draft.take());
+            if let Some(bytes) = bytes {
+                // What is saved again still comes from where it came from.
+                let base = self.draft.take().map_or(base, |draft| draft.base);
+                self.draft = Some(Draft { bytes, base });
+            }
             self.lock = (checked_out && !to.unlock).then_some(by);
             return Ok(());
         }
-        if let Some(new) = bytes.or(self.draft.take()) {
-            if !to.new_version {
+        // A draft that comes from something else than what it would replace becomes a version of its own.
+        let draft = self.draft.as_ref().map(|draft| (draft.bytes.clone(), to.new_version || draft.base != base));
+        if let Some((new, as_new)) = bytes.map(|bytes| (bytes, to.new_version)).or(draft) {
+            if !as_new {
                 self.versions.pop();
             }
             self.versions.push(new);
         }
-        self.draft = None;
+        // It belongs to who has the object checked out.
+        if checked_out || to.keep {
+            self.draft = None;
+        }
         self.lock = to.keep.then_some(by);
         Ok(())
     }

@@ -52,6 +52,16 @@ impl LiveBlog {
         self.path(&format!("/post/{}{rest}", encoded(name)))
     }
 
+    /// Changes since it was made.
+    fn revision_of(&self, reply: &Value) -> u64 {
+        reply["revision"].as_u64().expect("a revision is a number") - self.revision
+    }
+
+    /// A post alone.
+    fn read(&self, reply: &Value) -> Reply {
+        self.shown(reply).map_or_else(Reply::Garbled, |post| Reply::Post(post, self.revision_of(reply)))
+    }
+
     fn shown(&self, post: &Value) -> Result<Post, String> {
         let garbled = || post.to_string();
         let text = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(garbled);
@@ -125,7 +135,7 @@ impl Subject for LiveBlog {
 
     fn learn(known: &mut Known, _op: &Op, reply: &Reply) {
         match reply {
-            Reply::Post(post, _) => known.names.push(post.name.clone()),
+            Reply::Made(Some(name)) => known.names.push(name.clone()),
             Reply::List(posts, _) => known.names = posts.iter().map(|post| post.name.clone()).collect(),
             _ => {}
         }
@@ -177,18 +187,30 @@ impl Subject for LiveBlog {
             return tag_of(&answer.body).map_or_else(garbled, Reply::Content);
         }
         let reply = answer.ok();
-        let revision = reply["revision"].as_u64().expect("a revision is a number") - self.revision;
-        let understood = match op.what {
-            What::Remove(_) => Ok(Reply::Removed(revision)),
+        let revision = self.revision_of(&reply);
+        match op.what {
+            What::Create(..) => Reply::Made(reply["info"]["name"].as_str().map(str::to_owned)),
+            What::Edit(..) | What::Set(..) => Reply::Done,
+            What::Remove(_) => Reply::Removed(revision),
             What::List => {
                 let items = reply["items"].as_array().expect("a liveblog has items");
                 assert_eq!(reply["total"], items.len(), "the reply does not agree with itself: {reply}");
                 let posts: Result<Vec<Post>, String> = items.iter().map(|post| self.shown(post)).collect();
-                posts.map(|posts| Reply::List(posts, revision))
+                posts.map_or_else(Reply::Garbled, |posts| Reply::List(posts, revision))
             }
-            _ => self.shown(&reply).map(|post| Reply::Post(post, revision)),
-        };
-        understood.unwrap_or_else(Reply::Garbled)
+            _ => self.read(&reply),
+        }
+    }
+
+    /// The reply to a change shows the post as it is then, or a little later.
+    fn shown_beside(&self, op: &Op, answer: &Answer) -> Option<(Op, Reply)> {
+        if answer.status != 200 || !matches!(op.what, What::Create(..) | What::Edit(..) | What::Set(..)) {
+            return None;
+        }
+        let reply = answer.ok();
+        // It has no record if the post was removed before the reply was made.
+        let name = reply["info"]["name"].as_str()?.to_owned();
+        Some((Op { by: op.by, tag: op.tag, what: What::Read(name) }, self.read(&reply)))
     }
 
     fn last_looks() -> Vec<Op> {

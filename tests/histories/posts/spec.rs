@@ -100,7 +100,11 @@ pub enum Refusal {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// A post, and the liveblog's revision.
+    /// The post was changed; what it is then is a reading of its own.
+    Done,
+    /// The same for a new post, or one that was written over, by its name; unknown if it was removed before the reply was made.
+    Made(Option<String>),
+    /// What was read, and the liveblog's revision.
     Post(Post, u64),
     Removed(u64),
     Content(Tag),
@@ -129,8 +133,11 @@ impl Posts {
         let check_own = |post: &Post| {
             if moderates(op.by) || post.author == user { Ok(()) } else { Err(Refusal::PermissionDenied) }
         };
-        let at = match &op.what {
-            What::Create(timestamp, mode) => self.create(op, *timestamp, *mode)?,
+        match &op.what {
+            What::Create(timestamp, mode) => {
+                let at = self.create(op, *timestamp, *mode)?;
+                Ok(Reply::Made(Some(self.posts[at].name.clone())))
+            }
             What::Edit(name, pinned) => {
                 let at = self.at(name)?;
                 let post = &mut self.posts[at];
@@ -138,42 +145,40 @@ impl Posts {
                 post.pinned = pinned.unwrap_or(post.pinned);
                 write(post, op, true);
                 self.revision += 1;
-                at
+                Ok(Reply::Done)
             }
+            // Not even who made the post.
+            What::Set(_, Status::Approved | Status::Rejected) if !moderates(op.by) => Err(Refusal::PermissionDenied),
             What::Set(name, to) => {
                 let at = self.at(name)?;
                 let post = &mut self.posts[at];
                 check_own(post)?;
                 let from = post.history.last();
-                if !moderates(op.by)
-                    && (matches!(to, Status::Approved | Status::Rejected)
-                        || (from == Some(&Status::Deleted) && *to != Status::Deleted))
-                {
+                if !moderates(op.by) && from == Some(&Status::Deleted) && *to != Status::Deleted {
                     return Err(Refusal::PermissionDenied);
                 }
                 if from != Some(to) {
                     post.history.push(*to);
                     self.revision += 1;
                 }
-                at
+                Ok(Reply::Done)
             }
             What::Remove(name) => {
                 let at = self.at(name)?;
                 check_own(&self.posts[at])?;
                 self.posts.remove(at);
                 self.revision += 1;
-                return Ok(Reply::Removed(self.revision));
+                Ok(Reply::Removed(self.revision))
             }
-            What::Read(name) => self.at(name)?,
-            What::ReadContent(name) => return Ok(Reply::Content(self.posts[self.at(name)?].content)),
+            What::Read(name) => Ok(Reply::Post(self.posts[self.at(name)?].clone(), self.revision)),
+            What::ReadContent(name) => Ok(Reply::Content(self.posts[self.at(name)?].content)),
             What::List => {
                 // The newest first; of those that are equal the one that was made last.
                 let mut posts: Vec<Post> = self.posts.iter().rev().cloned().collect();
                 posts.sort_by_key(|post| std::cmp::Reverse((post.pinned, post.timestamp)));
-                return Ok(Reply::List(posts, self.revision));
+                Ok(Reply::List(posts, self.revision))
             }
-        };
-        Ok(Reply::Post(self.posts[at].clone(), self.revision))
+        }
     }
 
     fn create(&mut self, op: &Op, timestamp: u64, mode: Mode) -> Result<usize, Refusal> {
@@ -227,6 +232,7 @@ impl Whiteboard for Posts {
     fn after_answer(&self, op: &Op, reply: &Reply) -> Option<Posts> {
         let mut next = self.clone();
         match (next.answer(op), reply) {
+            (Ok(Reply::Made(_)), Reply::Made(None)) => Some(next),
             (Ok(answer), reply) if answer == *reply => Some(next),
             (Err(refusal), Reply::Refused(told)) if refusal == *told => Some(self.clone()),
             _ => None,

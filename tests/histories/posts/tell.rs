@@ -30,6 +30,8 @@ impl fmt::Display for Post {
 impl fmt::Display for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Reply::Done => f.write_str("done"),
+            Reply::Made(name) => write!(f, "made `{}`", name.as_deref().unwrap_or("?")),
             Reply::Post(post, revision) => write!(f, "r{revision}: {post}"),
             Reply::Removed(revision) => write!(f, "r{revision}: removed"),
             Reply::Content(tag) => write!(f, "content {tag}"),
