@@ -9,7 +9,9 @@
 //! - **Ownership**: whoever may create where an object lies may change and discard it if they created it. That does not go for
 //!   folders, in which others may have put things.
 //!
-//! A key for a machine has neither home nor what its user created: it may do exactly what it was granted.
+//! Posts are parts of their liveblog, and go by who made them, too: see [`Access::sight`] and [`Access::reach`].
+//!
+//! A key for a machine has neither home nor what its user or itself created: it may do exactly what it was granted.
 //!
 //! Without a session there is nothing but the configuration below [`CONFIGURATION`] (decisions 1).
 
@@ -17,7 +19,8 @@ use std::fmt::Display;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::object::{FamilyKind, Record};
+use stet_actors::liveblog::Sight;
+use stet_actors::object::{FamilyKind, Reach, Record, Text};
 
 use crate::app::App;
 use crate::auth::{LiveSession, Rights};
@@ -35,7 +38,7 @@ pub struct Access<'a> {
 
 #[derive(Clone, Copy)]
 struct Caller<'a> {
-    user: &'a str,
+    user: &'a Text,
     rights: &'a Rights,
     /// Whether it is a person, and not a key for a machine.
     person: bool,
@@ -86,7 +89,7 @@ impl<'a> Access<'a> {
         let owns = caller.person
             && matches!(privilege, Privilege::Write | Privilege::Delete)
             && record.family != FamilyKind::Folder
-            && *record.creator == *caller.user;
+            && record.creator == *caller.user;
         Ok(owns
             && (caller.rights.everywhere().contains(Privilege::Create)
                 || self.holds(caller, Privilege::Create, &around)?))
@@ -108,20 +111,47 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Refuses a caller who may not create in a folder; tells whether they may also change what others put there. The refusal is the
-    /// same whichever folder it is, so that the answer for a path does not tell how far it leads.
+    /// Refuses a caller who may not create in a folder; tells what they may change of what is there. The refusal is the same
+    /// whichever folder it is, so that the answer for a path does not tell how far it leads.
     ///
     /// # Errors
     /// `PermissionDenied`, what the store says.
-    pub fn check_place(&self, folder: Loid) -> Result<bool> {
+    pub fn check_place(&self, folder: Loid) -> Result<Reach> {
         if self.has_everywhere(Privilege::Create) && self.has_everywhere(Privilege::Write) {
-            return Ok(true);
+            return Ok(Reach::All);
         }
         let record = self.app.repository.record(folder)?.ok_or_else(|| self.denied(Privilege::Create))?;
         if !self.may(Privilege::Create, &record)? {
             return Err(self.denied(Privilege::Create));
         }
-        self.may(Privilege::Write, &record)
+        Ok(if self.may(Privilege::Write, &record)? { Reach::All } else { self.reach_of_own() })
+    }
+
+    /// Which posts of a liveblog the caller sees: all, if they may write it or moderate it; else the approved ones and their own.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn sight(&self, liveblog: &Record) -> Result<Sight> {
+        if self.may(Privilege::Write, liveblog)? || self.may(Privilege::Moderate, liveblog)? {
+            return Ok(Sight::All);
+        }
+        Ok(match self.caller {
+            Some(Caller { user, person: true, .. }) => Sight::Own(user.clone()),
+            _ => Sight::Approved,
+        })
+    }
+
+    /// Which posts of a liveblog the caller may change: all, if they may moderate it; else their own.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn reach(&self, liveblog: &Record) -> Result<Reach> {
+        Ok(if self.may(Privilege::Moderate, liveblog)? { Reach::All } else { self.reach_of_own() })
+    }
+
+    /// What is within reach of a caller who has no right to what others made.
+    fn reach_of_own(&self) -> Reach {
+        if self.caller.is_some_and(|caller| caller.person) { Reach::Own } else { Reach::Nothing }
     }
 
     /// Refuses a caller who holds the privilege nowhere: then no object need be looked at, and nothing can be learnt of any.
@@ -172,7 +202,7 @@ impl<'a> Access<'a> {
     }
 
     fn denied(&self, needed: Privilege) -> Error {
-        let user = self.caller.map_or("nobody", |caller| caller.user);
+        let user = self.caller.map_or("nobody", |caller| &**caller.user);
         let name = needed.name();
         Error::new(Code::PermissionDenied, format!("`{user}` lacks the privilege `{name}` for this."))
             .with_detail("privilege", name)

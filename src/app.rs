@@ -10,10 +10,11 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::repository::Repository;
 
-use crate::api::liveblog::KeptPosts;
+use crate::api::liveblog::{KeptPosts, Lengths};
 use crate::auth::{AttemptOptions, Attempts, Cas, Directory, Sessions};
 use crate::config::{Config, for_user};
 use crate::content::ContentStore;
+use crate::content::scaling::Scaler;
 use crate::events::Followers;
 use crate::http::calls::CallLimit;
 use crate::http::client::Proxies;
@@ -50,6 +51,8 @@ pub struct App {
     pub drawers: Renderings<DrawerState>,
     /// Rendered posts of liveblogs.
     pub posts: KeptPosts,
+    /// How long the resolved contents of liveblogs are.
+    pub lengths: Lengths,
     /// Users and groups.
     pub directory: Arc<Directory>,
     /// Who is logged in.
@@ -62,6 +65,8 @@ pub struct App {
     pub sysconfig: SysConfig,
     /// Bodies.
     pub content: ContentStore,
+    /// Scaled pictures.
+    pub scaler: Scaler,
     /// Finds endpoints.
     pub router: Router,
     /// The proxies that are trusted.
@@ -126,6 +131,8 @@ impl App {
             attempts: Attempts::new(attempts),
             call_limit: CallLimit::new(config.limits.calls_per_minute),
             posts: KeptPosts::new(config.liveblog.cache_bytes),
+            lengths: Lengths::default(),
+            scaler: Scaler::new(&config.content),
             config,
             repository,
             records,

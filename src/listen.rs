@@ -1,13 +1,27 @@
-//! The sockets that the server listens at.
+//! The sockets that the server listens at, and how many files a process may have open, which connections are.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::time::Duration;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use socket2::{Domain, Protocol, Socket, Type};
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
+
+/// Files that are open beside connections: the store's, contents on their way, the system's.
+const OTHER_FILES: u64 = 512;
+
+/// Lets the process open as many files as the system lets it ask for: what a process begins with is often 1,024, for the sake of
+/// programs of old, and a follower of a liveblog holds a connection for hours. Gives how many connections there is room for;
+/// `None` is without limit.
+pub fn room_for_connections() -> Option<u64> {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = current != maximum && setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
+    let files = if raised { maximum } else { current };
+    files.map(|files| files.saturating_sub(OTHER_FILES))
+}
 
 /// Listens at every address of `host:port` that can be had.
 ///
@@ -42,4 +56,20 @@ fn listen_at(address: SocketAddr, unread: Option<Duration>) -> io::Result<TcpLis
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_of_open_files_is_raised_as_far_as_it_goes() {
+        let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+        // Enough for the tests beside this one.
+        let lower = maximum.map_or(100_000, |maximum| maximum - maximum / 4);
+        setrlimit(Resource::Nofile, Rlimit { current: Some(lower), maximum }).unwrap();
+        assert_eq!(room_for_connections(), maximum.map(|files| files - OTHER_FILES));
+        assert_eq!(getrlimit(Resource::Nofile).current, maximum);
+        assert_eq!(room_for_connections(), maximum.map(|files| files - OTHER_FILES));
+    }
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,8 @@ use stet_actors::repository::Repository;
 use stet_actors::store::Store;
 use stet_actors::store::observe::Observed;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
@@ -26,8 +29,10 @@ use crate::auth::{Directory, Grant, Group, PasswordOptions, Passwords, SessionOp
 use crate::cli::{AuditArgs, Exit};
 use crate::config::{Config, Durability as ConfiguredDurability};
 use crate::content::ContentStore;
+use crate::content::collect::Collector;
 use crate::events::Followers;
 use crate::http::dispatch::dispatch;
+use crate::listen;
 use crate::records::RecordCache;
 use crate::sample::Newsroom;
 use crate::store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreFile, StoreOptions};
@@ -240,7 +245,15 @@ async fn run(
     let data: Data<App> = Data::from(app.clone());
     let unlistenable = |error| Failure::new(Exit::Failed, format!("{} can't be listened at: {error}", server.listen));
     let unread = Some(Duration::from_secs(server.slow_reader_seconds)).filter(|unread| !unread.is_zero());
-    let listeners = crate::listen::listen(&server.listen, unread).map_err(unlistenable)?;
+    let listeners = listen::listen(&server.listen, unread).map_err(unlistenable)?;
+    let connections = workers.saturating_mul(server.max_connections);
+    if let Some(room) = listen::room_for_connections().filter(|room| *room < connections as u64) {
+        tracing::warn!(
+            room,
+            connections,
+            "the process may not open enough files for server.max_connections on every worker: raise its limit (ulimit -Hn)"
+        );
+    }
     let mut built = HttpServer::new(move || WebApp::new().app_data(data.clone()).default_service(web::to(dispatch)))
         .workers(workers)
         .keep_alive(Duration::from_secs(server.keep_alive_seconds))
@@ -263,6 +276,7 @@ async fn run(
     let running = built.run();
     let handle = running.handle();
     let background = actix::spawn(maintain(app.clone()));
+    let (end_collecting, collecting) = collect(app);
     let renewal = certificates.map(|certificates| actix::spawn(renew(certificates, server.tls.reload_seconds)));
     app.enter(Stage::Ready);
     if let Some(address) = address {
@@ -279,6 +293,11 @@ async fn run(
     });
     let outcome = running.await.map_err(|error| Failure::new(Exit::Failed, error));
     background.abort();
+    drop(end_collecting);
+    // While the data directory is locked still: whoever comes after must not find a file that is about to go.
+    if let Err(error) = collecting.await {
+        tracing::error!(%error, "collecting content files was cut off");
+    }
     if let Some(renewal) = renewal {
         renewal.abort();
     }
@@ -300,18 +319,44 @@ async fn maintain(app: Arc<App>) {
                 app.repository.sweep();
             }
             _ = flush.tick() => {
-                let done = async {
-                    app.sessions.flush().await?;
-                    app.sessions.sweep().await?;
-                    app.sessions.release_locks().await?;
-                    app.receipts.sweep().await
-                };
-                if let Err(error) = done.await {
-                    tracing::warn!(%error, "sessions, locks and receipts could not be tidied up");
-                }
+                each_of([
+                    ("when sessions were last used could not be saved", Box::pin(app.sessions.flush()) as Step<'_>),
+                    ("sessions that have ended could not be removed", Box::pin(app.sessions.sweep())),
+                    ("locks that are over could not be taken off", Box::pin(app.sessions.release_locks())),
+                    ("receipts of old calls could not be removed", Box::pin(app.receipts.sweep())),
+                ])
+                .await;
             }
         }
     }
+}
+
+/// Something to be done now and then, and how many it was done to.
+type Step<'a> = Pin<Box<dyn Future<Output = Result<usize, Error>> + 'a>>;
+
+/// Takes one step after the other. One that fails is told in the log, and none waits for it to go well: what can't be read or written
+/// now may be so for good.
+async fn each_of<'a>(steps: impl IntoIterator<Item = (&'static str, Step<'a>)>) {
+    for (failed, step) in steps {
+        if let Err(error) = step.await {
+            tracing::warn!(%error, "{failed}");
+        }
+    }
+}
+
+/// Removes content files that nothing refers to, until the sender is dropped.
+fn collect(app: &App) -> (oneshot::Sender<()>, JoinHandle<()>) {
+    let (sender, end) = oneshot::channel();
+    let collector = app
+        .config
+        .collect_after()
+        .map(|after| Collector::new(app.content.clone(), app.repository.store().clone(), after));
+    let work = async move {
+        if let Some(collector) = collector {
+            collector.run(end).await;
+        }
+    };
+    (sender, actix::spawn(work))
 }
 
 /// Looks for new certificates every now and then, and at SIGHUP.
@@ -501,9 +546,35 @@ pub fn check(config: &Config) -> Result<(), Failure> {
     for fault in &report.faults {
         println!("fault: {fault}");
     }
+    if report.unused_files > 0 {
+        let (files, bytes) = (report.unused_files, report.unused_bytes);
+        println!("{files} content files of {bytes} bytes are referred to by no row, and go in time");
+    }
     println!("{} faults", report.fault_count);
     if report.fault_count == 0 {
         return Ok(());
     }
     Err(Failure::new(Exit::Faults, format!("{} has {} faults", data.display(), report.fault_count)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[actix_web::test]
+    async fn a_step_that_fails_keeps_none_after_it_from_being_taken() {
+        let taken = RefCell::new(Vec::new());
+        let step = |name: &'static str, outcome: Result<usize, Error>| {
+            let taken = &taken;
+            let step = async move {
+                taken.borrow_mut().push(name);
+                outcome
+            };
+            ("it could not be done", Box::pin(step) as Step<'_>)
+        };
+        each_of([step("flush", Ok(1)), step("locks", Err(Error::internal())), step("receipts", Ok(0))]).await;
+        assert_eq!(*taken.borrow(), ["flush", "locks", "receipts"]);
+    }
 }

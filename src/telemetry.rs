@@ -142,8 +142,11 @@ fn describe() {
     counter!("stet_store_failed_commits_total", "Commits of the journal that failed.");
     counter!(
         "stet_content_failures_total",
-        "Content files that could not be written, opened or read, by what and why."
+        "Content files that could not be written, opened, read, listed or collected, by what and why."
     );
+    counter!("stet_content_collected_total", "Content files removed because nothing referred to them.");
+    counter!("stet_pictures_scaled_total", "Pictures that were scaled, or could not be, by outcome.");
+    counter!("stet_content_collected_bytes_total", "Bytes of content files removed because nothing referred to them.");
     counter!(
         "stet_store_failed_checkpoints_total",
         "Folds into the tables that failed, and attempts to open them again."

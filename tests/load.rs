@@ -1,7 +1,9 @@
 //! `stet load` against a running server: what it does, what it says, and that it can't be lied to.
 
+mod blog_liar;
 mod faults;
 mod liar;
+mod liveblog;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -23,10 +25,14 @@ struct Load {
 
 impl Load {
     fn of(base: &str, options: &[&str]) -> Load {
+        Load::scenario("drawer", base, options)
+    }
+
+    fn scenario(name: &str, base: &str, options: &[&str]) -> Load {
         let directory = TempDir::new().expect("a temporary directory can be made");
         let mut command = Command::new(env!("CARGO_BIN_EXE_stet"));
         command
-            .args(["load", "drawer", "--url", base, "--report"])
+            .args(["load", name, "--url", base, "--report"])
             .arg(directory.path().join("report"))
             .args(options)
             .current_dir(directory.path())

@@ -1,8 +1,12 @@
-//! Real news items, as agencies publish them: what goes in must come out byte for byte, before and after a crash.
+//! Real news items, as agencies publish them: what goes in must come out byte for byte, before and after a crash; and as posts of a
+//! liveblog they must be what they were in all that is made of it.
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use quick_xml::Reader;
+use quick_xml::events::Event;
+use roxmltree::{Document, Node, ParsingOptions};
+use serde_json::{Value, json};
 
 use crate::harness::*;
 
@@ -56,17 +60,41 @@ fn read_back(client: &Client, drawer: &str, expected: &[(String, &WireFile)]) {
     }
 }
 
-#[test]
-fn wire_items_come_out_byte_for_byte_before_and_after_a_crash() {
+/// All items of the collection; none, said so, where there is no collection.
+fn items() -> Vec<WireFile> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/wire");
     if !top.is_dir() {
         println!("skipped: there are no wire items at {}", top.display());
-        return;
+        return Vec::new();
     }
     let mut files = Vec::new();
     collect(&top, &top, &mut files);
     files.retain(|file| file.path.ends_with(".xml") || file.path.ends_with(".json"));
     assert!(files.len() > 50, "the collection is there: {} files", files.len());
+    files
+}
+
+/// What an element and all below it are called and say.
+fn told(root: Node<'_, '_>) -> Vec<String> {
+    let mut all = Vec::new();
+    for node in root.descendants() {
+        let name = |namespace: Option<&str>, name: &str| format!("{{{}}}{name}", namespace.unwrap_or_default());
+        if node.is_element() {
+            all.push(name(node.tag_name().namespace(), node.tag_name().name()));
+            let attributes = node.attributes();
+            all.extend(attributes.map(|found| format!("{}={}", name(found.namespace(), found.name()), found.value())));
+        }
+        all.extend(node.text().filter(|_| node.is_text()).map(str::to_owned));
+    }
+    all
+}
+
+#[test]
+fn wire_items_come_out_byte_for_byte_before_and_after_a_crash() {
+    let files = items();
+    if files.is_empty() {
+        return;
+    }
     let mut server = Server::start();
     let client = server.login("editor");
     let folder = own_folder();
@@ -89,4 +117,54 @@ fn wire_items_come_out_byte_for_byte_before_and_after_a_crash() {
     assert_eq!(server.terminate(), Some(0));
     let (code, output) = server.check();
     assert_eq!(code, Some(0), "{output}");
+}
+
+#[test]
+fn a_liveblog_of_wire_items_is_well_formed_and_says_what_they_say() {
+    let files = items();
+    if files.is_empty() {
+        return;
+    }
+    let editor = Server::shared().login("editor");
+    let liveblog = editor.liveblog(&own_folder(), "wire");
+    let path = |rest: &str| format!("/v3/container/liveblog/{}/{rest}", encoded(&liveblog));
+    for (number, file) in files.iter().enumerate() {
+        let content_type = if file.path.ends_with(".xml") { "application/xml" } else { "application/json" };
+        let content = [("content", "item", content_type, file.bytes.as_slice())];
+        let options = json!({ "title": file.path, "timestamp": number });
+        editor.send_form("POST", &path("post"), &[], &options, &content).ok();
+    }
+    let resolved = editor.get(&path("content?showDtd=true"));
+    assert_eq!(resolved.status, 200);
+    let text = String::from_utf8(resolved.body).expect("it is UTF-8");
+    let mut reader = Reader::from_str(&text);
+    while !matches!(reader.read_event().expect("it is well-formed"), Event::Eof) {}
+    let options = || ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(&text, options()).expect("it is well-formed");
+    let place = document.descendants().find(|node| node.attribute("posts") == Some("here")).expect("it is there");
+    let posts: Vec<_> = place.children().filter(Node::is_element).collect();
+    assert_eq!(posts.len(), files.len());
+    for (post, file) in posts.into_iter().zip(files.iter().rev()) {
+        let child = |name: &str| post.children().find(|child| child.tag_name().name() == name).expect("it is there");
+        assert_eq!(child("title").text(), Some(file.path.as_str()), "the newest first");
+        let (content, item) = (child("content"), std::str::from_utf8(&file.bytes).expect("they all are UTF-8"));
+        if file.path.ends_with(".json") {
+            assert_eq!(content.text(), Some(item.trim_start_matches('\u{feff}')), "{}", file.path);
+            continue;
+        }
+        assert_eq!(content.attribute("form"), Some("xml"), "{}", file.path);
+        let root = content.first_element_child().expect("the item's root");
+        let item =
+            Document::parse_with_options(item.trim_start_matches('\u{feff}'), options()).expect("it is well-formed");
+        assert!(told(root) == told(item.root_element()), "{} says something else", file.path);
+    }
+    for (format, entries) in [("atom", files.len()), ("json", files.len())] {
+        let feed = editor.get(&path(&format!("feed/{format}?limit=1000")));
+        let feed = feed_rs::parser::parse(feed.body.as_slice()).expect("it is a feed");
+        let titles: Vec<_> = feed.entries.into_iter().filter_map(|entry| Some(entry.title?.content)).collect();
+        assert_eq!(titles.len(), entries, "{format}");
+        assert!(titles.iter().eq(files.iter().rev().map(|file| &file.path)), "{format}");
+    }
+    let ld: Value = editor.get(&path("feed/jsonld?limit=1000")).json();
+    assert_eq!(ld["liveBlogUpdate"].as_array().expect("it has updates").len(), files.len());
 }

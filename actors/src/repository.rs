@@ -228,8 +228,16 @@ impl Repository {
     /// # Errors
     /// What the store says, or that a row can't be understood.
     pub fn rows<R: Row>(&self, table: Table) -> Result<Vec<R>> {
+        self.rows_within(table, &Range::prefix(&[]), usize::MAX, false)
+    }
+
+    /// Rows of a part of a table, by key: the first ones, or backwards the last ones, `limit` at most.
+    ///
+    /// # Errors
+    /// What the store says, or that a row can't be understood.
+    pub fn rows_within<R: Row>(&self, table: Table, range: &Range, limit: usize, backwards: bool) -> Result<Vec<R>> {
         let read = || {
-            let rows = self.look().scan(View::Committed, table, &Range::prefix(&[]), usize::MAX, false)?;
+            let rows = self.look().scan(View::Committed, table, range, limit, backwards)?;
             rows.iter().map(|(_, value)| Ok(decode_value(R::FORMAT, value)?)).collect::<Result<Vec<R>, StoreError>>()
         };
         read().map_err(|error: StoreError| store_failure(&error))

@@ -20,7 +20,7 @@ use stet_actors::object::{
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{Look, Table, View};
+use stet_actors::store::{Change, ChangeSet, Key, Look, Row, Store, Table, View, encode_value};
 
 use common::assert_sound;
 
@@ -70,7 +70,7 @@ fn content(text: &str) -> NewContent {
     sha256[..text.len()].copy_from_slice(text.as_bytes());
     let stored = if text.len() > 8 { Stored::File } else { Stored::Row };
     let content = Content { content_type: "text/xml".into(), size: text.len() as u64, sha256, stored };
-    NewContent { content, small: (stored == Stored::Row).then(|| Bytes::copy_from_slice(text.as_bytes())) }
+    NewContent { content, small: (stored == Stored::Row).then(|| Bytes::copy_from_slice(text.as_bytes())), pin: None }
 }
 
 fn text_of(content: &Content) -> String {
@@ -323,10 +323,84 @@ fn a_draft_outlives_its_lock_and_is_gone_on_with_or_dropped() {
         world.write("ada/1", "four", out).await.unwrap();
         world.write("ada/1", "five", Switches { check_out_clean: true, ..SAVE }).await.unwrap();
         assert_eq!(world.draft().as_deref(), Some("five"));
-        // A check-in drops it, whoever checks in.
+        // Nobody's but that of a user who has not checked out: it was not theirs to drop, and they may not even know of it.
         world.unlock("ada/1", false, false).await.unwrap();
         world.write("bob/2", "six", IN).await.unwrap();
-        assert_eq!((world.versions(), world.draft()), (vec!["six".to_owned()], None));
+        assert_eq!((world.versions(), world.draft().as_deref()), (vec!["six".to_owned()], Some("five")));
+        world.write("bob/2", "seven", Switches { new_version: true, ..IN }).await.unwrap();
+        assert_eq!(world.draft().as_deref(), Some("five"));
+        // Whoever has the object checked out afterwards reads what they wrote, not the draft.
+        world.write("bob/2", "eight", Switches { keep_checked_out: true, ..IN }).await.unwrap();
+        assert_eq!((world.draft(), world.locker().as_deref()), (None, Some("bob/2")));
+        world.write("bob/2", "nine", SAVE).await.unwrap();
+        world.write("bob/2", "ten", IN).await.unwrap();
+        assert_eq!((world.versions(), world.draft()), (vec!["six".into(), "ten".to_owned()], None));
+        world.write("ada/1", "eleven", Switches { unlock: true, ..out }).await.unwrap();
+        world.write("bob/2", "twelve", Switches { check_out: true, ..IN }).await.unwrap();
+        assert_eq!((world.versions()[1].as_str(), world.draft()), ("twelve", None));
+    });
+}
+
+#[test]
+fn a_draft_is_never_checked_in_over_a_content_that_it_does_not_come_from() {
+    run(|world| async move {
+        let object = world.object;
+        let (out, both) = (Switches { check_out: true, ..SAVE }, Switches { check_out: true, ..IN });
+        let replace = |text: &str, mode: CreateMode| {
+            let mut object = NewObject::document("a.xml", "Story");
+            (object.family, object.mode, object.content) = (world.record().family, mode, Some(content(text)));
+            Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object }
+        };
+        // Replaced in place by a creation; the draft was gone on with since.
+        world.write("ada/1", "two", Switches { unlock: true, ..out }).await.unwrap();
+        world.run("bob/2", replace("bob's", CreateMode::Replace)).await.unwrap();
+        world.write("ada/1", "three", out).await.unwrap();
+        world.write("ada/1", "", IN).await.unwrap();
+        assert_eq!((world.versions(), world.draft()), (vec!["bob's".into(), "three".to_owned()], None));
+        // By a version beside it, by an old version again, by a plain write.
+        world.write("ada/1", "four", Switches { unlock: true, ..out }).await.unwrap();
+        world.run("bob/2", replace("five", CreateMode::NewVersion)).await.unwrap();
+        world.write("ada/1", "", both).await.unwrap();
+        assert_eq!(world.versions()[2..], ["five", "four"]);
+        world.write("ada/1", "six", Switches { unlock: true, ..out }).await.unwrap();
+        world.run("bob/2", RestoreVersion { object, version: 4 }).await.unwrap();
+        world.write("ada/1", "", both).await.unwrap();
+        assert_eq!(world.versions()[4..], ["four", "six"]);
+        world.write("ada/1", "seven", Switches { unlock: true, ..out }).await.unwrap();
+        world.write("bob/2", "eight", IN).await.unwrap();
+        world.write("bob/2", "", both).await.unwrap();
+        assert_eq!(world.versions()[5..], ["eight", "seven"]);
+        // One that begins anew comes from what is there then, and so does one after a check-in.
+        world.write("ada/1", "nine", Switches { unlock: true, ..out }).await.unwrap();
+        world.write("bob/2", "ten", IN).await.unwrap();
+        world.write("ada/1", "eleven", Switches { check_out_clean: true, ..SAVE }).await.unwrap();
+        world.write("ada/1", "", Switches { keep_checked_out: true, ..IN }).await.unwrap();
+        world.write("ada/1", "twelve", SAVE).await.unwrap();
+        world.write("ada/1", "", IN).await.unwrap();
+        assert_eq!(world.versions()[5..], ["eight", "twelve"]);
+    });
+}
+
+#[test]
+fn a_draft_of_which_it_is_not_known_what_it_comes_from_is_a_new_version() {
+    // As they were written before that was noted.
+    #[derive(serde::Serialize)]
+    struct Old {
+        #[serde(with = "stet_actors::store::loid_key")]
+        loid: Loid,
+        author: &'static str,
+        at: u64,
+        content: Content,
+    }
+    run(|world| async move {
+        let old = Old { loid: world.object, author: "ada", at: 1, content: content("a large draft").content };
+        let value = encode_value(Draft::FORMAT, &old);
+        let mut set = ChangeSet::fence(world.store.epoch(), |_| ());
+        let Key { table, key } = Draft::key(world.object);
+        set.changes.push(Change { table, key, value: Some(value) });
+        world.store.submit(set).expect("it is taken");
+        world.write("ada/1", "", Switches { check_out: true, ..IN }).await.unwrap();
+        assert_eq!((world.versions(), world.draft()), (vec!["one".into(), "a large draft".to_owned()], None));
     });
 }
 

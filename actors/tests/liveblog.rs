@@ -16,10 +16,10 @@ use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, NewParts, Restore};
 use stet_actors::liveblog::{
-    AddPost, LiveBlog, LiveBlogState, Moderated, NewAttachment, Post, PostAddress, PostBody, PostDone, PostFields,
+    AddPost, LiveBlog, LiveBlogState, MAX_HISTORY, NewAttachment, Post, PostAddress, PostBody, PostDone, PostFields,
     PostStatus, RemovePost, SetStatus, Sight, UpdatePost, attachment_body, post_name,
 };
-use stet_actors::object::{Content, CreateMode, FamilyKind, NewContent, SmallBody, Stored, Version};
+use stet_actors::object::{Content, CreateMode, FamilyKind, NewContent, Reach, SmallBody, Stored, Version};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Published, Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
@@ -45,17 +45,21 @@ fn by(user: &str) -> Request {
     Request::by(Who { user: user.into(), session: "s".into(), address: None })
 }
 
+/// What makes the liveblog, or says of it whether posts wait.
+fn night(moderated: Option<bool>) -> Create {
+    let mut object = NewObject::document("night", "LiveBlog");
+    (object.family, object.mode) = (FamilyKind::LiveBlog, CreateMode::Replace);
+    object.parts = NewParts::LiveBlog { moderated };
+    Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object }
+}
+
 fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
     actix::System::new().block_on(async {
         let store = Arc::new(MemoryStore::new());
         let clock = ManualClock::at(NOON);
         let repository = repository(&store, &clock).await;
         repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots are made");
-        let mut object = NewObject::document("night", "LiveBlog");
-        object.family = FamilyKind::LiveBlog;
-        object.parts = NewParts::LiveBlog { moderated: None };
-        let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
-        let liveblog = repository.joint(create, by("editor")).await.expect("a liveblog is made").loid;
+        let liveblog = repository.joint(night(None), by("editor")).await.expect("a liveblog is made").loid;
         let all = test(World { store, clock, repository, liveblog });
         tokio::time::timeout(Duration::from_secs(60), all).await.expect("nothing hangs");
     });
@@ -65,7 +69,7 @@ fn content(text: &str) -> NewContent {
     let mut sha256 = [0; 32];
     sha256[..text.len().min(32)].copy_from_slice(&text.as_bytes()[..text.len().min(32)]);
     let content = Content { content_type: "text/xml".into(), size: text.len() as u64, sha256, stored: Stored::Row };
-    NewContent { content, small: Some(Bytes::copy_from_slice(text.as_bytes())) }
+    NewContent { content, small: Some(Bytes::copy_from_slice(text.as_bytes())), pin: None }
 }
 
 fn body(text: &str) -> PostBody {
@@ -80,8 +84,7 @@ fn post(text: &str, after: u64) -> AddPost {
         body: body(text),
         attachments: Vec::new(),
         mode: CreateMode::Exception,
-        moderates: true,
-        own_only: false,
+        reach: Reach::All,
     }
 }
 
@@ -92,8 +95,7 @@ fn update(post: Loid) -> UpdatePost {
         body: None,
         attachments: Vec::new(),
         remove_attachments: Vec::new(),
-        moderates: true,
-        own_only: false,
+        reach: Reach::All,
     }
 }
 
@@ -171,9 +173,14 @@ fn a_name_that_is_taken_is_met_as_the_mode_says() {
         assert_eq!(world.row(Table::Bodies, &key).as_deref(), Some(&b"three"[..]), "versions don't change");
         assert!(world.row(Table::Versions, &first.post.at_version(2).to_key()).is_some());
 
-        let stranger = AddPost { own_only: true, ..again(CreateMode::Replace, "five") };
-        assert_eq!(world.as_user("reporter", stranger).await.unwrap_err().code, Code::PermissionDenied);
+        // Neither somebody else, nor a key of the author's.
+        for (user, reach) in [("reporter", Reach::Own), ("editor", Reach::Nothing)] {
+            let stranger = AddPost { reach, ..again(CreateMode::Replace, "five") };
+            assert_eq!(world.as_user(user, stranger).await.unwrap_err().code, Code::PermissionDenied);
+        }
         assert_eq!(world.row(Table::Bodies, &key).as_deref(), Some(&b"three"[..]));
+        let own = AddPost { reach: Reach::Own, ..again(CreateMode::NewVersion, "six") };
+        assert_eq!(world.as_user("editor", own).await.unwrap().post, first.post);
         assert_sound(&world.store);
     });
 }
@@ -202,8 +209,8 @@ fn a_new_post_waits_if_it_or_the_liveblog_is_moderated_or_its_author_does_not_mo
         let plain = world.run(post("a", 1)).await.post;
         assert_eq!(world.post(plain).await.status, PostStatus::Approved);
         let moderated = world.run(AddPost { moderated: true, ..post("b", 2) }).await.post;
-        let reported = world.as_user("reporter", AddPost { moderates: false, ..post("c", 3) }).await.unwrap().post;
-        world.run(Moderated(true)).await;
+        let reported = world.as_user("reporter", AddPost { reach: Reach::Own, ..post("c", 3) }).await.unwrap().post;
+        world.repository.joint(night(Some(true)), by("editor")).await.unwrap();
         let later = world.run(post("d", 4)).await.post;
         for loid in [moderated, reported, later] {
             let post = world.post(loid).await;
@@ -211,7 +218,7 @@ fn a_new_post_waits_if_it_or_the_liveblog_is_moderated_or_its_author_does_not_mo
             assert_eq!((post.history.len(), post.history[0].from, post.history[0].to), (1, None, PostStatus::Pending));
         }
         assert_eq!(&**world.post(reported).await.author(), "reporter");
-        world.run(Moderated(false)).await;
+        world.repository.joint(night(Some(false)), by("editor")).await.unwrap();
         let approved = world.run(post("e", 5)).await.post;
         assert_eq!(world.post(approved).await.status, PostStatus::Approved);
     });
@@ -223,19 +230,23 @@ fn every_transition_is_there_for_moderators_and_some_for_authors() {
         let mut after = 0;
         for from in PostStatus::ALL {
             for to in PostStatus::ALL {
-                for (user, moderates) in [("editor", true), ("reporter", false), ("stranger", false)] {
+                for (user, reach) in [
+                    ("editor", Reach::All),
+                    ("reporter", Reach::Own),
+                    ("stranger", Reach::Own),
+                    ("reporter", Reach::Nothing),
+                ] {
                     after += 1;
-                    let add = AddPost { moderates: true, ..post("text", after) };
-                    let loid = world.as_user("reporter", add).await.unwrap().post;
+                    let loid = world.as_user("reporter", post("text", after)).await.unwrap().post;
                     let address = PostAddress::Loid(loid);
-                    world.run(SetStatus { post: address.clone(), to: from, moderates: true }).await;
+                    world.run(SetStatus { post: address.clone(), to: from, reach: Reach::All }).await;
                     let before = (world.post(loid).await, world.view().await.revision());
-                    let outcome = world.as_user(user, SetStatus { post: address, to, moderates }).await;
-                    let own = user == "reporter"
+                    let outcome = world.as_user(user, SetStatus { post: address, to, reach }).await;
+                    let own = (user, reach) == ("reporter", Reach::Own)
                         && matches!(to, PostStatus::Pending | PostStatus::Deleted)
                         && (from != PostStatus::Deleted || to == PostStatus::Deleted);
                     let there = world.post(loid).await;
-                    if !(moderates || own) {
+                    if reach != Reach::All && !own {
                         assert_eq!(outcome.unwrap_err().code, Code::PermissionDenied, "{user}: {from:?} to {to:?}");
                         assert_eq!((there, world.view().await.revision()), before);
                         continue;
@@ -264,22 +275,17 @@ fn every_transition_is_there_for_moderators_and_some_for_authors() {
 fn an_edit_by_someone_who_does_not_moderate_takes_the_approval_back() {
     run(|world| async move {
         let loid = world.as_user("reporter", post("one", 1)).await.unwrap().post;
-        let edit = |text: &str, moderates| UpdatePost {
-            body: Some(body(text)),
-            moderates,
-            own_only: !moderates,
-            ..update(loid)
-        };
-        world.run(edit("two", true)).await;
+        let edit = |text: &str, reach| UpdatePost { body: Some(body(text)), reach, ..update(loid) };
+        world.run(edit("two", Reach::All)).await;
         assert_eq!(world.post(loid).await.status, PostStatus::Approved);
-        assert_eq!(world.as_user("stranger", edit("x", false)).await.unwrap_err().code, Code::PermissionDenied);
-        world.as_user("reporter", edit("three", false)).await.unwrap();
+        assert_eq!(world.as_user("stranger", edit("x", Reach::Own)).await.unwrap_err().code, Code::PermissionDenied);
+        world.as_user("reporter", edit("three", Reach::Own)).await.unwrap();
         let there = world.post(loid).await;
         assert_eq!((there.status, there.record.version, &*there.text), (PostStatus::Pending, 3, "three"));
         assert_eq!((&*there.record.creator, &*there.record.last_modifier), ("reporter", "reporter"));
         // What is rejected stays so.
-        world.run(SetStatus { post: PostAddress::Loid(loid), to: PostStatus::Rejected, moderates: true }).await;
-        world.as_user("reporter", edit("four", false)).await.unwrap();
+        world.run(SetStatus { post: PostAddress::Loid(loid), to: PostStatus::Rejected, reach: Reach::All }).await;
+        world.as_user("reporter", edit("four", Reach::Own)).await.unwrap();
         assert_eq!(world.post(loid).await.status, PostStatus::Rejected);
     });
 }
@@ -306,8 +312,39 @@ fn attachments_come_and_go_with_their_bytes() {
         let unknown = UpdatePost { remove_attachments: vec![ids[1], ids[0]], ..update(loid) };
         assert_eq!(world.as_user("editor", unknown).await.unwrap_err().code, Code::ObjectNotFound);
         assert_eq!((world.post(loid).await, stored(ids[1]).is_some()), (before, true), "all or nothing");
-        world.run(RemovePost { post: PostAddress::Loid(loid), own_only: false }).await;
+        world.run(RemovePost { post: PostAddress::Loid(loid), reach: Reach::All }).await;
         assert_eq!(stored(ids[1]), None);
+        assert_sound(&world.store);
+    });
+}
+
+#[test]
+fn a_long_history_forgets_the_oldest_but_not_the_creation_and_the_first_approval() {
+    run(|world| async move {
+        let loid = world.run(AddPost { moderated: true, ..post("one", 1) }).await.post;
+        let set = |to| SetStatus { post: PostAddress::Loid(loid), to, reach: Reach::All };
+        world.run(set(PostStatus::Rejected)).await;
+        world.run(set(PostStatus::Approved)).await;
+        // Never approved again.
+        for turn in 0..MAX_HISTORY - 3 {
+            world.run(set([PostStatus::Pending, PostStatus::Rejected][turn % 2])).await;
+        }
+        let full = world.post(loid).await.history;
+        assert_eq!(full.len(), MAX_HISTORY);
+        world.run(set(PostStatus::Deleted)).await;
+        world.run(set(PostStatus::Pending)).await;
+        let there = world.post(loid).await;
+        // The creation, the first approval, and the latest.
+        assert_eq!(there.history.len(), MAX_HISTORY);
+        assert_eq!((&there.history[0], &there.history[1]), (&full[0], &full[2]));
+        assert_eq!(there.history[2..MAX_HISTORY - 2], full[4..]);
+        let last: Vec<PostStatus> = there.history[MAX_HISTORY - 2..].iter().map(|change| change.to).collect();
+        assert_eq!(last, [PostStatus::Deleted, PostStatus::Pending]);
+        assert!(there.was_approved());
+        world.run(RemovePost { post: PostAddress::Loid(loid), reach: Reach::All }).await;
+        let view = world.view().await;
+        let removed: Vec<_> = view.state.since(0).filter_map(Result::err).collect();
+        assert_eq!((removed.len(), removed[0].was_approved, &*removed[0].author), (1, true, "editor"));
         assert_sound(&world.store);
     });
 }
@@ -340,7 +377,7 @@ fn a_liveblog_takes_its_posts_along_to_the_recycle_bin_and_out_of_the_world() {
         let fields = PostFields { attributes: Some("<a/>".into()), ..post("", 1).fields };
         let kept = world.run(AddPost { fields, attachments: vec![file], ..post("one", 1) }).await.post;
         let removed = world.run(post("two", 2)).await.post;
-        world.run(RemovePost { post: PostAddress::Loid(removed), own_only: false }).await;
+        world.run(RemovePost { post: PostAddress::Loid(removed), reach: Reach::All }).await;
         let editor = || by("editor");
         let object = world.liveblog;
         world.repository.joint(Discard { object }, editor()).await.unwrap();
@@ -402,12 +439,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// Whoever looks, and wherever they begin, they see what is theirs to see, in the order of all.
 fn assert_sights(state: &LiveBlogState) {
     let own = ["editor", "reporter", "nobody"].map(|user| Sight::Own(user.into()));
-    for sight in own.into_iter().chain([Sight::All]) {
+    for sight in own.into_iter().chain([Sight::All, Sight::Approved]) {
         let wanted: Vec<Loid> = state
             .posts()
             .filter(|post| match &sight {
                 Sight::All => true,
                 Sight::Own(user) => post.status == PostStatus::Approved || post.record.creator == *user,
+                Sight::Approved => post.status == PostStatus::Approved,
             })
             .map(|post| post.loid())
             .collect();
@@ -458,7 +496,7 @@ async fn play(mut world: World, steps: Vec<Step>) {
             Step::Status { at, to } => {
                 let Some((at, loid)) = chosen(at) else { continue };
                 let to = PostStatus::ALL[to];
-                world.run(SetStatus { post: PostAddress::Loid(loid), to, moderates: true }).await;
+                world.run(SetStatus { post: PostAddress::Loid(loid), to, reach: Reach::All }).await;
                 if model[at].status != to {
                     model[at].status = to;
                     model[at].revision = world.view().await.revision();
@@ -466,7 +504,7 @@ async fn play(mut world: World, steps: Vec<Step>) {
             }
             Step::Remove { at } => {
                 let Some((at, loid)) = chosen(at) else { continue };
-                world.run(RemovePost { post: PostAddress::Loid(loid), own_only: false }).await;
+                world.run(RemovePost { post: PostAddress::Loid(loid), reach: Reach::All }).await;
                 model.remove(at);
                 gone.push((world.view().await.revision(), loid));
             }
@@ -503,7 +541,7 @@ async fn play(mut world: World, steps: Vec<Step>) {
             let told: Vec<(Loid, bool)> = view
                 .state
                 .since(since)
-                .map(|change| change.map_or_else(|gone| (gone, false), |post| (post.loid(), true)))
+                .map(|change| change.map_or_else(|gone| (gone.post, false), |post| (post.loid(), true)))
                 .collect();
             assert_eq!(told, wanted, "since {since}");
         }

@@ -4,7 +4,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
 use actix_web::web::{Bytes, Data, Payload};
-use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
+use actix_web::{App, Error, HttpRequest, HttpResponse, HttpServer, web};
+use futures_util::stream::unfold;
+use tokio::sync::broadcast::{Sender, channel};
 
 /// Makes the benchmark's binary serve instead.
 pub const FLAG: &str = "--serve-bare";
@@ -33,6 +35,10 @@ impl Bare {
             .expect("it says where it listens");
         Bare { child, address: line.trim().to_owned() }
     }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
 }
 
 impl Drop for Bare {
@@ -47,12 +53,18 @@ pub fn serve() {
     let mut body = Vec::new();
     std::io::copy(&mut std::io::stdin(), &mut body).expect("the parent writes");
     let answer = Data::new((Bytes::from(body), std::env::var("BARE_ETAG").unwrap_or_default()));
+    let followers = Data::new(channel::<Bytes>(1024).0);
     actix_web::rt::System::new().block_on(async {
         let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
-        let server = HttpServer::new(move || App::new().app_data(answer.clone()).default_service(web::to(handle)))
-            .workers(workers)
-            .bind("127.0.0.1:0")
-            .expect("a port is free");
+        let app = move || {
+            App::new()
+                .app_data(answer.clone())
+                .app_data(followers.clone())
+                .route("/events", web::get().to(follow))
+                .route("/events", web::post().to(tell))
+                .default_service(web::to(handle))
+        };
+        let server = HttpServer::new(app).workers(workers).bind("127.0.0.1:0").expect("a port is free");
         println!("{}", server.addrs()[0]);
         server.run().await.expect("it serves until it is killed");
     });
@@ -64,4 +76,23 @@ async fn handle(request: HttpRequest, _: Payload, answer: Data<(Bytes, String)>)
         return HttpResponse::NotModified().insert_header(("etag", answer.1.as_str())).finish();
     }
     HttpResponse::Ok().content_type("application/json").body(answer.0.clone())
+}
+
+/// A stream of what is told to all, a greeting first.
+async fn follow(followers: Data<Sender<Bytes>>) -> HttpResponse {
+    let hello = Bytes::from_static(b"id: 0\nevent: hello\ndata: {}\n\n");
+    let events = unfold((Some(hello), followers.subscribe()), |(hello, mut events)| async move {
+        let event = match hello {
+            Some(hello) => hello,
+            None => events.recv().await.ok()?,
+        };
+        Some((Ok::<_, Error>(event), (None, events)))
+    });
+    HttpResponse::Ok().content_type("text/event-stream").streaming(events)
+}
+
+/// Tells all that follow the bytes that it was started with.
+async fn tell(answer: Data<(Bytes, String)>, followers: Data<Sender<Bytes>>) -> HttpResponse {
+    let _ = followers.send(answer.0.clone());
+    HttpResponse::Ok().finish()
 }

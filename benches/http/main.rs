@@ -2,11 +2,13 @@
 //! without persistence, a bare append with fdatasync. Ratios, not rates, are what to quote.
 //!
 //! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios: hot, many, size, single,
-//! read, rights, start, redis.
+//! read, rights, start, redis, liveblog, followers.
 //! `ROUNDS` (default 5) and `SECONDS` per measurement (default 2) come from the environment.
 
 mod bare;
 mod client;
+mod follow;
+mod liveblog;
 mod redis;
 mod stet;
 
@@ -60,6 +62,12 @@ fn main() {
         for (what, drawers) in [("one hot drawer", 1), ("1,000 drawers", 1000)] {
             beside_redis(&plan, what, 64, drawers);
         }
+    }
+    if wanted("liveblog") {
+        liveblog::sizes(&plan);
+    }
+    if wanted("followers") {
+        liveblog::followers(&plan);
     }
     if wanted("start") {
         starts(&plan);
@@ -230,7 +238,7 @@ fn report<const N: usize>(columns: &[&str; N], rows: &[[Load; N]]) {
     }
 }
 
-fn ratio<const N: usize>(name: &str, rows: &[[Load; N]], of: impl Fn(&[Load; N]) -> f64) {
+fn ratio<T>(name: &str, rows: &[T], of: impl Fn(&T) -> f64) {
     let mut ratios: Vec<f64> = rows.iter().map(of).collect();
     let middle = median(&mut ratios);
     println!("  {name:<40} {middle:.2}   ({:.2} to {:.2})", ratios[0], ratios[ratios.len() - 1]);

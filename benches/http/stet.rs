@@ -102,6 +102,10 @@ impl Stet {
         self.data.path()
     }
 
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// A request as it goes over the wire.
     pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Vec<u8> {
         self.raw(method, path, headers, b"")
@@ -209,18 +213,77 @@ impl Stet {
         let stories: Vec<String> = (0..50).map(|n| self.story(&format!("read-{n}.xml"))).collect();
         let drawer = self.drawer("fifty", &stories);
         let path = format!("/v3/container/drawer/{drawer}?showItems=true");
+        let etag = self.etag_of(&path);
+        (path, etag)
+    }
+
+    /// The ETag that a GET answers with.
+    pub fn etag_of(&self, path: &str) -> String {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be made");
-        let etag = runtime.block_on(async {
+        runtime.block_on(async {
             let mut stream = TcpStream::connect(&self.address).await.expect("the server listens");
-            stream.write_all(&self.request("GET", &path, &[])).await.expect("the server reads");
+            stream.write_all(&self.request("GET", path, &[])).await.expect("the server reads");
             let mut head = vec![0; 4096];
             let read = tokio::io::AsyncReadExt::read(&mut stream, &mut head).await.expect("the server answers");
             let text = String::from_utf8_lossy(&head[..read]).into_owned();
             let etag = text.split("etag: ").nth(1).and_then(|rest| rest.split('\r').next());
-            etag.expect("a drawer has an ETag").to_owned()
-        });
-        (path, etag)
+            etag.expect("it has an ETag").to_owned()
+        })
+    }
+
+    /// A liveblog of so many approved posts, a second apart.
+    pub fn liveblog_of(&self, posts: usize) -> String {
+        let body = json!({ "name": format!("blog-{posts}"), "folderPath": "/Bench" });
+        let reply = self.call("POST", "/v3/container/liveblog/from/template", &body);
+        let blog = reply["info"]["id"].as_str().expect("a liveblog has an id").to_owned();
+        let clients = posts.min(64);
+        let asked: Vec<Vec<Vec<u8>>> = (0..clients)
+            .map(|client| (client..posts).step_by(clients).map(|n| self.post(&blog, Some(n as u64 * 1000))).collect())
+            .collect();
+        if posts > 0 {
+            assert_eq!(drive(&Target::new(&self.address), &asked, Duration::from_nanos(1)).errors, 0);
+        }
+        blog
+    }
+
+    /// A post as it goes over the wire, of this time in epoch milliseconds, or of now.
+    pub fn post(&self, blog: &str, timestamp: Option<u64>) -> Vec<u8> {
+        let mut options = json!({ "title": "Goal", "createMode": "AUTO_RENAME", "tags": ["match"] });
+        if let Some(timestamp) = timestamp {
+            options["timestamp"] = json!(timestamp);
+        }
+        let form = format!(
+            "--b\r\ncontent-disposition: form-data; name=\"options\"\r\n\r\n{options}\r\n--b\r\ncontent-disposition: form-data; \
+             name=\"content\"; filename=\"post.xml\"\r\ncontent-type: text/xml\r\n\r\n<post><p>A goal in the last minute of \
+             the match, from far outside.</p></post>\r\n--b--\r\n"
+        );
+        let path = format!("/v3/container/liveblog/{blog}/post");
+        self.raw("POST", &path, &[("content-type", "multipart/form-data; boundary=b")], form.as_bytes())
+    }
+
+    /// For each client: a post at a time of its own, newer than all others, and its removal.
+    pub fn posts_in(&self, clients: usize, blog: &str) -> Vec<Vec<Vec<u8>>> {
+        const LATE: u64 = 1_000_000_000_000;
+        (0..clients as u64)
+            .map(|client| {
+                // 2001-09-09 01:46:40 and so many milliseconds: what the post is named by.
+                let path = format!("/v3/container/liveblog/{blog}/post/20010909-014640-{client:03}");
+                vec![self.post(blog, Some(LATE + client)), self.request("DELETE", &path, &[])]
+            })
+            .collect()
+    }
+
+    /// A search as it goes over the wire.
+    pub fn search(&self, blog: &str, body: &Value) -> Vec<u8> {
+        let path = format!("/v3/container/liveblog/{blog}");
+        self.raw("POST", &path, &[("content-type", "application/json")], body.to_string().as_bytes())
+    }
+
+    /// The revision of a liveblog, for polls.
+    pub fn revision_of(&self, blog: &str) -> u64 {
+        let reply = self.call("GET", &format!("/v3/container/liveblog/{blog}?limit=1"), &Value::Null);
+        reply["revision"].as_u64().expect("a liveblog has a revision")
     }
 }
 

@@ -9,7 +9,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
 use serde::de::DeserializeOwned;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::NewContent;
+use stet_actors::object::{MAX_NAME_BYTES, NewContent, file_name as check_name};
 
 use crate::config::LimitsConfig;
 use crate::content::ContentStore;
@@ -91,7 +91,7 @@ fn broken(error: MultipartError) -> Error {
 /// Reads a form whose type and boundary `headers` tell; what is uploaded goes to `contents`.
 ///
 /// # Errors
-/// `InvalidBody`, `TooLarge`; what the disk says.
+/// `InvalidBody`, `TooLarge`, `InvalidName` for a file that could not be called so; what the disk says.
 pub(crate) async fn read_parts<T: DeserializeOwned + Default>(
     headers: &HeaderMap,
     payload: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static,
@@ -158,7 +158,17 @@ async fn small_part(part: &mut Field, limit: usize) -> Result<Bytes> {
 
 async fn file_part(part: &mut Field, rule: &FileRule, limit: u64, contents: &ContentStore) -> Result<FilePart> {
     let media_type = part.content_type().map(ToString::to_string);
-    let file_name = part.content_disposition().and_then(|value| value.get_filename()).map(str::to_owned);
+    let file_name = part.content_disposition().and_then(|value| value.get_filename()).filter(|name| !name.is_empty());
+    let file_name = file_name.map(str::to_owned);
+    // Name and type are kept with the file; a part's head may be far longer.
+    if let Some(error) = file_name.as_deref().and_then(|name| check_name(name).err()) {
+        return Err(Error { message: format!("The file of the part `{}`: {}", rule.name, error.message), ..error });
+    }
+    if let Some(long) = media_type.as_ref().map(String::len).filter(|length| *length > MAX_NAME_BYTES) {
+        let message =
+            format!("The type of the part `{}` has {long} bytes; at most {MAX_NAME_BYTES} are allowed.", rule.name);
+        return Err(Error::new(Code::InvalidBody, message));
+    }
     let mut upload = contents.upload();
     let mut head = Vec::new();
     while let Some(chunk) = part.next().await {

@@ -4,7 +4,7 @@ use stet_actors::error::{Error, Result};
 use stet_actors::folder::{child, root};
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::lifecycle::{Create, NewObject};
-use stet_actors::object::{FamilyKind, check_path};
+use stet_actors::object::{FamilyKind, Reach, check_path};
 use stet_actors::store::View;
 
 use super::folder::check_folder;
@@ -17,19 +17,19 @@ pub struct Place {
     /// A folder that exists.
     pub folder: Loid,
     below: Vec<String>,
-    /// Whether what is there already may be changed only if the caller created it.
-    own_only: bool,
+    /// What is there already and may be changed.
+    reach: Reach,
 }
 
 impl Place {
     fn at(call: &Call, folder: Loid, below: Vec<String>) -> Result<Place> {
-        let own_only = !call.access().check_place(folder)?;
-        Ok(Place { folder, below, own_only })
+        let reach = call.access().check_place(folder)?;
+        Ok(Place { folder, below, reach })
     }
 
     /// The command that makes an object there.
     pub fn create(self, mut object: NewObject) -> Create {
-        object.own_only = self.own_only;
+        object.reach = self.reach;
         Create { folder: self.folder, below: self.below, object }
     }
 }
@@ -65,7 +65,7 @@ impl App {
             let Some(next) = found else {
                 let below = std::iter::once(name).chain(names).map(str::to_owned).collect();
                 if call.access().may_make_home(path)? {
-                    return Ok(Place { folder: at, below, own_only: true });
+                    return Ok(Place { folder: at, below, reach: Reach::Own });
                 }
                 return Place::at(call, at, below);
             };

@@ -22,6 +22,7 @@ use crate::http::route::Privilege;
 
 mod keys;
 mod limits;
+mod locks;
 
 const HOUR: Duration = Duration::from_secs(3600);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -106,6 +107,7 @@ fn at_once<T>(future: impl Future<Output = T>) -> T {
 struct Server {
     store: Arc<TestStore>,
     clock: ManualClock,
+    repository: Repository,
     directory: Arc<Directory>,
     sessions: Arc<Sessions>,
 }
@@ -125,8 +127,8 @@ impl Server {
         let repository =
             Repository::start(store.clone(), Arc::new(clock.clone()), RuntimeOptions::default()).await.unwrap();
         let directory = Arc::new(Directory::new(repository.clone(), Passwords::new(passwords).unwrap()));
-        let sessions = Arc::new(Sessions::new(repository, directory.clone(), options));
-        Server { store: store.clone(), clock: clock.clone(), directory, sessions }
+        let sessions = Arc::new(Sessions::new(repository.clone(), directory.clone(), options));
+        Server { store: store.clone(), clock: clock.clone(), repository, directory, sessions }
     }
 
     /// With the user `ada`, who can log in.

@@ -1,7 +1,9 @@
 //! `stet check`: proves a data directory from its rows. Every index entry must follow from a row, every row's entries must be
-//! there, every part must have its object, every body its bytes, every container its head, and no drawer more items than fit.
-//! Changes nothing.
+//! there, every part must have its object, every content its bytes, and all bytes in the tables a content that they are of; no
+//! version may lie above the latest; every container must have its head, no drawer more items than fit, and no liveblog two posts of
+//! one name, or one that it remembers as removed. Changes nothing.
 
+mod liveblog;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -13,6 +15,7 @@ use bytes::Bytes;
 use stet_actors::drawer::DrawerHead;
 use stet_actors::family::part;
 use stet_actors::id::Loid;
+use stet_actors::object::is_referred_to;
 use stet_actors::store::{Look, Row, StoreError, Table, View, decode_value, key_of};
 
 use crate::content::ContentStore;
@@ -27,6 +30,10 @@ pub struct Report {
     pub faults: Vec<String>,
     /// How many faults there are in all.
     pub fault_count: u64,
+    /// Content files that no row refers to: no fault, for they are removed in time.
+    pub unused_files: u64,
+    /// Their bytes.
+    pub unused_bytes: u64,
 }
 
 impl Report {
@@ -50,6 +57,18 @@ struct Gathered {
     items: BTreeMap<Loid, u64>,
     /// Liveblogs that have posts, or remember removed ones.
     liveblogs: BTreeSet<Loid>,
+    /// The parts of the liveblog that is being looked at.
+    parts: Option<liveblog::Parts>,
+}
+
+impl Gathered {
+    /// What has been seen of a liveblog so far. One before it has been seen whole.
+    fn of_liveblog(&mut self, liveblog: Loid, report: &mut Report) -> &mut liveblog::Parts {
+        if let Some(whole) = self.parts.take_if(|parts| parts.liveblog() != liveblog) {
+            whole.settle(report);
+        }
+        self.parts.get_or_insert_with(|| liveblog::Parts::of(liveblog))
+    }
 }
 
 /// Reads everything once.
@@ -91,6 +110,9 @@ pub fn check(store: &RedbStore, content: &ContentStore) -> Result<Report, StoreE
             report.fault(format!("the drawer {drawer} has {count} items, where {} fit", head.capacity));
         }
     }
+    if let Some(last) = gathered.parts.take() {
+        last.settle(&mut report);
+    }
     for liveblog in &gathered.liveblogs {
         if store.get(View::Committed, Table::Parts, &head_key(*liveblog, part::LIVEBLOG_HEAD))?.is_none() {
             report.fault(format!("the liveblog {liveblog} has posts but no head"));
@@ -109,6 +131,20 @@ pub fn check(store: &RedbStore, content: &ContentStore) -> Result<Report, StoreE
             report.fault(format!("the index {} has {count} entries, where the rows give {wanted}", table.name()));
         }
     }
+    let mut unused = (0, 0);
+    let mut failed = None;
+    let listed = content.for_each(|sha256, size| match is_referred_to(store, View::Committed, sha256) {
+        Ok(true) => {}
+        Ok(false) => unused = (unused.0 + 1, unused.1 + size),
+        Err(error) => failed = Some(error),
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if let Err(error) = listed {
+        report.fault(format!("the content files can't be listed: {error}"));
+    }
+    (report.unused_files, report.unused_bytes) = unused;
     Ok(report)
 }
 

@@ -7,7 +7,7 @@ use stet_actors::id::Loid;
 use stet_actors::liveblog::{Post, RemovedPost, attachment_body};
 use stet_actors::object::{Content, Draft, FamilyKind, Record, SmallBody, Stored, Version};
 use stet_actors::rows::{index_of, owner_of};
-use stet_actors::store::{Key, Look, Row, StoreError, Table, View, decode_value};
+use stet_actors::store::{Key, Look, Range, Row, StoreError, Table, View, decode_value};
 
 use super::{Gathered, Report, head_key, readable};
 use crate::content::ContentStore;
@@ -56,8 +56,14 @@ impl Check<'_> {
             (Table::Parts, Some(&part::REMOVED_POST)) => {
                 let removed: RemovedPost = decode_value(RemovedPost::FORMAT, value)?;
                 self.gathered.liveblogs.insert(removed.liveblog);
+                self.gathered.of_liveblog(removed.liveblog, self.report).removed(&removed);
                 Ok(())
             }
+            (Table::Parts, Some(&part::ATTACHMENT_BODY)) => {
+                self.attachment_body(&place, key);
+                Ok(())
+            }
+            (Table::Bodies, _) => self.small_body(&place, key),
             (Table::Versions, _) => {
                 let version: Version = decode_value(Version::FORMAT, value)?;
                 let body = Key { table: Table::Bodies, key: key.clone() };
@@ -104,6 +110,14 @@ impl Check<'_> {
 
     /// The version that a record speaks of is there, and is as it says.
     fn latest_version(&mut self, place: &str, record: &Record) -> Result<(), StoreError> {
+        // No record has that version: see `Draft::body_loid`.
+        let above = record.loid.at_version(record.version.saturating_add(1));
+        let all = Range::prefix(&record.loid.to_key()[..Loid::KEY_LEN - 4]);
+        let range = Range { from: Bytes::copy_from_slice(&above.to_key()), ..all };
+        for (key, _) in self.store.scan(View::Committed, Table::Versions, &range, 1, false)? {
+            let latest = record.version;
+            self.report.fault(format!("{place}: there is {} above its latest version {latest}", readable(&key)));
+        }
         if record.version == 0 {
             return Ok(());
         }
@@ -134,12 +148,46 @@ impl Check<'_> {
 
     fn post(&mut self, place: &str, post: &Post) -> Result<(), StoreError> {
         self.gathered.liveblogs.insert(post.liveblog);
+        self.gathered.of_liveblog(post.liveblog, self.report).post(post, self.report);
         self.latest_version(place, &post.record)?;
         for attachment in &post.attachments {
             let place = format!("{place}, attachment {}", attachment.id);
             self.body(&place, &attachment.content, &attachment_body(post.liveblog, attachment.id))?;
         }
         Ok(())
+    }
+
+    /// Bytes in the tables are those of a version or of a draft, which says so.
+    fn small_body(&mut self, place: &str, key: &Bytes) -> Result<(), StoreError> {
+        let Some(loid) = Loid::from_key(key).filter(|_| key.len() == Loid::KEY_LEN) else {
+            self.report.fault(format!("{place}: its key is none of a version"));
+            return Ok(());
+        };
+        // A row that can't be read is told of in its own place.
+        let stored = if loid == Draft::body_loid(loid.object()) {
+            let draft = self.get(&Draft::key(loid.object()))?;
+            draft.map(|draft| decode_value::<Draft>(Draft::FORMAT, &draft).map(|draft| draft.content.stored))
+        } else {
+            let version = self.get(&Version::key(loid))?;
+            version
+                .map(|version| decode_value::<Version>(Version::FORMAT, &version).map(|version| version.content.stored))
+        };
+        match stored {
+            None => self.report.fault(format!("{place}: no version or draft has these bytes")),
+            Some(Ok(Stored::File)) => {
+                self.report.fault(format!("{place}: the bytes of its version or draft lie in a file, not here"));
+            }
+            Some(Ok(Stored::Row) | Err(_)) => {}
+        }
+        Ok(())
+    }
+
+    fn attachment_body(&mut self, place: &str, key: &Bytes) {
+        let id = key.get(Loid::KEY_LEN + 1..).and_then(|id| Some(u64::from_be_bytes(id.try_into().ok()?)));
+        match (Loid::from_key(key), id) {
+            (Some(liveblog), Some(id)) => self.gathered.of_liveblog(liveblog, self.report).body(id),
+            _ => self.report.fault(format!("{place}: its key is none of an attachment")),
+        }
     }
 
     /// The bytes of a content are there: in the row `small`, or in a file.

@@ -99,7 +99,10 @@ impl Ground {
         add(&item(21, SPIKED, true), &mut changes);
         add(&LiveBlogHead { loid: BLOG, moderated: false }, &mut changes);
         add(&post(), &mut changes);
-        add(&RemovedPost { liveblog: BLOG, post: Loid::new(DatabaseId::MAIN, 12), revision: 3 }, &mut changes);
+        let gone = Loid::new(DatabaseId::MAIN, 12);
+        let removed =
+            RemovedPost { liveblog: BLOG, post: gone, revision: 3, was_approved: true, author: "editor".into() };
+        add(&removed, &mut changes);
         let Key { table, key } = attachment_body(BLOG, 30);
         changes.push(Change { table, key, value: Some(Bytes::from_static(b"<story/>")) });
         for version in [STORY.at_version(1), POST.at_version(1)] {
@@ -295,7 +298,7 @@ fn a_liveblog_that_is_not_whole_is_found() {
 
 #[test]
 fn a_draft_without_its_bytes_or_its_object_is_found() {
-    let draft = Draft { loid: STORY, author: "editor".into(), at: 1, content: bytes() };
+    let draft = Draft { loid: STORY, author: "editor".into(), at: 1, content: bytes(), base: None };
     let body = SmallBody::key(Draft::body_loid(STORY));
     let ground = Ground::new();
     ground.put(&draft);
@@ -312,4 +315,116 @@ fn a_lock_that_its_session_does_not_know_of_is_found() {
     let lock = Lock { user: "editor".into(), session: "s1".into(), at: 1, expires: 2 };
     ground.put(&Record { lock: Some(lock), ..story() });
     ground.one_fault(&[&STORY.to_string(), "no entry in locks/1"]);
+}
+
+#[test]
+fn bytes_that_no_content_has_are_found() {
+    let bytes = || Some(Bytes::from_static(b"<story/>"));
+    // Of a version that is not there, and of a draft that is not there.
+    for loid in [STORY.at_version(2), POST.at_version(2), STORY, Draft::body_loid(STORY)] {
+        let ground = Ground::new();
+        ground.set(SmallBody::key(loid), bytes());
+        ground.one_fault(&["bodies/1", &loid.to_string(), "no version or draft has these bytes"]);
+    }
+    // Of ones that have theirs in a file.
+    let content = Content { stored: Stored::File, ..self::bytes() };
+    let version = Version { loid: STORY.at_version(1), author: "editor".into(), at: 1, content: content.clone() };
+    let ground = Ground::new();
+    ground.put(&version);
+    ground.one_fault(&["bodies/1", &version.loid.to_string(), "lie in a file"]);
+    let ground = Ground::new();
+    ground.put(&Draft { loid: STORY, author: "editor".into(), at: 1, content, base: None });
+    ground.set(SmallBody::key(Draft::body_loid(STORY)), bytes());
+    ground.one_fault(&["bodies/1", "lie in a file"]);
+    let ground = Ground::new();
+    ground.set(Key { table: Table::Bodies, key: key_of(&[&STORY.to_key(), &[1]]) }, bytes());
+    ground.one_fault(&["bodies/1", "none of a version"]);
+}
+
+#[test]
+fn bytes_of_an_attachment_that_no_post_has_are_found() {
+    let ground = Ground::new();
+    ground.set(attachment_body(BLOG, 31), Some(Bytes::from_static(b"<story/>")));
+    ground.one_fault(&[&BLOG.to_string(), "bytes of an attachment 31"]);
+    assert_eq!(ground.faults().len(), 1, "the other one's are where they belong");
+    // One in a file, whose bytes lie here all the same.
+    let ground = Ground::new();
+    let content = Content { stored: Stored::File, ..bytes() };
+    ground.put(&Post { attachments: vec![Attachment { id: 30, name: "a.jpg".into(), content }], ..post() });
+    ground.one_fault(&[&BLOG.to_string(), "bytes of an attachment 30"]);
+    // Another liveblog's post has it.
+    let ground = Ground::new();
+    let other = Loid::new(DatabaseId::MAIN, 13);
+    let mut changes = Vec::new();
+    add(&record(other, "m", FamilyKind::LiveBlog), &mut changes);
+    add(&LiveBlogHead { loid: other, moderated: false }, &mut changes);
+    ground.write(changes);
+    ground.set(attachment_body(other, 30), Some(Bytes::from_static(b"<story/>")));
+    ground.one_fault(&[&other.to_string(), "bytes of an attachment 30"]);
+    ground
+        .set(Key { table: Table::Parts, key: key_of(&[&BLOG.to_key(), &[part::ATTACHMENT_BODY]]) }, Some(Bytes::new()));
+    ground.one_fault(&["parts/1", "none of an attachment"]);
+}
+
+#[test]
+fn a_version_above_the_latest_is_found() {
+    for above in [STORY.at_version(2), POST.at_version(7), DRAWER.at_version(1)] {
+        let ground = Ground::new();
+        let content = Content { size: 0, ..bytes() };
+        ground.put(&Version { loid: above, author: "editor".into(), at: 1, content });
+        ground.set(SmallBody::key(above), Some(Bytes::new()));
+        ground.one_fault(&[&above.to_string(), "above its latest version"]);
+        assert_eq!(ground.faults().len(), 1);
+    }
+}
+
+#[test]
+fn posts_of_one_name_and_posts_that_are_remembered_as_removed_are_found() {
+    let other = |name: &str| {
+        let loid = Loid::new(DatabaseId::MAIN, 14);
+        Post { record: record(loid, name, FamilyKind::Document), attachments: Vec::new(), ..post() }
+    };
+    let with = |name: &str| {
+        let ground = Ground::new();
+        let mut changes = Vec::new();
+        add(&other(name), &mut changes);
+        ground.write(changes);
+        ground
+    };
+    // In another form of the same characters.
+    let ground = with("q\u{fc}");
+    ground.put(&Post { record: Record { name: "qu\u{308}".into(), ..post().record }, ..post() });
+    ground.one_fault(&[&BLOG.to_string(), "two posts named"]);
+    let ground = with("q");
+    assert_eq!(ground.faults(), Vec::<String>::new());
+    ground.put(&RemovedPost { liveblog: BLOG, post: POST, revision: 4, was_approved: true, author: "ada".into() });
+    ground.one_fault(&[&BLOG.to_string(), &POST.to_string(), "remembers it as removed"]);
+}
+
+#[test]
+fn content_files_that_no_row_refers_to_are_counted_and_no_fault() {
+    let ground = Ground::new();
+    let file = |byte: u8, size: usize| {
+        let name = format!("{byte:02x}").repeat(32);
+        let folder = ground._data.path().join("content").join(&name[..2]);
+        std::fs::create_dir_all(&folder).expect("a folder can be made");
+        std::fs::write(folder.join(&name[2..]), vec![0; size]).expect("a file can be written");
+    };
+    file(1, 8);
+    file(2, 30);
+    file(3, 40);
+    let content = Content { sha256: [1; 32], stored: Stored::File, ..bytes() };
+    let mut changes = Vec::new();
+    add(&Version { loid: SPIKED.at_version(1), author: "editor".into(), at: 1, content }, &mut changes);
+    ground.write(changes);
+    let report = check(&ground.store, &ground.content).unwrap();
+    assert_eq!((report.faults, report.unused_files, report.unused_bytes), (Vec::new(), 2, 70));
+}
+
+#[test]
+fn a_version_whose_file_has_no_entry_is_found() {
+    let ground = Ground::new();
+    let content = Content { stored: Stored::File, ..bytes() };
+    ground.put(&Version { loid: SPIKED.at_version(1), author: "editor".into(), at: 1, content });
+    ground.one_fault(&["versions/1", "no entry in files/1"]);
 }

@@ -70,6 +70,7 @@ impl Config {
         self.check_runtime(&mut faults);
         self.check_events(&mut faults);
         self.check_store(&mut faults);
+        self.check_content(&mut faults);
         self.check_lists(&mut faults);
         self.check_folders(&mut faults);
         faults.0
@@ -238,6 +239,18 @@ impl Config {
         faults.within("store.queue_change_sets", store.queue_change_sets, 1, 1 << 30);
         // They are hashed and held in memory where requests are read.
         faults.within("store.small_body_bytes", store.small_body_bytes, 0, 1 << 20);
+    }
+
+    fn check_content(&self, faults: &mut Faults) {
+        let content = &self.content;
+        faults.seconds("content.collect_after_seconds", content.collect_after_seconds, 0);
+        faults.within("content.lowres_pixels", content.lowres_pixels, 16, 4096);
+        // Decoders hold a picture in memory several times over.
+        faults.within("content.picture_pixels", content.picture_pixels, 1, 1 << 30);
+        faults.within("content.picture_bytes", content.picture_bytes, 1024, 1 << 30);
+        faults.within("content.scaled_at_once", content.scaled_at_once, 1, 64);
+        faults.within("content.scaling_wait_seconds", content.scaling_wait_seconds, 1, 300);
+        faults.within("content.scaled_cache_bytes", content.scaled_cache_bytes, 0, MAX_BYTES);
     }
 
     fn check_lists(&self, faults: &mut Faults) {

@@ -13,6 +13,7 @@
 
 mod cas;
 mod check;
+mod content;
 mod edge;
 mod environment;
 mod events;
@@ -29,6 +30,7 @@ use serde::{Deserialize, Serialize};
 use stet_actors::runtime::RuntimeOptions;
 
 pub use self::cas::CasConfig;
+pub use self::content::ContentConfig;
 pub use self::edge::{ForwardedHeader, TlsConfig};
 pub use self::events::EventsConfig;
 pub use self::liveblog::LiveBlogConfig;
@@ -60,6 +62,8 @@ pub struct Config {
     pub events: EventsConfig,
     /// How changes reach the disk.
     pub store: StoreConfig,
+    /// The bytes of objects.
+    pub content: ContentConfig,
     /// The databases: namespaces with numbers and names. One has the number 1.
     pub databases: Vec<DatabaseConfig>,
     /// What clients may connect to.
@@ -86,6 +90,7 @@ impl Default for Config {
             runtime: RuntimeOptions::default(),
             events: EventsConfig::default(),
             store: StoreConfig::default(),
+            content: ContentConfig::default(),
             databases: vec![DatabaseConfig { id: 1, name: "main".to_owned() }],
             connections: vec![ConnectionConfig {
                 id: "Editorial".to_owned(),

@@ -121,9 +121,9 @@ pub struct LimitsConfig {
     pub upload_parts: usize,
     /// Bytes of a request's path and query.
     pub url_bytes: usize,
-    /// Bytes of an attribute text.
+    /// Bytes of an attribute text, of a liveblog's own content, of a post's where it stands in that, and of a DTD that is shown.
     pub xml_bytes: usize,
-    /// Levels of elements in an attribute text.
+    /// Levels of elements in an attribute text, and in a liveblog's own content and what stands in it.
     pub xml_depth: usize,
     /// Sources in the list of one bulk call.
     pub list_sources: usize,

@@ -207,6 +207,13 @@ fn values_out_of_bounds_are_refused_with_key_and_value() {
         ("[drawer]\nautomatic_folder = '/Shared'", "drawer.automatic_folder", "{user}"),
         ("[liveblog]\ntemplate = 'liveblog.xml'", "liveblog.template", "`liveblog.xml`"),
         ("[liveblog]\ncache_bytes = 9999999999999", "liveblog.cache_bytes", "`9999999999999`"),
+        ("[content]\ncollect_after_seconds = 9000000000000", "content.collect_after_seconds", "9000000000000"),
+        ("[content]\nlowres_pixels = 15", "content.lowres_pixels", "`15`"),
+        ("[content]\npicture_pixels = 0", "content.picture_pixels", "`0`"),
+        ("[content]\npicture_bytes = 1023", "content.picture_bytes", "`1023`"),
+        ("[content]\nscaled_at_once = 0", "content.scaled_at_once", "`0`"),
+        ("[content]\nscaling_wait_seconds = 301", "content.scaling_wait_seconds", "`301`"),
+        ("[content]\nscaled_cache_bytes = 9999999999999", "content.scaled_cache_bytes", "`9999999999999`"),
         ("[folders]\nhome = 'Users/{user}'", "folders.home", "absolute"),
         ("[folders]\nwork = '/Work//x'", "folders.work", "`/Work//x`"),
         ("[log]\nfilter = 'debgu'", "log.filter", "`debgu`"),
@@ -333,4 +340,13 @@ fn variables_reach_sections_inside_sections() {
 fn the_user_takes_its_place_in_folders_and_names() {
     assert_eq!(for_user("/Users/{user}", "ann"), "/Users/ann");
     assert_eq!(for_user("Clipboard", "ann"), "Clipboard");
+}
+
+#[test]
+fn content_files_are_collected_unless_they_must_stay() {
+    let after = |text: &str| from_file(text).expect("all values are well").collect_after().map(|after| after.as_secs());
+    assert_eq!(after(""), Some(86_400));
+    assert_eq!(after("[content]\ncollect_after_seconds = 1"), Some(1));
+    assert_eq!(after("[content]\ncollect_after_seconds = 0"), None);
+    assert_eq!(after("[store]\ndurability = 'none'"), None);
 }

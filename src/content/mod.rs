@@ -4,23 +4,30 @@
 //! named by its SHA-256 (`ab/cdef…`), never changed once it is there, and shared by all versions with the same bytes.
 //! Such a file is written and synced, its name too, before the change that refers to it is submitted: a version whose
 //! content is not there can't come about, whatever fails. The other way round it can: a file that nothing refers to
-//! is left behind when the change is refused, and is to be collected later.
+//! is left behind when the change is refused, and is collected later ([`collect`]).
 //!
 //! Disk work is done on the blocking pool of the runtime that a call is made in.
 
+pub mod collect;
+mod picture;
+mod pins;
 mod reader;
+pub mod scaling;
 #[cfg(test)]
 mod tests;
 mod upload;
+pub mod words;
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::{Content, Stored};
+use stet_actors::object::{Content, Pin, Stored};
 
+use self::pins::{Hash, Pins};
 pub use self::reader::ContentReader;
 pub use self::upload::Upload;
 
@@ -29,6 +36,9 @@ const FOLDER: &str = "content";
 
 /// The folder in it where they are written.
 const UNFINISHED: &str = "tmp";
+
+/// How many folders the files lie in: one for each first byte of a hash.
+const FOLDERS: u16 = 256;
 
 /// The contents in a data directory. Clones share it.
 #[derive(Debug, Clone)]
@@ -44,6 +54,8 @@ struct Places {
     unfinished: PathBuf,
     /// Bytes up to which a content lies in the tables.
     small_body_bytes: usize,
+    /// What must stay although no row refers to it yet.
+    pins: Arc<Pins>,
 }
 
 impl ContentStore {
@@ -66,7 +78,8 @@ impl ContentStore {
         if removed > 0 {
             tracing::info!(removed, "unfinished uploads of the last run are removed");
         }
-        Ok(ContentStore { places: Arc::new(Places { root, unfinished, small_body_bytes }) })
+        let pins = Arc::new(Pins::default());
+        Ok(ContentStore { places: Arc::new(Places { root, unfinished, small_body_bytes, pins }) })
     }
 
     /// A new content, to be fed.
@@ -77,6 +90,26 @@ impl ContentStore {
     /// Whether the file of a content is there, as long as it must be.
     pub fn is_there(&self, content: &Content) -> bool {
         fs::metadata(self.places.file(&content.sha256)).is_ok_and(|found| found.len() == content.size)
+    }
+
+    /// Keeps the file of a content that is to be referred to once more; `None` if it is not there. For contents that were read from
+    /// rows of another container, which may end meanwhile. Takes as long as looking up a row.
+    pub fn pin(&self, content: &Content) -> Option<Pin> {
+        let held = self.places.pins.pin(content.sha256);
+        self.is_there(content).then(|| Arc::new(held) as Pin)
+    }
+
+    /// Calls `each` with the hash and size of every file there is.
+    ///
+    /// # Errors
+    /// A folder can't be read.
+    pub fn for_each(&self, mut each: impl FnMut(&[u8; 32], u64)) -> io::Result<()> {
+        for number in 0..FOLDERS {
+            for (hash, size) in collect::old_files(&self.places.folder(number), Duration::ZERO)? {
+                each(&hash, size);
+            }
+        }
+        Ok(())
     }
 
     /// A content that lies in a file. One that lies in the tables is read there: see [`ContentReader::of`].
@@ -104,6 +137,11 @@ impl ContentStore {
 }
 
 impl Places {
+    /// The folder of the hashes with that first byte.
+    fn folder(&self, number: u16) -> PathBuf {
+        self.root.join(format!("{number:02x}"))
+    }
+
     fn file(&self, sha256: &[u8; 32]) -> PathBuf {
         let name = hex(sha256);
         // By the first byte, so that no folder gets too long for programs that list it.
@@ -118,6 +156,21 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 
 fn hex(sha256: &[u8; 32]) -> String {
     sha256.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The hash that a file below the folder of contents is named by; `None` if it is another file.
+fn file_hash(path: &Path) -> Option<Hash> {
+    let rest = path.file_name()?.to_str()?;
+    let name = format!("{}{rest}", path.parent()?.file_name()?.to_str()?);
+    let mut hash = [0; 32];
+    if name.len() != 2 * hash.len() || rest.len() != 62 || !name.is_ascii() {
+        return None;
+    }
+    for (byte, digits) in hash.iter_mut().zip(name.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?;
+    }
+    // Not one in capitals, which would be looked for under another name.
+    (hex(&hash) == name).then_some(hash)
 }
 
 /// Runs disk work where it stalls no other call.

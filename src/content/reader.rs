@@ -13,8 +13,8 @@ use super::{blocking, failure};
 /// Bytes read at a time: what a content of any size costs in memory while it is sent.
 const CHUNK: u64 = 64 << 10;
 
-/// A content, or a range of one, that is read chunk by chunk.
-#[derive(Debug)]
+/// A content, or a range of one, that is read chunk by chunk. A clone reads the same on its own.
+#[derive(Debug, Clone)]
 pub struct ContentReader {
     source: Source,
     /// The next byte to be read.
@@ -23,7 +23,7 @@ pub struct ContentReader {
     end: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Source {
     Memory(Bytes),
     File(Arc<OpenFile>),

@@ -12,6 +12,7 @@ use stet_actors::error::{Error, Result};
 use stet_actors::object::{Content, NewContent, Stored};
 use tempfile::NamedTempFile;
 
+use super::pins::{Hash, Held};
 use super::{Places, blocking, failure, sync_folder};
 
 /// Bytes that are gathered before the disk is bothered: a network's chunks are small, and each hand-over to another
@@ -79,10 +80,14 @@ impl Upload {
         let content = |sha256, stored| Content { content_type: content_type.into(), size, sha256, stored };
         if self.is_small() {
             let small = Bytes::from(std::mem::take(&mut self.gathered));
-            return Ok(NewContent { content: content(Sha256::digest(&small).into(), Stored::Row), small: Some(small) });
+            return Ok(NewContent {
+                content: content(Sha256::digest(&small).into(), Stored::Row),
+                small: Some(small),
+                pin: None,
+            });
         }
-        let sha256 = self.spill(move |spill, places| spill.keep(places, size)).await?;
-        Ok(NewContent { content: content(sha256, Stored::File), small: None })
+        let (sha256, held) = self.spill(move |spill, places| spill.keep(places, size)).await?;
+        Ok(NewContent { content: content(sha256, Stored::File), small: None, pin: Some(Arc::new(held)) })
     }
 
     fn is_small(&self) -> bool {
@@ -128,9 +133,11 @@ impl Spill {
         self.file.as_file_mut().write_all(bytes)
     }
 
-    /// Puts the file where contents lie, unless the same bytes lie there already, and gives its hash.
-    fn keep(self, places: &Places, size: u64) -> io::Result<[u8; 32]> {
+    /// Puts the file where contents lie, unless the same bytes lie there already, and gives its hash with a pin.
+    fn keep(self, places: &Places, size: u64) -> io::Result<(Hash, Held)> {
         let sha256 = self.hasher.finalize().into();
+        // First: a file that is found must still be there when a row refers to it.
+        let held = places.pins.pin(sha256);
         let path = places.file(&sha256);
         let folder = path.parent().unwrap_or(&places.root);
         match fs::create_dir(folder) {
@@ -149,6 +156,6 @@ impl Spill {
         // Also when the file was there: who put it there may not have come to this yet.
         sync_folder(folder)?;
         sync_folder(&places.root)?;
-        Ok(sha256)
+        Ok((sha256, held))
     }
 }

@@ -1,36 +1,26 @@
 //! What one caller may be told of a change.
 //!
 //! The container must be one that the caller may read, at the moment of telling; else the stream is over. Objects that may not
-//! be read are left out, and posts of a liveblog that are not approved for all who may neither write nor moderate
-//! ([`Access::sees_unapproved`]). A change of which nothing is left is told by its revision alone, so that the numbers stay
+//! be read are left out, and posts of a liveblog that are not approved for all who do not see all posts ([`Access::sight`]): an event
+//! does not know whose post it names. A change of which nothing is left is told by its revision alone, so that the numbers stay
 //! without gaps.
 
 use bytes::Bytes;
 use stet_actors::error::Result;
 use stet_actors::id::Loid;
+use stet_actors::liveblog::Sight;
 use stet_actors::object::{FamilyKind, Record};
 use stet_actors::store::Event;
 
 use super::stored::{Happening, Notice, named, text};
 use crate::access::Access;
 use crate::app::App;
-use crate::http::route::Privilege;
 
 /// The name of an event of which the caller may know nothing but that it was.
 pub const HIDDEN: &str = "hidden";
 
 /// The kind of an event by which posts ceased to be approved, for those who see no others.
 pub const REMOVED: &str = "removed";
-
-impl Access<'_> {
-    /// Whether the caller sees posts of a liveblog that are not approved: who may write to it or moderate it.
-    ///
-    /// # Errors
-    /// What the store says.
-    pub fn sees_unapproved(&self, liveblog: &Record) -> Result<bool> {
-        Ok(self.may(Privilege::Write, liveblog)? || self.may(Privilege::Moderate, liveblog)?)
-    }
-}
 
 /// The text of a change for one caller, who may read the container with that record.
 ///
@@ -40,7 +30,7 @@ pub fn told(app: &App, access: Access<'_>, container: &Record, happening: &Happe
     let event = &happening.event;
     let mut ids: Vec<&str> = event.ids.iter().map(String::as_str).collect();
     let mut kind = event.kind.as_str();
-    if container.family == FamilyKind::LiveBlog && !access.sees_unapproved(container)? {
+    if container.family == FamilyKind::LiveBlog && access.sight(container)? != Sight::All {
         (kind, ids) = as_a_reader(event);
         if access.sees_all() {
             return Ok(happening.for_readers.get_or_init(|| written(happening, kind, ids)).clone());

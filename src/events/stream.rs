@@ -2,7 +2,8 @@
 //!
 //! It ends when the caller's session ends, the container may not be read any more or is gone, the follower has fallen behind by
 //! more than `events.queue_events`, or the server ends. Before each event all of that is looked at, and every
-//! [`LOOK`] besides, so that an idle stream ends as well.
+//! [`LOOK`] besides, so that an idle stream ends as well. A container in the recycle bin is followed up to the revision that it has
+//! there: its state may be far ahead of the event that is told.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -118,9 +119,9 @@ impl Following {
         named(name, &Notice::bare(self.container, revision))
     }
 
-    /// Looks at the caller, then gives the record to `tell`. The flag says that the container is in the recycle bin, and with it the
-    /// stream at its end.
-    fn looked_at<T>(&self, tell: impl FnOnce(Access<'_>, &Record) -> Result<T>) -> Result<(T, bool), Over> {
+    /// Looks at the caller, then gives the record to `tell`. Beside its answer is the last revision that there is to tell of, if the
+    /// container is in the recycle bin.
+    fn looked_at<T>(&self, tell: impl FnOnce(Access<'_>, &Record) -> Result<T>) -> Result<(T, Option<u64>), Over> {
         let over = |error: Error| {
             tracing::debug!(container = %self.container, %error, "a stream ends");
             Over
@@ -128,14 +129,15 @@ impl Following {
         self.app.sessions.check(&self.session).map_err(over)?;
         let rights = self.session.rights();
         let access = Access::of(&self.app, &self.session, &rights);
-        let told = |record: &Record, last: bool| {
+        let told = |record: &Record| {
             let well = if access.sees(record)? { Ok(()) } else { Err(Error::not_found(self.container)) };
+            let last = record.is_discarded().then_some(record.revision);
             well.and_then(|()| Ok((tell(access, record)?, last)))
         };
         let look = || match self.app.records.get(&self.app.repository, self.container)? {
-            Some(cached) => told(&cached, false),
+            Some(cached) => told(&cached),
             None => match self.app.repository.any_record(self.container)? {
-                Some(record) => told(&record, true),
+                Some(record) => told(&record),
                 None => Err(Error::not_found(self.container)),
             },
         };
@@ -246,16 +248,17 @@ impl Stream {
             }
             Some(Err(RecvError::Closed)) => Err(Over),
             None => {
-                let ((), last) = self.following.looked_at(|_, _| Ok(()))?;
-                if last {
-                    return Err(Over);
+                match self.following.looked_at(|_, _| Ok(()))? {
+                    ((), None) => Ok((Instant::now() >= keep_alive).then_some(COMMENT)),
+                    ((), Some(last)) if self.at >= last => Err(Over),
+                    // The pump has not come so far, but the store has it; or it has grown too old, and nobody has it.
+                    ((), Some(_)) => self.stored().await?.map(Some).ok_or(Over),
                 }
-                Ok((Instant::now() >= keep_alive).then_some(COMMENT))
             }
         }
     }
 
-    /// The text of the next event, and whether it is the last: the container is in the recycle bin.
+    /// The text of the next event, and whether it is the last: the container is in the recycle bin, and nothing more was done.
     fn tell(&mut self, happening: &Happening) -> Result<(Bytes, bool), Over> {
         let Following { app, .. } = &self.following;
         let (text, last) = self.following.looked_at(|access, record| told(app, access, record, happening))?;
@@ -263,6 +266,6 @@ impl Stream {
         if let Some(follower) = &self.follower {
             follower.sent(1);
         }
-        Ok((text, last))
+        Ok((text, last.is_some_and(|last| self.at >= last)))
     }
 }

@@ -32,6 +32,7 @@ pub fn attributes(data: &[u8]) -> bool {
 pub fn xml(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
     is_answer(text);
+    parts(text);
     for (types, workflows) in [(Some(text), None), (None, Some(text))] {
         if let Err(errors) = SYSCONFIG.load(types, workflows) {
             errors.iter().for_each(|error| assert!(!error.to_string().is_empty()));
@@ -52,6 +53,33 @@ pub fn xml(data: &[u8]) -> bool {
             false
         }
         (read, checked) => panic!("{text:?}: read {read:?}, checked {checked:?}"),
+    }
+}
+
+/// A text as a document that others are put into, as one that is put into others, and as one that a DTD is put into.
+fn parts(text: &str) {
+    let mark = ("posts", "here");
+    if let Ok(frame) = xml::frame(text, mark, &LIMITS) {
+        let (before, behind) = (&text[..frame.place.start], &text[frame.place.end..]);
+        let whole = format!("{before}{}<x/>{}{behind}", frame.before, frame.after);
+        // What is put in may be a level below the deepest that was there.
+        let room = Limits { max_depth: LIMITS.max_depth + 1, ..WIDE };
+        let again = xml::frame(&whole, mark, &room).unwrap_or_else(|error| panic!("{whole:?} comes of it: {error}"));
+        assert_eq!(again.in_default, frame.in_default, "{whole:?}");
+    }
+    if let Ok(fragment) = xml::fragment(text, &LIMITS) {
+        for in_default in [false, true] {
+            let mut whole = String::new();
+            fragment.write(&mut whole, in_default);
+            let again = xml::fragment(&whole, &WIDE).map(|_| ());
+            assert_eq!(again, Ok(()), "{whole:?}");
+        }
+        assert!(xml::check(text, &LIMITS).is_ok(), "{text:?} is a part, and no document");
+    }
+    if let Some(doctype) = xml::doctype_of(text) {
+        let (before, behind) = (&text[..doctype.place.start], &text[doctype.place.end..]);
+        let whole = doctype.with("<!ELEMENT x ANY>").map(|with| format!("{before}{with}{behind}"));
+        assert!(whole.is_none_or(|whole| xml::doctype_of(&whole).is_none()), "{text:?} still refers to a DTD");
     }
 }
 

@@ -4,7 +4,9 @@ use bytes::Bytes;
 use stet_actors::drawer::{DrawerHead, Item};
 use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
 use stet_actors::liveblog::{Attachment, LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange};
-use stet_actors::object::{Attributes, Bin, Content, Draft, FamilyKind, FolderKey, Lock, Record, Stored, Version};
+use stet_actors::object::{
+    Attributes, Base, Bin, Content, Draft, FamilyKind, FolderKey, Lock, Record, Stored, Version,
+};
 use stet_actors::receipt::{Kept, KeptReply, Receipt};
 use stet_actors::store::{Change, Event, Row, Table, encode_value};
 
@@ -40,6 +42,9 @@ pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let group = Group { name: "desk".into(), description: "The desk".to_owned(), privileges: grants() };
     let mut user = User::new("ada");
     user.home = Some("/Users/ada".to_owned());
+    let removed = RemovedPost { liveblog: LOID, post: FOLDER, revision: 9, was_approved: true, author: "ada".into() };
+    // As rows were written that did not note who may have seen the post.
+    let before = encode_value(1, &(FolderKey(LOID), FolderKey(FOLDER), 9u64));
     vec![
         ("rows", "record", row(b'0', &record())),
         ("rows", "record_plain", row(b'0', &plain)),
@@ -56,8 +61,9 @@ pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("rows", "event", numbered(b'9', &encode_value(1, &event()))),
         ("rows", "liveblog", row(b':', &LiveBlogHead { loid: LOID, moderated: true })),
         ("rows", "post", row(b';', &post())),
-        ("rows", "removed_post", row(b'<', &RemovedPost { liveblog: LOID, post: FOLDER, revision: 9 })),
-        ("rows", "draft", row(b'=', &Draft { loid: LOID, author: "ada".into(), at: 1, content: content(Stored::Row) })),
+        ("rows", "removed_post", row(b'<', &removed)),
+        ("rows", "removed_post_before", numbered(b'<', &before)),
+        ("rows", "draft", row(b'=', &draft())),
         ("journal", "empty", journal(&[])),
         ("journal", "sets", journal(&sets())),
     ]
@@ -69,6 +75,11 @@ fn uuid() -> ObjectUuid {
 
 fn content(stored: Stored) -> Content {
     Content { content_type: "text/xml".into(), size: 8, sha256: [7; 32], stored }
+}
+
+fn draft() -> Draft {
+    let base = Some(Base { version: 2, sha256: [7; 32] });
+    Draft { loid: LOID, author: "ada".into(), at: 1, content: content(Stored::Row), base }
 }
 
 fn record() -> Record {

@@ -1,8 +1,9 @@
 //! The display options: which parts of a record a reply shows (interface 4.1). They come from the query, or from a
-//! body, and are part of the key under which a rendered record is cached.
+//! body, and are part of the key under which a rendered record is cached: so only what makes a difference is among them, and
+//! nothing whose size is up to the client.
 
 use serde_json::{Map, Value};
-use stet_actors::error::{Error, Result};
+use stet_actors::error::{Code, Error, Result};
 
 /// What a reply shows of each record.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -29,8 +30,6 @@ pub struct Display {
     pub uniqueness_string: bool,
     /// `showWebType`
     pub web_type: bool,
-    /// `webProduct`
-    pub web_product: Option<String>,
 }
 
 /// A display option that is a boolean.
@@ -50,8 +49,10 @@ pub const ADDITIONAL_INFO: &str = "showAdditionalInfo";
 pub const PATH: &str = "showPath";
 /// Name of the option that goes with [`WEB_PRODUCT`].
 pub const WEB_TYPE: &str = "showWebType";
-/// Name of the one option that is a text.
+/// Name of the one option that is a text. It is checked, and has no effect while no type has a web type.
 pub const WEB_PRODUCT: &str = "webProduct";
+/// Bytes that [`WEB_PRODUCT`] may have: it is the name of a product.
+pub const MAX_WEB_PRODUCT_BYTES: usize = 255;
 /// For the reference.
 pub const WEB_PRODUCT_ABOUT: &str = "Web product used to search the web type.";
 
@@ -108,7 +109,6 @@ impl Display {
             json: true,
             uniqueness_string: false,
             web_type: false,
-            web_product: None,
         }
     }
 
@@ -139,7 +139,7 @@ impl Display {
             if name.eq_ignore_ascii_case(WEB_PRODUCT) {
                 match value {
                     Value::Null => {}
-                    Value::String(text) => self.web_product = some_text(text),
+                    Value::String(text) => check_web_product(text)?,
                     _ => return Err(Error::parameter(WEB_PRODUCT, value, "a text")),
                 }
             } else if let Some(flag) = FLAGS.iter().find(|flag| flag.name.eq_ignore_ascii_case(canonical(name)))
@@ -152,9 +152,17 @@ impl Display {
     }
 }
 
-/// A web product of no letters is none.
-pub(super) fn some_text(text: &str) -> Option<String> {
-    (!text.is_empty()).then(|| text.to_owned())
+/// Refuses a web product that is longer than a name.
+///
+/// # Errors
+/// `InvalidParameter`; its sentence tells the length, for the value may be as large as a body.
+pub(super) fn check_web_product(text: &str) -> Result<()> {
+    if text.len() <= MAX_WEB_PRODUCT_BYTES {
+        return Ok(());
+    }
+    let message =
+        format!("`{WEB_PRODUCT}` must be a text of at most {MAX_WEB_PRODUCT_BYTES} bytes, but has {}.", text.len());
+    Err(Error::new(Code::InvalidParameter, message))
 }
 
 /// A boolean in a body: clients send it as JSON boolean, number or text.
@@ -180,7 +188,6 @@ fn read_boolean(name: &str, value: &Value) -> Result<Option<bool>> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use stet_actors::error::Code;
 
     use super::*;
 
@@ -195,7 +202,6 @@ mod tests {
             assert_eq!(*(flag.field)(&mut display), flag.default, "{}", flag.name);
         }
         assert!(Display::with_defaults(true).additional_info);
-        assert_eq!(display.web_product, None);
     }
 
     #[test]
@@ -219,13 +225,8 @@ mod tests {
             "webProduct": "Courier",
         }))
         .unwrap();
-        let expected = Display {
-            xml: true,
-            path: true,
-            json: false,
-            web_product: Some("Courier".to_owned()),
-            ..Display::with_defaults(false)
-        };
+        // The web product has no effect, and is no part of a key.
+        let expected = Display { xml: true, path: true, json: false, ..Display::with_defaults(false) };
         assert_eq!(display, expected);
     }
 
@@ -249,7 +250,16 @@ mod tests {
     #[test]
     fn null_and_empty_text_leave_an_option_as_it_is() {
         assert!(read(json!({"showJson": null, "showAttributes": "", "webProduct": null})).unwrap().json);
-        assert_eq!(read(json!({"webProduct": ""})).unwrap().web_product, None);
+        assert!(read(json!({"webProduct": ""})).is_ok());
+    }
+
+    #[test]
+    fn a_web_product_is_no_longer_than_a_name() {
+        let product = |bytes: usize| json!({"options": {"webproduct": "x".repeat(bytes)}});
+        assert_eq!(read(product(255)).unwrap(), Display::with_defaults(false));
+        let error = read(product(3 << 20)).unwrap_err();
+        assert_eq!(error.code, Code::InvalidParameter);
+        assert_eq!(error.message, "`webProduct` must be a text of at most 255 bytes, but has 3145728.");
     }
 
     #[test]

@@ -127,7 +127,12 @@ impl Query {
     fn take(&mut self, parameter: &Parameter, value: Cow<'_, str>) -> Result<()> {
         let name = parameter.name;
         let given = match parameter.kind {
-            Kind::Text | Kind::Source => Given::Text(value.into_owned()),
+            Kind::Text | Kind::Source => {
+                if name == display::WEB_PRODUCT {
+                    display::check_web_product(&value)?;
+                }
+                Given::Text(value.into_owned())
+            }
             // Without a value it is as good as absent.
             _ if value.is_empty() => return Ok(()),
             Kind::Boolean => {
@@ -211,12 +216,8 @@ impl Query {
         });
         let mut display = Display::with_defaults(additional_info);
         for (name, value) in &self.given {
-            match value {
-                Given::Boolean(value) => {
-                    display.set(name, *value);
-                }
-                Given::Text(text) if *name == display::WEB_PRODUCT => display.web_product = display::some_text(text),
-                _ => {}
+            if let Given::Boolean(value) = value {
+                display.set(name, *value);
             }
         }
         display
@@ -380,7 +381,10 @@ mod tests {
         let query = read("object-family-get", "showPath=perhaps&showWebType=1&webProduct=Courier");
         let display = query.display();
         assert!(!display.path && display.web_type);
-        assert_eq!(display.web_product.as_deref(), Some("Courier"));
+        assert_eq!(query.text("webProduct"), Some("Courier"));
+        assert_eq!(display, read("object-family-get", "showWebType=1").display(), "the product has no effect");
+        let long = refusal("object-family-get", &format!("WEBPRODUCT={}", "x".repeat(256)));
+        assert_eq!(long, "`webProduct` must be a text of at most 255 bytes, but has 256.");
         assert!(read("auth-login-get", "applicationId=a&connectionId=b&ticket=c&showWebType=1").display().web_type);
     }
 

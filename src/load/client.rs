@@ -6,16 +6,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::header::{CONTENT_TYPE, ETAG, HOST};
-use hyper::{Method, Request, Uri};
+use hyper::header::{ACCEPT, CONTENT_TYPE, ETAG, HOST};
+use hyper::{Request, Response, Uri};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
-use serde::Deserialize;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
+pub use super::call::{Answer, Call, File};
 use super::tls;
 
 /// Where a server is.
@@ -67,7 +68,54 @@ impl Target {
     pub fn is_near(&self) -> bool {
         self.addresses.iter().any(|address| address.ip().is_loopback())
     }
+
+    /// Path and query of a call with a token.
+    fn uri(&self, path: &str, token: Option<&str>) -> String {
+        let glue = if path.contains('?') { '&' } else { '?' };
+        let token = token.map(|token| format!("{glue}token={token}")).unwrap_or_default();
+        format!("{}{path}{token}", self.base_path)
+    }
+
+    /// Opens a stream of events on a connection of its own, behind the event `last` if there is one.
+    ///
+    /// # Errors
+    /// The answer of a server that refuses, or [`Trouble`].
+    pub async fn stream(&self, token: &str, path: &str, last: Option<u64>) -> Result<Stream, Result<Answer, Trouble>> {
+        let opened = async {
+            let mut sender = open(self).await.map_err(|why| Err(Trouble::Unreachable(why)))?;
+            let mut request = Request::get(self.uri(path, Some(token)))
+                .header(HOST, &self.authority)
+                .header(ACCEPT, "text/event-stream");
+            if let Some(last) = last {
+                request = request.header("last-event-id", last);
+            }
+            let request = request.body(Full::default()).expect(WELL_FORMED);
+            let lost = |error: hyper::Error| Err(Trouble::Lost(error.to_string()));
+            let response = sender.send_request(request).await.map_err(lost)?;
+            if response.status().is_success() {
+                return Ok(Stream { _sender: sender, body: response.into_body() });
+            }
+            Err(Ok(answer(response).await.map_err(lost)?))
+        };
+        timeout(self.patience, opened).await.unwrap_or(Err(Err(Trouble::TimedOut)))
+    }
 }
+
+/// An answer that goes on.
+pub struct Stream {
+    /// The connection lives as long as this.
+    _sender: SendRequest<Full<Bytes>>,
+    body: Incoming,
+}
+
+impl Stream {
+    /// What comes.
+    pub fn body(&mut self) -> &mut Incoming {
+        &mut self.body
+    }
+}
+
+const WELL_FORMED: &str = "paths are made of encoded parts, the token is encoded, and the rest was an address before";
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,76 +147,6 @@ impl std::fmt::Display for Trouble {
             Trouble::Lost(why) => write!(f, "the connection was lost: {why}"),
         }
     }
-}
-
-/// What is sent.
-#[derive(Debug, Clone)]
-pub struct Call {
-    /// The method.
-    pub method: Method,
-    /// Path behind the base path, encoded, perhaps with a query.
-    pub path: String,
-    /// Media type of the body.
-    pub content_type: &'static str,
-    /// May be empty.
-    pub body: Bytes,
-}
-
-impl Call {
-    /// A call without a body.
-    pub fn new(method: Method, path: String) -> Call {
-        Call { method, path, content_type: "application/json", body: Bytes::new() }
-    }
-
-    /// A call with JSON.
-    pub fn json(method: Method, path: &str, body: &serde_json::Value) -> Call {
-        Call { body: body.to_string().into(), ..Call::new(method, path.to_owned()) }
-    }
-}
-
-/// What came.
-#[derive(Debug, Clone)]
-pub struct Answer {
-    /// The HTTP status.
-    pub status: u16,
-    /// As it stands in the header.
-    pub etag: Option<String>,
-    /// All of it.
-    pub body: Bytes,
-}
-
-impl Answer {
-    /// Whether it is a success by its status.
-    pub fn is_success(&self) -> bool {
-        (200..300).contains(&self.status)
-    }
-
-    /// The code of a failure, `status 502` where its body has none.
-    pub fn code(&self) -> String {
-        self.failure().map_or_else(|| format!("status {}", self.status), |failure| failure.code)
-    }
-
-    /// The message of a failure.
-    pub fn message(&self) -> String {
-        let told = self.failure().and_then(|failure| failure.message);
-        told.map_or_else(|| self.code(), |message| format!("{} ({message})", self.code()))
-    }
-
-    fn failure(&self) -> Option<Failure> {
-        #[derive(Deserialize)]
-        struct Envelope {
-            result: Failure,
-        }
-        // In an envelope, or bare as older calls and proxies have it.
-        let enveloped = serde_json::from_slice::<Envelope>(&self.body).map(|envelope| envelope.result);
-        enveloped.or_else(|_| serde_json::from_slice(&self.body)).ok()
-    }
-}
-
-#[derive(Deserialize)]
-struct Failure {
-    code: String,
-    message: Option<String>,
 }
 
 /// A connection, made when it is needed.
@@ -227,22 +205,24 @@ impl Connection {
     }
 
     async fn exchange(&mut self, call: &Call) -> Result<Answer, hyper::Error> {
-        let glue = if call.path.contains('?') { '&' } else { '?' };
-        let token = self.token.as_ref().map(|token| format!("{glue}token={token}")).unwrap_or_default();
         let request = Request::builder()
             .method(&call.method)
-            .uri(format!("{}{}{token}", self.target.base_path, call.path))
+            .uri(self.target.uri(&call.path, self.token.as_deref()))
             .header(HOST, &self.target.authority)
             .header(CONTENT_TYPE, call.content_type)
             .body(Full::new(call.body.clone()))
-            .expect("paths are made of encoded parts, the token is encoded, and the rest was an address before");
+            .expect(WELL_FORMED);
         let sender = self.sender.as_mut().expect("`connect` has just made it");
-        let response = sender.send_request(request).await?;
-        let status = response.status().as_u16();
-        let etag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
-        let body = response.into_body().collect().await?.to_bytes();
-        Ok(Answer { status, etag, body })
+        answer(sender.send_request(request).await?).await
     }
+}
+
+/// Reads the whole answer.
+async fn answer(response: Response<Incoming>) -> Result<Answer, hyper::Error> {
+    let status = response.status().as_u16();
+    let etag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
+    let body = response.into_body().collect().await?.to_bytes();
+    Ok(Answer { status, etag, body })
 }
 
 async fn open(target: &Target) -> Result<SendRequest<Full<Bytes>>, String> {

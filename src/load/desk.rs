@@ -7,7 +7,7 @@ use hyper::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use super::client::{Answer, Call, Connection, Target};
+use super::client::{Answer, Call, Connection, File, Target};
 
 /// All but what RFC 3986 leaves alone.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -60,6 +60,11 @@ impl Desk {
     /// A connection for another client of the same session.
     pub fn connection(&self) -> Connection {
         Connection::new(self.target.clone(), Some(self.token.clone()))
+    }
+
+    /// The server, and the token of the session as it stands in a query: for whoever makes connections of another kind.
+    pub fn pass(&self) -> (Arc<Target>, Arc<str>) {
+        (self.target.clone(), self.token.clone())
     }
 
     /// Sends a call that has to succeed.
@@ -130,15 +135,10 @@ impl Desk {
 }
 
 fn story(folder: &str, number: usize) -> Call {
-    const HEAD: &str = "--stet-load\r\ncontent-disposition: form-data; name=";
     let options = json!({ "name": format!("story-{number}.xml"), "type": "Story", "folderPath": folder });
-    let body = format!(
-        "{HEAD}\"options\"\r\ncontent-type: application/json\r\n\r\n{options}\r\n\
-         {HEAD}\"content\"; filename=\"story.xml\"\r\ncontent-type: text/xml\r\n\r\n<story>{number}</story>\r\n\
-         --stet-load--\r\n"
-    );
-    let content_type = "multipart/form-data; boundary=stet-load";
-    Call { content_type, body: body.into(), ..Call::new(Method::POST, "/v3/object/create".to_owned()) }
+    let text = format!("<story>{number}</story>");
+    let content = File { part: "content", name: "story.xml", media_type: "text/xml", text: &text };
+    Call::form(Method::POST, "/v3/object/create".to_owned(), &options, &[content])
 }
 
 async fn send(connection: &mut Connection, call: &Call) -> Result<(Value, Answer), String> {

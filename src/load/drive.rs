@@ -18,7 +18,7 @@ use super::saturation::{Meter, ThreadLoad};
 use super::scenario::Scenario;
 
 /// Connections that one thread makes at a time before the begin: no more than a listener's queue takes.
-const CONNECTING: usize = 32;
+pub(super) const CONNECTING: usize = 32;
 
 /// What came of it.
 pub struct Driven<N> {
@@ -72,7 +72,7 @@ pub async fn drive<S: Scenario>(
 ) -> Result<Driven<S::Notes>, String> {
     let (stop, stopped) = watch::channel(false);
     let (go, gone) = watch::channel(None);
-    let shared = Arc::new(Shared { scenario, pace, stop: stopped, go: gone });
+    let shared = Arc::new(Shared { scenario: scenario.clone(), pace, stop: stopped, go: gone });
     let recorders: Vec<_> = (0..threads).map(|_| Arc::new(Mutex::new(Recorder::new(S::KINDS.len())))).collect();
     let (tell, mut told) = mpsc::unbounded_channel();
     let mut shares: Vec<Vec<(usize, Connection)>> = (0..threads).map(|_| Vec::new()).collect();
@@ -111,7 +111,7 @@ pub async fn drive<S: Scenario>(
     let mut look = |series: &mut Series, progress: &mut Progress| {
         let mut slice = Slice::default();
         recorders.iter().for_each(|recorder| slice.add(recorder.lock().take_slice()));
-        progress.note(start.elapsed(), &slice);
+        progress.note(start.elapsed(), &slice, || scenario.aside());
         codes.add(std::mem::take(&mut slice.codes));
         series.push(start.elapsed().as_secs_f64(), slice);
     };

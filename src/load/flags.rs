@@ -6,6 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::drawer::options::DrawerFlags;
+use super::liveblog::options::LiveblogFlags;
 
 /// The flags that all scenarios have. Each stands above the key of the same name in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Args, Serialize)]
@@ -100,12 +101,40 @@ fn in_seconds(text: &str) -> Result<String, std::num::ParseIntError> {
     text.parse::<u64>().map(|seconds| format!("{seconds}s"))
 }
 
+/// The flags of one scenario.
+pub trait Arguments: Serialize {
+    /// Those that all have.
+    fn common(&self) -> &Flags;
+}
+
+impl Arguments for DrawerArgs {
+    fn common(&self) -> &Flags {
+        &self.common
+    }
+}
+
+impl Arguments for LiveblogArgs {
+    fn common(&self) -> &Flags {
+        &self.common
+    }
+}
+
 /// The options of `load drawer`.
 #[derive(Debug, Clone, PartialEq, Args, Serialize)]
 pub struct DrawerArgs {
     #[command(flatten)]
     #[serde(flatten)]
-    pub(super) common: Flags,
+    common: Flags,
     #[command(flatten)]
     drawer: DrawerFlags,
+}
+
+/// The options of `load liveblog`.
+#[derive(Debug, Clone, PartialEq, Args, Serialize)]
+pub struct LiveblogArgs {
+    #[command(flatten)]
+    #[serde(flatten)]
+    common: Flags,
+    #[command(flatten)]
+    liveblog: LiveblogFlags,
 }

@@ -14,11 +14,16 @@ use tokio::sync::watch;
 use crate::cli::Exit;
 use crate::server::Failure;
 
+pub mod call;
 pub mod client;
+pub mod delivery;
 pub mod desk;
+pub mod dice;
 pub mod drawer;
 pub mod drive;
 pub mod flags;
+pub mod followers;
+pub mod liveblog;
 pub mod measure;
 pub mod options;
 pub mod pace;
@@ -26,12 +31,13 @@ pub mod progress;
 pub mod report;
 pub mod saturation;
 pub mod scenario;
+pub mod settle;
 mod tls;
 
 use self::client::Target;
 use self::desk::Desk;
 use self::drive::drive;
-use self::flags::DrawerArgs;
+use self::flags::{Arguments, DrawerArgs, LiveblogArgs};
 use self::options::Settings;
 use self::pace::{Pace, Ramp};
 use self::progress::Progress;
@@ -52,6 +58,8 @@ pub struct LoadArgs {
 enum LoadScenario {
     /// Contention on drawers: adds, moves, deletions and reads of the same few
     Drawer(Box<DrawerArgs>),
+    /// Many at one liveblog: posts, edits, moderation, polls, and followers of its events
+    Liveblog(Box<LiveblogArgs>),
 }
 
 impl LoadArgs {
@@ -61,16 +69,22 @@ impl LoadArgs {
     /// [`Exit::Usage`] for options that can't be; [`Exit::Faults`] when the server does not hold what it acknowledged;
     /// [`Exit::Failed`] when it can't be reached or verified, or refuses the user.
     pub fn run(self) -> Result<(), Failure> {
-        let LoadScenario::Drawer(args) = self.scenario;
-        let usage = |error| Failure::new(Exit::Usage, error);
-        let settings = Settings::of(&args).map_err(usage)?;
-        let scenario = drawer::DrawerLoad::new(&settings).map_err(usage)?;
-        let password = password(&settings)?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime =
-            runtime.map_err(|error| Failure::new(Exit::Failed, format!("no runtime can be made: {error}")))?;
-        runtime.block_on(load(scenario, &settings, &password))
+        match self.scenario {
+            LoadScenario::Drawer(args) => run(&*args, drawer::DrawerLoad::new),
+            LoadScenario::Liveblog(args) => run(&*args, liveblog::LiveblogLoad::new),
+        }
     }
+}
+
+/// A scenario with its options.
+fn run<S: Scenario>(args: &impl Arguments, make: impl Fn(&Settings) -> Result<S, String>) -> Result<(), Failure> {
+    let usage = |error| Failure::new(Exit::Usage, error);
+    let settings = Settings::of(args).map_err(usage)?;
+    let scenario = make(&settings).map_err(usage)?;
+    let password = password(&settings)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::new(Exit::Failed, format!("no runtime can be made: {error}")))?;
+    runtime.block_on(load(scenario, &settings, &password))
 }
 
 /// The whole load of one scenario.

@@ -9,7 +9,8 @@ use figment::providers::{Format, Serialized, Toml};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::drawer::options::DrawerSettings;
-use super::flags::DrawerArgs;
+use super::flags::Arguments;
+use super::liveblog::options::LiveblogSettings;
 use super::pace::Ramp;
 
 /// The most clients there may be: each is a connection, a file at both ends.
@@ -61,6 +62,8 @@ pub struct Settings {
     pub quiet: bool,
     /// What only drawers have.
     pub drawer: DrawerSettings,
+    /// What only liveblogs have.
+    pub liveblog: LiveblogSettings,
 }
 
 impl Default for Settings {
@@ -86,6 +89,7 @@ impl Default for Settings {
             report: None,
             quiet: false,
             drawer: DrawerSettings::default(),
+            liveblog: LiveblogSettings::default(),
         }
     }
 }
@@ -142,14 +146,21 @@ impl Mix {
     }
 }
 
+/// Weights with the names of their kinds, as a report has them.
+pub fn mix_in_words(kinds: &[&str], weights: &[u32]) -> String {
+    let mix = kinds.iter().zip(weights).filter(|(_, weight)| **weight > 0);
+    let mix: Vec<_> = mix.map(|(kind, weight)| format!("{kind} {weight}")).collect();
+    mix.join(", ")
+}
+
 impl Settings {
     /// The flags, over the file they name, over the defaults.
     ///
     /// # Errors
     /// A sentence that names the key and the value.
-    pub fn of(args: &DrawerArgs) -> Result<Settings, String> {
+    pub fn of(args: &impl Arguments) -> Result<Settings, String> {
         let mut figment = Figment::new();
-        if let Some(file) = &args.common.file {
+        if let Some(file) = &args.common().file {
             if !file.is_file() {
                 return Err(format!("{} can't be read", file.display()));
             }
@@ -186,7 +197,7 @@ impl Settings {
             if self.open && self.rate.is_none() {
                 return Err("`open` wants a `rate`, or a `ramp` of the rate".to_owned());
             }
-            return self.drawer.check();
+            return self.check_sections();
         };
         if self.rate.is_some() {
             return Err(
@@ -203,7 +214,13 @@ impl Settings {
         if !self.open && self.count.is_some() {
             return Err("`count` and a `ramp` of clients exclude each other: say a `duration`".to_owned());
         }
-        self.drawer.check()
+        self.check_sections()
+    }
+
+    /// What only some scenarios have.
+    fn check_sections(&self) -> Result<(), String> {
+        self.drawer.check()?;
+        self.liveblog.check()
     }
 
     /// Whether calls are sent at given times, whatever became of those before.

@@ -1,6 +1,7 @@
 use clap::Parser;
 
 use super::*;
+use crate::load::flags::{DrawerArgs, LiveblogArgs};
 
 #[derive(Parser)]
 struct Line {
@@ -8,9 +9,20 @@ struct Line {
     args: DrawerArgs,
 }
 
+#[derive(Parser)]
+struct LiveblogLine {
+    #[command(flatten)]
+    args: LiveblogArgs,
+}
+
 fn of(line: &[&str]) -> Result<Settings, String> {
     let words = ["x"].iter().chain(line);
     Settings::of(&Line::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).args)
+}
+
+fn of_liveblog(line: &[&str]) -> Result<Settings, String> {
+    let words = ["x"].iter().chain(line);
+    Settings::of(&LiveblogLine::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).args)
 }
 
 fn file(text: &str) -> tempfile::NamedTempFile {
@@ -51,13 +63,47 @@ fn flags_win_over_the_file_and_the_file_over_the_defaults() {
 #[test]
 fn the_manual_has_every_key_and_its_example_can_be_used() {
     let manual = include_str!("../../docs/LOAD.md");
-    let example = manual.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("there is one");
-    with_file(example, &[]).unwrap();
-    let command = <Line as clap::CommandFactory>::command();
-    let flags: Vec<_> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
-    assert!(flags.len() > 20, "{flags:?}");
-    for flag in flags {
-        assert!(manual.contains(&format!("`{flag}`")), "`{flag}` is not in the manual");
+    let examples: Vec<_> = manual.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(examples.len(), 2);
+    for example in examples {
+        with_file(example, &[]).unwrap();
+    }
+    let commands = [<Line as clap::CommandFactory>::command(), <LiveblogLine as clap::CommandFactory>::command()];
+    for command in commands {
+        let flags: Vec<_> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+        assert!(flags.len() > 20, "{flags:?}");
+        for flag in flags {
+            assert!(manual.contains(&format!("`{flag}`")), "`{flag}` is not in the manual");
+        }
+    }
+}
+
+#[test]
+fn a_file_has_sections_for_each_scenario_and_flags_win() {
+    let text = "clients = 3\n[drawer]\ndrawers = 9\n[liveblog]\nfollowers = 7\ntext-bytes = 90\n";
+    let file = file(text);
+    let path = file.path().to_str().unwrap();
+    let settings = of_liveblog(&["--file", path, "--followers", "8", "--attachment-bytes", "0"]).unwrap();
+    assert_eq!((settings.clients(), settings.drawer.drawers), (3, 9));
+    let own = &settings.liveblog;
+    assert_eq!((own.followers, own.text_bytes, own.attachment_bytes), (8, 90, 0));
+    let defaults = of_liveblog(&[]).unwrap().liveblog;
+    assert_eq!((defaults.followers, defaults.text_bytes, defaults.attachment_bytes), (100, 400, 2000));
+    let threads = |line: &[&str]| of_liveblog(line).unwrap().liveblog.follower_threads();
+    assert_eq!(
+        (threads(&["--follower-threads", "3"]), threads(&["--follower-threads", "3", "--followers", "2"])),
+        (3, 2)
+    );
+    assert_eq!(threads(&["--followers", "0"]), 0);
+    for (line, parts) in [
+        (["--followers", "20001"], ["liveblog.followers", "20001"]),
+        (["--follower-threads", "0"], ["liveblog.follower-threads", "0"]),
+        (["--text-bytes", "0"], ["liveblog.text-bytes", "0"]),
+        (["--text-bytes", "16385"], ["liveblog.text-bytes", "16385"]),
+        (["--attachment-bytes", "1000001"], ["liveblog.attachment-bytes", "1000001"]),
+    ] {
+        let error = of_liveblog(&line).expect_err(&line.join(" "));
+        assert!(parts.iter().all(|part| error.contains(part)), "{line:?}: {error}");
     }
 }
 

@@ -31,15 +31,15 @@ impl Progress {
         }
     }
 
-    /// What was measured since this was called last.
-    pub fn note(&mut self, elapsed: Duration, slice: &Slice) {
+    /// What was measured since this was called last, and what else there is to tell.
+    pub fn note(&mut self, elapsed: Duration, slice: &Slice, aside: impl FnOnce() -> String) {
         self.since.add(slice.clone());
         let each = Duration::from_secs(if self.terminal { 1 } else { 5 });
         if self.quiet || elapsed < self.last + each {
             return;
         }
         let since = std::mem::take(&mut self.since);
-        let line = line(elapsed, elapsed - self.last, &since);
+        let line = line(elapsed, elapsed - self.last, &since, &aside());
         self.last = elapsed;
         let mut out = std::io::stderr();
         // Whoever reads may have gone. The rest of a longer line before this one is cleared.
@@ -56,7 +56,7 @@ impl Progress {
     }
 }
 
-fn line(elapsed: Duration, length: Duration, slice: &Slice) -> String {
+fn line(elapsed: Duration, length: Duration, slice: &Slice, aside: &str) -> String {
     let rate = slice.counts.all() as f64 / length.as_secs_f64().max(1e-3);
     let at = |share| duration_us(slice.latency.value_at_quantile(share));
     let mut line =
@@ -66,6 +66,9 @@ fn line(elapsed: Duration, length: Duration, slice: &Slice) -> String {
     }
     for (code, count) in &slice.codes.failed {
         line += &format!("  {code} {}", number(*count));
+    }
+    if !aside.is_empty() {
+        line += &format!("  {aside}");
     }
     line
 }
@@ -83,8 +86,8 @@ mod tests {
             let outcome = if n % 100 == 0 { Outcome::Failed("timeout".into()) } else { Outcome::Done };
             recorder.record(0, Duration::from_millis(if n < 1900 { 2 } else { 40 }), outcome, true);
         }
-        let line = line(Duration::from_secs(7), Duration::from_secs(2), &recorder.take_slice());
-        for part in ["7 s", "1,000/s", "p50 2.0 ms", "p99 40", "timeout 20"] {
+        let line = line(Duration::from_secs(7), Duration::from_secs(2), &recorder.take_slice(), "heard 5");
+        for part in ["7 s", "1,000/s", "p50 2.0 ms", "p99 40", "timeout 20", "heard 5"] {
             assert!(line.contains(part), "`{part}` is missing in {line}");
         }
     }

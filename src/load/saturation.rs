@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
+use super::followers::Followed;
 use super::measure::Punctuality;
 
 /// A thread this busy answers late by itself.
@@ -183,6 +184,42 @@ impl Saturation {
         }
         Saturation { threads, open, warnings, remarks }
     }
+
+    /// What those took who followed, for so many deliveries, and what has to be known of them.
+    pub fn follow(&mut self, followed: &Followed, deliveries: u64) {
+        let threads = &followed.threads;
+        let busy = |threads: &[ThreadLoad]| threads.iter().map(|thread| thread.cpu).sum::<f64>();
+        let peak = threads.iter().map(|thread| thread.peak_cpu).fold(0.0, f64::max);
+        if peak > BUSY {
+            self.warnings.push(format!(
+                "The followers were the bottleneck: their busiest thread used {:.0} % of a processor in one second, so that \
+                 events were read later than they came. Give it more --follower-threads, or more machines.",
+                peak * 100.0
+            ));
+        }
+        let drops = followed.faults.drops();
+        if drops > 0 {
+            self.warnings.push(format!(
+                "Followers were let go {drops} times, and {} of {} were not back in the end: nobody knows whether those would \
+                 have heard everything.",
+                followed.away, followed.followers
+            ));
+        }
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let used = busy(threads) * followed.measured.as_secs_f64();
+        let each = if deliveries == 0 { 0.0 } else { used / deliveries as f64 };
+        // The last of those that share a thread waits for all others.
+        let last = each * (followed.followers as f64 / threads.len().max(1) as f64);
+        self.remarks.push(format!(
+            "The generator used {:.2} of {cores} processors, {:.2} of these to follow: {:.1} µs for each delivery, so that of \
+             what the last of {} followers waited about {:.1} ms are its own.",
+            busy(&self.threads) + busy(threads),
+            busy(threads),
+            each * 1e6,
+            followed.followers,
+            last * 1e3
+        ));
+    }
 }
 
 #[cfg(test)]
@@ -215,6 +252,28 @@ mod tests {
         let warnings = &queued.warnings;
         assert!(warnings[0].contains("40 %") && warnings[0].contains("200") && warnings.len() == 1, "{warnings:?}");
         assert_eq!(queued.remarks.len(), 1);
+    }
+
+    #[test]
+    fn what_followers_took_and_whether_some_were_let_go_is_told() {
+        let of = |cpu, drops| {
+            let mut followed = Followed { followers: 100, threads: vec![thread(cpu)], ..Followed::default() };
+            followed.measured = Duration::from_secs(10);
+            if drops > 0 {
+                followed.faults.dropped.insert("x".to_owned(), drops);
+                followed.away = 1;
+            }
+            let mut saturation = Saturation::of(vec![thread(0.25)], None, false);
+            saturation.follow(&followed, 1_000_000);
+            saturation
+        };
+        let quiet = of(0.5, 0);
+        assert!(quiet.warnings.is_empty(), "{:?}", quiet.warnings);
+        // Five seconds of a processor for a million: 5 µs each, and a hundred at a time.
+        let told = &quiet.remarks[0];
+        assert!(["0.75 of", "0.50 of", "5.0 µs", "0.5 ms"].iter().all(|part| told.contains(part)), "{told}");
+        let warnings = of(0.9, 3).warnings;
+        assert!(warnings[0].contains("90 %") && warnings[1].contains("3 times, and 1 of 100"), "{warnings:?}");
     }
 
     #[test]

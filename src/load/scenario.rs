@@ -1,6 +1,7 @@
 //! What a scenario has to say; everything else of a load is the same for all.
 
 use super::client::{Answer, Connection, Trouble};
+use super::delivery::Delivery;
 use super::desk::Desk;
 
 /// What became of an operation.
@@ -54,6 +55,31 @@ pub struct Verdict {
     pub problems: Vec<String>,
 }
 
+/// Faults that a report names; more are counted.
+pub const NAMED: usize = 20;
+
+/// As many faults as a report names, and how many more there are.
+pub fn named(mut problems: Vec<String>) -> Vec<String> {
+    let more = problems.len().saturating_sub(NAMED);
+    problems.truncate(NAMED);
+    if more > 0 {
+        problems.push(format!("and {more} more"));
+    }
+    problems
+}
+
+impl Verdict {
+    /// The verdict when what the load worked on can't be read in the end.
+    pub fn unread(what: &str, why: &str) -> Verdict {
+        Verdict {
+            finding: Finding::Unknown,
+            method: "None: what the server holds can't be read.".to_owned(),
+            details: Vec::new(),
+            problems: vec![format!("{what} can't be read: {why}.")],
+        }
+    }
+}
+
 /// A kind of load. One value is made from the settings, prepares itself, and is then shared by all clients.
 pub trait Scenario: Send + Sync + Sized + 'static {
     /// One thing to do.
@@ -64,6 +90,8 @@ pub trait Scenario: Send + Sync + Sized + 'static {
     const NAME: &'static str;
     /// The kinds of operations, as the mix names them.
     const KINDS: &'static [&'static str];
+    /// Whose rules refuse some of them, as "the drawers".
+    const RULES: &'static str;
 
     /// Makes what the load works on.
     ///
@@ -93,4 +121,14 @@ pub trait Scenario: Send + Sync + Sized + 'static {
 
     /// The scenario's own parameters, as name and value, for the report.
     fn parameters(&self) -> Vec<(String, String)>;
+
+    /// What else there is to tell while it runs; may be empty.
+    fn aside(&self) -> String {
+        String::new()
+    }
+
+    /// What those measured who followed, once it has been verified; nothing where nobody follows.
+    fn delivery(&self) -> Option<Delivery> {
+        None
+    }
 }

@@ -13,6 +13,7 @@ pub(super) struct Manifest {
     pub folders: Vec<String>,
     pub objects: Vec<SampleObject>,
     pub drawers: Vec<SampleDrawer>,
+    pub liveblogs: Vec<SampleLiveBlog>,
 }
 
 /// A group of the sample.
@@ -111,4 +112,43 @@ pub(super) struct SampleDrawer {
     pub capacity: u32,
     pub creator: Option<String>,
     pub items: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct SampleLiveBlog {
+    pub path: String,
+    /// Path of the object whose content it begins with.
+    pub template: String,
+    pub status: Option<String>,
+    pub creator: Option<String>,
+    pub attributes: Option<String>,
+    pub system_attributes: Option<String>,
+    /// Whether every post waits for approval.
+    pub moderated: bool,
+    pub posts: Vec<SamplePost>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct SamplePost {
+    /// How long before the first start it was written.
+    pub age_seconds: u64,
+    pub creator: Option<String>,
+    pub title: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// One paragraph.
+    pub text: String,
+    #[serde(default)]
+    pub tags: Vec<String>,
+    #[serde(default)]
+    pub pinned: bool,
+    /// Whether readers see it.
+    #[serde(default = "yes")]
+    pub approved: bool,
+}
+
+fn yes() -> bool {
+    true
 }

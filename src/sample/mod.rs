@@ -1,8 +1,10 @@
 //! The sample newsroom: what a new data directory is filled with, so that every endpoint has something to answer.
 //!
-//! `newsroom.json` says which users, groups, objects and drawers there are; the files below `files/` are the objects' bytes,
-//! each at the path it has in the repository. It goes in through the same commands as anything else, by its own users.
+//! `newsroom.json` says which users, groups, objects, drawers and liveblogs there are; the files below `files/` are the
+//! objects' bytes, each at the path it has in the repository. It goes in through the same commands as anything else, by its
+//! own users.
 
+mod liveblogs;
 mod manifest;
 
 use std::collections::HashMap;
@@ -17,6 +19,7 @@ use stet_actors::object::{CreateMode, FamilyKind, NewContent, Text, parent_path}
 use stet_actors::repository::Repository;
 use stet_actors::runtime::Request;
 
+use self::liveblogs::stored;
 use self::manifest::{Manifest, SampleObject};
 use crate::content::ContentStore;
 use crate::sysconfig::SysConfig;
@@ -62,7 +65,7 @@ impl Newsroom {
         FILES.get_file(path.trim_start_matches('/'))?.contents_utf8()
     }
 
-    /// Writes folders, objects and drawers. `sysconfig` has the sample's own types and workflows.
+    /// Writes folders, objects, drawers and liveblogs. `sysconfig` has the sample's own types and workflows.
     ///
     /// # Errors
     /// What a command refuses.
@@ -106,6 +109,9 @@ impl Newsroom {
             let folder = folders.make(folder).await?;
             let create = Create { folder, below: Vec::new(), object };
             repository.joint(create, by(drawer.creator.as_deref())).await?;
+        }
+        for liveblog in &self.manifest.liveblogs {
+            folders.liveblog(liveblog, now, content).await?;
         }
         Ok(())
     }
@@ -156,11 +162,7 @@ impl Folders<'_> {
         };
         let known = known.ok_or_else(|| faulty(format!("no type for {path}")))?;
         let stored: Option<NewContent> = match body {
-            Some((bytes, media_type)) => {
-                let mut upload = content.upload();
-                upload.write(bytes).await?;
-                Some(upload.finish(media_type).await?)
-            }
+            Some((bytes, media_type)) => Some(stored(content, bytes, media_type).await?),
             None => None,
         };
         let text = |value: &Option<String>| value.as_deref().map(Text::from);

@@ -7,7 +7,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use redb::{Database, ReadableDatabase, WriteTransaction};
+use redb::{Database, ReadableDatabase, ReadableTable, WriteTransaction};
+use stet_actors::rows::index_of;
 use stet_actors::store::{Seq, Table};
 
 use super::lease::{Kept, Lease};
@@ -28,7 +29,30 @@ pub(super) struct Migration {
 }
 
 /// Every step there has been, oldest first.
-pub(super) const MIGRATIONS: &[Migration] = &[];
+pub(super) const MIGRATIONS: &[Migration] =
+    &[Migration { number: 2, what: "an index of content files", run: index_files }];
+
+/// Fills [`Table::Files`] from the rows that may refer to content files.
+fn index_files(transaction: &WriteTransaction) -> Result<u64, Failure> {
+    let mut files = transaction.open_table(tables::rows(Table::Files)).map_err(failure)?;
+    let mut made = 0;
+    for table in [Table::Versions, Table::Drafts, Table::Parts] {
+        let rows = transaction.open_table(tables::rows(table)).map_err(failure)?;
+        for row in rows.iter().map_err(failure)? {
+            let (key, value) = row.map_err(failure)?;
+            // A row that is passed over would lose its file one day.
+            let entries = index_of(table, key.value(), value.value()).map_err(|error| {
+                let why = format!("{} {}: {error}", table.name(), key.value().escape_ascii());
+                failure(redb::Error::Corrupted(why))
+            })?;
+            for (entry, value) in entries.into_iter().filter(|(entry, _)| entry.table == Table::Files) {
+                files.insert(&entry.key[..], &value[..]).map_err(failure)?;
+                made += 1;
+            }
+        }
+    }
+    Ok(made)
+}
 
 /// What a `state.redb` says about itself.
 #[derive(Debug, Clone, Copy)]

@@ -178,6 +178,10 @@ impl Store for RedbStore {
         self.shared.health()
     }
 
+    fn is_certain(&self) -> bool {
+        self.shared.is_certain()
+    }
+
     fn backlog(&self) -> Backlog {
         self.shared.backlog()
     }

@@ -221,6 +221,12 @@ impl Shared {
         }
     }
 
+    /// [`stet_actors::store::Store::is_certain`].
+    pub fn is_certain(&self) -> bool {
+        // What is found of a set of unknown outcome is removed before the phase is `Open` again.
+        self.gate.lock().phase == Phase::Open
+    }
+
     /// [`stet_actors::store::Store::backlog`].
     pub fn backlog(&self) -> Backlog {
         let gate = self.gate.lock();

@@ -1,38 +1,79 @@
 //! The outer shape of a DOCTYPE. It is kept as it is and nothing in it takes effect, so the
-//! declarations of its internal subset are only checked for where they begin and end.
+//! declarations of its internal subset are only looked at for where they begin and end, and which entities they name.
 
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::chars::{SPACE, is_name};
 use super::cursor::Cursor;
 use super::error::XmlError;
 use super::tag;
 
+/// What a DOCTYPE says of the document's type.
+#[derive(Debug, Default)]
+pub(super) struct Doctype<'a> {
+    /// The system identifier, if there is one.
+    pub(super) system: Option<&'a str>,
+    /// From `SYSTEM` or `PUBLIC` to the quote that ends the system identifier, in bytes of the declaration.
+    pub(super) external: Range<usize>,
+    /// What stands between the brackets, in bytes of the declaration.
+    pub(super) subset: Option<Range<usize>>,
+    /// Names of the general entities that the subset declares.
+    entities: HashSet<&'a str>,
+    /// Whether the subset refers to parameter entities, which may declare more.
+    refers: bool,
+    /// Whether it does so within a declaration, which only an external subset may.
+    pub(super) refers_within: bool,
+}
+
+impl Doctype<'_> {
+    /// Whether a reference to this entity is well-formed (XML 1.0, 4.1, Entity Declared): where a part of the declarations lies
+    /// elsewhere, any is.
+    pub(super) fn may_declare(&self, entity: &str) -> bool {
+        self.system.is_some() || self.refers || self.entities.contains(entity)
+    }
+}
+
 /// `raw` is the whole declaration, from `<!DOCTYPE` to `>`.
 pub(super) fn check(raw: &str, at: usize) -> Result<(), XmlError> {
+    parse(raw, at).map(drop)
+}
+
+/// Takes a declaration apart; `raw` is as for [`check`].
+pub(super) fn parse(raw: &str, at: usize) -> Result<Doctype<'_>, XmlError> {
     let mut cursor = Cursor::new(raw, at);
+    let mut found = Doctype::default();
     if !cursor.eat("<!DOCTYPE") {
         return Err(cursor.expected("\"<!DOCTYPE\" in capitals"));
     }
     cursor.space_before("the name of the document type")?;
     cursor.name("a document type")?;
+    found.external = cursor.at() - at..cursor.at() - at;
     let spaced = cursor.skip_space();
     let public = cursor.rest().starts_with("PUBLIC");
     if spaced && (public || cursor.rest().starts_with("SYSTEM")) {
+        let begun = cursor.at() - at;
         cursor.eat(if public { "PUBLIC" } else { "SYSTEM" });
         if public {
             cursor.space_before("a public identifier")?;
             check_public_identifier(&mut cursor)?;
         }
         cursor.space_before("a system identifier")?;
-        cursor.literal("a system identifier")?;
+        let (_, system) = cursor.literal("a system identifier")?;
+        found.system = Some(system);
+        found.external = begun..cursor.at() - at;
         cursor.skip_space();
     }
     if cursor.eat("[") {
-        internal_subset(&mut cursor)?;
+        let begun = cursor.at() - at;
+        internal_subset(&mut cursor, &mut found)?;
+        found.subset = Some(begun..cursor.at() - at - 1);
         cursor.skip_space();
     }
     if !cursor.eat(">") || !cursor.rest().is_empty() {
         return Err(cursor.expected("the end of the DOCTYPE"));
     }
-    Ok(())
+    Ok(found)
 }
 
 fn check_public_identifier(cursor: &mut Cursor<'_>) -> Result<(), XmlError> {
@@ -48,7 +89,7 @@ fn check_public_identifier(cursor: &mut Cursor<'_>) -> Result<(), XmlError> {
 }
 
 /// Passes the subset and the `]` that ends it.
-fn internal_subset(cursor: &mut Cursor<'_>) -> Result<(), XmlError> {
+fn internal_subset<'a>(cursor: &mut Cursor<'a>, found: &mut Doctype<'a>) -> Result<(), XmlError> {
     loop {
         cursor.skip_space();
         if cursor.eat("]") {
@@ -57,6 +98,7 @@ fn internal_subset(cursor: &mut Cursor<'_>) -> Result<(), XmlError> {
         let (at, from) = (cursor.at(), cursor.rest());
         if cursor.eat("%") {
             cursor.name("a parameter entity")?;
+            found.refers = true;
             if !cursor.eat(";") {
                 return Err(cursor.expected("\";\" after a reference"));
             }
@@ -70,23 +112,33 @@ fn internal_subset(cursor: &mut Cursor<'_>) -> Result<(), XmlError> {
             tag::instruction(&from[..body.len() + 4], at)?;
         } else if ["<!ELEMENT", "<!ATTLIST", "<!ENTITY", "<!NOTATION"].iter().any(|keyword| cursor.eat(keyword)) {
             cursor.space_before("a declared name")?;
-            markup_declaration(cursor)?;
+            if from.starts_with("<!ENTITY") {
+                let name = cursor.rest().split(SPACE).next().filter(|name| is_name(name));
+                found.entities.extend(name);
+            }
+            found.refers_within |= markup_declaration(cursor)?;
         } else {
             return Err(cursor.expected("a declaration or the end of the DOCTYPE"));
         }
     }
 }
 
-/// Passes a declaration's body and the `>` that ends it, which no quoted text hides.
-fn markup_declaration(cursor: &mut Cursor<'_>) -> Result<(), XmlError> {
+/// Passes a declaration's body and the `>` that ends it, which no quoted text hides; whether it refers to a parameter entity.
+fn markup_declaration(cursor: &mut Cursor<'_>) -> Result<bool, XmlError> {
+    let mut refers = false;
     loop {
-        cursor.before(&['"', '\'', '<', '>']);
+        refers |= has_parameter_reference(cursor.before(&['"', '\'', '<', '>']));
         if cursor.eat(">") {
-            return Ok(());
+            return Ok(refers);
         }
         if cursor.rest().starts_with('<') {
             return Err(cursor.expected("the end of a declaration"));
         }
-        cursor.literal("a text of a declaration")?;
+        let (_, text) = cursor.literal("a text of a declaration")?;
+        refers |= has_parameter_reference(text);
     }
+}
+
+fn has_parameter_reference(text: &str) -> bool {
+    text.split('%').skip(1).any(|after| after.split_once(';').is_some_and(|(name, _)| is_name(name)))
 }

@@ -23,6 +23,8 @@ pub enum XmlErrorKind {
     NotOneRoot,
     /// A reference to an entity that is not one of the five predefined ones.
     UnknownEntity,
+    /// A prefix that nothing declares, or what else Namespaces in XML 1.0 does not allow.
+    Namespace,
     /// A declared encoding other than that of the text.
     UnsupportedEncoding,
     /// JSON of a shape that has no XML form.

@@ -42,6 +42,11 @@
 //! writes one kind of quotes and of escapes, makes CDATA plain text, and puts each item before
 //! and after the root on a line of its own. A declaration is kept and says version 1.0, UTF-8.
 //!
+//! # Parts of documents
+//!
+//! A liveblog's content is a [`frame`] that posts are put into: each a [`fragment`], which means the same wherever it stands, or
+//! text. A [`doctype_of`] a document can be given the DTD that it refers to.
+//!
 //! # What is never done
 //!
 //! No entity is expanded and nothing is fetched (decisions 3). A DOCTYPE is kept, with whatever it
@@ -55,7 +60,11 @@
 mod chars;
 mod cursor;
 mod doctype;
+mod dtd;
 mod error;
+mod fragment;
+mod frame;
+mod namespaces;
 mod output;
 mod read;
 mod rewrite;
@@ -66,9 +75,15 @@ mod tests;
 mod token;
 mod write;
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
+pub use dtd::{Doctype, doctype_of};
 pub use error::{Place, XmlError, XmlErrorKind};
+pub use fragment::{Fragment, fragment};
+pub use frame::{DECLARATION, Frame, frame};
+pub use output::Output;
 
 /// Bounds on what is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +111,14 @@ impl Default for Limits {
     fn default() -> Self {
         Self { max_depth: 64, max_bytes: 4 * 1024 * 1024 }
     }
+}
+
+/// The text without the characters that XML can't carry.
+pub fn carried(text: &str) -> Cow<'_, str> {
+    if text.chars().all(chars::is_char) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().filter(|c| chars::is_char(*c)).collect())
 }
 
 /// The JSON view of an XML document: an object whose one key is the root element.

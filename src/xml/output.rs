@@ -2,26 +2,30 @@
 
 /// XML text in the making. An element is closed as `<a/>` exactly when nothing was put into it.
 #[derive(Default)]
-pub(super) struct Output {
+pub struct Output {
     text: String,
     /// The last start tag still lacks its `>`.
     tag_open: bool,
 }
 
 impl Output {
-    pub(super) fn with_capacity(bytes: usize) -> Self {
+    /// Room for so many bytes to begin with.
+    pub fn with_capacity(bytes: usize) -> Self {
         Self { text: String::with_capacity(bytes), tag_open: false }
     }
 
+    /// Bytes written.
     pub(super) fn len(&self) -> usize {
         self.text.len()
     }
 
-    pub(super) fn into_text(self) -> String {
+    /// What was written.
+    pub fn into_text(self) -> String {
         self.text
     }
 
-    pub(super) fn open(&mut self, name: &str) {
+    /// Begins an element.
+    pub fn open(&mut self, name: &str) {
         self.end_tag();
         self.text.push('<');
         self.text.push_str(name);
@@ -29,7 +33,7 @@ impl Output {
     }
 
     /// Only directly after [`Self::open`] or another attribute.
-    pub(super) fn attribute(&mut self, name: &str, value: &str) {
+    pub fn attribute(&mut self, name: &str, value: &str) {
         self.text.push(' ');
         self.text.push_str(name);
         self.text.push_str("=\"");
@@ -38,7 +42,7 @@ impl Output {
     }
 
     /// Text whose white space is as good literal as referred to.
-    pub(super) fn text(&mut self, text: &str) {
+    pub fn text(&mut self, text: &str) {
         if !text.is_empty() {
             self.end_tag();
             self.escape(text, text_escape);
@@ -54,12 +58,13 @@ impl Output {
     }
 
     /// Markup that is written as it is.
-    pub(super) fn raw(&mut self, parts: &[&str]) {
+    pub fn raw(&mut self, parts: &[&str]) {
         self.end_tag();
         self.text.extend(parts.iter().copied());
     }
 
-    pub(super) fn close(&mut self, name: &str) {
+    /// Ends an element: the one begun last that is not ended.
+    pub fn close(&mut self, name: &str) {
         if self.tag_open {
             self.text.push_str("/>");
             self.tag_open = false;

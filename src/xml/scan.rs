@@ -4,6 +4,7 @@
 //! through much that the grammar does not.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use quick_xml::Reader;
 use quick_xml::events::Event;
@@ -26,6 +27,8 @@ pub(super) struct Scanner<'a> {
     open: Vec<(&'a str, usize)>,
     /// The element just opened had the form `<a/>`.
     close_next: bool,
+    /// Where the last token stands.
+    span: Range<usize>,
     root: Option<&'a str>,
     has_doctype: bool,
 }
@@ -60,6 +63,7 @@ impl<'a> Scanner<'a> {
             max_depth: limits.depth(),
             open: Vec::new(),
             close_next: false,
+            span: 0..0,
             root: None,
             has_doctype: false,
         })
@@ -72,6 +76,16 @@ impl<'a> Scanner<'a> {
             let fault = "the text ends and holds no root element";
             XmlError::at_byte(XmlErrorKind::NotOneRoot, at, fault)
         })
+    }
+
+    /// Where the last token stands in the text, in bytes; the end of an element of the form `<a/>` stands where its start does.
+    pub(super) fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+
+    /// Whether the last token was the start of an element of the form `<a/>`.
+    pub(super) fn starts_empty(&self) -> bool {
+        self.close_next
     }
 
     /// The next token; none when the whole document was read and is well-formed.
@@ -89,6 +103,7 @@ impl<'a> Scanner<'a> {
                 XmlError::syntax(self.base + at, fault)
             })?;
             let at = self.base + start;
+            self.span = at..self.base + self.position();
             let raw = self
                 .source
                 .get(start..self.position())

@@ -36,6 +36,8 @@ struct Endpoint {
     body: String,
     /// Whether the body is a multipart form.
     multipart: bool,
+    /// Whether the body is any bytes.
+    takes_bytes: bool,
     /// What the caller must be allowed.
     privilege: Option<String>,
     /// What that is looked at for: `server`, `path` or `named`.
@@ -145,6 +147,7 @@ fn from_document(path: &str, method: &str, operation: &Value) -> Endpoint {
         }
         .to_owned(),
         multipart: body["content"]["multipart/form-data"].is_object(),
+        takes_bytes: body["content"]["*/*"].is_object(),
         privilege: operation["x-stet-privilege"].as_str().map(str::to_owned),
         scope: operation["x-stet-scope"].as_str().unwrap_or_default().to_owned(),
         implemented: operation["x-stet-implemented"] == true,
@@ -174,7 +177,8 @@ fn endpoints(server: &Server) -> Vec<Endpoint> {
                 method: text(row, "method"),
                 path: text(row, "path"),
                 token: text(row, "token"),
-                body: text(row, "body"),
+                // See `from_document`.
+                body: if here.takes_bytes { "none".to_owned() } else { text(row, "body") },
                 query: query
                     .map(|known| (text(known, "name"), text(known, "type"), known["required"] == true))
                     .collect(),

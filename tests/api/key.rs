@@ -46,6 +46,35 @@ fn a_key_acts_under_its_user_with_its_own_privileges_and_no_others() {
 }
 
 #[test]
+fn a_key_writes_over_nothing_that_its_user_or_itself_has_made_unless_it_may_write() {
+    let server = Server::start();
+    let (admin, reporter) = (server.login("admin"), server.login("reporter"));
+    let key = |name: &str, privileges: &[&str]| {
+        let grants: Vec<Value> = privileges.iter().map(|privilege| json!({ "privilege": privilege })).collect();
+        machine(&server, &admin.post("/v3/key", &request(name, json!(grants))).ok())
+    };
+    let (feed, desk) = (key("feed", &["read", "create"]), key("desk", &["read", "create", "write"]));
+    let all = [("a.xml", reporter.story("/News", "a.xml")), ("b.xml", feed.story("/News", "b.xml"))];
+    let again = |client: &Client, name: &str, mode: &str| {
+        let options = json!({ "name": name, "type": "Story", "folderPath": "/News", "createMode": mode });
+        client.upload("/v3/object/create", &options, Some((name, "text/xml", b"<story>2</story>")))
+    };
+    for (name, loid) in &all {
+        let read = || admin.get(&format!("/v3/object/{}", encoded(loid))).ok();
+        let before = read();
+        for mode in ["REPLACE", "NEW_VERSION"] {
+            let error = again(&feed, name, mode).fails(403, "PermissionDenied");
+            assert!(error["message"].as_str().is_some_and(|message| message.contains(loid.as_str())), "{error}");
+        }
+        assert_eq!(read(), before);
+        again(&desk, name, "NEW_VERSION").ok();
+        // The person may: it was made under their name.
+        again(&reporter, name, "NEW_VERSION").ok();
+        assert_eq!(read()["version"], 3);
+    }
+}
+
+#[test]
 fn keys_are_for_those_who_manage_groups() {
     let server = Server::start();
     let editor = server.login("editor");

@@ -4,12 +4,16 @@ use serde_json::{Value, json};
 
 use crate::harness::*;
 
+mod content;
 mod creation;
+mod dtd;
+mod feed;
 mod listing;
 mod posts;
 mod search;
 mod sight;
 mod status;
+mod writing;
 
 const TEMPLATE: &str = "/SysConfig/Product/Shared/Templates/Default/liveblog.xml";
 const MATCH_TEMPLATE: &str = "/SysConfig/Product/HarbourCourier/Templates/liveblog-match.xml";
@@ -77,6 +81,20 @@ impl Blog {
     fn search(&self, client: &Client, body: &Value) -> Value {
         client.post(&self.path(""), body).ok()
     }
+}
+
+/// A name that no other test uses.
+fn own_name() -> String {
+    own_folder().replace('/', "-")
+}
+
+/// A client that has nothing but a key with these privileges, which acts under that user.
+fn machine(user: &str, privileges: &[&str]) -> Client {
+    let server = Server::shared();
+    let grants: Vec<Value> = privileges.iter().map(|privilege| json!({ "privilege": privilege })).collect();
+    let body = json!({ "name": own_name(), "user": user, "privileges": grants });
+    let made = server.login("admin").post("/v3/key", &body).ok();
+    Client::at(&server.base, made["token"].as_str().map(str::to_owned))
 }
 
 /// The loid of a post.

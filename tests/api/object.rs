@@ -1,7 +1,9 @@
 //! `/v3/object`
 
 mod checkout;
+mod collecting;
 mod locks;
+mod pictures;
 mod ranges;
 mod versions;
 

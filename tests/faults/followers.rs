@@ -1,18 +1,23 @@
 //! Followers of containers, where the commands come past the web layer.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use serde_json::json;
+use stet::app::App;
+use stet::events::Followers;
+use stet::events::stream::Following;
 use stet_actors::clock::{Clock, ManualClock, SystemClock};
 use stet_actors::command::{Command, Who};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{Create, NewObject, NewParts};
+use stet_actors::lifecycle::{Create, Discard, NewObject, NewParts};
 use stet_actors::liveblog::{
     AddPost, LiveBlog, PostAddress, PostBody, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
 };
-use stet_actors::object::{Content, CreateMode, FamilyKind, NewContent, Stored};
+use stet_actors::object::{Content, CreateMode, FamilyKind, NewContent, Reach, Stored};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::Request;
 
@@ -28,7 +33,11 @@ fn by() -> Request {
 }
 
 fn liveblog(repository: &Repository) -> Loid {
-    let mut object = NewObject::document("night", "LiveBlog");
+    liveblog_named(repository, "night")
+}
+
+fn liveblog_named(repository: &Repository, name: &str) -> Loid {
+    let mut object = NewObject::document(name, "LiveBlog");
     object.family = FamilyKind::LiveBlog;
     object.parts = NewParts::LiveBlog { moderated: None };
     let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
@@ -44,11 +53,10 @@ fn post(moderated: bool) -> AddPost {
     AddPost {
         fields: PostFields::default(),
         moderated,
-        body: PostBody { content: NewContent { content, small: Some("<p/>".into()) }, text: "".into() },
+        body: PostBody { content: NewContent { content, small: Some("<p/>".into()), pin: None }, text: "".into() },
         attachments: Vec::new(),
         mode: CreateMode::Exception,
-        moderates: true,
-        own_only: false,
+        reach: Reach::All,
     }
 }
 
@@ -76,7 +84,7 @@ fn readers_of_a_liveblog_hear_of_approved_posts_only_and_writers_of_all() {
     // The reporter may write, the reader may not; a contributor writes posts, but not to the liveblog.
     let (mut reporter, mut reader, mut contributor) = (follow("reporter"), follow("reader"), follow("contributor"));
     let first = run(&repository, liveblog, post(true)).post;
-    let status = |post: Loid, to| SetStatus { post: PostAddress::Loid(post), to, moderates: true };
+    let status = |post: Loid, to| SetStatus { post: PostAddress::Loid(post), to, reach: Reach::All };
     run(&repository, liveblog, status(first, PostStatus::Approved));
     let update = UpdatePost {
         post: PostAddress::Loid(first),
@@ -84,12 +92,11 @@ fn readers_of_a_liveblog_hear_of_approved_posts_only_and_writers_of_all() {
         body: None,
         attachments: Vec::new(),
         remove_attachments: Vec::new(),
-        moderates: true,
-        own_only: false,
+        reach: Reach::All,
     };
     run(&repository, liveblog, update);
     run(&repository, liveblog, status(first, PostStatus::Rejected));
-    let remove = |post| RemovePost { post: PostAddress::Loid(post), own_only: false };
+    let remove = |post| RemovePost { post: PostAddress::Loid(post), reach: Reach::All };
     run(&repository, liveblog, remove(first));
     let second = run(&repository, liveblog, post(false)).post;
     run(&repository, liveblog, remove(second));
@@ -173,5 +180,63 @@ fn a_session_that_runs_out_ends_its_streams() {
     assert_eq!(follow.rest(), []);
     assert!(follow.whole, "it was cut off");
     follower.get(&format!("/v3/container/{}/events", encoded(&drawer))).fails(401, "InvalidToken");
+    house.stop();
+}
+
+/// The kinds that one is told who follows from behind an event or from now on, and does not look before three posts and the end
+/// of the liveblog are on disk; then what that must have been.
+async fn told_at_the_end(
+    app: &Arc<App>,
+    followers: &Arc<Followers>,
+    token: &str,
+    liveblog: Loid,
+    (after, wait): (Option<u64>, bool),
+) -> (Vec<String>, Vec<String>) {
+    let (repository, session) = (&app.repository, app.sessions.find(token).expect("it is logged in"));
+    let following = Following { app: app.clone(), session, container: liveblog, after, wait };
+    let mut stream = following.begin(followers).expect("it begins");
+    // `hello`, or a comment.
+    stream.next().await.expect("it has begun").expect("it goes well");
+    for _ in 0..3 {
+        repository.execute(liveblog, post(false), by()).await.expect("a post is made");
+    }
+    repository.joint(Discard { object: liveblog }, by()).await.expect("it is discarded");
+    let mut text = String::new();
+    while let Some(piece) = stream.next().await {
+        text.push_str(std::str::from_utf8(&piece.expect("it goes well")).expect("events are text"));
+    }
+    let told: Vec<String> = text.lines().filter_map(|line| line.strip_prefix("event: ")).map(str::to_owned).collect();
+    let before = if after.is_some() { 1 } else { 0 };
+    let all = [vec!["liveblog.post.add"; 3 + before], vec!["object.discard"]].concat();
+    (told, all.into_iter().map(str::to_owned).collect())
+}
+
+#[test]
+fn who_has_not_looked_before_the_end_is_told_all_that_led_there() {
+    let mut house = House::shared();
+    house.start();
+    let (app, token) = (house.app(), house.client().token.expect("it is logged in"));
+    // Nobody rings for these: their streams find out when they look by themselves.
+    let deaf = Arc::new(Followers::new(house.config.events.clone()));
+    for (number, (followers, from_behind, wait)) in [
+        (&app.followers, false, true),
+        (&app.followers, true, true),
+        (&app.followers, true, false),
+        (&deaf, false, true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let liveblog = liveblog_named(&app.repository, &format!("end-{number}"));
+        let before = app.repository.record(liveblog).expect("it can be read").expect("it is there").revision;
+        run(&app.repository, liveblog, post(false));
+        let after = from_behind.then_some(before);
+        let told = told_at_the_end(&app, followers, &token, liveblog, (after, wait));
+        let all = async { tokio::time::timeout(PATIENCE, told).await.expect("the stream ends") };
+        let (told, all) = runtime.block_on(all);
+        assert_eq!(told, all, "{number}");
+    }
+    drop(app);
     house.stop();
 }

@@ -5,6 +5,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 
+use stet::app::App;
 use stet::config::Config;
 use stet::content::ContentStore;
 use stet::server::{Ground, Prepared, store_options};
@@ -73,7 +74,7 @@ static PLACE: RwLock<()> = RwLock::new(());
 
 struct Running {
     base: String,
-    repository: Repository,
+    app: Arc<App>,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<Result<(), String>>,
 }
@@ -142,20 +143,20 @@ impl House {
         let thread = std::thread::spawn(move || {
             actix::System::new().block_on(async move {
                 let prepared = Prepared::on(ground, config).await.map_err(|failure| failure.message)?;
-                let repository = prepared.app.repository.clone();
+                let app = prepared.app.clone();
                 let stop = async {
                     // Dropped unsent is as good.
                     let _ = stopped.await;
                 };
                 let tell = move |base: &str| {
-                    told.send((base.to_owned(), repository)).expect("the test waits for it");
+                    told.send((base.to_owned(), app)).expect("the test waits for it");
                 };
                 prepared.serve(stop, tell).await.map_err(|failure| failure.message)
             })
         });
         match listening.recv() {
-            Ok((base, repository)) => {
-                self.running = Some(Running { base, repository, stop, thread });
+            Ok((base, app)) => {
+                self.running = Some(Running { base, app, stop, thread });
                 Ok(())
             }
             // The sender is gone, so the thread has ended.
@@ -174,13 +175,18 @@ impl House {
 
     /// The repository behind the web layer.
     pub fn repository(&self) -> Repository {
-        self.running().repository.clone()
+        self.running().app.repository.clone()
+    }
+
+    /// What the server is made of.
+    pub fn app(&self) -> Arc<App> {
+        self.running().app.clone()
     }
 
     /// Ends the server in good order, as far as the disk lets it.
     pub fn stop(&mut self) {
-        if let Some(Running { stop, thread, repository, .. }) = self.running.take() {
-            drop((stop, repository));
+        if let Some(Running { stop, thread, app, .. }) = self.running.take() {
+            drop((stop, app));
             thread.join().expect("the server does not panic").expect("it ends in good order");
         }
     }
@@ -227,8 +233,8 @@ impl Drop for House {
     fn drop(&mut self) {
         self.disk.heal();
         self.disk.release();
-        if let Some(Running { stop, thread, repository, .. }) = self.running.take() {
-            drop((stop, repository));
+        if let Some(Running { stop, thread, app, .. }) = self.running.take() {
+            drop((stop, app));
             // If the test has failed that is what counts.
             let _ = thread.join();
         }

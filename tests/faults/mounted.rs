@@ -77,6 +77,15 @@ impl Drop for Mounted {
 /// A second place of a file system.
 struct Also(PathBuf);
 
+impl Also {
+    /// Says whether what lies there may be changed through this place.
+    fn writable(&self, writable: bool) {
+        let options = format!("remount,bind,{}", if writable { "rw" } else { "ro" });
+        let done = Command::new("mount").args(["-o", &options]).arg(&self.0).status();
+        assert!(done.is_ok_and(|status| status.success()), "what could be mounted can be mounted otherwise");
+    }
+}
+
 impl Drop for Also {
     fn drop(&mut self) {
         // As above.
@@ -188,4 +197,45 @@ fn contents_that_find_no_room_are_refused_and_told_and_all_else_goes_on() {
     assert_eq!(create(&client, "large", LARGE).status, 200);
     assert_eq!(size_of(&client, "large"), Some(LARGE));
     assert_eq!(server.terminate(), Some(0));
+}
+
+#[test]
+fn contents_that_may_not_be_written_are_refused_and_told_and_all_else_goes_on() {
+    const LARGE: usize = 300_000;
+    let Some(mounted) = Mounted::of(8) else { return };
+    let data = TempDir::new().expect("a temporary directory can be made");
+    let contents = data.path().join("content");
+    std::fs::create_dir(&contents).expect("a folder can be made");
+    let also = mounted.also_at(&contents);
+    // Files that nobody needs can't be removed either, which keeps nobody from anything.
+    let mut server = Server::on(data.path(), &[("CONTENT__COLLECT_AFTER_SECONDS", "1")]);
+    let client = server.login("admin");
+    assert_eq!(create(&client, "first", LARGE).status, 200);
+    let replace = |size: usize| {
+        let path = format!("/v3/object/{}/content", encoded("/Full/first"));
+        client.send("PUT", &path, &[], &vec![b'x'; size])
+    };
+    replace(LARGE + 1).ok();
+    also.writable(false);
+    let refused = create(&client, "second", LARGE + 2).fails(500, "RepositoryError");
+    assert!(!refused.to_string().contains("Read-only"), "{refused}");
+    replace(LARGE + 3).fails(500, "RepositoryError");
+    assert_eq!(size_of(&client, "second"), None);
+    assert_eq!(size_of(&client, "first"), Some(LARGE + 1), "nothing was changed, and reads go on");
+    assert_eq!(create(&client, "small", 100).status, 200, "it lies in the tables");
+    assert_eq!(why(&client), None, "the store is well");
+    let failed =
+        |what: &str| metric(&client, &format!("stet_content_failures_total{{what=\"{what}\",why=\"failed\"}}"));
+    assert_eq!(failed("written"), 2.0);
+    wait_until("a file can't be removed", || failed("collected") > 0.0);
+
+    also.writable(true);
+    assert_eq!(create(&client, "second", LARGE + 2).status, 200, "nobody has to do anything but let it be written");
+    replace(LARGE + 3).ok();
+    assert_eq!((size_of(&client, "first"), size_of(&client, "second")), (Some(LARGE + 3), Some(LARGE + 2)));
+    // Two versions that were replaced.
+    wait_until("they are removed now", || metric(&client, "stet_content_collected_total") >= 2.0);
+    assert_eq!(server.terminate(), Some(0));
+    let (code, output) = server.check();
+    assert_eq!(code, Some(0), "{output}");
 }

@@ -44,6 +44,8 @@ fn it_speaks_tls_below_a_base_path_and_trusts_whom_it_is_told_to() {
     let base = format!("{}/swing/api/rest", server.base.replace("127.0.0.1", "localhost"));
     let options = ["--count", "30", "--clients", "2", "--objects", "8", "--capacity", "4"];
     Load::of(&base, &[&options[..], &["--ca", &certificate]].concat()).verified();
+    let liveblog = ["--count", "30", "--clients", "2", "--followers", "3", "--ca", &certificate];
+    Load::scenario("liveblog", &base, &liveblog).verified();
     let said = Load::of(&base, &options).ends(1);
     assert!(said.contains("can't be reached") && said.contains("certificate"), "{said}");
     let said = Load::of(&base, &["--ca", "/nowhere.pem"]).ends(2);

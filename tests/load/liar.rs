@@ -74,7 +74,7 @@ impl Liar {
 }
 
 /// A message of HTTP/1.1 with a length: its head without the empty line, and its body.
-fn message(stream: &mut BufReader<TcpStream>) -> std::io::Result<(String, Vec<u8>)> {
+pub fn message(stream: &mut BufReader<TcpStream>) -> std::io::Result<(String, Vec<u8>)> {
     let mut head = String::new();
     loop {
         let mut line = String::new();
@@ -151,7 +151,7 @@ impl Mind {
     }
 }
 
-fn ask(server: &mut BufReader<TcpStream>, head: &str, body: &[u8]) -> std::io::Result<(String, Vec<u8>)> {
+pub fn ask(server: &mut BufReader<TcpStream>, head: &str, body: &[u8]) -> std::io::Result<(String, Vec<u8>)> {
     server.get_mut().write_all(&[head.as_bytes(), b"\r\n", body].concat())?;
     message(server)
 }

@@ -12,7 +12,11 @@
 //! # Drafts
 //!
 //! What is saved without a check-in is the object's draft. It stays when the lock ends, however that ends; a check-out goes on
-//! from it, [`Switches::check_out_clean`] and each check-in drop it. Who holds the lock reads it in place of the latest version.
+//! from it, [`Switches::check_out_clean`] and the check-in of whoever has the object checked out drop it. A write by anybody else
+//! leaves it alone. Who holds the lock reads it in place of the latest version.
+//!
+//! A draft knows which content it comes from ([`Draft::base`](crate::object::Draft::base)). If that was replaced since, or has a
+//! version after it, the draft is checked in as a new version, never over what others have written.
 
 mod lock;
 mod versions;
@@ -51,5 +55,5 @@ fn again(content: &Content, body: Loid, context: &Context<'_>) -> Result<NewCont
             Some(bytes.ok_or_else(|| StoreError::Corrupt(format!("the bytes of {body} are not there")))?)
         }
     };
-    Ok(NewContent { content: content.clone(), small })
+    Ok(NewContent { content: content.clone(), small, pin: None })
 }

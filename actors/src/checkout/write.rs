@@ -8,7 +8,7 @@ use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::object::{Draft, FamilyKind, NewContent, Record, SmallBody, Stored, Version};
+use crate::object::{Base, Draft, FamilyKind, NewContent, Record, SmallBody, Stored, Version};
 use crate::store::StoreError;
 
 /// What a write is to do beside writing (interface 3, decisions 4).
@@ -30,6 +30,9 @@ pub struct Switches {
 
 /// Checks out, writes and checks in, as the switches say. Without bytes the draft is checked in; without a draft either, nothing is
 /// written. Without a lock and a check-out the lock is taken and released within the step.
+///
+/// A draft that does not come from the present content is checked in as a new version whatever the switches say: it was not written
+/// by someone who knew what it would replace.
 #[derive(Debug, Clone)]
 pub struct WriteContent {
     /// The object.
@@ -71,18 +74,27 @@ impl Joint for WriteContent {
         if to.check_in {
             let draft = leftover.as_ref().filter(|_| !to.check_out_clean);
             let new = match (&self.body, draft) {
-                (Some(body), _) => Some(body.clone()),
-                (None, Some(draft)) => Some(again(&draft.content, Draft::body_loid(self.object), context)?),
+                (Some(body), _) => Some((body.clone(), to.new_version)),
+                (None, Some(draft)) => {
+                    let bytes = again(&draft.content, Draft::body_loid(self.object), context)?;
+                    Some((bytes, to.new_version || draft.base != Base::of(&record)))
+                }
                 (None, None) => None,
             };
-            if let Some(new) = new {
-                put(&mut after, &new, to.new_version, context)?;
+            if let Some((new, as_new)) = new {
+                put(&mut after, &new, as_new, context)?;
                 written = true;
             }
-            saved = leftover.is_some();
-            remove(leftover.as_ref(), context);
+            // Who has the object checked out goes on from the draft, or leaves it for good. To anybody else it does not belong.
+            let dropped = leftover.as_ref().filter(|_| checked_out || to.keep_checked_out);
+            saved = dropped.is_some();
+            remove(dropped, context);
         } else if let Some(body) = &self.body {
-            save(leftover.as_ref(), self.object, body, context);
+            let base = match &leftover {
+                Some(draft) if !to.check_out_clean => draft.base.clone(),
+                _ => Base::of(&record),
+            };
+            save(leftover.as_ref(), self.object, body, base, context);
             saved = true;
         } else if to.check_out_clean {
             saved = leftover.is_some();
@@ -113,9 +125,9 @@ fn put(record: &mut Record, new: &NewContent, as_new: bool, context: &mut Contex
     Ok(())
 }
 
-fn save(leftover: Option<&Draft>, object: Loid, body: &NewContent, context: &mut Context<'_>) {
+fn save(leftover: Option<&Draft>, object: Loid, body: &NewContent, base: Option<Base>, context: &mut Context<'_>) {
     let (author, at) = (context.who.user.clone(), context.now_s());
-    context.put(leftover, &Draft { loid: object, author, at, content: body.content.clone() });
+    context.put(leftover, &Draft { loid: object, author, at, content: body.content.clone(), base });
     let was_small = leftover.is_some_and(|draft| draft.content.stored == Stored::Row);
     if body.small.is_some() || was_small {
         context.set(SmallBody::key(Draft::body_loid(object)), body.small.clone());

@@ -13,7 +13,7 @@ use crate::id::{Loid, ShortcutId};
 use crate::joint::{Joint, Turns};
 use crate::liveblog::{LiveBlog, LiveBlogHead};
 use crate::object::{
-    Attributes, CreateMode, FamilyKind, FolderKey, NewContent, Object, Record, Text, Version, file_name,
+    Attributes, CreateMode, FamilyKind, FolderKey, NewContent, Object, Reach, Record, Text, Version, file_name,
 };
 use crate::store::{View, loid_key};
 
@@ -50,8 +50,8 @@ pub struct NewObject {
     pub parts: NewParts,
     /// When the name is taken.
     pub mode: CreateMode,
-    /// Whether an object that is there may be changed only by the user who created it.
-    pub own_only: bool,
+    /// Whose object that is there the caller may change.
+    pub reach: Reach,
     /// Epoch seconds, where it is not now.
     pub created: Option<u64>,
 }
@@ -102,7 +102,7 @@ impl NewObject {
             content: None,
             parts: NewParts::None,
             mode: CreateMode::Exception,
-            own_only: false,
+            reach: Reach::All,
             created: None,
         }
     }
@@ -223,8 +223,11 @@ impl Create {
             return Ok(Created { loid: existing, outcome: Outcome::Existing });
         }
         // Looked at here, for only here is it sure which object it is.
-        if self.object.own_only && object.record.creator != context.who.user {
-            let message = format!("`{}` may not change `{existing}`, which somebody else created.", context.who.user);
+        if !self.object.reach.covers(&object.record.creator, &context.who.user) {
+            let message = match self.object.reach {
+                Reach::Nothing => format!("A key that lacks the privilege `write` may not change `{existing}`."),
+                _ => format!("`{}` may not change `{existing}`, which somebody else created.", context.who.user),
+            };
             return Err(Error::new(Code::PermissionDenied, message).with_source(existing).into());
         }
         check_lock(&object.record, context)?;

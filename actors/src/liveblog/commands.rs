@@ -1,13 +1,15 @@
 //! What changes a liveblog (interface 2.3, 3; decisions 5).
 //!
-//! Who may do it is asked before; what depends on the post as it will be found is told to the command: `own_only` for a
-//! caller who may change only posts of their own, `moderates` for one who holds `moderate`.
+//! Who may do it is asked before; what depends on the post as it will be found is told to the command as a [`Reach`]: that of who
+//! holds `moderate` is all posts, and nobody else's.
 
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use super::rows::{Attachment, Post, PostStatus, StatusChange, attachment_body};
+use super::rows::{
+    Attachment, MAX_ATTACHMENTS, MAX_TAG_BYTES, MAX_TAGS, Post, PostStatus, StatusChange, attachment_body,
+};
 use super::state::{LiveBlogState, PostAddress};
 use super::{LiveBlog, POST_TYPE};
 use crate::command::{Command, Context, Fault};
@@ -15,7 +17,7 @@ use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::folder::free_name;
 use crate::id::Loid;
-use crate::object::{Attributes, CreateMode, FamilyKind, FolderKey, NewContent, Record, Text, Version};
+use crate::object::{Attributes, CreateMode, FamilyKind, FolderKey, NewContent, Reach, Record, Text, Version};
 use crate::store::loid_key;
 
 /// The last millisecond of the year 9999.
@@ -99,10 +101,8 @@ pub struct AddPost {
     pub attachments: Vec<NewAttachment>,
     /// When the name is taken. A post without a timestamp has a name that nobody asked for: it gets one that is free.
     pub mode: CreateMode,
-    /// Whether the caller holds `moderate`.
-    pub moderates: bool,
-    /// Whether a post that is there may be written over only by its author.
-    pub own_only: bool,
+    /// Whose post that is there the caller may write over.
+    pub reach: Reach,
 }
 
 impl Command for AddPost {
@@ -123,13 +123,13 @@ impl Command for AddPost {
                     return Err(Error::new(Code::DuplicatedName, message).with_source(there.loid()).into());
                 }
                 CreateMode::Replace | CreateMode::NewVersion => {
-                    check_own(&there, self.own_only, context)?;
+                    check_reach(&there, self.reach, context)?;
                     let mut post = Post::clone(&there);
                     let replaced = if mode == CreateMode::Replace { there.record.version } else { 0 };
                     write(&mut post, Some(&self.body), replaced, context)?;
                     describe(&mut post, &self.fields, context)?;
                     attach(&mut post, &self.attachments, context)?;
-                    unapprove(&mut post, self.moderates, context);
+                    unapprove(&mut post, self.reach, context);
                     liveblog.replace(&there, post, context);
                     return Ok(PostDone { post: there.loid(), is_new: false });
                 }
@@ -138,7 +138,7 @@ impl Command for AddPost {
         let name = free_name(&name, |name| Ok::<_, Error>(liveblog.named(name).is_some()))?;
         let liveblog_loid = liveblog.object().record.loid;
         let loid = Loid::new(liveblog_loid.database, context.next_number()?);
-        let waits = self.moderated || liveblog.head().moderated || !self.moderates;
+        let waits = self.moderated || liveblog.head().moderated || self.reach != Reach::All;
         let status = if waits { PostStatus::Pending } else { PostStatus::Approved };
         let record = Record {
             folder: Some(FolderKey(liveblog_loid)),
@@ -187,10 +187,8 @@ pub struct UpdatePost {
     pub attachments: Vec<NewAttachment>,
     /// Ids of files that go.
     pub remove_attachments: Vec<u64>,
-    /// Whether the caller holds `moderate`; if not, an approved post waits for approval again.
-    pub moderates: bool,
-    /// Whether only the author may.
-    pub own_only: bool,
+    /// Whose posts the caller may change; unless all, an approved one waits for approval again.
+    pub reach: Reach,
 }
 
 impl Command for UpdatePost {
@@ -200,7 +198,7 @@ impl Command for UpdatePost {
 
     fn apply(&self, liveblog: &mut LiveBlogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
         let old = liveblog.get(&self.post)?.clone();
-        check_own(&old, self.own_only, context)?;
+        check_reach(&old, self.reach, context)?;
         let mut post = Post::clone(&old);
         if let Some(timestamp) = self.fields.timestamp {
             // The name stays: others may know the post by it.
@@ -214,7 +212,7 @@ impl Command for UpdatePost {
         let described = describe(&mut post, &self.fields, context)?;
         attach(&mut post, &self.attachments, context)?;
         if post != *old || described {
-            unapprove(&mut post, self.moderates, context);
+            unapprove(&mut post, self.reach, context);
             liveblog.replace(&old, post, context);
         }
         Ok(PostDone { post: old.loid(), is_new: false })
@@ -228,8 +226,8 @@ pub struct SetStatus {
     pub post: PostAddress,
     /// What it is to be.
     pub to: PostStatus,
-    /// Whether the caller holds `moderate`; if not, they may only set their own posts pending or deleted, and not bring one back.
-    pub moderates: bool,
+    /// Whose posts the caller may change; unless all, they may only set them pending or deleted, and not bring one back.
+    pub reach: Reach,
 }
 
 impl Command for SetStatus {
@@ -240,8 +238,8 @@ impl Command for SetStatus {
     fn apply(&self, liveblog: &mut LiveBlogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
         let old = liveblog.get(&self.post)?.clone();
         let done = PostDone { post: old.loid(), is_new: false };
-        check_own(&old, !self.moderates, context)?;
-        if !self.moderates
+        check_reach(&old, self.reach, context)?;
+        if self.reach != Reach::All
             && (matches!(self.to, PostStatus::Approved | PostStatus::Rejected)
                 || (old.status == PostStatus::Deleted && self.to != PostStatus::Deleted))
         {
@@ -268,8 +266,8 @@ impl Command for SetStatus {
 pub struct RemovePost {
     /// The post.
     pub post: PostAddress,
-    /// Whether only the author may.
-    pub own_only: bool,
+    /// Whose posts the caller may remove.
+    pub reach: Reach,
 }
 
 impl Command for RemovePost {
@@ -279,44 +277,35 @@ impl Command for RemovePost {
 
     fn apply(&self, liveblog: &mut LiveBlogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
         let post = liveblog.get(&self.post)?.clone();
-        check_own(&post, self.own_only, context)?;
+        check_reach(&post, self.reach, context)?;
         liveblog.take(&post, context)?;
         Ok(PostDone { post: post.loid(), is_new: false })
     }
 }
 
-/// Says whether new posts of a liveblog wait for approval.
-#[derive(Debug, Clone, Copy)]
-pub struct Moderated(pub bool);
-
-impl Command for Moderated {
-    type Family = LiveBlog;
-    type Reply = ();
-    const NAME: &'static str = "liveblog.moderated";
-
-    fn apply(&self, liveblog: &mut LiveBlogState, context: &mut Context<'_>) -> Result<(), Fault> {
-        liveblog.moderate(self.0, context);
-        Ok(())
-    }
-}
-
-fn check_own(post: &Post, own_only: bool, context: &Context<'_>) -> Result<()> {
-    if !own_only || *post.author() == context.who.user {
+fn check_reach(post: &Post, reach: Reach, context: &Context<'_>) -> Result<()> {
+    if reach.covers(post.author(), &context.who.user) {
         return Ok(());
     }
-    let message = format!("`{}` may change only their own posts, and `{}` is not.", context.who.user, post.loid());
+    let message = match reach {
+        Reach::Nothing => {
+            format!("A key that lacks the privilege `moderate` may not change the post `{}`.", post.loid())
+        }
+        _ => format!("`{}` may change only their own posts, and `{}` is not.", context.who.user, post.loid()),
+    };
     Err(Error::new(Code::PermissionDenied, message).with_source(post.loid()))
 }
 
 fn turn(post: &mut Post, to: PostStatus, context: &Context<'_>) {
+    post.make_room_in_history();
     let user = context.who.user.clone();
     post.history.push(StatusChange { from: Some(post.status), to, user, at_ms: context.now_ms });
     post.status = to;
 }
 
 /// An edit by someone who does not moderate takes the approval back.
-fn unapprove(post: &mut Post, moderates: bool, context: &Context<'_>) {
-    if !moderates && post.status == PostStatus::Approved {
+fn unapprove(post: &mut Post, reach: Reach, context: &Context<'_>) {
+    if reach != Reach::All && post.status == PostStatus::Approved {
         turn(post, PostStatus::Pending, context);
     }
 }
@@ -351,6 +340,7 @@ fn describe(post: &mut Post, fields: &PostFields, context: &mut Context<'_>) -> 
     set(&mut post.kind, &fields.kind);
     post.pinned = fields.pinned.unwrap_or(post.pinned);
     if let Some(tags) = &fields.tags {
+        check_tags(tags)?;
         post.tags.clone_from(tags);
     }
     if fields.attributes.is_none() && fields.system_attributes.is_none() {
@@ -372,7 +362,26 @@ fn describe(post: &mut Post, fields: &PostFields, context: &mut Context<'_>) -> 
     Ok(changed)
 }
 
+fn check_tags(tags: &[Text]) -> Result<()> {
+    let refuse = |message: String, limit: usize| Err(Error::new(Code::TooLarge, message).with_detail("limit", limit));
+    if tags.len() > MAX_TAGS {
+        return refuse(format!("`tags` has {} entries; at most {MAX_TAGS} are allowed.", tags.len()), MAX_TAGS);
+    }
+    if let Some(long) = tags.iter().find(|tag| tag.len() > MAX_TAG_BYTES) {
+        let (beginning, bytes) = (long.chars().take(40).collect::<String>(), long.len());
+        let message =
+            format!("`tags` has the entry `{beginning}…` of {bytes} bytes; at most {MAX_TAG_BYTES} are allowed.");
+        return refuse(message, MAX_TAG_BYTES);
+    }
+    Ok(())
+}
+
 fn attach(post: &mut Post, attachments: &[NewAttachment], context: &mut Context<'_>) -> Result<(), Fault> {
+    let all = post.attachments.len() + attachments.len();
+    if all > MAX_ATTACHMENTS && !attachments.is_empty() {
+        let message = format!("The post would have {all} `attachments`; at most {MAX_ATTACHMENTS} are allowed.");
+        return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_ATTACHMENTS).into());
+    }
     for new in attachments {
         let id = context.next_number()?;
         if let Some(small) = &new.content.small {

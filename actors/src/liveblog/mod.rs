@@ -9,9 +9,12 @@ mod sight;
 mod state;
 
 pub use self::commands::{
-    AddPost, Moderated, NewAttachment, PostBody, PostDone, PostFields, RemovePost, SetStatus, UpdatePost, post_name,
+    AddPost, NewAttachment, PostBody, PostDone, PostFields, RemovePost, SetStatus, UpdatePost, post_name,
 };
-pub use self::rows::{Attachment, LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange, attachment_body};
+pub use self::rows::{
+    Attachment, LiveBlogHead, MAX_ATTACHMENTS, MAX_HISTORY, MAX_TAG_BYTES, MAX_TAGS, Post, PostStatus, RemovedPost,
+    StatusChange, attachment_body,
+};
 pub use self::sight::Sight;
 pub use self::state::{LiveBlogState, PostAddress};
 use crate::family::{Family, Parts, part};

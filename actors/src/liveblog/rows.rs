@@ -5,9 +5,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::family::part;
 use crate::id::Loid;
-use crate::object::{Content, Record, Text};
+use crate::object::{Content, Record, Text, refer};
 use crate::sequence::Ordered;
 use crate::store::{Key, Row, Table, key_of, loid_key};
+
+// A post is one row, written anew at each of its changes: what it may hold has bounds. Its texts have that of the form's options.
+
+/// How many files a post may have beside its content.
+pub const MAX_ATTACHMENTS: usize = 100;
+
+/// How many tags a post may have.
+pub const MAX_TAGS: usize = 100;
+
+/// Bytes that a tag may have.
+pub const MAX_TAG_BYTES: usize = 255;
+
+/// How many changes of its status a post remembers.
+pub const MAX_HISTORY: usize = 1000;
 
 /// What a liveblog has beside its record and posts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,7 +122,8 @@ pub struct Post {
     pub tags: Vec<Text>,
     /// Files, in the order they came.
     pub attachments: Vec<Attachment>,
-    /// What became of its status, oldest first; never empty.
+    /// What became of its status, oldest first; never empty. Beyond [`MAX_HISTORY`] the oldest are forgotten, but for the creation
+    /// and the first approval.
     pub history: Vec<StatusChange>,
     /// The words of its content, without mark-up and in lower case, for searching; cut off where it is long.
     pub text: Text,
@@ -123,6 +138,25 @@ impl Post {
     /// Whether those see it who may neither write to the liveblog nor moderate it.
     pub fn is_seen(&self) -> bool {
         self.status == PostStatus::Approved
+    }
+
+    /// Forgets as much of the history that one more change has room.
+    pub(super) fn make_room_in_history(&mut self) {
+        let mut excess = (self.history.len() + 1).saturating_sub(MAX_HISTORY);
+        let mut approved = false;
+        let mut index = 0;
+        self.history.retain(|change| {
+            let is_first_approval = change.to == PostStatus::Approved && !std::mem::replace(&mut approved, true);
+            let goes = excess > 0 && index > 0 && !is_first_approval;
+            index += 1;
+            excess -= usize::from(goes);
+            !goes
+        });
+    }
+
+    /// Whether it is or was approved at any time.
+    pub fn was_approved(&self) -> bool {
+        self.history.iter().any(|change| change.to == PostStatus::Approved)
     }
 
     /// Name of the user who made it.
@@ -150,10 +184,15 @@ impl Row for Post {
         ));
         let uuid = Bytes::copy_from_slice(self.record.uuid.0.as_bytes());
         entries.push((Key { table: Table::Uuids, key: uuid }, Bytes::copy_from_slice(&post)));
+        // What its record says of a content, a row of its version says too.
+        for attachment in &self.attachments {
+            refer(&attachment.content, &self.place(), &attachment.id.to_be_bytes(), entries);
+        }
     }
 
     fn same_index(&self, new: &Post) -> bool {
         (self.loid(), self.record.uuid, self.liveblog) == (new.loid(), new.record.uuid, new.liveblog)
+            && self.attachments == new.attachments
     }
 }
 
@@ -184,8 +223,8 @@ pub fn attachment_body(liveblog: Loid, attachment: u64) -> Key {
     Key { table: Table::Parts, key }
 }
 
-/// A post that was removed: who asks what has changed since a revision is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// A post that was removed: who asks what has changed since a revision is told, if they may have seen it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovedPost {
     /// The liveblog.
     #[serde(with = "loid_key")]
@@ -195,11 +234,38 @@ pub struct RemovedPost {
     pub post: Loid,
     /// The liveblog's revision that it went with.
     pub revision: u64,
+    /// Whether it was ever approved. Rows from before this was noted say no, and name no author: then only who sees all posts is told.
+    #[serde(default)]
+    pub was_approved: bool,
+    /// Name of the user who made it.
+    #[serde(default)]
+    pub author: Text,
 }
 
 impl Row for RemovedPost {
     fn place(&self) -> Key {
         let key = key_of(&[&self.liveblog.to_key(), &[part::REMOVED_POST], &self.revision.to_be_bytes()]);
         Key { table: Table::Parts, key }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::DatabaseId;
+    use crate::liveblog::Sight;
+    use crate::object::FolderKey;
+    use crate::store::{decode_value, encode_value};
+
+    #[test]
+    fn a_removed_post_of_which_nothing_was_noted_is_told_to_those_only_who_see_all() {
+        let (liveblog, post) = (Loid::new(DatabaseId::MAIN, 7), Loid::new(DatabaseId::MAIN, 8));
+        let before = encode_value(RemovedPost::FORMAT, &(FolderKey(liveblog), FolderKey(post), 9u64));
+        let removed: RemovedPost = decode_value(RemovedPost::FORMAT, &before).expect("it can be read");
+        let expected = RemovedPost { liveblog, post, revision: 9, was_approved: false, author: "".into() };
+        assert_eq!(removed, expected);
+        for (sight, told) in [(Sight::All, true), (Sight::Own("ada".into()), false), (Sight::Approved, false)] {
+            assert_eq!(sight.may_have_seen_removed(&removed), told, "{sight:?}");
+        }
     }
 }

@@ -1,9 +1,8 @@
-//! Who sees which posts (decisions 4, 5): whoever may moderate or write the liveblog sees all, others the approved ones and
-//! their own. What others do not see costs them nothing: it is not walked.
+//! Who sees which posts (decisions 4, 5). What somebody does not see costs them nothing: it is not walked.
 
 use std::sync::Arc;
 
-use super::rows::{Post, PostStatus};
+use super::rows::{Post, PostStatus, RemovedPost};
 use super::state::LiveBlogState;
 use crate::object::Text;
 use crate::sequence::{Ordered, Sequence};
@@ -15,6 +14,8 @@ pub enum Sight {
     All,
     /// Those that are approved, and those of this author.
     Own(Text),
+    /// Those that are approved.
+    Approved,
 }
 
 /// The order number of a post that is not approved.
@@ -55,12 +56,34 @@ impl Hidden {
     }
 }
 
+impl Sight {
+    /// Whether a post of that author is seen, or may have been at some time.
+    fn reaches(&self, was_approved: bool, author: &Text) -> bool {
+        match self {
+            Sight::All => true,
+            Sight::Own(user) => was_approved || author == user,
+            Sight::Approved => was_approved,
+        }
+    }
+
+    /// Whether a post is seen, or may have been before it was taken back.
+    pub fn may_have_seen(&self, post: &Post) -> bool {
+        self.reaches(post.was_approved(), post.author())
+    }
+
+    /// Whether a post that is gone may have been seen.
+    pub fn may_have_seen_removed(&self, removed: &RemovedPost) -> bool {
+        self.reaches(removed.was_approved, &removed.author)
+    }
+}
+
 impl LiveBlogState {
     /// Whether the post is seen.
     pub fn sees(&self, sight: &Sight, post: &Post) -> bool {
         match sight {
             Sight::All => true,
-            Sight::Own(user) => post.status == PostStatus::Approved || post.author() == user,
+            Sight::Own(user) => post.is_seen() || post.author() == user,
+            Sight::Approved => post.is_seen(),
         }
     }
 
@@ -69,6 +92,7 @@ impl LiveBlogState {
         let mut counts = match sight {
             Sight::All => return PostStatus::ALL.map(|status| self.count(status)),
             Sight::Own(user) => self.hidden_of(user).map_or([0; 4], |hidden| hidden.counts),
+            Sight::Approved => [0; 4],
         };
         // Nobody's approved posts are hidden.
         counts[PostStatus::Approved as usize] = self.count(PostStatus::Approved);
@@ -78,8 +102,12 @@ impl LiveBlogState {
     /// The posts that are seen, in the order of the listing, without the first `skip`. What is skipped is not walked.
     pub fn seen_from<'s>(&'s self, sight: &Sight, skip: usize) -> Box<dyn Iterator<Item = &'s Arc<Post>> + 's> {
         let all = self.sequence();
-        let Sight::Own(user) = sight else { return Box::new(all.iter_at(skip)) };
-        let Some(hidden) = self.hidden_of(user) else { return Box::new(all.visible_at(skip)) };
+        let hidden = match sight {
+            Sight::All => return Box::new(all.iter_at(skip)),
+            Sight::Own(user) => self.hidden_of(user),
+            Sight::Approved => None,
+        };
+        let Some(hidden) = hidden else { return Box::new(all.visible_at(skip)) };
         let own = &hidden.places;
         // Of the caller's hidden posts, the first so many are skipped: before each of them stand fewer posts than are skipped.
         let (mut low, mut high) = (0, own.len());

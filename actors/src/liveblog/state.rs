@@ -40,6 +40,23 @@ impl std::fmt::Display for PostAddress {
     }
 }
 
+/// What became of a post.
+#[derive(Debug, Clone)]
+enum Change {
+    /// It was made or changed, and is there.
+    There(Loid),
+    Removed(Arc<RemovedPost>),
+}
+
+impl Change {
+    fn removed(&self) -> Option<&RemovedPost> {
+        match self {
+            Change::There(_) => None,
+            Change::Removed(removed) => Some(removed),
+        }
+    }
+}
+
 /// See the module's head. A clone shares everything.
 #[derive(Debug, Clone)]
 pub struct LiveBlogState {
@@ -50,9 +67,9 @@ pub struct LiveBlogState {
     by_loid: Map<Loid, u128>,
     by_uuid: Map<ObjectUuid, Loid>,
     /// Name in NFC → loid.
-    by_name: Map<String, Loid>,
-    /// Revision → the post that was made, changed or removed with it; each post once, at its last change.
-    changes: OrdMap<u64, Loid>,
+    by_name: Map<Text, Loid>,
+    /// Revision → what became of a post with it; each post once, at its last change.
+    changes: OrdMap<u64, Change>,
     /// How many posts there are, by status, in the order of [`PostStatus::ALL`].
     counts: [usize; 4],
     /// Author → their posts that are not approved.
@@ -69,8 +86,8 @@ impl State for LiveBlogState {
     }
 }
 
-fn normal(name: &str) -> String {
-    name.nfc().collect()
+fn normal(name: &str) -> Text {
+    name.nfc().collect::<String>().into()
 }
 
 impl LiveBlogState {
@@ -88,7 +105,7 @@ impl LiveBlogState {
             by_loid: Map::default(),
             by_uuid: Map::default(),
             by_name: Map::default(),
-            changes: removed.into_iter().map(|removed| (removed.revision, removed.post)).collect(),
+            changes: removed.into_iter().map(|gone| (gone.revision, Change::Removed(Arc::new(gone)))).collect(),
             counts: [0; 4],
             hidden: Map::default(),
         };
@@ -160,12 +177,15 @@ impl LiveBlogState {
         self.posts.get(*self.by_loid.get(loid)?)
     }
 
-    /// What has changed after a revision, oldest change first, each post once: the post as it is, or its loid if it was removed.
-    pub fn since(&self, revision: u64) -> impl Iterator<Item = std::result::Result<&Arc<Post>, Loid>> {
+    /// What has changed after a revision, oldest change first, each post once: the post as it is, or what is known of one that was
+    /// removed.
+    pub fn since(&self, revision: u64) -> impl Iterator<Item = std::result::Result<&Arc<Post>, &RemovedPost>> {
         let after = (std::ops::Bound::Excluded(revision), std::ops::Bound::Unbounded);
-        self.changes
-            .range(after)
-            .map(|(_, loid)| self.by_loid.get(loid).and_then(|order| self.posts.get(*order)).ok_or(*loid))
+        self.changes.range(after).filter_map(|(_, change)| match change {
+            // Each that is said to be there is.
+            Change::There(loid) => self.by_loid.get(loid).and_then(|order| self.posts.get(*order)).map(Ok),
+            Change::Removed(removed) => Some(Err(&**removed)),
+        })
     }
 
     /// The revision that the change under way will have.
@@ -182,7 +202,7 @@ impl LiveBlogState {
         self.by_loid.insert(loid, post.place_in_order());
         self.by_uuid.insert(post.record.uuid, loid);
         self.by_name.insert(normal(&post.record.name), loid);
-        self.changes.insert(post.record.revision, loid);
+        self.changes.insert(post.record.revision, Change::There(loid));
         self.posts.put(post);
     }
 
@@ -225,11 +245,17 @@ impl LiveBlogState {
     /// Takes a post out for good, with its versions, attributes and attachments, and remembers that it went.
     pub(super) fn take(&mut self, post: &Post, context: &mut Context<'_>) -> Result<(), Fault> {
         erase(post, context)?;
-        let removed = RemovedPost { liveblog: self.head.loid, post: post.loid(), revision: self.next_revision() };
+        let removed = RemovedPost {
+            liveblog: self.head.loid,
+            post: post.loid(),
+            revision: self.next_revision(),
+            was_approved: post.was_approved(),
+            author: post.author().clone(),
+        };
         context.put(None, &removed);
         context.concerns_seen(post.loid(), post.is_seen(), false);
         self.forget(post);
-        self.changes.insert(removed.revision, removed.post);
+        self.changes.insert(removed.revision, Change::Removed(Arc::new(removed)));
         Ok(())
     }
 
@@ -247,10 +273,8 @@ impl LiveBlogState {
         for post in &self.posts {
             erase(post, context)?;
         }
-        for (revision, post) in &self.changes {
-            if !self.by_loid.contains_key(post) {
-                context.remove(&RemovedPost { liveblog: self.head.loid, post: *post, revision: *revision });
-            }
+        for removed in self.changes.values().filter_map(Change::removed) {
+            context.remove(removed);
         }
         context.remove(&*self.head);
         Ok(())
@@ -258,9 +282,7 @@ impl LiveBlogState {
 
     /// The rows that this state should have among the parts, for tests and checks.
     pub fn rows(&self) -> Vec<Key> {
-        let removed = self.changes.iter().filter(|(_, post)| !self.by_loid.contains_key(*post));
-        let removed = removed
-            .map(|(revision, post)| RemovedPost { liveblog: self.head.loid, post: *post, revision: *revision }.place());
+        let removed = self.changes.values().filter_map(Change::removed).map(Row::place);
         std::iter::once(self.head.place()).chain(self.posts.iter().map(|post| post.place())).chain(removed).collect()
     }
 }

@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::record::{Content, Text};
+use super::file::refer;
+use super::record::{Content, Record, Text};
 use crate::id::Loid;
 use crate::store::{Key, Row, Table, loid_key};
 
@@ -19,6 +20,25 @@ pub struct Draft {
     pub at: u64,
     /// The bytes.
     pub content: Content,
+    /// What it comes from; `None` for an object without content, and where it was not noted yet.
+    #[serde(default)]
+    pub base: Option<Base>,
+}
+
+/// The content that a draft comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Base {
+    /// Number of the version.
+    pub version: u32,
+    /// SHA-256 of its bytes: a version may be replaced.
+    pub sha256: [u8; 32],
+}
+
+impl Base {
+    /// The present content of an object.
+    pub fn of(record: &Record) -> Option<Base> {
+        record.content.as_ref().map(|content| Base { version: record.version, sha256: content.sha256 })
+    }
 }
 
 impl Draft {
@@ -36,5 +56,9 @@ impl Draft {
 impl Row for Draft {
     fn place(&self) -> Key {
         Draft::key(self.loid)
+    }
+
+    fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
+        refer(&self.content, &self.place(), &[], entries);
     }
 }

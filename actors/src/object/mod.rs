@@ -1,16 +1,21 @@
 //! The part that every object has, container or not: record, attribute texts, versions, and the rules for names.
 
 mod draft;
+mod file;
 mod name;
+mod reach;
 mod record;
 mod version;
 
 use std::sync::Arc;
 
-pub use self::draft::Draft;
+pub use self::draft::{Base, Draft};
+pub use self::file::is_referred_to;
+pub(crate) use self::file::refer;
 pub use self::name::{CreateMode, MAX_NAME_BYTES, Names, check_path, file_name, name_key, parent_path};
+pub use self::reach::Reach;
 pub use self::record::{Attributes, Bin, Content, FamilyKind, FolderKey, Lock, Plain, Record, Stored, Text};
-pub use self::version::{NewContent, SmallBody, Version};
+pub use self::version::{NewContent, Pin, SmallBody, Version};
 
 /// What every container's state begins with. Cloning shares everything.
 #[derive(Debug, Clone)]

@@ -1,8 +1,12 @@
 //! Versions: linear, immutable, each with its own loid (decisions 4).
 
+use std::any::Any;
+use std::sync::Arc;
+
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::file::refer;
 use super::record::{Content, Text};
 use crate::id::Loid;
 use crate::store::{Key, Row, Table, loid_key};
@@ -21,6 +25,9 @@ pub struct Version {
     pub content: Content,
 }
 
+/// Keeps a content file from being collected as long as there is a clone of it.
+pub type Pin = Arc<dyn Any + Send + Sync>;
+
 /// The bytes of a new version.
 #[derive(Debug, Clone)]
 pub struct NewContent {
@@ -28,6 +35,9 @@ pub struct NewContent {
     pub content: Content,
     /// The bytes themselves where they are small; else they lie in a file already.
     pub small: Option<Bytes>,
+    /// Goes with the command until its change set has been submitted: from then on the file is referred to by a row, or by none
+    /// ever. `None` for small ones, and for those that a row of the same container refers to.
+    pub pin: Option<Pin>,
 }
 
 impl Version {
@@ -40,6 +50,10 @@ impl Version {
 impl Row for Version {
     fn place(&self) -> Key {
         Version::key(self.loid)
+    }
+
+    fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
+        refer(&self.content, &self.place(), &[], entries);
     }
 }
 

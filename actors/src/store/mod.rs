@@ -303,6 +303,12 @@ pub trait Store: Look + 'static {
     /// Whether commits go through.
     fn health(&self) -> Health;
 
+    /// Whether of every change set that is not pending it is known for certain if it is on disk, now and after a crash: not while
+    /// one was answered with [`StoreError::Unknown`] and what it may have left was not removed.
+    fn is_certain(&self) -> bool {
+        true
+    }
+
     /// What waits for the disk; nothing, where there is none.
     fn backlog(&self) -> Backlog {
         Backlog::default()

@@ -84,6 +84,10 @@ impl<S: Store + ?Sized> Store for Observed<S> {
         self.store.health()
     }
 
+    fn is_certain(&self) -> bool {
+        self.store.is_certain()
+    }
+
     fn backlog(&self) -> Backlog {
         self.store.backlog()
     }

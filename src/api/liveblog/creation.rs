@@ -4,18 +4,17 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::lifecycle::{NewObject, NewParts};
 use stet_actors::liveblog::LiveBlog;
-use stet_actors::object::{Content as StoredContent, CreateMode, FamilyKind, NewContent, SmallBody, Stored, Text};
-use stet_actors::store::{Key, View};
+use stet_actors::object::{CreateMode, FamilyKind, NewContent, Stored, Text, Version};
+use stet_actors::store::Key;
 
 use super::Open;
-use super::reply::{Told, liveblog_json};
+use super::reply::changed_reply;
 use super::types::CreateLiveBlog;
+use crate::api::download::{Found, opened};
 use crate::api::object::{ProductInfo, check_issue_date, status_of, version_named, with_product_info};
 use crate::api::requests::{CreateOptions, folder_source};
-use crate::app::App;
 use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::reply::{Content, Reply};
+use crate::http::reply::Reply;
 
 /// Name of the type of liveblogs in the objecttypes family, where no other is asked for.
 const TYPE_NAME: &str = "LiveBlog";
@@ -39,19 +38,16 @@ async fn create(call: &Call, template: &Source, template_database: DatabaseId) -
         Some(named) => app.database(Some(&named.text()))?,
         None => call.database()?,
     };
-    let object = new_liveblog(call, &request, template, template_database)?;
+    let object = new_liveblog(call, &request, template, template_database).await?;
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
     let create = app.place_in(call, folder, database)?.create(object);
     let created = app.with_current(app.repository.joint(create, call.unconditional()?).await)?;
     let open = Open::of(call, created.loid, app.repository.view::<LiveBlog>(created.loid).await?)?;
-    // One that was there may have posts; the reply to a change has none.
-    let told = Told { posts: Vec::new(), total: open.view.state.seen_counts(&open.sight).iter().sum(), removed: None };
-    let json = liveblog_json(app, &open, &told, &display).await?;
-    Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(open.view.revision(), "change")))
+    changed_reply(call, open, &display).await
 }
 
 /// A liveblog to be made with what a body says of it, and what a template has beside.
-fn new_liveblog(
+async fn new_liveblog(
     call: &Call,
     request: &CreateLiveBlog,
     template: &Source,
@@ -66,18 +62,13 @@ fn new_liveblog(
         Code::ObjectNotFound => not_found(),
         _ => error,
     })?;
-    let (version, content) = match version_named(app, template, &found)? {
-        Some(version) => (version.loid, Some(version.content)),
-        None => (found.loid.at_version(found.version), found.content.clone()),
-    };
-    let content = content.ok_or_else(|| {
+    let version = version_named(app, template, &found)?.map_or(found.version, |version| version.loid.version);
+    if version == 0 {
         let message = format!("`{template}` is of type {} and has no content to begin with.", found.type_name);
-        Error::new(Code::InvalidType, message).with_source(template)
-    })?;
-    let content = match content.stored {
-        Stored::File => NewContent { content, small: None },
-        Stored::Row => small(app, &SmallBody::key(version), content)?.ok_or_else(not_found)?,
-    };
+        return Err(Error::new(Code::InvalidType, message).with_source(template));
+    }
+    let content = content_of(call, Version::key(found.loid.at_version(version)), template).await?;
+    let content = content.ok_or_else(not_found)?;
 
     let types = app.sysconfig.object_types();
     let wanted = request.r#type.as_deref().filter(|name| !name.is_empty());
@@ -127,11 +118,26 @@ fn new_liveblog(
     Ok(object)
 }
 
-/// A content that lies in the tables; `None` if it is not there any more.
-fn small(app: &App, key: &Key, content: StoredContent) -> Result<Option<NewContent>> {
-    let bytes = app.repository.look().get(View::Committed, key.table, &key.key).map_err(|error| {
-        tracing::error!(%error, "the bytes of a template can't be read");
-        Error::internal()
-    })?;
-    Ok(bytes.map(|bytes| NewContent { content, small: Some(bytes) }))
+/// The content of a version, with its bytes where they are small; `None` if it is not there any more. Both as they are in the tables:
+/// the template's record, which was read before, may be that of a content that has been replaced since.
+async fn content_of(call: &Call, version: Key, template: &Source) -> Result<Option<NewContent>> {
+    let (app, repository) = (&call.app, &call.app.repository);
+    let found = || -> Result<Found> {
+        let version: Option<Version> = repository.row(version.table, &version.key)?;
+        Ok(version.ok_or_else(|| Error::not_found(template))?.into())
+    };
+    let (found, reader) = match opened(repository, &app.content, template, found).await {
+        Ok(opened) => opened,
+        Err(error) if error.code == Code::ObjectNotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    Ok(match found.content.stored {
+        // The template may end before the liveblog refers to the file, too.
+        Stored::File => app.content.pin(&found.content).map(|pin| NewContent {
+            content: found.content,
+            small: None,
+            pin: Some(pin),
+        }),
+        Stored::Row => Some(NewContent { content: found.content, small: Some(reader.read_all().await?), pin: None }),
+    })
 }

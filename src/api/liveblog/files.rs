@@ -1,17 +1,18 @@
-//! The files of a post: its content, and what is attached to it.
+//! The files of a post: its content, and what is attached to it. Their ETags tell of the bytes alone: they stay what they are while
+//! the liveblog changes.
 
-use actix_web::http::header::CONTENT_DISPOSITION;
 use stet_actors::error::{Error, Result};
 use stet_actors::liveblog::attachment_body;
-use stet_actors::object::{Content as StoredContent, SmallBody, Stored};
-use stet_actors::store::{Key, View};
+use stet_actors::object::Version;
 
-use super::{address, open};
-use crate::api::object::{disposition, streamed};
+use super::settled::{Unsettled, of_post};
+use super::{address, open, settled};
+use crate::api::download::{Found, opened};
+use crate::api::whole::{Part, Whole, told_time};
 use crate::content::ContentReader;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
-use crate::http::reply::{Content, Reply};
+use crate::http::reply::Reply;
 
 /// `GET /v3/container/liveblog/{source}/post/{post}/attachment/{id}`
 pub async fn attachment(call: Call) -> Result<Reply> {
@@ -20,41 +21,40 @@ pub async fn attachment(call: Call) -> Result<Reply> {
     let text = call.param("id");
     let id: u64 = text.parse().map_err(|_| Error::parameter("id", text, "the id of an attachment, a number"))?;
     let found = post.attachments.iter().find(|attachment| attachment.id == id);
-    let found = found.ok_or_else(|| Error::not_found(text))?;
-    file(&call, &found.content, attachment_body(open.loid, id), &found.name, id).await
+    let attachment = found.ok_or_else(|| Error::not_found(text))?;
+    // An id is never given to other bytes. They came with a change of the post, the last one at the latest.
+    let found =
+        Found { content: attachment.content.clone(), small: attachment_body(open.loid, id), at: post.record.modified };
+    let (found, reader) =
+        opened(&call.app.repository, &call.app.content, text, || Ok::<_, Error>(found.clone())).await?;
+    send(&call, found, reader, &attachment.name, id, text)
 }
 
 /// `GET /v3/container/liveblog/{source}/post/{post}/content`
 pub async fn post_content(call: Call) -> Result<Reply> {
     let open = open(&call).await?;
-    let post = open.seen(&address(&call, open.loid, call.param("post"))?)?;
-    // Every post is made with a content.
-    let content = post.record.content.as_ref().ok_or_else(|| Error::not_found(call.param("post")))?;
-    let version = post.loid().at_version(post.record.version);
-    file(&call, content, SmallBody::key(version), &post.record.name, post.loid().number).await
+    let named = call.param("post");
+    let address = address(&call, open.loid, named)?;
+    let (app, repository) = (&call.app, &call.app.repository);
+    let (found, reader, post) = settled(&call, open, async |open| {
+        let post = open.seen(&address)?;
+        let key = Version::key(post.loid().at_version(post.record.version));
+        let found = || {
+            let version: Option<Version> = of_post(repository, post, || repository.row(key.table, &key.key))?;
+            // Every post is made with a content.
+            Ok::<Found, Unsettled>(version.ok_or_else(|| Error::not_found(named))?.into())
+        };
+        let (found, reader) = opened(repository, &app.content, named, found).await?;
+        Ok((found, reader, post.clone()))
+    })
+    .await?;
+    send(&call, found, reader, &post.record.name, post.loid().number, named)
 }
 
-/// A file, streamed. Its ETag tells of the bytes alone: they stay what they are while the liveblog changes.
-async fn file(call: &Call, content: &StoredContent, key: Key, name: &str, id: u64) -> Result<Reply> {
-    let tag = ETag::new(0, (id, content.sha256, &*content.content_type, name));
-    if tag.is_known(call.headers()) {
-        return Ok(Reply::not_modified(tag));
-    }
-    let reader = match content.stored {
-        Stored::File => call.app.content.open_content(content).await?,
-        Stored::Row => {
-            let bytes = call.app.repository.look().get(View::Committed, key.table, &key.key).map_err(|error| {
-                tracing::error!(%error, "a file of a post can't be read");
-                Error::internal()
-            })?;
-            // Gone, if it was removed since the view was published.
-            ContentReader::of(bytes.ok_or_else(|| Error::not_found(name))?)
-        }
-    };
-    let size = reader.remaining();
-    let reply = Reply::new(Content::Stream(content.content_type.to_string(), size, streamed(reader))).with_etag(tag);
-    Ok(match disposition(name) {
-        Some(value) => reply.with_header(CONTENT_DISPOSITION, value),
-        None => reply,
-    })
+fn send(call: &Call, found: Found, reader: ContentReader, name: &str, id: u64, source: &str) -> Result<Reply> {
+    let tag = ETag::new(0, (id, found.content.sha256, &*found.content.content_type, name));
+    let modified = told_time(call, found.at);
+    let whole =
+        Whole { media_type: found.content.content_type.to_string(), parts: vec![Part::read(reader)], tag, modified };
+    whole.reply(call, source, name)
 }

@@ -1,7 +1,9 @@
 //! Liveblogs (interface 4.8; decisions 5).
 //!
-//! Who sees a post: everybody who may read the liveblog sees the approved ones. The others are seen by their author, and by who
-//! may moderate or write the liveblog. What is not seen is not there: it is in no listing, no number and no search.
+//! Who sees and changes which posts is up to [`Access::sight`] and [`Access::reach`](crate::access::Access::reach). What is not seen
+//! is not there: it is in no listing, no number and no search.
+//!
+//! [`Access::sight`]: crate::access::Access::sight
 
 use std::sync::Arc;
 
@@ -10,58 +12,61 @@ use stet_actors::family::State;
 use stet_actors::id::{Loid, Source};
 use stet_actors::lifecycle::Discard;
 use stet_actors::liveblog::{LiveBlog, LiveBlogState, Post, PostAddress, Sight};
-use stet_actors::object::{FamilyKind, parent_path};
+use stet_actors::object::{FamilyKind, Reach, parent_path};
 use stet_actors::runtime::Published;
 
 use super::object::{Removed, check_whole};
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply};
-use crate::http::route::Privilege;
 
+mod content;
 mod creation;
+mod feed;
 mod files;
 mod kept;
 mod named;
+mod piece;
 mod post;
 mod reply;
+mod resolved;
 mod search;
-mod text;
+mod settled;
 mod types;
 
+pub use self::content::{content, write_content};
 pub use self::creation::{create_from_default, create_from_template};
+pub use self::feed::feed;
 pub use self::files::{attachment, post_content};
 pub use self::kept::KeptPosts;
 pub use self::named::posts;
 pub use self::post::{approve, create_post, get_post, mark_deleted, reject, remove_post, set_pending, update_post};
 use self::reply::liveblog_json;
+pub use self::resolved::Lengths;
 use self::search::Wanted;
 pub use self::search::search;
+use self::settled::settled;
 pub use self::types::{
     Attachment, CreateLiveBlog, Filters, LiveBlogInfo, LiveBlogReply, Post as PostShape, PostListing, PostOptions,
     PostReply, RemovedPost, SearchReply, SearchRequest, StatusChange,
 };
 
 /// A liveblog as it is on disk, and what the caller may do there.
+#[derive(Clone)]
 struct Open {
     loid: Loid,
     view: Arc<Published<LiveBlogState>>,
     /// Which posts they see.
     sight: Sight,
-    /// Whether they decide on posts; others may change only their own.
-    moderates: bool,
+    /// Which posts they may change; who reaches all of them decides on them.
+    reach: Reach,
 }
 
 impl Open {
     fn of(call: &Call, loid: Loid, view: Arc<Published<LiveBlogState>>) -> Result<Open> {
         let (access, record) = (call.access(), &view.state.object().record);
-        let moderates = access.may(Privilege::Moderate, record)?;
-        let sight = if moderates || access.may(Privilege::Write, record)? {
-            Sight::All
-        } else {
-            Sight::Own(call.caller()?.user().clone())
-        };
-        Ok(Open { loid, view, sight, moderates })
+        let (sight, reach) = (access.sight(record)?, access.reach(record)?);
+        Ok(Open { loid, view, sight, reach })
     }
 
     /// The same caller with the liveblog as it is after a change.
@@ -121,17 +126,20 @@ fn address(call: &Call, liveblog: Loid, text: &str) -> Result<PostAddress> {
 pub async fn get(call: Call) -> Result<Reply> {
     let (open, display) = (open(&call).await?, call.display());
     let wanted = Wanted::of_query(&call)?;
-    let path =
-        if display.path { call.app.repository.path_of(&open.view.state.object().record)? } else { String::new() };
-    // What stands in a reply follows from these.
-    let part = (wanted.page.offset, wanted.page.limit, call.query.text("sortBy"));
-    let tag = ETag::new(open.view.revision(), (&open.sight, &display, part, path));
-    if tag.is_known(call.headers()) {
-        return Ok(Reply::not_modified(tag));
-    }
-    let told = wanted.find(&open).await;
-    let json = liveblog_json(&call.app, &open, &told, &display).await?;
-    Ok(Reply::new(Content::Json(json.into())).with_etag(tag))
+    settled(&call, open, async |open| {
+        let path =
+            if display.path { call.app.repository.path_of(&open.view.state.object().record)? } else { String::new() };
+        // What stands in a reply follows from these.
+        let part = (wanted.page.offset, wanted.page.limit, call.query.text("sortBy"));
+        let tag = ETag::new(open.view.revision(), (&open.sight, &display, part, path));
+        if tag.is_known(call.headers()) {
+            return Ok(Reply::not_modified(tag));
+        }
+        let told = wanted.find(open).await;
+        let json = liveblog_json(&call.app, open, &told, &display).await?;
+        Ok(Reply::new(Content::Json(json.into())).with_etag(tag))
+    })
+    .await
 }
 
 /// `DELETE /v3/container/liveblog/{source}`: to the recycle bin.

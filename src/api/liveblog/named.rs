@@ -9,8 +9,8 @@ use stet_actors::liveblog::{LiveBlog, PostAddress};
 use stet_actors::object::{FamilyKind, parent_path};
 use stet_actors::store::{Table, View};
 
-use super::Open;
 use super::reply::post_json;
+use super::{Open, settled};
 use crate::api::records::BulkError;
 use crate::api::requests::ObjectListRequest;
 use crate::http::call::Call;
@@ -36,7 +36,7 @@ pub async fn posts(call: Call) -> Result<Reply> {
                     place.insert(Open::of(&call, liveblog, view)?)
                 }
             };
-            post_json(&call.app, open.seen(&address)?, &display)
+            settled(&call, open.clone(), async |open| post_json(&call.app, open.seen(&address)?, &display)).await
         };
         match one.await {
             Ok(json) => items.push(json),

@@ -10,17 +10,18 @@ use stet_actors::object::Text;
 
 use super::reply::post_reply;
 use super::types::{AttachmentRef, PostOptions, RemovedPost};
-use super::{Open, address, open, text};
+use super::{Open, address, open, settled};
 use crate::api::form::{self, FilePart, FileRule, Form};
 use crate::api::requests::CreateOptions;
 use crate::app::App;
+use crate::content::words;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
 
 /// The files of a post's form.
 const FILES: &[FileRule] = &[
-    FileRule { name: "content", many: false, head: text::LOOKED_AT },
+    FileRule { name: "content", many: false, head: words::LOOKED_AT },
     FileRule { name: "attachments", many: true, head: 0 },
 ];
 
@@ -43,8 +44,7 @@ pub async fn create_post(mut call: Call) -> Result<Reply> {
         body,
         attachments: attachments_of(form.files),
         mode: CreateOptions::mode(options.options.as_ref(), options.create_mode),
-        moderates: open.moderates,
-        own_only: !open.moderates,
+        reach: open.reach,
     };
     execute(&call, open, command).await
 }
@@ -69,8 +69,7 @@ pub async fn update_post(mut call: Call) -> Result<Reply> {
         body,
         attachments: attachments_of(form.files),
         remove_attachments: removed.collect::<Result<_>>()?,
-        moderates: open.moderates,
-        own_only: !open.moderates,
+        reach: open.reach,
     };
     execute(&call, open, command).await
 }
@@ -78,8 +77,8 @@ pub async fn update_post(mut call: Call) -> Result<Reply> {
 /// `GET /v3/container/liveblog/{source}/post/{post}`
 pub async fn get_post(call: Call) -> Result<Reply> {
     let open = open(&call).await?;
-    let post = open.seen(&address(&call, open.loid, call.param("post"))?)?;
-    post_reply(&call.app, &open, post, "post")
+    let address = address(&call, open.loid, call.param("post"))?;
+    settled(&call, open, async |open| post_reply(&call.app, open, open.seen(&address)?, "post")).await
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/approve`
@@ -104,14 +103,14 @@ pub async fn mark_deleted(call: Call) -> Result<Reply> {
 
 async fn set_status(call: &Call, to: PostStatus) -> Result<Reply> {
     let open = open(call).await?;
-    let command = SetStatus { post: seen_post(call, &open)?, to, moderates: open.moderates };
+    let command = SetStatus { post: seen_post(call, &open)?, to, reach: open.reach };
     execute(call, open, command).await
 }
 
 /// `DELETE /v3/container/liveblog/{source}/post/{post}`: for good, whatever its status.
 pub async fn remove_post(call: Call) -> Result<Reply> {
     let open = open(&call).await?;
-    let command = RemovePost { post: seen_post(&call, &open)?, own_only: !open.moderates };
+    let command = RemovePost { post: seen_post(&call, &open)?, reach: open.reach };
     let request = call.request(open.loid)?;
     let done = call.app.with_current(call.app.repository.execute(open.loid, command, request).await)?;
     let revision = done.view.revision();
@@ -134,22 +133,25 @@ async fn execute<C: Command<Family = LiveBlog, Reply = PostDone>>(
     let app = &call.app;
     let done = app.with_current(app.repository.execute(open.loid, command, call.request(open.loid)?).await)?;
     let open = open.after(done.view);
-    match open.view.state.get(&PostAddress::Loid(done.reply.post)) {
-        Ok(post) => post_reply(app, &open, post, "change"),
-        // The call was carried out when it was sent before, and somebody has removed the post since.
-        Err(_) => Reply::json(&RemovedPost { id: done.reply.post.to_string(), revision: open.view.revision() }),
+    let (post, revision) = (PostAddress::Loid(done.reply.post), open.view.revision());
+    let shown = settled(call, open, async |open| post_reply(app, open, open.view.state.get(&post)?, "change")).await;
+    match shown {
+        // The change was made, now or when the call was sent before. Others have removed the post since, or never cease to change it.
+        Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => {
+            Reply::json(&RemovedPost { id: done.reply.post.to_string(), revision })
+        }
+        shown => shown,
     }
 }
 
 fn body_of(part: FilePart) -> PostBody {
-    let text = text::text_of(&part.content.content.content_type, &part.head);
+    let text = words::text_of(&part.content.content.content_type, &part.head);
     PostBody { content: part.content, text: text.into() }
 }
 
 fn attachments_of(parts: Vec<FilePart>) -> Vec<NewAttachment> {
     let named = |(index, part): (usize, FilePart)| {
-        let name =
-            part.file_name.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("attachment-{}", index + 1));
+        let name = part.file_name.unwrap_or_else(|| format!("attachment-{}", index + 1));
         NewAttachment { name: name.into(), content: part.content }
     };
     parts.into_iter().enumerate().map(named).collect()

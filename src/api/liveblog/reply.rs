@@ -9,10 +9,13 @@ use stet_actors::liveblog::{Post, PostStatus};
 use stet_actors::object::{SmallBody, Stored};
 use stet_actors::store::View;
 
+use super::Open;
+use super::settled::{Unsettled, of_post, settled};
 use super::types::{Attachment, Post as WirePost, StatusChange};
-use super::{Open, text};
 use crate::api::records::{info_of, quoted};
 use crate::app::App;
+use crate::content::words;
+use crate::http::call::Call;
 use crate::http::display::Display;
 use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply, to_json};
@@ -27,8 +30,8 @@ const BEGINNING: &str = "{\"info\":{";
 /// A post as JSON.
 ///
 /// # Errors
-/// What the store says.
-pub(super) fn post_json(app: &App, post: &Post, display: &Display) -> Result<Arc<str>> {
+/// [`Unsettled::Changed`]; what the store says.
+pub(super) fn post_json(app: &App, post: &Post, display: &Display) -> Result<Arc<str>, Unsettled> {
     let mut plain = display.clone();
     // The path depends on the folders above, and what types are called on the configuration: neither is kept.
     plain.path = false;
@@ -37,7 +40,7 @@ pub(super) fn post_json(app: &App, post: &Post, display: &Display) -> Result<Arc
     let json = match kept {
         Some(kept) => kept,
         None => {
-            let json: Arc<str> = rendered(app, post, &key.2)?.into();
+            let json: Arc<str> = of_post(&app.repository, post, || rendered(app, post, &key.2))?.into();
             if !display.additional_info {
                 app.posts.put(key, json.clone());
             }
@@ -95,7 +98,7 @@ fn rendered(app: &App, post: &Post, display: &Display) -> Result<String> {
 /// The content, if it is text and lies in the tables.
 fn content_of(app: &App, post: &Post) -> Result<Option<String>> {
     let Some(content) = &post.record.content else { return Ok(None) };
-    if content.stored != Stored::Row || !text::is_text(&content.content_type) {
+    if content.stored != Stored::Row || !words::is_text(&content.content_type) {
         return Ok(None);
     }
     let key = SmallBody::key(post.loid().at_version(post.record.version));
@@ -103,7 +106,6 @@ fn content_of(app: &App, post: &Post) -> Result<Option<String>> {
         tracing::error!(post = %post.loid(), %error, "the bytes of a post can't be read");
         Error::internal()
     })?;
-    // Gone, if the post was removed since the view was published.
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
@@ -120,8 +122,13 @@ pub(super) struct Told<'v> {
 /// A liveblog and posts of it.
 ///
 /// # Errors
-/// What the store says.
-pub(super) async fn liveblog_json(app: &App, open: &Open, told: &Told<'_>, display: &Display) -> Result<String> {
+/// [`Unsettled::Changed`]; what the store says.
+pub(super) async fn liveblog_json(
+    app: &App,
+    open: &Open,
+    told: &Told<'_>,
+    display: &Display,
+) -> Result<String, Unsettled> {
     let mut json = "{\"info\":".to_owned();
     json.push_str(&info(app, open, display)?);
     json.push_str(",\"items\":[");
@@ -160,11 +167,22 @@ fn info(app: &App, open: &Open, display: &Display) -> Result<String> {
     Ok(json)
 }
 
+/// The reply to a change of a liveblog: as it is now, and none of its posts.
+pub(super) async fn changed_reply(call: &Call, open: Open, display: &Display) -> Result<Reply> {
+    settled(call, open, async |open| {
+        let total = open.view.state.seen_counts(&open.sight).iter().sum();
+        let told = Told { posts: Vec::new(), total, removed: None };
+        let json = liveblog_json(&call.app, open, &told, display).await?;
+        Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(open.view.revision(), "change")))
+    })
+    .await
+}
+
 /// A post alone.
 ///
 /// # Errors
-/// What the store says.
-pub(super) fn post_reply(app: &App, open: &Open, post: &Post, what: &str) -> Result<Reply> {
+/// [`Unsettled::Changed`]; what the store says.
+pub(super) fn post_reply(app: &App, open: &Open, post: &Post, what: &str) -> Result<Reply, Unsettled> {
     let mut json = post_json(app, post, &Display::with_defaults(false))?.to_string();
     // The post is an object: its last brace makes room for one more member.
     json.pop();

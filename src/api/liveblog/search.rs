@@ -5,11 +5,11 @@ use std::collections::HashSet;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::liveblog::{LiveBlogState, Post, PostAddress, PostStatus, Sight};
+use stet_actors::liveblog::{Post, PostAddress, PostStatus};
 
 use super::reply::{Told, liveblog_json};
 use super::types::{Filters, SearchRequest};
-use super::{Open, address, open};
+use super::{Open, address, open, settled};
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply};
@@ -172,7 +172,7 @@ impl Wanted {
     }
 
     /// The posts, and how many there are.
-    pub(super) async fn find(self, open: &Open) -> Told<'_> {
+    pub(super) async fn find<'o>(&self, open: &'o Open) -> Told<'o> {
         let Page { offset, limit } = self.page;
         let (state, sight) = (&open.view.state, &open.sight);
         if self.since.is_none() && self.sort.is_empty() {
@@ -198,12 +198,13 @@ impl Wanted {
                 for change in state.since(since) {
                     turn.pass_on().await;
                     match change {
-                        Err(loid) => gone.push(loid.to_string()),
+                        Err(removed) if sight.may_have_seen_removed(removed) => gone.push(removed.post.to_string()),
+                        Err(_) => {}
                         Ok(post) => {
                             let is_named = named.as_ref().is_none_or(|named| named.contains(&post.loid()));
                             if state.sees(sight, post) && is_named && self.filter.takes(post) {
                                 found.push(post);
-                            } else if may_have_seen(state, sight, post) {
+                            } else if sight.may_have_seen(post) {
                                 gone.push(post.loid().to_string());
                             }
                         }
@@ -262,16 +263,15 @@ impl Turn {
     }
 }
 
-/// Whether the caller sees a post, or may have seen it before it was taken back.
-fn may_have_seen(state: &LiveBlogState, sight: &Sight, post: &Post) -> bool {
-    state.sees(sight, post) || post.history.iter().any(|change| change.to == PostStatus::Approved)
-}
-
 /// `POST /v3/container/liveblog/{source}`
 pub async fn search(call: Call) -> Result<Reply> {
     let request: SearchRequest = call.json()?;
     let (open, display) = (open(&call).await?, call.display_of_body()?);
-    let told = Wanted::of_request(&call, open.loid, &request)?.find(&open).await;
-    let json = liveblog_json(&call.app, &open, &told, &display).await?;
-    Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(open.view.revision(), "search")))
+    let wanted = Wanted::of_request(&call, open.loid, &request)?;
+    settled(&call, open, async |open| {
+        let told = wanted.find(open).await;
+        let json = liveblog_json(&call.app, open, &told, &display).await?;
+        Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(open.view.revision(), "search")))
+    })
+    .await
 }

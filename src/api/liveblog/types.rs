@@ -50,7 +50,8 @@ pub struct SearchReply {
     pub total: usize,
     /// Counts the liveblog's changes: what the next search takes as `since`.
     pub revision: u64,
-    /// With `since`: the posts that were removed after it, and those that changed and are not, or not any more, what is searched for.
+    /// With `since`: the posts that were removed after it, and those that changed and are not, or not any more, what is searched for;
+    /// of all these, the ones that the caller may have seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub removed: Option<Vec<String>>,
 }
@@ -84,7 +85,7 @@ pub struct Post {
     pub content: Option<String>,
     /// Files beside the content.
     pub attachments: Vec<Attachment>,
-    /// What became of its status, oldest first.
+    /// What became of its status, oldest first: its creation, its first approval, and so many of the latest that there are 1,000 in all.
     pub history: Vec<StatusChange>,
 }
 
@@ -202,7 +203,7 @@ pub struct PostOptions {
     pub(super) timestamp: Option<u64>,
     /// Whether it stands before all that are not.
     pub(super) pinned: Option<bool>,
-    /// Free words.
+    /// Free words; at most 100, of 255 bytes each.
     pub(super) tags: Option<Vec<String>>,
     /// Ids of attachments to take away; of an update only.
     pub(super) remove_attachments: Option<Vec<AttachmentRef>>,

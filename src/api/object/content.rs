@@ -1,31 +1,22 @@
 //! The bytes of an object (decisions 6).
 
-use actix_web::http::Method;
-use actix_web::http::header::{ACCEPT_RANGES, CONTENT_DISPOSITION, HeaderValue, LAST_MODIFIED, TryIntoHeaderValue};
+use std::fmt::Display;
+
 use bytes::Bytes;
 use stet_actors::checkout::is_held_by;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{Loid, Source};
-use stet_actors::object::{self, Draft, Record, SmallBody, Stored};
-use stet_actors::store::View;
+use stet_actors::id::Source;
+use stet_actors::object::{Draft, Record, SmallBody};
 
 use super::{version, version_named};
+use crate::api::download::{self, Found};
+use crate::api::dtd;
+use crate::api::whole::{Part, Whole, told_time, with_replaced};
 use crate::app::App;
 use crate::content::ContentReader;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
-use crate::http::range::{self, Wanted, date_of};
-use crate::http::reply::{BodyStream, Content, Reply};
-
-/// The bytes that a call asks for.
-#[derive(PartialEq)]
-struct Found {
-    /// Whose they are: a version's.
-    loid: Loid,
-    content: object::Content,
-    /// When they were written, epoch seconds.
-    at: u64,
-}
+use crate::http::reply::Reply;
 
 /// `GET /v3/object/{source}/content` and `/content/binary`: the bytes, streamed. What is stored is what a plain object resolves to,
 /// so `raw` changes nothing here.
@@ -46,60 +37,45 @@ pub(super) fn loid_in_query(call: &Call) -> Result<Source> {
     Source::parse("loid", call.query.text("loid").unwrap_or_default())
 }
 
-async fn content_of(call: &Call, source: &Source) -> Result<Reply> {
+pub(super) async fn content_of(call: &Call, source: &Source) -> Result<Reply> {
     let record = call.find(source, call.database()?)?;
-    let (Found { content, at, .. }, reader) = opened(call, source, &record).await?;
-    let size = content.size.min(most(call)?);
-    let tag = ETag::new(record.revision, (content.sha256, call.query.integer("maxSize")));
-    if tag.is_known(call.headers()) {
-        return Ok(Reply::not_modified(tag));
-    }
-    // A content may change again within the second; the time says which one it was only once that is over.
-    let modified = Some(at).filter(|at| *at < call.app.repository.clock().now_s());
-    let wanted = match *call.http.method() {
-        Method::GET => range::wanted(call.headers(), size, &tag, modified),
-        _ => Wanted::Whole,
-    };
-    let reader = reader.range(0, size);
-    let media_type = content.content_type.to_string();
-    let body = match wanted {
-        Wanted::Whole => Content::Stream(media_type, reader.remaining(), streamed(reader)),
-        Wanted::Part { first, last } => {
-            let reader = reader.range(first, last - first + 1);
-            // Digits and such, which is all that a header's value must be.
-            let of = HeaderValue::try_from(format!("bytes {first}-{last}/{size}")).map_err(|_| Error::internal())?;
-            Content::Part(media_type, reader.remaining(), streamed(reader), of)
-        }
-        Wanted::Nothing => {
-            let message = format!("No byte lies in the range: there are {size}.");
-            let error = Error::new(Code::RangeNotSatisfiable, message);
-            return Err(error.with_source(source).with_detail("size", size));
-        }
-    };
-    let mut reply = Reply::new(body).with_etag(tag).with_header(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    if let Some(date) = modified.and_then(|at| date_of(at).try_into_value().ok()) {
-        reply = reply.with_header(LAST_MODIFIED, date);
-    }
-    Ok(match disposition(&record.name) {
-        Some(value) => reply.with_header(CONTENT_DISPOSITION, value),
-        None => reply,
-    })
+    let (found, reader) = opened(call, source, &record).await?;
+    stored(call, source, &record, &found, reader).await
 }
 
-/// What a call asks for, and its bytes. Small ones may be replaced between the look at what they are and the look at them; then
-/// once more.
-async fn opened(call: &Call, source: &Source, record: &Record) -> Result<(Found, ContentReader)> {
-    const TRIES: usize = 16;
-    for _ in 0..TRIES {
-        let found_first = found(call, source, record)?;
-        let reader = open(&call.app, found_first.loid, &found_first.content).await;
-        // A file is named by its hash: it is never another.
-        if found_first.content.stored == Stored::File || found(call, source, record)? == found_first {
-            return Ok((found_first, reader?));
-        }
-    }
-    let message = format!("The content of `{source}` keeps changing; try again.");
-    Err(Error::new(Code::Overloaded, message).with_source(source))
+/// What was found, as it is stored; with `showDtd` its DTD in it.
+///
+/// # Errors
+/// `RangeNotSatisfiable`; `InvalidParameter` for `maxSize`; what disk and store say.
+pub(in crate::api) async fn stored(
+    call: &Call,
+    source: &Source,
+    record: &Record,
+    found: &Found,
+    reader: ContentReader,
+) -> Result<Reply> {
+    let Found { content, at, .. } = found;
+    let dtd = dtd::of(call, record.loid.database, &reader).await?;
+    let told = (content.sha256, call.query.integer("maxSize"));
+    let tag = match &dtd {
+        None => ETag::new(record.revision, told),
+        Some(dtd) => ETag::new(record.revision, (told, dtd.sha256)),
+    };
+    // Of a DTD it says nothing.
+    let modified = told_time(call, *at).filter(|_| dtd.is_none());
+    let replaced = dtd.map(|dtd| (dtd.place, vec![Part::text(dtd.doctype)])).into_iter().collect();
+    let parts = with_replaced(&reader, replaced);
+    let whole = Whole { media_type: content.content_type.to_string(), parts, tag, modified };
+    whole.reply(call, &source.to_string(), &record.name)
+}
+
+/// What a call asks for of an object, and its bytes.
+///
+/// # Errors
+/// `ObjectNotFound`, `InvalidParameter` for `version`; what disk and store say.
+pub(in crate::api) async fn opened(call: &Call, source: &Source, record: &Record) -> Result<(Found, ContentReader)> {
+    let app = &call.app;
+    download::opened(&app.repository, &app.content, source, || found(call, source, record)).await
 }
 
 /// The version that the source or `version` names; without, the caller's working copy or the latest.
@@ -121,15 +97,16 @@ fn found(call: &Call, source: &Source, record: &Record) -> Result<Found> {
     {
         return Ok(copy);
     }
-    let version = match named {
-        Some(version) => version,
-        None if record.version > 0 => version(app, record, record.version)?,
-        None => {
-            let message = format!("`{source}` has no content.");
-            return Err(Error::new(Code::ObjectNotFound, message).with_source(source));
-        }
-    };
-    Ok(Found { loid: version.loid, content: version.content, at: version.at })
+    named.map_or_else(|| latest(app, record, source), |version| Ok(version.into()))
+}
+
+/// The latest version.
+fn latest(app: &App, record: &Record, source: &impl Display) -> Result<Found> {
+    if record.version == 0 {
+        let message = format!("`{source}` has no content.");
+        return Err(Error::new(Code::ObjectNotFound, message).with_source(source));
+    }
+    Ok(version(app, record, record.version)?.into())
 }
 
 /// What the caller has saved of an object that is checked out in this session.
@@ -141,57 +118,16 @@ fn working_copy(call: &Call, record: &Record) -> Result<Option<Found>> {
     }
     let key = Draft::key(record.loid);
     let draft: Option<Draft> = call.app.repository.row(key.table, &key.key)?;
-    Ok(draft.map(|draft| Found { loid: Draft::body_loid(draft.loid), content: draft.content, at: draft.at }))
-}
-
-/// How many bytes `maxSize` lets through; it counts megabytes of 1,000,000 bytes (decisions 5).
-fn most(call: &Call) -> Result<u64> {
-    match call.query.integer("maxSize") {
-        None => Ok(u64::MAX),
-        Some(megabytes) => u64::try_from(megabytes)
-            .map(|megabytes| megabytes.saturating_mul(1_000_000))
-            .map_err(|_| Error::parameter("maxSize", megabytes, "0 or more megabytes")),
-    }
-}
-
-/// What a browser calls the file when it saves it. Pages of ours are never shown inline, so that none can act as the user.
-pub(in crate::api) fn disposition(name: &str) -> Option<HeaderValue> {
-    let ascii: String = name
-        .chars()
-        .map(|c| if c.is_ascii_graphic() && !matches!(c, '"' | '\\') || c == ' ' { c } else { '_' })
-        .collect();
-    let encoded = percent_encoding::utf8_percent_encode(name, percent_encoding::NON_ALPHANUMERIC);
-    HeaderValue::from_str(&format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{encoded}")).ok()
+    let small = SmallBody::key(Draft::body_loid(record.loid));
+    Ok(draft.map(|draft| Found { small, content: draft.content, at: draft.at }))
 }
 
 /// All bytes of an object's latest version.
 ///
 /// # Errors
-/// `ObjectNotFound` when it has none; what the store says.
+/// `ObjectNotFound` when it has none; what disk and store say.
 pub async fn bytes_of(app: &App, record: &Record) -> Result<Bytes> {
-    let content = record.content.as_ref().ok_or_else(|| Error::not_found(record.loid))?;
-    open(app, record.loid.at_version(record.version), content).await?.read_all().await
-}
-
-async fn open(app: &App, version: Loid, content: &object::Content) -> Result<ContentReader> {
-    if content.stored == Stored::File {
-        return app.content.open_content(content).await;
-    }
-    let key = SmallBody::key(version);
-    match app.repository.look().get(View::Committed, key.table, &key.key) {
-        Ok(Some(bytes)) => Ok(ContentReader::of(bytes)),
-        Ok(None) => Err(Error::not_found(version)),
-        Err(error) => {
-            tracing::error!(%version, %error, "the bytes of a version can't be read");
-            Err(Error::internal())
-        }
-    }
-}
-
-/// A reader as the body of a response. A failure midway breaks the connection off, which tells the client that it has not got all.
-pub(in crate::api) fn streamed(reader: ContentReader) -> BodyStream {
-    Box::pin(futures_util::stream::try_unfold(reader, |mut reader| async {
-        let chunk = reader.next_chunk().await.map_err(actix_web::error::ErrorInternalServerError)?;
-        Ok(chunk.map(|chunk| (chunk, reader)))
-    }))
+    let found = || latest(app, record, &record.loid);
+    let (_, reader) = download::opened(&app.repository, &app.content, record.loid, found).await?;
+    reader.read_all().await
 }

@@ -20,17 +20,19 @@ use crate::records::{ObjectRecord, render, render_version};
 mod content;
 mod creation;
 mod locks;
+mod pictures;
 mod removal;
 mod versions;
 mod writing;
 
 pub use self::content::{bytes_of, content, content_by_loid};
-pub(super) use self::content::{disposition, streamed};
+pub(super) use self::content::{opened, stored};
 pub use self::creation::{CreateObject, create};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::creation::{Form, read_parts};
 pub(super) use self::creation::{ProductInfo, check_issue_date, status_of, with_product_info};
 pub use self::locks::{UnlockRequest, lock, unlock};
+pub use self::pictures::content_as;
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
 pub use self::versions::{VersionItem, VersionList, restore_version, versions};
 pub use self::writing::{receive, switches, write_content, write_content_by_loid};

@@ -1,10 +1,14 @@
 //! Versions: which there are, and an old one again (ours; decisions 4).
 
+use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::checkout::RestoreVersion;
 use stet_actors::error::{Error, Result};
+use stet_actors::id::Loid;
 use stet_actors::object::Version;
+use stet_actors::repository::Repository;
+use stet_actors::store::{Range, Table};
 
 use super::{reply_with, target};
 use crate::http::call::Call;
@@ -12,6 +16,9 @@ use crate::http::etag::ETag;
 use crate::http::reply::Reply;
 use crate::http::route::Privilege;
 use crate::records::{Page, hex};
+
+/// Versions that are read before others get their turn.
+const AT_A_TIME: usize = 256;
 
 /// Versions, the newest first.
 #[derive(Serialize, JsonSchema)]
@@ -60,16 +67,35 @@ impl VersionItem {
 pub async fn versions(call: Call) -> Result<Reply> {
     let record = call.resolve("source")?;
     let page = Page::of(&call.query);
-    let mut items = Vec::new();
     // Numbers are given one after the other, and no version is ever removed but with its object.
-    for number in (1..=record.version).rev().skip(page.offset).take(page.limit) {
-        let key = Version::key(record.loid.at_version(number));
-        if let Some(version) = call.app.repository.row::<Version>(key.table, &key.key)? {
-            items.push(VersionItem::of(&version));
-        }
-    }
+    let newest = record.version.saturating_sub(u32::try_from(page.offset).unwrap_or(u32::MAX));
+    let items = up_to(&call.app.repository, record.loid, newest, page.limit).await?;
     let tag = ETag::new(record.revision, ("versions", page.offset, page.limit));
     Ok(Reply::json(&VersionList { items, total: record.version as usize })?.with_etag(tag))
+}
+
+/// The versions of an object from that number down, `limit` at most.
+async fn up_to(repository: &Repository, object: Loid, newest: u32, limit: usize) -> Result<Vec<VersionItem>> {
+    let mut items = Vec::new();
+    let mut left = limit.min(newest as usize);
+    // The key behind the last that is wanted: 0 is not the number of any version.
+    let mut to = object.at_version(newest.saturating_add(1)).to_key();
+    while left > 0 {
+        let range = Range {
+            from: Bytes::copy_from_slice(&object.at_version(1).to_key()),
+            to: Some(Bytes::copy_from_slice(&to)),
+        };
+        let page: Vec<Version> = repository.rows_within(Table::Versions, &range, left.min(AT_A_TIME), true)?;
+        let Some(oldest) = page.last() else { break };
+        to = oldest.loid.to_key();
+        left -= page.len();
+        items.extend(page.iter().map(VersionItem::of));
+        if left > 0 {
+            // Other calls get their turn.
+            tokio::task::yield_now().await;
+        }
+    }
+    Ok(items)
 }
 
 /// `POST /v3/object/{source}/versions/{version}/restore`: a new version with the same bytes.
@@ -81,4 +107,56 @@ pub async fn restore_version(call: Call) -> Result<Reply> {
     let done = call.app.repository.joint(RestoreVersion { object, version }, call.request(object)?).await;
     call.app.with_current(done)?;
     reply_with(&call.app, object)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::sync::Arc;
+    use std::task::{Context, Waker};
+
+    use stet_actors::clock::SystemClock;
+    use stet_actors::id::DatabaseId;
+    use stet_actors::object::{Content, Stored};
+    use stet_actors::runtime::RuntimeOptions;
+    use stet_actors::store::memory::MemoryStore;
+    use stet_actors::store::{Change, ChangeSet, Key, Row, Store, encode_value};
+
+    use super::*;
+
+    #[actix_web::test]
+    async fn many_versions_are_read_in_pieces_and_others_get_their_turn_between() {
+        let store = Arc::new(MemoryStore::new());
+        let object = |number| Loid::new(DatabaseId::MAIN, number);
+        let mut set = ChangeSet::fence(store.epoch(), |_| ());
+        for (loid, versions) in [(object(6), 3), (object(7), 600), (object(8), 3)] {
+            for number in 1..=versions {
+                let content =
+                    Content { content_type: "text/xml".into(), size: 8, sha256: [7; 32], stored: Stored::Row };
+                let version = Version { loid: loid.at_version(number), author: "editor".into(), at: 1, content };
+                let Key { table, key } = version.place();
+                set.changes.push(Change { table, key, value: Some(encode_value(Version::FORMAT, &version)) });
+            }
+        }
+        store.submit(set).expect("it is taken");
+        let started = Repository::start(store, Arc::new(SystemClock), RuntimeOptions::default()).await;
+        let repository = started.expect("a repository starts");
+        for (newest, limit) in
+            [(600, usize::MAX), (600, 257), (600, 256), (599, 1), (300, 290), (3, 10), (1, 1), (0, 9), (5, 0)]
+        {
+            let items = up_to(&repository, object(7), newest, limit).await.expect("they can be read");
+            let numbers: Vec<u32> = items.iter().map(|item| item.version).collect();
+            let wanted: Vec<u32> = (1..=newest).rev().take(limit).collect();
+            assert_eq!(numbers, wanted, "{limit} from {newest}");
+        }
+        let mut all = std::pin::pin!(up_to(&repository, object(7), 600, usize::MAX));
+        let mut turns = 1;
+        let mut context = Context::from_waker(Waker::noop());
+        while all.as_mut().poll(&mut context).is_pending() {
+            turns += 1;
+        }
+        assert_eq!(turns, 3);
+        let mut page = std::pin::pin!(up_to(&repository, object(7), 600, AT_A_TIME));
+        assert!(page.as_mut().poll(&mut context).is_ready(), "a page is read at once");
+    }
 }

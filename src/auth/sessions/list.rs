@@ -39,7 +39,8 @@ impl Sessions {
     }
 
     /// The sessions, or keys, that still stand and are wanted, the oldest first. It reads all rows: there are some hundred bytes for
-    /// each session of the last day, and the calls that need it are rare.
+    /// each session of the last day, and the calls that need it are rare. One whose user can't be read counts as standing: that is no
+    /// reason to end it, nor to keep anything of the others.
     pub(super) async fn standing(&self, wanted: impl Fn(&Session) -> bool) -> Result<Vec<Arc<LiveSession>>> {
         let now_ms = self.repository.clock().now_ms();
         let mut found = Vec::new();
@@ -49,7 +50,11 @@ impl Sessions {
             for session in page.iter().filter_map(|(_, row)| decoded(row)).filter(&wanted) {
                 let known = self.live.get(&session.token_hash);
                 let live = known.unwrap_or_else(|| Arc::new(self.resumed(session)));
-                if self.stands(&live, now_ms)? {
+                let stands = self.stands(&live, now_ms).unwrap_or_else(|error| {
+                    tracing::warn!(session = &**live.id(), %error, "whether a session still is one can't be told");
+                    true
+                });
+                if stands {
                     found.push(live);
                 }
             }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use stet_actors::checkout::Release;
 use stet_actors::command::Who;
-use stet_actors::error::{Error, Result};
+use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::Text;
 use stet_actors::runtime::Request;
@@ -19,22 +19,23 @@ use super::{LiveSession, PAGE, Sessions};
 impl Sessions {
     /// Gives back what an ended session holds. What can't be given back now is found by the next [`Sessions::release_locks`].
     pub(super) async fn release_locks_of(&self, ended: &LiveSession) {
-        let outcome = async {
-            for (session, object) in self.locks(&Range::prefix(&key_of(&[ended.id().as_bytes(), &[0]])))? {
-                self.release(object, Some(session)).await?;
+        match self.locks(&Range::prefix(&key_of(&[ended.id().as_bytes(), &[0]]))) {
+            Ok(locks) => {
+                for (session, object) in locks {
+                    self.release(object, Some(session)).await;
+                }
             }
-            Ok::<(), Error>(())
-        };
-        if let Err(error) = outcome.await {
-            tracing::warn!(session = &**ended.id(), %error, "the locks of an ended session are still there");
+            Err(error) => {
+                tracing::warn!(session = &**ended.id(), %error, "the locks of an ended session are still there");
+            }
         }
     }
 
-    /// Takes off the locks that have expired, and those of sessions that have ended; tells how many it looked at for that. To be
-    /// called now and then: an expired lock counts as none without it.
+    /// Takes off the locks that have expired, and those of sessions that have ended; tells how many. To be called now and then: an
+    /// expired lock counts as none without it. One that can't be taken off keeps no other; it is told in the log.
     ///
     /// # Errors
-    /// What the store says.
+    /// That locks or sessions can't be read.
     pub async fn release_locks(&self) -> Result<usize> {
         let mut released = 0;
         let mut range = Range::prefix(&[]);
@@ -46,19 +47,31 @@ impl Sessions {
             let standing: HashSet<Text> = self.standing(|_| true).await?.iter().map(|live| live.id().clone()).collect();
             let now_s = self.repository.clock().now_s();
             for (session, object) in page {
-                let record = self.repository.any_record(object)?;
-                let Some(lock) = record.and_then(|record| record.lock) else { continue };
                 let ended = (!standing.contains(&session)).then_some(session);
-                if ended.is_some() || lock.expires <= now_s {
-                    self.release(object, ended).await?;
-                    released += 1;
+                let is_over = || {
+                    let lock = self.repository.any_record(object)?.and_then(|record| record.lock);
+                    Ok::<bool, Error>(lock.is_some_and(|lock| ended.is_some() || lock.expires <= now_s))
+                };
+                match is_over() {
+                    Ok(true) => released += usize::from(self.release(object, ended).await),
+                    Ok(false) => {}
+                    Err(error) => still_there(object, &error),
                 }
             }
         }
     }
 
-    async fn release(&self, object: Loid, session: Option<Text>) -> Result<()> {
-        self.repository.joint(Release { object, session }, Request::by(Who::system())).await
+    /// Whether the lock is off now; if not, that is told in the log.
+    async fn release(&self, object: Loid, session: Option<Text>) -> bool {
+        match self.repository.joint(Release { object, session }, Request::by(Who::system())).await {
+            Ok(()) => true,
+            // An object that is not there any more has none.
+            Err(error) if error.code == Code::ObjectNotFound => true,
+            Err(error) => {
+                still_there(object, &error);
+                false
+            }
+        }
     }
 
     /// Some locks: the sessions that hold them, and the objects.
@@ -75,4 +88,8 @@ impl Sessions {
         };
         Ok(rows.iter().filter_map(|(key, _)| parse(key)).collect())
     }
+}
+
+fn still_there(object: Loid, error: &Error) {
+    tracing::warn!(%object, %error, "a lock that is over is still there");
 }

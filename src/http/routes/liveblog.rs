@@ -32,6 +32,7 @@ pub const ROUTES: &[Route] = &[
         headers: &["Range"],
         produces: Produces::Stream,
         codes: A,
+        handler: handler!(liveblog::content),
         ..GET
     },
     Route {
@@ -98,7 +99,24 @@ pub const ROUTES: &[Route] = &[
             flag("checkOut", false, "Check out before the write."),
             flag("checkOutClean", false, "Check out from the last checked-in version, dropping a draft."),
         ],
-        body: optional::<Value>(),
+        body: Body::Bytes,
+        reply: Some(type_of::<liveblog::LiveBlogReply>),
+        handler: handler!(liveblog::write_content),
         ..PUT
+    },
+    Route {
+        id: "stet-liveblog-feed-get",
+        path: "/v3/container/liveblog/{source}/feed/{format}",
+        summary: "The approved posts of a liveblog as a feed.",
+        source: "ours",
+        path_params: &[LIVEBLOG, word("format", "`atom`, `json` (JSON Feed) or `jsonld` (schema.org)")],
+        query: &[
+            number("limit", Some("50"), "How many posts at most, 1000 at the most."),
+            number("offset", Some("0"), "How many posts to skip."),
+        ],
+        produces: Produces::Stream,
+        codes: &[200, 304, 401, 403, 404],
+        handler: handler!(liveblog::feed),
+        ..GET
     },
 ];

@@ -138,6 +138,16 @@ pub const ROUTES: &[Route] = &[
         ..CONTENT
     },
     Route {
+        id: "stet-object-content-format-get",
+        path: "/v3/object/{source}/content/{format}",
+        summary: "Content of an object in a format: `binary`, or `lowres` for a picture scaled down.",
+        source: "decisions 6",
+        path_params: &[OBJECT, word("format", "`binary`: the bytes as they are; `lowres`: a scaled JPEG, or a PNG")],
+        codes: &[200, 206, 304, 400, 401, 403, 404, 416, 503],
+        handler: handler!(object::content_as),
+        ..CONTENT
+    },
+    Route {
         id: "stet-object-loid-content-get",
         path: "/v3/object/loid/content",
         summary: "Content of the object whose loid is in the query.",

@@ -17,7 +17,12 @@ const THE_POST: PathParam = word("post", "the post, as loid, uuid or name");
 const FORM: Body = Body::Multipart(type_of::<liveblog::PostOptions>, &["content", "attachments"]);
 
 /// Files are served alike.
-const FILE: Route = Route { produces: Produces::Stream, codes: &[200, 304, 401, 403, 404], ..GET };
+const FILE: Route = Route {
+    headers: &["Range", "If-Range"],
+    produces: Produces::Stream,
+    codes: &[200, 206, 304, 401, 403, 404, 416],
+    ..GET
+};
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::client::{Answer, Call, Connection, Trouble};
 use super::desk::{Desk, encoded};
-use super::options::Settings;
+use super::options::{Settings, mix_in_words};
 use super::scenario::{Outcome, Scenario, Verdict};
 
 mod evidence;
@@ -143,6 +143,7 @@ impl Scenario for DrawerLoad {
     type Notes = Notes;
     const NAME: &'static str = "drawer";
     const KINDS: &'static [&'static str] = KINDS;
+    const RULES: &'static str = "the drawers";
 
     async fn prepare(&mut self, desk: &mut Desk) -> Result<(), String> {
         desk.make_folder().await?;
@@ -267,7 +268,7 @@ impl Scenario for DrawerLoad {
             spans.collect()
         });
         match spans {
-            Err(why) => verify::unread(&why),
+            Err(why) => Verdict::unread("The drawers", &why),
             Ok(drawers) => {
                 evidence.drawers = drawers;
                 verify::verdict(&evidence, self.settings.objects(), self.unreliable.as_deref())
@@ -277,15 +278,13 @@ impl Scenario for DrawerLoad {
 
     fn parameters(&self) -> Vec<(String, String)> {
         let own = &self.settings;
-        let mix = KINDS.iter().zip(&self.weights).filter(|(_, weight)| **weight > 0);
-        let mix: Vec<_> = mix.map(|(kind, weight)| format!("{kind} {weight}")).collect();
         let pairs = [
             ("drawers", own.drawers.to_string()),
             ("skew (Zipf exponent)", own.skew.to_string()),
             ("capacity", format!("{} items", own.capacity)),
             ("filled with", format!("{} items each", own.fill())),
             ("objects", own.objects().to_string()),
-            ("mix", mix.join(", ")),
+            ("mix", mix_in_words(KINDS, &self.weights)),
         ];
         pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }

@@ -1,9 +1,11 @@
 //! What each client is going to do: drawn from a stream of its own, so that no timing has a say in it.
 
+use rand::RngExt;
 use rand::distr::Distribution;
 use rand::distr::weighted::WeightedIndex;
-use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+
+use crate::load::dice::dice;
 
 /// The kinds of operations; [`KINDS`] has their names in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,9 +81,7 @@ impl Recipe {
 
     /// The plan of one client.
     pub fn plan(&self, client: usize) -> Plan {
-        let mut dice = ChaCha8Rng::seed_from_u64(self.seed);
-        dice.set_stream(client as u64);
-        Plan { recipe: self.clone(), dice }
+        Plan { recipe: self.clone(), dice: dice(self.seed, client) }
     }
 }
 

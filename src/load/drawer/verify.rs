@@ -1,58 +1,27 @@
 //! From what is known after a load to a verdict.
 
-use std::time::Duration;
-
 use super::evidence::Evidence;
 use super::membership::membership;
 use super::replay::{Replay, replay};
 use super::{Before, DrawerLoad};
 use crate::load::desk::Desk;
 use crate::load::report::text::number;
-use crate::load::scenario::{Finding, Verdict};
+use crate::load::scenario::{Finding, NAMED, Verdict, named};
+use crate::load::settle;
 
-/// Faults that a report names; more are counted.
-const NAMED: usize = 20;
-/// How often drawers are read until what is in doubt has come to rest, and how long in between.
-const LOOKS: usize = 50;
-const BETWEEN: Duration = Duration::from_millis(200);
-
-/// The drawers as they are once nothing is under way any more: at once, or, if there are calls in doubt that the server may still
-/// be at, when they read alike twice.
+/// The drawers as they are once nothing is under way any more.
 pub(super) async fn settled(load: &DrawerLoad, desk: &mut Desk, doubts: bool) -> Result<Vec<Before>, String> {
-    let mut last: Option<Vec<Before>> = None;
-    let mut why = String::new();
-    for _ in 0..LOOKS {
+    let look = async |desk: &mut Desk| {
         let mut now = Vec::new();
         for drawer in 0..load.before.len() {
-            match load.look(desk, drawer).await {
-                Ok(read) => now.push(read),
-                Err(error) => why = error,
-            }
+            now.push(load.look(desk, drawer).await?);
         }
-        if now.len() == load.before.len() {
-            let alike =
-                |last: &Vec<Before>| last.iter().zip(&now).all(|(a, b)| a.items == b.items && a.revision == b.revision);
-            if !doubts || last.as_ref().is_some_and(alike) {
-                return Ok(now);
-            }
-            last = Some(now);
-        }
-        tokio::time::sleep(BETWEEN).await;
-    }
-    match last {
-        Some(_) => Err("the drawers go on changing".to_owned()),
-        None => Err(why),
-    }
-}
-
-/// The verdict when the drawers can't be read.
-pub(super) fn unread(why: &str) -> Verdict {
-    Verdict {
-        finding: Finding::Unknown,
-        method: "None: what the server holds can't be read.".to_owned(),
-        details: Vec::new(),
-        problems: vec![format!("The drawers can't be read: {why}.")],
-    }
+        Ok(now)
+    };
+    let alike = |last: &Vec<Before>, now: &Vec<Before>| {
+        last.iter().zip(now).all(|(a, b)| a.items == b.items && a.revision == b.revision)
+    };
+    settle::settled(desk, doubts, "the drawers", look, alike).await
 }
 
 /// Holds the evidence against itself. `unreliable` says why revisions can't be used, if so.
@@ -88,11 +57,7 @@ pub(super) fn verdict(evidence: &Evidence, objects: u32, unreliable: Option<&str
         Replay::TooMany(why) => {
             let found = membership(evidence, objects);
             details.push(format!("{} items had to be there whatever the order was.", found.certain));
-            let more = found.problems.len().saturating_sub(NAMED);
-            let mut problems: Vec<_> = found.problems.into_iter().take(NAMED).collect();
-            if more > 0 {
-                problems.push(format!("and {more} more"));
-            }
+            let problems = named(found.problems);
             let finding = if problems.is_empty() { Finding::Verified } else { Finding::Violated };
             Verdict {
                 finding,

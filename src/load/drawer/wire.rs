@@ -105,9 +105,7 @@ pub fn reply(answer: &Answer) -> Option<Reply<'_>> {
 
 /// The revision that an answer speaks of: the number that its ETag begins with, else what its `info` says.
 pub fn revision(answer: &Answer, reply: Option<&Reply<'_>>) -> Option<u64> {
-    let tag = answer.etag.as_deref().and_then(|tag| tag.strip_prefix('"'));
-    let told = tag.and_then(|tag| tag.split(['-', '"']).next()?.parse().ok());
-    told.or_else(|| reply?.info.revision)
+    answer.revision().or_else(|| reply?.info.revision)
 }
 
 #[cfg(test)]

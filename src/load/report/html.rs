@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
+use hdrhistogram::Histogram;
+
 use super::plot::{Axis, Bar, Line, bars, escaped, legend, lines};
 use super::text::{COLUMNS, duration_us, finding, number, rows};
-use super::{Quantiles, Report};
+use super::{Quantiles, Report, following};
 use crate::load::measure::Interval;
 use crate::load::scenario::Finding;
 
@@ -43,6 +45,7 @@ pub fn page(report: &Report) -> String {
     out.push_str(&codes(report));
     out.push_str("</div>");
     out.push_str(&operations(report));
+    out.push_str(&following::section(report));
     out.push_str("<div class=\"pair\">");
     out.push_str(&verdict(report));
     out.push_str(&generator(report));
@@ -88,15 +91,15 @@ fn tiles(report: &Report) -> String {
     format!("<section class=\"tiles\">{}</section>", tiles.iter().map(tile).collect::<String>())
 }
 
-fn figure(title: &str, note: &str, legend: &str, svg: &str) -> String {
+pub(super) fn figure(title: &str, note: &str, legend: &str, svg: &str) -> String {
     format!("<section class=\"card\"><h2>{title}</h2><p class=\"sub\">{note}</p>{legend}{svg}</section>")
 }
 
-fn ms(us: f64) -> String {
+pub(super) fn ms(us: f64) -> String {
     duration_us(us.round().max(0.0) as u64).replace(".0 ", " ")
 }
 
-fn seconds(value: f64) -> String {
+pub(super) fn seconds(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
 
@@ -147,31 +150,43 @@ fn over_time(report: &Report) -> String {
 }
 
 fn distribution(report: &Report) -> String {
+    let named = report.kinds.iter().enumerate().map(|(at, (name, kind))| (*name, COLOURS[at % COLOURS.len()], kind));
+    let curves = named.chain([("all", "ink", &report.all)]).map(|(name, class, kind)| (name, class, &kind.latency));
+    let note = "each step to the right is ten times rarer, log scale";
+    by_percentile("Latency by percentile", note, ("share of operations below", "latency"), curves)
+}
+
+/// A curve for each histogram; `axes` are the names of what is shared out and of what is measured.
+pub(super) fn by_percentile<'h>(
+    title: &str,
+    note: &str,
+    axes: (&'static str, &'static str),
+    curves: impl Iterator<Item = (&'h str, &'static str, &'h Histogram<u64>)> + Clone,
+) -> String {
     /// Points of a curve.
     const POINTS: u32 = 160;
-    let total = report.all.latency.len();
-    // As many nines as there are calls to tell of.
+    let total = curves.clone().map(|(_, _, latency)| latency.len()).max().unwrap_or(0);
+    // As many nines as there is to tell of.
     let nines = (total.max(10) as f64).log10().clamp(1.0, 6.0);
-    let mut curves: Vec<Line> = Vec::new();
-    let named = report.kinds.iter().enumerate().map(|(at, (name, kind))| (*name, COLOURS[at % COLOURS.len()], kind));
-    for (name, class, kind) in named.chain([("all", "ink", &report.all)]) {
+    let curve = |(name, class, latency): (&str, _, &Histogram<u64>)| {
         let points = (0..=POINTS).map(|point| {
             let x = nines * f64::from(point) / f64::from(POINTS);
             let share = 1.0 - 10f64.powf(-x);
-            (x, (!kind.latency.is_empty()).then(|| kind.latency.value_at_quantile(share) as f64))
+            (x, (!latency.is_empty()).then(|| latency.value_at_quantile(share) as f64))
         });
-        curves.push(Line { name: name.to_owned(), class, points: points.collect() });
-    }
+        Line { name: name.to_owned(), class, points: points.collect() }
+    };
+    let curves: Vec<Line> = curves.map(curve).collect();
     let values = || curves.iter().flat_map(|line| &line.points).filter_map(|(_, value)| *value);
     let least = values().fold(f64::INFINITY, f64::min);
-    let y = Axis::log("latency", if least.is_finite() { least } else { 1.0 }, values().fold(1.0, f64::max), ms);
+    let y = Axis::log(axes.1, if least.is_finite() { least } else { 1.0 }, values().fold(1.0, f64::max), ms);
     let named = [(0.0, "0 %"), (0.5f64, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %")];
     let more = [(0.99999, "99.999 %"), (0.999_999, "99.9999 %")];
     let ticks = named.into_iter().chain(more).map(|(share, label)| (-(1.0f64 - share).log10(), label.to_owned()));
     let ticks = ticks.filter(|(x, _)| *x <= nines + 1e-9).collect();
-    let x = Axis { name: "share of operations below", ticks, range: (0.0, nines), log: false };
-    let svg = lines("Latency by percentile", &x, &y, &curves, false);
-    figure("Latency by percentile", "each step to the right is ten times rarer, log scale", &legend(&curves), &svg)
+    let x = Axis { name: axes.0, ticks, range: (0.0, nines), log: false };
+    let svg = lines(title, &x, &y, &curves, false);
+    figure(title, note, &legend(&curves), &svg)
 }
 
 fn codes(report: &Report) -> String {
@@ -185,13 +200,13 @@ fn codes(report: &Report) -> String {
     let mut all: Vec<Bar> = report.codes.failed.iter().map(|count| bar("bad", "failed", count)).collect();
     all.extend(report.codes.refused.iter().map(|count| bar("c3", "refused by rule", count)));
     all.sort_by_key(|bar| std::cmp::Reverse(bar.value));
-    let note = "failures, and refusals by a rule of the drawers, which are part of the plan";
+    let note = format!("failures, and refusals by a rule of {}, which are part of the plan", report.rules);
     let chart = if all.is_empty() {
         "<p class=\"none\">None: every operation was carried out.</p>".to_owned()
     } else {
         bars("Errors by code", &all)
     };
-    figure("Errors by code", note, "", &chart)
+    figure("Errors by code", &note, "", &chart)
 }
 
 fn operations(report: &Report) -> String {
@@ -232,10 +247,12 @@ fn verdict(report: &Report) -> String {
 fn generator(report: &Report) -> String {
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let mut pairs = Vec::new();
-    for (index, thread) in report.saturation.threads.iter().enumerate() {
+    let followers = report.delivery.iter().flat_map(|delivery| &delivery.followed.threads);
+    let threads = report.saturation.threads.iter().enumerate().map(|thread| ("thread", thread));
+    for (name, (index, thread)) in threads.chain(followers.enumerate().map(|thread| ("followers, thread", thread))) {
         let waited = thread.waited.map(|waited| format!(", waited for one {}", percent(waited))).unwrap_or_default();
         let used = format!("{} of a processor, {} at most{waited}", percent(thread.cpu), percent(thread.peak_cpu));
-        pairs.push((format!("thread {index}"), used));
+        pairs.push((format!("{name} {index}"), used));
     }
     if let Some(open) = &report.saturation.open {
         let own = format!(
@@ -259,7 +276,7 @@ fn generator(report: &Report) -> String {
     )
 }
 
-fn table(pairs: &[(String, String)]) -> String {
+pub(super) fn table(pairs: &[(String, String)]) -> String {
     let row =
         |(name, value): &(String, String)| format!("<tr><th>{}</th><td>{}</td></tr>", escaped(name), escaped(value));
     format!("<table class=\"pairs\"><tbody>{}</tbody></table>", pairs.iter().map(row).collect::<String>())

@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use serde::Serialize;
 
+use super::following::{self, Following};
 use super::{Quantiles, Report};
 use crate::load::measure::{Counts, Interval, Kind};
 use crate::load::saturation::Saturation;
@@ -32,6 +33,8 @@ struct Root<'r> {
     refused: &'r BTreeMap<String, u64>,
     failed: &'r BTreeMap<String, u64>,
     series: Vec<Point>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delivery: Option<Following<'r>>,
     saturation: &'r Saturation,
     verdict: &'r Verdict,
 }
@@ -92,13 +95,18 @@ pub fn json(report: &Report) -> std::io::Result<String> {
         refused: &report.codes.refused,
         failed: &report.codes.failed,
         series: report.series.intervals().iter().map(point).collect(),
+        delivery: report.delivery.as_ref().map(following::json).transpose()?,
         saturation: &report.saturation,
         verdict: &report.verdict,
     };
     Ok(serde_json::to_string_pretty(&root)?)
 }
 
-fn histogram(latency: &Histogram<u64>) -> std::io::Result<String> {
+/// In HdrHistogram's exchange format.
+///
+/// # Errors
+/// It can't be written, which none of ours is too large for.
+pub(super) fn histogram(latency: &Histogram<u64>) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     V2Serializer::new().serialize(latency, &mut bytes).map_err(std::io::Error::other)?;
     Ok(STANDARD.encode(bytes))

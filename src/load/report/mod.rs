@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use serde::Serialize;
 
+use super::delivery::Delivery;
 use super::drive::Driven;
 use super::measure::{Codes, Counts, Kind, Series};
 use super::options::Settings;
@@ -12,6 +13,7 @@ use super::saturation::Saturation;
 use super::scenario::{Scenario, Verdict};
 
 pub mod files;
+mod following;
 mod html;
 mod json;
 mod plot;
@@ -39,6 +41,10 @@ pub struct Report {
     pub codes: Codes,
     /// The course over time.
     pub series: Series,
+    /// What followers measured.
+    pub delivery: Option<Delivery>,
+    /// Whose rules refused some of it, as "the drawers".
+    pub rules: &'static str,
     /// Whether the numbers are the server's.
     pub saturation: Saturation,
     /// The verification.
@@ -83,7 +89,11 @@ impl Report {
         driven.kinds.iter().for_each(|kind| all.add(kind));
         let end = settings.length().map_or(driven.elapsed, |length| length.min(driven.elapsed));
         let open = pace.open.then(|| (&driven.punctuality, all.counts.all(), pace.due_by(end)));
-        let saturation = Saturation::of(driven.threads, open, near);
+        let mut saturation = Saturation::of(driven.threads, open, near);
+        let delivery = scenario.delivery();
+        if let Some(delivery) = &delivery {
+            saturation.follow(&delivery.followed, delivery.deliveries);
+        }
         let kinds = S::KINDS.iter().copied().zip(driven.kinds).filter(|(_, kind)| kind.counts.all() > 0).collect();
         let mut parameters = common(settings);
         parameters.extend(scenario.parameters());
@@ -98,6 +108,8 @@ impl Report {
             all,
             codes: driven.codes,
             series: driven.series,
+            delivery,
+            rules: S::RULES,
             saturation,
             verdict,
         }

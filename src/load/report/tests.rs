@@ -8,6 +8,8 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 
 use super::*;
+use crate::load::followers::Followed;
+use crate::load::followers::board::{Board, Times};
 use crate::load::measure::{Punctuality, Recorder};
 use crate::load::saturation::ThreadLoad;
 use crate::load::scenario::{Finding, Outcome};
@@ -45,6 +47,8 @@ fn report(finding: Finding) -> Report {
         all,
         codes,
         series,
+        delivery: None,
+        rules: "the drawers",
         saturation: Saturation::of(vec![thread], Some((&Punctuality::default(), 1000, 1000)), true),
         verdict: Verdict {
             finding,
@@ -53,6 +57,73 @@ fn report(finding: Finding) -> Report {
             problems: vec!["object <3> & more".into()],
         },
     }
+}
+
+/// The same with followers, one of which was let go for an odd reason.
+fn followed(finding: Finding) -> Report {
+    let board = Board::new(0);
+    for revision in 1..=40u64 {
+        let now = board.now();
+        board.heard(revision, "liveblog.post.add", "{\"ids\":[\"1$1.0.1\"]}", revision);
+        board.made(revision, Times { sent: now, answered: now });
+        board.heard(revision, "liveblog.post.add", "{\"ids\":[\"1$1.0.1\"]}", revision);
+    }
+    let thread = ThreadLoad { cpu: 0.5, peak_cpu: 0.9, waited: None };
+    let mut followed = Followed { followers: 2, threads: vec![thread], ..Followed::default() };
+    followed.faults.dropped.insert("<gone> & away".into(), 3);
+    let delivery = Delivery::of(board.told(), followed);
+    let mut report = Report { scenario: "liveblog", rules: "the liveblog", ..report(finding) };
+    report.saturation.follow(&delivery.followed, delivery.deliveries);
+    report.delivery = Some(delivery);
+    report
+}
+
+#[test]
+fn followers_have_plots_a_table_and_histograms_of_their_own() {
+    let report = followed(Finding::Verified);
+    let page = html::page(&report);
+    let (text, _) = parsed(&page);
+    for part in [
+        "Followers",
+        "Delivery by percentile",
+        "Delivery to the last follower",
+        "the liveblog",
+        "followers were the",
+        "followers, thread 0",
+    ] {
+        assert!(text.contains(part), "`{part}` is missing");
+    }
+    assert!(text.contains("dropped: ") && text.contains("away"), "the reason is there, whatever it is");
+    assert_eq!(page.matches("<svg").count(), 6);
+    assert!(!page.contains("NaN") && !page.contains("inf"));
+    let json: serde_json::Value = serde_json::from_str(&json::json(&report).expect("it can be written")).expect("JSON");
+    let delivery = &json["delivery"];
+    assert_eq!(
+        (&delivery["events"], &delivery["deliveries"], &delivery["beforeAnswer"]),
+        (&40.into(), &80.into(), &0.into())
+    );
+    assert_eq!((&delivery["lastSinceSent"]["count"], &delivery["dropped"]["<gone> & away"]), (&40.into(), &3.into()));
+    assert_eq!(json["saturation"]["remarks"].as_array().map(Vec::len), Some(2));
+    let table = text::table(&report);
+    for part in
+        ["last, since sent", "dropped: <gone> & away: 3", "events: 40, heard 80 times", "warning: The followers were"]
+    {
+        assert!(table.contains(part), "`{part}` is missing in\n{table}");
+    }
+    let without: serde_json::Value =
+        serde_json::from_str(&json::json(&self::report(Finding::Verified)).unwrap()).unwrap();
+    assert!(without.get("delivery").is_none());
+}
+
+#[test]
+fn followers_that_heard_nothing_have_a_page_too() {
+    let mut empty = followed(Finding::Unknown);
+    empty.delivery = Some(Delivery::of(Board::new(0).told(), Followed::default()));
+    empty.saturation.follow(&Followed::default(), 0);
+    let page = html::page(&empty);
+    parsed(&page);
+    assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
+    assert!(!text::table(&empty).contains("NaN") && json::json(&empty).is_ok());
 }
 
 /// Every element is closed where it should be; gives the text of the page and its attributes.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Quantiles, Report};
+use super::{Quantiles, Report, following};
 use crate::load::measure::Kind;
 use crate::load::scenario::Finding;
 
@@ -64,16 +64,15 @@ pub fn rows(report: &Report) -> Vec<[String; 11]> {
     report.kinds.iter().map(|(name, kind)| row(name, kind)).chain([row("all", &report.all)]).collect()
 }
 
-/// The final table, as it is printed.
-pub fn table(report: &Report) -> String {
-    let rows = rows(report);
-    let heads = COLUMNS.map(str::to_owned);
+/// Rows below their heads, the first column to the left and the others to the right.
+fn aligned<const N: usize>(heads: &[&str; N], rows: &[[String; N]]) -> String {
+    let heads = heads.map(str::to_owned);
     let width = |column: usize| {
         let all = rows.iter().chain([&heads]);
         all.map(|row| row[column].chars().count()).max().unwrap_or(0)
     };
     let mut out = String::new();
-    for row in [&heads].into_iter().chain(&rows) {
+    for row in [&heads].into_iter().chain(rows) {
         for (column, cell) in row.iter().enumerate() {
             let width = width(column);
             // Writing to a String can't fail.
@@ -81,9 +80,21 @@ pub fn table(report: &Report) -> String {
         }
         out.push('\n');
     }
+    out
+}
+
+/// The final table, as it is printed.
+pub fn table(report: &Report) -> String {
+    let mut out = aligned(&COLUMNS, &rows(report));
     for (what, codes) in [("refused", &report.codes.refused), ("failed", &report.codes.failed)] {
         for (code, count) in codes {
             let _ = writeln!(out, "{what}: {} × {code}", number(*count));
+        }
+    }
+    if let Some(delivery) = &report.delivery {
+        out.push_str(&aligned(&following::COLUMNS, &following::rows(delivery)));
+        for (name, value) in following::facts(delivery) {
+            let _ = writeln!(out, "{name}: {value}");
         }
     }
     let busiest = report.saturation.threads.iter().map(|thread| thread.cpu).fold(0.0, f64::max);

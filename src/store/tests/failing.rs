@@ -112,12 +112,14 @@ fn submissions_are_refused_at_once_while_the_journal_is_broken_and_nobody_waits_
     options.decide_within = Duration::from_millis(30);
     let store = two_rows(&disk, options);
     broken(&disk, Fault::Sync);
+    assert!(store.is_certain());
     let unknown = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
     match unknown.wait() {
         Err(StoreError::Unknown(why)) => assert!(why.contains("removed"), "{why}"),
         other => panic!("{other:?}"),
     }
     assert!(matches!(store.health(), Health::Failing(_)), "{:?}", store.health());
+    assert!(!store.is_certain(), "it may be found after a crash");
     let refusal = submit(&store, vec![put(Table::Marks, "m", "2")]).err();
     assert!(matches!(refusal, Some(StoreError::Failed(_))), "{refusal:?}");
     assert_eq!(get(&store, View::Latest, Table::Marks, "m"), None);
@@ -127,6 +129,7 @@ fn submissions_are_refused_at_once_while_the_journal_is_broken_and_nobody_waits_
     // Its record was in the file all the while. It must not come back.
     disk.heal();
     until("the store is well again", || store.health() == Health::Ok);
+    until("what was found is removed", || store.is_certain());
     commit(&store, vec![put(Table::Marks, "after", "1")]);
     disk.crash(5);
     drop(store);

@@ -3,11 +3,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use redb::{Builder, StorageBackend, WriteTransaction};
-use stet_actors::store::{Table, View};
+use stet_actors::id::{DatabaseId, Loid};
+use stet_actors::liveblog::{Attachment, Post, PostStatus};
+use stet_actors::object::{Content, Draft, FamilyKind, Record, Stored, Text, Version};
+use stet_actors::store::{Change, Look, Range, Row, Table, View, encode_value};
 
 use super::*;
-use crate::store::migrate::Migration;
-use crate::store::tables::{DROPPED, FOLDED, FORMAT, Failure, META, failure, rows};
+use crate::store::migrate::{MIGRATIONS, Migration, present};
+use crate::store::tables::{DROPPED, FOLDED, FORMAT, Failure, JOURNAL_FORMAT, META, failure, rows};
 use crate::store::{Backends, Durability, OpenError, StoreFile};
 
 /// Sets a number in the head of a file of a closed store.
@@ -40,18 +43,20 @@ fn set_meta(disk: &Disk, file: StoreFile, name: &str, number: u64) {
 
 #[test]
 fn a_newer_file_is_refused_and_left_alone() {
-    for (file, name) in [(StoreFile::State, "state.redb"), (StoreFile::Journal, "journal.redb")] {
+    let files =
+        [(StoreFile::State, "state.redb", present(MIGRATIONS)), (StoreFile::Journal, "journal.redb", JOURNAL_FORMAT)];
+    for (file, name, present) in files {
         let disk = Disk::new();
         commit(&open(&disk), vec![put(Table::Marks, "m", "1")]);
         set_meta(&disk, file, FORMAT, 99);
         match try_open(&disk) {
-            Err(error @ OpenError::Newer { found: 99, known: 1, .. }) => {
+            Err(error @ OpenError::Newer { found: 99, known, .. }) if known == present => {
                 let text = error.to_string();
                 assert!(text.contains(name) && text.contains("newer stet"), "{text}");
             }
             other => panic!("{other:?}"),
         }
-        set_meta(&disk, file, FORMAT, 1);
+        set_meta(&disk, file, FORMAT, present);
         assert_eq!(get(&open(&disk), View::Committed, Table::Marks, "m").as_deref(), Some("1"));
     }
 }
@@ -136,7 +141,8 @@ fn a_migration_runs_once_and_sees_rows_that_wait_in_the_journal() {
     disk.crash(3);
     drop(store);
 
-    let first = || Migration { number: 2, what: "moves two rows", run: rename_rows };
+    let known = present(MIGRATIONS);
+    let first = || Migration { number: known + 1, what: "moves two rows", run: rename_rows };
     for _ in 0..2 {
         let store = RedbStore::open_with(options(&disk), &[first()]).expect("the store opens");
         for (key, value) in [("folded, moved", Some("1")), ("waiting, moved", Some("2")), ("waiting", None)] {
@@ -144,11 +150,12 @@ fn a_migration_runs_once_and_sees_rows_that_wait_in_the_journal() {
         }
         assert_eq!(RUNS.load(Ordering::Relaxed), 1);
     }
-    let second = Migration { number: 3, what: "fails", run: fail };
+    let second = Migration { number: known + 2, what: "fails", run: fail };
     let error = RedbStore::open_with(options(&disk), &[first(), second]).expect_err("refused");
-    assert!(matches!(error, OpenError::Migration(3, _)), "{error}");
+    assert!(matches!(error, OpenError::Migration(number, _) if number == known + 2), "{error}");
     RedbStore::open_with(options(&disk), &[first()]).expect("the failed step has left the file as it was");
-    assert!(matches!(try_open(&disk), Err(OpenError::Newer { file: "state.redb", found: 2, known: 1 })));
+    let refused = try_open(&disk).expect_err("it is newer");
+    assert!(matches!(refused, OpenError::Newer { file: "state.redb", found, .. } if found == known + 1), "{refused}");
 }
 
 #[test]
@@ -163,4 +170,69 @@ fn what_is_stored_is_for_its_owners_eyes_only() {
     for file in std::fs::read_dir(&data).unwrap() {
         assert_eq!(mode(&file.unwrap().path()), 0o600);
     }
+}
+
+/// A content in a file.
+fn large(sha256: u8) -> Content {
+    Content { content_type: "image/png".into(), size: 1 << 20, sha256: [sha256; 32], stored: Stored::File }
+}
+
+fn row(row: &impl Row) -> Change {
+    let place = row.place();
+    Change { table: place.table, key: place.key, value: Some(encode_value(1, row)) }
+}
+
+#[test]
+fn rows_of_before_there_was_an_index_of_content_files_get_their_entries() {
+    let loid = |number| Loid::new(DatabaseId::MAIN, number);
+    let version = |number, content| Version { loid: loid(number).at_version(1), author: "a".into(), at: 1, content };
+    let small = Content { stored: Stored::Row, ..large(4) };
+    let attachments = [(1, large(3)), (2, large(3)), (3, small.clone())];
+    let attachments = attachments.map(|(id, content)| Attachment { id, name: "a.png".into(), content });
+    let text = || Text::from("");
+    let post = Post {
+        liveblog: loid(7),
+        record: Record::new(loid(8), "p", "Post", FamilyKind::Document, &text(), 1000),
+        status: PostStatus::Approved,
+        title: text(),
+        summary: text(),
+        description: text(),
+        kind: text(),
+        timestamp: 1,
+        moderated: false,
+        pinned: false,
+        tags: Vec::new(),
+        attachments: attachments.to_vec(),
+        history: Vec::new(),
+        text: text(),
+    };
+    let draft = Draft { loid: loid(6), author: "a".into(), at: 1, content: large(2), base: None };
+    let disk = Disk::new();
+    let store = RedbStore::open_with(options(&disk), &[]).expect("the store opens");
+    let rows =
+        vec![row(&version(5, large(1))), row(&version(6, large(1))), row(&version(9, small)), row(&draft), row(&post)];
+    commit(&store, rows);
+    disk.crash(3);
+    drop(store);
+    let store = open(&disk);
+    let entries = store.scan(View::Committed, Table::Files, &Range::prefix(&[]), usize::MAX, false).expect("readable");
+    let mut counts = [0; 5];
+    entries.iter().for_each(|(key, _)| counts[usize::from(key[0])] += 1);
+    assert_eq!(counts, [0, 2, 1, 2, 0]);
+    let mut wanted = Vec::new();
+    version(5, large(1)).index(&mut wanted);
+    draft.index(&mut wanted);
+    for (key, _) in wanted {
+        assert!(store.get(View::Committed, key.table, &key.key).expect("readable").is_some(), "{key:?}");
+    }
+}
+
+#[test]
+fn a_row_that_cannot_be_read_stops_the_index_of_content_files_rather_than_lose_its_file() {
+    let disk = Disk::new();
+    let store = RedbStore::open_with(options(&disk), &[]).expect("the store opens");
+    commit(&store, vec![put(Table::Versions, "no loid", "nonsense")]);
+    store.close();
+    let error = try_open(&disk).expect_err("refused");
+    assert!(matches!(&error, OpenError::Migration(2, why) if why.contains("versions/1 no loid")), "{error}");
 }

@@ -2,6 +2,8 @@
 
 use std::io::{Read, Write};
 
+use serde_json::json;
+
 use super::raw::{ask, ask_and_end, connect, rest, status_of};
 use super::*;
 
@@ -12,6 +14,29 @@ fn lives(server: &Server) {
 fn head(server: &Server, method: &str, path: &str, headers: &str) -> String {
     let token = server.login("editor").token.expect("a login gives a token");
     format!("{method} {path} HTTP/1.1\r\nhost: x\r\ntoken: {token}\r\ncontent-type: application/json\r\n{headers}\r\n")
+}
+
+#[test]
+fn a_web_product_has_bounds_in_queries_and_bodies_and_changes_nothing_that_is_shown() {
+    let client = Server::shared().login("editor");
+    let story = client.story(&own_folder(), "a.xml");
+    let path = format!("/v3/object/{}", encoded(&story));
+    let (most, more) = ("ä".repeat(127), "x".repeat(256));
+    let asked = |product: &str| {
+        let options = json!({ "webProduct": product, "showWebType": true });
+        [
+            client.get(&format!("{path}?showWebType=true&webProduct={}", encoded(product))),
+            client.post("/v3/object", &json!({ "sources": [story], "options": options })),
+            client.post("/v3/object", &json!({ "sources": [story], "webProduct": product })),
+        ]
+    };
+    for answer in asked(&more).into_iter().chain(asked(&more.repeat(2))) {
+        let message = answer.fails(400, "InvalidParameter")["message"].as_str().unwrap().to_owned();
+        assert!(message.contains("`webProduct`") && message.contains("255") && message.len() < 200, "{message}");
+    }
+    let [shown, listed, _] = asked(&most).map(|answer| answer.ok());
+    assert_eq!(shown, client.get(&format!("{path}?showWebType=true")).ok());
+    assert_eq!(listed["items"][0], shown);
 }
 
 #[test]

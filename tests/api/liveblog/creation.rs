@@ -55,6 +55,51 @@ fn a_large_template_is_shared_and_not_held_in_memory() {
 }
 
 #[test]
+fn a_liveblog_made_while_its_template_is_replaced_begins_with_one_content_whole() {
+    let mut server = Server::start();
+    let client = server.login("editor");
+    // Rows of several lengths, and a file; each of one letter, which its length tells.
+    let lengths = [3, 50, 7_000, 32_000, 40_000];
+    let whole = |number: usize| vec![b'a' + number as u8; lengths[number]];
+    let options = json!({ "name": "t.xml", "type": "Template", "folderPath": "/LiveBlogs", "createMode": "REPLACE" });
+    let replace = |client: &Client, number: usize| {
+        let upload = client.upload("/v3/object/create", &options, Some(("t.xml", "text/xml", &whole(number))));
+        upload.ok()["id"].as_str().expect("it has an id").to_owned()
+    };
+    let template = replace(&client, 0);
+    let made = std::thread::scope(|scope| {
+        for first in 0..2 {
+            let client = client.afresh();
+            scope.spawn(move || (0..40).for_each(|round| drop(replace(&client, (first + round) % 5))));
+        }
+        let makers: Vec<_> = (0..4)
+            .map(|_| {
+                let (client, template) = (client.afresh(), &template);
+                scope.spawn(move || -> Vec<String> {
+                    let make = |_| {
+                        let made = from(&client, template, &json!({ "folderPath": "/LiveBlogs/Made" })).ok();
+                        made["info"]["id"].as_str().expect("it has an id").to_owned()
+                    };
+                    (0..15).map(make).collect()
+                })
+            })
+            .collect();
+        makers.into_iter().flat_map(|maker| maker.join().expect("it does not panic")).collect::<Vec<_>>()
+    });
+    for loid in made {
+        let bytes = content_of(&client, &loid);
+        let number = lengths.iter().position(|length| *length == bytes.len());
+        let number = number.unwrap_or_else(|| panic!("{} bytes were never written", bytes.len()));
+        assert!(bytes == whole(number), "{} bytes of another content", bytes.len());
+        let versions = client.get(&format!("/v3/object/{}/versions", encoded(&loid))).ok();
+        assert_eq!(versions["items"][0]["size"], bytes.len());
+    }
+    assert_eq!(server.terminate(), Some(0));
+    let (code, output) = server.check();
+    assert_eq!(code, Some(0), "{output}");
+}
+
+#[test]
 fn every_field_is_found_again_in_the_record() {
     let client = Server::shared().login("editor");
     let folder = own_folder();

@@ -231,6 +231,97 @@ fn attachments_are_added_taken_away_and_downloaded() {
 }
 
 #[test]
+fn a_post_may_grow_so_far_and_no_further() {
+    let blog = Blog::new();
+    let file: File<'_> = ("attachments", "a.txt", "text/plain", b"x");
+    let post = id(&blog.try_post(&blog.editor, &json!({}), &[&[content(PAGE)][..], &vec![file; 30]].concat()).ok());
+    for _ in 0..2 {
+        blog.update(&blog.editor, &post, &json!({}), &vec![file; 30]).ok();
+    }
+    blog.update(&blog.editor, &post, &json!({}), &vec![file; 10]).ok();
+    let before = blog.read_post(&blog.editor, &post);
+    let attachments = before["attachments"].as_array().unwrap();
+    assert_eq!(attachments.len(), 100);
+    let refused = blog.update(&blog.editor, &post, &json!({ "title": "x" }), &[file, file]).fails(413, "TooLarge");
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.contains("`attachments`") && message.contains("102") && message.contains("100"), "{message}");
+    assert_eq!(refused["details"]["limit"], 100);
+
+    let tags = |count: usize, bytes: usize| json!({ "tags": vec!["x".repeat(bytes); count] });
+    let files = [content(PAGE)];
+    for (options, is) in [(tags(101, 1), "101"), (tags(1, 256), "256"), (tags(100, 256), "256")] {
+        for answer in [blog.update(&blog.editor, &post, &options, &[]), blog.try_post(&blog.editor, &options, &files)] {
+            let refused = answer.fails(413, "TooLarge");
+            let message = refused["message"].as_str().unwrap();
+            assert!(message.contains("`tags`") && message.contains(is), "{message}");
+        }
+    }
+    let long = "x".repeat(256);
+    for (name, said) in [(long.as_str(), "256"), ("a/b.txt", "a/b.txt"), ("..", ".."), (" ", "empty")] {
+        for part in ["attachments", "content"] {
+            let refused =
+                blog.update(&blog.editor, &post, &json!({ "title": "x" }), &[(part, name, "text/plain", b"x")]);
+            let refused = refused.fails_on(name, 400, "InvalidName");
+            let message = refused["message"].as_str().unwrap();
+            assert!(message.contains(part) && message.contains(said), "{message}");
+        }
+    }
+    let kind = format!("text/{long}");
+    let refused =
+        blog.update(&blog.editor, &post, &json!({}), &[("attachments", "a", &kind, b"x")]).fails(400, "InvalidBody");
+    assert!(refused["message"].as_str().unwrap().contains("261"), "{refused}");
+    assert!(blog.read_post(&blog.editor, &post) == before, "nothing was changed");
+    assert_eq!(blog.read(&blog.editor, "?limit=0")["total"], 1, "nothing was made");
+
+    // Room is made by taking away, and what is at the limits is well.
+    let removed = json!({ "removeAttachments": [attachments[0]["id"]], "tags": tags(100, 255)["tags"] });
+    let name = &long[1..];
+    let changed = blog.update(&blog.editor, &post, &removed, &[("attachments", name, &kind[6..], b"x")]).ok();
+    assert_eq!(
+        (changed["attachments"].as_array().unwrap().len(), &changed["attachments"][99]["name"]),
+        (100, &json!(name))
+    );
+    assert_eq!(changed["tags"], removed["tags"]);
+}
+
+#[test]
+fn a_part_of_a_file_is_sent_as_a_part_of_any_content_is() {
+    let blog = Blog::new();
+    let large: Vec<u8> = (0..200_000_u32).map(|number| (number % 251) as u8).collect();
+    let files: [File<'_>; 3] =
+        [content(PAGE), ("attachments", "s.bin", "a/b", b"0123456789"), ("attachments", "l.bin", "a/b", &large)];
+    let made = blog.try_post(&blog.editor, &json!({}), &files).ok();
+    let path = |number: usize| {
+        let id = made["attachments"][number]["id"].as_str().expect("an attachment has an id");
+        blog.post_path(&self::id(&made), &format!("/attachment/{id}"))
+    };
+    let get = |path: &str, headers: &[(&str, &str)]| blog.editor.send("GET", path, headers, b"");
+    for (path, bytes) in
+        [(blog.post_path(&id(&made), "/content"), PAGE), (path(0), b"0123456789"), (path(1), large.as_slice())]
+    {
+        // The time is told once its second is over.
+        wait_until("the file has a time", || get(&path, &[]).header("last-modified").is_some());
+        let whole = get(&path, &[]);
+        assert_eq!((whole.status, whole.header("accept-ranges")), (200, Some("bytes")));
+        assert!(whole.body == bytes);
+        let size = bytes.len();
+        let (tag, time) = (whole.header("etag").unwrap(), whole.header("last-modified").unwrap());
+        for state in [None, Some(tag), Some(time)] {
+            let headers = [("range", "bytes=2-4"), ("if-range", state.unwrap_or_default())];
+            let part = get(&path, if state.is_some() { &headers } else { &headers[..1] });
+            assert_eq!((part.status, part.body.as_slice()), (206, &bytes[2..5]), "{state:?}");
+            assert_eq!(part.header("content-range"), Some(&*format!("bytes 2-4/{size}")));
+        }
+        let other = get(&path, &[("range", "bytes=2-4"), ("if-range", "\"1-0\"")]);
+        assert_eq!((other.status, other.body.len()), (200, size));
+        let behind = get(&path, &[("range", &format!("bytes={size}-"))]).fails(416, "RangeNotSatisfiable");
+        assert_eq!(behind["details"]["size"], size);
+        let head = blog.editor.send("HEAD", &path, &[], b"");
+        assert_eq!((head.status, head.header("content-length")), (200, Some(&*size.to_string())));
+    }
+}
+
+#[test]
 fn a_content_is_downloaded_as_it_came_and_shown_where_it_is_small_text() {
     let blog = Blog::new();
     let large = format!("<p>{}</p>", "x".repeat(100_000));

@@ -122,6 +122,35 @@ fn since_tells_what_has_changed_after_a_revision() {
 }
 
 #[test]
+fn a_removed_post_is_told_to_those_only_who_may_have_seen_it() {
+    let server = Server::shared();
+    let (blog, reporter, contributor) = (Blog::new(), server.login("reporter"), server.login("contributor"));
+    let start = blog.read(&blog.editor, "?limit=0")["revision"].as_u64().unwrap();
+    let waiting = json!({ "moderated": true });
+    let post = |author: &Client, calls: &[&str]| {
+        let post = blog.post_by(author, &waiting, "x");
+        calls.iter().for_each(|call| drop(blog.set(&blog.editor, &post, call).ok()));
+        post
+    };
+    let never = post(&blog.editor, &["reject", "delete", "pending"]);
+    let own = post(&contributor, &[]);
+    let once = post(&blog.editor, &["approve", "pending"]);
+    let still = post(&reporter, &["approve"]);
+    let all = [&never, &own, &once, &still];
+    all.iter().for_each(|post| drop(blog.editor.delete(&blog.post_path(post, "")).ok()));
+    for (who, client, told) in [
+        ("editor", blog.editor.clone(), vec![&never, &own, &once, &still]),
+        ("reporter", reporter, vec![&never, &own, &once, &still]),
+        ("contributor", contributor, vec![&own, &once, &still]),
+        ("reader", server.login("reader"), vec![&once, &still]),
+        ("a key of the contributor", machine("contributor", &["read"]), vec![&once, &still]),
+    ] {
+        let reply = blog.search(&client, &json!({ "since": start }));
+        assert_eq!((ids(&reply), &reply["removed"]), (vec![], &json!(told)), "{who}");
+    }
+}
+
+#[test]
 fn the_text_follows_the_content() {
     let blog = Blog::new();
     let post = blog.post(&json!({}), "before");

@@ -68,6 +68,58 @@ fn what_is_not_approved_is_seen_by_its_author_and_by_who_may_moderate_or_write()
 }
 
 #[test]
+fn to_a_key_belongs_nothing_not_even_what_its_user_or_itself_has_made() {
+    let (blog, clients, posts) = mixed();
+    let of_user = |status: &str| {
+        let (.., post) = posts.iter().find(|(user, of, _)| (*user, *of) == ("contributor", status)).unwrap();
+        post.clone()
+    };
+    for privileges in [&["read"][..], &["read", "create"]] {
+        let key = machine("contributor", privileges);
+        let listing = blog.read(&key, "");
+        let approved = json!({ "pending": 0, "approved": 2, "rejected": 0, "deleted": 0 });
+        assert_eq!((&listing["total"], &listing["info"]["postCounts"]), (&json!(2), &approved), "{privileges:?}");
+        assert!(listing["items"].as_array().unwrap().iter().all(|post| post["status"] == "approved"));
+        let page = blog.read(&key, "?limit=1&offset=1");
+        assert_eq!(ids(&page), ids(&listing)[1..], "{privileges:?}");
+        let found = |filters: Value| blog.search(&key, &json!({ "filters": filters }))["total"].clone();
+        assert_eq!(
+            (found(json!({ "status": ["pending"] })), found(json!({ "author": ["contributor"] }))),
+            (json!(0), json!(1))
+        );
+        for status in ["pending", "rejected", "deleted"] {
+            key.get(&blog.post_path(&of_user(status), "")).fails_on(status, 404, "ObjectNotFound");
+        }
+    }
+    // What it adds is shown to it once, and then is no more its own than any other.
+    let (key, own) = (machine("contributor", &["read", "create"]), of_user("approved"));
+    let made = blog.try_post(&key, &json!({ "timestamp": 1000 }), &[("content", "c", "text/plain", b"wire")]).ok();
+    assert_eq!((&made["status"], &made["author"]), (&json!("pending"), &json!("contributor")));
+    key.get(&blog.post_path(&id(&made), "")).fails(404, "ObjectNotFound");
+    blog.set(&blog.editor, &id(&made), "approve").ok();
+    let before = blog.read(&blog.editor, "");
+    for post in [&own, &id(&made)] {
+        blog.update(&key, post, &json!({ "title": "x" }), &[]).fails(403, "PermissionDenied");
+        for call in ["pending", "delete", "approve", "reject"] {
+            blog.set(&key, post, call).fails_on(call, 403, "PermissionDenied");
+        }
+        key.delete(&blog.post_path(post, "")).fails(403, "PermissionDenied");
+    }
+    for mode in ["REPLACE", "NEW_VERSION"] {
+        let options = json!({ "timestamp": 1000, "createMode": mode });
+        let files: [File<'_>; 1] = [("content", "c", "text/plain", b"other")];
+        blog.try_post(&key, &options, &files).fails_on(mode, 403, "PermissionDenied");
+    }
+    assert_eq!(blog.read(&blog.editor, ""), before);
+    // The person may, and so may a key that moderates.
+    blog.update(&clients[1].1, &id(&made), &json!({ "title": "mine" }), &[]).ok();
+    let desk = machine("contributor", &["read", "create", "moderate"]);
+    assert_eq!(blog.read(&desk, "")["total"], 9);
+    assert_eq!(blog.set(&desk, &id(&made), "approve").ok()["status"], "approved");
+    assert_eq!(blog.read(&machine("contributor", &["read", "write"]), "")["total"], 9);
+}
+
+#[test]
 fn a_post_that_may_not_be_seen_is_as_one_that_is_not_there_whatever_is_done_to_it() {
     let (blog, clients, posts) = mixed();
     let contributor = &clients[1].1;
@@ -114,4 +166,69 @@ fn posts_of_a_liveblog_that_may_not_be_read_are_not_there() {
     }
     reporter.get(&path).fails(404, "ObjectNotFound");
     reporter.get(&format!("{path}/post/{}", encoded(&post))).fails(404, "ObjectNotFound");
+}
+
+#[test]
+fn the_sample_has_a_night_to_read_and_a_match_to_come() {
+    let server = Server::start();
+    let read = |user: &str, name: &str| {
+        let reply = server.login(user).get(&format!("/v3/container/liveblog/%2FLiveBlogs%2F{name}")).ok();
+        (reply["info"]["postCounts"].clone(), reply)
+    };
+    let (counts, night) = read("reader", "council-night");
+    assert_eq!((&counts["approved"], &counts["pending"]), (&json!(6), &json!(0)));
+    let titles: Vec<&Value> = night["items"].as_array().unwrap().iter().map(|post| &post["title"]).collect();
+    assert_eq!(titles[..2], ["What this is about", "Caps in the gallery"], "pinned first, then the newest");
+    assert_eq!(read("editor", "council-night").0["pending"], 1);
+    let (_, game) = read("reader", "saturday-match");
+    assert_eq!((&game["total"], &game["info"]["moderated"]), (&json!(0), &json!(true)));
+}
+
+#[test]
+fn a_text_that_nobody_has_approved_is_never_shown_in_place_of_the_one_that_was() {
+    let blog = Blog::new();
+    let contributor = Server::shared().login("contributor");
+    let write = |text: &str| {
+        let options = json!({ "timestamp": 1000, "createMode": "REPLACE", "attributes": { "said": text } });
+        blog.post_by(&contributor, &options, text)
+    };
+    let post = write("approved 0");
+    blog.set(&blog.editor, &post, "approve").ok();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let (blog, post, done) = (&blog, &post, &done);
+    std::thread::scope(|scope| {
+        for reader in 0..6 {
+            scope.spawn(move || {
+                let client = Server::shared().login("reader");
+                // Additional information is never kept, so what is shown is put together each time.
+                let path = match reader % 3 {
+                    0 => blog.post_path(post, "/content"),
+                    1 => blog.path("?showAdditionalInfo=true"),
+                    _ => blog.post_path(post, ""),
+                };
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    let answer = client.get(&path);
+                    assert!([200, 404].contains(&answer.status), "{}", String::from_utf8_lossy(&answer.body));
+                    let text = String::from_utf8_lossy(&answer.body);
+                    assert!(!text.contains("secret"), "{text}");
+                }
+            });
+        }
+        // However this ends, the readers do.
+        struct Done<'d>(&'d std::sync::atomic::AtomicBool);
+        impl Drop for Done<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+        }
+        let _done = Done(done);
+        for round in 1..=60 {
+            write(&format!("secret {round}"));
+            write(&format!("approved {round}"));
+            blog.set(&blog.editor, post, "approve").ok();
+        }
+    });
+    let read = blog.read_post(&blog.editor, post);
+    assert_eq!(read["content"], "<post><p>approved 60</p></post>");
+    assert_eq!(read["info"]["attributes"]["said"], "approved 60");
 }

@@ -51,6 +51,16 @@ fn a_new_post_waits_if_it_or_the_liveblog_is_moderated_or_its_author_does_not_mo
     let moderated = Blog { loid, ..blog };
     assert_eq!(status(&moderated, &moderated.editor, json!({})), "pending");
     assert_eq!(moderated.read(&moderated.editor, "")["info"]["moderated"], true);
+    // Whoever creates it again says whether posts wait from now on, or leaves it as it is.
+    for (said, is, made) in
+        [(json!(false), false, "approved"), (Value::Null, false, "approved"), (json!(true), true, "pending")]
+    {
+        let again =
+            json!({ "name": "m", "folderPath": moderated.folder, "moderated": said, "createMode": "NEW_VERSION" });
+        let info = moderated.editor.post(CREATE, &again).ok()["info"].take();
+        assert_eq!((&info["id"], &info["moderated"]), (&json!(moderated.loid), &json!(is)), "{said}");
+        assert_eq!(status(&moderated, &moderated.editor, json!({})), made, "{said}");
+    }
 }
 
 #[test]

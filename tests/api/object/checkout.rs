@@ -117,6 +117,19 @@ fn without_content_there_must_be_something_checked_out() {
 }
 
 #[test]
+fn what_others_write_takes_no_draft_away_and_is_not_written_over_by_it() {
+    let (writer, _, other, loid) = desk();
+    write(&writer, &loid, "checkOut=true&checkIn=false&unlock=true", b"draft").ok();
+    write(&other, &loid, "", b"two").ok();
+    assert_eq!(state(&other, &loid), is(1, "two", None));
+    write(&writer, &loid, "checkOut=true&checkIn=false", b"").ok();
+    assert_eq!(state(&writer, &loid), is(1, "draft", Some("editor")), "it is there to be gone on with");
+    assert_eq!(write(&writer, &loid, "", b"").ok()["version"], 2, "and becomes a version of its own");
+    assert_eq!(state(&other, &loid), is(2, "draft", None));
+    assert_eq!(other.get(&format!("{}/content?version=1", object(&loid))).body, b"two");
+}
+
+#[test]
 fn a_draft_outlives_the_session_that_saved_it() {
     let server = Server::shared();
     let (writer, _, reader, loid) = desk();

@@ -8,7 +8,7 @@ use quick_xml::events::Event;
 const MOST: usize = 16 << 10;
 
 /// Bytes of a content that are looked at: with a lot of mark-up there is still text enough in them.
-pub(super) const LOOKED_AT: usize = 256 << 10;
+pub const LOOKED_AT: usize = 256 << 10;
 
 /// Elements that may stand within a word. All others end one.
 const INLINE: &[&str] = &[
@@ -20,40 +20,53 @@ const INLINE: &[&str] = &[
 const UNREAD: &[&str] = &["script", "style"];
 
 /// Whether a content of this type is text.
-pub(super) fn is_text(content_type: &str) -> bool {
+pub fn is_text(content_type: &str) -> bool {
     let kind = essence(content_type);
     kind.starts_with("text/") || is_markup(&kind) || kind == "application/json" || kind.ends_with("+json")
 }
 
 /// The text of a content, whose first bytes are given: XML and HTML without mark-up, other text as it is; in lower case,
 /// white space as one space, cut off where it is long. What is no text has none.
-pub(super) fn text_of(content_type: &str, head: &[u8]) -> String {
+pub fn text_of(content_type: &str, head: &[u8]) -> String {
     if !is_text(content_type) {
         return String::new();
     }
     // A character may be cut in two at the end.
-    let text = String::from_utf8_lossy(head);
-    let mut words = Words::default();
+    words_of(content_type, &String::from_utf8_lossy(head), Words { lower: true, most: MOST, ..Words::default() })
+}
+
+/// The text of a content as people read it: as [`text_of`], but with its capitals and all of it.
+pub fn read_of(content_type: &str, text: &str) -> String {
+    words_of(content_type, text, Words { most: usize::MAX, ..Words::default() })
+}
+
+fn words_of(content_type: &str, text: &str, mut words: Words) -> String {
     if is_markup(&essence(content_type)) {
-        without_markup(&text, &mut words)
+        without_markup(text, &mut words)
     } else {
-        words.add(&text)
+        words.add(text)
     }
     words.text
 }
 
-fn essence(content_type: &str) -> String {
+/// A content type without its parameters, in lower case.
+pub fn essence(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-fn is_markup(kind: &str) -> bool {
+/// Whether a content of this type, without its parameters, is XML or HTML.
+pub fn is_markup(kind: &str) -> bool {
     matches!(kind, "text/xml" | "application/xml" | "text/html") || kind.ends_with("+xml")
 }
 
-/// Text in lower case, with single spaces.
+/// Text with single spaces.
 #[derive(Default)]
 struct Words {
     text: String,
+    /// Whether it is put into lower case.
+    lower: bool,
+    /// Bytes at most.
+    most: usize,
     /// Whether there was a space since the last character.
     gap: bool,
     full: bool,
@@ -70,8 +83,12 @@ impl Words {
             if std::mem::take(&mut self.gap) && !self.text.is_empty() {
                 self.text.push(' ');
             }
-            self.text.extend(c.to_lowercase());
-            if self.text.len() > MOST {
+            if self.lower {
+                self.text.extend(c.to_lowercase());
+            } else {
+                self.text.push(c);
+            }
+            if self.text.len() > self.most {
                 self.text.truncate(before);
                 self.full = true;
             }
@@ -170,6 +187,13 @@ mod tests {
         assert_eq!(text_of("application/json", b"{\"a\": 1}"), "{\"a\": 1}");
         assert_eq!(text_of("image/png", b"text"), "");
         assert_eq!(text_of("", b"text"), "");
+    }
+
+    #[test]
+    fn what_people_read_keeps_its_capitals_and_is_not_cut() {
+        assert_eq!(read_of("text/xml", "<p>The <b>F</b>erry</p>\n<p>is LATE</p>"), "The Ferry is LATE");
+        assert_eq!(read_of("text/plain", "<B>\tÄ"), "<B> Ä");
+        assert_eq!(read_of("text/plain", &"x".repeat(2 * MOST)).len(), 2 * MOST);
     }
 
     #[test]

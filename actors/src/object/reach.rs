@@ -1,0 +1,26 @@
+//! Which of what is there a caller may change.
+
+use super::Text;
+
+/// Which of what is there a caller may change. Found by whoever knows the caller's rights, and told to a command, which alone sees
+/// what it would change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// All of it.
+    All,
+    /// What they made themselves.
+    Own,
+    /// None of it: a key for a machine, to which nothing belongs (decisions 4).
+    Nothing,
+}
+
+impl Reach {
+    /// Whether what `creator` made is within reach of `user`.
+    pub fn covers(self, creator: &Text, user: &Text) -> bool {
+        match self {
+            Reach::All => true,
+            Reach::Own => creator == user,
+            Reach::Nothing => false,
+        }
+    }
+}

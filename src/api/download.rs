@@ -1,0 +1,203 @@
+//! A content together with its bytes.
+
+use std::fmt::Display;
+
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::object::{Content as StoredContent, SmallBody, Stored, Version};
+use stet_actors::repository::Repository;
+use stet_actors::store::{Key, View};
+
+use crate::content::{ContentReader, ContentStore};
+
+/// How often a content is read that is replaced each time.
+const TRIES: usize = 16;
+
+/// A content, and where its bytes are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// What it is.
+    pub content: StoredContent,
+    /// Where its bytes lie if they are small.
+    pub small: Key,
+    /// When they were written, epoch seconds.
+    pub at: u64,
+}
+
+impl From<Version> for Found {
+    fn from(version: Version) -> Found {
+        Found { small: SmallBody::key(version.loid), content: version.content, at: version.at }
+    }
+}
+
+/// What `found` finds, with its bytes. Small ones may be replaced in place between the look at what they are and the look at them:
+/// then both once more, so that what is given always belongs together. `named` is what the caller calls it.
+///
+/// # Errors
+/// What `found` says; `Overloaded` when the content is replaced again and again; `ObjectNotFound`; what disk and store say.
+pub async fn opened<E: From<Error>>(
+    repository: &Repository,
+    files: &ContentStore,
+    named: impl Display,
+    found: impl Fn() -> Result<Found, E>,
+) -> Result<(Found, ContentReader), E> {
+    for _ in 0..TRIES {
+        let first = found()?;
+        let reader = match first.content.stored {
+            Stored::File => files.open_content(&first.content).await,
+            Stored::Row => small(repository, &first.small, &named),
+        };
+        // A file is named by its hash: if it is there it is the right one.
+        if (first.content.stored == Stored::File && reader.is_ok()) || found()? == first {
+            return Ok((first, reader?));
+        }
+    }
+    let message = format!("The content of `{named}` keeps changing; try again.");
+    Err(Error::new(Code::Overloaded, message).with_source(named).into())
+}
+
+fn small(repository: &Repository, place: &Key, named: &impl Display) -> Result<ContentReader> {
+    let bytes = repository.look().get(View::Committed, place.table, &place.key).map_err(|error| {
+        tracing::error!(%named, %error, "the bytes of a content can't be read");
+        Error::internal()
+    })?;
+    // Gone, if it was removed since it was looked for.
+    bytes.map(ContentReader::of).ok_or_else(|| Error::not_found(named))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+    use sha2::{Digest, Sha256};
+    use stet_actors::clock::SystemClock;
+    use stet_actors::id::{DatabaseId, Loid};
+    use stet_actors::runtime::RuntimeOptions;
+    use stet_actors::store::memory::MemoryStore;
+    use stet_actors::store::{Change, ChangeSet, Row, Store, encode_value};
+
+    use super::*;
+
+    const VERSION: Loid = Loid::new(DatabaseId::MAIN, 7).at_version(1);
+
+    struct Ground {
+        _data: tempfile::TempDir,
+        store: Arc<MemoryStore>,
+        repository: Repository,
+        files: ContentStore,
+    }
+
+    impl Ground {
+        async fn new() -> Ground {
+            let data = tempfile::tempdir().expect("a temporary directory can be made");
+            let files = ContentStore::open(data.path(), 8).expect("a new directory opens");
+            let store = Arc::new(MemoryStore::new());
+            let started = Repository::start(store.clone(), Arc::new(SystemClock), RuntimeOptions::default()).await;
+            Ground { _data: data, store, repository: started.expect("a repository starts"), files }
+        }
+
+        /// Puts these bytes in the place of whatever the version had.
+        async fn replace(&self, bytes: &[u8]) -> StoredContent {
+            let mut upload = self.files.upload();
+            upload.write(bytes).await.expect("the disk is well");
+            let new = upload.finish("text/plain").await.expect("the disk is well");
+            self.put(&new.content, new.small);
+            new.content
+        }
+
+        fn put(&self, content: &StoredContent, small: Option<Bytes>) {
+            let version = Version { loid: VERSION, author: "editor".into(), at: 1, content: content.clone() };
+            let mut set = ChangeSet::fence(self.store.epoch(), |_| ());
+            let Key { table, key } = version.place();
+            set.changes.push(Change { table, key, value: Some(encode_value(Version::FORMAT, &version)) });
+            let Key { table, key } = SmallBody::key(VERSION);
+            set.changes.push(Change { table, key, value: small });
+            self.store.submit(set).expect("it is taken");
+        }
+
+        fn found(&self) -> Result<Found> {
+            let key = Version::key(VERSION);
+            let version: Option<Version> = self.repository.row(key.table, &key.key)?;
+            Ok(version.ok_or_else(|| Error::not_found(VERSION))?.into())
+        }
+
+        /// What a reader gets if `meanwhile` happens between their looks, and how often they looked.
+        async fn opened(&self, meanwhile: impl Fn(usize)) -> (Result<(Found, Bytes)>, usize) {
+            let looks = Cell::new(0);
+            let found = || {
+                let found = self.found();
+                looks.set(looks.get() + 1);
+                meanwhile(looks.get());
+                found
+            };
+            let outcome = async {
+                let (found, reader) = opened(&self.repository, &self.files, VERSION, found).await?;
+                Ok((found, reader.read_all().await?))
+            };
+            (outcome.await, looks.get())
+        }
+    }
+
+    fn sha256(bytes: &[u8]) -> [u8; 32] {
+        Sha256::digest(bytes).into()
+    }
+
+    #[actix_web::test]
+    async fn bytes_that_are_replaced_meanwhile_are_those_of_the_content_they_are_given_with() {
+        let ground = Ground::new().await;
+        let (small, large) = (ground.replace(b"small").await, ground.replace(b"rather large").await);
+        ground.put(&small, Some("small".into()));
+        let other = StoredContent { size: 3, sha256: sha256(b"new"), ..small.clone() };
+        // A row by a row, a row by a file, a file by a row: after the first look at what it is.
+        for (before, now, then, bytes) in [
+            (&small, &other, Some("new"), "new"),
+            (&small, &large, None, "rather large"),
+            (&large, &other, Some("new"), "rather large"),
+        ] {
+            ground.put(before, (before.stored == Stored::Row).then(|| "small".into()));
+            let (outcome, _) = ground
+                .opened(|look| {
+                    if look == 1 {
+                        ground.put(now, then.map(Bytes::from));
+                    }
+                })
+                .await;
+            let (found, read) = outcome.expect("there is one");
+            assert_eq!((found.content.sha256, &*read), (sha256(bytes.as_bytes()), bytes.as_bytes()));
+        }
+    }
+
+    #[actix_web::test]
+    async fn a_content_that_never_stands_still_is_given_up() {
+        let ground = Ground::new().await;
+        let small = ground.replace(b"0").await;
+        let (outcome, looks) = ground
+            .opened(|look| {
+                let text = (look % 10).to_string();
+                ground.put(&StoredContent { sha256: sha256(text.as_bytes()), ..small.clone() }, Some(text.into()));
+            })
+            .await;
+        assert_eq!((outcome.expect_err("it never stands still").code, looks), (Code::Overloaded, 2 * TRIES));
+    }
+
+    #[actix_web::test]
+    async fn a_file_that_is_gone_because_the_content_was_replaced_is_no_failure() {
+        let ground = Ground::new().await;
+        let small = ground.replace(b"small").await;
+        let lost = StoredContent { size: 9, sha256: [1; 32], stored: Stored::File, ..small.clone() };
+        ground.put(&lost, None);
+        let (outcome, _) = ground
+            .opened(|look| {
+                if look == 1 {
+                    ground.put(&small, Some("small".into()))
+                }
+            })
+            .await;
+        assert_eq!(outcome.expect("there is one").1, "small");
+        ground.put(&lost, None);
+        assert_eq!(ground.opened(|_| ()).await.0.expect_err("it is lost").code, Code::RepositoryError);
+        ground.put(&small, None);
+        assert_eq!(ground.opened(|_| ()).await.0.expect_err("its bytes are gone").code, Code::ObjectNotFound);
+    }
+}

@@ -1,0 +1,64 @@
+//! The DTD of a document put into it (`showDtd`). It comes from the repository, and only if the caller may read it there: nothing is
+//! ever fetched from elsewhere. A DTD that is not there, that can't stand in a document, or that is longer than an attribute text may
+//! be leaves the document as it is stored.
+
+use std::ops::Range;
+
+use sha2::{Digest, Sha256};
+use stet_actors::error::{Code, Result};
+use stet_actors::id::{DatabaseId, Source};
+
+use super::object::bytes_of;
+use crate::content::ContentReader;
+use crate::http::call::Call;
+use crate::xml;
+
+/// Bytes of a document that its DOCTYPE is looked for in.
+const LOOKED_AT: u64 = 64 << 10;
+
+/// A DOCTYPE with the DTD in it.
+pub(super) struct Shown {
+    /// Where that of the document stands, in bytes.
+    pub place: Range<u64>,
+    /// What stands there now.
+    pub doctype: String,
+    /// Of the DTD.
+    pub sha256: [u8; 32],
+}
+
+/// The DOCTYPE of a document with its DTD, if the call asks for it and it can be had. A DTD that is named by a path is looked for in
+/// the given database.
+///
+/// # Errors
+/// What disk and store say.
+pub(super) async fn of(call: &Call, database: DatabaseId, document: &ContentReader) -> Result<Option<Shown>> {
+    if !call.query.boolean("showDtd") {
+        return Ok(None);
+    }
+    let head = document.clone().range(0, LOOKED_AT).read_all().await?;
+    let head = match std::str::from_utf8(&head) {
+        Ok(text) => text,
+        // A character may be cut in two at the end.
+        Err(error) => std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default(),
+    };
+    let Some(found) = xml::doctype_of(head) else { return Ok(None) };
+    let Ok(source) = found.system.parse::<Source>() else { return Ok(None) };
+    let record = match call.find(&source, database) {
+        Ok(record) => record,
+        Err(error) if error.code == Code::RepositoryError => return Err(error),
+        Err(_) => return Ok(None),
+    };
+    let most = call.app.config.limits.xml_bytes as u64;
+    if record.content.as_ref().is_none_or(|content| content.size > most) {
+        return Ok(None);
+    }
+    let dtd = match bytes_of(&call.app, &record).await {
+        Ok(bytes) => bytes,
+        // It has gone meanwhile.
+        Err(error) if error.code == Code::ObjectNotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let doctype = std::str::from_utf8(&dtd).ok().and_then(|dtd| found.with(dtd));
+    let place = found.place.start as u64..found.place.end as u64;
+    Ok(doctype.map(|doctype| Shown { place, doctype, sha256: Sha256::digest(&dtd).into() }))
+}

@@ -1,0 +1,141 @@
+//! A liveblog's own content: an XML document, which its approved posts are written into when it is read (decisions 5).
+//!
+//! They are written at the end of the first element that has the attribute `posts="here"`, or of the root. A content that is no
+//! well-formed XML, or is longer or deeper than an attribute text may be, is served as it is stored: such a template can have been
+//! copied, and such bytes can have been written through the object.
+
+use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use bytes::Bytes;
+use stet_actors::checkout::WriteContent;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::family::State;
+use stet_actors::liveblog::LiveBlog;
+use stet_actors::object::NewContent;
+
+use super::reply::changed_reply;
+use super::resolved::Posts;
+use super::settled::{Unsettled, settled};
+use super::{Open, liveblog_of, open};
+use crate::api::dtd;
+use crate::api::object::{check_whole, opened, record_after, stored, switches};
+use crate::api::whole::{Part, Whole, with_replaced};
+use crate::app::App;
+use crate::content::ContentReader;
+use crate::content::words::{essence, is_markup};
+use crate::http::call::Call;
+use crate::http::etag::ETag;
+use crate::http::reply::{Content, Reply};
+use crate::http::{body, pace};
+use crate::xml::{self, Frame};
+
+/// The attribute that marks the element which posts are written into, and its value.
+const MARK: (&str, &str) = ("posts", "here");
+
+/// What a content is where nothing else is known of it.
+const XML_TYPE: &str = "application/xml";
+
+/// `GET /v3/container/liveblog/{source}/content`: with the approved posts, whoever asks; with `raw` as it is stored.
+pub async fn content(call: Call) -> Result<Reply> {
+    settled(&call, open(&call).await?, async |open| content_of(&call, open).await?.ok_or(Unsettled::Changed)).await
+}
+
+/// `None` if a post is no longer as it is in the view.
+async fn content_of(call: &Call, open: &Open) -> Result<Option<Reply>> {
+    let (app, source) = (&call.app, call.source("source")?);
+    let record = &open.view.state.object().record;
+    let (found, reader) = opened(call, &source, record).await?;
+    let frame = if call.query.boolean("raw") { None } else { frame_of(app, &reader).await? };
+    let Some(frame) = frame else {
+        return stored(call, &source, record, &found, reader).await.map(Some);
+    };
+    let dtd = dtd::of(call, record.loid.database, &reader).await?;
+    let told = (found.content.sha256, call.query.integer("maxSize"), dtd.as_ref().map(|dtd| dtd.sha256));
+    // The posts are those of the revision.
+    let tag = ETag::new(open.view.revision(), ("resolved", told, &app.config.server.base_path));
+    if tag.is_known(call.headers()) {
+        return Ok(Some(Reply::not_modified(tag)));
+    }
+    let Some(posts) = Posts::of(app, &open.view, frame.in_default).await? else { return Ok(None) };
+    let bytes = |place: std::ops::Range<usize>| place.start as u64..place.end as u64;
+    let mut replaced = Vec::new();
+    replaced.extend(frame.false_declaration.map(|place| (bytes(place), vec![Part::text(xml::DECLARATION)])));
+    replaced.extend(dtd.map(|dtd| (dtd.place, vec![Part::text(dtd.doctype)])));
+    replaced.push((bytes(frame.place), vec![Part::text(frame.before), posts.part(), Part::text(frame.after)]));
+    let kind = essence(&found.content.content_type);
+    let media_type = if is_markup(&kind) { kind } else { XML_TYPE.to_owned() };
+    let whole = Whole { media_type, parts: with_replaced(&reader, replaced), tag, modified: None };
+    whole.reply(call, &source.to_string(), &record.name).map(Some)
+}
+
+/// Where the posts go in a content; `None` if it is no XML.
+async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
+    if reader.remaining() > app.config.limits.xml_bytes as u64 {
+        return Ok(None);
+    }
+    let bytes = reader.clone().read_all().await?;
+    Ok(std::str::from_utf8(&bytes).ok().and_then(|text| xml::frame(text, MARK, &app.xml_limits()).ok()))
+}
+
+/// `PUT /v3/container/liveblog/{source}`: check-out, write and check-in as one step. The content must be well-formed XML, or no
+/// post could be written into it.
+pub async fn write_content(mut call: Call) -> Result<Reply> {
+    let source = call.source("source")?;
+    let object = liveblog_of(&call)?;
+    check_whole(&source)?;
+    let present = call.app.repository.record(object)?.and_then(|record| record.content);
+    let body = received(&mut call, present.map(|content| content.content_type.to_string())).await?;
+    // It may have taken long.
+    call.look_again()?;
+    let app = &call.app;
+    let write =
+        WriteContent { object, body, switches: switches(&call.query), lasts_s: app.config.auth.lock_idle_seconds };
+    let done = app.repository.joint(write, call.request(object)?).await;
+    app.with_current(done)?;
+    let display = call.display();
+    let view = match app.repository.view::<LiveBlog>(object).await {
+        Ok(view) => view,
+        // Another call may have discarded it since, which makes no failure of the change.
+        Err(error) if error.code == Code::ObjectNotFound => {
+            let info = record_after(app, object, &display)?;
+            return Ok(Reply::new(Content::Json(format!("{{\"info\":{info},\"items\":[]}}").into())));
+        }
+        Err(error) => return Err(error),
+    };
+    let open = Open::of(&call, object, view)?;
+    changed_reply(&call, open, &display).await
+}
+
+/// The body as a new content; `None` without one. Its type is that of the header `Content-Type` if that is of XML, else the one it
+/// has.
+async fn received(call: &mut Call, present: Option<String>) -> Result<Option<NewContent>> {
+    let payload = call.payload.take().ok_or_else(Error::internal)?;
+    let app = call.app.clone();
+    let limits = &app.config.limits;
+    let headers = call.headers();
+    let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    let said = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(|value| value.trim().to_owned());
+    let bytes = pace::within(limits.body_seconds, body::read(payload, announced, limits.xml_bytes)).await?;
+    // An optional body may be empty or `{}` (decisions 1).
+    if bytes.is_empty() || bytes.trim_ascii() == b"{}" {
+        return Ok(None);
+    }
+    check_xml(&app, &bytes)?;
+    let is_xml = |kind: &String| is_markup(&essence(kind));
+    let media_type = said.filter(is_xml).or(present.filter(is_xml)).unwrap_or_else(|| XML_TYPE.to_owned());
+    let mut upload = app.content.upload();
+    upload.write(&bytes).await?;
+    upload.finish(&media_type).await.map(Some)
+}
+
+/// # Errors
+/// `InvalidBody` for what is no well-formed XML in UTF-8.
+fn check_xml(app: &App, bytes: &Bytes) -> Result<()> {
+    let fault = match std::str::from_utf8(bytes) {
+        Ok(text) => match xml::frame(text, MARK, &app.xml_limits()) {
+            Ok(_) => return Ok(()),
+            Err(error) => error.to_string(),
+        },
+        Err(error) => format!("At byte {} of the XML text, there is no character of UTF-8.", error.valid_up_to()),
+    };
+    Err(Error::new(Code::InvalidBody, format!("A liveblog's content must be well-formed XML. {fault}")))
+}

@@ -1,0 +1,271 @@
+//! A liveblog for readers of feeds (ours): its approved posts, in its order, for whoever may read it.
+//!
+//! A post's text is in the feed if it is as short as what lies in the tables; of longer ones, pictures and the like there is the
+//! address. Addresses are those that the caller has come by; they want a token, as everything does.
+
+mod atom;
+mod json;
+mod ld;
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use stet_actors::error::{Error, Result};
+use stet_actors::family::State;
+use stet_actors::liveblog::Post;
+use stet_actors::object::Stored;
+
+use super::piece::{address_of, bytes_of, decoded};
+use super::settled::{Unsettled, settled};
+use super::{Open, liveblog_of, open};
+use crate::api::whole::streamed;
+use crate::app::App;
+use crate::content::ContentReader;
+use crate::content::words::{essence, is_text, read_of};
+use crate::http::call::Call;
+use crate::http::client;
+use crate::http::etag::ETag;
+use crate::http::reply::{Content, Reply};
+
+/// Posts in one reply at most: it is put together in memory.
+const MOST: u64 = 1000;
+
+/// Posts that are rendered before others get their turn.
+const AT_A_TIME: usize = 64;
+
+/// The last millisecond of the year 9999, which is the last that the times of feeds can tell.
+const LAST_MS: u64 = 253_402_300_799_999;
+
+/// What a feed is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Format {
+    Atom,
+    Json,
+    Ld,
+}
+
+impl Format {
+    const ALL: [Format; 3] = [Format::Atom, Format::Json, Format::Ld];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Format::Atom => "atom",
+            Format::Json => "json",
+            Format::Ld => "jsonld",
+        }
+    }
+
+    const fn media_type(self) -> &'static str {
+        match self {
+            Format::Atom => "application/atom+xml",
+            Format::Json => "application/feed+json",
+            Format::Ld => "application/ld+json",
+        }
+    }
+}
+
+/// A liveblog as a feed, in the terms that all formats share. Times are RFC 3339 in UTC.
+struct Feed {
+    /// `urn:uuid:…`
+    id: String,
+    title: String,
+    /// Name of the user who made it.
+    author: String,
+    created: String,
+    /// When the last of the posts shown changed.
+    updated: String,
+    /// The first and the last moment that posts tell of, of all that are approved.
+    covers: (String, String),
+    /// Where this part of the feed is had, and the next if there is one.
+    address: String,
+    next: Option<String>,
+    entries: Vec<Entry>,
+}
+
+/// A post in a feed.
+struct Entry {
+    /// `urn:uuid:…`
+    id: String,
+    /// Never empty.
+    title: String,
+    /// May be empty.
+    summary: String,
+    /// Name of the user.
+    author: String,
+    published: String,
+    updated: String,
+    tags: Vec<String>,
+    body: Body,
+    attachments: Vec<Link>,
+}
+
+/// The content of a post.
+enum Body {
+    /// HTML as it is stored, and its text.
+    Html(String, String),
+    /// Text, of XML without its mark-up.
+    Text(String),
+    /// Too long, or no text.
+    Elsewhere(Link),
+}
+
+/// A file.
+struct Link {
+    address: String,
+    name: String,
+    media_type: String,
+    size: u64,
+}
+
+/// `GET /v3/container/liveblog/{source}/feed/{format}`
+pub async fn feed(call: Call) -> Result<Reply> {
+    // Of one that is not there, nothing else counts.
+    liveblog_of(&call)?;
+    let named = call.param("format");
+    let format = Format::ALL.into_iter().find(|format| format.name() == named);
+    let format = format.ok_or_else(|| Error::parameter("format", named, "atom, json or jsonld"))?;
+    let (limit, offset) = (number(&call, "limit", MOST)?, number(&call, "offset", u64::MAX)?);
+    let scheme = if client::is_secure(&call.http, &call.app.proxies) { "https" } else { "http" };
+    let origin = format!("{scheme}://{}", client::host(&call.http, &call.app.proxies));
+    settled(&call, open(&call).await?, async |open| {
+        let tag = ETag::new(open.view.revision(), ("feed", format, limit, offset, &origin));
+        if tag.is_known(call.headers()) {
+            return Ok(Reply::not_modified(tag));
+        }
+        let feed = feed_of(&call.app, open, format, &origin, limit, offset).await?.ok_or(Unsettled::Changed)?;
+        let text = match format {
+            Format::Atom => atom::text(&feed),
+            Format::Json => json::text(&feed),
+            Format::Ld => ld::text(&feed),
+        };
+        let (media_type, size) = (format.media_type().to_owned(), text.len() as u64);
+        let body = Content::Stream(media_type, size, streamed(ContentReader::of(text.into())));
+        Ok(Reply::new(body).with_etag(tag))
+    })
+    .await
+}
+
+fn number(call: &Call, name: &str, most: u64) -> Result<u64> {
+    // Both have defaults.
+    let number = call.query.integer(name).unwrap_or_default();
+    let found = u64::try_from(number).ok().filter(|number| *number <= most);
+    found.ok_or_else(|| Error::parameter(name, number, &format!("between 0 and {}", most.min(i64::MAX as u64))))
+}
+
+/// `None` if a post is no longer as it is in the view.
+async fn feed_of(
+    app: &App,
+    open: &Open,
+    format: Format,
+    origin: &str,
+    limit: u64,
+    offset: u64,
+) -> Result<Option<Feed>> {
+    let (state, record) = (&open.view.state, &open.view.state.object().record);
+    let posts = state.sequence();
+    let mut entries = Vec::new();
+    let (mut updated, mut last) = (record.created, 0);
+    // What lies beyond all posts is as good as their number.
+    let skip = usize::try_from(offset).unwrap_or(usize::MAX).min(posts.visible_len());
+    for (index, post) in posts.visible_at(skip).take(limit as usize).enumerate() {
+        if index % AT_A_TIME == AT_A_TIME - 1 {
+            tokio::task::yield_now().await;
+        }
+        let Some(entry) = entry_of(app, post, origin).await? else { return Ok(None) };
+        entries.push(entry);
+        updated = updated.max(post.record.modified);
+        last = index + 1;
+    }
+    let times = || posts.visible_at(0).take_while(|post| post.pinned).map(|post| post.timestamp);
+    let oldest = posts.nth_visible(posts.visible_len().saturating_sub(1)).map(|post| post.timestamp);
+    let created = record.created * 1000;
+    let begin = times().chain(oldest).fold(created, u64::min);
+    let end = state.last_timestamp().unwrap_or(created).max(begin);
+    let (base, format) = (&app.config.server.base_path, format.name());
+    let address = |offset: u64| {
+        format!("{origin}{base}/v3/container/liveblog/{}/feed/{format}?limit={limit}&offset={offset}", record.loid)
+    };
+    let more = last > 0 && skip + last < posts.visible_len();
+    Ok(Some(Feed {
+        id: record.uuid.0.urn().to_string(),
+        title: record.name.to_string(),
+        author: record.creator.to_string(),
+        created: time(created),
+        updated: time(updated * 1000),
+        covers: (time(begin), time(end)),
+        address: address(offset),
+        next: more.then(|| address(offset + last as u64)),
+        entries,
+    }))
+}
+
+async fn entry_of(app: &App, post: &Post, origin: &str) -> Result<Option<Entry>> {
+    let link = |attachment: Option<u64>, name: &str, content: &stet_actors::object::Content| Link {
+        address: format!("{origin}{}", address_of(app, post, attachment)),
+        name: name.to_owned(),
+        media_type: media_type(&content.content_type),
+        size: content.size,
+    };
+    let body = match &post.record.content {
+        None => Body::Text(String::new()),
+        Some(content) if content.stored == Stored::Row && is_text(&content.content_type) => {
+            let Some(bytes) = bytes_of(app, post, content).await? else { return Ok(None) };
+            let text = decoded(&content.content_type, &bytes);
+            let read = read_of(&content.content_type, &text);
+            match &*essence(&content.content_type) {
+                "text/html" | "application/xhtml+xml" => Body::Html(text.into_owned(), read),
+                _ => Body::Text(read),
+            }
+        }
+        Some(content) => Body::Elsewhere(link(None, &post.record.name, content)),
+    };
+    let title = [&post.title, &post.summary, &post.record.name].into_iter().find(|text| !text.is_empty());
+    let attachments = post.attachments.iter();
+    Ok(Some(Entry {
+        id: post.record.uuid.0.urn().to_string(),
+        title: title.map(ToString::to_string).unwrap_or_default(),
+        summary: post.summary.to_string(),
+        author: post.author().to_string(),
+        published: time(post.timestamp),
+        updated: time(post.record.modified * 1000),
+        tags: post.tags.iter().map(ToString::to_string).collect(),
+        body,
+        attachments: attachments.map(|file| link(Some(file.id), &file.name, &file.content)).collect(),
+    }))
+}
+
+/// Epoch milliseconds as RFC 3339 in UTC.
+fn time(ms: u64) -> String {
+    humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(ms.min(LAST_MS))).to_string()
+}
+
+/// The type of a content as far as it is one: clients may say anything.
+fn media_type(content_type: &str) -> String {
+    let kind = essence(content_type);
+    let token = |text: &str| {
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&byte))
+    };
+    match kind.split_once('/') {
+        Some((main, sub)) if token(main) && token(sub) => kind,
+        _ => "application/octet-stream".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_up_to_the_last_that_can_be() {
+        assert_eq!(time(1_763_733_784_005), "2025-11-21T14:03:04.005Z");
+        assert_eq!(time(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(time(u64::MAX), "9999-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn what_is_no_media_type_is_any_bytes() {
+        assert_eq!(media_type("Image/SVG+xml; charset=utf-8"), "image/svg+xml");
+        for nonsense in ["", "text", "text/", "/plain", "a b/c", "text/\"<", "a/b/c"] {
+            assert_eq!(media_type(nonsense), "application/octet-stream", "{nonsense}");
+        }
+    }
+}

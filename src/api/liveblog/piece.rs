@@ -1,0 +1,308 @@
+//! A post as a part of its liveblog's resolved content.
+//!
+//! ```xml
+//! <post loid="1$1.0.42" uuid="…" name="20251121-140304-005" type="news" timestamp="1763733784005" author="editor" pinned="true">
+//!   <title>…</title>
+//!   <summary>…</summary>
+//!   <content contentType="text/xml" form="xml">…</content>
+//!   <attachment id="7" name="map.png" contentType="image/png" size="42" href="/v3/container/liveblog/…"/>
+//! </post>
+//! ```
+//!
+//! `type`, `title` and `summary` are there if the post has them. The content's `form` tells what it is given as:
+//!
+//! - `xml`: the root element of the post's XML (or of HTML that is XML), without declaration and DOCTYPE;
+//! - `text`: text; also XML that needs its DOCTYPE, or that is not well-formed, as it was written;
+//! - `reference`: nothing, for it is no text, or longer than an attribute text may be: `href` leads to it, `size` is its bytes.
+//!
+//! `post` and what is ours in it are in the default namespace of the place that they are put at; what is the post's own keeps its
+//! own namespaces. Characters that XML can't carry are left out.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use encoding_rs::{Encoding, UTF_8};
+use sha2::{Digest, Sha256};
+use stet_actors::error::{Error, Result};
+use stet_actors::liveblog::Post;
+use stet_actors::object::{Content, SmallBody, Stored};
+use stet_actors::store::View;
+
+use crate::app::App;
+use crate::content::words::{essence, is_markup, is_text};
+use crate::xml::{self, Limits, Output};
+
+/// The post as XML, a line feed behind it; `None` if its content is no longer what it was when the post was as it is here.
+/// `in_default` tells that a default namespace holds at the place it is put at.
+///
+/// # Errors
+/// What disk and store say.
+pub(super) async fn piece(app: &App, post: &Post, in_default: bool) -> Result<Option<String>> {
+    let text = match &post.record.content {
+        Some(content) if content.size <= app.config.limits.xml_bytes as u64 && is_text(&content.content_type) => {
+            let Some(bytes) = bytes_of(app, post, content).await? else { return Ok(None) };
+            Some(bytes)
+        }
+        _ => None,
+    };
+    Ok(Some(written(app, post, text.as_deref(), in_default)))
+}
+
+/// The bytes of a post's content, if they are still there.
+///
+/// # Errors
+/// What disk and store say.
+pub(super) async fn bytes_of(app: &App, post: &Post, content: &Content) -> Result<Option<Bytes>> {
+    if content.stored == Stored::File {
+        // It is named by its hash: it is never another.
+        return app.content.open_content(content).await?.read_all().await.map(Some);
+    }
+    let key = SmallBody::key(post.loid().at_version(post.record.version));
+    let found = app.repository.look().get(View::Committed, key.table, &key.key).map_err(|error| {
+        tracing::error!(post = %post.loid(), %error, "the bytes of a post can't be read");
+        Error::internal()
+    })?;
+    Ok(found.filter(|bytes| are_of(content, bytes)))
+}
+
+/// Whether bytes are those of a content. A post may have been replaced since it was looked at; then what lies in its place is nothing
+/// that anybody needs to have approved.
+fn are_of(content: &Content, bytes: &[u8]) -> bool {
+    *Sha256::digest(bytes) == content.sha256
+}
+
+/// Where the files of a post are had: its content, or the attachment of that id.
+pub(super) fn address_of(app: &App, post: &Post, attachment: Option<u64>) -> String {
+    let (base, liveblog, post) = (&app.config.server.base_path, post.liveblog, post.loid());
+    match attachment {
+        None => format!("{base}/v3/container/liveblog/{liveblog}/post/{post}/content"),
+        Some(id) => format!("{base}/v3/container/liveblog/{liveblog}/post/{post}/attachment/{id}"),
+    }
+}
+
+fn written(app: &App, post: &Post, text: Option<&[u8]>, in_default: bool) -> String {
+    let mut out = Output::with_capacity(512 + text.map_or(0, <[u8]>::len));
+    out.open("post");
+    let mut attribute = |name: &str, value: &str| out.attribute(name, &xml::carried(value));
+    attribute("loid", &post.loid().to_string());
+    attribute("uuid", &post.record.uuid.to_string());
+    attribute("name", &post.record.name);
+    if !post.kind.is_empty() {
+        attribute("type", &post.kind);
+    }
+    attribute("timestamp", &post.timestamp.to_string());
+    attribute("author", post.author());
+    attribute("pinned", if post.pinned { "true" } else { "false" });
+    for (name, value) in [("title", &post.title), ("summary", &post.summary)] {
+        if !value.is_empty() {
+            out.open(name);
+            out.text(&xml::carried(value));
+            out.close(name);
+        }
+    }
+    if let Some(content) = &post.record.content {
+        out.open("content");
+        out.attribute("contentType", &xml::carried(&content.content_type));
+        match text {
+            Some(bytes) => write_text(&app.xml_limits(), &mut out, &content.content_type, bytes, in_default),
+            None => {
+                out.attribute("form", "reference");
+                out.attribute("size", &content.size.to_string());
+                out.attribute("href", &address_of(app, post, None));
+            }
+        }
+        out.close("content");
+    }
+    for attachment in &post.attachments {
+        out.open("attachment");
+        out.attribute("id", &attachment.id.to_string());
+        out.attribute("name", &xml::carried(&attachment.name));
+        out.attribute("contentType", &xml::carried(&attachment.content.content_type));
+        out.attribute("size", &attachment.content.size.to_string());
+        out.attribute("href", &address_of(app, post, Some(attachment.id)));
+        out.close("attachment");
+    }
+    out.close("post");
+    out.raw(&["\n"]);
+    out.into_text()
+}
+
+/// Writes a content as XML if it can stand as such anywhere, else as text.
+fn write_text(limits: &Limits, out: &mut Output, content_type: &str, bytes: &[u8], in_default: bool) {
+    let text = decoded(content_type, bytes);
+    let is_xml = is_markup(&essence(content_type));
+    // What a declaration says holds for the bytes, which this is no longer.
+    let whole = text.strip_prefix("<?xml ").and_then(|rest| rest.split_once("?>")).map_or(&*text, |(_, rest)| rest);
+    let fragment = if is_xml { xml::fragment(whole, limits).ok() } else { None };
+    match fragment {
+        Some(fragment) => {
+            out.attribute("form", "xml");
+            let mut element = String::new();
+            fragment.write(&mut element, in_default);
+            out.raw(&[&element]);
+        }
+        None => {
+            out.attribute("form", "text");
+            out.text(&xml::carried(&text));
+        }
+    }
+}
+
+/// The text of a content's bytes: by its byte order mark, by what its type says, by what its declaration says, else as UTF-8.
+///
+/// What can be nothing but UTF-8 is read as such, whatever is said of it: agencies do send UTF-8 that is declared to be Latin-1,
+/// and hardly any text in another encoding is UTF-8 by chance.
+pub(super) fn decoded<'b>(content_type: &str, bytes: &'b [u8]) -> Cow<'b, str> {
+    let said = if !bytes.is_ascii() && std::str::from_utf8(bytes).is_ok() {
+        None
+    } else {
+        let declared = || if is_markup(&essence(content_type)) { declared(bytes) } else { None };
+        charset(content_type).or_else(declared)
+    };
+    let encoding = said.and_then(|label| Encoding::for_label(label.as_bytes())).unwrap_or(UTF_8);
+    // It prefers a byte order mark, and leaves it out.
+    encoding.decode(bytes).0
+}
+
+/// The parameter `charset` of a content type.
+fn charset(content_type: &str) -> Option<&str> {
+    content_type.split(';').skip(1).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
+    })
+}
+
+/// The encoding that an XML declaration names.
+fn declared(bytes: &[u8]) -> Option<&str> {
+    const LOOKED_AT: usize = 256;
+    let head = &bytes[..bytes.len().min(LOOKED_AT)];
+    let end = head.windows(2).position(|two| two == b"?>")?;
+    let declaration = std::str::from_utf8(&head[..end]).ok()?.strip_prefix("<?xml ")?;
+    let (_, value) = declaration.split_once("encoding")?;
+    value.split(['"', '\'']).nth(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use roxmltree::{Document, ParsingOptions};
+
+    use super::*;
+
+    /// A content as it stands in a document with a default namespace and a prefix of its own: the document.
+    fn put(content_type: &str, bytes: &[u8]) -> String {
+        let mut out = Output::default();
+        out.open("content");
+        write_text(&Limits::default(), &mut out, content_type, bytes, true);
+        out.close("content");
+        format!("<!DOCTYPE a [<!ENTITY e 'x'>]><a xmlns='urn:frame' xmlns:f='urn:f'>{}</a>", out.into_text())
+    }
+
+    /// What another reader of XML finds: form, and the root or the text.
+    fn read(document: &str) -> (String, String) {
+        let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
+        let document =
+            Document::parse_with_options(document, options).unwrap_or_else(|error| panic!("{error}: {document}"));
+        let content = document.root_element().first_element_child().expect("it is there");
+        assert_eq!(content.tag_name().namespace(), Some("urn:frame"));
+        let form = content.attribute("form").expect("it is told").to_owned();
+        let inside = match content.first_element_child() {
+            Some(root) => format!("{{{}}}{}", root.tag_name().namespace().unwrap_or(""), root.tag_name().name()),
+            None => content.text().unwrap_or("").to_owned(),
+        };
+        (form, inside)
+    }
+
+    #[test]
+    fn xml_stands_as_xml_with_its_own_namespaces_and_what_needs_its_doctype_as_text() {
+        for (xml, root) in [
+            ("<p>x</p>", "{}p"),
+            ("<p xmlns='urn:p'>x</p>", "{urn:p}p"),
+            ("<p xmlns=''/>", "{}p"),
+            ("<q:p xmlns:q='urn:q'><q:r xml:lang='de' q:a='1' a='1'/></q:p>", "{urn:q}p"),
+            ("<?xml version='1.0'?>\n<!-- x --><!DOCTYPE p SYSTEM 'p.dtd' [<!ENTITY x 'y'>]><p>x</p><?end?>", "{}p"),
+            ("\u{feff}<p><![CDATA[&x;]]><!-- & --><?do it?></p>", "{}p"),
+        ] {
+            assert_eq!(read(&put("text/xml", xml.as_bytes())), ("xml".to_owned(), root.to_owned()), "{xml}");
+        }
+        for xml in [
+            "<p>&x;</p>",
+            "<!DOCTYPE p [<!ENTITY x 'y'>]><p>&x;</p>",
+            "<p>&e;</p>",
+            "<f:p/>",
+            "<p f:a='1'/>",
+            "<p><q xmlns:q='urn:q'/><q:r/></p>",
+            "<p xmlns:a='urn:q' xmlns:b='urn:q' a:x='1' b:x='2'/>",
+            "<p xmlns:xml='urn:q'/>",
+            "<p xmlns:xmlns='urn:q'/>",
+            "<p xmlns:q=''/>",
+            "<p xmlns='http://www.w3.org/2000/xmlns/'/>",
+            "<:p/>",
+            "<a:b:c xmlns:a='urn:q'/>",
+            "<p><?a:b c?></p>",
+            "<p>",
+            "<p/><p/>",
+            "<p>]]></p>",
+            "Fish & <chips>",
+            "",
+        ] {
+            assert_eq!(read(&put("text/xml", xml.as_bytes())), ("text".to_owned(), xml.to_owned()), "{xml}");
+        }
+        assert_eq!(read(&put("text/plain", b"<p/>")), ("text".to_owned(), "<p/>".to_owned()));
+        assert_eq!(read(&put("text/plain", b"a\x00\x0c\r\nb\xef\xbf\xbf")), ("text".to_owned(), "a\r\nb".to_owned()));
+        let latin = b"<?xml version='1.0' encoding='ISO-8859-1'?><p>K\xf6ln</p>";
+        assert_eq!(read(&put("application/xml", latin)), ("xml".to_owned(), "{}p".to_owned()));
+    }
+
+    proptest! {
+        /// Whatever a post has in it.
+        #[test]
+        fn any_content_leaves_the_document_well_formed(
+            markup in "([<>&;/!a:=' \"]|\\]\\]>|<a|</a>|<!--|-->|<!\\[CDATA\\[|xmlns|xmlns:a='b'|&lt;|<\\?x|\\?>|\\PC){0,24}",
+            bytes: Vec<u8>,
+            kind in 0usize..4,
+        ) {
+            let kind = ["text/xml", "text/html", "text/plain", "application/xml; charset=utf-16"][kind];
+            for content in [markup.as_bytes(), format!("<a xmlns:a='c'>{markup}</a>").as_bytes(), &bytes] {
+                let (form, inside) = read(&put(kind, content));
+                if form == "text" {
+                    let text = decoded(kind, content);
+                    prop_assert_eq!(inside, xml::carried(&text).into_owned());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_lie_in_the_place_of_others_are_told_from_them() {
+        let sha256 = Sha256::digest(b"approved").into();
+        let content = Content { content_type: "text/plain".into(), size: 8, sha256, stored: Stored::Row };
+        assert!(are_of(&content, b"approved"));
+        assert!(!are_of(&content, b"replaced") && !are_of(&content, b""));
+    }
+
+    #[test]
+    fn a_text_is_read_as_its_mark_its_type_or_its_declaration_says() {
+        let latin = b"<?xml version='1.0' encoding='ISO-8859-1'?><p>K\xf6ln</p>";
+        for (content_type, bytes, expected) in [
+            ("text/plain", "Köln".as_bytes(), "Köln"),
+            ("text/plain; charset=iso-8859-1", b"K\xf6ln".as_slice(), "Köln"),
+            ("text/plain; x=y; Charset=\"latin1\"", b"K\xf6ln", "Köln"),
+            ("text/plain; charset=iso-8859-1", "Köln".as_bytes(), "Köln"),
+            ("text/plain; charset=iso-2022-jp", b"\x1b$BF|K\\\x1b(B", "日本"),
+            ("text/plain; charset=nonsense", "Köln".as_bytes(), "Köln"),
+            ("text/plain", b"K\xf6ln", "K\u{fffd}ln"),
+            ("text/plain; charset=iso-8859-1", b"\xef\xbb\xbfK\xc3\xb6ln", "Köln"),
+            ("text/plain", b"\xff\xfeK\0\xf6\0", "Kö"),
+            (
+                "text/xml; charset=utf-8",
+                "<?xml version='1.0' encoding='ISO-8859-1'?>ö".as_bytes(),
+                "<?xml version='1.0' encoding='ISO-8859-1'?>ö",
+            ),
+            ("text/xml", latin, "<?xml version='1.0' encoding='ISO-8859-1'?><p>Köln</p>"),
+            ("text/plain", latin, "<?xml version='1.0' encoding='ISO-8859-1'?><p>K\u{fffd}ln</p>"),
+        ] {
+            assert_eq!(decoded(content_type, bytes), expected, "{content_type}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! A liveblog's content with its approved posts in it, made while it is sent: neither the posts nor what is made of them is ever in
+//! memory as a whole.
+//!
+//! All posts are of one view. They are walked twice: once to know how long the content is, which a range and the length in the
+//! headers need, and once to send it. What a post is made of can't differ between the two, for its bytes are held against their
+//! hash. The length is kept, so that whoever reads range by range does not have all posts walked for each.
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream;
+use lru::LruCache;
+use parking_lot::Mutex;
+use stet_actors::error::{Error, Result};
+use stet_actors::id::Loid;
+use stet_actors::liveblog::LiveBlogState;
+use stet_actors::runtime::Published;
+
+use super::piece::piece;
+use crate::api::whole::Part;
+use crate::app::App;
+use crate::http::reply::BodyStream;
+
+/// Posts that are made before others get their turn, and between two places that are known.
+const AT_A_TIME: usize = 64;
+
+/// Bytes that are made before they are sent, but for the last post's.
+const CHUNK: usize = 32 << 10;
+
+/// Liveblogs whose lengths are kept.
+const KEPT: NonZeroUsize = NonZeroUsize::new(256).unwrap();
+
+/// How long the posts of a view are as XML.
+#[derive(Debug, Default)]
+struct Length {
+    size: u64,
+    /// Where the posts begin whose numbers are multiples of [`AT_A_TIME`].
+    places: Vec<u64>,
+}
+
+/// The liveblog, its revision, and whether a default namespace holds where the posts are. A change makes another key.
+type Key = (Loid, u64, bool);
+
+/// The lengths that were asked for lately.
+pub struct Lengths(Mutex<LruCache<Key, Arc<Length>>>);
+
+impl Default for Lengths {
+    fn default() -> Lengths {
+        Lengths(Mutex::new(LruCache::new(KEPT)))
+    }
+}
+
+/// The approved posts of a liveblog in its order, as XML of a known length.
+pub(super) struct Posts {
+    walk: Walk,
+    length: Arc<Length>,
+}
+
+impl Posts {
+    /// Those of a view; `None` if one is no longer as it is there. `in_default` is as for [`piece`].
+    ///
+    /// # Errors
+    /// What disk and store say.
+    pub(super) async fn of(
+        app: &Arc<App>,
+        view: &Arc<Published<LiveBlogState>>,
+        in_default: bool,
+    ) -> Result<Option<Posts>> {
+        let mut walk = Walk { app: app.clone(), view: view.clone(), in_default, next: 0 };
+        let key = (view.state.head().loid, view.revision(), in_default);
+        if let Some(length) = app.lengths.0.lock().get(&key).cloned() {
+            return Ok(Some(Posts { walk, length }));
+        }
+        let mut length = Length::default();
+        loop {
+            if walk.next.is_multiple_of(AT_A_TIME) {
+                length.places.push(length.size);
+                tokio::task::yield_now().await;
+            }
+            match walk.next().await? {
+                None => return Ok(None),
+                Some(ControlFlow::Break(())) => break,
+                Some(ControlFlow::Continue(piece)) => length.size += piece.len() as u64,
+            }
+        }
+        let length = Arc::new(length);
+        app.lengths.0.lock().put(key, length.clone());
+        Ok(Some(Posts { walk: Walk { next: 0, ..walk }, length }))
+    }
+
+    /// As a part of what is sent.
+    pub(super) fn part(self) -> Part {
+        Part::new(self.length.size, |first, len| self.stream(first, len))
+    }
+
+    fn stream(self, first: u64, len: u64) -> BodyStream {
+        // The first place is 0, so there is one at or before any.
+        let places = &self.length.places;
+        let known = places.partition_point(|place| *place <= first).saturating_sub(1);
+        let skip = first - places.get(known).copied().unwrap_or(0);
+        let walk = Walk { next: known * AT_A_TIME, ..self.walk };
+        Box::pin(stream::try_unfold((walk, skip, len), |(mut walk, mut skip, mut left)| async move {
+            if left == 0 {
+                return Ok(None);
+            }
+            let mut gathered = Vec::new();
+            while left > 0 && gathered.len() < CHUNK {
+                // That they end early, or one has gone, breaks the connection off: the client has not got what was announced.
+                let Ok(Some(ControlFlow::Continue(piece))) = walk.next().await else {
+                    tracing::info!(liveblog = %walk.view.state.head().loid, "a post has changed while it was sent");
+                    return Err(actix_web::error::ErrorInternalServerError(Error::internal()));
+                };
+                let size = piece.len() as u64;
+                let (from, to) = (skip.min(size), (skip + left).min(size));
+                // Both are at most the piece's length, which is a `usize`.
+                gathered.extend_from_slice(&piece.as_bytes()[from as usize..to as usize]);
+                (skip, left) = (skip - from, left - (to - from));
+            }
+            Ok(Some((Bytes::from(gathered), (walk, skip, left))))
+        }))
+    }
+}
+
+/// A place among the approved posts of a view.
+struct Walk {
+    app: Arc<App>,
+    view: Arc<Published<LiveBlogState>>,
+    in_default: bool,
+    /// Number of the next post.
+    next: usize,
+}
+
+impl Walk {
+    /// The next post as XML, or that there is none; `None` if it is no longer as it is in the view.
+    async fn next(&mut self) -> Result<Option<ControlFlow<(), String>>> {
+        let Some(post) = self.view.state.sequence().nth_visible(self.next) else {
+            return Ok(Some(ControlFlow::Break(())));
+        };
+        self.next += 1;
+        Ok(piece(&self.app, post, self.in_default).await?.map(ControlFlow::Continue))
+    }
+}

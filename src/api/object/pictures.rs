@@ -1,0 +1,40 @@
+//! Pictures, scaled down (decisions 6).
+
+use stet_actors::error::{Error, Result};
+use stet_actors::id::Source;
+
+use super::content::{content_of, opened};
+use crate::api::download::Found;
+use crate::api::whole::{Part, Whole, told_time};
+use crate::content::ContentReader;
+use crate::http::call::Call;
+use crate::http::etag::ETag;
+use crate::http::reply::Reply;
+
+/// `GET /v3/object/{source}/content/{format}`: `binary`, or `lowres` for a picture scaled down.
+pub async fn content_as(call: Call) -> Result<Reply> {
+    let source = call.source("source")?;
+    match call.param("format") {
+        "binary" => content_of(&call, &source).await,
+        "lowres" => lowres_of(&call, &source).await,
+        other => Err(Error::parameter("format", other, "`binary` or `lowres`")),
+    }
+}
+
+/// A representation of its own: with an ETag and bytes of its own, which `maxSize` and `Range` count.
+async fn lowres_of(call: &Call, source: &Source) -> Result<Reply> {
+    let record = call.find(source, call.database()?)?;
+    let (Found { content, at, .. }, reader) = opened(call, source, &record).await?;
+    let scaler = &call.app.scaler;
+    let what = (content.sha256, "lowres", scaler.longest(), call.query.integer("maxSize"));
+    let tag = ETag::new(record.revision, what);
+    if tag.is_known(call.headers()) {
+        return Ok(Reply::not_modified(tag));
+    }
+    let scaled = scaler.scaled(&content, reader).await.map_err(|error| error.with_source(source))?;
+    let stem = record.name.rsplit_once('.').map_or(&*record.name, |(stem, _)| stem);
+    let name = format!("{stem}.lowres.{}", scaled.extension);
+    let parts = vec![Part::read(ContentReader::of(scaled.bytes))];
+    let whole = Whole { media_type: scaled.media_type.to_owned(), parts, tag, modified: told_time(call, at) };
+    whole.reply(call, &source.to_string(), &name)
+}

@@ -1,0 +1,153 @@
+//! Bytes on their way to a client, whatever they are made of: all of them or a part, and the headers that tell which.
+
+use std::ops::Range;
+
+use actix_web::http::Method;
+use actix_web::http::header::{ACCEPT_RANGES, CONTENT_DISPOSITION, HeaderValue, LAST_MODIFIED, TryIntoHeaderValue};
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+use stet_actors::error::{Code, Error, Result};
+
+use crate::content::ContentReader;
+use crate::http::call::Call;
+use crate::http::etag::ETag;
+use crate::http::range::{self, Wanted, date_of};
+use crate::http::reply::{BodyStream, Content, Reply};
+
+/// A part of what is sent.
+pub struct Part {
+    size: u64,
+    stream: Box<dyn FnOnce(u64, u64) -> BodyStream>,
+}
+
+impl Part {
+    /// So many bytes; `stream` gives a number of them from a place on, which it has.
+    pub fn new(size: u64, stream: impl FnOnce(u64, u64) -> BodyStream + 'static) -> Part {
+        Part { size, stream: Box::new(stream) }
+    }
+
+    /// What a reader has left.
+    pub fn read(reader: ContentReader) -> Part {
+        Part::new(reader.remaining(), |first, len| streamed(reader.range(first, len)))
+    }
+
+    /// A text.
+    pub fn text(text: impl Into<Bytes>) -> Part {
+        Part::read(ContentReader::of(text.into()))
+    }
+}
+
+/// A stored content with other parts in the place of some of its bytes: places in their order, none within another.
+pub fn with_replaced(reader: &ContentReader, replaced: Vec<(Range<u64>, Vec<Part>)>) -> Vec<Part> {
+    let (mut parts, mut at) = (Vec::new(), 0);
+    for (place, new) in replaced {
+        parts.push(Part::read(reader.clone().range(at, place.start - at)));
+        parts.extend(new);
+        at = place.end;
+    }
+    parts.push(Part::read(reader.clone().range(at, u64::MAX)));
+    parts
+}
+
+/// So many bytes of all parts together, from a place on.
+fn stream_of(parts: Vec<Part>, first: u64, len: u64) -> BodyStream {
+    let (mut begin, end) = (0, first + len);
+    let mut streams = Vec::new();
+    for part in parts {
+        let behind = begin + part.size;
+        let (from, to) = (first.max(begin), end.min(behind));
+        if from < to {
+            streams.push((part.stream)(from - begin, to - from));
+        }
+        begin = behind;
+    }
+    Box::pin(stream::iter(streams).flatten())
+}
+
+/// Bytes to be served, whatever they are made of.
+pub struct Whole {
+    /// Their media type.
+    pub media_type: String,
+    /// What they are made of, before `maxSize`.
+    pub parts: Vec<Part>,
+    /// What tells them from others; `maxSize` included.
+    pub tag: ETag,
+    /// What `Last-Modified` says, epoch seconds, if anything.
+    pub modified: Option<u64>,
+}
+
+impl Whole {
+    /// The answer to a call for all or a part of them (RFC 9110, 14); `source` is what the caller calls them, `name` what a browser is
+    /// to call the file.
+    ///
+    /// # Errors
+    /// `RangeNotSatisfiable`; `InvalidParameter` for `maxSize`.
+    pub fn reply(self, call: &Call, source: &str, name: &str) -> Result<Reply> {
+        let Whole { media_type, parts, tag, modified } = self;
+        let size = parts.iter().map(|part| part.size).sum::<u64>().min(most(call)?);
+        if tag.is_known(call.headers()) {
+            return Ok(Reply::not_modified(tag));
+        }
+        let wanted = match *call.http.method() {
+            Method::GET => range::wanted(call.headers(), size, &tag, modified),
+            _ => Wanted::Whole,
+        };
+        let body = match wanted {
+            Wanted::Whole => Content::Stream(media_type, size, stream_of(parts, 0, size)),
+            Wanted::Part { first, last } => {
+                let len = last - first + 1;
+                // Digits and such, which is all that a header's value must be.
+                let of =
+                    HeaderValue::try_from(format!("bytes {first}-{last}/{size}")).map_err(|_| Error::internal())?;
+                Content::Part(media_type, len, stream_of(parts, first, len), of)
+            }
+            Wanted::Nothing => {
+                let message = format!("No byte lies in the range: there are {size}.");
+                let error = Error::new(Code::RangeNotSatisfiable, message);
+                return Err(error.with_source(source).with_detail("size", size));
+            }
+        };
+        let mut reply = Reply::new(body).with_etag(tag).with_header(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        if let Some(date) = modified.and_then(|at| date_of(at).try_into_value().ok()) {
+            reply = reply.with_header(LAST_MODIFIED, date);
+        }
+        Ok(match disposition(name) {
+            Some(value) => reply.with_header(CONTENT_DISPOSITION, value),
+            None => reply,
+        })
+    }
+}
+
+/// When bytes were written, as far as it can be told, in epoch seconds: they may change again within the second; the time says which
+/// they were only once that is over.
+pub fn told_time(call: &Call, at: u64) -> Option<u64> {
+    Some(at).filter(|at| *at < call.app.repository.clock().now_s())
+}
+
+/// How many bytes `maxSize` lets through; it counts megabytes of 1,000,000 bytes (decisions 5).
+fn most(call: &Call) -> Result<u64> {
+    match call.query.integer("maxSize") {
+        None => Ok(u64::MAX),
+        Some(megabytes) => u64::try_from(megabytes)
+            .map(|megabytes| megabytes.saturating_mul(1_000_000))
+            .map_err(|_| Error::parameter("maxSize", megabytes, "0 or more megabytes")),
+    }
+}
+
+/// What a browser calls the file when it saves it. Pages of ours are never shown inline, so that none can act as the user.
+fn disposition(name: &str) -> Option<HeaderValue> {
+    let ascii: String = name
+        .chars()
+        .map(|c| if c.is_ascii_graphic() && !matches!(c, '"' | '\\') || c == ' ' { c } else { '_' })
+        .collect();
+    let encoded = percent_encoding::utf8_percent_encode(name, percent_encoding::NON_ALPHANUMERIC);
+    HeaderValue::from_str(&format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{encoded}")).ok()
+}
+
+/// A reader as the body of a response. A failure midway breaks the connection off, which tells the client that it has not got all.
+pub fn streamed(reader: ContentReader) -> BodyStream {
+    Box::pin(futures_util::stream::try_unfold(reader, |mut reader| async {
+        let chunk = reader.next_chunk().await.map_err(actix_web::error::ErrorInternalServerError)?;
+        Ok(chunk.map(|chunk| (chunk, reader)))
+    }))
+}

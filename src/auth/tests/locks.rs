@@ -1,0 +1,95 @@
+//! What an ended session and an expired lock leave behind, where something can't be read.
+
+use stet_actors::checkout::TakeLock;
+use stet_actors::command::Who;
+use stet_actors::id::Loid;
+use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::runtime::Request;
+use stet_actors::store::{Change, Key, Row};
+
+use super::*;
+
+const LASTS_S: u64 = 100;
+
+fn by(session: &NewSession) -> Request {
+    let live = &session.session;
+    Request::by(Who { user: live.user().clone(), session: live.id().clone(), address: None })
+}
+
+impl Server {
+    /// Objects that the session has locked.
+    async fn locked<const N: usize>(&self, session: &NewSession) -> [Loid; N] {
+        self.repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
+        let mut loids = Vec::new();
+        for _ in 0..N {
+            let mut object = NewObject::document("a.xml", "Story");
+            object.mode = stet_actors::object::CreateMode::AutoRename;
+            let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+            let object = self.repository.joint(create, by(session)).await.unwrap().loid;
+            self.repository.joint(TakeLock { object, lasts_s: LASTS_S }, by(session)).await.unwrap();
+            loids.push(object);
+        }
+        loids.try_into().expect("there are so many")
+    }
+
+    fn put_row(&self, key: Key, value: &'static [u8]) {
+        let mut set = ChangeSet::fence(self.store.epoch(), |_| ());
+        set.changes.push(Change { table: key.table, key: key.key, value: Some(Bytes::from_static(value)) });
+        self.store.submit(set).expect("it is taken");
+    }
+
+    fn spoil(&self, object: Loid) {
+        self.put_row(stet_actors::object::Record::live_key(object), b"\xffnonsense");
+    }
+
+    fn is_locked(&self, object: Loid) -> bool {
+        self.repository.record(object).unwrap().unwrap().lock.is_some()
+    }
+}
+
+#[test]
+fn a_lock_that_can_not_be_given_back_at_the_logout_keeps_no_other() {
+    run(async {
+        let server = Server::new().await;
+        let session = server.log_in().await;
+        let [first, damaged, last] = server.locked(&session).await;
+        server.spoil(damaged);
+        server.sessions.end(session.token.text()).await.unwrap();
+        assert!(!server.is_locked(first) && !server.is_locked(last));
+    });
+}
+
+#[test]
+fn an_object_that_can_not_be_read_keeps_no_other_lock_from_ending() {
+    run(async {
+        let server = Server::new().await;
+        let session = server.log_in().await;
+        let [first, damaged, last] = server.locked(&session).await;
+        server.spoil(damaged);
+        server.clock.advance(LASTS_S as u32 * SECOND);
+        assert_eq!(server.sessions.release_locks().await, Ok(2));
+        assert!(!server.is_locked(first) && !server.is_locked(last));
+    });
+}
+
+#[test]
+fn a_user_who_can_not_be_read_keeps_no_lock_but_their_own_sessions() {
+    run(async {
+        let server = Server::new().await;
+        server.directory.put_user(User::new("bob")).await.unwrap();
+        server.directory.set_password("bob", PASSWORD).await.unwrap();
+        let bobs = server.sessions.log_in("web", "swing", "bob", PASSWORD, "").await.unwrap();
+        let gone = server.log_in().await;
+        let ([held], [left]) = (server.locked(&bobs).await, server.locked(&gone).await);
+        server.put_row(User::new("bob").place(), b"\xffnonsense");
+        // As a crash leaves it behind: the session has ended, and its lock is there.
+        let key = gone.session.session().place();
+        let mut set = ChangeSet::fence(server.store.epoch(), |_| ());
+        set.changes.push(Change { table: key.table, key: key.key, value: None });
+        server.store.submit(set).expect("it is taken");
+        let server = server.restart().await;
+        assert_eq!(server.sessions.release_locks().await, Ok(1));
+        assert!(server.is_locked(held), "whether their session stands can't be told");
+        assert!(!server.is_locked(left));
+    });
+}

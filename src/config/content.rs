@@ -1,0 +1,50 @@
+//! `[content]`.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Config, Durability};
+
+/// `[content]`: the bytes of objects, beside what `[store]` says of small ones.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ContentConfig {
+    /// Seconds after which a content file that nothing refers to is removed; 0: never.
+    pub collect_after_seconds: u64,
+    /// Pixels of the longer side of a scaled picture, at most.
+    pub lowres_pixels: u32,
+    /// Pixels of a picture that is scaled, at most.
+    pub picture_pixels: u64,
+    /// Bytes of a picture that is scaled, at most.
+    pub picture_bytes: u64,
+    /// Pictures that are scaled at a time.
+    pub scaled_at_once: usize,
+    /// Seconds that a call waits for its turn, or for the picture that another one is having scaled.
+    pub scaling_wait_seconds: u64,
+    /// Bytes of scaled pictures that are kept in memory.
+    pub scaled_cache_bytes: u64,
+}
+
+impl Default for ContentConfig {
+    fn default() -> ContentConfig {
+        ContentConfig {
+            collect_after_seconds: 24 * 60 * 60,
+            lowres_pixels: 512,
+            picture_pixels: 64_000_000,
+            picture_bytes: 64 << 20,
+            scaled_at_once: 2,
+            scaling_wait_seconds: 10,
+            scaled_cache_bytes: 64 << 20,
+        }
+    }
+}
+
+impl Config {
+    /// After how long content files that nothing refers to are removed; `None`: never. Without durability a crash may bring back rows
+    /// that were surely gone, and what they refer to must be there.
+    pub fn collect_after(&self) -> Option<Duration> {
+        let after = Duration::from_secs(self.content.collect_after_seconds);
+        (self.store.durability == Durability::Journal && !after.is_zero()).then_some(after)
+    }
+}

@@ -1,0 +1,208 @@
+//! Removing content files that no row refers to any more: of refused changes, replaced versions, dropped drafts, destroyed
+//! objects.
+//!
+//! A file goes when it was neither made nor found wanted for so long, and when nothing can ever refer to it again without a new
+//! upload. That is so if, in this order,
+//!
+//! 1. no pin is held ([`super::pins`]), and none comes until it goes,
+//! 2. no row on disk or on its way there refers to it ([`View::Latest`]),
+//! 3. all that was on its way then has been decided (the barrier), and no commit has failed meanwhile (the epoch): so no row comes
+//!    back, not after a crash either,
+//! 4. still no row refers to it, and of every change set it is certain what became of it.
+//!
+//! It goes by being renamed, so that whoever uploads the same bytes finds either the file or none. A crash between leaves it
+//! where it was, or among what the next start removes.
+//!
+//! Files lie in 256 folders. Each is looked at once in the time that files are kept, so that there is never much to do at once.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use stet_actors::error::{Error, Result};
+use stet_actors::object::is_referred_to;
+use stet_actors::store::{Store, StoreError, View};
+use tokio::sync::oneshot;
+
+use super::pins::Hash;
+use super::{ContentStore, FOLDERS, blocking, failure, file_hash, hex};
+
+/// Files looked at before the store is asked to decide what it has.
+const BATCH: usize = 256;
+
+/// The shortest pause between two looks.
+const SHORTEST: Duration = Duration::from_secs(1);
+
+/// Collects the files of a [`ContentStore`].
+pub struct Collector {
+    contents: ContentStore,
+    store: Arc<dyn Store>,
+    /// How long files are kept, whatever refers to them.
+    after: Duration,
+}
+
+/// What was removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Collector {
+    /// Removes files of `contents` that no row of `store` refers to, once they are older than `after`.
+    pub fn new(contents: ContentStore, store: Arc<dyn Store>, after: Duration) -> Collector {
+        Collector { contents, store, after }
+    }
+
+    /// Collects every now and then until `end` resolves; what has been begun is brought to its end.
+    pub async fn run(&self, mut end: oneshot::Receiver<()>) {
+        let share = self.after / u32::from(FOLDERS);
+        let pause = share.max(SHORTEST);
+        // Of all folders, as many as keep the pace.
+        let at_once = (pause.as_nanos().div_ceil(share.as_nanos().max(1))).min(u128::from(FOLDERS)) as u16;
+        // Anywhere: a server that is started anew often comes to all of them nevertheless.
+        let mut next = u16::from(rand::random::<u8>());
+        loop {
+            tokio::select! {
+                // Also when it was dropped.
+                _ = &mut end => return,
+                () = tokio::time::sleep(pause) => {}
+            }
+            let mut total = Collected::default();
+            for _ in 0..at_once {
+                if !matches!(end.try_recv(), Err(oneshot::error::TryRecvError::Empty)) {
+                    return;
+                }
+                // What fails has been logged, and is tried again the next time round.
+                let found = self.folder(next).await.unwrap_or_default();
+                total = Collected { files: total.files + found.files, bytes: total.bytes + found.bytes };
+                next = (next + 1) % FOLDERS;
+            }
+            if total.files > 0 {
+                let Collected { files, bytes } = total;
+                tracing::info!(files, bytes, "content files that nothing refers to were removed");
+            }
+        }
+    }
+
+    /// Collects in one of the folders.
+    ///
+    /// # Errors
+    /// `RepositoryError`: the folder can't be read.
+    pub async fn folder(&self, number: u16) -> Result<Collected> {
+        let (contents, after) = (self.contents.clone(), self.after);
+        let old = blocking(move || {
+            let path = contents.places.folder(number);
+            old_files(&path, after).map_err(|error| failure("listed", &path, &error))
+        })
+        .await?;
+        let mut total = Collected::default();
+        for batch in old.chunks(BATCH) {
+            let found = self.batch(batch).await?;
+            total = Collected { files: total.files + found.files, bytes: total.bytes + found.bytes };
+        }
+        Ok(total)
+    }
+
+    /// See the module's head for why in this order.
+    async fn batch(&self, files: &[(Hash, u64)]) -> Result<Collected> {
+        let epoch = self.store.epoch();
+        let (contents, store, files) = (self.contents.clone(), self.store.clone(), files.to_vec());
+        let unused = blocking(move || {
+            let pins = &contents.places.pins;
+            let mut considered = Considered { contents: contents.clone(), files: Vec::new() };
+            for (hash, size) in files {
+                if !pins.consider(hash) {
+                    continue;
+                }
+                considered.files.push((hash, size));
+                if is_referred_to(&*store, View::Latest, &hash).map_err(unreadable)? {
+                    considered.files.pop();
+                    pins.forget(&hash);
+                }
+            }
+            Ok(considered)
+        })
+        .await?;
+        if unused.files.is_empty() {
+            return Ok(Collected::default());
+        }
+        self.store.barrier().await;
+        let store = self.store.clone();
+        blocking(move || {
+            let mut collected = Collected::default();
+            let places = &unused.contents.places;
+            for (hash, size) in &unused.files {
+                let taken = places.pins.leave(*hash, || -> Result<Option<_>> {
+                    let referred_to = is_referred_to(&*store, View::Latest, hash).map_err(unreadable)?
+                        || is_referred_to(&*store, View::Committed, hash).map_err(unreadable)?;
+                    if referred_to || !store.is_certain() || store.epoch() != epoch {
+                        return Ok(None);
+                    }
+                    let (path, away) = (places.file(hash), places.unfinished.join(format!("collected-{}", hex(hash))));
+                    fs::rename(&path, &away).map_err(|error| failure("collected", &path, &error))?;
+                    Ok(Some(away))
+                });
+                if let Some(away) = taken.transpose()?.flatten() {
+                    // Large ones take a while, for which nobody need wait. What stays is removed at the next start.
+                    fs::remove_file(&away).map_err(|error| failure("collected", &away, &error))?;
+                    metrics::counter!("stet_content_collected_total").increment(1);
+                    metrics::counter!("stet_content_collected_bytes_total").increment(*size);
+                    collected.files += 1;
+                    collected.bytes += size;
+                }
+            }
+            Ok(collected)
+        })
+        .await
+    }
+}
+
+/// Files under consideration, which they are no more when this is dropped.
+struct Considered {
+    contents: ContentStore,
+    files: Vec<(Hash, u64)>,
+}
+
+impl Drop for Considered {
+    fn drop(&mut self) {
+        self.files.iter().for_each(|(hash, _)| self.contents.places.pins.forget(hash));
+    }
+}
+
+fn unreadable(error: StoreError) -> Error {
+    tracing::warn!(%error, "which content files are referred to can't be read");
+    Error::internal()
+}
+
+/// The content files in a folder that were last wanted `after` ago or longer, with their sizes.
+pub(super) fn old_files(folder: &Path, after: Duration) -> io::Result<Vec<(Hash, u64)>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let now = SystemTime::now();
+    let mut old = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        // What is not ours is left alone.
+        let Some(hash) = file_hash(&path) else { continue };
+        let found = match fs::metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            found => found?,
+        };
+        // One of the future is young: clocks are set back at times.
+        let age = now.duration_since(found.modified()?).unwrap_or_default();
+        if found.is_file() && age >= after {
+            old.push((hash, found.len()));
+        }
+    }
+    Ok(old)
+}

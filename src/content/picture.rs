@@ -1,0 +1,131 @@
+//! Scaling a picture down: bytes in, bytes out.
+//!
+//! What is a picture is told by its first bytes; what is said of its type does not count. Nothing is decoded before its dimensions
+//! are known to be within bounds.
+
+use std::io::Cursor;
+
+use bytes::Bytes;
+use fast_image_resize::Resizer;
+use image::codecs::gif::GifDecoder;
+use image::codecs::jpeg::{JpegDecoder, JpegEncoder};
+use image::codecs::png::{PngDecoder, PngEncoder};
+use image::codecs::webp::WebPDecoder;
+use image::{DynamicImage, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageResult, Limits};
+
+/// What people don't tell from the original at this size.
+const JPEG_QUALITY: u8 = 85;
+
+/// A colour profile larger than this is left out: it would outweigh the picture.
+const MOST_PROFILE_BYTES: usize = 64 << 10;
+
+/// Bytes of memory for each pixel allowed that a decoder may take beside what it has read: 16 bits for each of four channels.
+const BYTES_PER_PIXEL: u64 = 8;
+
+/// A picture that was scaled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scaled {
+    /// `image/jpeg`, or `image/png` where something can be seen through.
+    pub media_type: &'static str,
+    /// Its usual extension.
+    pub extension: &'static str,
+    /// The bytes.
+    pub bytes: Bytes,
+}
+
+/// Scales a JPEG, PNG, GIF (its first frame) or WebP picture so that neither side is longer than `longest`, and turns it as its
+/// EXIF orientation says. It is never enlarged. Colour profiles are kept, all else that came with it is not.
+///
+/// # Errors
+/// Why no such picture can be made, as the end of a sentence: it is none, it is damaged, or has more than `most_pixels`.
+pub(super) fn scale(bytes: &[u8], longest: u32, most_pixels: u64) -> Result<Scaled, String> {
+    let format = image::guess_format(bytes).map_err(|_| "it is none of a kind that is known".to_owned())?;
+    let reader = Cursor::new(bytes);
+    match format {
+        ImageFormat::Jpeg => scale_with(JpegDecoder::new(reader), longest, most_pixels),
+        ImageFormat::Png => scale_with(PngDecoder::with_limits(reader, limits(most_pixels)), longest, most_pixels),
+        ImageFormat::Gif => scale_with(GifDecoder::new(reader), longest, most_pixels),
+        ImageFormat::WebP => scale_with(WebPDecoder::new(reader), longest, most_pixels),
+        other => Err(format!("{} pictures are not scaled", other.to_mime_type())),
+    }
+}
+
+fn limits(most_pixels: u64) -> Limits {
+    let mut limits = Limits::no_limits();
+    limits.max_alloc = Some(most_pixels.saturating_mul(BYTES_PER_PIXEL));
+    limits
+}
+
+fn scale_with(decoder: ImageResult<impl ImageDecoder>, longest: u32, most_pixels: u64) -> Result<Scaled, String> {
+    let damaged = |error: ImageError| format!("it can't be decoded: {error}");
+    let mut decoder = decoder.map_err(damaged)?;
+    let (width, height) = decoder.dimensions();
+    let pixels = u64::from(width) * u64::from(height);
+    if pixels > most_pixels {
+        return Err(format!("it has {width} × {height} pixels, where {most_pixels} in all are allowed"));
+    }
+    if pixels == 0 {
+        return Err("it has no pixels".to_owned());
+    }
+    decoder.set_limits(limits(most_pixels)).map_err(damaged)?;
+    // What is wrong with these leaves the picture what it is.
+    let orientation = decoder.orientation().ok();
+    let profile = decoder.icc_profile().ok().flatten();
+    let mut picture = DynamicImage::from_decoder(decoder).map_err(damaged)?;
+    let (width, height) = within(width, height, longest);
+    if (width, height) != (picture.width(), picture.height()) {
+        let mut scaled = DynamicImage::new(width, height, picture.color());
+        Resizer::new().resize(&picture, &mut scaled, None).map_err(|error| format!("it can't be scaled: {error}"))?;
+        picture = scaled;
+    }
+    if let Some(orientation) = orientation {
+        picture.apply_orientation(orientation);
+    }
+    encode(picture, profile).map_err(|error| format!("it can't be encoded: {error}"))
+}
+
+/// The size of a picture that fits, with the same proportions as far as whole pixels allow.
+fn within(width: u32, height: u32, longest: u32) -> (u32, u32) {
+    let side = width.max(height);
+    if side <= longest {
+        return (width, height);
+    }
+    // No side is longer than `longest`, so both fit into 32 bits again.
+    let scaled = |of: u32| ((u64::from(of) * u64::from(longest) + u64::from(side) / 2) / u64::from(side)).max(1) as u32;
+    (scaled(width), scaled(height))
+}
+
+fn encode(picture: DynamicImage, profile: Option<Vec<u8>>) -> ImageResult<Scaled> {
+    let alpha = picture.color().has_alpha().then(|| picture.to_rgba8());
+    let seen_through = alpha.filter(|rgba| rgba.pixels().any(|pixel| pixel.0[3] < u8::MAX));
+    let mut bytes = Vec::new();
+    if let Some(rgba) = seen_through {
+        let mut encoder = PngEncoder::new(&mut bytes);
+        if let Some(profile) = fitting(profile, b"RGB ") {
+            // Every encoder here knows profiles; without one the picture would be all but the same.
+            let _ = encoder.set_icc_profile(profile);
+        }
+        rgba.write_with_encoder(encoder)?;
+        return Ok(Scaled { media_type: "image/png", extension: "png", bytes: bytes.into() });
+    }
+    let mut encoder = JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY);
+    let (picture, space) = if picture.color().has_color() {
+        (DynamicImage::from(picture.into_rgb8()), b"RGB ")
+    } else {
+        (DynamicImage::from(picture.into_luma8()), b"GRAY")
+    };
+    if let Some(profile) = fitting(profile, space) {
+        // As above.
+        let _ = encoder.set_icc_profile(profile);
+    }
+    picture.write_with_encoder(encoder)?;
+    Ok(Scaled { media_type: "image/jpeg", extension: "jpg", bytes: bytes.into() })
+}
+
+/// The profile, if it is one of that colour space: decoding turns others, such as CMYK, into RGB.
+fn fitting(profile: Option<Vec<u8>>, space: &[u8; 4]) -> Option<Vec<u8>> {
+    profile.filter(|profile| profile.len() <= MOST_PROFILE_BYTES && profile.get(16..20) == Some(&space[..]))
+}
+
+#[cfg(test)]
+mod tests;

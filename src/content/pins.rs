@@ -1,0 +1,164 @@
+//! Which content files must stay although no row refers to them yet, and which one is just being taken away.
+//!
+//! An upload pins its hash before it looks whether the file is there, and the pin goes with the command until its change set
+//! has been submitted; from then on the rows speak for the file. Who collects files names each one it *considers* first. A pin
+//! ends that, so a file that is still considered later was pinned at no time between. While a file *leaves*, pins of it wait.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
+
+/// SHA-256 of a content.
+pub(super) type Hash = [u8; 32];
+
+/// See the module's head.
+#[derive(Debug, Default)]
+pub(super) struct Pins {
+    inner: Mutex<Inner>,
+    /// A file has left.
+    left: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// How many pins each has.
+    pinned: HashMap<Hash, usize>,
+    considered: HashSet<Hash>,
+    leaving: HashSet<Hash>,
+}
+
+impl Pins {
+    /// Keeps a file, there or not yet, until what is returned is dropped. Waits while it leaves, which takes a look at two rows and
+    /// a renaming.
+    pub fn pin(self: &Arc<Pins>, hash: Hash) -> Held {
+        let mut inner = self.inner.lock();
+        while inner.leaving.contains(&hash) {
+            self.left.wait(&mut inner);
+        }
+        inner.considered.remove(&hash);
+        *inner.pinned.entry(hash).or_default() += 1;
+        Held { pins: self.clone(), hash }
+    }
+
+    /// Begins to consider a file, unless it is pinned.
+    pub fn consider(&self, hash: Hash) -> bool {
+        let mut inner = self.inner.lock();
+        !inner.pinned.contains_key(&hash) && inner.considered.insert(hash)
+    }
+
+    /// Considers it no more.
+    pub fn forget(&self, hash: &Hash) {
+        self.inner.lock().considered.remove(hash);
+    }
+
+    /// Ends considering a file, by `take` if it was not pinned since; no pin is given while that runs.
+    pub fn leave<T>(&self, hash: Hash, take: impl FnOnce() -> T) -> Option<T> {
+        {
+            let mut inner = self.inner.lock();
+            if !inner.considered.remove(&hash) {
+                return None;
+            }
+            inner.leaving.insert(hash);
+        }
+        // Also if `take` panics: nobody must wait for ever.
+        let _leaving = Leaving { pins: self, hash };
+        Some(take())
+    }
+}
+
+struct Leaving<'a> {
+    pins: &'a Pins,
+    hash: Hash,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.pins.inner.lock().leaving.remove(&self.hash);
+        self.pins.left.notify_all();
+    }
+}
+
+/// A pin; its end blocks nobody.
+#[derive(Debug)]
+pub(super) struct Held {
+    pins: Arc<Pins>,
+    hash: Hash,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut inner = self.pins.inner.lock();
+        if let Some(count) = inner.pinned.get_mut(&self.hash) {
+            *count -= 1;
+            if *count == 0 {
+                inner.pinned.remove(&self.hash);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    const HASH: Hash = [1; 32];
+
+    #[test]
+    fn what_is_pinned_is_not_considered_until_its_last_pin_goes() {
+        let pins = Arc::new(Pins::default());
+        let (one, other) = (pins.pin(HASH), pins.pin(HASH));
+        assert!(!pins.consider(HASH));
+        drop(one);
+        assert!(!pins.consider(HASH));
+        drop(other);
+        assert!(pins.consider(HASH));
+        assert_eq!(pins.leave(HASH, || 7), Some(7));
+        assert!(pins.inner.lock().pinned.is_empty());
+    }
+
+    #[test]
+    fn a_pin_ends_considering_though_it_is_gone_again_before_the_file_would_leave() {
+        let pins = Arc::new(Pins::default());
+        assert!(pins.consider(HASH));
+        drop(pins.pin(HASH));
+        assert_eq!(pins.leave(HASH, || ()), None);
+        assert_eq!(pins.leave([2; 32], || ()), None, "what was never considered does not leave");
+    }
+
+    #[test]
+    fn a_pin_waits_while_the_file_leaves() {
+        let pins = Arc::new(Pins::default());
+        assert!(pins.consider(HASH));
+        let (sender, pinned) = mpsc::channel();
+        let other = pins.clone();
+        let mut thread = None;
+        pins.leave(HASH, || {
+            thread = Some(std::thread::spawn(move || {
+                let held = other.pin(HASH);
+                sender.send(()).expect("the test waits");
+                held
+            }));
+            // Others are not kept.
+            drop(pins.pin([2; 32]));
+            assert!(pins.inner.lock().pinned.is_empty());
+            assert!(pinned.try_recv().is_err());
+        });
+        pinned.recv().expect("it is pinned now");
+        let held = thread.expect("it was started").join().expect("it ends");
+        assert!(!pins.consider(HASH));
+        drop(held);
+    }
+
+    #[test]
+    fn one_who_panics_while_a_file_leaves_keeps_nobody_waiting() {
+        let pins = Arc::new(Pins::default());
+        assert!(pins.consider(HASH));
+        let panicked =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pins.leave(HASH, || panic!("on purpose"))));
+        assert!(panicked.is_err());
+        drop(pins.pin(HASH));
+    }
+}

@@ -1,0 +1,124 @@
+use std::io::Cursor;
+
+use bytes::Bytes as SharedBytes;
+use futures_util::future::join_all;
+use image::{DynamicImage, ImageFormat, RgbImage};
+use sha2::{Digest, Sha256};
+use stet_actors::object::Stored;
+
+use super::*;
+
+fn picture(side: u32) -> SharedBytes {
+    let mut bytes = Cursor::new(Vec::new());
+    let picture = DynamicImage::from(RgbImage::from_pixel(side, side, image::Rgb([9, 99, 199])));
+    picture.write_to(&mut bytes, ImageFormat::Png).expect("it can be encoded");
+    bytes.into_inner().into()
+}
+
+fn content(bytes: &SharedBytes) -> Content {
+    Content {
+        content_type: "image/png".into(),
+        size: bytes.len() as u64,
+        sha256: Sha256::digest(bytes).into(),
+        stored: Stored::Row,
+    }
+}
+
+fn scaler() -> Scaler {
+    Scaler::new(&ContentConfig::default())
+}
+
+async fn scaled(scaler: &Scaler, bytes: &SharedBytes) -> Result<Scaled> {
+    scaler.scaled(&content(bytes), ContentReader::of(bytes.clone())).await
+}
+
+/// As if the content were not to be had any more.
+async fn kept(scaler: &Scaler, bytes: &SharedBytes) -> Result<Scaled> {
+    scaler.scaled(&content(bytes), ContentReader::of(SharedBytes::from_static(b"nothing"))).await
+}
+
+#[tokio::test]
+async fn what_was_scaled_is_kept_and_what_could_not_be_too() {
+    let scaler = scaler();
+    let (good, bad) = (picture(600), SharedBytes::from_static(b"words"));
+    let first = scaled(&scaler, &good).await.expect("it is a picture");
+    assert_eq!(first.media_type, "image/jpeg");
+    let again = kept(&scaler, &good).await.expect("it is kept");
+    assert_eq!(again.bytes.as_ptr(), first.bytes.as_ptr());
+    let why = scaled(&scaler, &bad).await.expect_err("it is none");
+    assert_eq!(why.code, Code::InvalidType);
+    assert_eq!(kept(&scaler, &bad).await, Err(why));
+    let other = scaled(&scaler, &picture(601)).await.expect("it is a picture");
+    assert_ne!(other.bytes.as_ptr(), first.bytes.as_ptr(), "of other bytes");
+}
+
+#[tokio::test]
+async fn what_is_asked_for_by_many_at_once_is_made_once() {
+    let scaler = scaler();
+    let bytes = picture(600);
+    let all = join_all((0..20).map(|_| scaled(&scaler, &bytes))).await;
+    let made: std::collections::HashSet<_> =
+        all.into_iter().map(|scaled| scaled.expect("it is a picture").bytes.as_ptr()).collect();
+    assert_eq!(made.len(), 1);
+}
+
+#[tokio::test]
+async fn without_room_nothing_is_kept_and_all_is_made() {
+    let scaler = Scaler::new(&ContentConfig { scaled_cache_bytes: 0, ..ContentConfig::default() });
+    let bytes = picture(600);
+    scaled(&scaler, &bytes).await.expect("it is a picture");
+    assert_eq!(scaler.kept.weight(), 0);
+    kept(&scaler, &bytes).await.expect_err("it has to be made again");
+}
+
+#[tokio::test]
+async fn no_more_is_kept_than_there_is_room_for() {
+    let room = 8000;
+    let config = ContentConfig { scaled_cache_bytes: room, lowres_pixels: 16, ..ContentConfig::default() };
+    let scaler = Scaler::new(&config);
+    for side in 0..60 {
+        scaled(&scaler, &picture(17 + side)).await.expect("it is a picture");
+        assert!(scaler.kept.weight() <= room);
+    }
+    assert!(scaler.kept.weight() > 0 && scaler.kept.len() < 60);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_too_long_for_a_turn_is_told_and_the_next_one_is_served() {
+    let scaler = scaler();
+    let bytes = picture(600);
+    let turns = scaler.turns.clone().acquire_many_owned(2).await.expect("it is open");
+    // One waits for a turn, the others for that one.
+    for outcome in join_all((0..3).map(|_| scaled(&scaler, &bytes))).await {
+        assert_eq!(outcome.map(|_| ()).map_err(|error| error.code), Err(Code::Overloaded));
+    }
+    drop(turns);
+    scaled(&scaler, &bytes).await.expect("it is a picture");
+    assert_eq!(scaler.turns.available_permits(), 2);
+}
+
+#[tokio::test]
+async fn one_who_goes_away_keeps_nobody_from_the_picture() {
+    let scaler = scaler();
+    let bytes = picture(600);
+    let turns = scaler.turns.clone().acquire_many_owned(2).await.expect("it is open");
+    {
+        let mut first = std::pin::pin!(scaled(&scaler, &bytes));
+        let begun = std::future::poll_fn(|context| std::task::Poll::Ready(first.as_mut().poll(context))).await;
+        assert!(begun.is_pending());
+        let mut second = std::pin::pin!(scaled(&scaler, &bytes));
+        let begun = std::future::poll_fn(|context| std::task::Poll::Ready(second.as_mut().poll(context))).await;
+        assert!(begun.is_pending());
+    }
+    drop(turns);
+    scaled(&scaler, &bytes).await.expect("it is a picture");
+}
+
+#[tokio::test]
+async fn more_bytes_than_allowed_are_not_read() {
+    let scaler = Scaler::new(&ContentConfig { picture_bytes: 1024, ..ContentConfig::default() });
+    let content = Content { size: 1025, ..content(&picture(10)) };
+    let why = scaler.scaled(&content, ContentReader::of(picture(10))).await.expect_err("it is too large");
+    assert_eq!(why.code, Code::InvalidType);
+    assert!(why.message.contains("1025") && why.message.contains("1024"), "{}", why.message);
+}

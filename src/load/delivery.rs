@@ -1,0 +1,126 @@
+//! How long followers waited for what others did.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use super::followers::Followed;
+use super::followers::board::Told;
+use super::measure::{histogram, micros};
+
+/// Points of the course over time, and the shortest stretch that one stands for.
+const MOMENTS: u32 = 60;
+const SHORTEST: Duration = Duration::from_millis(200);
+
+/// See the module's head. Histograms are in microseconds.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    /// How many revisions were told, to whomever.
+    pub events: u64,
+    /// How often one was heard.
+    pub deliveries: u64,
+    /// Of these, before the call that made it was answered.
+    pub before_answer: u64,
+    /// Of all deliveries: since the request of the change was sent.
+    pub since_sent: Histogram<u64>,
+    /// Of all deliveries: since it was answered; what came before counts as at once.
+    pub since_answered: Histogram<u64>,
+    /// Of the last follower of each event: since the request was sent.
+    pub last_since_sent: Histogram<u64>,
+    /// Of the last follower of each event: since it was answered.
+    pub last_since_answered: Histogram<u64>,
+    /// The last follower over time.
+    pub course: Vec<Moment>,
+    /// What happened to the followers, and what they took themselves.
+    pub followed: Followed,
+}
+
+/// A stretch of time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moment {
+    /// Its middle, in seconds since the followers began.
+    pub at_s: f64,
+    /// Until the last follower had the event, in microseconds since its request was sent: of half of the events of the stretch.
+    /// `None` where nothing was sent.
+    pub p50_us: Option<u64>,
+    /// Of 99 % of them.
+    pub p99_us: Option<u64>,
+    /// The longest.
+    pub max_us: Option<u64>,
+}
+
+impl Delivery {
+    /// Puts it together.
+    pub fn of(told: Told, followed: Followed) -> Delivery {
+        let (mut sent, mut answered) = (histogram(3), histogram(3));
+        for (times, last) in &told.last {
+            sent.saturating_record(micros(last.saturating_sub(times.sent)));
+            answered.saturating_record(micros(last.saturating_sub(times.answered)));
+        }
+        let waits: Vec<_> =
+            told.last.iter().map(|(times, last)| (times.sent, last.saturating_sub(times.sent))).collect();
+        Delivery {
+            events: told.what.iter().filter(|what| !what.is_empty()).count() as u64,
+            deliveries: told.deliveries,
+            before_answer: told.before_answer,
+            since_sent: told.since_sent,
+            since_answered: told.since_answered,
+            last_since_sent: sent,
+            last_since_answered: answered,
+            course: course(&waits),
+            followed,
+        }
+    }
+
+    /// The four histograms with their names, as the page and the table have them.
+    pub fn histograms(&self) -> [(&'static str, &Histogram<u64>); 4] {
+        [
+            ("since sent", &self.since_sent),
+            ("since answered", &self.since_answered),
+            ("last, since sent", &self.last_since_sent),
+            ("last, since answered", &self.last_since_answered),
+        ]
+    }
+}
+
+/// From when something was sent and how long it took.
+fn course(waits: &[(Duration, Duration)]) -> Vec<Moment> {
+    let begin = waits.iter().map(|(sent, _)| *sent).min().unwrap_or_default();
+    let end = waits.iter().map(|(sent, _)| *sent).max().unwrap_or_default();
+    let each = ((end - begin) / MOMENTS).max(SHORTEST);
+    let mut stretches: Vec<Histogram<u32>> = Vec::new();
+    for (sent, wait) in waits {
+        // No more than MOMENTS.
+        let place = (sent.saturating_sub(begin).as_secs_f64() / each.as_secs_f64()) as usize;
+        if place >= stretches.len() {
+            stretches.resize_with(place + 1, || histogram(2));
+        }
+        stretches[place].saturating_record(micros(*wait));
+    }
+    let moment = |(place, stretch): (usize, &Histogram<u32>)| {
+        let at = |share| (!stretch.is_empty()).then(|| stretch.value_at_quantile(share));
+        let at_s = (begin + each.mul_f64(place as f64 + 0.5)).as_secs_f64();
+        Moment { at_s, p50_us: at(0.5), p99_us: at(0.99), max_us: at(1.0) }
+    };
+    stretches.iter().enumerate().map(moment).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_course_has_a_gap_where_nothing_was_sent_and_never_too_many_points() {
+        let second = Duration::from_secs(1);
+        let waits = [(second, second), (second, second * 3), (second * 4, second * 2)];
+        let course_of = course(&waits);
+        assert_eq!(course_of.len(), 16, "three seconds in stretches of 200 ms");
+        assert_eq!(course_of[0].at_s, 1.1);
+        assert!(course_of[0].max_us >= Some(2_900_000) && course_of[0].p50_us < Some(1_100_000), "{:?}", course_of[0]);
+        assert!(course_of[1..15].iter().all(|moment| moment.p50_us.is_none()));
+        assert!(course_of[15].p99_us.is_some());
+        let long: Vec<_> = (0..10_000).map(|n| (second * n, second)).collect();
+        assert!(course(&long).len() <= MOMENTS as usize + 1);
+        assert!(course(&[]).is_empty());
+    }
+}

@@ -1,0 +1,248 @@
+//! Many at one liveblog: reporters that post and edit, producers that moderate and remove, readers that poll and list, and
+//! followers that hear of everything as it happens.
+
+use std::sync::Arc;
+
+use hyper::Method;
+use parking_lot::Mutex;
+use serde_json::json;
+
+use super::client::{Answer, Call, Connection, Trouble};
+use super::delivery::Delivery;
+use super::desk::Desk;
+use super::followers::board::{Board, Times};
+use super::followers::{Followers, Following, files};
+use super::options::{Settings, mix_in_words};
+use super::scenario::{Outcome, Scenario, Verdict};
+
+mod book;
+mod evidence;
+mod model;
+mod notes;
+pub(super) mod options;
+mod order;
+mod plan;
+mod prepare;
+mod reads;
+mod replay;
+#[cfg(test)]
+mod story;
+mod verify;
+mod wire;
+
+use self::book::Book;
+use self::evidence::Evidence;
+use self::notes::Notes;
+use self::options::LiveblogSettings;
+use self::plan::{DEFAULT_MIX, Deed, KINDS, Operation, Plan, Recipe, Target};
+use self::verify::Heard;
+use self::wire::{Forms, NEWEST};
+
+/// The codes by which a liveblog says no for a reason of its own: the post is gone.
+const RULES: &[&str] = &["ObjectNotFound"];
+/// Names a post that was never made.
+const NOWHERE: &str = "never-made";
+
+/// See the module's head.
+pub struct LiveblogLoad {
+    settings: LiveblogSettings,
+    weights: Vec<u32>,
+    recipe: Recipe,
+    clients: u32,
+    patience: std::time::Duration,
+    forms: Forms,
+    book: Book,
+    /// The liveblog's revision before the load.
+    before: u64,
+    /// Why revisions can't be relied on; `None` if they can.
+    uncounted: Option<String>,
+    board: Arc<Board>,
+    followers: Mutex<Option<Followers>>,
+    delivery: Mutex<Option<Delivery>>,
+}
+
+impl LiveblogLoad {
+    /// From the settings, which are checked.
+    ///
+    /// # Errors
+    /// A sentence that names what can't be.
+    pub fn new(settings: &Settings) -> Result<LiveblogLoad, String> {
+        let own = settings.liveblog.clone();
+        let weights = match &settings.mix {
+            Some(mix) => mix.weights(KINDS)?,
+            None => DEFAULT_MIX.to_vec(),
+        };
+        // At most 20,000: checked.
+        let clients = u32::try_from(settings.clients()).unwrap_or(u32::MAX);
+        let recipe = Recipe::new(settings.seed, &weights, clients, own.attachment_bytes > 0)?;
+        files::make_room(u64::from(clients) + u64::from(own.followers))?;
+        Ok(LiveblogLoad {
+            settings: own,
+            weights,
+            recipe,
+            clients,
+            patience: settings.patience(),
+            forms: Forms::default(),
+            book: Book::default(),
+            before: 0,
+            uncounted: None,
+            board: Arc::new(Board::new(0)),
+            followers: Mutex::new(None),
+            delivery: Mutex::new(None),
+        })
+    }
+
+    /// Which post, and by what it is called.
+    fn target(&self, operation: &Operation, target: Target) -> (model::PostId, Option<Box<str>>) {
+        let target = match operation.own {
+            // Without an order nobody could say what became of a post that two have moderated.
+            Some(own) if self.uncounted.is_some() => Target::The(own),
+            _ => target,
+        };
+        self.book.find(operation, target)
+    }
+}
+
+impl Scenario for LiveblogLoad {
+    type Operation = Operation;
+    type Notes = Notes;
+    const NAME: &'static str = "liveblog";
+    const KINDS: &'static [&'static str] = KINDS;
+    const RULES: &'static str = "the liveblog";
+
+    async fn prepare(&mut self, desk: &mut Desk) -> Result<(), String> {
+        desk.make_folder().await?;
+        let body = json!({ "name": "liveblog", "folderPath": desk.folder });
+        let made = desk.call(&Call::json(Method::POST, "/v3/container/liveblog/from/template", &body)).await;
+        let (reply, _) = made.map_err(|why| format!("a liveblog can't be made in {}: {why}", desk.folder))?;
+        let id = reply["info"]["id"].as_str().ok_or("a new liveblog has no `id` in the reply")?;
+        self.forms = Forms::of(id, self.settings.text_bytes, self.settings.attachment_bytes);
+        self.try_out(desk).await?;
+        self.book = Book::new(self.clients, self.before);
+        self.board = Arc::new(Board::new(self.before));
+        if self.settings.followers > 0 {
+            if let Some(why) = &self.uncounted {
+                return Err(format!("`followers` can't be held to anything: {why}; say --followers 0"));
+            }
+            let (target, token) = desk.pass();
+            let following = Following {
+                target,
+                token,
+                path: self.forms.events(),
+                count: self.settings.followers as usize,
+                threads: self.settings.follower_threads(),
+                board: self.board.clone(),
+            };
+            *self.followers.lock() = Some(Followers::start(following).await?);
+        }
+        Ok(())
+    }
+
+    fn plan(&self, client: usize) -> impl Iterator<Item = Operation> + Send + 'static {
+        // There are no more clients than a u32 counts.
+        let plan: Plan = self.recipe.plan(u32::try_from(client).unwrap_or(u32::MAX));
+        plan
+    }
+
+    fn kind(operation: &Operation) -> usize {
+        operation.kind() as usize
+    }
+
+    async fn carry_out(&self, connection: &mut Connection, operation: &Operation) -> Result<Answer, Trouble> {
+        let client = operation.client;
+        let call = match operation.deed {
+            Deed::Poll => self.forms.poll(self.book.asked(client).since),
+            Deed::List => self.forms.list(0, NEWEST),
+            Deed::Change(target, change) => {
+                let (post, id) = self.target(operation, target);
+                let known = id.is_some();
+                self.book.ask(client, |asked| (asked.post, asked.known) = (Some(post), known));
+                self.forms.change(post, change, id.as_deref().unwrap_or(NOWHERE))
+            }
+        };
+        let sent = self.board.now();
+        let answered = connection.send(&call).await;
+        let now = self.board.now();
+        self.book.ask(client, |asked| (asked.sent, asked.answered) = (sent, now));
+        answered
+    }
+
+    fn note(&self, notes: &mut Notes, operation: &Operation, answered: &Result<Answer, Trouble>) -> Outcome {
+        let outcome = Outcome::of(answered, RULES);
+        let asked = self.book.asked(operation.client);
+        let understood = match (operation.deed, answered) {
+            (Deed::Poll, Ok(answer)) if answer.is_success() => notes.polled(self, operation.client, answer),
+            (Deed::List, Ok(answer)) if answer.is_success() => notes.listed(self, answer),
+            (Deed::Poll | Deed::List, _) => true,
+            (Deed::Change(_, change), answered) => {
+                // It was just asked about one.
+                let Some(post) = asked.post else { return outcome };
+                let noted = notes.changed(self, post, change, &asked, answered, &outcome);
+                if let Some(revision) = noted.revision
+                    && self.settings.followers > 0
+                {
+                    self.board.made(revision, Times { sent: asked.sent, answered: asked.answered });
+                }
+                noted.understood
+            }
+        };
+        if understood { outcome } else { Outcome::Failed("no such reply".to_owned()) }
+    }
+
+    async fn verify(&self, desk: &mut Desk, notes: Vec<Notes>) -> Verdict {
+        let mut evidence = Evidence {
+            before: self.before,
+            counted: self.uncounted.is_none(),
+            known: self.book.known().collect(),
+            ..Evidence::default()
+        };
+        for notes in notes {
+            notes.join(&mut evidence);
+        }
+        match prepare::end(self, desk, !evidence.doubts.is_empty()).await {
+            Ok(end) => evidence.end = end,
+            Err(why) => return Verdict::unread("The liveblog", &why),
+        }
+        // Nobody else takes it, and nothing is waited for with the lock.
+        let followers = self.followers.lock().take();
+        let Some(followers) = followers else {
+            return verify::verdict(&evidence, None, self.uncounted.as_deref());
+        };
+        let followed = match followers.end(evidence.end.revision, self.patience).await {
+            Ok(followed) => followed,
+            Err(why) => return Verdict::unread("What followers heard", &why),
+        };
+        let told = self.board.told();
+        let verdict = {
+            let heard = Heard { what: &told.what, odd: &told.odd, followed: &followed };
+            verify::verdict(&evidence, Some(&heard), None)
+        };
+        *self.delivery.lock() = Some(Delivery::of(told, followed));
+        verdict
+    }
+
+    fn parameters(&self) -> Vec<(String, String)> {
+        let own = &self.settings;
+        let pairs = [
+            ("followers", own.followers.to_string()),
+            ("follower threads", own.follower_threads().to_string()),
+            ("text", format!("{} bytes", own.text_bytes)),
+            ("attachments", format!("{} bytes, one post in ten", own.attachment_bytes)),
+            ("mix", mix_in_words(KINDS, &self.weights)),
+        ];
+        pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn aside(&self) -> String {
+        if self.settings.followers == 0 {
+            return String::new();
+        }
+        let away = self.followers.lock().as_ref().map_or(0, Followers::away);
+        let heard = format!("heard {}", super::report::text::number(self.board.deliveries()));
+        if away > 0 { format!("{heard}  followers away {away}") } else { heard }
+    }
+
+    fn delivery(&self) -> Option<Delivery> {
+        self.delivery.lock().take()
+    }
+}

@@ -1,0 +1,99 @@
+//! Which acknowledged change made which revision.
+
+use std::collections::HashMap;
+
+use super::evidence::{Evidence, Told};
+use super::model::{Change, PostId};
+
+/// The acknowledged changes in their order.
+#[derive(Debug, Default)]
+pub struct Order {
+    /// Those that changed something, each with the revision that it made.
+    pub made: Vec<(u64, Told)>,
+    /// Those that found the post as they wanted it, at the revision that they speak of.
+    pub found: Vec<Told>,
+    /// Revisions that no acknowledged change made.
+    pub gaps: Vec<u64>,
+    /// What contradicts itself.
+    pub problems: Vec<String>,
+}
+
+impl Order {
+    /// By revision, or, where there is none, as it stands in the evidence.
+    pub fn of(evidence: &Evidence) -> Order {
+        if evidence.counted { by_revision(evidence) } else { as_told(evidence) }
+    }
+
+    /// The first revision from which on nobody knows all that happened.
+    pub fn known_until(&self) -> u64 {
+        self.gaps.first().copied().unwrap_or(u64::MAX)
+    }
+
+    /// Which change made which revision.
+    pub fn makers(&self) -> HashMap<u64, (PostId, Change)> {
+        self.made.iter().map(|(revision, told)| (*revision, (told.post, told.change))).collect()
+    }
+}
+
+fn as_told(evidence: &Evidence) -> Order {
+    let made = evidence.told.iter().zip(1..).map(|(told, number)| (number, *told)).collect();
+    Order { made, ..Order::default() }
+}
+
+fn by_revision(evidence: &Evidence) -> Order {
+    let mut order = Order::default();
+    let mut told: Vec<&Told> = evidence.told.iter().collect();
+    // Of those that speak of one revision, whatever must have changed something goes first.
+    told.sort_by_key(|told| (told.revision, matches!(told.change, Change::Set(_)), told.post));
+    let (before, after) = (evidence.before, evidence.end.revision);
+    let mut last = before;
+    for told in told {
+        let Told { post, change, revision, changed, .. } = *told;
+        if revision <= before || revision > after {
+            // What found a post as it was before anything happened is not made by anything.
+            order.problems.push(format!(
+                "the reply to {} speaks of revision {revision}, which is not between {} and {after}",
+                change.of(post),
+                before + 1
+            ));
+            continue;
+        }
+        if matches!(change, Change::Set(_)) && changed < revision {
+            order.found.push(*told);
+            continue;
+        }
+        if changed != revision {
+            order.problems.push(format!(
+                "the reply to {} speaks of revision {revision} and of a last change at {changed}",
+                change.of(post)
+            ));
+            continue;
+        }
+        if let Some((_, maker)) = order.made.last().filter(|(made, _)| *made == revision) {
+            // The post's last change was made by another call just before, and it was as this one wants it.
+            if maker.post == post && matches!(change, Change::Set(_)) {
+                order.found.push(*told);
+            } else {
+                order.problems.push(format!(
+                    "revision {revision} was told to {} and to {}",
+                    maker.change.of(maker.post),
+                    change.of(post)
+                ));
+            }
+            continue;
+        }
+        order.gaps.extend(last + 1..revision);
+        last = revision;
+        order.made.push((revision, *told));
+    }
+    order.gaps.extend(last + 1..=after);
+    if order.gaps.len() > evidence.doubts.len() {
+        order.problems.push(format!(
+            "{} revisions were made by nobody who was told of it, {} for one, and only {} calls have no certain outcome",
+            order.gaps.len(),
+            order.gaps[0],
+            evidence.doubts.len()
+        ));
+    }
+    order
+}

@@ -1,0 +1,106 @@
+//! For tests: an honest server and what clients know of it.
+
+use std::collections::BTreeMap;
+
+use super::evidence::{Doubt, Evidence, Held, Known, Listed, Polled, Told};
+use super::model::{Change, Paper, PostId, Status};
+use super::wire::{NEWEST, print};
+
+/// A post of client 0.
+pub const fn post(number: u32) -> PostId {
+    PostId { client: 0, number }
+}
+
+/// The loid of a post.
+pub fn id(post: PostId) -> String {
+    format!("1$1.{}.{}", post.client, post.number)
+}
+
+/// See the module's head.
+pub struct Story {
+    pub evidence: Evidence,
+    pub papers: BTreeMap<PostId, Paper>,
+    pub revision: u64,
+}
+
+impl Story {
+    /// Begins at revision 10.
+    pub fn new() -> Story {
+        let evidence = Evidence { before: 10, counted: true, ..Evidence::default() };
+        Story { evidence, papers: BTreeMap::new(), revision: 10 }
+    }
+
+    fn apply(&mut self, post: PostId, change: Change) -> Paper {
+        self.revision += 1;
+        let paper = self.papers.entry(post).or_insert_with(Paper::blank);
+        paper.apply(change, self.revision);
+        *paper
+    }
+
+    /// A change that is done and acknowledged.
+    pub fn does(&mut self, post: PostId, change: Change) -> &mut Story {
+        let paper = self.apply(post, change);
+        let look = (change != Change::Remove).then_some(paper.look);
+        if let Change::Post { .. } = change {
+            // Two at a time have one timestamp.
+            let timestamp = u64::from(post.number / 2);
+            self.evidence.known.insert(post, Known { id: id(post).into(), timestamp });
+        }
+        self.evidence.told.push(Told { post, change, revision: self.revision, changed: self.revision, look });
+        self
+    }
+
+    /// A state that the post has already.
+    pub fn finds(&mut self, post: PostId, status: Status) -> &mut Story {
+        let paper = self.papers[&post];
+        let (revision, changed) = (self.revision, paper.changed);
+        self.evidence.told.push(Told { post, change: Change::Set(status), revision, changed, look: Some(paper.look) });
+        self
+    }
+
+    /// A change of which nobody knows whether it was done.
+    pub fn loses(&mut self, post: PostId, change: Change, done: bool) -> &mut Story {
+        if done {
+            self.apply(post, change);
+        }
+        self.evidence.doubts.push(Doubt { post, change });
+        self
+    }
+
+    fn id_of(&self, post: PostId) -> String {
+        self.evidence.known.get(&post).map_or_else(|| id(post), |known| known.id.to_string())
+    }
+
+    /// A poll, and a listing.
+    pub fn reads(&mut self, since: u64) -> &mut Story {
+        let all = || self.papers.iter().map(|(post, paper)| (*post, *paper));
+        let changed = all().filter(|(_, paper)| paper.changed > since);
+        let changed = changed
+            .map(|(post, paper)| print(&self.id_of(post), paper.changed, (!paper.removed).then_some(paper.look)));
+        let polled = Polled { since, revision: self.revision, print: changed.fold(0, |joined, print| joined ^ print) };
+        let mut there: Vec<_> = all().filter(|(_, paper)| !paper.removed).collect();
+        let counts =
+            Status::ALL.map(|status| there.iter().filter(|(_, paper)| paper.look.status == status).count() as u64);
+        there.sort_by_key(|(post, _)| std::cmp::Reverse(post.number));
+        let newest = there.iter().take(NEWEST);
+        let newest =
+            newest.fold(0, |joined, (post, paper)| joined ^ print(&self.id_of(*post), paper.changed, Some(paper.look)));
+        self.evidence.polled.push(polled);
+        self.evidence.listed.push(Listed { revision: self.revision, counts, whole: true, print: newest });
+        self
+    }
+
+    /// What is known in the end.
+    pub fn ends(&self) -> Evidence {
+        let mut evidence = self.evidence.clone();
+        evidence.end.revision = self.revision;
+        for (post, paper) in self.papers.iter().filter(|(_, paper)| !paper.removed) {
+            evidence.end.held.push(Held { id: self.id_of(*post), post: Some(*post), look: Some(paper.look) });
+            evidence.end.counts[paper.look.status as usize] += 1;
+        }
+        evidence.end.total = evidence.end.held.len() as u64;
+        // Replies come in no order.
+        evidence.told.reverse();
+        evidence
+    }
+}

@@ -1,0 +1,70 @@
+//! The liveblogs of the sample newsroom, and their posts.
+
+use std::time::Duration;
+
+use quick_xml::escape::escape;
+use stet_actors::error::Result;
+use stet_actors::lifecycle::{Create, NewObject, NewParts};
+use stet_actors::liveblog::{AddPost, PostBody, PostFields};
+use stet_actors::object::{CreateMode, FamilyKind, NewContent, Reach, Text, parent_path};
+
+use super::manifest::{SampleLiveBlog, SamplePost};
+use super::{FILES, Folders, by, faulty, media_type};
+use crate::content::ContentStore;
+use crate::content::words::text_of;
+
+const POST_TYPE: &str = "text/xml";
+
+impl Folders<'_> {
+    /// Makes a liveblog with its posts. `now` is in epoch seconds.
+    pub(super) async fn liveblog(&mut self, said: &SampleLiveBlog, now: u64, content: &ContentStore) -> Result<()> {
+        let (folder, name) = parent_path(&said.path).ok_or_else(|| faulty(&said.path))?;
+        let template = FILES.get_file(said.template.trim_start_matches('/')).ok_or_else(|| faulty(&said.template))?;
+        let text = |value: &Option<String>| value.as_deref().map(Text::from);
+        let mut object = NewObject::document(name, "LiveBlog");
+        object.family = FamilyKind::LiveBlog;
+        object.parts = NewParts::LiveBlog { moderated: Some(said.moderated) };
+        object.status = text(&said.status);
+        object.attributes = text(&said.attributes);
+        object.system_attributes = text(&said.system_attributes);
+        object.content = Some(stored(content, template.contents(), media_type(&said.template)).await?);
+        let folder = self.make(folder).await?;
+        let create = Create { folder, below: Vec::new(), object };
+        let liveblog = self.repository.joint(create, by(said.creator.as_deref())).await?.loid;
+        for post in &said.posts {
+            let add = new_post(post, now, content).await?;
+            self.repository.execute(liveblog, add, by(post.creator.as_deref())).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn new_post(said: &SamplePost, now: u64, content: &ContentStore) -> Result<AddPost> {
+    let xml = format!("<post><p>{}</p></post>", escape(&said.text));
+    let written = Duration::from_secs(now.saturating_sub(said.age_seconds));
+    Ok(AddPost {
+        fields: PostFields {
+            title: Some(said.title.as_str().into()),
+            kind: Some(said.kind.as_str().into()),
+            timestamp: Some(written.as_millis() as u64),
+            pinned: Some(said.pinned),
+            tags: Some(said.tags.iter().map(|tag| tag.as_str().into()).collect()),
+            ..PostFields::default()
+        },
+        moderated: !said.approved,
+        body: PostBody {
+            content: stored(content, xml.as_bytes(), POST_TYPE).await?,
+            text: text_of(POST_TYPE, xml.as_bytes()).into(),
+        },
+        attachments: Vec::new(),
+        mode: CreateMode::Exception,
+        reach: Reach::All,
+    })
+}
+
+/// Takes bytes into the content store.
+pub(super) async fn stored(content: &ContentStore, bytes: &[u8], media_type: &str) -> Result<NewContent> {
+    let mut upload = content.upload();
+    upload.write(bytes).await?;
+    upload.finish(media_type).await
+}

@@ -1,0 +1,68 @@
+//! A document's root element as a part of another document.
+
+use super::Limits;
+use super::error::{XmlError, XmlErrorKind, quoted};
+use super::namespaces::{Namespaces, prefix_declared};
+use super::scan::Scanner;
+use super::token::Token;
+
+/// The root element of a document, as it is written there. It means the same wherever it is put, for it refers to nothing
+/// outside it: to no entity, and to no prefix that it does not declare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fragment<'a> {
+    text: &'a str,
+    /// Bytes of the root's name.
+    name: usize,
+    /// Whether the root says what its default namespace is.
+    says_default: bool,
+}
+
+impl Fragment<'_> {
+    /// Writes the element to a place; `in_default` tells that a default namespace holds there, which is not the element's.
+    pub fn write(&self, out: &mut String, in_default: bool) {
+        if self.says_default || !in_default {
+            return out.push_str(self.text);
+        }
+        let (start, rest) = self.text.split_at(1 + self.name);
+        out.extend([start, " xmlns=\"\"", rest]);
+    }
+}
+
+/// The root element of a document: without its declaration and its DOCTYPE, and what stands around it.
+///
+/// # Errors
+/// When the text is not a well-formed document within `limits`, with its namespaces; refers to an entity; or has a prefix that
+/// only its DTD could declare.
+pub fn fragment<'a>(xml: &'a str, limits: &Limits) -> Result<Fragment<'a>, XmlError> {
+    let mut scanner = Scanner::new(xml, limits)?;
+    let mut spaces = Namespaces::default();
+    let (mut depth, mut begin, mut end) = (0_usize, 0, 0);
+    let mut says_default = false;
+    while let Some(token) = scanner.next()? {
+        let span = scanner.span();
+        match token {
+            Token::Start(name, attributes) => {
+                spaces.enter(name, &attributes, span.start)?;
+                if depth == 0 {
+                    begin = span.start;
+                    says_default = attributes.iter().any(|(name, _)| prefix_declared(name) == Some(""));
+                }
+                depth += 1;
+            }
+            Token::End(_) => {
+                spaces.leave();
+                depth -= 1;
+                if depth == 0 {
+                    end = span.end;
+                }
+            }
+            Token::Instruction(target, _) if depth > 0 && target.contains(':') => {
+                let fault = format!("a colon stands in the name of the instruction {}", quoted(target));
+                return Err(XmlError::at_byte(XmlErrorKind::Namespace, span.start, fault));
+            }
+            _ => {}
+        }
+    }
+    let name = scanner.root()?.len();
+    Ok(Fragment { text: &xml[begin..end], name, says_default })
+}

@@ -1,0 +1,209 @@
+//! Feeds of a liveblog, as those read them who have nothing to do with us.
+
+use feed_rs::model::{Feed, FeedType};
+
+use super::*;
+
+fn feed(blog: &Blog, client: &Client, format: &str) -> Answer {
+    let answer = client.get(&blog.path(&format!("/feed/{format}")));
+    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+    answer
+}
+
+fn parsed(answer: &Answer) -> Feed {
+    feed_rs::parser::parse(answer.body.as_slice())
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&answer.body)))
+}
+
+/// The titles of a feed's entries, in whatever format.
+fn titles(blog: &Blog, client: &Client, query: &str) -> Vec<Vec<String>> {
+    let of = |format: &str| feed(blog, client, &format!("{format}{query}"));
+    let mut all: Vec<Vec<String>> = ["atom", "json"]
+        .into_iter()
+        .map(|format| parsed(&of(format)).entries.into_iter().filter_map(|entry| Some(entry.title?.content)).collect())
+        .collect();
+    let ld = of("jsonld").json();
+    let updates = ld["liveBlogUpdate"].as_array().expect("it has updates").iter();
+    all.push(updates.map(|post| post["headline"].as_str().expect("a post has a headline").to_owned()).collect());
+    all
+}
+
+/// A liveblog with a post of every kind, the newest first: html, xml, plain, picture.
+fn mixed() -> (Blog, Vec<String>) {
+    let blog = Blog::new();
+    let options = json!({ "title": "A <b> & \"ü\"\u{1}", "summary": "In short", "timestamp": 1_763_733_784_005_u64, "tags": ["ferry", "a<b"] });
+    let attachments: [File<'_>; 2] = [
+        ("content", "p.html", "text/html", b"<p>Fish &amp; <b>C</b>hips<br>two\x0c</p>"),
+        ("attachments", "map & more.png", "image/png", b"map"),
+    ];
+    let html = id(&blog.try_post(&blog.editor, &options, &attachments).ok());
+    let mut posts = vec![html];
+    for (number, (content_type, bytes)) in
+        [("text/xml", b"<p>The <b>F</b>erry</p>".as_slice()), ("text/plain", b"1 < 2 & ]]>"), ("image/png", b"\x89PNG")]
+            .into_iter()
+            .enumerate()
+    {
+        let files = [("content", "file", content_type, bytes)];
+        let options = json!({ "title": content_type, "timestamp": 1_763_733_000_000_u64 - 1000 * number as u64 });
+        posts.push(id(&blog.try_post(&blog.editor, &options, &files).ok()));
+    }
+    (blog, posts)
+}
+
+fn urn(record: &Value) -> String {
+    format!("urn:uuid:{}", record["pstate"]["uuid"].as_str().expect("a record has a uuid"))
+}
+
+#[test]
+fn readers_of_atom_and_json_feed_find_what_the_posts_say() {
+    let (blog, posts) = mixed();
+    let editor = &blog.editor;
+    let info = blog.read(editor, "")["info"].clone();
+    for (format, media_type, kind) in
+        [("atom", "application/atom+xml", FeedType::Atom), ("json", "application/feed+json", FeedType::JSON)]
+    {
+        let answer = feed(&blog, editor, format);
+        assert_eq!(answer.header("content-type"), Some(media_type));
+        let found = parsed(&answer);
+        assert_eq!((found.feed_type == kind, found.title.map(|title| title.content)), (true, Some("night".to_owned())));
+        if format == "atom" {
+            assert_eq!(found.id, urn(&info));
+            assert!(found.updated.is_some());
+        }
+        let own = format!("{}/v3/container/liveblog/{}/feed/{format}?limit=50&offset=0", editor.base, blog.loid);
+        assert!(found.links.iter().any(|link| link.href == own), "{:?}", found.links);
+        assert_eq!(found.entries.len(), 4);
+        for (entry, post) in found.entries.iter().zip(&posts) {
+            let record = blog.read_post(editor, post);
+            assert_eq!(entry.id, urn(&record["info"]), "{format}");
+            assert_eq!(entry.published.unwrap().timestamp_millis() as u64, record["timestamp"].as_u64().unwrap());
+            assert_eq!(entry.updated.unwrap().timestamp() as u64, record["info"]["modified"].as_u64().unwrap());
+            assert_eq!(entry.authors[0].name.as_deref(), Some("editor"));
+        }
+        let [html, xml, plain, picture] = found.entries.as_slice() else { panic!("there are four") };
+        let title = html.title.as_ref().unwrap().content.replace('\u{1}', "");
+        assert_eq!((title.as_str(), &*html.summary.as_ref().unwrap().content), ("A <b> & \"ü\"", "In short"));
+        let terms: Vec<_> = html.categories.iter().map(|category| category.term.as_str()).collect();
+        assert_eq!(terms, ["ferry", "a<b"]);
+        let content = |entry: &feed_rs::model::Entry| {
+            let content = entry.content.as_ref().expect("an entry has a content");
+            (content.content_type.to_string(), content.body.clone().unwrap_or_default().replace('\u{c}', ""))
+        };
+        let expected = "<p>Fish &amp; <b>C</b>hips<br>two</p>".to_owned();
+        assert_eq!(content(html), ("text/html".to_owned(), expected), "{format}");
+        assert_eq!(content(xml), ("text/plain".to_owned(), "The Ferry".to_owned()));
+        assert_eq!(content(plain), ("text/plain".to_owned(), "1 < 2 & ]]>".to_owned()));
+        let whole = String::from_utf8(answer.body.clone()).unwrap();
+        let base = format!("{}/v3/container/liveblog/{}/post", editor.base, blog.loid);
+        assert!(whole.contains(&format!("{base}/{}/content", posts[3])), "{whole}");
+        let attachment = blog.read_post(editor, &posts[0])["attachments"][0]["id"].as_str().unwrap().to_owned();
+        let address = format!("{base}/{}/attachment/{attachment}", posts[0]);
+        assert!(whole.contains(&address), "{whole}");
+        assert_eq!(editor.get(address.strip_prefix(&editor.base).unwrap()).body, b"map");
+        // A content that is elsewhere must have a summary there.
+        assert!(format == "json" || picture.summary.is_some());
+    }
+    let item = &feed(&blog, editor, "json").json()["items"][3];
+    assert_eq!(
+        (&item["content_text"], &item["attachments"][0]["mime_type"]),
+        (&json!("image/png"), &json!("image/png"))
+    );
+    assert_eq!(item["attachments"][0]["size_in_bytes"], 4);
+}
+
+#[test]
+fn json_ld_has_what_schema_org_wants_of_a_live_blog() {
+    let (blog, posts) = mixed();
+    let info = blog.read(&blog.editor, "")["info"].clone();
+    let answer = feed(&blog, &blog.editor, "jsonld");
+    assert_eq!(answer.header("content-type"), Some("application/ld+json"));
+    let found = answer.json();
+    assert_eq!((&found["@context"], &found["@type"]), (&json!("https://schema.org"), &json!("LiveBlogPosting")));
+    assert_eq!((&found["@id"], &found["headline"]), (&json!(urn(&info)), &json!("night")));
+    // The earliest and the latest post: before and after nothing is told.
+    assert_eq!(found["coverageStartTime"], "2025-11-21T13:49:58.000Z");
+    assert_eq!(found["coverageEndTime"], "2025-11-21T14:03:04.005Z");
+    for field in ["datePublished", "dateModified"] {
+        let time = found[field].as_str().expect("it is a text");
+        assert!(time.len() == "2025-11-21T14:03:04.005Z".len() && time.ends_with('Z'), "{time}");
+    }
+    let updates = found["liveBlogUpdate"].as_array().unwrap();
+    assert_eq!(updates.len(), 4);
+    for (update, post) in updates.iter().zip(&posts) {
+        let record = blog.read_post(&blog.editor, post);
+        assert_eq!((&update["@type"], &update["@id"]), (&json!("BlogPosting"), &json!(urn(&record["info"]))));
+        assert_eq!((&update["headline"], &update["author"]["name"]), (&record["title"], &json!("editor")));
+        assert!(update["datePublished"].is_string() && update["dateModified"].is_string());
+    }
+    assert_eq!(updates[0]["articleBody"], "Fish & Chips two");
+    assert_eq!(updates[1]["articleBody"], "The Ferry");
+    assert_eq!(updates[0]["associatedMedia"][0]["name"], "map & more.png");
+    assert_eq!(updates[3]["associatedMedia"][0]["encodingFormat"], "image/png");
+}
+
+#[test]
+fn a_feed_has_the_approved_posts_for_everyone_and_parts_of_them_when_asked() {
+    let blog = Blog::new();
+    for number in 0..5 {
+        blog.post(&json!({ "title": number.to_string(), "timestamp": 1000 + number, "pinned": number == 2 }), "x");
+    }
+    for (number, call) in ["pending", "reject", "delete"].into_iter().enumerate() {
+        let post = blog.post(&json!({ "title": call, "timestamp": 9000 + number }), call);
+        blog.set(&blog.editor, &post, call).ok();
+    }
+    for user in ["editor", "reader", "contributor", "admin"] {
+        let client = Server::shared().login(user);
+        for (query, expected) in [
+            ("", vec!["2", "4", "3", "1", "0"]),
+            ("?limit=2", vec!["2", "4"]),
+            ("?limit=2&offset=3", vec!["1", "0"]),
+            ("?offset=4", vec!["0"]),
+            ("?offset=9", vec![]),
+            ("?limit=0", vec![]),
+        ] {
+            assert_eq!(titles(&blog, &client, query), vec![expected; 3], "{user} {query}");
+        }
+    }
+    let next = |query: &str| feed(&blog, &blog.editor, &format!("json{query}")).json()["next_url"].clone();
+    let path = next("?limit=2").as_str().expect("there is more").strip_prefix(&blog.editor.base).unwrap().to_owned();
+    assert_eq!(blog.editor.get(&path).json()["items"][0]["title"], "3");
+    assert_eq!((next("?limit=2&offset=3"), next(""), next("?limit=0")), (Value::Null, Value::Null, Value::Null));
+    let path = |rest: &str| blog.path(&format!("/feed/{rest}"));
+    for (rest, named) in [
+        ("rss", "`rss`"),
+        ("Atom", "`Atom`"),
+        ("atom?limit=1001", "`1001`"),
+        ("atom?limit=-1", "`-1`"),
+        ("atom?offset=-1", "`-1`"),
+        ("atom?limit=x", "`x`"),
+    ] {
+        let error = blog.editor.get(&path(rest)).fails_on(rest, 400, "InvalidParameter");
+        assert!(error["message"].as_str().unwrap().contains(named), "{error}");
+    }
+    Server::shared().client().get(&path("atom")).fails(401, "InvalidToken");
+    blog.editor.get("/v3/container/liveblog/1$1.0.999999999/feed/atom").fails(404, "ObjectNotFound");
+    blog.editor.get("/v3/container/liveblog/%2FNews%2FCity/feed/atom").fails(400, "InvalidType");
+}
+
+#[test]
+fn an_unchanged_feed_is_known_by_its_etag_and_one_without_posts_is_a_feed() {
+    let blog = Blog::new();
+    for format in ["atom", "json", "jsonld"] {
+        let path = blog.path(&format!("/feed/{format}"));
+        let empty = feed(&blog, &blog.editor, format);
+        let tag = empty.header("etag").expect("it has an ETag").to_owned();
+        assert!(!tag.starts_with("W/"));
+        let again = |path: &str| blog.editor.send("GET", path, &[("if-none-match", &tag)], b"").status;
+        assert_eq!(again(&path), 304);
+        assert_eq!(again(&format!("{path}?limit=1")), 200, "another part is another representation");
+        let head = blog.editor.send("HEAD", &path, &[], b"");
+        assert_eq!((head.status, head.body.len(), head.header("etag")), (200, 0, Some(tag.as_str())));
+        assert_eq!(head.header("content-length"), Some(&*empty.body.len().to_string()));
+        if format != "jsonld" {
+            assert_eq!(parsed(&empty).entries.len(), 0);
+        }
+        blog.post(&json!({ "title": "x" }), "x");
+        assert_eq!(again(&path), 200);
+        blog.editor.delete(&blog.post_path(&id(&blog.read(&blog.editor, "")["items"][0]), "")).ok();
+    }
+}

@@ -1,0 +1,235 @@
+//! A proxy in front of a server that tells lies about a liveblog.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::liar::{ask, message};
+use crate::harness::*;
+
+/// What is not as it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lie {
+    None,
+    /// A post is acknowledged, and then taken out behind everybody's back.
+    LosePost,
+    /// An edit is acknowledged and never sent on.
+    LoseEdit,
+    /// A poll leaves out what has changed.
+    EmptyPoll,
+    /// Some posts are made, and the connection ends before the answer.
+    LoseAnswers,
+    /// Answers carry no revision, neither as ETag nor in the body.
+    NoRevisions,
+    LosePostWithoutRevisions,
+    /// One follower is not told of one event.
+    SkipEvent,
+    /// One follower is told of one event twice.
+    RepeatEvent,
+    /// One follower is told of another post.
+    OtherEvent,
+    /// One follower is told nothing from some event on, though its stream goes on.
+    Silence,
+    /// Streams end after some events, and may be taken up again.
+    CutStreams,
+    /// A stream that is taken up again leaves out the first event.
+    ResumeWithGap,
+    /// A stream that is taken up again begins with the word to read anew.
+    SendOn,
+}
+
+/// See the module's head. Its threads end with the test's process.
+pub struct BlogLiar {
+    pub base: String,
+    lies: Arc<AtomicUsize>,
+}
+
+struct Mind {
+    lie: Lie,
+    upstream: String,
+    /// Posts, edits and polls so far.
+    posts: AtomicUsize,
+    edits: AtomicUsize,
+    polls: AtomicUsize,
+    /// Streams so far.
+    streams: AtomicUsize,
+    lies: Arc<AtomicUsize>,
+}
+
+impl BlogLiar {
+    pub fn before(server: &Server, lie: Lie) -> BlogLiar {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port can be had");
+        let base = format!("http://{}", listener.local_addr().expect("it has an address"));
+        let lies = Arc::new(AtomicUsize::new(0));
+        let upstream = server.base.strip_prefix("http://").expect("it speaks HTTP").to_owned();
+        let zero = || AtomicUsize::new(0);
+        let (posts, edits, polls, streams) = (zero(), zero(), zero(), zero());
+        let mind = Arc::new(Mind { lie, upstream, posts, edits, polls, streams, lies: lies.clone() });
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let mind = mind.clone();
+                // A connection that ends is none of the proxy's business.
+                std::thread::spawn(move || drop(mind.serve(stream)));
+            }
+        });
+        BlogLiar { base, lies }
+    }
+
+    pub fn has_lied(&self) -> bool {
+        self.lies.load(Ordering::Relaxed) > 0
+    }
+}
+
+impl Mind {
+    fn lied(&self) {
+        self.lies.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn serve(&self, stream: TcpStream) -> std::io::Result<()> {
+        stream.set_nodelay(true)?;
+        let upstream = TcpStream::connect(&self.upstream)?;
+        upstream.set_nodelay(true)?;
+        let (mut client, mut server) = (BufReader::new(stream), BufReader::new(upstream));
+        loop {
+            let (head, body) = message(&mut client)?;
+            let call = head.lines().next().unwrap_or_default();
+            if call.starts_with("GET") && call.contains("/events") {
+                return self.follow(&head, client, server);
+            }
+            let path = call.split(['?', ' ']).nth(1).unwrap_or_default();
+            let count = |counter: &AtomicUsize| counter.fetch_add(1, Ordering::Relaxed);
+            // The first of each is that by which the load tries out what revisions mean.
+            let is_post = call.starts_with("POST") && path.ends_with("/post");
+            let is_edit = call.starts_with("PUT") && path.contains("/post/");
+            let is_poll = call.starts_with("POST") && body.starts_with(b"{\"since\"");
+            if is_edit && count(&self.edits) == 3 && self.lie == Lie::LoseEdit {
+                // The post as it was, as if it had been edited.
+                self.lied();
+                let read = head.replacen("PUT", "GET", 1);
+                let read = without_body(&read);
+                let (answer, content) = ask(&mut server, &read, b"")?;
+                send(&mut client, &answer, &content)?;
+                continue;
+            }
+            let (answer, content) = ask(&mut server, &head, &body)?;
+            let mut shown = String::from_utf8_lossy(&content).into_owned();
+            if is_post && answer.starts_with("HTTP/1.1 200") {
+                let number = count(&self.posts);
+                match self.lie {
+                    Lie::LosePost | Lie::LosePostWithoutRevisions if number == 3 => {
+                        self.lied();
+                        let id = shown.split("\"id\":\"").nth(1).and_then(|rest| rest.split('"').next());
+                        let post = format!("{path}/{}", encoded(id.expect("a post has an id")));
+                        let undo = head.replacen("POST", "DELETE", 1).replacen(path, &post, 1);
+                        ask(&mut server, &without_body(&undo), b"")?;
+                    }
+                    Lie::LoseAnswers if number % 7 == 3 => {
+                        self.lied();
+                        return Ok(());
+                    }
+                    _ => {}
+                }
+            }
+            if is_poll && self.lie == Lie::EmptyPoll && !shown.contains("\"items\":[]") && count(&self.polls) == 3 {
+                self.lied();
+                // Nothing is shown, and the length stays.
+                let from = shown.find("\"items\":[").expect("a poll has items") + "\"items\":[".len();
+                let to = shown.rfind("],\"total\"").expect("and their number behind");
+                shown.replace_range(from..to, &" ".repeat(to - from));
+                let total = shown.rfind("\"total\":").expect("it was just found") + "\"total\":".len();
+                let digits = shown[total..].bytes().take_while(u8::is_ascii_digit).count();
+                shown.replace_range(total..total + digits, &format!("{:>digits$}", 0));
+            }
+            let bare = matches!(self.lie, Lie::NoRevisions | Lie::LosePostWithoutRevisions);
+            if bare {
+                shown = shown.replace("\"revision", "\"unspoken");
+            }
+            let keep = |line: &&str| !bare || !line.to_ascii_lowercase().starts_with("etag:");
+            let answer: String = answer.split_inclusive("\r\n").filter(keep).collect();
+            send(&mut client, &answer, shown.as_bytes())?;
+        }
+    }
+
+    /// Passes a stream on, chunk by chunk, until either end has gone.
+    fn follow(
+        &self,
+        head: &str,
+        mut client: BufReader<TcpStream>,
+        mut server: BufReader<TcpStream>,
+    ) -> std::io::Result<()> {
+        let number = self.streams.fetch_add(1, Ordering::Relaxed);
+        let is_resumed = head.to_ascii_lowercase().contains("last-event-id:");
+        server.get_mut().write_all(&[head.as_bytes(), b"\r\n"].concat())?;
+        let mut out = String::new();
+        while !out.ends_with("\r\n\r\n") {
+            if server.read_line(&mut out)? == 0 {
+                return Ok(());
+            }
+        }
+        client.get_mut().write_all(out.as_bytes())?;
+        let mut events = 0;
+        loop {
+            let mut size = String::new();
+            server.read_line(&mut size)?;
+            let length = usize::from_str_radix(size.trim(), 16).map_err(std::io::Error::other)?;
+            let mut chunk = vec![0; length + 2];
+            server.read_exact(&mut chunk)?;
+            if length == 0 {
+                return client.get_mut().write_all(b"0\r\n\r\n");
+            }
+            let mut text = String::from_utf8_lossy(&chunk[..length]).into_owned();
+            events += text.matches("event: liveblog.").count();
+            // A chunk may have more than one.
+            let (at, due) = (text.find("id: ").unwrap_or(0), number == 1 && events >= 4);
+            let first = text.find("\n\n").map_or(text.len(), |end| end + 2);
+            let told = self.lies.load(Ordering::Relaxed) > 0;
+            match self.lie {
+                Lie::SkipEvent if due && !told => {
+                    self.lied();
+                    text.replace_range(at..first, "");
+                }
+                Lie::RepeatEvent if due && !told => {
+                    self.lied();
+                    let again = text[at..first].to_owned();
+                    text.insert_str(first, &again);
+                }
+                Lie::OtherEvent if due && !told => {
+                    self.lied();
+                    text = text.replace("\"ids\":[\"1$", "\"ids\":[\"2$");
+                }
+                Lie::Silence if due => {
+                    self.lied();
+                    ":\n\n".clone_into(&mut text);
+                }
+                Lie::CutStreams | Lie::ResumeWithGap | Lie::SendOn if !is_resumed && events >= 3 + number => {
+                    self.lied();
+                    return Ok(());
+                }
+                Lie::ResumeWithGap
+                    if is_resumed && events > 0 && events == text.matches("event: liveblog.").count() =>
+                {
+                    text.replace_range(at..first, "");
+                }
+                Lie::SendOn if is_resumed && events > 0 && events == text.matches("event: liveblog.").count() => {
+                    let kind = text.find("event: ").map_or(0, |at| at + "event: ".len());
+                    let end = text[kind..].find('\n').map_or(kind, |end| kind + end);
+                    text.replace_range(kind..end, "reset");
+                }
+                _ => {}
+            }
+            if !text.is_empty() {
+                client.get_mut().write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes())?;
+            }
+        }
+    }
+}
+
+/// A head of a call that has no body.
+fn without_body(head: &str) -> String {
+    head.split_inclusive("\r\n").filter(|line| !line.to_ascii_lowercase().starts_with("content-")).collect()
+}
+
+fn send(client: &mut BufReader<TcpStream>, answer: &str, content: &[u8]) -> std::io::Result<()> {
+    client.get_mut().write_all(&[answer.as_bytes(), b"\r\n", content].concat())
+}
