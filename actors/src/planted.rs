@@ -10,14 +10,20 @@
 //! | `stale-read` | now and then a change is answered but not shown before the next one |
 //! | `wrong-trim` | a full drawer drops the item before the last to make room |
 //! | `torn-move` | now and then a move's removal of the item from its old drawer never gets to the disk |
+//! | `lost-status` | now and then what a post's status was set to never gets to the disk |
+//! | `lost-bytes` | now and then the bytes of a content never get to the disk, and what tells of them does |
+//! | `lost-lock` | now and then a lock never gets to the disk, so that after a restart another session is given it, too |
 //! | `hasty-answer` | what changed nothing is answered before that which it saw is on disk, and the disk is slow |
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::checkout::{TakeLock, WriteContent};
+use crate::command::Command;
 use crate::drawer::Move;
 use crate::joint::Joint;
+use crate::liveblog::SetStatus;
 use crate::store::{ChangeSet, Table};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +33,9 @@ enum Fault {
     StaleRead,
     WrongTrim,
     TornMove,
+    LostStatus,
+    LostBytes,
+    LostLock,
     HastyAnswer,
 }
 
@@ -39,6 +48,9 @@ fn is_planted(fault: Fault) -> bool {
             "stale-read" => Fault::StaleRead,
             "wrong-trim" => Fault::WrongTrim,
             "torn-move" => Fault::TornMove,
+            "lost-status" => Fault::LostStatus,
+            "lost-bytes" => Fault::LostBytes,
+            "lost-lock" => Fault::LostLock,
             "hasty-answer" => Fault::HastyAnswer,
             unknown => panic!("STET_PLANTED_BUG: there is no fault `{unknown}`"),
         })
@@ -84,11 +96,24 @@ pub fn trim_offset() -> usize {
     usize::from(is_planted(Fault::WrongTrim))
 }
 
-/// Takes the removal out of a move's change set.
+/// Takes something out of a change set that belongs into it.
 #[must_use]
-pub fn torn_move(mut set: ChangeSet) -> ChangeSet {
-    if is_planted(Fault::TornMove) && set.events.iter().any(|event| event.kind == Move::NAME) && now_and_then(2) {
-        set.changes.retain(|change| change.table != Table::Parts || change.value.is_some());
+pub fn torn(mut set: ChangeSet) -> ChangeSet {
+    let is_of = |name: &str| set.events.iter().any(|event| event.kind == name);
+    let (fault, kind) = if is_of(Move::NAME) {
+        (Fault::TornMove, Table::Parts)
+    } else if is_of(SetStatus::NAME) {
+        (Fault::LostStatus, Table::Parts)
+    } else if is_of(WriteContent::NAME) {
+        (Fault::LostBytes, Table::Bodies)
+    } else if is_of(TakeLock::NAME) {
+        (Fault::LostLock, Table::Objects)
+    } else {
+        return set;
+    };
+    if is_planted(fault) && now_and_then(2) {
+        // Of a move only the removal from the old drawer.
+        set.changes.retain(|change| change.table != kind || (fault == Fault::TornMove && change.value.is_some()));
     }
     set
 }

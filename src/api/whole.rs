@@ -11,6 +11,7 @@ use stet_actors::error::{Code, Error, Result};
 use crate::content::ContentReader;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
+use crate::http::query::parameters;
 use crate::http::range::{self, Wanted, date_of};
 use crate::http::reply::{BodyStream, Content, Reply};
 
@@ -124,8 +125,12 @@ pub fn told_time(call: &Call, at: u64) -> Option<u64> {
     Some(at).filter(|at| *at < call.app.repository.clock().now_s())
 }
 
-/// How many bytes `maxSize` lets through; it counts megabytes of 1,000,000 bytes (decisions 5).
+/// How many bytes `maxSize` lets through; it counts megabytes of 1,000,000 bytes (decisions 5). All, where a call has no such
+/// parameter, as for the files of a post.
 fn most(call: &Call) -> Result<u64> {
+    if !parameters(call.route).any(|parameter| parameter.name == "maxSize") {
+        return Ok(u64::MAX);
+    }
     match call.query.integer("maxSize") {
         None => Ok(u64::MAX),
         Some(megabytes) => u64::try_from(megabytes)

@@ -5,11 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::json;
+use serde_json::{Value, json};
+use stet_actors::liveblog::post_name;
 
 use super::*;
 
 const FOLDER: &str = "/Faults";
+/// When posts are made, milliseconds.
+const POSTED: u64 = 1_763_733_784_005;
 /// More than lies in the tables: the content is a file.
 const LARGE: usize = 50_000;
 
@@ -23,6 +26,15 @@ pub enum Step {
     Discard(&'static str),
     Destroy(&'static str),
     Clear(&'static str),
+    /// Another version of a story, of that size.
+    Write(&'static str, usize),
+    /// By the session that makes all calls.
+    Lock(&'static str),
+    Blog(&'static str),
+    /// Into a liveblog, by its number and the size of its content and of an attachment.
+    Post(&'static str, u64, usize),
+    /// A post of a liveblog.
+    Reject(&'static str, u64),
 }
 
 use Step::*;
@@ -38,19 +50,33 @@ pub const FIRST: &[Step] = &[
     Add("a", "two"),
     Add("a", "three"),
     Move("a", "one", "b"),
+    Blog("live"),
+    Post("live", 1, 10),
 ];
 
 /// Between the checkpoint and the restart.
-pub const SECOND: &[Step] = &[Discard("two"), Move("b", "one", "a"), Story("four", 10)];
+pub const SECOND: &[Step] = &[
+    Discard("two"),
+    Move("b", "one", "a"),
+    Story("four", 10),
+    Write("one", LARGE + 1),
+    Lock("one"),
+    Post("live", 2, LARGE + 2),
+    Reject("live", 1),
+];
 
 /// After the restart.
-pub const THIRD: &[Step] = &[Add("b", "four"), Destroy("three"), Clear("a"), Add("b", "one")];
+pub const THIRD: &[Step] =
+    &[Add("b", "four"), Destroy("three"), Clear("a"), Add("b", "one"), Write("four", 20), Post("live", 3, 30)];
 
-/// What there is, by name: the sizes of stories, and what is in drawers.
+/// What there is, by name: the sizes of stories' versions, which stories are locked, what is in drawers, and of posts the sizes and
+/// whether they were rejected.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct State {
-    stories: BTreeMap<String, usize>,
+    stories: BTreeMap<String, Vec<usize>>,
+    locked: BTreeSet<String>,
     drawers: BTreeMap<String, Vec<String>>,
+    posts: BTreeMap<String, BTreeMap<u64, (usize, bool)>>,
 }
 
 impl State {
@@ -61,7 +87,7 @@ impl State {
             Drawer(name) => {
                 next.drawers.insert(name.to_owned(), Vec::new()).is_none().then_some(())?;
             }
-            Story(name, size) => next.stories.insert(name.to_owned(), size).is_none().then_some(())?,
+            Story(name, size) => next.stories.insert(name.to_owned(), vec![size]).is_none().then_some(())?,
             Add(drawer, story) => {
                 next.stories.get(story)?;
                 let items = next.drawers.get_mut(drawer)?;
@@ -77,9 +103,20 @@ impl State {
             }
             Discard(story) | Destroy(story) => {
                 next.stories.remove(story)?;
+                next.locked.remove(story);
                 next.drawers.values_mut().for_each(|items| items.retain(|item| item != story));
             }
             Clear(drawer) => next.drawers.get_mut(drawer)?.clear(),
+            Write(story, size) => next.stories.get_mut(story)?.push(size),
+            Lock(story) => {
+                next.stories.get(story)?;
+                next.locked.insert(story.to_owned());
+            }
+            Blog(name) => next.posts.insert(name.to_owned(), BTreeMap::new()).is_none().then_some(())?,
+            Post(blog, number, size) => {
+                next.posts.get_mut(blog)?.insert(number, (size, false)).is_none().then_some(())?;
+            }
+            Reject(blog, number) => next.posts.get_mut(blog)?.get_mut(&number)?.1 = true,
         }
         Some(next)
     }
@@ -111,21 +148,64 @@ pub fn send(client: &Client, step: Step) -> Answer {
         Discard(story) => client.delete(&format!("/v3/object/{}/discard", path(story))),
         Destroy(story) => client.delete(&format!("/v3/object/{}/destroy", path(story))),
         Clear(drawer) => client.put(&format!("/v3/container/drawer/{}/item/clear", path(drawer)), &json!({})),
+        Write(story, size) => {
+            client.send("PUT", &format!("/v3/object/{}/content?newVersion=true", path(story)), &[], &bytes(size))
+        }
+        Lock(story) => client.post(&format!("/v3/object/{}/lock", path(story)), &json!({})),
+        Blog(name) => {
+            client.post("/v3/container/liveblog/from/template", &json!({ "name": name, "folderPath": FOLDER }))
+        }
+        Post(blog, number, size) => {
+            let (options, bytes) = (json!({ "timestamp": POSTED + number }), bytes(size));
+            let files = ["content", "attachments"].map(|part| (part, "a.xml", "text/xml", &bytes[..]));
+            client.send_form("POST", &format!("/v3/container/liveblog/{}/post", path(blog)), &[], &options, &files)
+        }
+        Reject(blog, number) => client.post(&format!("{}/reject", post_path(blog, number)), &json!({})),
     }
+}
+
+fn post_path(blog: &str, number: u64) -> String {
+    let name = post_name(POSTED + number).expect("it is a timestamp of this century");
+    format!("/v3/container/liveblog/{}/post/{}", path(blog), encoded(&name))
+}
+
+/// The size of bytes as these calls send them.
+fn size_of(client: &Client, path: &str) -> usize {
+    let answer = client.get(path);
+    assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.body));
+    let size = answer.body.len() - bytes(0).len();
+    assert!(answer.body == bytes(size), "{path} has other bytes");
+    size
+}
+
+/// The posts of a liveblog.
+fn look_at_posts(client: &Client, blog: &str, listing: &Value) -> BTreeMap<u64, (usize, bool)> {
+    let items = listing["items"].as_array().expect("a liveblog has items").iter();
+    let posts = items.map(|post| {
+        let number = post["timestamp"].as_u64().expect("a timestamp is a number") - POSTED;
+        let size = size_of(client, &format!("{}/content", post_path(blog, number)));
+        let attached = post["attachments"][0]["id"].as_str().expect("each has an attachment");
+        assert_eq!(size_of(client, &format!("{}/attachment/{attached}", post_path(blog, number))), size);
+        (number, (size, post["status"] == "rejected"))
+    });
+    posts.collect()
 }
 
 /// What the server shows.
 fn look(client: &Client) -> State {
     let mut state = State::default();
     for name in ["one", "two", "three", "four", "again", "after"] {
-        let answer = client.get(&format!("/v3/object/{}/content/binary", path(name)));
+        let answer = client.get(&format!("/v3/object/{}", path(name)));
         if answer.status == 404 {
             continue;
         }
-        assert_eq!(answer.status, 200, "{name}: {}", String::from_utf8_lossy(&answer.body));
-        let size = answer.body.len() - bytes(0).len();
-        assert!(answer.body == bytes(size), "{name} has other bytes");
-        state.stories.insert(name.to_owned(), size);
+        let record = answer.ok();
+        let content = |version: u64| size_of(client, &format!("/v3/object/{}/content?version={version}", path(name)));
+        let versions = 1..=record["version"].as_u64().expect("a version is a number");
+        state.stories.insert(name.to_owned(), versions.map(content).collect());
+        if record["locker"]["id"] == "admin" {
+            state.locked.insert(name.to_owned());
+        }
     }
     for name in ["a", "b"] {
         let answer = client.get(&format!("/v3/container/drawer/{}?showItems=true", path(name)));
@@ -136,6 +216,10 @@ fn look(client: &Client) -> State {
         let items = reply["items"].as_array().expect("a drawer has items").iter();
         let names = items.map(|item| item["object"]["name"].as_str().expect("it has a name").to_owned());
         state.drawers.insert(name.to_owned(), names.collect());
+    }
+    let answer = client.get(&format!("/v3/container/liveblog/{}", path("live")));
+    if answer.status != 404 {
+        state.posts.insert("live".to_owned(), look_at_posts(client, "live", &answer.ok()));
     }
     state
 }

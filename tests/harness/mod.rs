@@ -364,6 +364,18 @@ impl Client {
         options: &Value,
         files: &[(&str, &str, &str, &[u8])],
     ) -> Answer {
+        self.try_send_form(method, path, headers, options, files).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The same, or tells that no answer came.
+    pub fn try_send_form(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        options: &Value,
+        files: &[(&str, &str, &str, &[u8])],
+    ) -> Result<Answer, String> {
         const BOUNDARY: &str = "----stet-form-boundary";
         let mut body = format!(
             "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"options\"\r\n\
@@ -380,7 +392,7 @@ impl Client {
         body.extend(format!("--{BOUNDARY}--\r\n").bytes());
         let content_type = format!("multipart/form-data; boundary={BOUNDARY}");
         let headers: Vec<_> = headers.iter().copied().chain([("content-type", content_type.as_str())]).collect();
-        self.send(method, path, &headers, &body)
+        self.try_send(method, path, &headers, &body)
     }
 
     /// Creates a story in a folder; gives its loid.

@@ -2,12 +2,15 @@
 
 use proptest::prelude::*;
 
-use super::choice::{self, Known};
-use super::record::{Call, History, Moment, Recorder, is_linearizable, shrink};
-use super::rules::seeds;
-use super::spec::{Named, OBJECTS, Op, Pair, Refusal, Reply, Shown};
+use super::drawers::choice::{self, Known};
+use super::drawers::rules::seeds;
+use super::drawers::spec::{Named, OBJECTS, Op, Pair, Refusal, Reply, Shown};
+use super::record::{self, Moment, Recorder, Whiteboard, is_linearizable, shrink};
 use super::tell::told;
 use crate::harness::Dice;
+
+type Call = record::Call<Pair>;
+type History = record::History<Pair>;
 
 /// A history in which one call comes after the other, answered by the whiteboard.
 fn sequential(seeds: &[u64]) -> History {
@@ -152,7 +155,7 @@ fn the_checker_finds_what_trying_every_order_finds() {
 
 #[test]
 fn a_call_without_an_answer_counts_from_its_asking_on() {
-    let recorder = Recorder::new();
+    let recorder = Recorder::<Pair>::new();
     let read = recorder.asks(0, Op::Read(0));
     recorder.is_answered(read, Reply::List(vec![Shown { at: 0, object: 1, shortcut: 7 }]));
     recorder.asks(1, Op::Add(0, 1));

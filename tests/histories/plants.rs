@@ -16,15 +16,21 @@ fn a_normal_build_has_no_planted_faults() {
 
 #[cfg(feature = "planted-bugs")]
 mod planted {
-    use super::super::newsroom::{Plan, run};
+    use super::super::drawers::Drawers;
+    use super::super::newsroom::{Plan, Subject, run};
+    use super::super::objects::Object;
+    use super::super::posts::LiveBlog;
     use crate::harness::seed;
 
     /// Rounds within which each fault must be found.
     const ROUNDS: usize = 12;
 
-    fn is_found(settings: &'static [(&'static str, &'static str)], kills_every: Option<usize>) {
+    type Contents = Object<false>;
+    type Locks = Object<true>;
+
+    fn is_found<S: Subject>(settings: &'static [(&'static str, &'static str)], kills_every: Option<usize>) {
         let plan = Plan { seed: seed("STET_HISTORY_SEED"), rounds: ROUNDS, kills_every, settings };
-        let story = run(&plan).expect_err("the fault was not found");
+        let story = run::<S>(&plan).expect_err("the fault was not found");
         assert!(story.contains("nothing explains this"), "{story}");
         println!("{settings:?}: {story}");
     }
@@ -37,36 +43,58 @@ mod planted {
     #[test]
     fn without_a_name_nothing_is_wrong() {
         let plan = Plan { seed: seed("STET_HISTORY_SEED"), rounds: 2, kills_every: Some(2), settings: &[] };
-        run(&plan).unwrap_or_else(|story| panic!("{story}"));
+        for run in [run::<Drawers>, run::<LiveBlog>, run::<Contents>, run::<Locks>] {
+            run(&plan).unwrap_or_else(|story| panic!("{story}"));
+        }
     }
 
     #[test]
     fn a_reply_before_the_commit_is_found_by_a_kill() {
-        is_found(&[("PLANTED_BUG", "early-reply")], Some(1));
+        is_found::<Drawers>(&[("PLANTED_BUG", "early-reply")], Some(1));
     }
 
     #[test]
     fn a_lost_update_is_found() {
-        is_found(&[("PLANTED_BUG", "lost-update")], None);
+        is_found::<Drawers>(&[("PLANTED_BUG", "lost-update")], None);
     }
 
     #[test]
     fn a_stale_read_is_found() {
-        is_found(&[("PLANTED_BUG", "stale-read")], None);
+        is_found::<Drawers>(&[("PLANTED_BUG", "stale-read")], None);
     }
 
     #[test]
     fn a_trim_of_the_wrong_item_is_found() {
-        is_found(&[("PLANTED_BUG", "wrong-trim")], None);
+        is_found::<Drawers>(&[("PLANTED_BUG", "wrong-trim")], None);
     }
 
     #[test]
     fn a_move_that_a_crash_can_tear_is_found() {
-        is_found(&[("PLANTED_BUG", "torn-move")], Some(1));
+        is_found::<Drawers>(&[("PLANTED_BUG", "torn-move")], Some(1));
     }
 
     #[test]
     fn an_answer_that_speaks_of_what_is_not_on_disk_yet_is_found() {
-        is_found(&[("PLANTED_BUG", "hasty-answer")], None);
+        is_found::<Drawers>(&[("PLANTED_BUG", "hasty-answer")], None);
+    }
+
+    #[test]
+    fn a_post_whose_status_a_crash_takes_back_is_found() {
+        is_found::<LiveBlog>(&[("PLANTED_BUG", "lost-status")], Some(1));
+    }
+
+    #[test]
+    fn a_stale_listing_of_posts_is_found() {
+        is_found::<LiveBlog>(&[("PLANTED_BUG", "stale-read")], None);
+    }
+
+    #[test]
+    fn bytes_that_are_not_those_of_their_version_are_found() {
+        is_found::<Contents>(&[("PLANTED_BUG", "lost-bytes")], None);
+    }
+
+    #[test]
+    fn a_lock_that_two_hold_after_a_restart_is_found() {
+        is_found::<Locks>(&[("PLANTED_BUG", "lost-lock")], Some(1));
     }
 }

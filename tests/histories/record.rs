@@ -1,11 +1,12 @@
 //! A history: what each client asked and when, what it was answered and when. And the question whether one order explains it all.
 
+use std::fmt::{Debug, Display};
+use std::hash::Hash;
+use std::marker::PhantomData;
 use std::time::Instant;
 
 use parking_lot::Mutex;
 use todc_utils::{Action, History as Actions, Specification, WGLChecker};
-
-use super::spec::{Op, Pair, Reply};
 
 /// A moment: its place among all moments of the history, and microseconds since it began, which are only told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,26 +15,52 @@ pub struct Moment {
     pub micros: u128,
 }
 
-/// A call, and the answer unless none came: then it may have been carried out, or not, or yet may be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
-    pub client: usize,
-    pub op: Op,
-    pub asked: Moment,
-    pub answered: Option<(Moment, Reply)>,
+/// What histories are held against: the state of a thing as anyone would write it on a whiteboard.
+pub trait Whiteboard: Clone + Debug + Eq + Hash {
+    type Op: Clone + Debug + Display + PartialEq + Send;
+    type Reply: Clone + Debug + Display + PartialEq + Send;
+
+    /// Before the first call.
+    fn start() -> Self;
+
+    /// The state after a call whose answer never came, if it was carried out.
+    fn after(&self, op: &Self::Op) -> Self;
+
+    /// The state after a call that was answered so; `None` if it can't have been.
+    fn after_answer(&self, op: &Self::Op, reply: &Self::Reply) -> Option<Self>;
+
+    /// Whether a call that was answered so has changed nothing, in whatever state.
+    fn is_idle(op: &Self::Op, reply: &Self::Reply) -> bool;
+
+    /// Whether the call names something that nobody knows before this reply has shown it.
+    fn is_named_after(_op: &Self::Op, _reply: &Self::Reply) -> bool {
+        false
+    }
+
+    /// What is to be known to read a history.
+    fn legend() -> String;
 }
 
-/// What happened to one pair of drawers, in the order of asking.
-pub type History = Vec<Call>;
+/// A call, and the answer unless none came: then it may have been carried out, or not, or yet may be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call<W: Whiteboard> {
+    pub client: usize,
+    pub op: W::Op,
+    pub asked: Moment,
+    pub answered: Option<(Moment, W::Reply)>,
+}
+
+/// What happened to one thing, in the order of asking.
+pub type History<W> = Vec<Call<W>>;
 
 /// Takes a history down while it happens.
-pub struct Recorder {
+pub struct Recorder<W: Whiteboard> {
     begun: Instant,
-    inner: Mutex<(usize, History)>,
+    inner: Mutex<(usize, History<W>)>,
 }
 
-impl Recorder {
-    pub fn new() -> Recorder {
+impl<W: Whiteboard> Recorder<W> {
+    pub fn new() -> Recorder<W> {
         Recorder { begun: Instant::now(), inner: Mutex::default() }
     }
 
@@ -43,7 +70,7 @@ impl Recorder {
     }
 
     /// To be noted before the first byte of the request is sent. Gives the call's number.
-    pub fn asks(&self, client: usize, op: Op) -> usize {
+    pub fn asks(&self, client: usize, op: W::Op) -> usize {
         let (next, history) = &mut *self.inner.lock();
         let asked = self.moment(next);
         history.push(Call { client, op, asked, answered: None });
@@ -51,29 +78,36 @@ impl Recorder {
     }
 
     /// To be noted after the last byte of the reply has come.
-    pub fn is_answered(&self, call: usize, reply: Reply) {
+    pub fn is_answered(&self, call: usize, reply: W::Reply) {
         let (next, history) = &mut *self.inner.lock();
         history[call].answered = Some((self.moment(next), reply));
     }
 
-    pub fn history(self) -> History {
+    /// Notes what the answer to a call shows beside as a call of its own: within the same time.
+    pub fn shows(&self, call: usize, op: W::Op, reply: W::Reply) {
+        let (_, history) = &mut *self.inner.lock();
+        let Call { client, asked, answered, .. } = history[call].clone();
+        history.push(Call { client, op, asked, answered: answered.map(|(moment, _)| (moment, reply)) });
+    }
+
+    pub fn history(self) -> History<W> {
         self.inner.into_inner().1
     }
 }
 
-/// The pair of drawers as the checker wants it.
-struct Drawers;
+/// A whiteboard as the checker wants it.
+struct Rules<W>(PhantomData<W>);
 
-impl Specification for Drawers {
-    type State = Pair;
+impl<W: Whiteboard> Specification for Rules<W> {
+    type State = W;
     /// A call with its reply; without one every outcome will do.
-    type Operation = (Op, Option<Reply>);
+    type Operation = (W::Op, Option<W::Reply>);
 
-    fn init() -> Pair {
-        Pair::default()
+    fn init() -> W {
+        W::start()
     }
 
-    fn apply((op, reply): &Self::Operation, state: &Pair) -> (bool, Pair) {
+    fn apply((op, reply): &Self::Operation, state: &W) -> (bool, W) {
         let after = match reply {
             Some(reply) => state.after_answer(op, reply),
             None => Some(state.after(op)),
@@ -87,7 +121,7 @@ impl Specification for Drawers {
 ///
 /// A call without an answer may come anywhere behind its asking. If it was never carried out it comes last, where nobody sees it: its
 /// answer is taken to come when all is over.
-pub fn is_linearizable(history: &[Call]) -> bool {
+pub fn is_linearizable<W: Whiteboard>(history: &[Call<W>]) -> bool {
     let end = usize::MAX;
     let mut actions = Vec::new();
     for (number, call) in history.iter().enumerate() {
@@ -100,14 +134,14 @@ pub fn is_linearizable(history: &[Call]) -> bool {
     actions.sort_by_key(|(place, _)| *place);
     // The checker wants one action at least.
     actions.is_empty()
-        || WGLChecker::<Drawers>::is_linearizable(Actions::from_actions(
+        || WGLChecker::<Rules<W>>::is_linearizable(Actions::from_actions(
             actions.into_iter().map(|(_, action)| action).collect(),
         ))
 }
 
 /// The history up to and including a moment: what was answered later is not answered yet.
-fn up_to(history: &[Call], place: usize) -> History {
-    let mut cut: History = history.iter().filter(|call| call.asked.place <= place).cloned().collect();
+fn up_to<W: Whiteboard>(history: &[Call<W>], place: usize) -> History<W> {
+    let mut cut: History<W> = history.iter().filter(|call| call.asked.place <= place).cloned().collect();
     for call in &mut cut {
         call.answered.take_if(|(moment, _)| moment.place > place);
     }
@@ -118,7 +152,7 @@ fn up_to(history: &[Call], place: usize) -> History {
 /// without the calls that changed nothing and are not needed for the refusal.
 ///
 /// Leaving out a call that may have changed something would make other answers wrong that were right.
-pub fn shrink(history: &[Call]) -> History {
+pub fn shrink<W: Whiteboard>(history: &[Call<W>]) -> History<W> {
     let mut places: Vec<usize> = history.iter().filter_map(|call| Some(call.answered.as_ref()?.0.place)).collect();
     places.sort_unstable();
     let first = places.partition_point(|place| is_linearizable(&up_to(history, *place)));
@@ -127,10 +161,8 @@ pub fn shrink(history: &[Call]) -> History {
     while index > 0 {
         index -= 1;
         let Call { op, answered: Some((_, reply)), .. } = &least[index] else { continue };
-        // A call that names a shortcut needs one before it that has shown it.
-        let mut named = least.iter().filter_map(|call| call.op.shortcut());
-        let is_needed = named.any(|named| reply.shown().iter().any(|item| item.shortcut == named));
-        if !is_needed && matches!((op, reply), (Op::Read(_), _) | (_, Reply::Refused(_))) {
+        let is_needed = least.iter().any(|call| W::is_named_after(&call.op, reply));
+        if !is_needed && W::is_idle(op, reply) {
             let mut without = least.clone();
             without.remove(index);
             if !is_linearizable(&without) {

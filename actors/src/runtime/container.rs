@@ -384,7 +384,7 @@ impl<F: Family> Container<F> {
             }),
         };
         #[cfg(feature = "planted-bugs")]
-        let set = crate::planted::early_reply(set);
+        let set = crate::planted::torn(crate::planted::early_reply(set));
         match shared.store.submit(set) {
             #[cfg(feature = "planted-bugs")]
             Ok(_) if crate::planted::forgets_update() => Attempt::Finished,

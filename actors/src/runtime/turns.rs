@@ -356,7 +356,7 @@ fn attempt<J: Joint>(
         })
     };
     #[cfg(feature = "planted-bugs")]
-    let set = crate::planted::torn_move(set);
+    let set = crate::planted::torn(set);
     match shared.store.submit(set) {
         Ok(seq) => Attempt::Submitted(seq),
         Err(refused) => Attempt::Refused(refused.why),

@@ -1,6 +1,8 @@
 //! Two drawers as anyone would write them on a whiteboard: lists with a bound each (interface 8.2, decisions 5), and what each call
 //! is answered.
 
+use crate::histories::record::Whiteboard;
+
 /// The drawers of a pair hold so many: little, so that they are often full and have to drop what does not fit.
 pub const CAPACITIES: [usize; 2] = [2, 3];
 /// How many objects there are to put into them: more than fit, few enough to meet often.
@@ -88,15 +90,20 @@ enum Outcome {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Pair(pub [Vec<Item>; 2]);
 
-impl Pair {
-    /// The state after a call whose answer never came, if it was carried out.
-    pub fn after(&self, op: &Op) -> Pair {
+impl Whiteboard for Pair {
+    type Op = Op;
+    type Reply = Reply;
+
+    fn start() -> Pair {
+        Pair::default()
+    }
+
+    fn after(&self, op: &Op) -> Pair {
         let mut next = self.clone();
         if next.change(op).is_ok() { next } else { self.clone() }
     }
 
-    /// The state after a call that was answered so; `None` if it can't have been.
-    pub fn after_answer(&self, op: &Op, reply: &Reply) -> Option<Pair> {
+    fn after_answer(&self, op: &Op, reply: &Reply) -> Option<Pair> {
         let mut next = self.clone();
         match (next.change(op), reply) {
             (Ok(Outcome::Changed { count, items }), Reply::Changed { count: told, items: shown }) if count == *told => {
@@ -110,6 +117,22 @@ impl Pair {
         Some(next)
     }
 
+    fn is_idle(op: &Op, reply: &Reply) -> bool {
+        matches!((op, reply), (Op::Read(_), _) | (_, Reply::Refused(_)))
+    }
+
+    /// A call that names a shortcut needs one before it that has shown it.
+    fn is_named_after(op: &Op, reply: &Reply) -> bool {
+        op.shortcut().is_some_and(|named| reply.shown().iter().any(|item| item.shortcut == named))
+    }
+
+    fn legend() -> String {
+        let [a, b] = CAPACITIES;
+        format!("A holds {a}, B {b}")
+    }
+}
+
+impl Pair {
     /// The answer to a call, if it is carried out now; new shortcuts are made by `fresh`.
     pub fn answer(&self, op: &Op, mut fresh: impl FnMut() -> Shortcut) -> Reply {
         let mut shown = |items: Vec<(usize, Item)>| {

@@ -18,6 +18,7 @@ use stet_actors::store::memory::MemoryStore;
 use super::choice::{self, Known};
 use super::spec::{CAPACITIES, Named, OBJECTS, Op, Pair, Refusal, Reply, Shown};
 use crate::harness::Dice;
+use crate::histories::record::Whiteboard;
 
 /// A pair of real drawers, without a server and without a disk.
 struct Real {

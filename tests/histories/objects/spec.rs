@@ -1,0 +1,154 @@
+//! An object as anyone would write it on a whiteboard (interface 3, decisions 4): its versions, a draft, a lock; and what becomes of
+//! them with each change. Bytes are whatever tells them apart: a number, or themselves.
+
+/// A session, by number.
+pub type Session = usize;
+
+/// Whose the sessions are: one user twice, one who may not break locks of others, one who may.
+pub const USERS: [&str; 4] = ["editor", "editor", "reporter", "admin"];
+
+fn may_break(session: Session) -> bool {
+    USERS[session] != "reporter"
+}
+
+/// What a write is to do beside writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Switches {
+    pub check_in: bool,
+    pub keep: bool,
+    pub unlock: bool,
+    pub new_version: bool,
+    pub check_out: bool,
+    pub clean: bool,
+}
+
+/// Only the check-in, which is what a write without a word does.
+pub const PLAIN: Switches =
+    Switches { check_in: true, keep: false, unlock: false, new_version: false, check_out: false, clean: false };
+
+/// A change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change<B> {
+    Write(Switches, Option<B>),
+    /// The bytes of the version of that number as a new one.
+    Restore(usize),
+    Lock,
+    Unlock {
+        force: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    ObjectLocked,
+    ObjectLockedByMe,
+    ObjectNotLocked,
+    ObjectNotCheckedOut,
+    ObjectNotFound,
+    PermissionDenied,
+}
+
+/// What was saved and is not checked in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Draft<B> {
+    pub bytes: B,
+    /// How many versions there were, and what the latest was.
+    base: (usize, B),
+}
+
+/// The whiteboard.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Sheet<B> {
+    /// Oldest first; their numbers count from 1.
+    pub versions: Vec<B>,
+    /// It stays when the lock ends.
+    pub draft: Option<Draft<B>>,
+    pub lock: Option<Session>,
+}
+
+impl<B: Clone + PartialEq> Sheet<B> {
+    /// An object that was made with these bytes.
+    pub fn new(first: B) -> Sheet<B> {
+        Sheet { versions: vec![first], draft: None, lock: None }
+    }
+
+    /// The latest version.
+    pub fn latest(&self) -> &B {
+        self.versions.last().expect("it was made with a version")
+    }
+
+    /// What a session reads: its working copy, or the latest version.
+    pub fn seen_by(&self, session: Session) -> &B {
+        let draft = self.draft.as_ref().filter(|_| self.lock == Some(session));
+        draft.map_or(self.latest(), |draft| &draft.bytes)
+    }
+
+    /// Carries a change out. One that is refused changes nothing.
+    pub fn change(&mut self, by: Session, change: &Change<B>) -> Result<(), Refusal> {
+        if !matches!(change, Change::Unlock { .. }) {
+            self.check_lock(by)?;
+        }
+        match change {
+            Change::Write(switches, bytes) => self.write(by, *switches, bytes.clone())?,
+            Change::Restore(number) => {
+                let old = number.checked_sub(1).and_then(|at| self.versions.get(at));
+                let old = old.ok_or(Refusal::ObjectNotFound)?.clone();
+                self.versions.push(old);
+            }
+            Change::Lock => self.lock = Some(by),
+            Change::Unlock { force } => {
+                let holder = self.lock.ok_or(Refusal::ObjectNotLocked)?;
+                if !force {
+                    self.check_lock(by)?;
+                } else if USERS[holder] != USERS[by] && !may_break(by) {
+                    return Err(Refusal::PermissionDenied);
+                }
+                self.lock = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_lock(&self, by: Session) -> Result<(), Refusal> {
+        match self.lock {
+            Some(holder) if holder == by => Ok(()),
+            Some(holder) if USERS[holder] == USERS[by] => Err(Refusal::ObjectLockedByMe),
+            Some(_) => Err(Refusal::ObjectLocked),
+            None => Ok(()),
+        }
+    }
+
+    fn write(&mut self, by: Session, to: Switches, bytes: Option<B>) -> Result<(), Refusal> {
+        let checked_out = self.lock.is_some() || to.check_out || to.clean;
+        if !checked_out && bytes.is_none() {
+            return Err(Refusal::ObjectNotCheckedOut);
+        }
+        if to.clean {
+            self.draft = None;
+        }
+        let base = (self.versions.len(), self.latest().clone());
+        if !to.check_in {
+            if let Some(bytes) = bytes {
+                // What is saved again still comes from where it came from.
+                let base = self.draft.take().map_or(base, |draft| draft.base);
+                self.draft = Some(Draft { bytes, base });
+            }
+            self.lock = (checked_out && !to.unlock).then_some(by);
+            return Ok(());
+        }
+        // A draft that comes from something else than what it would replace becomes a version of its own.
+        let draft = self.draft.as_ref().map(|draft| (draft.bytes.clone(), to.new_version || draft.base != base));
+        if let Some((new, as_new)) = bytes.map(|bytes| (bytes, to.new_version)).or(draft) {
+            if !as_new {
+                self.versions.pop();
+            }
+            self.versions.push(new);
+        }
+        // It belongs to who has the object checked out.
+        if checked_out || to.keep {
+            self.draft = None;
+        }
+        self.lock = to.keep.then_some(by);
+        Ok(())
+    }
+}
