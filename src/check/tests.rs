@@ -415,7 +415,7 @@ fn content_files_that_no_row_refers_to_are_counted_and_no_fault() {
     file(3, 40);
     let content = Content { sha256: [1; 32], stored: Stored::File, ..bytes() };
     let mut changes = Vec::new();
-    add(&Version { loid: SPIKED.at_version(1), author: "editor".into(), at: 1, content }, &mut changes);
+    add(&Draft { loid: STORY, author: "editor".into(), at: 1, content, base: None }, &mut changes);
     ground.write(changes);
     let report = check(&ground.store, &ground.content).unwrap();
     assert_eq!((report.faults, report.unused_files, report.unused_bytes), (Vec::new(), 2, 70));

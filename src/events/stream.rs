@@ -246,7 +246,8 @@ impl Stream {
                 follower.dropped();
                 Err(Over)
             }
-            Some(Err(RecvError::Closed)) => Err(Over),
+            // The server ends. The pump may not have come to all that was done before, but the store has it.
+            Some(Err(RecvError::Closed)) => self.stored().await?.map(Some).ok_or(Over),
             None => {
                 match self.following.looked_at(|_, _| Ok(()))? {
                     ((), None) => Ok((Instant::now() >= keep_alive).then_some(COMMENT)),

@@ -1,9 +1,10 @@
 //! A client that follows a container: server-sent events over a connection of its own.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 
 use serde_json::Value;
+use socket2::{Domain, Socket, Type};
 
 use super::{Client, PATIENCE, encoded};
 
@@ -35,10 +36,28 @@ impl Client {
         follow.unwrap_or_else(|error| panic!("{error}"))
     }
 
+    /// Follows a container from now on, over a connection that soon has no room for what is not read.
+    pub fn follow_with_little_room(&self, container: &str) -> Follow {
+        let address: SocketAddr = self.address().parse().expect("it is an address");
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).expect("there are sockets");
+        // Before it connects: the window is agreed on then.
+        socket.set_recv_buffer_size(4 << 10).expect("a size can be set");
+        socket.connect(&address.into()).expect("the server listens");
+        let path = format!("/v3/container/{}/events", encoded(container));
+        self.follow_over(socket.into(), &path, None).unwrap_or_else(|error| panic!("{error}"))
+    }
+
     /// Follows at a path, or tells why not.
     pub fn try_follow(&self, path: &str, after: Option<u64>) -> Result<Follow, String> {
-        let address = self.base.strip_prefix("http://").expect("the address is known");
-        let mut stream = TcpStream::connect(address).map_err(|error| error.to_string())?;
+        let stream = TcpStream::connect(self.address()).map_err(|error| error.to_string())?;
+        self.follow_over(stream, path, after)
+    }
+
+    fn address(&self) -> &str {
+        self.base.strip_prefix("http://").expect("the address is known")
+    }
+
+    fn follow_over(&self, mut stream: TcpStream, path: &str, after: Option<u64>) -> Result<Follow, String> {
         stream.set_read_timeout(Some(PATIENCE)).expect("a time can be set");
         let token = self.token.as_ref().map(|token| format!("token: {token}\r\n")).unwrap_or_default();
         let after = after.map(|after| format!("last-event-id: {after}\r\n")).unwrap_or_default();

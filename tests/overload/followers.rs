@@ -45,7 +45,7 @@ fn a_follower_who_does_not_read_is_let_go_and_others_go_on() {
     // Not by the system, which would cut him off in the middle of an event.
     let server = Server::with(&[("EVENTS__QUEUE_EVENTS", "64"), ("SERVER__SLOW_READER_SECONDS", "0")]);
     let (client, drawer, stories) = filled(&server, 400);
-    let mut slow = client.follow(&drawer, None);
+    let mut slow = client.follow_with_little_room(&drawer);
     let begun = slow.must().id;
     let mut quick = client.follow(&drawer, None);
     quick.must();
@@ -83,7 +83,7 @@ fn a_follower_who_takes_nothing_is_cut_off() {
     let _turn = alone();
     let server = Server::with(&[("SERVER__SLOW_READER_SECONDS", "1")]);
     let (client, drawer, stories) = filled(&server, 400);
-    let mut follow = client.follow(&drawer, None);
+    let mut follow = client.follow_with_little_room(&drawer);
     follow.must();
     wait_until("he is cut off", || {
         client.post(&item(&drawer), &json!({ "sources": stories })).ok();
