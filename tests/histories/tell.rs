@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::record::{Call, Whiteboard};
+use crate::harness::Answer;
 
 /// The history for people, one line a call.
 pub fn told<W: Whiteboard>(history: &[Call<W>]) -> String {
@@ -25,4 +26,9 @@ pub fn told<W: Whiteboard>(history: &[Call<W>]) -> String {
         };
     }
     text
+}
+
+/// An answer that nothing explains, for people.
+pub fn as_it_came(answer: &Answer) -> String {
+    format!("{} {}", answer.status, String::from_utf8_lossy(&answer.body))
 }

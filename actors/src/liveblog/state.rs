@@ -58,16 +58,20 @@ impl Change {
 }
 
 /// See the module's head. A clone shares everything.
+///
+/// What finds posts is ordered, not hashed: a new post has the greatest number and uuid, and mostly the greatest name, so it is the same
+/// nodes that are copied and let go each time, and they are in the processor's cache. Hashed, each change touches nodes all over
+/// the memory of a large liveblog.
 #[derive(Debug, Clone)]
 pub struct LiveBlogState {
     object: Object,
     head: Arc<LiveBlogHead>,
     posts: Sequence<Arc<Post>>,
     /// Loid → order number in `posts`.
-    by_loid: Map<Loid, u128>,
-    by_uuid: Map<ObjectUuid, Loid>,
+    by_loid: OrdMap<Loid, u128>,
+    by_uuid: OrdMap<ObjectUuid, Loid>,
     /// Name in NFC → loid.
-    by_name: Map<Text, Loid>,
+    by_name: OrdMap<Text, Loid>,
     /// Revision → what became of a post with it; each post once, at its last change.
     changes: OrdMap<u64, Change>,
     /// How many posts there are, by status, in the order of [`PostStatus::ALL`].
@@ -102,9 +106,9 @@ impl LiveBlogState {
             object,
             head: Arc::new(head),
             posts: Sequence::default(),
-            by_loid: Map::default(),
-            by_uuid: Map::default(),
-            by_name: Map::default(),
+            by_loid: OrdMap::default(),
+            by_uuid: OrdMap::default(),
+            by_name: OrdMap::default(),
             changes: removed.into_iter().map(|gone| (gone.revision, Change::Removed(Arc::new(gone)))).collect(),
             counts: [0; 4],
             hidden: Map::default(),

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use self::spec::{Mode, Op, Post, Posts, Refusal, Reply, Status, Tag, USERS, What};
 use super::newsroom::{CALLS, CLIENTS, Subject};
+use super::tell::as_it_came;
 use crate::harness::*;
 
 /// Timestamps of posts, milliseconds: few, so that names clash.
@@ -179,11 +180,11 @@ impl Subject for LiveBlog {
                 (409, Some("CMS.DuplicatedName")) => Refusal::DuplicatedName,
                 (404, Some("CMS.ObjectNotFound")) => Refusal::ObjectNotFound,
                 (403, Some("CMS.PermissionDenied")) => Refusal::PermissionDenied,
-                _ => panic!("{op}: {} {}", answer.status, String::from_utf8_lossy(&answer.body)),
+                _ => return Reply::Garbled(as_it_came(answer)),
             });
         }
         if let What::ReadContent(_) = op.what {
-            let garbled = || Reply::Garbled(String::from_utf8_lossy(&answer.body).into_owned());
+            let garbled = || Reply::Garbled(as_it_came(answer));
             return tag_of(&answer.body).map_or_else(garbled, Reply::Content);
         }
         let reply = answer.ok();

@@ -110,7 +110,7 @@ pub enum Reply {
     Content(Tag),
     List(Vec<Post>, u64),
     Refused(Refusal),
-    /// Bytes that nobody has written, or a reply that does not agree with itself.
+    /// Bytes that nobody has written, a reply that does not agree with itself, or a failure: nothing explains any of them.
     Garbled(String),
 }
 
