@@ -67,7 +67,7 @@ pub(super) async fn bytes_of(app: &App, post: &Post, content: &Content) -> Resul
 
 /// Whether bytes are those of a content. A post may have been replaced since it was looked at; then what lies in its place is nothing
 /// that anybody needs to have approved.
-fn are_of(content: &Content, bytes: &[u8]) -> bool {
+pub(super) fn are_of(content: &Content, bytes: &[u8]) -> bool {
     *Sha256::digest(bytes) == content.sha256
 }
 

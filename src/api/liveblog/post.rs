@@ -8,7 +8,8 @@ use stet_actors::liveblog::{
 };
 use stet_actors::object::Text;
 
-use super::reply::post_reply;
+use super::reply::{post_as_left, post_reply};
+use super::settled::Unsettled;
 use super::types::{AttachmentRef, PostOptions, RemovedPost};
 use super::{Open, address, open, settled};
 use crate::api::form::{self, FilePart, FileRule, Form};
@@ -134,6 +135,15 @@ async fn execute<C: Command<Family = LiveBlog, Reply = PostDone>>(
     let done = app.with_current(app.repository.execute(open.loid, command, call.request(open.loid)?).await)?;
     let open = open.after(done.view);
     let (post, revision) = (PostAddress::Loid(done.reply.post), open.view.revision());
+    let left = open.view.state.get(&post).ok().map(|post| match post_reply(app, &open, post, "change") {
+        Ok(reply) => Ok(Some(reply)),
+        Err(Unsettled::Failed(error)) => Err(error),
+        // Others have changed it since; who made the change is told of it all the same, and not of theirs.
+        Err(Unsettled::Changed) => post_as_left(app, &open, post),
+    });
+    if let Some(reply) = left.transpose()?.flatten() {
+        return Ok(reply);
+    }
     let shown = settled(call, open, async |open| post_reply(app, open, open.view.state.get(&post)?, "change")).await;
     match shown {
         // The change was made, now or when the call was sent before. Others have removed the post since, or never cease to change it.

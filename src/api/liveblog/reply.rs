@@ -10,6 +10,7 @@ use stet_actors::object::{SmallBody, Stored};
 use stet_actors::store::View;
 
 use super::Open;
+use super::piece::are_of;
 use super::settled::{Unsettled, of_post, settled};
 use super::types::{Attachment, Post as WirePost, StatusChange};
 use crate::api::records::{info_of, quoted};
@@ -40,7 +41,8 @@ pub(super) fn post_json(app: &App, post: &Post, display: &Display) -> Result<Arc
     let json = match kept {
         Some(kept) => kept,
         None => {
-            let json: Arc<str> = of_post(&app.repository, post, || rendered(app, post, &key.2))?.into();
+            let json: Arc<str> =
+                of_post(&app.repository, post, || rendered(app, post, &key.2, content_of(app, post)?))?.into();
             if !display.additional_info {
                 app.posts.put(key, json.clone());
             }
@@ -56,7 +58,7 @@ pub(super) fn post_json(app: &App, post: &Post, display: &Display) -> Result<Arc
     Ok(format!("{BEGINNING}\"path\":{path},{rest}").into())
 }
 
-fn rendered(app: &App, post: &Post, display: &Display) -> Result<String> {
+fn rendered(app: &App, post: &Post, display: &Display, content: Option<String>) -> Result<String> {
     let attributes = app.repository.attributes(post.loid())?;
     let shown = WirePost {
         info: render(app, &post.record, &attributes, display)?,
@@ -70,7 +72,7 @@ fn rendered(app: &App, post: &Post, display: &Display) -> Result<String> {
         moderated: post.moderated,
         pinned: post.pinned,
         tags: post.tags.iter().map(ToString::to_string).collect(),
-        content: content_of(app, post)?,
+        content,
         attachments: post
             .attachments
             .iter()
@@ -183,10 +185,29 @@ pub(super) async fn changed_reply(call: &Call, open: Open, display: &Display) ->
 /// # Errors
 /// [`Unsettled::Changed`]; what the store says.
 pub(super) fn post_reply(app: &App, open: &Open, post: &Post, what: &str) -> Result<Reply, Unsettled> {
-    let mut json = post_json(app, post, &Display::with_defaults(false))?.to_string();
+    Ok(reply_of(open, post, what, &post_json(app, post, &Display::with_defaults(false))?))
+}
+
+/// The post as a change has left it, for who made the change and so sees all of the post: although others have changed it since. `None` if
+/// its bytes were replaced in place. Attributes are those of now.
+pub(super) fn post_as_left(app: &App, open: &Open, post: &Post) -> Result<Option<Reply>> {
+    let text = content_of(app, post)?;
+    let is_left = match (&text, &post.record.content) {
+        (Some(text), Some(content)) => are_of(content, text.as_bytes()),
+        // Gone, or nothing that is shown.
+        (None, Some(content)) => content.stored != Stored::Row || !words::is_text(&content.content_type),
+        (_, None) => true,
+    };
+    if !is_left {
+        return Ok(None);
+    }
+    let json = rendered(app, post, &Display::with_defaults(false), text)?;
+    Ok(Some(reply_of(open, post, "change", &json)))
+}
+
+fn reply_of(open: &Open, post: &Post, what: &str, json: &str) -> Reply {
     // The post is an object: its last brace makes room for one more member.
-    json.pop();
-    let _ = write!(json, ",\"revision\":{}}}", open.view.revision());
+    let json = format!("{},\"revision\":{}}}", json.strip_suffix('}').unwrap_or(json), open.view.revision());
     let tag = ETag::new(open.view.revision(), (what, post.loid(), post.record.revision));
-    Ok(Reply::new(Content::Json(json.into())).with_etag(tag))
+    Reply::new(Content::Json(json.into())).with_etag(tag)
 }
