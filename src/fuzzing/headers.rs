@@ -9,8 +9,8 @@ use stet_actors::id::{DatabaseId, Loid};
 
 use crate::config::{ForwardedHeader, ServerConfig};
 use crate::http::client::{Proxies, client_address, host, is_secure};
-use crate::http::dispatch::token_of;
 use crate::http::etag::{ETag, expectation};
+use crate::http::identify::token_of;
 use crate::http::range::{self, Wanted};
 
 /// The proxy that is trusted, and whom it says it speaks for.

@@ -10,6 +10,7 @@ pub mod dispatch;
 pub mod display;
 pub mod error;
 pub mod etag;
+pub mod identify;
 pub mod meters;
 pub mod openapi;
 pub mod pace;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
+use super::node::WIDTH;
 use super::*;
 
 #[derive(Debug, Clone, PartialEq)]

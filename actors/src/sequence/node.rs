@@ -1,0 +1,158 @@
+//! The nodes of a [`Sequence`](super::Sequence), and how they take in and lose entries.
+
+use std::sync::Arc;
+
+use super::Ordered;
+
+/// Entries of a node at most. More make the tree shallower and each copy longer.
+pub(super) const WIDTH: usize = 32;
+
+/// Entries up to which a node is merged with a neighbour: below `WIDTH`, so that the next insertion doesn't split it again.
+pub(super) const MERGED: usize = WIDTH * 3 / 4;
+
+#[derive(Debug, Clone)]
+pub(super) enum Node<T> {
+    Leaf(Arc<Vec<T>>),
+    Inner(Arc<Vec<Child<T>>>),
+}
+
+/// A node, and what is to be known of it without looking.
+#[derive(Debug, Clone)]
+pub(super) struct Child<T> {
+    pub(super) node: Node<T>,
+    pub(super) len: usize,
+    pub(super) visible: usize,
+    /// The greatest order number; 0 of an empty root.
+    pub(super) last: u128,
+}
+
+impl<T: Ordered> Child<T> {
+    pub(super) fn new(node: Node<T>) -> Child<T> {
+        let mut child = Child { node, len: 0, visible: 0, last: 0 };
+        child.count();
+        child
+    }
+
+    /// Brings the figures up to date with the node.
+    pub(super) fn count(&mut self) {
+        (self.len, self.visible, self.last) = match &self.node {
+            Node::Leaf(items) => (
+                items.len(),
+                items.iter().filter(|item| item.is_visible()).count(),
+                items.last().map_or(0, Ordered::order),
+            ),
+            Node::Inner(children) => (
+                children.iter().map(|child| child.len).sum(),
+                children.iter().map(|child| child.visible).sum(),
+                children.last().map_or(0, |child| child.last),
+            ),
+        };
+    }
+
+    /// Puts an item in, or in the place of the one with its number. The second half, if the node had to be split.
+    pub(super) fn put(&mut self, item: T) -> Option<Child<T>> {
+        let split = match &mut self.node {
+            Node::Leaf(items) => match items.binary_search_by_key(&item.order(), Ordered::order) {
+                Ok(at) => {
+                    Arc::make_mut(items)[at] = item;
+                    None
+                }
+                Err(at) => insert(items, at, item).map(Node::Leaf),
+            },
+            Node::Inner(children) => {
+                // Behind all others: into the last child.
+                let at = below(children, item.order()).min(children.len() - 1);
+                let split = Arc::make_mut(children)[at].put(item);
+                split.and_then(|split| insert(children, at + 1, split)).map(Node::Inner)
+            }
+        };
+        self.count();
+        split.map(Child::new)
+    }
+
+    /// Takes out an item that is there.
+    pub(super) fn remove(&mut self, order: u128) {
+        match &mut self.node {
+            Node::Leaf(items) => {
+                if let Ok(at) = items.binary_search_by_key(&order, Ordered::order) {
+                    Arc::make_mut(items).remove(at);
+                }
+            }
+            Node::Inner(children) => {
+                let at = below(children, order);
+                let children = Arc::make_mut(children);
+                children[at].remove(order);
+                tidy(children, at);
+            }
+        }
+        self.count();
+    }
+
+    pub(super) fn entries(&self) -> usize {
+        match &self.node {
+            Node::Leaf(items) => items.len(),
+            Node::Inner(children) => children.len(),
+        }
+    }
+
+    /// Takes the right neighbour's entries in.
+    pub(super) fn absorb(&mut self, right: Child<T>) {
+        match (&mut self.node, right.node) {
+            (Node::Leaf(items), Node::Leaf(more)) => Arc::make_mut(items).extend(Arc::unwrap_or_clone(more)),
+            (Node::Inner(children), Node::Inner(more)) => Arc::make_mut(children).extend(Arc::unwrap_or_clone(more)),
+            _ => unreachable!("all leaves are equally deep"),
+        }
+        self.count();
+    }
+}
+
+/// Index of the child that the number falls to; behind the last if it is greater than all.
+pub(super) fn below<T>(children: &[Child<T>], order: u128) -> usize {
+    children.partition_point(|child| child.last < order)
+}
+
+/// Inserts an entry; the second half, if there was no room. Who adds at one end leaves full nodes behind.
+pub(super) fn insert<E: Clone>(entries: &mut Arc<Vec<E>>, at: usize, entry: E) -> Option<Arc<Vec<E>>> {
+    if entries.len() == WIDTH {
+        let middle = match at {
+            0 => 0,
+            WIDTH => WIDTH,
+            _ => WIDTH / 2,
+        };
+        let mut right = entries[middle..].to_vec();
+        let mut left = entries[..middle].to_vec();
+        if at <= middle && middle < WIDTH {
+            left.insert(at, entry);
+        } else {
+            right.insert(at - middle, entry);
+        }
+        *entries = Arc::new(left);
+        return Some(Arc::new(right));
+    }
+    match Arc::get_mut(entries) {
+        Some(entries) => entries.insert(at, entry),
+        None => {
+            let mut copy = Vec::with_capacity(entries.len() + 1);
+            copy.extend_from_slice(&entries[..at]);
+            copy.push(entry);
+            copy.extend_from_slice(&entries[at..]);
+            *entries = Arc::new(copy);
+        }
+    }
+    None
+}
+
+/// After a removal below the child at `at`: drops it if it is empty, merges it with a neighbour if both are small.
+pub(super) fn tidy<T: Ordered>(children: &mut Vec<Child<T>>, at: usize) {
+    if children[at].len == 0 {
+        children.remove(at);
+        return;
+    }
+    for left in [at.checked_sub(1), Some(at)].into_iter().flatten() {
+        if left + 1 < children.len() && children[left].entries() + children[left + 1].entries() <= MERGED {
+            let right = children.remove(left + 1);
+            children[left].absorb(right);
+            return;
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! A map from numbers to numbers.
+
+use super::{Ordered, Sequence};
+
+/// A persistent map from numbers to numbers, made of a [`Sequence`]: a change of it copies less than one of a hash trie.
+#[derive(Debug, Clone, Default)]
+pub struct Numbers(Sequence<Pair>);
+
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    key: u128,
+    value: u128,
+}
+
+impl Ordered for Pair {
+    fn order(&self) -> u128 {
+        self.key
+    }
+
+    fn is_visible(&self) -> bool {
+        true
+    }
+}
+
+impl Numbers {
+    /// The number kept for a key.
+    pub fn get(&self, key: u128) -> Option<u128> {
+        self.0.get(key).map(|pair| pair.value)
+    }
+
+    /// Keeps a number for a key, in place of what was kept.
+    pub fn insert(&mut self, key: u128, value: u128) {
+        self.0.put(Pair { key, value });
+    }
+
+    /// Forgets a key.
+    pub fn remove(&mut self, key: u128) {
+        self.0.remove(key);
+    }
+}
+
+impl FromIterator<(u128, u128)> for Numbers {
+    fn from_iter<I: IntoIterator<Item = (u128, u128)>>(pairs: I) -> Numbers {
+        Numbers(pairs.into_iter().map(|(key, value)| Pair { key, value }).collect())
+    }
+}

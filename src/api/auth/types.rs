@@ -1,0 +1,233 @@
+//! Login, logout and the connection on the wire.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use stet_actors::error::{Error, Result};
+use stet_actors::id::DatabaseId;
+
+use crate::api::configuration::UserConfiguration;
+use crate::app::App;
+use crate::http::display::parse_boolean;
+
+/// Body of a login; on the older surface the fields of a form.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoginRequest {
+    /// One of the configured connections.
+    pub(super) connection_id: String,
+    /// Name of the client program.
+    pub(super) application_id: String,
+    pub(super) username: String,
+    /// `pwd` is as good.
+    #[serde(alias = "pwd")]
+    pub(super) password: String,
+    pub(super) options: Option<Map<String, Value>>,
+    /// Options may stand at the top level, too.
+    #[serde(flatten)]
+    pub(super) rest: Map<String, Value>,
+}
+
+/// Body of `auth/copy`.
+#[derive(Deserialize, JsonSchema)]
+pub struct CopyRequest {
+    /// Of the session to be copied.
+    pub(super) token: String,
+}
+
+/// A token and how long it lasts.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenReply {
+    /// To be sent along with every call.
+    pub value: String,
+    /// When it ends, used or not, epoch seconds.
+    pub expires: u64,
+    /// Seconds without a call after which it ends.
+    pub idle_seconds: u64,
+}
+
+/// A user, as the user themself may see it.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UserInfo {
+    /// The name to log in with.
+    pub id: String,
+    /// The same.
+    pub name: String,
+    /// As people write it.
+    pub full_name: String,
+    /// What it is for.
+    pub description: String,
+    /// The team.
+    pub team: Option<String>,
+    /// Path of the home folder.
+    pub home: Option<String>,
+    /// Path of the work folder.
+    pub work_folder: Option<String>,
+    /// E-mail address at home.
+    pub home_email: Option<String>,
+    /// E-mail address at work.
+    pub business_email: Option<String>,
+}
+
+/// A connection that may be logged in to.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionInfo {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+}
+
+/// The answer to a login.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoginReply {
+    /// The token.
+    pub token: TokenReply,
+    /// The connection logged in to.
+    pub connection: ConnectionInfo,
+    /// Name of the client program.
+    pub application_id: String,
+    /// Name of the user.
+    pub username: String,
+    /// With `showUserInfo`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<UserInfo>,
+    /// With `showUserInfo` and `showGroups`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Vec<String>>,
+    /// With `showPrivileges`: those that hold everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub privileges: Option<Vec<String>>,
+    /// With `loadConfig`: what the repository holds for this user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<UserConfiguration>,
+    /// With `showAvailableConnections`: those that the application may use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available_connections: Option<Vec<ConnectionInfo>>,
+}
+
+/// The connection of the caller's session.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionReply {
+    /// The connection logged in to.
+    pub connection: ConnectionInfo,
+    /// Name of the client program.
+    pub application_id: String,
+    /// Name of the user.
+    pub username: String,
+    /// Reference of the session; not the token.
+    pub session: String,
+    /// When the session began, epoch seconds.
+    pub login: u64,
+    /// When it ends, used or not, epoch seconds; null for a key without an end.
+    pub expires: Option<u64>,
+}
+
+/// The session is alive; a dead one is 401.
+#[derive(Serialize, JsonSchema)]
+pub struct Alive {
+    /// Always true.
+    pub alive: bool,
+}
+
+/// The session has ended.
+#[derive(Serialize, JsonSchema)]
+pub struct Ended {
+    /// `ok`
+    pub result: String,
+}
+
+/// The older logout's answer (interface 2.8).
+pub type OlderLogout = Ended;
+
+/// The older login's answer (interface 2.4).
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OlderLogin {
+    /// Name of the client program.
+    pub application_id: String,
+    /// Name of the user.
+    pub username: String,
+    /// The token.
+    pub token: String,
+    /// References of the user's session.
+    pub sessions: Vec<String>,
+    /// The connection logged in to.
+    pub connection_data: ConnectionData,
+}
+
+/// See interface 2.4.
+#[derive(Serialize, JsonSchema)]
+pub struct ConnectionData {
+    /// Whether it spans several databases.
+    pub aggregation: bool,
+    /// What it is for.
+    pub description: String,
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// One for each database.
+    pub parameters: Vec<ConnectionParameter>,
+}
+
+/// See interface 2.4: one for each database of the connection.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionParameter {
+    /// What it is for.
+    pub description: String,
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Empty: there is no name service.
+    pub name_service_address: String,
+    /// Empty: there is no such channel.
+    pub notification_channel_binding_path: String,
+    /// Path of the database.
+    pub repository_binding_path: String,
+    /// The same, short.
+    pub short_path: String,
+    /// Always true.
+    pub use_pull_mode: bool,
+}
+
+impl LoginRequest {
+    /// What stands for a name, under `options` or at the top.
+    pub(super) fn find(&self, name: &str) -> Option<Value> {
+        let find = |map: &Map<String, Value>| {
+            map.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone())
+        };
+        self.options.as_ref().and_then(find).or_else(|| find(&self.rest))
+    }
+
+    /// The database whose folders the configuration shows; the main one without it.
+    pub(super) fn database(&self, app: &App) -> Result<DatabaseId> {
+        match self.find("databaseId") {
+            None | Some(Value::Null) => app.database(None),
+            Some(Value::String(name)) => app.database(Some(&name)),
+            Some(Value::Number(number)) => app.database(Some(&number.to_string())),
+            Some(other) => Err(Error::parameter("databaseId", other, "the number or name of a database")),
+        }
+    }
+
+    /// A login option, under `options` or at the top.
+    pub(super) fn option(&self, name: &str, default: bool) -> Result<bool> {
+        match self.find(name) {
+            None | Some(Value::Null) => Ok(default),
+            Some(Value::Bool(value)) => Ok(value),
+            Some(other) => {
+                let text = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
+                parse_boolean(&text).ok_or_else(|| Error::parameter(name, text, "true, false, 1 or 0"))
+            }
+        }
+    }
+}
