@@ -11,7 +11,7 @@ use redb::backends::FileBackend;
 /// One of the store's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StoreFile {
-    /// `journal.redb`
+    /// `journal.wal`
     Journal,
     /// `state.redb`
     State,
@@ -21,7 +21,7 @@ impl StoreFile {
     /// The file's name in the data directory.
     pub const fn name(self) -> &'static str {
         match self {
-            StoreFile::Journal => "journal.redb",
+            StoreFile::Journal => "journal.wal",
             StoreFile::State => "state.redb",
         }
     }
@@ -34,7 +34,31 @@ pub trait Backends: Send + Sync + 'static {
     /// # Errors
     /// It can't be opened or made.
     fn open(&self, file: StoreFile) -> io::Result<Box<dyn StorageBackend>>;
+
+    /// Opens the journal that an older stet has left, if there is one.
+    ///
+    /// # Errors
+    /// It can't be opened.
+    fn open_old_journal(&self) -> io::Result<Option<Box<dyn StorageBackend>>> {
+        Ok(None)
+    }
+
+    /// Removes it.
+    ///
+    /// # Errors
+    /// It can't be removed.
+    fn remove_old_journal(&self) -> io::Result<()> {
+        Ok(())
+    }
 }
+
+fn backend(opened: File) -> io::Result<Box<dyn StorageBackend>> {
+    let backend = FileBackend::new(opened).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(Box::new(backend))
+}
+
+/// The journal's name before it had a format of its own.
+pub(super) const OLD_JOURNAL: &str = "journal.redb";
 
 /// Files in a directory.
 #[derive(Debug)]
@@ -60,8 +84,20 @@ impl Backends for Files {
             // The name must survive a crash too, or what is synced into the file is not there under it.
             File::open(&self.data)?.sync_all()?;
         }
-        let backend = FileBackend::new(opened).map_err(|error| io::Error::other(error.to_string()))?;
-        Ok(Box::new(backend))
+        backend(opened)
+    }
+
+    fn open_old_journal(&self) -> io::Result<Option<Box<dyn StorageBackend>>> {
+        match OpenOptions::new().read(true).write(true).open(self.data.join(OLD_JOURNAL)) {
+            Ok(opened) => backend(opened).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn remove_old_journal(&self) -> io::Result<()> {
+        std::fs::remove_file(self.data.join(OLD_JOURNAL))?;
+        File::open(&self.data)?.sync_all()
     }
 }
 

@@ -1,9 +1,9 @@
 //! A commit's change sets as bytes: what a record of the journal holds.
 //!
-//! Layout, integers little-endian: version (u8), length of what follows without the padding (u32), then for each
-//! change set its number (u64) and count of changes (u32), then for each change its table (u8), key length (u32),
-//! key, and value length plus one (u32; 0 removes the row) and value. Zeros pad the whole so that it fills redb's
-//! pages, which are powers of two. redb keeps checksums; there are none here.
+//! Layout, integers little-endian: version (u8), length of what follows (u32), then for each change set its number
+//! (u64) and count of changes (u32), then for each change its table (u8), key length (u32), key, and value length plus
+//! one (u32; 0 removes the row) and value. Whatever is behind does not count. The record around it (`record`) has a
+//! checksum; there is none here.
 
 use bytes::Bytes;
 use stet_actors::store::{Change, Seq, Table};
@@ -11,18 +11,14 @@ use stet_actors::store::{Change, Seq, Table};
 const VERSION: u8 = 1;
 const HEAD: usize = 5;
 
-/// What redb puts into a page beside a single record of the journal: page head, value's end, key; rounded up.
-const PAGE_HEAD: usize = 32;
-const PAGE: usize = 4096;
-
 /// Bytes that a change of such lengths takes; what limits count.
 pub(super) fn change_bytes(change: &Change) -> usize {
     9 + change.key.len() + change.value.as_ref().map_or(0, Bytes::len)
 }
 
-/// Writes change sets, one after the other, into a buffer that is used again for each commit.
+/// Writes change sets, one after the other, behind what is in the buffer.
 pub(crate) fn encode<'a>(sets: impl Iterator<Item = (Seq, &'a [Change])>, blob: &mut Vec<u8>) {
-    blob.clear();
+    let begin = blob.len();
     blob.extend_from_slice(&[VERSION, 0, 0, 0, 0]);
     for (seq, changes) in sets {
         blob.extend_from_slice(&seq.to_le_bytes());
@@ -40,13 +36,8 @@ pub(crate) fn encode<'a>(sets: impl Iterator<Item = (Seq, &'a [Change])>, blob: 
             }
         }
     }
-    let len = len_u32(blob.len() - HEAD);
-    blob[1..HEAD].copy_from_slice(&len.to_le_bytes());
-    blob.resize(padded(blob.len()), 0);
-}
-
-fn padded(len: usize) -> usize {
-    (len + PAGE_HEAD).next_power_of_two().max(PAGE / 2) - PAGE_HEAD
+    let len = len_u32(blob.len() - begin - HEAD);
+    blob[begin + 1..begin + HEAD].copy_from_slice(&len.to_le_bytes());
 }
 
 fn len_u32(len: usize) -> u32 {

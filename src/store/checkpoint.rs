@@ -5,7 +5,7 @@
 //! 2. Wait until everything in the frozen one is decided, which the writer sees to.
 //! 3. Write its rows, and the mark up to where the tables are filled.
 //! 4. Let readers see the tables as they are now, then drop the frozen rows.
-//! 5. Tell the writer which stretch of the journal may go.
+//! 5. Tell the writer which stretch of the journal may be written over.
 //!
 //! The writer never waits for any of it. Commits are made with quick repair, so that a big file opens in milliseconds
 //! after a crash. When one fails the file is opened anew and the same rows are written again, whatever the file then
@@ -220,11 +220,6 @@ impl Checkpointer {
         self.shared.overlay.drop_frozen();
         self.frozen = None;
         self.shared.folded.store(folded, Ordering::Release);
-        {
-            // Under the gate, or the writer might be just about to fall asleep.
-            let _gate = self.shared.gate.lock();
-            self.shared.work.notify_one();
-        }
         self.shared.fault(|faults| faults.state = None);
         metrics::histogram!("stet_store_checkpoint_seconds").record(begun.elapsed().as_secs_f64());
         tracing::debug!(folded, rows, trimmed, "checkpoint");

@@ -1,169 +1,354 @@
-//! `journal.redb`: one record a commit, appended and synced; folded stretches dropped.
+//! `journal.wal`: one record a commit, written and synced; what has been folded makes room for what comes.
+//!
+//! Which records are needed follows from how far the tables are filled, so nothing is ever marked or removed: a record up
+//! to there may be written over, except for the newest, which tells what the next one builds upon. Records stand where
+//! there was room; their order is that of their numbers, and each names the one before it, so that a gap is noticed. The
+//! file is the store's own format and not redb's because a commit here is one write and one sync, where a tree needs
+//! several pages, their checksums and an allocator: it halves what a commit costs the processor.
+//!
+//! After a failed append nobody knows whether its record is there. It can only be the last, and [`Journal::reopen`] finds
+//! out: no further one is written before.
 
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use redb::{Database, Durability, ReadableDatabase, ReadableTable};
+use redb::StorageBackend;
 use stet_actors::store::{Change, Seq};
 
 use super::backend::Fault;
+use super::blob;
 use super::lease::{Kept, Lease};
 use super::options::OpenError;
-use super::tables::{self, DROPPED, FORMAT, Failure, JOURNAL, JOURNAL_FORMAT, META, failure};
-use super::{blob, migrate};
+use super::record::{FileHead, HEAD, Head, PAGE, Salt};
 
-/// Bytes of the journal's pages kept in memory: it is written far more than it is read.
-const CACHE: usize = 32 << 20;
+/// The format number of a `journal.wal` that this stet writes.
+pub(super) const FORMAT: u64 = 2;
+
+/// Bytes by which the file grows at least. They are written as zeros beforehand: a sync that must also note a new length or
+/// new blocks takes the file system much longer.
+const GROWTH: u64 = 1 << 20;
+
+/// Bytes of memory for a record that are kept for the next one at most.
+const KEPT: usize = 32 << 20;
+
+/// A record that is there.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    at: u64,
+    head: Head,
+}
+
+impl Place {
+    fn end(&self) -> u64 {
+        self.at + self.head.size() as u64
+    }
+}
 
 /// The journal, open for appending.
 pub(super) struct Journal {
     kept: Arc<Kept>,
     lease: Lease,
-    /// `None` between a failure and the next success of [`Journal::reopen`].
-    db: Option<Database>,
-    dropped: Seq,
+    salt: Salt,
+    /// The file's length.
+    len: u64,
+    /// The records that must stay, oldest first; never empty.
+    needed: VecDeque<Place>,
+    /// Where records are written next: nothing in there is needed.
+    room: Range<u64>,
+    /// A record whose append has failed.
+    doubtful: Option<Place>,
+    /// The record being written; kept for its memory.
+    record: Vec<u8>,
 }
 
 impl Journal {
-    /// Opens the file, or fills a new one.
-    pub fn open(kept: Arc<Kept>) -> Result<Journal, OpenError> {
-        let (lease, db) = migrate::open_database(&kept, CACHE)?;
-        let mut journal = Journal { kept, lease, db: Some(db), dropped: 0 };
-        journal.begin().map_err(|error| OpenError::Io(error.to_string()))?.map_err(|found| OpenError::Newer {
-            file: "journal.redb",
-            found,
-            known: JOURNAL_FORMAT,
-        })?;
+    /// Opens the file, or makes a new one, for tables that are filled up to `folded`. Gives the change sets after that,
+    /// made sure of.
+    pub fn open(kept: Arc<Kept>, folded: Seq) -> Result<(Journal, Vec<(Seq, Vec<Change>)>), OpenError> {
+        let lease = kept.lease();
+        let len = lease.len().map_err(io)?;
+        let mut first = vec![0; PAGE.min(len as usize)];
+        lease.read(0, &mut first).map_err(io)?;
+        // The head is written last: without it nothing was ever committed.
+        if len <= 2 * PAGE as u64 && first.iter().all(|byte| *byte == 0) {
+            return Ok((Journal::make(kept, lease, folded).map_err(io)?, Vec::new()));
+        }
+        let head = FileHead::read(&first).ok_or_else(|| corrupt("this is no journal"))?;
+        if head.format > FORMAT {
+            return Err(OpenError::Newer { file: "journal.wal", found: head.format, known: FORMAT });
+        }
+        let mut journal = Journal::with(kept, lease, head.salt, len);
+        let records = journal.records(folded).map_err(io)?;
+        let Some((newest, _)) = records.last() else { return Err(corrupt("it has lost its records")) };
+        let all_folded = newest.head.last <= folded;
+        let mut sets = Vec::new();
+        let mut before = None;
+        for (place, record) in &records {
+            journal.needed.push_back(*place);
+            if all_folded {
+                continue;
+            }
+            let Head { previous, last, length } = place.head;
+            match before {
+                None if previous > folded => return Err(OpenError::Mismatch { dropped: previous, folded }),
+                Some(before) if previous != before => {
+                    return Err(corrupt(&format!("the record after change {before} is missing")));
+                }
+                _ => before = Some(last),
+            }
+            let payload = Bytes::copy_from_slice(&record[HEAD..HEAD + length]);
+            let decoded = blob::decode(&payload).map_err(|why| corrupt(&format!("record {last}: {why}")))?;
+            sets.extend(decoded.into_iter().filter(|(seq, _)| *seq > folded));
+        }
+        journal.make_sure(&records)?;
+        Ok((journal, sets))
+    }
+
+    fn with(kept: Arc<Kept>, lease: Lease, salt: Salt, len: u64) -> Journal {
+        let (needed, record) = (VecDeque::new(), Vec::new());
+        Journal { kept, lease, salt, len, needed, room: 0..0, doubtful: None, record }
+    }
+
+    /// A new file. Its first record holds nothing; it says what the next one builds upon.
+    fn make(kept: Arc<Kept>, lease: Lease, folded: Seq) -> io::Result<Journal> {
+        let mut journal = Journal::with(kept, lease, Salt::by_chance(), 0);
+        journal.lease.set_len(0)?;
+        journal.mark(folded)?;
+        journal.lease.write(0, &journal.head().page())?;
+        journal.lease.sync_data()?;
         Ok(journal)
     }
 
-    /// Makes what is missing; the inner error is the format number of a newer file.
-    fn begin(&mut self) -> Result<Result<(), u64>, Failure> {
-        let transaction = self.db()?.begin_write().map_err(failure)?;
-        let found = {
-            let mut meta = transaction.open_table(META).map_err(failure)?;
-            let found = meta.get(FORMAT).map_err(failure)?.map(|number| number.value());
-            if found.is_none() {
-                meta.insert(FORMAT, JOURNAL_FORMAT).map_err(failure)?;
-            }
-            self.dropped = meta.get(DROPPED).map_err(failure)?.map_or(0, |seq| seq.value());
-            transaction.open_table(JOURNAL).map_err(failure)?;
-            found
+    fn head(&self) -> FileHead {
+        FileHead { format: FORMAT, salt: self.salt }
+    }
+
+    /// Writes a record without changes where it leaves the newest one alone, and syncs it: all up to `folded` is in the
+    /// tables. It is the only one needed from then on.
+    fn mark(&mut self, folded: Seq) -> io::Result<()> {
+        let record =
+            self.salt.sealed(folded, folded, &mut self.record, |payload| blob::encode(std::iter::empty(), payload));
+        let at = match self.needed.back() {
+            Some(newest) if newest.at == PAGE as u64 => newest.end(),
+            _ => PAGE as u64,
         };
-        match found {
-            None => transaction.commit().map_err(failure)?,
-            Some(_) => transaction.abort().map_err(failure)?,
-        }
-        Ok(found.filter(|number| *number > JOURNAL_FORMAT).map_or(Ok(()), Err))
-    }
-
-    fn db(&self) -> Result<&Database, Failure> {
-        self.db.as_ref().ok_or_else(|| Box::new(redb::Error::DatabaseClosed))
-    }
-
-    /// Everything up to this number was folded, and its records dropped.
-    pub fn dropped(&self) -> Seq {
-        self.dropped
-    }
-
-    /// What the disk said to the present opening, for which redb says `error`.
-    pub fn fault(&self, error: &redb::Error) -> Fault {
-        tables::fault(&self.lease, error)
-    }
-
-    /// Appends a commit's record and drops those up to `folded`. On disk when it returns `Ok`;
-    /// after an error nobody knows until [`Journal::reopen`] has looked.
-    pub fn append(&mut self, last: Seq, record: &[u8], folded: Seq) -> Result<(), Failure> {
-        self.write(folded, |journal| {
-            journal.insert_reserve(last, record.len()).map_err(failure)?.as_mut().copy_from_slice(record);
-            Ok(())
-        })
-    }
-
-    /// Drops the records up to `folded`.
-    pub fn drop_folded(&mut self, folded: Seq) -> Result<(), Failure> {
-        if folded == self.dropped {
-            return Ok(());
-        }
-        self.write(folded, |_| Ok(()))
-    }
-
-    /// One transaction: `work`, and dropping the records up to `folded`.
-    fn write(
-        &mut self,
-        folded: Seq,
-        work: impl FnOnce(&mut redb::Table<'_, u64, &'static [u8]>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let mut transaction = self.db()?.begin_write().map_err(failure)?;
-        transaction.set_durability(Durability::Immediate).map_err(failure)?;
-        {
-            let mut journal = transaction.open_table(JOURNAL).map_err(failure)?;
-            work(&mut journal)?;
-            if folded > self.dropped {
-                journal.retain_in(..=folded, |_, _| false).map_err(failure)?;
-                transaction.open_table(META).map_err(failure)?.insert(DROPPED, folded).map_err(failure)?;
-            }
-        }
-        transaction.commit().map_err(failure)?;
-        self.dropped = self.dropped.max(folded);
+        let mark = Place { at, head: record };
+        self.lease.write(mark.at, &self.record)?;
+        self.lease.sync_data()?;
+        self.len = self.len.max(mark.end());
+        self.needed = VecDeque::from([mark]);
+        self.room = 0..0;
         Ok(())
     }
 
-    /// The change sets of all records with a number above `folded`, in order.
-    pub fn replay(&self, folded: Seq) -> Result<Vec<(Seq, Vec<Change>)>, OpenError> {
-        let io = |error: Failure| OpenError::Io(error.to_string());
-        let transaction = self.db().map_err(io)?.begin_read().map_err(|error| io(failure(error)))?;
-        let journal = transaction.open_table(JOURNAL).map_err(|error| io(failure(error)))?;
-        let mut sets = Vec::new();
-        for record in journal.range(folded + 1..).map_err(|error| io(failure(error)))? {
-            let (last, record) = record.map_err(|error| io(failure(error)))?;
-            let record = Bytes::copy_from_slice(record.value());
-            let decoded = blob::decode(&record)
-                .map_err(|why| OpenError::Corrupt(format!("journal, record {}: {why}", last.value())))?;
-            sets.extend(decoded.into_iter().filter(|(seq, _)| *seq > folded));
+    /// The sound records after `folded`, in order; where there is none, the newest of all.
+    fn records(&self, folded: Seq) -> io::Result<Vec<(Place, Vec<u8>)>> {
+        let claims = self.claims()?;
+        let (old, new) = claims.split_at(claims.partition_point(|place| place.head.last <= folded));
+        let mut records = Vec::new();
+        // What is not sound is what a crash has left of the last one, or has been written over in part.
+        for place in new {
+            records.extend(self.read(place)?.map(|record| (*place, record)));
         }
-        Ok(sets)
+        let mut old = old.iter().rev();
+        while records.is_empty()
+            && let Some(place) = old.next()
+        {
+            records.extend(self.read(place)?.map(|record| (*place, record)));
+        }
+        Ok(records)
     }
 
-    /// Opens the file anew after a failed commit and settles what the failure left open: whether the record `last`
-    /// was written. Whatever else is there above `committed` is removed: it was answered with an error.
-    ///
-    /// A record that is found is written once more, and removal is a commit too, before this returns: only a sync
-    /// that has succeeded proves anything. And opening a file that was not closed makes redb write and sync a header
-    /// over the one that the failed commit may have left.
-    pub fn reopen(&mut self, committed: Seq, last: Option<Seq>) -> Result<bool, Failure> {
-        self.lease.end();
-        self.db = None;
-        let (lease, db) = tables::reopen(&self.kept, CACHE);
-        self.lease = lease;
-        let db = db?;
-        let (dropped, above) = {
-            let transaction = db.begin_read().map_err(failure)?;
-            let meta = transaction.open_table(META).map_err(failure)?;
-            let dropped = meta.get(DROPPED).map_err(failure)?.map_or(0, |seq| seq.value());
-            let journal = transaction.open_table(JOURNAL).map_err(failure)?;
-            (dropped, journal.last().map_err(failure)?.is_some_and(|(last, _)| last.value() > committed))
-        };
-        self.dropped = dropped;
-        let mut found = false;
-        // Not without need: on a full disk there may be no room for even this commit.
-        if above {
-            let transaction = db.begin_write().map_err(failure)?;
-            {
-                let mut journal = transaction.open_table(JOURNAL).map_err(failure)?;
-                let record = match last {
-                    Some(last) => journal.get(last).map_err(failure)?.map(|record| record.value().to_vec()),
-                    None => None,
-                };
-                journal.retain_in(committed + 1.., |_, _| false).map_err(failure)?;
-                if let (Some(last), Some(record)) = (last, &record) {
-                    journal.insert(last, record.as_slice()).map_err(failure)?;
-                    found = true;
-                }
+    /// Whatever begins like a record, by number.
+    fn claims(&self) -> io::Result<Vec<Place>> {
+        let mut claims = Vec::new();
+        let mut bytes = Vec::new();
+        let mut start = PAGE as u64;
+        while start < self.len {
+            bytes.resize(GROWTH.min(self.len - start) as usize, 0);
+            self.lease.read(start, &mut bytes)?;
+            for (number, page) in bytes.chunks(PAGE).enumerate() {
+                let at = start + (number * PAGE) as u64;
+                claims.extend(self.salt.claim(page).map(|head| Place { at, head }));
             }
-            transaction.commit().map_err(failure)?;
+            start += bytes.len() as u64;
         }
-        self.db = Some(db);
+        claims.sort_by_key(|place| (place.head.last, place.head.previous));
+        Ok(claims)
+    }
+
+    /// The bytes of a record, if it is sound.
+    fn read(&self, place: &Place) -> io::Result<Option<Vec<u8>>> {
+        if place.end() > self.len {
+            return Ok(None);
+        }
+        let mut record = vec![0; place.head.size()];
+        self.lease.read(place.at, &mut record)?;
+        let sound = self.salt.open(&record).is_some_and(|(head, _)| head == place.head);
+        Ok(sound.then_some(record))
+    }
+
+    /// Writes once more what is going to be built upon. An earlier process may have ended after a sync that failed, or before
+    /// one: then reads show what the disk does not have.
+    fn make_sure(&self, records: &[(Place, Vec<u8>)]) -> Result<(), OpenError> {
+        let write = || {
+            for (place, record) in records {
+                self.lease.write(place.at, record)?;
+            }
+            self.lease.write(0, &self.head().page())?;
+            self.lease.sync_data()
+        };
+        let Err(error) = write() else { return Ok(()) };
+        let fault = Fault::of(&error);
+        if !fault.full {
+            return Err(OpenError::Io(format!("journal.wal: {}", fault.text)));
+        }
+        // A file system that needs room to write over what is there. Reads are of use all the same.
+        tracing::warn!("the disk is full: journal.wal could not be made sure of");
+        Ok(())
+    }
+
+    /// The last change set of the newest record.
+    pub fn last(&self) -> Seq {
+        self.needed.back().map_or(0, |place| place.head.last)
+    }
+
+    /// What the disk said to the present opening, when it says `error`.
+    pub fn fault(&self, error: &io::Error) -> Fault {
+        self.lease.fault().unwrap_or_else(|| Fault::of(error))
+    }
+
+    /// Appends the record of a commit whose last change set is `last`; what is needed no more, now that the tables are filled
+    /// up to `folded`, makes room. On disk when it returns `Ok`; after an error nobody knows until [`Journal::reopen`] has
+    /// looked.
+    pub fn append<'a>(
+        &mut self,
+        last: Seq,
+        sets: impl Iterator<Item = (Seq, &'a [Change])>,
+        folded: Seq,
+    ) -> io::Result<()> {
+        while self.needed.len() > 1 && self.needed.front().is_some_and(|place| place.head.last <= folded) {
+            self.needed.pop_front();
+        }
+        // The tables may have got further without the journal.
+        let previous = self.last().max(folded);
+        let mut record = std::mem::take(&mut self.record);
+        let head = self.salt.sealed(previous, last, &mut record, |payload| blob::encode(sets, payload));
+        let outcome = self.write(Place { at: 0, head }, &record);
+        // A huge change set must not hold its memory for ever.
+        if record.capacity() <= KEPT {
+            self.record = record;
+        }
+        outcome
+    }
+
+    fn write(&mut self, mut place: Place, record: &[u8]) -> io::Result<()> {
+        place.at = self.room_for(record.len() as u64)?;
+        self.doubtful = Some(place);
+        self.lease.write(place.at, record)?;
+        self.lease.sync_data()?;
+        self.stands(place);
+        Ok(())
+    }
+
+    fn stands(&mut self, place: Place) {
+        self.doubtful = None;
+        self.room.start = place.end();
+        self.needed.push_back(place);
+    }
+
+    /// Where so many bytes can be written.
+    fn room_for(&mut self, size: u64) -> io::Result<u64> {
+        if self.room.end.saturating_sub(self.room.start) < size {
+            let gap = self.largest_gap();
+            let within = gap.end - gap.start;
+            self.room = if within >= size.max(GROWTH / 2) {
+                gap
+            } else {
+                match self.grown(size) {
+                    // The disk is full, perhaps; there it need give nothing.
+                    Err(_) if within >= size => gap,
+                    grown => grown?,
+                }
+            };
+        }
+        Ok(self.room.start)
+    }
+
+    /// The largest stretch of the file in which nothing is needed.
+    fn largest_gap(&self) -> Range<u64> {
+        let mut needed: Vec<Range<u64>> = self.needed.iter().map(|place| place.at..place.end()).collect();
+        needed.sort_unstable_by_key(|range| range.start);
+        let starts = needed.iter().map(|range| range.start).chain([self.len]);
+        let ends = [PAGE as u64].into_iter().chain(needed.iter().map(|range| range.end));
+        let gaps = ends.zip(starts).map(|(end, start)| end..start.max(end));
+        gaps.max_by_key(|gap| gap.end - gap.start).unwrap_or(0..0)
+    }
+
+    /// Room behind all that is needed, in a file that is longer for it.
+    fn grown(&mut self, size: u64) -> io::Result<Range<u64>> {
+        let begin = self.needed.iter().map(Place::end).max().unwrap_or(PAGE as u64);
+        let end = begin + size.max(GROWTH);
+        let zeros = vec![0; GROWTH as usize];
+        while self.len < end {
+            let step = GROWTH.min(end - self.len);
+            self.lease.write(self.len, &zeros[..step as usize])?;
+            self.len += step;
+        }
+        Ok(begin..self.len)
+    }
+
+    /// Opens the file anew after a failed append and settles what the failure left open: whether the record is there. It is
+    /// if it is `last`, that is, if somebody still waits for it; any other is removed, for it was answered with an error.
+    ///
+    /// A record that is found is written once more, and removal is a write too, synced before this returns: only a sync that
+    /// has succeeded proves anything.
+    pub fn reopen(&mut self, last: Option<Seq>) -> io::Result<bool> {
+        self.lease.end();
+        self.lease = self.kept.lease();
+        self.kept.write_back().inspect_err(|error| self.lease.note(error))?;
+        self.len = self.lease.len()?;
+        self.room = 0..0;
+        let Some(place) = self.doubtful else { return Ok(false) };
+        // One that can't be read back whole will not be found whole after a crash either, and needs no removing. On a full disk
+        // there may be no room for that.
+        let found = match self.read(&place)? {
+            Some(record) if last == Some(place.head.last) => {
+                self.lease.write(place.at, &record)?;
+                self.lease.sync_data()?;
+                self.stands(place);
+                true
+            }
+            Some(_) => {
+                self.lease.write(place.at, &[0; PAGE])?;
+                self.lease.sync_data()?;
+                false
+            }
+            None => false,
+        };
+        self.doubtful = None;
         Ok(found)
     }
+
+    /// Makes the file small, once the tables have all that was committed; nothing may be appended any more.
+    pub fn finish(&mut self, folded: Seq) -> io::Result<()> {
+        if self.last() > folded || self.doubtful.is_some() {
+            return Ok(());
+        }
+        self.mark(folded)?;
+        let end = self.needed.iter().map(Place::end).max().unwrap_or(self.len);
+        self.lease.set_len(end)?;
+        self.lease.sync_data()
+    }
+}
+
+fn io(error: io::Error) -> OpenError {
+    OpenError::Io(format!("journal.wal: {error}"))
+}
+
+fn corrupt(why: &str) -> OpenError {
+    OpenError::Corrupt(format!("journal.wal: {why}"))
 }

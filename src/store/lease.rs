@@ -106,34 +106,6 @@ impl Kept {
         Ok(())
     }
 
-    /// Writes once more, and syncs, all that the file has. To be called before it is opened, by whoever keeps others away
-    /// from it.
-    ///
-    /// An earlier process may have ended after a sync that failed, or after one that its database did not tell of, and what
-    /// [`Kept::write_back`] knows has ended with it. Then reads show pages that the disk does not have. Pages of zeros are left
-    /// out: they may be holes, which on a full disk must stay holes. The first page, which says what counts of the others,
-    /// comes last: a loss of power meanwhile finds the file as the disk had it.
-    pub fn renew(&self) -> io::Result<()> {
-        const PAGE: usize = 4096;
-        const AT_A_TIME: usize = 256 * PAGE;
-        let len = self.file.len()? as usize;
-        let mut bytes = Vec::new();
-        for start in (PAGE..len).step_by(AT_A_TIME) {
-            bytes.resize(AT_A_TIME.min(len - start), 0);
-            self.file.read(start as u64, &mut bytes)?;
-            for (number, page) in bytes.chunks(PAGE).enumerate() {
-                if page.iter().any(|byte| *byte != 0) {
-                    self.file.write((start + number * PAGE) as u64, page)?;
-                }
-            }
-        }
-        self.file.sync_data()?;
-        bytes.resize(PAGE.min(len), 0);
-        self.file.read(0, &mut bytes)?;
-        self.file.write(0, &bytes)?;
-        self.file.sync_data()
-    }
-
     /// A new lease for a database that writes.
     pub fn lease(self: &Arc<Kept>) -> Lease {
         Lease(Arc::new(Inner {

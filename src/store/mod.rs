@@ -1,6 +1,6 @@
 //! Persistence in redb: an implementation of [`stet_actors::store::Store`].
 //!
-//! **The promise.** A change set answered with `Ok` has been synced to `journal.redb`, whole, and survives a crash of
+//! **The promise.** A change set answered with `Ok` has been synced to `journal.wal`, whole, and survives a crash of
 //! the process and of the machine, and so does everything submitted before it that was not refused. One answered with
 //! an error is not there after any restart; the one exception is [`StoreError::Unknown`]: the disk failed so
 //! that the journal could not even be opened again within [`StoreOptions::decide_within`], and the process ended
@@ -8,11 +8,11 @@
 //!
 //! **The life of a change set.** [`Store::submit`] numbers it, adds its events as rows, puts its rows into
 //! memory as pending (`overlay`) and queues it. The writer thread takes the whole queue at once, encodes it as one
-//! record (`blob`), appends that to `journal.redb` in one transaction with one fsync (`journal`), raises the
+//! record (`blob`), appends that to `journal.wal` with one write and one fsync (`journal`), raises the
 //! committed number, calls every `on_commit` and then every `on_done` (`writer`). When a commit fails it finds out
 //! what the disk has and goes on (`recover`). Every few seconds or megabytes the checkpointer folds the rows in
-//! memory into the tables of `state.redb` in one transaction (`checkpoint`), drops them from memory, and lets the
-//! writer drop that stretch of journal. A reader looks into memory first, then into the tables as of the last
+//! memory into the tables of `state.redb` in one transaction (`checkpoint`) and drops them from memory; the writer
+//! may then write over that stretch of journal. A reader looks into memory first, then into the tables as of the last
 //! checkpoint (`reader`), and waits for neither thread. At start the rest of the journal is read back into memory.
 
 mod backend;
@@ -22,11 +22,13 @@ mod events;
 mod journal;
 mod lease;
 mod migrate;
+mod old_journal;
 mod open;
 mod options;
 mod over;
 mod overlay;
 mod reader;
+mod record;
 mod recover;
 mod shared;
 mod submit;
@@ -103,8 +105,8 @@ impl RedbStore {
         let folded_all = threads.checkpointer.join().is_ok();
         if let Some(mut journal) = journal.filter(|_| folded_all) {
             let folded = self.shared.folded.load(std::sync::atomic::Ordering::Acquire);
-            if let Err(error) = journal.drop_folded(folded) {
-                tracing::warn!(%error, "the folded part of the journal stays until the next start");
+            if let Err(error) = journal.finish(folded) {
+                tracing::warn!(%error, "the journal stays as large as it is");
             }
         }
         self.shared.set_snapshot(Snapshot::closed());

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use redb::Durability as Commit;
 use stet_actors::store::Seq;
 
-use super::backend::{Fault, StoreFile};
+use super::backend::StoreFile;
 use super::checkpoint::{Checkpointer, State};
 use super::journal::Journal;
 use super::lease::Kept;
@@ -19,7 +19,7 @@ use super::overlay::Overlay;
 use super::shared::{Phase, Shared};
 use super::tables::Failure;
 use super::writer::Writer;
-use super::{RedbStore, Threads, events};
+use super::{RedbStore, Threads, events, old_journal};
 
 impl RedbStore {
     /// [`RedbStore::open`] with a given list of migrations.
@@ -42,13 +42,12 @@ impl RedbStore {
         let (mut folded, mut committed) = (head.folded, head.folded);
         let mut journal = None;
         if options.durability == Durability::Journal {
-            let kept = keep(StoreFile::Journal)?;
-            renew(&kept)?;
-            let opened = Journal::open(kept).map_err(in_use)?;
-            if opened.dropped() > folded {
-                return Err(OpenError::Mismatch { dropped: opened.dropped(), folded });
+            let (mut opened, mut sets) = Journal::open(keep(StoreFile::Journal)?, folded)?;
+            sets.extend(old_journal::adopt(&*options.backends, &mut opened, folded).map_err(in_use)?);
+            for (seq, changes) in sets {
+                overlay.insert(seq, &changes, committed);
+                committed = seq;
             }
-            committed = replay(&opened, &overlay, folded)?;
             journal = Some(opened);
         }
         if head.format < migrate::present(migrations) {
@@ -64,29 +63,6 @@ impl RedbStore {
         tracing::info!(committed, folded, replayed, took = ?begun.elapsed(), "the store is open");
         start(shared, journal, state)
     }
-}
-
-/// Makes sure of the journal before anything is built upon it. `state.redb`, which is open and locked by now, keeps other
-/// processes away; it needs none of this, for its commits sync the pages first and then, once more, what refers to them.
-fn renew(kept: &Kept) -> Result<(), OpenError> {
-    let Err(error) = kept.renew() else { return Ok(()) };
-    let fault = Fault::of(&error);
-    if !fault.full {
-        return Err(OpenError::Io(format!("{}: {}", StoreFile::Journal.name(), fault.text)));
-    }
-    // A file system that needs room to write over what is there. Reads are of use all the same.
-    tracing::warn!("the disk is full: {} could not be made sure of", StoreFile::Journal.name());
-    Ok(())
-}
-
-/// Reads the journal's rest into memory, as committed.
-fn replay(journal: &Journal, overlay: &Overlay, folded: Seq) -> Result<Seq, OpenError> {
-    let mut committed = folded;
-    for (seq, changes) in journal.replay(folded)? {
-        overlay.insert(seq, &changes, committed);
-        committed = seq;
-    }
-    Ok(committed)
 }
 
 /// Folds everything before migrations, which see rows in the tables only.

@@ -72,7 +72,7 @@ impl Default for LimitOptions {
 /// How a store is opened.
 #[derive(Clone)]
 pub struct StoreOptions {
-    /// The data directory; made if it is not there. Holds `journal.redb` and `state.redb`.
+    /// The data directory; made if it is not there. Holds `journal.wal` and `state.redb`.
     pub data: PathBuf,
     /// What a commit waits for.
     pub durability: Durability,
@@ -165,7 +165,7 @@ impl fmt::Display for OpenError {
             }
             OpenError::Mismatch { dropped, folded } => write!(
                 f,
-                "state.redb is older than journal.redb (filled up to change {folded}, the journal begins after \
+                "state.redb is older than journal.wal (filled up to change {folded}, the journal begins after \
                  {dropped}): was one of them restored without the other?"
             ),
             OpenError::Corrupt(why) => write!(f, "a stored record can't be understood: {why}"),

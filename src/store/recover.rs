@@ -1,6 +1,6 @@
 //! After a failed commit: find out what the disk has, answer accordingly, and go on.
 //!
-//! redb says only that a commit failed, not whether it is there. So the journal is opened anew and looked into: if
+//! An error says only that a commit failed, not whether it is there. So the journal is opened anew and looked into: if
 //! the record is there it is made sure of and counts as committed, and those queued behind it stay; if not, the batch
 //! is refused, and everything behind it as stale.
 //!
@@ -10,6 +10,7 @@
 //! the last commit. What remains is the crash of the process between that answer and the next opening: then the
 //! change may be found there.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use stet_actors::store::{Seq, StoreError};
@@ -25,16 +26,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 impl Writer {
     /// Decides the batch whose commit failed, and gets the journal back. When the store is closed meanwhile it gives
     /// up after one more attempt.
-    pub fn recover(&mut self, batch: Vec<Waiting>, last: Seq, error: &redb::Error) {
-        self.attempt(Some((batch, last)), error);
-    }
-
-    /// The same after a failure that concerns no change set.
-    pub fn recover_idle(&mut self, error: &redb::Error) {
-        self.attempt(None, error);
-    }
-
-    fn attempt(&mut self, mut batch: Option<(Vec<Waiting>, Seq)>, error: &redb::Error) {
+    pub fn recover(&mut self, batch: Vec<Waiting>, last: Seq, error: &io::Error) {
+        let mut batch = Some((batch, last));
         let Some(journal) = &self.journal else { return };
         let fault = journal.fault(error);
         tracing::warn!(fault = fault.text, "the journal failed; opening it anew");
@@ -47,7 +40,7 @@ impl Writer {
         loop {
             let Some(journal) = &mut self.journal else { return };
             let last = batch.as_ref().map(|(_, last)| *last);
-            match journal.reopen(self.shared.committed(), last) {
+            match journal.reopen(last) {
                 Ok(found) => {
                     self.unsettled = false;
                     // A journal that opens has been synced, so the disk works. That it was full is told until a

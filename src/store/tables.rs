@@ -1,4 +1,4 @@
-//! What is in the two files, where each table is described once.
+//! What is in `state.redb`, where each table is described once.
 
 use std::sync::Arc;
 
@@ -11,23 +11,14 @@ use super::lease::{Kept, Lease};
 /// Rows and index entries: the keys and values that `Table` describes.
 pub(super) type Rows = TableDefinition<'static, &'static [u8], &'static [u8]>;
 
-/// `journal.redb`: number of the last change set of a commit → the commit's change sets (`blob`), padded.
-pub(super) const JOURNAL: TableDefinition<'static, u64, &'static [u8]> = TableDefinition::new("journal/1");
-
-/// Both files: numbers about the file itself.
+/// Numbers about the file itself.
 pub(super) const META: TableDefinition<'static, &'static str, u64> = TableDefinition::new("meta/1");
 
-/// Key in [`META`] of both files: the format number.
+/// Key in [`META`]: the format number.
 pub(super) const FORMAT: &str = "format";
 
-/// Key in [`META`] of `state.redb`: every change set up to this number is in the tables.
+/// Key in [`META`]: every change set up to this number is in the tables.
 pub(super) const FOLDED: &str = "folded";
-
-/// Key in [`META`] of `journal.redb`: every change set up to this number was folded, and may have been dropped.
-pub(super) const DROPPED: &str = "dropped";
-
-/// The format number of a `journal.redb` that this stet writes.
-pub(super) const JOURNAL_FORMAT: u64 = 1;
 
 /// How many tables there are.
 pub(super) const COUNT: usize = Table::ALL.len();

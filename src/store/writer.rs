@@ -10,11 +10,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use stet_actors::store::{Seq, StoreError};
 
-use super::blob;
 use super::journal::Journal;
 use super::shared::{Phase, Shared, Waiting};
 
@@ -22,8 +21,6 @@ pub(super) struct Writer {
     pub shared: Arc<Shared>,
     /// `None` under `Durability::None`.
     pub journal: Option<Journal>,
-    /// The record being written; kept for its memory.
-    record: Vec<u8>,
     /// Change sets have been answered with an error whose record may be in the journal: nothing is
     /// committed before it has been removed.
     pub unsettled: bool,
@@ -32,14 +29,12 @@ pub(super) struct Writer {
 /// What the writer does next.
 enum Work {
     Commit(Vec<Waiting>),
-    /// Nothing is queued, and a stretch of the journal may go.
-    Drop(Seq),
     End,
 }
 
 impl Writer {
     pub fn new(shared: Arc<Shared>, journal: Option<Journal>) -> Writer {
-        Writer { shared, journal, record: Vec::new(), unsettled: false }
+        Writer { shared, journal, unsettled: false }
     }
 
     /// Runs until the store is closed and everything queued has been decided. Gives the journal back for its last
@@ -48,7 +43,6 @@ impl Writer {
         loop {
             match self.next() {
                 Work::Commit(batch) => self.commit(batch),
-                Work::Drop(folded) => self.tidy(folded),
                 Work::End => return self.journal.filter(|_| !self.unsettled),
             }
         }
@@ -72,10 +66,6 @@ impl Writer {
             if gate.phase == Phase::Closing {
                 return Work::End;
             }
-            let folded = self.shared.folded.load(Ordering::Acquire);
-            if self.journal.as_ref().is_some_and(|journal| journal.dropped() < folded) {
-                return Work::Drop(folded);
-            }
             if Instant::now() < awake_until {
                 parking_lot::MutexGuard::unlocked(&mut gate, std::thread::yield_now);
                 continue;
@@ -93,14 +83,8 @@ impl Writer {
             #[cfg(feature = "planted-bugs")]
             stet_actors::planted::slow_disk();
             let sets = batch.iter().filter(|set| !set.changes.is_empty()).map(|set| (set.seq, set.changes.as_slice()));
-            blob::encode(sets, &mut self.record);
             let folded = self.shared.folded.load(Ordering::Acquire);
-            let outcome = journal.append(last, &self.record, folded);
-            // A huge change set must not hold its memory for ever.
-            if self.record.capacity() > 4 * self.shared.options.limits.batch_bytes {
-                self.record = Vec::new();
-            }
-            if let Err(error) = outcome {
+            if let Err(error) = journal.append(last, sets, folded) {
                 return self.recover(batch, last, &error);
             }
             metrics::histogram!("stet_store_commit_seconds").record(begun.elapsed().as_secs_f64());
@@ -165,15 +149,6 @@ impl Writer {
         gate.taken = 0;
         gate.decided = gate.decided.max(decided.unwrap_or(0));
         self.shared.settled.notify_all();
-    }
-
-    fn tidy(&mut self, folded: Seq) {
-        let Some(journal) = &mut self.journal else { return };
-        if let Err(error) = journal.drop_folded(folded) {
-            self.recover_idle(&error);
-            // Nothing waits for this: should it fail again and again, then at leisure.
-            self.pause(Duration::from_millis(100));
-        }
     }
 }
 

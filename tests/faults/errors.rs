@@ -125,8 +125,8 @@ fn play(at: Option<At>) -> ([u64; 2], bool) {
     ([StoreFile::Journal, StoreFile::State].map(|file| run.house.disk.syncs_of(file)), came)
 }
 
-/// So many syncs of the journal are there in some runs and not in others: what a checkpoint leaves to be dropped goes with the next
-/// commit, or by itself if that is long in coming.
+/// So many syncs of a file are there in some runs and not in others: what the server commits by itself goes with a call's commit or
+/// alone.
 const LOOSE: u64 = 6;
 
 /// Every sync of both files, and the ways in which it goes wrong.

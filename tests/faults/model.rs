@@ -246,8 +246,14 @@ impl Possible {
         } else if unknown || down() {
             self.0.extend(with);
         } else {
-            // Refused by the disk, or because an earlier call was.
-            let codes = [(500, "CMS.RepositoryError"), (507, "CMS.StorageFull"), (404, "CMS.ObjectNotFound")];
+            // Refused by the disk, or because an earlier call was, or just when the disk works again and the numbers that it
+            // had no room for are being reserved.
+            let codes = [
+                (500, "CMS.RepositoryError"),
+                (507, "CMS.StorageFull"),
+                (404, "CMS.ObjectNotFound"),
+                (503, "CMS.Overloaded"),
+            ];
             let code = &answer.json()["result"]["code"];
             assert!(
                 codes.iter().any(|known| (answer.status, code) == (known.0, &known.1.into())),

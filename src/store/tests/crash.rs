@@ -126,7 +126,7 @@ fn at_every_sync(faults: &[Fault], times: &[u64]) {
 
 fn at_every_write(fault: Fault, times: u64) {
     let writes = replay(Count::Writes, None, 0);
-    assert!(writes > 100, "the scenario has {writes} writes");
+    assert!(writes > 25, "the scenario has {writes} writes");
     for at in 1..=writes {
         replay(Count::Writes, Some(Plan { at, times, fault }), at);
     }

@@ -4,6 +4,7 @@ mod blob;
 mod crash;
 mod failing;
 mod files;
+mod journal;
 mod model;
 mod order;
 mod reads;

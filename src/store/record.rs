@@ -1,0 +1,184 @@
+//! What stands in `journal.wal`: the file's head, and records of whole pages behind it, in any order.
+//!
+//! The head fills the first page: [`MAGIC`], format number (u64), salt (16 bytes), checksum of those (u32). A record is a
+//! head of [`HEAD`] bytes (the file's salt, `previous` and `last` (u64 each), length of the payload (u32), checksum
+//! (u32) of all that and of the payload), the payload, and zeros up to the page's end. Integers are little-endian, checksums
+//! CRC-32 (ISO 3309). The salt is made by chance with the file: what clients send, wherever it comes to stand, can't be
+//! taken for a record.
+
+use stet_actors::store::Seq;
+
+/// What records begin and end with: no write of one touches another, on disks of 512-byte and 4 KiB sectors alike.
+pub(super) const PAGE: usize = 4096;
+
+/// Bytes in front of a record's payload.
+pub(super) const HEAD: usize = SALT + 8 + 8 + 4 + 4;
+
+const MAGIC: &[u8; 8] = b"stet-wal";
+const SALT: usize = 16;
+/// Where the checksum stands in a record's head.
+const SUM: usize = HEAD - 4;
+const FILE_HEAD: usize = 8 + 8 + SALT + 4;
+
+/// What a record says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Head {
+    /// The last change set before the record's.
+    pub previous: Seq,
+    /// Its last change set.
+    pub last: Seq,
+    /// Bytes of the payload.
+    pub length: usize,
+}
+
+impl Head {
+    /// Bytes that the whole record takes.
+    pub fn size(&self) -> usize {
+        (HEAD + self.length).next_multiple_of(PAGE)
+    }
+}
+
+/// What the head of a file says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FileHead {
+    pub format: u64,
+    pub salt: Salt,
+}
+
+impl FileHead {
+    /// The first page of a file.
+    pub fn page(&self) -> Vec<u8> {
+        let mut page = Vec::with_capacity(PAGE);
+        page.extend_from_slice(MAGIC);
+        page.extend_from_slice(&self.format.to_le_bytes());
+        page.extend_from_slice(&self.salt.0);
+        let sum = crc32fast::hash(&page);
+        page.extend_from_slice(&sum.to_le_bytes());
+        page.resize(PAGE, 0);
+        page
+    }
+
+    /// Reads a first page; `None` if it is none.
+    pub fn read(page: &[u8]) -> Option<FileHead> {
+        let head = page.get(..FILE_HEAD)?;
+        let (said, sum) = head.split_at(FILE_HEAD - 4);
+        let sound = said.starts_with(MAGIC) && sum == crc32fast::hash(said).to_le_bytes();
+        let format = u64::from_le_bytes(array(&said[8..16]));
+        sound.then(|| FileHead { format, salt: Salt(array(&said[16..])) })
+    }
+}
+
+/// What tells the records of a file from anything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Salt([u8; SALT]);
+
+impl Salt {
+    /// A new one.
+    pub fn by_chance() -> Salt {
+        Salt(rand::random())
+    }
+
+    /// Makes a record in `record`, with what `fill` puts behind that which is there.
+    pub fn sealed(&self, previous: Seq, last: Seq, record: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) -> Head {
+        record.clear();
+        record.extend_from_slice(&self.0);
+        record.extend_from_slice(&previous.to_le_bytes());
+        record.extend_from_slice(&last.to_le_bytes());
+        record.resize(HEAD, 0);
+        fill(record);
+        let length = record.len() - HEAD;
+        // Submission refuses sets of more than `LimitOptions::set_bytes`, and a batch is closed by `batch_bytes`.
+        let told = u32::try_from(length).expect("a commit is smaller than 4 GiB");
+        record[SUM - 4..SUM].copy_from_slice(&told.to_le_bytes());
+        let sum = sum(record);
+        record[SUM..HEAD].copy_from_slice(&sum.to_le_bytes());
+        record.resize(record.len().next_multiple_of(PAGE), 0);
+        Head { previous, last, length }
+    }
+
+    /// What the head of a record says that may stand here; whether it is sound is for [`Salt::open`] to find out.
+    pub fn claim(&self, page: &[u8]) -> Option<Head> {
+        let head = page.get(..HEAD).filter(|head| head.starts_with(&self.0))?;
+        Some(Head {
+            previous: u64::from_le_bytes(array(&head[SALT..SALT + 8])),
+            last: u64::from_le_bytes(array(&head[SALT + 8..SALT + 16])),
+            length: u32::from_le_bytes(array(&head[SALT + 16..SUM])) as usize,
+        })
+    }
+
+    /// A record's head and payload, if it is whole.
+    pub fn open<'r>(&self, record: &'r [u8]) -> Option<(Head, &'r [u8])> {
+        let head = self.claim(record)?;
+        let record = record.get(..HEAD.checked_add(head.length)?)?;
+        (record[SUM..HEAD] == sum(record).to_le_bytes()).then(|| (head, &record[HEAD..]))
+    }
+}
+
+/// The checksum of a record: of all but itself.
+fn sum(record: &[u8]) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(&record[..SUM]);
+    sum.update(&record[HEAD..]);
+    sum.finalize()
+}
+
+/// Bytes of a known number as an array.
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    std::array::from_fn(|index| bytes[index])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn record(salt: &Salt, payload: &[u8]) -> Vec<u8> {
+        let mut record = b"what was in it before".to_vec();
+        salt.sealed(7, 9, &mut record, |record| record.extend_from_slice(payload));
+        record
+    }
+
+    proptest! {
+        #[test]
+        fn a_sealed_payload_is_opened(payload in prop::collection::vec(any::<u8>(), 0..9_000)) {
+            let salt = Salt::by_chance();
+            let record = record(&salt, &payload);
+            let head = Head { previous: 7, last: 9, length: payload.len() };
+            prop_assert_eq!(record.len(), head.size());
+            prop_assert_eq!(salt.claim(&record), Some(head));
+            prop_assert_eq!(salt.open(&record), Some((head, &payload[..])));
+            prop_assert_eq!(Salt::by_chance().open(&record), None);
+        }
+
+        #[test]
+        fn a_changed_byte_is_noticed(
+            payload in prop::collection::vec(any::<u8>(), 0..500),
+            at in any::<prop::sample::Index>(),
+            by in 1..=255u8,
+        ) {
+            let salt = Salt::by_chance();
+            let mut record = record(&salt, &payload);
+            record[at.index(HEAD + payload.len())] ^= by;
+            prop_assert_eq!(salt.open(&record), None);
+        }
+
+        #[test]
+        fn a_record_cut_short_is_noticed(payload in prop::collection::vec(any::<u8>(), 0..500), cut in any::<prop::sample::Index>()) {
+            let salt = Salt::by_chance();
+            let record = record(&salt, &payload);
+            prop_assert_eq!(salt.open(&record[..cut.index(HEAD + payload.len())]), None);
+        }
+    }
+
+    #[test]
+    fn a_files_head_is_read_back_and_damage_noticed() {
+        let head = FileHead { format: 3, salt: Salt::by_chance() };
+        let mut page = head.page();
+        assert_eq!(page.len(), PAGE);
+        assert_eq!(FileHead::read(&page), Some(head));
+        page[9] ^= 1;
+        assert_eq!(FileHead::read(&page), None);
+        assert_eq!(FileHead::read(&page[..20]), None);
+    }
+}
