@@ -127,7 +127,11 @@ pub fn quoted(text: &str) -> String {
 }
 
 fn text_of(record: &ObjectRecord) -> Result<String> {
-    serde_json::to_string(record).map_err(|error| {
+    // Most records fit in, so that the text need not move while it grows.
+    let mut json = Vec::with_capacity(1024);
+    let written = serde_json::to_writer(&mut json, record).map_err(|error| error.to_string());
+    let text = written.and_then(|()| String::from_utf8(json).map_err(|error| error.to_string()));
+    text.map_err(|error| {
         tracing::error!(%error, "a record can't be serialised");
         Error::internal()
     })

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::{Attributes, FamilyKind, Record, Version};
+use stet_actors::object::{Attributes, FamilyKind, Record, Text, Version};
 use stet_actors::store::{Range, Table, View};
 
 use super::Display;
@@ -46,9 +46,9 @@ pub struct ObjectRecord {
     /// The loid.
     pub id: String,
     /// Name in its folder.
-    pub name: String,
+    pub name: Text,
     /// Name of its type.
-    pub r#type: String,
+    pub r#type: Text,
     /// With `showPath`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -57,21 +57,21 @@ pub struct ObjectRecord {
     /// Number of the database.
     pub database_id: u16,
     /// Path of the work folder.
-    pub work_folder: Option<String>,
+    pub work_folder: Option<Text>,
     /// `yyyyMMdd`
-    pub issue_date: Option<String>,
+    pub issue_date: Option<Text>,
     /// Epoch seconds.
     pub created: u64,
     /// Epoch seconds.
     pub modified: u64,
     /// Name of the user who made it.
-    pub creator: String,
+    pub creator: Text,
     /// Name of the user who last changed it.
-    pub last_modifier: String,
+    pub last_modifier: Text,
     /// Number of the latest version; 0 without content.
     pub version: u32,
     /// What a story family shares.
-    pub suid: Option<String>,
+    pub suid: Option<Text>,
     /// When it was locked, epoch seconds; null while it is not.
     pub locked: Option<u64>,
     /// Who has it locked.
@@ -164,19 +164,19 @@ pub fn render(app: &App, record: &Record, attributes: &Attributes, display: &Dis
     let workflows = app.sysconfig.workflows();
     Ok(ObjectRecord {
         id: record.loid.to_string(),
-        name: record.name.to_string(),
-        r#type: record.type_name.to_string(),
+        name: record.name.clone(),
+        r#type: record.type_name.clone(),
         path: None,
         pstate: Uuid { uuid: record.uuid.to_string() },
         database_id: record.loid.database.0,
-        work_folder: record.work_folder.as_deref().map(str::to_owned),
-        issue_date: record.issue_date.as_deref().map(str::to_owned),
+        work_folder: record.work_folder.clone(),
+        issue_date: record.issue_date.clone(),
         created: record.created,
         modified: record.modified,
-        creator: record.creator.to_string(),
-        last_modifier: record.last_modifier.to_string(),
+        creator: record.creator.clone(),
+        last_modifier: record.last_modifier.clone(),
         version: record.version,
-        suid: record.suid.as_deref().map(str::to_owned),
+        suid: record.suid.clone(),
         locked: record.lock.as_ref().map(|lock| lock.at),
         locker: record.lock.as_ref().map(|lock| LockerInfo {
             id: lock.user.to_string(),
@@ -219,7 +219,7 @@ pub fn render_version(
     let mut shown = render(app, &record, attributes, display)?;
     shown.id = version.loid.to_string();
     shown.modified = version.at;
-    shown.last_modifier = version.author.to_string();
+    shown.last_modifier = version.author.clone();
     Ok(shown)
 }
 
