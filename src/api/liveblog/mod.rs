@@ -32,6 +32,8 @@ mod reply;
 mod resolved;
 mod search;
 mod settled;
+#[cfg(test)]
+mod tests;
 mod types;
 
 pub use self::content::{content, write_content};
