@@ -19,7 +19,7 @@ fn a_post_in_another_encoding_has_the_same_text_wherever_it_is_shown() {
         let post = id(&reply);
         assert_eq!(blog.read_post(&blog.editor, &post)["content"], shown, "{title}");
         assert_eq!(blog.editor.get(&blog.post_path(&post, "/content")).body, bytes, "{title}: what is stored stays");
-        let found = blog.search(&blog.editor, &json!({ "text": read.to_uppercase() }));
+        let found = blog.search(&blog.editor, &json!({ "filters": { "text": [read.to_uppercase()] } }));
         assert_eq!(ids(&found), [post], "{title}");
         let items = blog.editor.get(&blog.path("/feed/json")).json()["items"].clone();
         let item = items.as_array().expect("there are items").iter().find(|item| item["title"] == title);

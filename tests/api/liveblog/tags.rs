@@ -9,7 +9,7 @@ fn restarted<T>(data: &std::path::Path, settings: &[(&str, &str)], read: impl Fn
     let mut client = Client::at(&format!("{}{base}", server.base), None);
     let login = json!({ "connectionId": "Editorial", "applicationId": "test", "username": "editor", "password": SAMPLE_PASSWORD });
     client.token = client.post("/v3/auth/login", &login).ok()["token"]["value"].as_str().map(str::to_owned);
-    let blog = match client.get("/v3/object/%2FLiveBlogs%2Ftags") {
+    let blog = match client.get("/v3/container/liveblog/%2FLiveBlogs%2Ftags") {
         answer if answer.status == 404 => client.liveblog("/LiveBlogs", "tags"),
         answer => answer.ok()["info"]["id"].as_str().expect("it has an id").to_owned(),
     };
@@ -24,8 +24,7 @@ fn what_the_configuration_has_a_part_in_has_another_tag_under_another() {
     // By the same name, for addresses in a feed have it in them.
     let host = ("host", "news.example");
     let paths = |blog: &str| {
-        ["content", "feed/atom", "feed/json", "feed/jsonld"]
-            .map(|rest| format!("/v3/container/liveblog/{blog}/{rest}"))
+        ["content", "feed/atom", "feed/json", "feed/jsonld"].map(|rest| format!("/v3/container/liveblog/{blog}/{rest}"))
     };
     let tags = restarted(data.path(), &[], |client, blog| {
         paths(blog).map(|path| {
