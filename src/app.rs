@@ -25,6 +25,9 @@ use crate::records::{Cached, RecordCache, Renderings};
 use crate::sysconfig::SysConfig;
 use crate::telemetry::Metrics;
 
+#[cfg(test)]
+pub mod testing;
+
 /// Where in its life the server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]

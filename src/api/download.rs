@@ -43,11 +43,17 @@ pub async fn opened<E: From<Error>>(
     for _ in 0..TRIES {
         let first = found()?;
         let reader = match first.content.stored {
-            Stored::File => files.open_content(&first.content).await,
+            // A file is named by its hash: if it is there it is the right one.
+            Stored::File => match files.open_if_there(&first.content).await {
+                Ok(Some(reader)) => return Ok((first, reader)),
+                _ if found()? != first => continue,
+                // It may not have gone.
+                Ok(None) => files.open_content(&first.content).await,
+                Err(error) => Err(error),
+            },
             Stored::Row => small(repository, &first.small, &named),
         };
-        // A file is named by its hash: if it is there it is the right one.
-        if (first.content.stored == Stored::File && reader.is_ok()) || found()? == first {
+        if first.content.stored == Stored::File || found()? == first {
             return Ok((first, reader?));
         }
     }

@@ -4,11 +4,14 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use stet_actors::error::{Code, Result};
 use stet_actors::id::{DatabaseId, Source};
+use stet_actors::object::Record;
 
-use super::object::bytes_of;
+use super::object::latest_of;
+use crate::app::App;
 use crate::content::ContentReader;
 use crate::http::call::Call;
 use crate::xml;
@@ -24,6 +27,17 @@ pub(super) struct Shown {
     pub doctype: String,
     /// Of the DTD.
     pub sha256: [u8; 32],
+}
+
+/// The bytes of a DTD as it is by now, if it has no more than that many.
+async fn within(app: &App, record: &Record, most: u64) -> Result<Option<Bytes>> {
+    match latest_of(app, record).await {
+        Ok(reader) if reader.remaining() > most => Ok(None),
+        Ok(reader) => reader.read_all().await.map(Some),
+        // It has none, or has gone meanwhile.
+        Err(error) if error.code == Code::ObjectNotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// The DOCTYPE of a document with its DTD, if the call asks for it and it can be had. A DTD that is named by a path is looked for in
@@ -49,16 +63,35 @@ pub(super) async fn of(call: &Call, database: DatabaseId, document: &ContentRead
         Err(_) => return Ok(None),
     };
     let most = call.app.config.limits.xml_bytes as u64;
-    if record.content.as_ref().is_none_or(|content| content.size > most) {
-        return Ok(None);
-    }
-    let dtd = match bytes_of(&call.app, &record).await {
-        Ok(bytes) => bytes,
-        // It has gone meanwhile.
-        Err(error) if error.code == Code::ObjectNotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let Some(dtd) = within(&call.app, &record, most).await? else { return Ok(None) };
     let doctype = std::str::from_utf8(&dtd).ok().and_then(|dtd| found.with(dtd));
     let place = found.place.start as u64..found.place.end as u64;
     Ok(doctype.map(|doctype| Shown { place, doctype, sha256: Sha256::digest(&dtd).into() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use stet_actors::lifecycle::NewObject;
+    use stet_actors::object::CreateMode;
+
+    use super::*;
+    use crate::app::testing::House;
+
+    #[actix_web::test]
+    async fn a_dtd_that_has_become_too_long_since_it_was_found_is_not_read() {
+        const MOST: usize = 20;
+        let house = House::new().await;
+        let put = async |bytes: &[u8]| {
+            let mut object = NewObject::document("a.dtd", "Any");
+            object.mode = CreateMode::Replace;
+            object.content = Some(house.stored("application/xml-dtd", bytes).await);
+            house.create(object).await
+        };
+        let loid = put(&[b'x'; MOST]).await;
+        let record = house.app.repository.resolve(&Source::Loid(loid), DatabaseId::MAIN).expect("it is there");
+        let bytes = within(&house.app, &record, MOST as u64).await.expect("the disk is well");
+        assert_eq!(bytes.map(|bytes| bytes.len()), Some(MOST));
+        assert_eq!(put(&[b'x'; MOST + 1]).await, loid);
+        assert_eq!(within(&house.app, &record, MOST as u64).await.expect("the disk is well"), None);
+    }
 }

@@ -15,6 +15,7 @@ mod reader;
 pub mod scaling;
 #[cfg(test)]
 mod tests;
+pub mod text;
 mod upload;
 pub mod words;
 
@@ -112,11 +113,22 @@ impl ContentStore {
         Ok(())
     }
 
-    /// A content that lies in a file. One that lies in the tables is read there: see [`ContentReader::of`].
+    /// A content that lies in a file, which must be there: some row refers to it. One that lies in the tables is read there: see
+    /// [`ContentReader::of`].
     ///
     /// # Errors
     /// `RepositoryError`: the file is missing, is not as long as it was, or can't be read.
     pub async fn open_content(&self, content: &Content) -> Result<ContentReader> {
+        let missing = || failure("opened", &self.places.file(&content.sha256), &io::ErrorKind::NotFound.into());
+        self.open_if_there(content).await?.ok_or_else(missing)
+    }
+
+    /// As [`ContentStore::open_content`]; `None` if there is no such file. For readers of a row that may have changed meanwhile: then the
+    /// file may have been collected, which is no failure.
+    ///
+    /// # Errors
+    /// `RepositoryError`: the file is not as long as it was, or can't be read.
+    pub async fn open_if_there(&self, content: &Content) -> Result<Option<ContentReader>> {
         if content.stored != Stored::File {
             tracing::error!(sha256 = hex(&content.sha256), "a content in the tables was looked for among the files");
             return Err(Error::internal());
@@ -125,12 +137,15 @@ impl ContentStore {
         let size = content.size;
         blocking(move || {
             let opened = File::open(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
-            let (found, file) = opened.map_err(|error| failure("opened", &path, &error))?;
+            let (found, file) = match opened {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                opened => opened.map_err(|error| failure("opened", &path, &error))?,
+            };
             if found != size {
                 tracing::error!(path = %path.display(), found, wanted = size, "a content is not as long as it was");
                 return Err(Error::internal());
             }
-            Ok(ContentReader::of_file(file, path, size))
+            Ok(Some(ContentReader::of_file(file, path, size)))
         })
         .await
     }

@@ -13,6 +13,8 @@ use image::codecs::png::{PngDecoder, PngEncoder};
 use image::codecs::webp::WebPDecoder;
 use image::{DynamicImage, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageResult, Limits};
 
+mod webp;
+
 /// What people don't tell from the original at this size.
 const JPEG_QUALITY: u8 = 85;
 
@@ -45,7 +47,10 @@ pub(super) fn scale(bytes: &[u8], longest: u32, most_pixels: u64) -> Result<Scal
         ImageFormat::Jpeg => scale_with(JpegDecoder::new(reader), longest, most_pixels),
         ImageFormat::Png => scale_with(PngDecoder::with_limits(reader, limits(most_pixels)), longest, most_pixels),
         ImageFormat::Gif => scale_with(GifDecoder::new(reader), longest, most_pixels),
-        ImageFormat::WebP => scale_with(WebPDecoder::new(reader), longest, most_pixels),
+        ImageFormat::WebP => {
+            webp::check(bytes, most_pixels)?;
+            scale_with(WebPDecoder::new(reader), longest, most_pixels)
+        }
         other => Err(format!("{} pictures are not scaled", other.to_mime_type())),
     }
 }

@@ -1,8 +1,12 @@
 //! The words of a post's content, for searching.
 
+use std::borrow::Cow;
+
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::Event;
+
+use super::text::decoded;
 
 /// Bytes of the text that are kept at most.
 const MOST: usize = 16 << 10;
@@ -26,18 +30,24 @@ pub fn is_text(content_type: &str) -> bool {
 }
 
 /// The text of a content, whose first bytes are given: XML and HTML without mark-up, other text as it is; in lower case,
-/// white space as one space, cut off where it is long. What is no text has none.
+/// white space as one space, cut off where it is long. What is no text has none. Of [`LOOKED_AT`] bytes there may be more.
 pub fn text_of(content_type: &str, head: &[u8]) -> String {
     if !is_text(content_type) {
         return String::new();
     }
-    // A character may be cut in two at the end.
-    words_of(content_type, &String::from_utf8_lossy(head), Words { lower: true, most: MOST, ..Words::default() })
+    let is_whole = head.len() < LOOKED_AT;
+    // Where it is cut off, a character may be cut in two, without which it is UTF-8 all the same.
+    let head = match std::str::from_utf8(head) {
+        Err(error) if !is_whole && error.error_len().is_none() => &head[..error.valid_up_to()],
+        _ => head,
+    };
+    let words = Words { lower: true, most: MOST, whole: is_whole, ..Words::default() };
+    words_of(content_type, &decoded(content_type, head), words)
 }
 
 /// The text of a content as people read it: as [`text_of`], but with its capitals and all of it.
 pub fn read_of(content_type: &str, text: &str) -> String {
-    words_of(content_type, text, Words { most: usize::MAX, ..Words::default() })
+    words_of(content_type, text, Words { most: usize::MAX, whole: true, ..Words::default() })
 }
 
 fn words_of(content_type: &str, text: &str, mut words: Words) -> String {
@@ -67,6 +77,8 @@ struct Words {
     lower: bool,
     /// Bytes at most.
     most: usize,
+    /// Whether they are of a whole content, not of its beginning.
+    whole: bool,
     /// Whether there was a space since the last character.
     gap: bool,
     full: bool,
@@ -101,13 +113,23 @@ impl Words {
 
 /// As far as the mark-up can be told from the text: posts come from editors in browsers, too, and needn't be well-formed.
 fn without_markup(markup: &str, words: &mut Words) {
+    let markup = &*with_strays_escaped(markup);
     let mut reader = Reader::from_str(markup);
     let config = reader.config_mut();
     (config.check_end_names, config.allow_unmatched_ends, config.allow_dangling_amp) = (false, true, true);
     let mut unread = 0usize;
     while !words.full {
-        // Behind a fault, such as a `<` that begins nothing, nothing can be told from mark-up.
-        let Ok(event) = reader.read_event() else { return };
+        // Where the next event begins.
+        let place = reader.buffer_position();
+        let Ok(event) = reader.read_event() else {
+            // Mark-up without an end, from which no text behind it can be told.
+            if words.whole && unread == 0 {
+                let rest = usize::try_from(place).ok().and_then(|place| markup.get(place..)).unwrap_or_default();
+                words.gap = true;
+                words.add(rest);
+            }
+            return;
+        };
         match event {
             Event::Start(tag) => {
                 let name = tag.name().as_ref().to_ascii_lowercase();
@@ -131,6 +153,32 @@ fn without_markup(markup: &str, words: &mut Words) {
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
         }
     }
+}
+
+/// The same with each `<` that begins no mark-up as an entity, for it would take what follows for mark-up.
+fn with_strays_escaped(markup: &str) -> Cow<'_, str> {
+    let mut escaped = String::new();
+    let (mut taken, mut place) = (0, 0);
+    while let Some(found) = markup[place..].find('<') {
+        let at = place + found;
+        let rest = &markup[at + 1..];
+        // In these, a `<` is what it is.
+        let end = [("![CDATA[", "]]>"), ("!--", "-->")].into_iter().find(|(begin, _)| rest.starts_with(begin));
+        place = at + 1;
+        if let Some((_, end)) = end {
+            let Some(found) = rest.find(end) else { break };
+            place += found;
+        } else if !rest.starts_with(|c: char| c.is_alphabetic() || "_:/!?".contains(c)) {
+            escaped.push_str(&markup[taken..at]);
+            escaped.push_str("&lt;");
+            taken = place;
+        }
+    }
+    if taken == 0 {
+        return markup.into();
+    }
+    escaped.push_str(&markup[taken..]);
+    escaped.into()
 }
 
 /// An entity of XML or HTML; one that nobody knows ends a word.
@@ -190,6 +238,40 @@ mod tests {
     }
 
     #[test]
+    fn a_less_than_sign_that_begins_no_markup_is_text_and_takes_none() {
+        let wind = "<p>Wind < 5 knots, the harbour's master says</p><p>More <3</p>";
+        assert_eq!(read_of("text/xml", wind), "Wind < 5 knots, the harbour's master says More <3");
+        assert_eq!(text_of("text/html", wind.as_bytes()), "wind < 5 knots, the harbour's master says more <3");
+        assert_eq!(
+            read_of("text/xml", "<p><<é/><_a/><:b/><?c?><![CDATA[1 < 2 &lt;]]> <!-- < --> <</p><"),
+            "< 1 < 2 &lt; < <"
+        );
+        assert_eq!(read_of("text/html", "<p a='1 < 2'>x</p>"), "x");
+    }
+
+    #[test]
+    fn markup_without_an_end_is_text_with_all_behind_it_unless_it_was_cut_off() {
+        let never = "<p>Wind <b knots, the harbour's master says</p><p>More</p>";
+        let read = "Wind <b knots, the harbour's master says</p><p>More</p>";
+        assert_eq!(read_of("text/xml", never), read);
+        assert_eq!(text_of("text/xml", never.as_bytes()), read.to_lowercase());
+        assert_eq!(read_of("text/html", "<p>a<![CDATA[b</p>"), "a <![CDATA[b</p>");
+        assert_eq!(read_of("text/html", "<p>a</p><script>var b <'c</p>"), "a");
+        let cut = format!("<p>end</p>{}<p a='", " ".repeat(LOOKED_AT));
+        assert_eq!(text_of("text/xml", cut.as_bytes()), "end");
+    }
+
+    #[test]
+    fn the_text_is_that_of_the_encoding_that_is_said_wherever_it_is_cut_off() {
+        assert_eq!(text_of("text/plain; charset=iso-8859-1", b"K\xd6LN"), "köln");
+        assert_eq!(text_of("text/xml", b"<?xml version='1.0' encoding='latin1'?><p>K\xf6ln</p>"), "köln");
+        // UTF-8 that is declared to be Latin-1, cut off within a character.
+        let long = format!("é{}ö", " ".repeat(LOOKED_AT - 3));
+        assert_eq!(text_of("text/plain; charset=latin1", &long.as_bytes()[..LOOKED_AT]), "é");
+        assert_eq!(text_of("text/plain; charset=latin1", b"caf\xe9"), "café");
+    }
+
+    #[test]
     fn what_people_read_keeps_its_capitals_and_is_not_cut() {
         assert_eq!(read_of("text/xml", "<p>The <b>F</b>erry</p>\n<p>is LATE</p>"), "The Ferry is LATE");
         assert_eq!(read_of("text/plain", "<B>\tÄ"), "<B> Ä");
@@ -202,8 +284,6 @@ mod tests {
         assert_eq!(text, "ä".repeat(MOST / 2));
         let text = text_of("text/xml", format!("<p>{}</p>", "x y ".repeat(MOST)).as_bytes());
         assert!(text.len() <= MOST && text.len() > MOST - 4 && text.starts_with("x y x y"));
-        // What was cut off midway.
-        assert_eq!(text_of("text/xml", "<p>end</p><p cut".as_bytes()), "end");
         assert_eq!(text_of("text/plain", &"aä".as_bytes()[..2]), "a\u{fffd}");
     }
 }

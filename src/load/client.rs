@@ -59,6 +59,11 @@ impl Target {
         Ok(Arc::new(Target { addresses, authority: authority.to_string(), base_path, tls, patience }))
     }
 
+    /// How long anything is waited for.
+    pub fn patience(&self) -> Duration {
+        self.patience
+    }
+
     /// Host and port, as they were given.
     pub fn authority(&self) -> &str {
         &self.authority
@@ -76,7 +81,8 @@ impl Target {
         format!("{}{path}{token}", self.base_path)
     }
 
-    /// Opens a stream of events on a connection of its own, behind the event `last` if there is one.
+    /// Opens a stream of events on a connection of its own, behind the event `last` if there is one. How long its events are waited
+    /// for is up to the caller.
     ///
     /// # Errors
     /// The answer of a server that refuses, or [`Trouble`].

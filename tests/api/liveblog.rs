@@ -7,12 +7,14 @@ use crate::harness::*;
 mod content;
 mod creation;
 mod dtd;
+mod encoding;
 mod feed;
 mod listing;
 mod posts;
 mod search;
 mod sight;
 mod status;
+mod tags;
 mod writing;
 
 const TEMPLATE: &str = "/SysConfig/Product/Shared/Templates/Default/liveblog.xml";

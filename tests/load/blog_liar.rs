@@ -4,6 +4,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
 
 use super::liar::{ask, message};
 use crate::harness::*;
@@ -37,6 +40,12 @@ pub enum Lie {
     ResumeWithGap,
     /// A stream that is taken up again begins with the word to read anew.
     SendOn,
+    /// Streams end, and each is refused once when it is to be taken up again.
+    RefuseStreams,
+    /// Streams have a head and nothing else.
+    BufferStreams,
+    /// A moderation is answered as one of a post that is gone since. That much a server may do.
+    ShortReply,
 }
 
 /// See the module's head. Its threads end with the test's process.
@@ -48,12 +57,14 @@ pub struct BlogLiar {
 struct Mind {
     lie: Lie,
     upstream: String,
-    /// Posts, edits and polls so far.
+    /// Posts, edits, moderations and polls so far.
     posts: AtomicUsize,
     edits: AtomicUsize,
+    moderations: AtomicUsize,
     polls: AtomicUsize,
-    /// Streams so far.
+    /// Streams so far, and of those taken up again.
     streams: AtomicUsize,
+    resumed: AtomicUsize,
     lies: Arc<AtomicUsize>,
 }
 
@@ -64,8 +75,10 @@ impl BlogLiar {
         let lies = Arc::new(AtomicUsize::new(0));
         let upstream = server.base.strip_prefix("http://").expect("it speaks HTTP").to_owned();
         let zero = || AtomicUsize::new(0);
-        let (posts, edits, polls, streams) = (zero(), zero(), zero(), zero());
-        let mind = Arc::new(Mind { lie, upstream, posts, edits, polls, streams, lies: lies.clone() });
+        let (posts, edits, moderations, polls) = (zero(), zero(), zero(), zero());
+        let (streams, resumed) = (zero(), zero());
+        let mind =
+            Arc::new(Mind { lie, upstream, posts, edits, moderations, polls, streams, resumed, lies: lies.clone() });
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let mind = mind.clone();
@@ -131,6 +144,17 @@ impl Mind {
                     _ => {}
                 }
             }
+            let is_moderation =
+                call.starts_with("POST") && path.ends_with("/approve") && answer.starts_with("HTTP/1.1 200");
+            if is_moderation && count(&self.moderations) == 3 && self.lie == Lie::ShortReply {
+                self.lied();
+                let after = |name: &str| shown.split(&format!("\"{name}\":")).last().unwrap_or_default();
+                let revision: String = after("revision").chars().take_while(char::is_ascii_digit).collect();
+                let id = shown.split("\"id\":\"").nth(1).and_then(|rest| rest.split('"').next());
+                let short = json!({ "result": { "id": id, "revision": revision.parse::<u64>().expect("it has one") } });
+                // The length stays.
+                shown = format!("{:<1$}", short.to_string(), shown.len());
+            }
             if is_poll && self.lie == Lie::EmptyPoll && !shown.contains("\"items\":[]") && count(&self.polls) == 3 {
                 self.lied();
                 // Nothing is shown, and the length stays.
@@ -160,6 +184,11 @@ impl Mind {
     ) -> std::io::Result<()> {
         let number = self.streams.fetch_add(1, Ordering::Relaxed);
         let is_resumed = head.to_ascii_lowercase().contains("last-event-id:");
+        if is_resumed && self.lie == Lie::RefuseStreams && self.resumed.fetch_add(1, Ordering::Relaxed) < 2 {
+            let body = json!({ "result": { "code": "CMS.Overloaded", "message": "Later." } }).to_string();
+            let head = format!("HTTP/1.1 503 Service Unavailable\r\ncontent-length: {}\r\n", body.len());
+            return send(&mut client, &head, body.as_bytes());
+        }
         server.get_mut().write_all(&[head.as_bytes(), b"\r\n"].concat())?;
         let mut out = String::new();
         while !out.ends_with("\r\n\r\n") {
@@ -168,6 +197,12 @@ impl Mind {
             }
         }
         client.get_mut().write_all(out.as_bytes())?;
+        if self.lie == Lie::BufferStreams {
+            self.lied();
+            // Until it goes; a client that never would is let go.
+            client.get_mut().set_read_timeout(Some(Duration::from_secs(60)))?;
+            return client.read(&mut [0]).map(drop);
+        }
         let mut events = 0;
         loop {
             let mut size = String::new();
@@ -202,7 +237,9 @@ impl Mind {
                     self.lied();
                     ":\n\n".clone_into(&mut text);
                 }
-                Lie::CutStreams | Lie::ResumeWithGap | Lie::SendOn if !is_resumed && events >= 3 + number => {
+                Lie::CutStreams | Lie::ResumeWithGap | Lie::SendOn | Lie::RefuseStreams
+                    if !is_resumed && events >= 3 + number =>
+                {
                     self.lied();
                     return Ok(());
                 }

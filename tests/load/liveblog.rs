@@ -125,6 +125,44 @@ fn streams_that_are_cut_are_taken_up_again_and_nothing_is_missed() {
     assert!(report["saturation"]["warnings"].to_string().contains("let go 4 times, and 0 of 4"), "{report}");
 }
 
+#[test]
+fn why_a_follower_could_not_come_back_is_told_by_code() {
+    let server = Server::start();
+    let refusing = BlogLiar::before(&server, Lie::RefuseStreams);
+    let options = ["--count", "120", "--clients", "3", "--followers", "4", "--mix", CHANGES];
+    let mut load = load(&refusing.base, &options);
+    let report = load.verified();
+    let delivery = &report["delivery"];
+    assert_eq!(
+        (&delivery["refused"], &delivery["resumed"]),
+        (&json!({ "CMS.Overloaded": 2 }), &json!(4)),
+        "{delivery}"
+    );
+    let page = std::fs::read_to_string(load.report().join("report.html")).expect("there is a page");
+    assert!(page.contains("could not come back: CMS.Overloaded"));
+}
+
+#[test]
+fn streams_that_nothing_comes_through_end_the_preparation() {
+    let server = Server::start();
+    let buffering = BlogLiar::before(&server, Lie::BufferStreams);
+    let said = load(&buffering.base, &["--followers", "3", "--timeout", "1s"]).ends(1);
+    assert!(buffering.has_lied() && said.contains("can't follow: no first event came in time"), "{said}");
+    assert_eq!(left(&server), json!([]));
+}
+
+/// A post may be removed between a change of it and its reply, which then can't show it.
+#[test]
+fn a_reply_that_tells_of_a_post_that_is_gone_is_no_failure_and_leaves_its_call_in_doubt() {
+    let server = Server::start();
+    let short = BlogLiar::before(&server, Lie::ShortReply);
+    let mix = "post=6,edit=4,moderate=8,remove=1,poll=3,list=1";
+    let options = ["--count", "200", "--clients", "3", "--followers", "3", "--mix", mix];
+    let report = load(&short.base, &options).verified();
+    assert!(short.has_lied() && is_replayed(&report), "{}", report["verdict"]);
+    assert_eq!(report["all"]["failed"], 0, "{}", report["failed"]);
+}
+
 /// A server may say that it can't tell any more what was missed; whoever was told so is not among those that heard everything.
 #[test]
 fn a_follower_that_is_told_to_read_anew_is_counted_and_is_no_fault() {

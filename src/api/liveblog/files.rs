@@ -2,13 +2,15 @@
 //! the liveblog changes.
 
 use stet_actors::error::{Error, Result};
-use stet_actors::liveblog::attachment_body;
+use stet_actors::liveblog::{Attachment, Post, attachment_body};
 use stet_actors::object::Version;
+use stet_actors::store::Row;
 
 use super::settled::{Unsettled, of_post};
 use super::{address, open, settled};
 use crate::api::download::{Found, opened};
 use crate::api::whole::{Part, Whole, told_time};
+use crate::app::App;
 use crate::content::ContentReader;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
@@ -22,12 +24,31 @@ pub async fn attachment(call: Call) -> Result<Reply> {
     let id: u64 = text.parse().map_err(|_| Error::parameter("id", text, "the id of an attachment, a number"))?;
     let found = post.attachments.iter().find(|attachment| attachment.id == id);
     let attachment = found.ok_or_else(|| Error::not_found(text))?;
-    // An id is never given to other bytes. They came with a change of the post, the last one at the latest.
-    let found =
-        Found { content: attachment.content.clone(), small: attachment_body(open.loid, id), at: post.record.modified };
-    let (found, reader) =
-        opened(&call.app.repository, &call.app.content, text, || Ok::<_, Error>(found.clone())).await?;
+    let (found, reader) = attached(&call.app, post, attachment, text).await?;
     send(&call, found, reader, &attachment.name, id, text)
+}
+
+/// The bytes of an attachment of a post, which `named` names.
+///
+/// # Errors
+/// `ObjectNotFound` if it is the post's no longer; what disk and store say.
+pub(super) async fn attached(
+    app: &App,
+    post: &Post,
+    attachment: &Attachment,
+    named: &str,
+) -> Result<(Found, ContentReader)> {
+    // An id is never given to other bytes. They came with a change of the post, the last one at the latest.
+    let (content, small) = (attachment.content.clone(), attachment_body(post.liveblog, attachment.id));
+    let found = Found { content, small, at: post.record.modified };
+    let found = || {
+        // Whether it is the post's still: if it is not, its file may have been collected.
+        let place = post.place();
+        let there: Option<Post> = app.repository.row(place.table, &place.key)?;
+        let is_there = there.is_some_and(|there| there.attachments.iter().any(|there| there.id == attachment.id));
+        if is_there { Ok(found.clone()) } else { Err(Error::not_found(named)) }
+    };
+    opened(&app.repository, &app.content, named, found).await
 }
 
 /// `GET /v3/container/liveblog/{source}/post/{post}/content`

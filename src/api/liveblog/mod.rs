@@ -32,6 +32,8 @@ mod reply;
 mod resolved;
 mod search;
 mod settled;
+#[cfg(test)]
+mod tests;
 mod types;
 
 pub use self::content::{content, write_content};
@@ -47,8 +49,8 @@ use self::search::Wanted;
 pub use self::search::search;
 use self::settled::settled;
 pub use self::types::{
-    Attachment, CreateLiveBlog, Filters, LiveBlogInfo, LiveBlogReply, Post as PostShape, PostListing, PostOptions,
-    PostReply, RemovedPost, SearchReply, SearchRequest, StatusChange,
+    Attachment, ChangedPost, CreateLiveBlog, Filters, LiveBlogInfo, LiveBlogReply, Post as PostShape, PostListing,
+    PostOptions, PostReply, RemovedPost, SearchReply, SearchRequest, StatusChange,
 };
 
 /// A liveblog as it is on disk, and what the caller may do there.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde_json::Value;
 use stet_actors::error::{Error, Result};
 use stet_actors::liveblog::{Post, PostStatus};
@@ -15,6 +16,7 @@ use super::settled::{Unsettled, of_post, settled};
 use super::types::{Attachment, Post as WirePost, StatusChange};
 use crate::api::records::{info_of, quoted};
 use crate::app::App;
+use crate::content::text::decoded;
 use crate::content::words;
 use crate::http::call::Call;
 use crate::http::display::Display;
@@ -58,8 +60,10 @@ pub(super) fn post_json(app: &App, post: &Post, display: &Display) -> Result<Arc
     Ok(format!("{BEGINNING}\"path\":{path},{rest}").into())
 }
 
-fn rendered(app: &App, post: &Post, display: &Display, content: Option<String>) -> Result<String> {
+fn rendered(app: &App, post: &Post, display: &Display, bytes: Option<Bytes>) -> Result<String> {
     let attributes = app.repository.attributes(post.loid())?;
+    let content = post.record.content.as_ref().zip(bytes.as_ref());
+    let content = content.map(|(content, bytes)| decoded(&content.content_type, bytes).into_owned());
     let shown = WirePost {
         info: render(app, &post.record, &attributes, display)?,
         status: post.status.name().to_owned(),
@@ -97,18 +101,17 @@ fn rendered(app: &App, post: &Post, display: &Display, content: Option<String>) 
     Ok(String::from_utf8_lossy(&to_json(&shown)?).into_owned())
 }
 
-/// The content, if it is text and lies in the tables.
-fn content_of(app: &App, post: &Post) -> Result<Option<String>> {
+/// The bytes of the content, if it is text and lies in the tables.
+fn content_of(app: &App, post: &Post) -> Result<Option<Bytes>> {
     let Some(content) = &post.record.content else { return Ok(None) };
     if content.stored != Stored::Row || !words::is_text(&content.content_type) {
         return Ok(None);
     }
     let key = SmallBody::key(post.loid().at_version(post.record.version));
-    let bytes = app.repository.look().get(View::Committed, key.table, &key.key).map_err(|error| {
+    app.repository.look().get(View::Committed, key.table, &key.key).map_err(|error| {
         tracing::error!(post = %post.loid(), %error, "the bytes of a post can't be read");
         Error::internal()
-    })?;
-    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    })
 }
 
 /// What a reply about a liveblog has beside `info`.
@@ -191,9 +194,9 @@ pub(super) fn post_reply(app: &App, open: &Open, post: &Post, what: &str) -> Res
 /// The post as a change has left it, for who made the change and so sees all of the post: although others have changed it since. `None` if
 /// its bytes were replaced in place. Attributes are those of now.
 pub(super) fn post_as_left(app: &App, open: &Open, post: &Post) -> Result<Option<Reply>> {
-    let text = content_of(app, post)?;
-    let is_left = match (&text, &post.record.content) {
-        (Some(text), Some(content)) => are_of(content, text.as_bytes()),
+    let bytes = content_of(app, post)?;
+    let is_left = match (&bytes, &post.record.content) {
+        (Some(bytes), Some(content)) => are_of(content, bytes),
         // Gone, or nothing that is shown.
         (None, Some(content)) => content.stored != Stored::Row || !words::is_text(&content.content_type),
         (_, None) => true,
@@ -201,7 +204,7 @@ pub(super) fn post_as_left(app: &App, open: &Open, post: &Post) -> Result<Option
     if !is_left {
         return Ok(None);
     }
-    let json = rendered(app, post, &Display::with_defaults(false), text)?;
+    let json = rendered(app, post, &Display::with_defaults(false), bytes)?;
     Ok(Some(reply_of(open, post, "change", &json)))
 }
 

@@ -99,6 +99,16 @@ pub struct PostReply {
     pub revision: u64,
 }
 
+/// The answer to a change of a post: the post as the change left it; of one that others have removed since, no more than which it is.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ChangedPost {
+    /// The post.
+    Shown(Box<PostReply>),
+    /// It has gone since; the revision is that of the change.
+    Gone(RemovedPost),
+}
+
 /// Posts that were asked for one by one.
 #[derive(Serialize, JsonSchema)]
 pub struct PostListing {

@@ -127,7 +127,14 @@ fn working_copy(call: &Call, record: &Record) -> Result<Option<Found>> {
 /// # Errors
 /// `ObjectNotFound` when it has none; what disk and store say.
 pub async fn bytes_of(app: &App, record: &Record) -> Result<Bytes> {
+    latest_of(app, record).await?.read_all().await
+}
+
+/// An object's latest version, to be read.
+///
+/// # Errors
+/// As [`bytes_of`].
+pub(in crate::api) async fn latest_of(app: &App, record: &Record) -> Result<ContentReader> {
     let found = || latest(app, record, &record.loid);
-    let (_, reader) = download::opened(&app.repository, &app.content, record.loid, found).await?;
-    reader.read_all().await
+    Ok(download::opened(&app.repository, &app.content, record.loid, found).await?.1)
 }

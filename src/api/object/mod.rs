@@ -25,6 +25,7 @@ mod removal;
 mod versions;
 mod writing;
 
+pub(super) use self::content::latest_of;
 pub use self::content::{bytes_of, content, content_by_loid};
 pub(super) use self::content::{opened, stored};
 pub use self::creation::{CreateObject, create};

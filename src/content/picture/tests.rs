@@ -201,6 +201,90 @@ fn a_small_file_that_claims_to_be_huge_is_refused() {
     let _ = scale(&gif, 50, 1000);
 }
 
+/// A chunk of a WebP file.
+fn chunk(name: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut chunk = claiming(name, bytes.len() as u32, bytes);
+    chunk.resize(chunk.len().next_multiple_of(2), 0);
+    chunk
+}
+
+/// One that claims to have so many bytes.
+fn claiming(name: &str, len: u32, bytes: &[u8]) -> Vec<u8> {
+    [name.as_bytes(), &len.to_le_bytes(), bytes].concat()
+}
+
+/// A WebP file of 16 × 16 pixels with these flags and chunks.
+fn webp(flags: u8, chunks: &[Vec<u8>]) -> Vec<u8> {
+    let picture = chunk("VP8X", &[flags, 0, 0, 0, 15, 0, 0, 15, 0, 0]);
+    let inside = [b"WEBP".to_vec(), picture, chunks.concat()].concat();
+    claiming("RIFF", inside.len() as u32, &inside)
+}
+
+/// The chunk of a lossless picture of 16 × 16 pixels.
+fn lossless() -> Vec<u8> {
+    encoded(&halves(16, 16).into(), ImageFormat::WebP).split_off(12)
+}
+
+/// What a lossy frame of that size begins with.
+fn lossy(side: u16) -> Vec<u8> {
+    [&[0x10, 0x02, 0, 0x9d, 0x01, 0x2a][..], &side.to_le_bytes(), &side.to_le_bytes(), &[0; 8]].concat()
+}
+
+/// A frame of an animation that has all of those 16 × 16 pixels.
+fn frame(chunks: &[Vec<u8>]) -> Vec<u8> {
+    let head = [0, 0, 0, 0, 0, 0, 15, 0, 0, 15, 0, 0, 100, 0, 0, 0];
+    chunk("ANMF", &[&head[..], &chunks.concat()].concat())
+}
+
+const ICC: u8 = 0x20;
+const EXIF: u8 = 0x08;
+const ANIMATION: u8 = 0x02;
+
+#[test]
+fn a_webp_of_many_chunks_is_scaled() {
+    let anim = chunk("ANIM", &[0; 6]);
+    for bytes in [
+        webp(ICC, &[chunk("ICCP", &profile(b"RGB ", 501)), lossless()]),
+        webp(EXIF, &[lossless(), chunk("EXIF", &exif(1))]),
+        webp(0, &[lossless(), claiming("mine", 99, b"what nobody knows may be cut off")]),
+        webp(ANIMATION, &[anim.clone(), frame(&[lossless()]), frame(&[chunk("VP8 ", &lossy(0x3fff))])]),
+    ] {
+        let picture = decoded(&scale(&bytes, 8, MOST).expect("it is a picture"));
+        assert_eq!((picture.width(), picture.height()), (8, 8));
+        is_at(&picture, 1, 4, RED);
+    }
+}
+
+#[test]
+fn a_webp_whose_chunks_claim_more_than_there_is_is_refused_before_it_takes_memory() {
+    let anim = chunk("ANIM", &[0; 6]);
+    for (name, bytes) in [
+        ("ICCP", webp(ICC, &[lossless(), claiming("ICCP", 0xffff_fffe, b"x")])),
+        ("EXIF", webp(EXIF, &[lossless(), claiming("EXIF", 0xffff_fffe, b"x")])),
+        // The decoder takes these for the picture's, too.
+        ("ICCP", webp(ICC | ANIMATION, &[anim.clone(), frame(&[lossless(), claiming("ICCP", 0xffff_fffe, b"x")])])),
+        ("EXIF", webp(ANIMATION, &[anim, frame(&[lossless(), claiming("EXIF", 0xffff_fffe, b"x")])])),
+    ] {
+        let why = scale(&bytes, 8, MOST).expect_err("it claims too much");
+        assert!(why.contains(&format!("`{name}` ends behind the file")), "{why}");
+    }
+}
+
+#[test]
+fn a_webp_with_a_frame_larger_than_the_picture_is_refused_before_the_frame_is_decoded() {
+    let (anim, alpha) = (chunk("ANIM", &[0; 6]), chunk("ALPH", &[0; 257]));
+    for bytes in [
+        webp(0, &[chunk("VP8 ", &lossy(0x3fff))]),
+        webp(ANIMATION, &[anim.clone(), frame(&[chunk("VP8 ", &lossy(0x3fff))])]),
+        webp(ANIMATION, &[anim.clone(), frame(&[alpha.clone(), chunk("VP8 ", &lossy(0x3fff))])]),
+        // Whatever its name is.
+        webp(ANIMATION, &[anim, frame(&[alpha, chunk("mine", &lossy(0x3fff))])]),
+    ] {
+        let why = scale(&bytes, 8, MOST).expect_err("it is too large");
+        assert!(why.contains("16383 × 16383") && why.contains("1000000"), "{why}");
+    }
+}
+
 #[test]
 fn what_is_no_picture_is_refused_with_the_reason() {
     for (bytes, why) in [

@@ -10,10 +10,11 @@ use futures_util::future::select;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::time::{Instant, timeout_at};
 
 use super::sse::{Event, Parser};
 use super::{Following, Ledger, Phase};
-use crate::load::client::{Stream, Trouble};
+use crate::load::client::{Answer, Stream, Trouble};
 
 /// How long it waits before it connects again, the first time and at most.
 const WAIT: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
@@ -72,7 +73,12 @@ impl Follower {
                     *self.ledger.faults.lock().dropped.entry(why.clone()).or_default() += 1;
                     why
                 }
-                Err(why) => why,
+                Err(refusal) => {
+                    if first.is_none() {
+                        *self.ledger.faults.lock().refused.entry(refusal.code()).or_default() += 1;
+                    }
+                    refusal.message()
+                }
             };
             if let Some(ready) = first {
                 // Whoever waits for it has gone only when the whole command has.
@@ -88,23 +94,24 @@ impl Follower {
         self.ledger.places[self.number].away.store(away, Ordering::Relaxed);
     }
 
-    async fn open(&self) -> Result<Stream, String> {
+    async fn open(&self) -> Result<Stream, Refusal> {
         let Following { target, token, path, .. } = &*self.following;
-        target.stream(token, path, self.last).await.map_err(|trouble| match trouble {
-            Ok(answer) => answer.message(),
-            Err(trouble) => trouble.to_string(),
-        })
+        target.stream(token, path, self.last).await.map_err(Refusal)
     }
 
-    /// Hears until the stream ends; why it did.
+    /// Hears until the stream ends; why it did. The first event of the first stream must come in time: all wait for it.
     async fn hear(
         &mut self,
         mut stream: Stream,
         first: &mut Option<&mpsc::UnboundedSender<Result<(), String>>>,
     ) -> String {
         let mut parser = Parser::default();
+        let begun = Instant::now() + self.following.target.patience();
         loop {
-            let bytes = match frame(stream.body()).await {
+            let next = frame(stream.body());
+            let heard = if first.is_none() { Ok(next.await) } else { timeout_at(begun, next).await };
+            let Ok(heard) = heard else { return "no first event came in time".to_owned() };
+            let bytes = match heard {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => return "the server ended the stream".to_owned(),
                 Err(trouble) => return trouble.kind().to_owned(),
@@ -164,6 +171,26 @@ impl Follower {
         self.last = Some(revision);
         place.last.store(revision, Ordering::Relaxed);
         Ok(())
+    }
+}
+
+/// Why there is no stream: the answer of a server that refuses, or none.
+struct Refusal(Result<Answer, Trouble>);
+
+impl Refusal {
+    fn message(&self) -> String {
+        match &self.0 {
+            Ok(answer) => answer.message(),
+            Err(trouble) => trouble.to_string(),
+        }
+    }
+
+    /// As it is counted.
+    fn code(&self) -> String {
+        match &self.0 {
+            Ok(answer) => answer.code(),
+            Err(trouble) => trouble.kind().to_owned(),
+        }
     }
 }
 

@@ -88,6 +88,8 @@ struct Place {
 pub struct Faults {
     /// How often a stream ended, and why.
     pub dropped: BTreeMap<String, u64>,
+    /// How often one that was let go could not come back at once, and why, by code.
+    pub refused: BTreeMap<String, u64>,
     /// How often one went on behind the last that it had.
     pub resumed: u64,
     /// How often one was told to read anew: that something it missed can't be told any more.

@@ -75,12 +75,14 @@ impl Notes {
             }
         };
         let told = if change == Change::Remove { removed(answer, post) } else { shown(load, answer, post, change) };
-        let Some((told, known)) = told else {
-            self.doubts.push(Doubt { post, change });
-            return nothing(false);
-        };
         let is_new = matches!(change, Change::Post { .. });
         let own = load.book.id(post);
+        let Some((told, known)) = told else {
+            self.doubts.push(Doubt { post, change });
+            // Others may have removed the post before the reply was made. Whether the change was one is not told then.
+            let is_gone = wire::removed(answer).is_some_and(|gone| !is_new && own.as_deref() == Some(&*gone.id));
+            return nothing(is_gone);
+        };
         if !is_new && own.as_deref() != Some(&*known.id) {
             self.odd(|| format!("the reply to {} speaks of {}", change.of(post), known.id));
         }

@@ -42,11 +42,11 @@ pub fn facts(delivery: &Delivery) -> Vec<(String, String)> {
         ("not back in the end".to_owned(), number(followed.away)),
     ];
     let drops = faults.dropped.iter().map(|(why, count)| (format!("dropped: {why}"), number(*count)));
+    let refusals = faults.refused.iter().map(|(code, count)| (format!("could not come back: {code}"), number(*count)));
     let place = 3;
+    facts.splice(place..place, drops.chain(refusals));
     if faults.dropped.is_empty() {
         facts.insert(place, ("dropped".to_owned(), number(0)));
-    } else {
-        facts.splice(place..place, drops);
     }
     facts
 }
@@ -122,6 +122,7 @@ pub struct Following<'r> {
     last_since_sent: Measured,
     last_since_answered: Measured,
     dropped: &'r BTreeMap<String, u64>,
+    refused: &'r BTreeMap<String, u64>,
     resumed: u64,
     resets: u64,
     gaps: u64,
@@ -177,6 +178,7 @@ pub fn json(delivery: &Delivery) -> std::io::Result<Following<'_>> {
         last_since_sent: measured(&delivery.last_since_sent)?,
         last_since_answered: measured(&delivery.last_since_answered)?,
         dropped: &faults.dropped,
+        refused: &faults.refused,
         resumed: faults.resumed,
         resets: faults.resets,
         gaps: faults.gaps,

@@ -186,6 +186,21 @@ fn a_feed_has_the_approved_posts_for_everyone_and_parts_of_them_when_asked() {
 }
 
 #[test]
+fn a_live_blog_covers_the_time_of_its_posts_although_it_was_made_before_and_without_any_when_it_was_made() {
+    let blog = Blog::new();
+    let covers = || {
+        let found = feed(&blog, &blog.editor, "jsonld").json();
+        ["datePublished", "coverageStartTime", "coverageEndTime"].map(|name| found[name].clone())
+    };
+    let [made, begin, end] = covers();
+    assert_eq!((&begin, &end), (&made, &made));
+    for timestamp in [4_102_444_860_000_u64, 4_102_444_800_000] {
+        blog.post(&json!({ "timestamp": timestamp }), "x");
+    }
+    assert_eq!(covers(), [made, json!("2100-01-01T00:00:00.000Z"), json!("2100-01-01T00:01:00.000Z")]);
+}
+
+#[test]
 fn an_unchanged_feed_is_known_by_its_etag_and_one_without_posts_is_a_feed() {
     let blog = Blog::new();
     for format in ["atom", "json", "jsonld"] {

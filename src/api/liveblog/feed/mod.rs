@@ -14,12 +14,13 @@ use stet_actors::family::State;
 use stet_actors::liveblog::Post;
 use stet_actors::object::Stored;
 
-use super::piece::{address_of, bytes_of, decoded};
+use super::piece::{address_of, bytes_of};
 use super::settled::{Unsettled, settled};
 use super::{Open, liveblog_of, open};
 use crate::api::whole::streamed;
 use crate::app::App;
 use crate::content::ContentReader;
+use crate::content::text::decoded;
 use crate::content::words::{essence, is_text, read_of};
 use crate::http::call::Call;
 use crate::http::client;
@@ -73,7 +74,7 @@ struct Feed {
     created: String,
     /// When the last of the posts shown changed.
     updated: String,
-    /// The first and the last moment that posts tell of, of all that are approved.
+    /// The first and the last moment that posts tell of, of all that are approved; without any, when it was made.
     covers: (String, String),
     /// Where this part of the feed is had, and the next if there is one.
     address: String,
@@ -127,7 +128,9 @@ pub async fn feed(call: Call) -> Result<Reply> {
     let scheme = if client::is_secure(&call.http, &call.app.proxies) { "https" } else { "http" };
     let origin = format!("{scheme}://{}", client::host(&call.http, &call.app.proxies));
     settled(&call, open(&call).await?, async |open| {
-        let tag = ETag::new(open.view.revision(), ("feed", format, limit, offset, &origin));
+        // Addresses have these in them.
+        let place = (&origin, &call.app.config.server.base_path);
+        let tag = ETag::new(open.view.revision(), ("feed", format, limit, offset, place));
         if tag.is_known(call.headers()) {
             return Ok(Reply::not_modified(tag));
         }
@@ -175,10 +178,11 @@ async fn feed_of(
         updated = updated.max(post.record.modified);
         last = index + 1;
     }
-    let times = || posts.visible_at(0).take_while(|post| post.pinned).map(|post| post.timestamp);
+    // Those that are pinned come first, the others behind them from the latest to the earliest.
+    let pinned = posts.visible_at(0).take_while(|post| post.pinned).map(|post| post.timestamp);
     let oldest = posts.nth_visible(posts.visible_len().saturating_sub(1)).map(|post| post.timestamp);
     let created = record.created * 1000;
-    let begin = times().chain(oldest).fold(created, u64::min);
+    let begin = pinned.chain(oldest).min().unwrap_or(created);
     let end = state.last_timestamp().unwrap_or(created).max(begin);
     let (base, format) = (&app.config.server.base_path, format.name());
     let address = |offset: u64| {

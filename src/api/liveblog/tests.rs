@@ -1,0 +1,146 @@
+//! What is shown of posts that change, or go, while they are looked at. Over HTTP no test could say when.
+
+use stet_actors::lifecycle::NewObject;
+use stet_actors::lifecycle::NewParts;
+use stet_actors::liveblog::{AddPost, NewAttachment, PostBody, PostFields, RemovePost, UpdatePost};
+use stet_actors::object::CreateMode;
+
+use super::files::attached;
+use super::reply::post_as_left;
+use super::resolved::Posts;
+use super::*;
+use crate::app::testing::{House, SMALL, by_editor};
+
+const LATIN: &str = "text/plain; charset=iso-8859-1";
+
+/// A liveblog with one post at a time.
+struct Blog {
+    house: House,
+    loid: Loid,
+}
+
+impl Blog {
+    async fn new() -> Blog {
+        let house = House::new().await;
+        let mut object = NewObject::document("night", "LiveBlog");
+        object.family = FamilyKind::LiveBlog;
+        object.parts = NewParts::LiveBlog { moderated: None };
+        let loid = house.create(object).await;
+        Blog { house, loid }
+    }
+
+    async fn body(&self, media_type: &str, bytes: &[u8]) -> PostBody {
+        PostBody { content: self.house.stored(media_type, bytes).await, text: "".into() }
+    }
+
+    /// The liveblog after a change, for one who sees and may do everything, and the post.
+    async fn after<C>(&self, command: C) -> (Open, PostAddress)
+    where
+        C: stet_actors::command::Command<Family = LiveBlog, Reply = stet_actors::liveblog::PostDone>,
+    {
+        let done = self.house.app.repository.execute(self.loid, command, by_editor()).await.expect("it is done");
+        let open = Open { loid: self.loid, view: done.view, sight: Sight::All, reach: Reach::All };
+        (open, PostAddress::Loid(done.reply.post))
+    }
+
+    /// Adds the post, in the place of the one that is there, with one attachment.
+    async fn add(&self, title: &str, media_type: &str, bytes: &[u8]) -> (Open, PostAddress) {
+        let attachment = NewAttachment { name: "a".into(), content: self.house.stored("text/plain", bytes).await };
+        let add = AddPost {
+            fields: PostFields {
+                title: Some(title.into()),
+                timestamp: Some(1_763_733_784_005),
+                ..PostFields::default()
+            },
+            moderated: false,
+            body: self.body(media_type, bytes).await,
+            attachments: vec![attachment],
+            mode: CreateMode::Replace,
+            reach: Reach::All,
+        };
+        self.after(add).await
+    }
+
+    async fn edit(&self, post: &PostAddress, title: &str, bytes: &[u8]) -> Open {
+        let edit = UpdatePost {
+            post: post.clone(),
+            fields: PostFields { title: Some(title.into()), ..PostFields::default() },
+            body: Some(self.body(LATIN, bytes).await),
+            attachments: Vec::new(),
+            remove_attachments: Vec::new(),
+            reach: Reach::All,
+        };
+        self.after(edit).await.0
+    }
+
+    async fn remove(&self, post: &PostAddress) {
+        let remove = RemovePost { post: post.clone(), reach: Reach::All };
+        self.after(remove).await;
+    }
+
+    /// Title, content and revision of the reply to the change that left the post so; nothing if that can't be told.
+    fn left(&self, open: &Open, post: &PostAddress) -> Option<(String, String, u64)> {
+        let post = open.view.state.get(post).expect("it is in the view");
+        let reply = post_as_left(&self.house.app, open, post).expect("the store is well")?;
+        let Content::Json(json) = reply.content else { panic!("it is no JSON") };
+        let json: serde_json::Value = serde_json::from_slice(&json).expect("it is JSON");
+        let text = |name: &str| json[name].as_str().unwrap_or_default().to_owned();
+        Some((text("title"), text("content"), json["revision"].as_u64().expect("it has one")))
+    }
+}
+
+#[actix_web::test]
+async fn the_reply_to_a_change_shows_what_it_left_although_others_have_changed_the_post_since() {
+    let blog = Blog::new().await;
+    // Not UTF-8: what is compared are the bytes, what is shown is their text.
+    let (first, post) = blog.add("first", LATIN, b"K\xf6ln").await;
+    let second = blog.edit(&post, "second", b"Bonn").await;
+    let revision = first.view.revision();
+    assert_eq!(blog.left(&first, &post), Some(("first".to_owned(), "Köln".to_owned(), revision)));
+    assert_eq!(blog.left(&second, &post), Some(("second".to_owned(), "Bonn".to_owned(), revision + 1)));
+    blog.remove(&post).await;
+    assert_eq!(blog.left(&second, &post), None, "its bytes are gone");
+}
+
+#[actix_web::test]
+async fn the_reply_to_a_change_never_shows_bytes_that_were_put_in_the_place_of_those_it_left() {
+    let blog = Blog::new().await;
+    let (first, post) = blog.add("first", "text/plain", b"one").await;
+    let (again, same) = blog.add("again", "text/plain", b"two").await;
+    assert_eq!(
+        again.view.state.get(&same).expect("it is there").loid(),
+        first.view.state.get(&post).expect("it is").loid()
+    );
+    assert_eq!(blog.left(&first, &post), None);
+    assert_eq!(blog.left(&again, &same).expect("it is there").1, "two");
+}
+
+#[actix_web::test]
+async fn a_post_whose_file_was_collected_after_it_changed_is_no_failure() {
+    let blog = Blog::new().await;
+    let app = &blog.house.app;
+    let long = [b'x'; SMALL + 1];
+    let (open, post) = blog.add("a", "text/plain", &long).await;
+    assert!(Posts::of(app, &open.view, false).await.expect("the disk is well").is_some());
+    // Of another view, whose length is not known yet.
+    let open = blog.edit(&post, "b", &[b'y'; SMALL + 1]).await;
+    blog.house.lose_files();
+    let lost = Posts::of(app, &open.view, false).await.err().expect("what is referred to must be there");
+    assert_eq!(lost.code, Code::RepositoryError);
+    blog.remove(&post).await;
+    assert!(Posts::of(app, &open.view, false).await.expect("it is no failure").is_none());
+}
+
+#[actix_web::test]
+async fn an_attachment_whose_file_was_collected_after_it_was_removed_is_not_there() {
+    let blog = Blog::new().await;
+    let (open, address) = blog.add("a", "text/plain", &[b'x'; SMALL + 1]).await;
+    let post = open.view.state.get(&address).expect("it is there").clone();
+    let attachment = &post.attachments[0];
+    assert!(attached(&blog.house.app, &post, attachment, "7").await.is_ok());
+    blog.house.lose_files();
+    let code = async || attached(&blog.house.app, &post, attachment, "7").await.err().map(|error| error.code);
+    assert_eq!(code().await, Some(Code::RepositoryError), "what is referred to must be there");
+    blog.remove(&address).await;
+    assert_eq!(code().await, Some(Code::ObjectNotFound));
+}
