@@ -136,8 +136,8 @@ mod tests {
             at_ms: 5,
             session: "s1".to_owned(),
             address: "::1".to_owned(),
-            withdrawn: Vec::new(),
-            unseen: Vec::new(),
+            withdrawn: None,
+            unseen: None,
         }
     }
 
