@@ -240,7 +240,10 @@ fn a_draft_is_saved_over_by_its_author_or_by_who_checks_out() {
         let before = world.record();
         let error = world.write("bob/2", "bobs", SAVE).await.unwrap_err();
         assert_eq!((error.code, &error.details.unwrap()["draftOf"]), (Code::ObjectNotCheckedOut, &"ada".into()));
-        assert_eq!(code(world.write("bob/2", "bobs", Switches { unlock: true, ..SAVE }).await), Code::ObjectNotCheckedOut);
+        assert_eq!(
+            code(world.write("bob/2", "bobs", Switches { unlock: true, ..SAVE }).await),
+            Code::ObjectNotCheckedOut
+        );
         assert_eq!((world.draft().as_deref(), world.record()), (Some("two"), before));
         world.write("ada/3", "three", SAVE).await.unwrap();
         assert_eq!(world.draft().as_deref(), Some("three"), "the author saves it, from wherever");
