@@ -269,8 +269,8 @@ mod tests {
                 at_ms,
                 session: "s".to_owned(),
                 address: "::1".to_owned(),
-                withdrawn: Vec::new(),
-                unseen: Vec::new(),
+                withdrawn: None,
+                unseen: None,
             };
             let key = Place { seq: index as u64 / 2, ordinal: index as u16 % 2 }.key();
             set.changes.push(Change { table: Table::Events, key, value: Some(encode_value(1, &event)) });

@@ -66,16 +66,8 @@ impl Worker {
             Call::Upload(name, bytes) => {
                 body["name"] = json!(name);
                 body["type"] = json!("Story");
-                let form = [
-                    b"--b\r\ncontent-disposition: form-data; name=\"options\"\r\n\r\n".as_slice(),
-                    body.to_string().as_bytes(),
-                    b"\r\n--b\r\ncontent-disposition: form-data; name=\"content\"; filename=\"a\"\r\n\r\n",
-                    bytes,
-                    b"\r\n--b--\r\n",
-                ]
-                .concat();
-                let headers = [("content-type", "multipart/form-data; boundary=b"), ("idempotency-key", &*key)];
-                client.try_send("POST", "/v3/object/create", &headers, &form)
+                let (key, file) = ([("idempotency-key", &*key)], [("content", "a", "text/xml", &**bytes)]);
+                client.try_send_form("POST", "/v3/object/create", &key, &body, &file)
             }
             Call::Add(_, object) => {
                 let path = format!("/v3/container/drawer/{}/item", encoded(&self.drawer));

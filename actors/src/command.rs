@@ -129,10 +129,10 @@ pub struct Context<'a> {
 pub struct Concerned {
     /// Objects or parts.
     pub ids: Vec<String>,
-    /// Those of them that readers see no more.
-    pub withdrawn: Vec<String>,
-    /// Those of them that readers did not see, and do not.
-    pub unseen: Vec<String>,
+    /// Those of them that readers see no more; `None` if nobody has said who sees what.
+    pub withdrawn: Option<Vec<String>>,
+    /// Those of them that readers did not see, and do not; `None` likewise.
+    pub unseen: Option<Vec<String>>,
 }
 
 /// What a command has noted.
@@ -239,10 +239,12 @@ impl<'a> Context<'a> {
     /// Names a part in the event that readers see only at times: whether they saw it before the change, and see it after.
     pub fn concerns_seen(&mut self, id: impl std::fmt::Display, before: bool, after: bool) {
         let id = id.to_string();
+        let withdrawn = self.concerned.withdrawn.get_or_insert_default();
+        let unseen = self.concerned.unseen.get_or_insert_default();
         match (before, after) {
             (_, true) => {}
-            (true, false) => self.concerned.withdrawn.push(id.clone()),
-            (false, false) => self.concerned.unseen.push(id.clone()),
+            (true, false) => withdrawn.push(id.clone()),
+            (false, false) => unseen.push(id.clone()),
         }
         self.concerned.ids.push(id);
     }

@@ -233,6 +233,31 @@ fn a_lock_that_is_not_used_expires_and_one_that_is_goes_on() {
 }
 
 #[test]
+fn a_draft_is_saved_over_by_its_author_or_by_who_checks_out() {
+    run(|world| async move {
+        world.write("ada/1", "two", Switches { check_out: true, ..SAVE }).await.unwrap();
+        world.clock.advance(Duration::from_secs(LASTS_S));
+        let before = world.record();
+        let error = world.write("bob/2", "bobs", SAVE).await.unwrap_err();
+        assert_eq!((error.code, &error.details.unwrap()["draftOf"]), (Code::ObjectNotCheckedOut, &"ada".into()));
+        assert_eq!(
+            code(world.write("bob/2", "bobs", Switches { unlock: true, ..SAVE }).await),
+            Code::ObjectNotCheckedOut
+        );
+        assert_eq!((world.draft().as_deref(), world.record()), (Some("two"), before));
+        world.write("ada/3", "three", SAVE).await.unwrap();
+        assert_eq!(world.draft().as_deref(), Some("three"), "the author saves it, from wherever");
+        world.write("bob/2", "", Switches { check_out: true, ..SAVE }).await.unwrap();
+        world.write("bob/2", "bobs", SAVE).await.unwrap();
+        assert_eq!(world.draft().as_deref(), Some("bobs"), "who has seen it goes on from it");
+        world.unlock("bob/2", false, false).await.unwrap();
+        assert_eq!(code(world.write("ada/1", "four", SAVE).await), Code::ObjectNotCheckedOut, "it is bob's now");
+        world.write("ada/1", "four", Switches { check_out_clean: true, ..SAVE }).await.unwrap();
+        assert_eq!(world.draft().as_deref(), Some("four"));
+    });
+}
+
+#[test]
 fn a_session_that_ends_gives_back_its_own_lock_only() {
     run(|world| async move {
         let object = world.object;

@@ -186,6 +186,27 @@ fn a_name_that_is_taken_is_met_as_the_mode_says() {
 }
 
 #[test]
+fn a_post_that_was_moved_is_back_at_the_time_it_is_written_again_with() {
+    run(|world| async move {
+        let named = world.run(post("one", 1)).await.post;
+        let beside = world.run(AddPost { mode: CreateMode::AutoRename, ..post("other", 1) }).await.post;
+        let newest = world.run(post("newest", 5)).await.post;
+        for mode in [CreateMode::Replace, CreateMode::NewVersion] {
+            let fields = PostFields { timestamp: Some(NOON + 9), ..PostFields::default() };
+            world.run(UpdatePost { fields, ..update(named) }).await;
+            let again = world.run(AddPost { mode, ..post("again", 1) }).await;
+            assert_eq!(again, PostDone { post: named, is_new: false });
+            let view = world.view().await;
+            assert_eq!(world.post(named).await.timestamp, NOON + 1);
+            let order: Vec<Loid> = view.state.posts().map(|post| post.loid()).collect();
+            assert_eq!(order, [newest, beside, named], "{mode:?}: two of one timestamp stand beside each other");
+            assert_eq!(view.state.last_timestamp(), Some(NOON + 5));
+            assert_sound(&world.store);
+        }
+    });
+}
+
+#[test]
 fn posts_without_a_timestamp_never_collide() {
     run(|world| async move {
         let now = |text| {

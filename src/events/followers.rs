@@ -180,8 +180,8 @@ async fn pump(
     loop {
         bell.notified().await;
         loop {
-            let happened = match read(repository.look(), container, told, CHUNK) {
-                Ok(happened) => happened,
+            let (happened, more) = match read(repository.look(), container, told, CHUNK) {
+                Ok(read) => read,
                 Err(error) => {
                     tracing::warn!(%container, %error, "the events of a container can't be read; trying again");
                     tokio::time::sleep(TRY_AGAIN).await;
@@ -189,7 +189,6 @@ async fn pump(
                 }
             };
             let Some(followers) = followers.upgrade() else { return };
-            let more = happened.len() == CHUNK;
             for happening in happened {
                 told = happening.revision();
                 // It fails when nobody listens at this moment.

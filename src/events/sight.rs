@@ -19,6 +19,9 @@ use crate::app::App;
 /// The name of an event of which the caller may know nothing but that it was.
 pub const HIDDEN: &str = "hidden";
 
+/// How the names of all commands on posts begin.
+const POSTS: &str = "liveblog.post.";
+
 /// The kind of an event by which posts ceased to be approved, for those who see no others.
 pub const REMOVED: &str = "removed";
 
@@ -28,18 +31,25 @@ pub const REMOVED: &str = "removed";
 /// What the store says.
 pub fn told(app: &App, access: Access<'_>, container: &Record, happening: &Happening) -> Result<Bytes> {
     let event = &happening.event;
+    // Posts are parts of the container, and no objects whose rights could be looked at.
+    let as_they_are = access.sees_all() || is_of_posts(event);
     let mut ids: Vec<&str> = event.ids.iter().map(String::as_str).collect();
     let mut kind = event.kind.as_str();
     if container.family == FamilyKind::LiveBlog && access.sight(container)? != Sight::All {
         (kind, ids) = as_a_reader(event);
-        if access.sees_all() {
+        if as_they_are {
             return Ok(happening.for_readers.get_or_init(|| written(happening, kind, ids)).clone());
         }
     }
-    if !access.sees_all() {
+    if !as_they_are {
         ids = readable(app, access, container, ids)?;
     }
     Ok(written(happening, kind, ids))
+}
+
+/// Whether a change is one of a liveblog's posts, and names nothing else.
+fn is_of_posts(event: &Event) -> bool {
+    event.kind.starts_with(POSTS)
 }
 
 /// The text of a change with what is left of it.
@@ -55,10 +65,15 @@ fn written(happening: &Happening, kind: &str, ids: Vec<&str>) -> Bytes {
 }
 
 /// Kind and ids of a change for those who see approved posts only. A post that ceases to be approved is told as removed, whatever
-/// became of it; one that was not and is not approved is left out.
+/// became of it; one that was not and is not approved is left out, and so is one of which that was not noted.
 pub fn as_a_reader(event: &Event) -> (&str, Vec<&str>) {
-    let ids: Vec<&str> = event.ids.iter().filter(|id| !event.unseen.contains(id)).map(String::as_str).collect();
-    let all_removed = !ids.is_empty() && ids.iter().all(|id| event.withdrawn.iter().any(|gone| gone == id));
+    let (withdrawn, unseen) = match (&event.withdrawn, &event.unseen) {
+        (Some(withdrawn), Some(unseen)) => (&withdrawn[..], &unseen[..]),
+        _ if is_of_posts(event) => return (&event.kind, Vec::new()),
+        _ => (&[][..], &[][..]),
+    };
+    let ids: Vec<&str> = event.ids.iter().filter(|id| !unseen.contains(id)).map(String::as_str).collect();
+    let all_removed = !ids.is_empty() && ids.iter().all(|id| withdrawn.iter().any(|gone| gone == id));
     (if all_removed { REMOVED } else { &event.kind }, ids)
 }
 
@@ -94,6 +109,7 @@ fn may_read(app: &App, access: Access<'_>, container: &Record, loid: Loid) -> Re
 #[cfg(test)]
 mod tests {
     use stet_actors::id::DatabaseId;
+    use stet_actors::store::{decode_value, encode_value};
 
     use super::*;
 
@@ -108,8 +124,8 @@ mod tests {
             at_ms: 5,
             session: String::new(),
             address: String::new(),
-            withdrawn: texts(withdrawn),
-            unseen: texts(unseen),
+            withdrawn: Some(texts(withdrawn)),
+            unseen: Some(texts(unseen)),
         })
     }
 
@@ -126,6 +142,46 @@ mod tests {
         ] {
             let happening = happening(&ids, &withdrawn, &unseen);
             assert_eq!(as_a_reader(&happening.event), (kind, left), "{ids:?} {withdrawn:?} {unseen:?}");
+        }
+    }
+
+    /// An event as it was stored before it was noted who sees the posts that it names.
+    fn from_before(kind: &str) -> Event {
+        #[derive(serde::Serialize)]
+        struct Before<'a> {
+            #[serde(with = "stet_actors::store::loid_key")]
+            container: Loid,
+            revision: u64,
+            kind: &'a str,
+            ids: [&'a str; 1],
+            user: &'a str,
+            at_ms: u64,
+        }
+        let container = Loid::new(DatabaseId::MAIN, 7);
+        let row = encode_value(1, &Before { container, revision: 3, kind, ids: ["a"], user: "editor", at_ms: 5 });
+        decode_value(1, &row).expect("it can be read")
+    }
+
+    #[test]
+    fn of_a_post_of_which_it_was_not_noted_who_saw_it_readers_hear_nothing() {
+        for kind in ["liveblog.post.add", "liveblog.post.update", "liveblog.post.status", "liveblog.post.remove"] {
+            let happening = Happening::of(from_before(kind));
+            let (told, ids) = as_a_reader(&happening.event);
+            assert_eq!(ids, [""; 0], "{kind}");
+            let text = written(&happening, told, ids);
+            assert_eq!(&text[..], b"id: 3\nevent: hidden\ndata: {\"container\":\"1$1.0.7\",\"revision\":3}\n\n");
+        }
+        for kind in ["object.lock", "object.content.write"] {
+            assert_eq!(as_a_reader(&from_before(kind)), (kind, vec!["a"]), "of the liveblog itself");
+        }
+    }
+
+    #[test]
+    fn the_commands_on_posts_are_known_by_their_names() {
+        use stet_actors::command::Command;
+        use stet_actors::liveblog::{AddPost, RemovePost, SetStatus, UpdatePost};
+        for name in [AddPost::NAME, UpdatePost::NAME, SetStatus::NAME, RemovePost::NAME] {
+            assert!(is_of_posts(&from_before(name)), "{name}");
         }
     }
 

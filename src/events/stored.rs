@@ -7,6 +7,9 @@ use serde::Serialize;
 use stet_actors::id::Loid;
 use stet_actors::store::{Event, Look, Range, StoreError, Table, View, decode_value, key_of};
 
+/// Bytes of text that are read at a time, give or take one event: a single one that names the most objects has more.
+pub const MOST_BYTES: usize = 1 << 20;
+
 /// A change of a container, with its text for those who may know all of it.
 #[derive(Debug)]
 pub struct Happening {
@@ -83,23 +86,34 @@ pub fn text(notice: &Notice<'_>) -> Bytes {
     named(notice.kind.unwrap_or("message"), notice)
 }
 
-/// The first `most` events of a container after a revision, oldest first, as they are on disk.
+/// The first `most` events of a container after a revision, oldest first, as they are on disk, or fewer if their texts come to
+/// [`MOST_BYTES`]; and whether there may be more behind them. Without any there are no more.
 ///
 /// # Errors
 /// What the store says, or that a row can't be understood.
-pub fn read(look: &dyn Look, container: Loid, after: u64, most: usize) -> Result<Vec<Happening>, StoreError> {
-    let Some(next) = after.checked_add(1) else { return Ok(Vec::new()) };
+pub fn read(look: &dyn Look, container: Loid, after: u64, most: usize) -> Result<(Vec<Happening>, bool), StoreError> {
+    let Some(next) = after.checked_add(1) else { return Ok((Vec::new(), false)) };
     let key = container.to_key();
-    let range = Range { from: key_of(&[&key, &next.to_be_bytes()]), ..Range::prefix(&key) };
-    let places = look.scan(View::Committed, Table::EventsOf, &range, most, false)?;
-    let mut found = Vec::with_capacity(places.len());
-    for (_, place) in places {
-        // One that is gone has just grown too old; the numbers show that it is missing.
-        if let Some(value) = look.get(View::Committed, Table::Events, &place)? {
-            found.push(Happening::of(decode_value(1, &value)?));
+    let mut range = Range { from: key_of(&[&key, &next.to_be_bytes()]), ..Range::prefix(&key) };
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    loop {
+        let places = look.scan(View::Committed, Table::EventsOf, &range, most, false)?;
+        let more = places.len() == most;
+        for (_, place) in &places {
+            // One that is gone has just grown too old; the numbers show that it is missing.
+            let Some(value) = look.get(View::Committed, Table::Events, place)? else { continue };
+            let happening = Happening::of(decode_value(1, &value)?);
+            bytes += happening.whole.len();
+            found.push(happening);
+            if bytes >= MOST_BYTES {
+                return Ok((found, true));
+            }
+        }
+        match places.last() {
+            Some((last, _)) if more && found.is_empty() => range = range.after(last),
+            _ => return Ok((found, more)),
         }
     }
-    Ok(found)
 }
 
 #[cfg(test)]
@@ -122,8 +136,8 @@ mod tests {
             at_ms: 5,
             session: "s1".to_owned(),
             address: "::1".to_owned(),
-            withdrawn: Vec::new(),
-            unseen: Vec::new(),
+            withdrawn: None,
+            unseen: None,
         }
     }
 
@@ -146,27 +160,69 @@ mod tests {
         assert_eq!(&text[..], b"id: 4\nevent: hello\ndata: {\"container\":\"1$1.0.7\",\"revision\":4}\n\n");
     }
 
-    #[test]
-    fn events_are_read_after_a_revision_and_of_one_container_only() {
+    /// A store with these events; one that is `None` beside its revision has grown too old since it was looked for.
+    fn store(events: impl IntoIterator<Item = (Loid, u64, Option<Event>)>) -> MemoryStore {
         let store = MemoryStore::new();
-        let neighbour = Loid::new(DatabaseId::MAIN, 8);
         let mut set = ChangeSet::fence(store.epoch(), |_| ());
-        let events = [(CONTAINER, 2u64), (neighbour, 1), (CONTAINER, 3), (neighbour, 9), (CONTAINER, 300)];
-        for (ordinal, (container, revision)) in (0u16..).zip(events) {
+        for (ordinal, (container, revision, event)) in (0u16..).zip(events) {
             let place = key_of(&[&1u64.to_be_bytes(), &ordinal.to_be_bytes()]);
             let of = key_of(&[&container.to_key(), &revision.to_be_bytes()]);
-            let value = Some(encode_value(1, &event(container, revision)));
-            set.changes.push(Change { table: Table::Events, key: place.clone(), value });
+            if let Some(event) = event {
+                let value = Some(encode_value(1, &event));
+                set.changes.push(Change { table: Table::Events, key: place.clone(), value });
+            }
             set.changes.push(Change { table: Table::EventsOf, key: of, value: Some(place) });
         }
         store.submit(set).expect("it is taken");
-        let revisions = |after, most| -> Vec<u64> {
-            read(&store, CONTAINER, after, most).unwrap().iter().map(Happening::revision).collect()
+        store
+    }
+
+    /// Revisions of what is read, and whether there may be more.
+    fn revisions(store: &MemoryStore, after: u64, most: usize) -> (Vec<u64>, bool) {
+        let (found, more) = read(store, CONTAINER, after, most).expect("it can be read");
+        (found.iter().map(Happening::revision).collect(), more)
+    }
+
+    #[test]
+    fn events_are_read_after_a_revision_and_of_one_container_only() {
+        let neighbour = Loid::new(DatabaseId::MAIN, 8);
+        let events = [(CONTAINER, 2u64), (neighbour, 1), (CONTAINER, 3), (neighbour, 9), (CONTAINER, 300)];
+        let store = store(events.map(|(container, revision)| (container, revision, Some(event(container, revision)))));
+        assert_eq!(revisions(&store, 0, 10), (vec![2, 3, 300], false));
+        assert_eq!(revisions(&store, 2, 10), (vec![3, 300], false));
+        assert_eq!(revisions(&store, 1, 2), (vec![2, 3], true));
+        assert_eq!(revisions(&store, 300, 10), (vec![], false));
+        assert_eq!(revisions(&store, u64::MAX, 10), (vec![], false));
+    }
+
+    #[test]
+    fn what_is_read_at_a_time_is_weighed_and_a_heavy_event_comes_alone() {
+        let of_weight = |revision, bytes: usize| {
+            let event = Event { user: "u".repeat(bytes), ..event(CONTAINER, revision) };
+            (CONTAINER, revision, Some(event))
         };
-        assert_eq!(revisions(0, 10), [2, 3, 300]);
-        assert_eq!(revisions(2, 10), [3, 300]);
-        assert_eq!(revisions(1, 2), [2, 3]);
-        assert_eq!(revisions(300, 10), [0u64; 0]);
-        assert_eq!(revisions(u64::MAX, 10), [0u64; 0]);
+        let half = MOST_BYTES / 2;
+        let weights = [half, half, 1, 2 * MOST_BYTES, 1, 1];
+        let store = store((1..).zip(weights).map(|(revision, bytes)| of_weight(revision, bytes)));
+        assert_eq!(revisions(&store, 0, 10), (vec![1, 2], true));
+        assert_eq!(revisions(&store, 2, 10), (vec![3, 4], true));
+        assert_eq!(revisions(&store, 3, 10), (vec![4], true));
+        assert_eq!(revisions(&store, 4, 10), (vec![5, 6], false));
+    }
+
+    #[test]
+    fn events_that_have_just_gone_are_no_end() {
+        let gone = [1, 2, 3, 4, 6];
+        let events = (1..=8).map(|revision| {
+            let event = (!gone.contains(&revision)).then(|| event(CONTAINER, revision));
+            (CONTAINER, revision, event)
+        });
+        let store = store(events);
+        assert_eq!(revisions(&store, 0, 2), (vec![5], true), "what is there, however many before it are not");
+        assert_eq!(revisions(&store, 4, 3), (vec![5, 7], true));
+        assert_eq!(revisions(&store, 5, 1), (vec![7], true));
+        assert_eq!(revisions(&store, 7, 1), (vec![8], true));
+        assert_eq!(revisions(&store, 8, 1), (vec![], false));
+        assert_eq!(revisions(&store, 0, 10), (vec![5, 7, 8], false));
     }
 }

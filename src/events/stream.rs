@@ -27,7 +27,7 @@ use crate::http::reply::BodyStream;
 /// How often an idle stream looks whether it should go on.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Events that are read from the store at a time.
+/// Events that are read from the store at a time, if they are light enough.
 const CHUNK: usize = 256;
 
 /// The name of the first event of a stream that begins now.
@@ -111,7 +111,7 @@ impl Following {
 
     /// Whether the events after a revision are all there: the oldest go first.
     fn is_kept(&self, after: u64) -> Result<bool> {
-        let next = read(self.app.repository.look(), self.container, after, 1).map_err(unreadable)?;
+        let (next, _) = read(self.app.repository.look(), self.container, after, 1).map_err(unreadable)?;
         Ok(next.first().is_some_and(|next| next.revision() == after + 1))
     }
 
@@ -187,15 +187,15 @@ impl Stream {
         let (app, container, at) = (self.following.app.clone(), self.following.container, self.at);
         // It may have to wait for a disk.
         let chunk = tokio::task::spawn_blocking(move || read(app.repository.look(), container, at, CHUNK)).await;
-        let chunk = match chunk {
-            Ok(Ok(chunk)) => chunk,
+        let (chunk, more) = match chunk {
+            Ok(Ok(read)) => read,
             Ok(Err(error)) => {
                 tracing::error!(%container, %error, "the events of a container can't be read; a stream ends");
                 return Err(Over);
             }
             Err(_) => return Err(Over),
         };
-        self.next = if chunk.len() < CHUNK { self.live() } else { Next::Stored };
+        self.next = if more { Next::Stored } else { self.live() };
         let mut text = BytesMut::new();
         for happening in &chunk {
             if happening.revision() != self.at + 1 {

@@ -138,8 +138,8 @@ fn event() -> Event {
         at_ms: 1000,
         session: "s1".to_owned(),
         address: "192.0.2.7".to_owned(),
-        withdrawn: Vec::new(),
-        unseen: Vec::new(),
+        withdrawn: Some(Vec::new()),
+        unseen: Some(Vec::new()),
     }
 }
 

@@ -11,6 +11,9 @@ use stet_actors::store::{Change, Seq, Table};
 const VERSION: u8 = 1;
 const HEAD: usize = 5;
 
+/// Change sets, each with its number.
+pub(crate) type Sets = Vec<(Seq, Vec<Change>)>;
+
 /// Bytes that a change of such lengths takes; what limits count.
 pub(super) fn change_bytes(change: &Change) -> usize {
     9 + change.key.len() + change.value.as_ref().map_or(0, Bytes::len)
@@ -53,7 +56,7 @@ fn put_len(blob: &mut Vec<u8>, len: usize) {
 ///
 /// # Errors
 /// Says what is wrong with the bytes.
-pub(crate) fn decode(blob: &Bytes) -> Result<Vec<(Seq, Vec<Change>)>, String> {
+pub(crate) fn decode(blob: &Bytes) -> Result<Sets, String> {
     let mut head = Cursor { blob, at: 0, end: blob.len() };
     let version = head.u8()?;
     if version != VERSION {

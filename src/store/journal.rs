@@ -19,7 +19,7 @@ use redb::StorageBackend;
 use stet_actors::store::{Change, Seq};
 
 use super::backend::Fault;
-use super::blob;
+use super::blob::{self, Sets};
 use super::lease::{Kept, Lease};
 use super::options::OpenError;
 use super::record::{FileHead, HEAD, Head, PAGE, Salt};
@@ -67,7 +67,7 @@ pub(super) struct Journal {
 impl Journal {
     /// Opens the file, or makes a new one, for tables that are filled up to `folded`. Gives the change sets after that,
     /// made sure of.
-    pub fn open(kept: Arc<Kept>, folded: Seq) -> Result<(Journal, Vec<(Seq, Vec<Change>)>), OpenError> {
+    pub fn open(kept: Arc<Kept>, folded: Seq) -> Result<(Journal, Sets), OpenError> {
         let lease = kept.lease();
         let len = lease.len().map_err(io)?;
         let mut first = vec![0; PAGE.min(len as usize)];

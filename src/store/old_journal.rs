@@ -4,10 +4,10 @@ use std::io;
 
 use bytes::Bytes;
 use redb::{Database, ReadableDatabase, TableDefinition};
-use stet_actors::store::{Change, Seq};
+use stet_actors::store::Seq;
 
 use super::backend::{Backends, OLD_JOURNAL};
-use super::blob;
+use super::blob::{self, Sets};
 use super::journal::Journal;
 use super::lease::Kept;
 use super::migrate;
@@ -24,11 +24,7 @@ pub(super) const DROPPED: &str = "dropped";
 const CACHE: usize = 32 << 20;
 
 /// Moves what an old journal holds beyond `folded`, and beyond what has been moved before, to the new one. Gives its change sets.
-pub(super) fn adopt(
-    backends: &dyn Backends,
-    journal: &mut Journal,
-    folded: Seq,
-) -> Result<Vec<(Seq, Vec<Change>)>, OpenError> {
+pub(super) fn adopt(backends: &dyn Backends, journal: &mut Journal, folded: Seq) -> Result<Sets, OpenError> {
     let io = |error: io::Error| OpenError::Io(format!("{OLD_JOURNAL}: {error}"));
     let Some(file) = backends.open_old_journal().map_err(io)? else { return Ok(Vec::new()) };
     let (lease, db) = migrate::open_database(&Kept::new(file), CACHE)?;

@@ -59,13 +59,6 @@ fn events_of(container: &str) -> String {
     format!("/v3/container/{}/events", encoded(container))
 }
 
-/// A value of `/metrics`; 0 when it is not there yet.
-fn metric(server: &Server, name: &str) -> u64 {
-    let text = String::from_utf8(server.client().get("/metrics").body).expect("metrics are text");
-    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    value.map_or(0, |value| value.parse::<f64>().expect("a metric is a number") as u64)
-}
-
 fn ids(told: &Told) -> Vec<&str> {
     told.data["ids"].as_array().into_iter().flatten().map(|id| id.as_str().expect("an id is a text")).collect()
 }

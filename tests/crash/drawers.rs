@@ -103,9 +103,8 @@ impl Shelf {
         };
         let upload = |folder: &str, name: &str, bytes: &[u8], mode: &str| {
             let options = json!({ "name": name, "folderPath": folder, "createMode": mode, "type": "Story" });
-            let body = form(&options, bytes);
-            let content_type = format!("multipart/form-data; boundary={BOUNDARY}");
-            client.try_send("POST", "/v3/object/create", &[("content-type", &content_type)], &body)
+            let file = [("content", "a.xml", "text/xml", bytes)];
+            client.try_send_form("POST", "/v3/object/create", &[], &options, &file)
         };
         let item =
             |name: &str, drawer: &str| format!("/v3/container/drawer/{}/item/{}", encoded(drawer), self.loid(name));
@@ -280,21 +279,6 @@ impl Worker for Shelf {
     fn end(&mut self, client: &Client) {
         self.empty_bin(client);
     }
-}
-
-const BOUNDARY: &str = "----stet-crash-test";
-
-fn form(options: &Value, bytes: &[u8]) -> Vec<u8> {
-    let head = |text: &str| format!("--{BOUNDARY}\r\ncontent-disposition: form-data; {text}\r\n\r\n").into_bytes();
-    [
-        &head("name=\"options\""),
-        options.to_string().as_bytes(),
-        b"\r\n",
-        &head("name=\"content\"; filename=\"a.xml\"\r\ncontent-type: text/xml"),
-        bytes,
-        format!("\r\n--{BOUNDARY}--\r\n").as_bytes(),
-    ]
-    .concat()
 }
 
 fn hire(_: &Server, client: &Client, top: &str, dice: &mut Dice) -> Vec<Box<dyn Worker>> {

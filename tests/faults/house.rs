@@ -206,7 +206,7 @@ impl House {
 
     /// A value of `/metrics`; 0 when it is not there yet.
     pub fn metric(&self, name: &str) -> f64 {
-        metric(&Client::at(&self.running().base, None), name)
+        Client::at(&self.running().base, None).metric(name)
     }
 
     /// The store of a server that has ended, to be looked into or damaged.
@@ -239,11 +239,4 @@ impl Drop for House {
             let _ = thread.join();
         }
     }
-}
-
-/// A value of `/metrics`; 0 when it is not there yet.
-pub fn metric(client: &Client, name: &str) -> f64 {
-    let text = String::from_utf8(client.get("/metrics").body).expect("metrics are text");
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.map_or(0.0, |value| value.parse().expect("a metric is a number"))
 }

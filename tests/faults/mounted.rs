@@ -7,7 +7,6 @@ use std::process::Command;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::house::metric;
 use crate::harness::*;
 
 /// A file system in memory of its own.
@@ -190,7 +189,7 @@ fn contents_that_find_no_room_are_refused_and_told_and_all_else_goes_on() {
     mounted.fill();
     create(&client, "large", LARGE).fails(507, "StorageFull");
     assert_eq!(size_of(&client, "large"), None);
-    assert_eq!(metric(&client, "stet_content_failures_total{what=\"written\",why=\"full\"}"), 1.0);
+    assert_eq!(client.metric("stet_content_failures_total{what=\"written\",why=\"full\"}"), 1.0);
     assert_eq!(create(&client, "small", 100).status, 200, "it lies in the tables, which have room");
     assert_eq!(why(&client), None, "the store is well");
     mounted.make_room();
@@ -224,8 +223,7 @@ fn contents_that_may_not_be_written_are_refused_and_told_and_all_else_goes_on() 
     assert_eq!(size_of(&client, "first"), Some(LARGE + 1), "nothing was changed, and reads go on");
     assert_eq!(create(&client, "small", 100).status, 200, "it lies in the tables");
     assert_eq!(why(&client), None, "the store is well");
-    let failed =
-        |what: &str| metric(&client, &format!("stet_content_failures_total{{what=\"{what}\",why=\"failed\"}}"));
+    let failed = |what: &str| client.metric(&format!("stet_content_failures_total{{what=\"{what}\",why=\"failed\"}}"));
     assert_eq!(failed("written"), 2.0);
     wait_until("a file can't be removed", || failed("collected") > 0.0);
 
@@ -234,7 +232,7 @@ fn contents_that_may_not_be_written_are_refused_and_told_and_all_else_goes_on() 
     replace(LARGE + 3).ok();
     assert_eq!((size_of(&client, "first"), size_of(&client, "second")), (Some(LARGE + 3), Some(LARGE + 2)));
     // Two versions that were replaced.
-    wait_until("they are removed now", || metric(&client, "stet_content_collected_total") >= 2.0);
+    wait_until("they are removed now", || client.metric("stet_content_collected_total") >= 2.0);
     assert_eq!(server.terminate(), Some(0));
     let (code, output) = server.check();
     assert_eq!(code, Some(0), "{output}");

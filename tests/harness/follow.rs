@@ -42,6 +42,8 @@ impl Client {
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).expect("there are sockets");
         // Before it connects: the window is agreed on then.
         socket.set_recv_buffer_size(4 << 10).expect("a size can be set");
+        // With the large segments of the loopback the other side's buffers take some megabytes more.
+        socket.set_tcp_mss(1460).expect("a size can be set");
         socket.connect(&address.into()).expect("the server listens");
         let path = format!("/v3/container/{}/events", encoded(container));
         self.follow_over(socket.into(), &path, None).unwrap_or_else(|error| panic!("{error}"))

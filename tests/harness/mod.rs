@@ -161,14 +161,8 @@ impl Server {
 
     /// Waits until it has ended; gives the exit code.
     pub fn ended(&mut self) -> Option<i32> {
-        let begun = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().expect("it can be waited for") {
-                return status.code();
-            }
-            assert!(begun.elapsed() < PATIENCE, "the server does not end:\n{}", self.log());
-            std::thread::yield_now();
-        }
+        let log = self.log.clone();
+        ended(&mut self.child, || std::fs::read_to_string(&log).unwrap_or_default())
     }
 
     /// Starts again on the same data directory; kills what still runs.
@@ -333,19 +327,9 @@ impl Client {
 
     /// A multipart form of `options` and, if given, a file `content` (name, media type, bytes).
     pub fn upload(&self, path: &str, options: &Value, content: Option<(&str, &str, &[u8])>) -> Answer {
-        const BOUNDARY: &str = "----stet-test-boundary";
-        let part = |head: String, bytes: &[u8]| {
-            [format!("--{BOUNDARY}\r\ncontent-disposition: form-data; {head}\r\n\r\n").as_bytes(), bytes, b"\r\n"]
-                .concat()
-        };
-        let mut body =
-            part("name=\"options\"\r\ncontent-type: application/json".to_owned(), options.to_string().as_bytes());
-        if let Some((name, media_type, bytes)) = content {
-            let head = format!("name=\"content\"; filename=\"{name}\"\r\ncontent-type: {media_type}");
-            body.extend(part(head, bytes));
-        }
-        body.extend_from_slice(format!("--{BOUNDARY}--\r\n").as_bytes());
-        self.send("POST", path, &[("content-type", &format!("multipart/form-data; boundary={BOUNDARY}"))], &body)
+        let files: Vec<_> =
+            content.map(|(name, media_type, bytes)| ("content", name, media_type, bytes)).into_iter().collect();
+        self.send_form("POST", path, &[], options, &files)
     }
 
     /// Creates a liveblog from the default template; gives its loid.
@@ -415,6 +399,18 @@ impl Client {
         let items = reply["items"].as_array().expect("a drawer has items").iter();
         items.map(|item| item["source"].as_str().expect("an item has a source").to_owned()).collect()
     }
+
+    /// A value of the server's `/metrics`; 0 when it is not there yet.
+    pub fn metric(&self, name: &str) -> f64 {
+        let text = String::from_utf8(self.get("/metrics").body).expect("metrics are text");
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value.map_or(0.0, |value| value.parse().expect("a metric is a number"))
+    }
+
+    /// The same of one that counts.
+    pub fn count(&self, name: &str) -> u64 {
+        self.metric(name) as u64
+    }
 }
 
 impl Answer {
@@ -465,12 +461,34 @@ pub fn own_folder() -> String {
     format!("/Test/{}-{number}", std::process::id())
 }
 
+/// Waits until a process has ended; gives the exit code. `told` is what it has said, in case that it does not.
+pub fn ended(child: &mut Child, told: impl Fn() -> String) -> Option<i32> {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("it can be waited for") {
+            return status.code();
+        }
+        assert!(begun.elapsed() < PATIENCE, "the server does not end:\n{}", told());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// Waits until `done`, looking again and again without taking the processor from those it waits for; often enough to kill a server
 /// amid what it is doing.
 pub fn wait_until(what: &str, done: impl Fn() -> bool) {
-    let begun = Instant::now();
+    wait(what, done, Duration::from_micros(200), Duration::from_micros(200));
+}
+
+/// The same for what is dear to look at, or takes long: less and less often.
+pub fn wait_patiently_until(what: &str, done: impl Fn() -> bool) {
+    wait(what, done, Duration::from_millis(1), Duration::from_millis(100));
+}
+
+fn wait(what: &str, done: impl Fn() -> bool, first: Duration, most: Duration) {
+    let (begun, mut pause) = (Instant::now(), first);
     while !done() {
         assert!(begun.elapsed() < PATIENCE, "waited in vain: {what}");
-        std::thread::sleep(Duration::from_micros(200));
+        std::thread::sleep(pause);
+        pause = most.min(pause * 2);
     }
 }

@@ -15,12 +15,6 @@ fn item(drawer: &str) -> String {
     format!("/v3/container/drawer/{}/item", encoded(drawer))
 }
 
-fn metric(server: &Server, name: &str) -> u64 {
-    let text = String::from_utf8(server.client().get("/metrics").body).expect("metrics are text");
-    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    value.map_or(0, |value| value.parse::<f64>().expect("a metric is a number") as u64)
-}
-
 #[test]
 fn two_thousand_followers_of_one_container_cost_little_and_all_hear() {
     const FOLLOWERS: usize = 2000;
@@ -60,7 +54,7 @@ fn a_follower_who_does_not_read_is_let_go_and_others_go_on() {
             assert_eq!(quick.must().id, last);
         }
         // What is on its way to him comes to its end when the system's buffers are full.
-        let sent = metric(&server, "stet_events_sent_total") - (last - begun);
+        let sent = server.client().count("stet_events_sent_total") - (last - begun);
         if sent != stuck.0 {
             stuck = (sent, last);
         }
@@ -71,7 +65,7 @@ fn a_follower_who_does_not_read_is_let_go_and_others_go_on() {
     let had = told.last().map_or(begun, |told| told.id);
     assert!(had < last && slow.whole, "told up to {had} of {last}");
     assert_eq!(had - begun, told.len() as u64, "a gap");
-    assert_eq!(metric(&server, "stet_event_followers_dropped_total"), 1);
+    assert_eq!(server.client().count("stet_event_followers_dropped_total"), 1);
     let mut again = client.follow(&drawer, Some(had));
     for id in had + 1..=last {
         assert_eq!(again.must().id, id);
@@ -88,7 +82,7 @@ fn a_follower_who_takes_nothing_is_cut_off() {
     wait_until("he is cut off", || {
         client.post(&item(&drawer), &json!({ "sources": stories })).ok();
         client.put(&format!("{}/clear", item(&drawer)), &json!({})).ok();
-        metric(&server, "stet_event_followers") == 0
+        server.client().count("stet_event_followers") == 0
     });
     assert_serves(&server);
 }

@@ -66,7 +66,7 @@ fn open_files(server: &Server) -> usize {
 /// Waits until no more are open than so many, and some that this test's own clients may keep.
 fn wait_until_closed(server: &Server, files: usize) {
     let what = format!("all but {files} files and connections are closed");
-    wait_until(&what, || open_files(server) <= files + 4);
+    wait_patiently_until(&what, || open_files(server) <= files + 4);
 }
 
 /// A connection that gives up some time.

@@ -13,7 +13,8 @@
 //!
 //! What is saved without a check-in is the object's draft. It stays when the lock ends, however that ends; a check-out goes on
 //! from it, [`Switches::check_out_clean`] and the check-in of whoever has the object checked out drop it. A write by anybody else
-//! leaves it alone. Who holds the lock reads it in place of the latest version.
+//! leaves it alone; only its author may save over it without a check-out. Who holds the lock reads it in place of the latest
+//! version.
 //!
 //! A draft knows which content it comes from ([`Draft::base`](crate::object::Draft::base)). If that was replaced since, or has a
 //! version after it, the draft is checked in as a new version, never over what others have written.

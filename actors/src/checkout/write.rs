@@ -29,7 +29,8 @@ pub struct Switches {
 }
 
 /// Checks out, writes and checks in, as the switches say. Without bytes the draft is checked in; without a draft either, nothing is
-/// written. Without a lock and a check-out the lock is taken and released within the step.
+/// written. Without a lock and a check-out the lock is taken and released within the step; a draft of another user is then not saved
+/// over.
 ///
 /// A draft that does not come from the present content is checked in as a new version whatever the switches say: it was not written
 /// by someone who knew what it would replace.
@@ -90,6 +91,9 @@ impl Joint for WriteContent {
             saved = dropped.is_some();
             remove(dropped, context);
         } else if let Some(body) = &self.body {
+            if let Some(other) = leftover.as_ref().filter(|draft| !checked_out && draft.author != context.who.user) {
+                return Err(not_yours(other).into());
+            }
             let base = match &leftover {
                 Some(draft) if !to.check_out_clean => draft.base.clone(),
                 _ => Base::of(&record),
@@ -123,6 +127,16 @@ fn put(record: &mut Record, new: &NewContent, as_new: bool, context: &mut Contex
     record.content = Some(new.content.clone());
     context.put_version(replaced.as_ref(), record.loid.at_version(record.version), new, context.now_s());
     Ok(())
+}
+
+/// There is one draft, and nobody who has not checked the object out sees that of another: it must not go without a trace.
+fn not_yours(draft: &Draft) -> Error {
+    let message = format!(
+        "`{}` has a draft of `{}`, and is not checked out: check it out to go on from there, or to drop it.",
+        draft.loid, draft.author
+    );
+    let error = Error::new(Code::ObjectNotCheckedOut, message).with_source(draft.loid);
+    error.with_detail("draftOf", &*draft.author)
 }
 
 fn save(leftover: Option<&Draft>, object: Loid, body: &NewContent, base: Option<Base>, context: &mut Context<'_>) {

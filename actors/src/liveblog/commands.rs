@@ -125,6 +125,8 @@ impl Command for AddPost {
                 CreateMode::Replace | CreateMode::NewVersion => {
                     check_reach(&there, self.reach, context)?;
                     let mut post = Post::clone(&there);
+                    // It may have been moved since it was named. Others may have that timestamp: names are unique, times are not.
+                    post.timestamp = timestamp;
                     let replaced = if mode == CreateMode::Replace { there.record.version } else { 0 };
                     write(&mut post, Some(&self.body), replaced, context)?;
                     describe(&mut post, &self.fields, context)?;

@@ -141,13 +141,10 @@ impl LiveBlogState {
 
     /// The latest timestamp of an approved post, epoch milliseconds.
     pub fn last_timestamp(&self) -> Option<u64> {
-        // Pinned posts stand before newer ones; they are few.
-        let pinned =
-            self.posts.iter().take_while(|post| post.pinned).filter(|post| post.status == PostStatus::Approved);
-        let newest = pinned.map(|post| post.timestamp).max();
-        let (_, before) = self.posts.rank(FIRST_UNPINNED);
-        let first = self.posts.nth_visible(before).map(|post| post.timestamp);
-        newest.max(first)
+        // Of the pinned ones and of the others the newest stands first.
+        let (_, pinned) = self.posts.rank(FIRST_UNPINNED);
+        let at = |position| self.posts.nth_visible(position).map(|post| post.timestamp);
+        at(0).max(at(pinned))
     }
 
     /// The post so named.

@@ -92,12 +92,13 @@ pub struct Event {
     /// Network address that the call came from; empty where it came from none, or was not noted yet.
     #[serde(default)]
     pub address: String,
-    /// Those of `ids` that readers saw before the change and see no more, such as a post that is not approved any longer.
+    /// Those of `ids` that readers saw before the change and see no more, such as a post that is not approved any longer; `None`
+    /// where it was not noted, as in a change of no posts and in rows from before that was done.
     #[serde(default)]
-    pub withdrawn: Vec<String>,
-    /// Those of `ids` that readers saw neither before nor after, such as a post that waits for approval.
+    pub withdrawn: Option<Vec<String>>,
+    /// Those of `ids` that readers saw neither before nor after, such as a post that waits for approval; `None` likewise.
     #[serde(default)]
-    pub unseen: Vec<String>,
+    pub unseen: Option<Vec<String>>,
 }
 
 /// A loid inside a stored row: its key bytes.

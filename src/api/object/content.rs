@@ -7,6 +7,7 @@ use stet_actors::checkout::is_held_by;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Source;
 use stet_actors::object::{Draft, Record, SmallBody};
+use stet_actors::repository::Repository;
 
 use super::{version, version_named};
 use crate::api::download::{self, Found};
@@ -111,15 +112,26 @@ fn latest(app: &App, record: &Record, source: &impl Display) -> Result<Found> {
 
 /// What the caller has saved of an object that is checked out in this session.
 fn working_copy(call: &Call, record: &Record) -> Result<Option<Found>> {
-    let lock = record.lock_at(call.app.repository.clock().now_s());
-    let (Some(lock), Some(session)) = (lock, &call.session) else { return Ok(None) };
-    if !is_held_by(lock, session.user(), session.id()) {
+    let Some(session) = &call.session else { return Ok(None) };
+    draft_for(&call.app.repository, record, session.user(), session.id())
+}
+
+/// The draft of an object, if this session of the user holds the lock. The record may be an old one.
+fn draft_for(repository: &Repository, record: &Record, user: &str, session: &str) -> Result<Option<Found>> {
+    let holds = |record: &Record| {
+        record.lock_at(repository.clock().now_s()).is_some_and(|lock| is_held_by(lock, user, session))
+    };
+    if !holds(record) {
         return Ok(None);
     }
     let key = Draft::key(record.loid);
-    let draft: Option<Draft> = call.app.repository.row(key.table, &key.key)?;
+    let Some(draft) = repository.row::<Draft>(key.table, &key.key)? else { return Ok(None) };
+    // After the draft: if the lock has been lost since the record was read, it may be the next holder's.
+    if !repository.record(record.loid)?.is_some_and(|now| holds(&now)) {
+        return Ok(None);
+    }
     let small = SmallBody::key(Draft::body_loid(record.loid));
-    Ok(draft.map(|draft| Found { small, content: draft.content, at: draft.at }))
+    Ok(Some(Found { small, content: draft.content, at: draft.at }))
 }
 
 /// All bytes of an object's latest version.
@@ -137,4 +149,67 @@ pub async fn bytes_of(app: &App, record: &Record) -> Result<Bytes> {
 pub(in crate::api) async fn latest_of(app: &App, record: &Record) -> Result<ContentReader> {
     let found = || latest(app, record, &record.loid);
     Ok(download::opened(&app.repository, &app.content, record.loid, found).await?.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use stet_actors::checkout::{Switches, Unlock, WriteContent};
+    use stet_actors::clock::SystemClock;
+    use stet_actors::command::Who;
+    use stet_actors::folder::root;
+    use stet_actors::id::{DatabaseId, Loid};
+    use stet_actors::lifecycle::{Create, NewObject};
+    use stet_actors::object::{Content, NewContent, Stored};
+    use stet_actors::runtime::{Request, RuntimeOptions};
+    use stet_actors::store::memory::MemoryStore;
+
+    use super::*;
+
+    /// Who asks; the session is called as the user is.
+    fn by(user: &str) -> Request {
+        Request::by(Who { user: user.into(), session: user.into(), address: None })
+    }
+
+    /// Saves a draft of so many bytes under a lock of its own.
+    async fn save(repository: &Repository, object: Loid, user: &str, bytes: u8) {
+        let content =
+            Content { content_type: "text/xml".into(), size: bytes.into(), sha256: [bytes; 32], stored: Stored::Row };
+        let body = Some(NewContent { content, small: Some(vec![b'x'; bytes.into()].into()), pin: None });
+        let switches = Switches {
+            check_in: false,
+            keep_checked_out: false,
+            unlock: false,
+            new_version: false,
+            check_out: true,
+            check_out_clean: false,
+        };
+        let write = WriteContent { object, body, switches, lasts_s: 100 };
+        repository.joint(write, by(user)).await.expect("it is saved");
+    }
+
+    #[actix_web::test]
+    async fn who_has_lost_the_lock_since_it_was_looked_at_is_not_shown_the_next_holders_draft() {
+        let started =
+            Repository::start(Arc::new(MemoryStore::new()), Arc::new(SystemClock), RuntimeOptions::default()).await;
+        let repository = started.expect("a repository starts");
+        repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots are made");
+        let object = NewObject::document("a.xml", "Story");
+        let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+        let object = repository.joint(create, by("ada")).await.expect("it is made").loid;
+        let record = || repository.record(object).expect("it can be read").expect("it is there");
+        let size = |record: &Record, user: &str| {
+            let found = draft_for(&repository, record, user, user).expect("it can be read");
+            found.map(|found| found.content.size)
+        };
+        save(&repository, object, "ada", 3).await;
+        let adas = record();
+        assert_eq!((size(&adas, "ada"), size(&adas, "bob")), (Some(3), None));
+        let break_it = Unlock { object, force: true, may_break: true };
+        repository.joint(break_it, by("bob")).await.expect("it is broken");
+        assert_eq!(size(&adas, "ada"), None);
+        save(&repository, object, "bob", 5).await;
+        assert_eq!((size(&adas, "ada"), size(&record(), "bob")), (None, Some(5)));
+    }
 }

@@ -292,14 +292,16 @@ impl Sessions {
         calls: &Arc<AtomicU64>,
         make: impl FnOnce(TokenHash, Text, u64) -> Session,
     ) -> Result<NewSession> {
-        let _beginning = self.beginnings.of(user).await;
+        let beginning = self.beginnings.of(user).await;
         let surplus = self.surplus(user).await?;
         // Those that end must not be written back by a flush.
-        let _turn = if surplus.is_empty() { None } else { Some(self.turn.read().await) };
+        let turn = if surplus.is_empty() { None } else { Some(self.turn.read().await) };
         let token = Token::generate()?;
         let session = make(token.hash(), reference()?.into(), self.repository.clock().now_ms());
         let gone = surplus.iter().map(|live| live.session.token_hash).collect();
         let new = self.insert(token, session, calls, gone).await?;
+        // Giving locks back may take long, and is nobody else's affair: a flush that waited for it would keep every logout waiting.
+        drop((turn, beginning));
         for ended in surplus {
             self.release_locks_of(&ended).await;
             tracing::info!(user, session = &**ended.id(), "ended to make room for a login");

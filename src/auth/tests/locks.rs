@@ -60,6 +60,46 @@ fn a_lock_that_can_not_be_given_back_at_the_logout_keeps_no_other() {
 }
 
 #[test]
+fn while_a_login_gives_back_the_locks_of_what_it_ended_everything_else_goes_on() {
+    run(async {
+        let server = Server::new().await;
+        let one = SessionOptions { per_user: 1, ..SessionOptions::default() };
+        let server = Server::start_with(&server.store, &server.clock, CHEAP, one).await;
+        let crowded = server.log_in().await;
+        let [object] = server.locked(&crowded).await;
+        server.sessions.flush().await.unwrap();
+        let log_in = || {
+            let sessions = server.sessions.clone();
+            tokio::task::spawn_local(async move { sessions.log_in("web", "swing", "ada", PASSWORD, "").await })
+        };
+        let waiting = async |sets: usize| {
+            let reached = async {
+                while server.store.pending() < sets {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::time::timeout(MINUTE, reached).await.expect("it comes to its commit");
+        };
+        server.store.hold();
+        let first = log_in();
+        waiting(1).await;
+        server.store.step();
+        // Now the lock's.
+        waiting(1).await;
+        assert!(server.is_locked(object) && !first.is_finished());
+        assert_eq!(at_once(server.sessions.flush()), Ok(0), "neither a flush waits for that");
+        let second = log_in();
+        // Nor the user's next login.
+        waiting(2).await;
+        server.store.release();
+        first.await.unwrap().unwrap();
+        let second = second.await.unwrap().unwrap();
+        assert!(!server.is_locked(object) && server.is_good(&second));
+        assert_eq!(server.rows().len(), 1);
+    });
+}
+
+#[test]
 fn an_object_that_can_not_be_read_keeps_no_other_lock_from_ending() {
     run(async {
         let server = Server::new().await;

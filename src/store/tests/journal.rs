@@ -6,7 +6,7 @@ use stet_actors::store::Change;
 
 use super::*;
 use crate::store::backend::OLD_JOURNAL;
-use crate::store::blob;
+use crate::store::blob::{self, Sets};
 use crate::store::fault::{Fault, Plan};
 use crate::store::journal::Journal;
 use crate::store::lease::Kept;
@@ -14,8 +14,6 @@ use crate::store::old_journal::{DROPPED, RECORDS};
 use crate::store::record::{FileHead, PAGE};
 use crate::store::tables::META;
 use crate::store::{Backends, StoreFile};
-
-type Sets = Vec<(Seq, Vec<Change>)>;
 
 fn file(disk: &Disk) -> Box<dyn StorageBackend> {
     disk.open(StoreFile::Journal).expect("the file opens")

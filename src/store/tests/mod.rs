@@ -89,8 +89,8 @@ fn event(container: u64, revision: u64, at_ms: u64) -> Event {
         at_ms,
         session: String::new(),
         address: String::new(),
-        withdrawn: Vec::new(),
-        unseen: Vec::new(),
+        withdrawn: None,
+        unseen: None,
     }
 }
 

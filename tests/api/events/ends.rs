@@ -28,13 +28,13 @@ fn there_is_room_for_so_many_followers_in_all_and_of_a_container() {
     // Neither who asks for the headers nor who does not wait takes a place.
     assert_eq!(desk.client.send("HEAD", &events_of(&desk.drawer), &[], b"").status, 200);
     assert_eq!(desk.client.get(&format!("{}?wait=false", events_of(&desk.drawer))).status, 200);
-    assert_eq!(metric(&server, "stet_event_followers"), 3);
+    assert_eq!(server.client().count("stet_event_followers"), 3);
     // A place is free when its follower has gone, which is found out when they are told something.
     drop(first);
     wait_until("a place is free", || {
         desk.put_in(0);
         desk.client.delete(&desk.item(0)).ok();
-        metric(&server, "stet_event_followers") == 2
+        server.client().count("stet_event_followers") == 2
     });
     begun(&desk.drawer);
     desk.client

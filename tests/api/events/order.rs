@@ -81,10 +81,10 @@ fn a_comment_keeps_the_connection_and_finds_out_who_has_gone() {
     follow.comment();
     desk.put_in(0);
     assert_eq!(follow.must().event, "drawer.item.add");
-    assert_eq!(metric(&server, "stet_event_followers"), 1);
-    assert_eq!(metric(&server, "stet_events_sent_total"), 1);
+    assert_eq!(server.client().count("stet_event_followers"), 1);
+    assert_eq!(server.client().count("stet_events_sent_total"), 1);
     drop(follow);
-    wait_until("the one who has gone is forgotten", || metric(&server, "stet_event_followers") == 0);
+    wait_until("the one who has gone is forgotten", || server.client().count("stet_event_followers") == 0);
 }
 
 #[test]

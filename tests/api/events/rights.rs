@@ -26,7 +26,7 @@ fn who_may_not_read_a_container_may_not_follow_it() {
     reporter.get(&path).fails(404, "ObjectNotFound");
     reporter.get(&events_of("1$1.0.999999999")).fails(404, "ObjectNotFound");
     admin.get(&events_of("nonsense")).fails(400, "InvalidParameter");
-    assert_eq!(metric(&server, "stet_event_followers"), 0);
+    assert_eq!(server.client().count("stet_event_followers"), 0);
 }
 
 #[test]

@@ -122,6 +122,8 @@ fn what_others_write_takes_no_draft_away_and_is_not_written_over_by_it() {
     write(&writer, &loid, "checkOut=true&checkIn=false&unlock=true", b"draft").ok();
     write(&other, &loid, "", b"two").ok();
     assert_eq!(state(&other, &loid), is(1, "two", None));
+    let error = write(&other, &loid, "checkIn=false", b"three").fails(403, "ObjectNotCheckedOut");
+    assert_eq!((&error["source"], &error["details"]["draftOf"]), (&json!(loid), &json!("editor")));
     write(&writer, &loid, "checkOut=true&checkIn=false", b"").ok();
     assert_eq!(state(&writer, &loid), is(1, "draft", Some("editor")), "it is there to be gone on with");
     assert_eq!(write(&writer, &loid, "", b"").ok()["version"], 2, "and becomes a version of its own");

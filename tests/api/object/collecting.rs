@@ -16,12 +16,6 @@ fn large(number: usize) -> Vec<u8> {
     bytes
 }
 
-fn metric(client: &Client, name: &str) -> u64 {
-    let text = String::from_utf8(client.get("/metrics").body).expect("metrics are text");
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.map_or(0, |value| value.parse().expect("a count is a number"))
-}
-
 /// A server that keeps nothing that nobody needs, and a client of it.
 struct House {
     server: Server,
@@ -78,9 +72,9 @@ impl House {
     /// All went that had to, nothing else did, and no row has lost its bytes.
     fn done(mut self) {
         // They go before they are counted.
-        let counted = || metric(&self.client, "stet_content_collected_total");
+        let counted = || self.client.count("stet_content_collected_total");
         wait_until("all are counted", || counted() >= self.collected);
-        let bytes = metric(&self.client, "stet_content_collected_bytes_total");
+        let bytes = self.client.count("stet_content_collected_bytes_total");
         assert_eq!((counted(), bytes), (self.collected, self.collected * 40_000));
         let line = "content files that nothing refers to were removed";
         wait_until("it is told", || self.server.log().contains(line));
@@ -191,8 +185,8 @@ fn a_kill_amid_uploads_and_collecting_leaves_no_row_without_its_file() {
                 })
                 .collect();
             // What nobody ever needs goes meanwhile: collecting is under way.
-            let before = metric(&client, "stet_content_collected_total");
-            wait_until("files are collected", || metric(&client, "stet_content_collected_total") >= before + 3);
+            let before = client.count("stet_content_collected_total");
+            wait_until("files are collected", || client.count("stet_content_collected_total") >= before + 3);
             server.kill();
             over.store(true, Ordering::Relaxed);
             workers.into_iter().flat_map(|worker| worker.join().expect("a worker ends")).collect()
@@ -238,11 +232,5 @@ fn work(client: &Client, folder: &str, name: &str, bodies: usize, over: &AtomicB
 }
 
 fn try_upload(client: &Client, options: &Value, bytes: &[u8]) -> Option<Answer> {
-    const BOUNDARY: &str = "----stet-collecting";
-    let head = |rest: &str| format!("--{BOUNDARY}\r\ncontent-disposition: form-data; {rest}\r\n\r\n");
-    let options = format!("{}{options}\r\n", head("name=\"options\""));
-    let file = head("name=\"content\"; filename=\"a.xml\"\r\ncontent-type: text/xml");
-    let body = [options.as_bytes(), file.as_bytes(), bytes, format!("\r\n--{BOUNDARY}--\r\n").as_bytes()].concat();
-    let content_type = format!("multipart/form-data; boundary={BOUNDARY}");
-    client.try_send("POST", CREATE, &[("content-type", &content_type)], &body).ok()
+    client.try_send_form("POST", CREATE, &[], options, &[("content", "a.xml", "text/xml", bytes)]).ok()
 }

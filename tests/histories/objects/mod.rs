@@ -144,6 +144,8 @@ fn content_change(dice: &mut Dice, holds: bool, tag: Tag) -> Change<Tag> {
         (3..=5, true) => Change::Write(Switches { new_version, keep, ..PLAIN }, (dice.roll(2) == 0).then_some(tag)),
         (3, false) => Change::Write(Switches { new_version, keep, ..check_out }, Some(tag)),
         (6, _) => Change::Unlock { force: false },
+        // Over a draft of one's own, or where there is none.
+        (7, false) => Change::Write(Switches { check_in: false, ..PLAIN }, Some(tag)),
         _ => Change::Write(Switches { new_version, keep, ..PLAIN }, Some(tag)),
     }
 }
@@ -205,7 +207,7 @@ impl<const LOCKS: bool> Subject for Object<LOCKS> {
                 Change::Unlock { .. } => false,
                 Change::Restore(_) => known.holds,
                 Change::Write(to, _) if to.check_in => to.keep,
-                Change::Write(to, _) => !to.unlock,
+                Change::Write(to, _) => !to.unlock && (known.holds || to.check_out || to.clean),
             };
         }
     }

@@ -52,6 +52,7 @@ pub enum Refusal {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Draft<B> {
     pub bytes: B,
+    author: &'static str,
     /// How many versions there were, and what the latest was.
     base: (usize, B),
 }
@@ -129,9 +130,13 @@ impl<B: Clone + PartialEq> Sheet<B> {
         let base = (self.versions.len(), self.latest().clone());
         if !to.check_in {
             if let Some(bytes) = bytes {
+                // Nobody saves over what another has saved without having it checked out.
+                if !checked_out && self.draft.as_ref().is_some_and(|draft| draft.author != USERS[by]) {
+                    return Err(Refusal::ObjectNotCheckedOut);
+                }
                 // What is saved again still comes from where it came from.
                 let base = self.draft.take().map_or(base, |draft| draft.base);
-                self.draft = Some(Draft { bytes, base });
+                self.draft = Some(Draft { bytes, author: USERS[by], base });
             }
             self.lock = (checked_out && !to.unlock).then_some(by);
             return Ok(());
