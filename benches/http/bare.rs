@@ -55,7 +55,8 @@ pub fn serve() {
     let answer = Data::new((Bytes::from(body), std::env::var("BARE_ETAG").unwrap_or_default()));
     let followers = Data::new(channel::<Bytes>(1024).0);
     actix_web::rt::System::new().block_on(async {
-        let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
+        // As many as ours has.
+        let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get() / 2 + 1);
         let app = move || {
             App::new()
                 .app_data(answer.clone())

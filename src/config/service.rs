@@ -15,7 +15,7 @@ pub struct ServerConfig {
     pub listen: String,
     /// Path in front of every route of the interface: empty, or like `/swing/api/rest`.
     pub base_path: String,
-    /// Threads that read requests and write replies; 0 is one for every two cores.
+    /// Threads that read requests and write replies; 0 is one for every two cores and one more.
     pub workers: usize,
     /// Seconds that calls under way get to end when it shuts down.
     pub shutdown_seconds: u64,

@@ -1,7 +1,8 @@
 //! A record as JSON, as the display options ask.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::{Attributes, FamilyKind, Record, Text, Version};
@@ -37,6 +38,30 @@ pub struct LockerInfo {
     pub full_name: String,
     /// Epoch seconds.
     pub lock_expires: u64,
+}
+
+/// A group of attributes as JSON.
+#[derive(Debug)]
+pub enum Group {
+    /// As the stored text has it.
+    Stored(Value),
+    /// There is no text: an empty object below the root key, or at the top where there is none. Most objects' groups are, and a
+    /// reply to a change shows three of them.
+    Empty(&'static str),
+}
+
+impl Serialize for Group {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Group::Stored(value) => value.serialize(serializer),
+            Group::Empty("") => serializer.serialize_map(Some(0))?.end(),
+            Group::Empty(root) => {
+                let mut group = serializer.serialize_map(Some(1))?;
+                group.serialize_entry(root, &Group::Empty(""))?;
+                group.end()
+            }
+        }
+    }
 }
 
 /// An object record. Which of the attribute groups are there, and in which forms, is up to the display options.
@@ -82,13 +107,16 @@ pub struct ObjectRecord {
     pub revision: u64,
     /// As JSON, root key `props`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub system_attributes: Option<Value>,
+    #[schemars(with = "Option<Value>")]
+    pub system_attributes: Option<Group>,
     /// As JSON, keyed by the root element.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub attributes: Option<Value>,
+    #[schemars(with = "Option<Value>")]
+    pub attributes: Option<Group>,
     /// As JSON, root key `tl`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage_tickets: Option<Value>,
+    #[schemars(with = "Option<Value>")]
+    pub usage_tickets: Option<Group>,
     /// Computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub virtual_attributes: Option<Value>,
@@ -127,14 +155,16 @@ fn unreadable(record: &Record, error: &xml::XmlError) -> Error {
 /// That the store fails, or a stored attribute text can't be read.
 pub fn render(app: &App, record: &Record, attributes: &Attributes, display: &Display) -> Result<ObjectRecord> {
     let limits = Limits::default();
-    let as_json = |shown: bool, text: Option<&str>, root: &str| {
+    let as_json = |shown: bool, text: Option<&str>, root: &'static str| {
         if !(shown && display.json) {
             return Ok(None);
         }
         match text {
-            Some(text) => xml::to_json(text, &limits).map(Some).map_err(|error| unreadable(record, &error)),
-            None if root.is_empty() => Ok(Some(Value::Object(Map::new()))),
-            None => Ok(Some(json!({ root: {} }))),
+            Some(text) => match xml::to_json(text, &limits) {
+                Ok(group) => Ok(Some(Group::Stored(group))),
+                Err(error) => Err(unreadable(record, &error)),
+            },
+            None => Ok(Some(Group::Empty(root))),
         }
     };
     let as_xml = |shown: bool, text: Option<&str>, root: &str| {

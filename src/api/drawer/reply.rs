@@ -116,7 +116,9 @@ pub(super) fn write_reply<'i>(
     display: &Display,
 ) -> Result<(String, Seen)> {
     let info = info(call, view, display)?;
-    let mut out = String::with_capacity(info.len() + 32);
+    let items = items.into_iter();
+    // An item's record is about as long as the drawer's own.
+    let mut out = String::with_capacity((info.len() + 64) * (1 + items.size_hint().0));
     out.push_str("{\"info\":");
     out.push_str(&info);
     out.push_str(",\"items\":[");
