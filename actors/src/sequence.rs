@@ -5,7 +5,7 @@
 //! depend on how many items there are. `imbl`'s vector can be shared as well, but an insertion amid 1,000 items
 //! takes it 15 times as long as amid 10 (`cargo bench -p stet-actors --bench apply`), and its maps don't know places.
 //!
-//! Invariants: order numbers ascend strictly; no node but the root is empty, none has more than [`WIDTH`] entries; all
+//! Invariants: order numbers ascend strictly; no node but the root is empty, none has more than [`node::WIDTH`] entries; all
 //! leaves are equally deep; `Child`'s figures are those of its node.
 
 mod iter;
