@@ -13,14 +13,14 @@ use tokio::sync::watch;
 use super::cell::{Cell, Published};
 use super::job::Job;
 use super::lend::{Lend, Returned};
+use super::reading::on_disk;
 use super::supervise::{Alive, Budget, Quarantine, Verdict};
 use super::{Shared, store_failure};
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
-use crate::family::{Family, Parts, State};
+use crate::family::{Family, State};
 use crate::id::Loid;
-use crate::object::{Attributes, Object, Record};
-use crate::store::{ChangeSet, Epoch, Look, Row, Seq, StoreError, Table, View, decode_value};
+use crate::store::{ChangeSet, Epoch, Seq, StoreError};
 
 /// Guards may fail because of others' changes; this many times in a row a command is applied afresh.
 pub(super) const GUARD_RETRIES: usize = 8;
@@ -84,53 +84,6 @@ impl<F: Family> Supervised for Container<F> {
         self.live = None;
         metrics::counter!("stet_container_restarts_total", "family" => F::KIND.name()).increment(1);
     }
-}
-
-/// Whether a change of the object may be on its way to the disk. Any change of an object writes its record, and as long
-/// as this container is not loaded nobody else submits one, so it can only change from true to false.
-fn pending(look: &dyn Look, loid: Loid) -> bool {
-    let key = loid.to_key();
-    let differs = |table| {
-        let committed = look.get(View::Committed, table, &key);
-        !matches!((committed, look.get(View::Latest, table, &key)), (Ok(on_disk), Ok(latest)) if on_disk == latest)
-    };
-    differs(Table::Objects) || differs(Table::Recycled)
-}
-
-/// Reads a container as it is on disk; `None` when there is none.
-fn read<F: Family>(look: &dyn Look, loid: Loid) -> Result<Option<F::State>, StoreError> {
-    let key = loid.to_key();
-    let record = match look.get(View::Committed, Table::Objects, &key)? {
-        Some(record) => Some(record),
-        None => look.get(View::Committed, Table::Recycled, &key)?,
-    };
-    let Some(record) = record else { return Ok(None) };
-    let record: Record = decode_value(Record::FORMAT, &record)?;
-    if record.family != F::KIND {
-        return Err(StoreError::Corrupt(format!("{loid} is of family {:?}, not {:?}", record.family, F::KIND)));
-    }
-    let attributes = match look.get(View::Committed, Table::Attributes, &key)? {
-        Some(attributes) => decode_value(Attributes::FORMAT, &attributes)?,
-        None => Attributes::none(loid),
-    };
-    let object = Object { record: Arc::new(record), attributes: Arc::new(attributes) };
-    F::load(object, &Parts::new(look, loid)).map(Some)
-}
-
-/// [`read`] where it stalls nobody; if it is to be read `settled`, then nothing when something is pending. Nothing, too, at the
-/// end of the process.
-async fn on_disk<F: Family>(
-    shared: &Shared,
-    loid: Loid,
-    settled: bool,
-) -> Option<Result<Option<F::State>, StoreError>> {
-    let store = shared.store.clone();
-    let read = move || {
-        let work = || (!settled || !pending(&*store, loid)).then(|| read::<F>(&*store, loid));
-        catch_unwind(AssertUnwindSafe(work))
-            .unwrap_or_else(|_| Some(Err(StoreError::Corrupt(format!("loading {loid} panicked")))))
-    };
-    tokio::task::spawn_blocking(read).await.ok().flatten()
 }
 
 impl<F: Family> Container<F> {

@@ -43,6 +43,7 @@ mod job;
 mod lend;
 mod numbers;
 mod options;
+mod reading;
 pub(crate) mod registry;
 mod supervise;
 mod turns;
