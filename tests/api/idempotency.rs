@@ -1,6 +1,7 @@
 //! `Idempotency-Key`: a POST that is sent again is carried out once.
 
 use std::io::Write;
+use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
@@ -258,24 +259,43 @@ fn nothing_is_kept_of_a_call_with_a_password_or_a_token_in_it() {
     post(&admin, "/v3/user", "the same", &user("one")).fails(409, "DuplicatedName");
 }
 
+/// An upload of so many bytes that has sent its beginning, and the key that it holds.
+fn begin_upload(server: &Server, client: &Client, beginning: &[u8], length: usize) -> (TcpStream, String) {
+    let token = client.token.as_ref().expect("it is logged in");
+    loop {
+        let (mut stream, key) = (connect(server), own_key());
+        let head = format!(
+            "POST /v3/object/create HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntoken: {token}\r\n\
+             idempotency-key: {key}\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: {length}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).expect("the head can be sent");
+        stream.write_all(beginning).expect("the beginning can be sent");
+        // Who asks is refused for the body as long as the key is free, and takes it for that moment: an upload that comes
+        // just then is itself told that a call still runs, and another has to be begun.
+        let asked = || post(client, "/v3/folder", &key, &json!({})).status;
+        wait_until("the key is taken", || asked() == 409 || is_answered(&stream));
+        if !is_answered(&stream) {
+            return (stream, key);
+        }
+    }
+}
+
+/// Whether there is something to read.
+fn is_answered(stream: &TcpStream) -> bool {
+    stream.set_nonblocking(true).expect("it can be asked without waiting");
+    let answered = stream.peek(&mut [0]).is_ok();
+    stream.set_nonblocking(false).expect("it can be waited for again");
+    answered
+}
+
 #[test]
 fn a_call_that_still_runs_is_told_of_and_calls_at_once_make_one_object() {
     let server = Server::shared();
     let client = server.login("editor");
-    let (top, key) = (own_folder(), own_key());
+    let top = own_folder();
     let options = json!({ "name": "a.xml", "type": "Story", "folderPath": top, "createMode": "AUTO_RENAME" });
     let body = form(&options, "<story/>", "b");
-    let mut stream = connect(server);
-    let token = client.token.as_ref().expect("it is logged in");
-    let head = format!(
-        "POST /v3/object/create HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntoken: {token}\r\nidempotency-key: {key}\r\n\
-         content-type: multipart/form-data; boundary=b\r\ncontent-length: {}\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).expect("the head can be sent");
-    stream.write_all(&body[..20]).expect("the beginning can be sent");
-    // Until the head has come to it, this one is refused for its body.
-    wait_until("the key is taken", || post(&client, "/v3/folder", &key, &json!({})).status == 409);
+    let (mut stream, key) = begin_upload(server, &client, &body[..20], body.len());
     upload(&client, &key, &options, "<story/>", "b").fails(409, "IdempotencyRunning");
     stream.write_all(&body[20..]).expect("the rest can be sent");
     assert_eq!(status_of(&rest(&mut stream)), Some(200));

@@ -9,12 +9,12 @@ const FULL: &str = "the disk is full: changes may be refused, reads go on";
 
 #[test]
 fn a_disk_that_is_full_at_any_sync_loses_nothing_acknowledged() {
-    at_every_sync(Fault::NoRoom, u64::MAX);
+    at_every_sync(Fault::NoRoom, u64::MAX, 1);
 }
 
 #[test]
 fn a_disk_that_takes_no_write_at_any_sync_loses_nothing_acknowledged() {
-    at_every_sync(Fault::Full, u64::MAX);
+    at_every_sync(Fault::Full, u64::MAX, 2);
 }
 
 /// Lets the disk have no more room than it has given out.

@@ -209,6 +209,9 @@ fn agent() -> ureq::Agent {
         .http_status_as_error(false)
         .allow_non_standard_methods(true)
         .timeout_global(Some(PATIENCE))
+        // They are filled with zeros for each connection, which takes its time without optimisation. A head must fit.
+        .input_buffer_size(16 << 10)
+        .output_buffer_size(64 << 10)
         .build()
         .new_agent()
 }

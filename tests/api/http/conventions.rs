@@ -91,9 +91,11 @@ fn a_segment_that_is_not_utf_8_is_refused() {
 #[test]
 fn head_is_answered_as_get_without_the_body() {
     let client = Server::shared().login("editor");
-    let object = encoded(FERRY);
+    let (object, folder) = (encoded(FERRY), own_folder());
+    // One that nobody else fills: it must be the same both times.
+    client.story(&folder, "a.xml");
     for path in [
-        "/v3/folder/home".to_owned(),
+        format!("/v3/folder/{}", encoded(&folder)),
         format!("/v3/object/{object}"),
         format!("/v3/object/{object}/content"),
         format!("/v3/object/{object}/lastversionloid"),
