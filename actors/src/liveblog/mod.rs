@@ -4,13 +4,13 @@
 //! is one row more, however many there are. It has a loid, a uuid, versions and attributes as objects have.
 
 mod commands;
+mod fields;
 mod rows;
 mod sight;
 mod state;
 
-pub use self::commands::{
-    AddPost, NewAttachment, PostBody, PostDone, PostFields, RemovePost, SetStatus, UpdatePost, post_name,
-};
+pub use self::commands::{AddPost, PostDone, RemovePost, SetStatus, UpdatePost};
+pub use self::fields::{NewAttachment, PostBody, PostFields, post_name};
 pub use self::rows::{
     Attachment, LiveBlogHead, MAX_ATTACHMENTS, MAX_HISTORY, MAX_TAG_BYTES, MAX_TAGS, Post, PostStatus, RemovedPost,
     StatusChange, attachment_body,

@@ -1,7 +1,6 @@
 //! The one generic container actor.
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,20 +9,16 @@ use actix::{
 };
 use tokio::sync::watch;
 
+use super::Shared;
 use super::cell::{Cell, Published};
 use super::job::Job;
 use super::lend::{Lend, Returned};
 use super::reading::on_disk;
 use super::supervise::{Alive, Budget, Quarantine, Verdict};
-use super::{Shared, store_failure};
-use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
-use crate::family::{Family, State};
+use crate::family::Family;
 use crate::id::Loid;
-use crate::store::{ChangeSet, Epoch, Seq, StoreError};
-
-/// Guards may fail because of others' changes; this many times in a row a command is applied afresh.
-pub(super) const GUARD_RETRIES: usize = 8;
+use crate::store::{Epoch, Seq, StoreError};
 
 /// A command to carry out.
 #[derive(actix::Message)]
@@ -57,7 +52,7 @@ pub(crate) struct Container<F: Family> {
     pub(super) shared: Arc<Shared>,
     pub(super) cell: Arc<Cell<F>>,
     pub(super) live: Option<Live<F::State>>,
-    stash: VecDeque<Work<F>>,
+    pub(super) stash: VecDeque<Work<F>>,
     budget: Budget,
     /// Wait before the next load.
     backoff: Duration,
@@ -187,7 +182,7 @@ impl<F: Family> Container<F> {
     }
 
     /// Counts a failure, then restarts or gives up for a while.
-    fn failed(&mut self, ctx: &mut <Self as Actor>::Context) {
+    pub(super) fn failed(&mut self, ctx: &mut <Self as Actor>::Context) {
         self.live = None;
         match self.budget.fail(self.shared.clock.now_ms(), &self.shared.options) {
             Verdict::Restart(wait) => {
@@ -248,145 +243,6 @@ impl<F: Family> Container<F> {
         }
     }
 
-    fn execute(&mut self, mut job: Box<dyn Job<F>>, ctx: &mut <Self as Actor>::Context) {
-        if !self.is_fresh() {
-            // Reload, then begin with this one.
-            self.stash.push_front(Work::Execute(job));
-            self.live = None;
-            ctx.stop();
-            return;
-        }
-        let span = job.request().span.clone();
-        let _entered = span.enter();
-        for _ in 0..GUARD_RETRIES {
-            match self.attempt(job) {
-                Attempt::Finished => return,
-                Attempt::Panicked => return self.failed(ctx),
-                Attempt::Stale(back) => {
-                    self.stash.push_front(Work::Execute(back));
-                    self.live = None;
-                    return ctx.stop();
-                }
-                Attempt::GuardFailed(back) => job = back,
-            }
-        }
-        job.finish(Err(super::overloaded("Others keep changing what the call needs")));
-    }
-
-    /// Applies the command once to a copy of the state, and submits what it changed.
-    fn attempt(&mut self, mut job: Box<dyn Job<F>>) -> Attempt<F> {
-        // `is_fresh` has just seen it; without a state there is nothing to attempt.
-        let Some(live) = &mut self.live else { return Attempt::GuardFailed(job) };
-        let Some(before) = live.state.clone().filter(|state| !state.object().record.is_discarded()) else {
-            let error = Error::not_found(self.loid);
-            self.answer(job, Err(error));
-            return Attempt::Finished;
-        };
-        let shared = self.shared.clone();
-        let _step = shared.steps.read();
-        let mut after = before.clone();
-        let who = job.request().who.clone();
-        let mut context = Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers);
-        let applied = catch_unwind(AssertUnwindSafe(|| {
-            job.apply(&mut after, &mut context)?;
-            // Last: a precondition counts only for what would succeed without it (RFC 9110, 13.2.1).
-            match &job.request().expect {
-                Some(expect) => Ok(expect.check(&before)?),
-                None => Ok(()),
-            }
-        }));
-        match applied {
-            Ok(Ok(())) => {}
-            Ok(Err(fault)) => {
-                self.answer(job, Err(refusal(fault)));
-                return Attempt::Finished;
-            }
-            Err(_) => {
-                tracing::error!(container = %self.loid, command = job.name(), "a command panicked; the container restarts");
-                job.finish(Err(Error::internal()));
-                return Attempt::Panicked;
-            }
-        }
-        let touched = !context.changes().is_empty();
-        if !context.settle(before.object(), after.object_mut(), touched) {
-            let view = Arc::new(Published { state: before });
-            self.answer(job, Ok(view));
-            return Attempt::Finished;
-        }
-        if let Some(receipt) = job.receipt(context.now_ms) {
-            context.put(None, &receipt);
-        }
-        let view = Arc::new(Published { state: after });
-        let noted = context.into_noted();
-        let event = who.event(self.loid, view.revision(), job.name(), noted.concerned, shared.clock.now_ms());
-        let (cell, shown) = (self.cell.clone(), view.clone());
-        let slot = JobSlot::new(job);
-        let answered = slot.clone();
-        let answer = view.clone();
-        let set = ChangeSet {
-            changes: noted.changes,
-            guards: noted.guards,
-            events: vec![event],
-            epoch: live.epoch,
-            span: tracing::Span::current(),
-            on_commit: Box::new(move |seq| cell.commit(seq, Some(shown))),
-            on_done: Box::new(move |outcome| {
-                if let Some(job) = answered.take() {
-                    job.finish(outcome.map(|_| answer).map_err(|error| store_failure(&error)));
-                }
-            }),
-        };
-        #[cfg(feature = "planted-bugs")]
-        let set = crate::planted::torn(crate::planted::early_reply(set));
-        match shared.store.submit(set) {
-            #[cfg(feature = "planted-bugs")]
-            Ok(_) if crate::planted::forgets_update() => Attempt::Finished,
-            Ok(seq) => {
-                live.submitted = seq;
-                live.state = Some(view.state.clone());
-                Attempt::Finished
-            }
-            Err(refused) => {
-                let why = refused.why.clone();
-                drop(refused);
-                // Refused: neither callback was or will be called, so the job is still in its slot.
-                let Some(job) = slot.take() else { return Attempt::Finished };
-                match why {
-                    StoreError::Guard(_) => Attempt::GuardFailed(job),
-                    StoreError::Stale => Attempt::Stale(job),
-                    why => {
-                        job.finish(Err(store_failure(&why)));
-                        Attempt::Finished
-                    }
-                }
-            }
-        }
-    }
-
-    /// Answers without a change, once all that the answer is based on is on disk.
-    fn answer(&self, job: Box<dyn Job<F>>, outcome: Result<Arc<Published<F::State>>, Error>) {
-        let Some(live) = &self.live else { return job.finish(outcome) };
-        if live.submitted == self.cell.acknowledged() {
-            return job.finish(outcome);
-        }
-        #[cfg(feature = "planted-bugs")]
-        if crate::planted::answers_at_once() {
-            return job.finish(outcome);
-        }
-        let slot = JobSlot::new(job);
-        let answered = slot.clone();
-        let fence = ChangeSet::fence(live.epoch, move |decided| {
-            if let Some(job) = answered.take() {
-                job.finish(decided.map_err(|error| store_failure(&error)).and(outcome));
-            }
-        });
-        if let Err(refused) = self.shared.store.submit(fence)
-            && let Some(job) = slot.take()
-        {
-            job.finish(Err(store_failure(&refused.why)));
-        }
-    }
-
     pub(super) fn lend(&mut self, lend: Lend<F>, ctx: &mut <Self as Actor>::Context) {
         if !self.is_fresh() {
             self.stash.push_front(Work::Lend(lend));
@@ -413,45 +269,6 @@ impl<F: Family> Container<F> {
             container.work_off(ctx);
         });
         ctx.wait(back);
-    }
-}
-
-enum Attempt<F: Family> {
-    /// Answered, or submitted.
-    Finished,
-    /// Answered; the state is to be dropped.
-    Panicked,
-    /// A commit has failed since loading.
-    Stale(Box<dyn Job<F>>),
-    /// Another's change came in between.
-    GuardFailed(Box<dyn Job<F>>),
-}
-
-/// What the caller is told about a fault of a command.
-pub(super) fn refusal(fault: Fault) -> Error {
-    match fault {
-        Fault::Refused(error) => error,
-        Fault::Store(error) => store_failure(&error),
-        Fault::NeedsTurns(_) => Error::internal(),
-    }
-}
-
-/// Holds a job for whichever comes first: the commit's callback, or the submitter who is refused.
-struct JobSlot<F: Family>(Arc<parking_lot::Mutex<Option<Box<dyn Job<F>>>>>);
-
-impl<F: Family> Clone for JobSlot<F> {
-    fn clone(&self) -> Self {
-        JobSlot(self.0.clone())
-    }
-}
-
-impl<F: Family> JobSlot<F> {
-    fn new(job: Box<dyn Job<F>>) -> Self {
-        JobSlot(Arc::new(parking_lot::Mutex::new(Some(job))))
-    }
-
-    fn take(&self) -> Option<Box<dyn Job<F>>> {
-        self.0.lock().take()
     }
 }
 

@@ -37,6 +37,7 @@
 //!   out, so a container without permits out has nothing pending, and may be let go.
 //! - **Once admitted, a mutation runs to its end** even if the caller goes away.
 
+mod attempt;
 mod cell;
 mod container;
 mod job;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use super::attempt::{GUARD_RETRIES, refusal};
 use super::cell::Published;
-use super::container::{GUARD_RETRIES, refusal};
 use super::job::{Expect, Request};
 use super::lend::{Lent, Returned};
 use super::registry::AnyHandle;

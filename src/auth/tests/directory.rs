@@ -1,0 +1,244 @@
+//! Users, groups and what follows from a change of them.
+
+use super::*;
+
+#[test]
+fn a_password_change_ends_all_sessions_of_the_user_and_no_others() {
+    run(async {
+        let server = Server::new().await;
+        server.directory.put_user(User::new("bob")).await.unwrap();
+        server.directory.set_password("bob", PASSWORD).await.unwrap();
+        let bob = server.sessions.log_in("web", "swing", "bob", PASSWORD, "").await.unwrap();
+        let (new, unread) = (server.log_in().await, server.log_in().await);
+        let server = server.restart().await;
+        assert!(server.is_good(&new));
+        server.directory.set_password("ada", "battery staple").await.unwrap();
+        assert!(!server.is_good(&new));
+        assert!(!server.is_good(&unread), "not in memory when it happened");
+        assert!(server.is_good(&bob));
+        assert_eq!(server.refused("ada", PASSWORD).await.code, Code::InvalidLogin);
+        let after = server.sessions.log_in("web", "swing", "ada", "battery staple", "").await.unwrap();
+        assert!(server.is_good(&after));
+
+        let server = server.restart().await;
+        assert!(!server.is_good(&new));
+        assert!(server.is_good(&after));
+        assert_eq!(server.sessions.sweep().await.unwrap(), 2);
+        assert_eq!(server.rows().len(), 2);
+    });
+}
+
+#[test]
+fn disabling_a_user_ends_the_sessions_for_good() {
+    run(async {
+        let server = Server::new().await;
+        server.put_group("readers", &[(Privilege::Read, None)]).await;
+        let (new, unread) = (server.log_in().await, server.log_in().await);
+        let server = server.restart().await;
+        assert!(server.is_good(&new));
+        let disable = |user: &mut User| {
+            user.disabled = true;
+            user.groups = vec!["readers".to_owned()];
+            Ok(())
+        };
+        server.directory.change_user("ada", disable).await.unwrap();
+        assert!(!server.is_good(&new));
+        assert!(!server.is_good(&unread));
+        assert_eq!(server.refused("ada", PASSWORD).await.code, Code::InvalidLogin);
+        assert_eq!(server.privileges(), []);
+        server
+            .directory
+            .change_user("ada", |user| {
+                user.disabled = false;
+                Ok(())
+            })
+            .await
+            .unwrap();
+        assert!(!server.is_good(&new));
+        assert!(!server.is_good(&unread));
+        let after = server.log_in().await;
+        assert!(server.is_good(&after));
+        assert_eq!(server.privileges(), [Privilege::Read]);
+        server.directory.put_user(User { disabled: true, ..User::new("ada") }).await.unwrap();
+        server.directory.put_user(User::new("ada")).await.unwrap();
+        assert!(!server.is_good(&after), "replacing the whole user is no different");
+    });
+}
+
+#[test]
+fn other_changes_of_a_user_leave_password_and_sessions_alone() {
+    run(async {
+        let server = Server::new().await;
+        let new = server.log_in().await;
+        server.directory.put_user(User { full_name: "Ada Marsh".to_owned(), ..User::new("ada") }).await.unwrap();
+        let attempt = |user: &mut User| {
+            *user = User { description: "Systems editor".to_owned(), ..User::new("eve") };
+            Ok(())
+        };
+        server.directory.change_user("ada", attempt).await.unwrap();
+        assert!(server.is_good(&new));
+        assert!(server.directory.user("eve").unwrap().is_none());
+        let ada = server.directory.user("ada").unwrap().unwrap();
+        assert!(ada.has_password());
+        assert_eq!(ada.password_changed_ms(), server.clock.now_ms());
+        assert_eq!(ada.description, "Systems editor");
+        server.log_in().await;
+    });
+}
+
+#[test]
+fn rights_are_the_union_over_the_groups_with_folders_named_by_loid() {
+    run(async {
+        let server = Server::new().await;
+        server.directory.repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
+        let root = root(DatabaseId::MAIN);
+        server.put_group("readers", &[(Privilege::Read, None)]).await;
+        let writes = [(Privilege::Read, None), (Privilege::Write, None), (Privilege::Delete, Some("/"))];
+        server.put_group("writers", &writes).await;
+        server.put_group("others", &[(Privilege::Configure, None)]).await;
+        let groups = ["readers", "writers", "no such group"].map(str::to_owned).to_vec();
+        server.directory.put_user(User { groups, ..User::new("ada") }).await.unwrap();
+        assert_eq!(server.privileges(), [Privilege::Read, Privilege::Write]);
+        assert_eq!(server.directory.rights_of("ada").unwrap().below(), [(root, Privilege::Delete.into())]);
+        assert_eq!(*server.directory.rights_of("nobody").unwrap(), Rights::default());
+        let writers = server.directory.group("writers").unwrap().unwrap();
+        assert_eq!(writers.privileges[2].folder, Some(root.to_string()));
+        let nowhere = Group {
+            name: "lost".into(),
+            description: String::new(),
+            privileges: vec![Grant { privilege: Privilege::Read, folder: Some("/nowhere".to_owned()) }],
+        };
+        assert_eq!(server.directory.put_group(nowhere).await.unwrap_err().code, Code::ObjectNotFound);
+        assert_eq!(server.directory.group("lost").unwrap(), None);
+    });
+}
+
+#[test]
+fn a_change_of_the_directory_holds_at_once() {
+    run(async {
+        let server = Server::new().await;
+        server.put_group("readers", &[(Privilege::Read, None)]).await;
+        assert_eq!(server.privileges(), []);
+        let join = |user: &mut User| {
+            user.groups = vec!["readers".to_owned()];
+            user.full_name = "Ada Marsh".to_owned();
+            Ok(())
+        };
+        server.directory.change_user("ada", join).await.unwrap();
+        assert_eq!(server.privileges(), [Privilege::Read]);
+        assert_eq!(server.directory.full_name("ada"), "Ada Marsh");
+        assert_eq!(server.directory.full_name("nobody"), "nobody");
+        let grant = |privilege| Grant { privilege, folder: None };
+        let more = vec![grant(Privilege::Read), grant(Privilege::Moderate)];
+        let change = GroupChange { privileges: Some(more), ..GroupChange::default() };
+        server.directory.change_group("readers", change).await.unwrap();
+        assert_eq!(server.privileges(), [Privilege::Read, Privilege::Moderate]);
+        server.put_group("readers", &[]).await;
+        assert_eq!(server.privileges(), []);
+    });
+}
+
+#[test]
+fn what_can_not_be_changed_stays_as_it_is() {
+    run(async {
+        let server = Server::new().await;
+        let refuse = || Err(Error::new(Code::PermissionDenied, "no"));
+        let before = server.store.rows();
+        assert_eq!(server.directory.put_user(User::new("a/b")).await.unwrap_err().code, Code::InvalidName);
+        assert_eq!(server.directory.put_user(User::new("")).await.unwrap_err().code, Code::InvalidName);
+        let missing = server.directory.change_user("nobody", |_| Ok(())).await.unwrap_err();
+        assert_eq!(missing.code, Code::ObjectNotFound);
+        let missing = server.directory.change_group("nobody", GroupChange::default()).await.unwrap_err();
+        assert_eq!(missing.code, Code::ObjectNotFound);
+        let refused = server.directory.change_user("ada", |_| refuse()).await.unwrap_err();
+        assert_eq!(refused.code, Code::PermissionDenied);
+        server.store.fail_next();
+        assert!(server.directory.set_password("ada", "battery staple").await.is_err());
+        assert_eq!(server.store.rows(), before);
+        server.log_in().await;
+    });
+}
+
+#[test]
+fn a_user_read_while_being_changed_is_not_kept_as_it_was() {
+    run(async {
+        let server = Server::new().await;
+        let new = server.log_in().await;
+        server.put_group("readers", &[(Privilege::Read, None)]).await;
+        let change = |groups: &'static [&'static str]| {
+            let directory = server.directory.clone();
+            move || {
+                let change = directory.change_user("ada", |user| {
+                    user.groups = groups.iter().map(|name| (*name).to_owned()).collect();
+                    Ok(())
+                });
+                at_once(change).unwrap();
+            }
+        };
+        server.store.after_next_read_of(Table::Users, change(&["readers"]));
+        assert!(server.directory.user("ada").unwrap().unwrap().groups.is_empty());
+        assert_eq!(server.directory.user("ada").unwrap().unwrap().groups, ["readers"]);
+        server.store.after_next_read_of(Table::Groups, change(&[]));
+        assert_eq!(server.privileges(), [Privilege::Read]);
+        assert_eq!(server.privileges(), []);
+
+        let directory = server.directory.clone();
+        change(&["readers"])();
+        let change = move || {
+            let disable = |user: &mut User| {
+                user.disabled = true;
+                Ok(())
+            };
+            at_once(directory.change_user("ada", disable)).unwrap();
+        };
+        server.store.after_next_read_of(Table::Users, change);
+        // Asked when the user still stood: the one call may pass, but none after it.
+        assert!(server.is_good(&new));
+        assert!(!server.is_good(&new));
+    });
+}
+
+#[test]
+fn a_change_whose_caller_has_gone_is_not_lost_to_the_next_one() {
+    run(async {
+        let server = Server::new().await;
+        server.store.hold();
+        let mut gone = Box::pin(server.directory.change_user("ada", |user| {
+            user.description = "first".to_owned();
+            Ok(())
+        }));
+        assert!(gone.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        drop(gone);
+        assert_eq!(server.store.pending(), 1);
+        let directory = server.directory.clone();
+        let next = actix::spawn(async move {
+            directory
+                .change_user("ada", |user| {
+                    user.full_name = "second".to_owned();
+                    Ok(())
+                })
+                .await
+        });
+        tokio::task::yield_now().await;
+        assert_eq!(server.store.pending(), 1, "the next one waits");
+        server.store.release();
+        next.await.unwrap().unwrap();
+        let ada = server.directory.user("ada").unwrap().unwrap();
+        assert_eq!((&*ada.description, &*ada.full_name), ("first", "second"));
+    });
+}
+
+#[test]
+fn rows_are_arrays_so_that_fields_can_be_added_at_the_end() {
+    let array = |row: &[u8]| matches!(row, [1, 0x90..=0x9f | 0xdc, ..]);
+    let user = User::new("ada");
+    let group = Group {
+        name: "readers".into(),
+        description: String::new(),
+        privileges: vec![Grant { privilege: Privilege::Read, folder: None }],
+    };
+    let (user_row, group_row) = (encode_value(1, &user), encode_value(1, &group));
+    assert!(array(&user_row) && array(&group_row));
+    assert_eq!(decode_value::<User>(1, &user_row).unwrap(), user);
+    assert_eq!(decode_value::<Group>(1, &group_row).unwrap(), group);
+}
