@@ -43,7 +43,7 @@ pub trait Backends: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Removes it.
+    /// Removes it, if it is there.
     ///
     /// # Errors
     /// It can't be removed.
@@ -96,8 +96,11 @@ impl Backends for Files {
     }
 
     fn remove_old_journal(&self) -> io::Result<()> {
-        std::fs::remove_file(self.data.join(OLD_JOURNAL))?;
-        File::open(&self.data)?.sync_all()
+        match std::fs::remove_file(self.data.join(OLD_JOURNAL)) {
+            Ok(()) => File::open(&self.data)?.sync_all(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 }
 

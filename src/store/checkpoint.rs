@@ -228,6 +228,9 @@ impl Checkpointer {
 
     /// Freezes what has gathered, unless something is frozen already, and waits until all of it is decided. `None`:
     /// there is nothing.
+    ///
+    /// Gives the change set up to which all that stands is frozen. That is never more than has been committed: of a batch that was
+    /// given up the record may yet be found, and must then be carried out whole.
     fn freeze(&mut self) -> Option<Seq> {
         let mut gate = self.shared.gate.lock();
         let folded = match self.frozen {
@@ -241,7 +244,8 @@ impl Checkpointer {
         while gate.decided < folded {
             self.shared.settled.wait(&mut gate);
         }
-        Some(folded)
+        // A commit is counted before it is told as decided.
+        Some(folded.min(self.shared.committed()))
     }
 
     fn failed(&self, error: &redb::Error) {

@@ -103,7 +103,7 @@ impl Journal {
             let decoded = blob::decode(&payload).map_err(|why| corrupt(&format!("record {last}: {why}")))?;
             sets.extend(decoded.into_iter().filter(|(seq, _)| *seq > folded));
         }
-        journal.make_sure(&records)?;
+        journal.make_sure()?;
         Ok((journal, sets))
     }
 
@@ -191,14 +191,18 @@ impl Journal {
         Ok(sound.then_some(record))
     }
 
-    /// Writes once more what is going to be built upon. An earlier process may have ended after a sync that failed, or before
-    /// one: then reads show what the disk does not have.
-    fn make_sure(&self, records: &[(Place, Vec<u8>)]) -> Result<(), OpenError> {
+    /// Writes the whole file once more, as it reads. An earlier process may have ended after a sync that failed, or before one:
+    /// then reads show what the disk does not have. That goes for what was removed, too, whose place reads as zeros.
+    fn make_sure(&self) -> Result<(), OpenError> {
         let write = || {
-            for (place, record) in records {
-                self.lease.write(place.at, record)?;
+            let mut bytes = Vec::new();
+            let mut start = 0;
+            while start < self.len {
+                bytes.resize(GROWTH.min(self.len - start) as usize, 0);
+                self.lease.read(start, &mut bytes)?;
+                self.lease.write(start, &bytes)?;
+                start += bytes.len() as u64;
             }
-            self.lease.write(0, &self.head().page())?;
             self.lease.sync_data()
         };
         let Err(error) = write() else { return Ok(()) };

@@ -24,6 +24,8 @@ pub(super) const DROPPED: &str = "dropped";
 const CACHE: usize = 32 << 20;
 
 /// Moves what an old journal holds beyond `folded`, and beyond what has been moved before, to the new one. Gives its change sets.
+///
+/// The file stays until the tables have a format that an older stet refuses: before that, one would go on without what was moved.
 pub(super) fn adopt(backends: &dyn Backends, journal: &mut Journal, folded: Seq) -> Result<Sets, OpenError> {
     let io = |error: io::Error| OpenError::Io(format!("{OLD_JOURNAL}: {error}"));
     let Some(file) = backends.open_old_journal().map_err(io)? else { return Ok(Vec::new()) };
@@ -42,9 +44,13 @@ pub(super) fn adopt(backends: &dyn Backends, journal: &mut Journal, folded: Seq)
         journal.append(last, decoded.iter().map(|(seq, changes)| (*seq, changes.as_slice())), folded).map_err(io)?;
         sets.extend(decoded);
     }
-    backends.remove_old_journal().map_err(io)?;
     tracing::info!(sets = sets.len(), "{OLD_JOURNAL} has been taken over");
     Ok(sets)
+}
+
+/// Removes the file, if it is there.
+pub(super) fn remove(backends: &dyn Backends) -> Result<(), OpenError> {
+    backends.remove_old_journal().map_err(|error| OpenError::Io(format!("{OLD_JOURNAL}: {error}")))
 }
 
 /// What was dropped, and the records behind `last`.

@@ -40,21 +40,22 @@ impl RedbStore {
 
         let overlay = Overlay::new();
         let (mut folded, mut committed) = (head.folded, head.folded);
-        let mut journal = None;
-        if options.durability == Durability::Journal {
-            let (mut opened, mut sets) = Journal::open(keep(StoreFile::Journal)?, folded)?;
-            sets.extend(old_journal::adopt(&*options.backends, &mut opened, folded).map_err(in_use)?);
-            for (seq, changes) in sets {
-                overlay.insert(seq, &changes, committed);
-                committed = seq;
-            }
-            journal = Some(opened);
+        let (mut journal, mut sets) = Journal::open(keep(StoreFile::Journal)?, folded)?;
+        sets.extend(old_journal::adopt(&*options.backends, &mut journal, folded).map_err(in_use)?);
+        for (seq, changes) in sets {
+            overlay.insert(seq, &changes, committed);
+            committed = seq;
         }
-        if head.format < migrate::present(migrations) {
+        let journal = (options.durability == Durability::Journal).then_some(journal);
+        // Migrations see rows in the tables only. Without a journal from now on, what is in it must never be read again.
+        if head.format < migrate::present(migrations) || (journal.is_none() && committed > folded) {
             fold_all(&state, &overlay, committed, &options).map_err(io)?;
             folded = committed;
+        }
+        if head.format < migrate::present(migrations) {
             migrate::migrate(state.db().map_err(io)?, head.format, migrations)?;
         }
+        old_journal::remove(&*options.backends)?;
 
         let snapshot = state.snapshot().map_err(io)?;
         let replayed = overlay.total().0;
@@ -65,7 +66,7 @@ impl RedbStore {
     }
 }
 
-/// Folds everything before migrations, which see rows in the tables only.
+/// Folds everything at once.
 fn fold_all(state: &State, overlay: &Overlay, folded: Seq, options: &StoreOptions) -> Result<(), Failure> {
     overlay.freeze();
     state.fold(overlay, folded, Commit::Immediate, &events::Trim::new(options))?;
@@ -101,6 +102,8 @@ fn give_up(shared: &Shared) {
         gate.phase = Phase::Closing;
         gate.taken = 0;
         gate.decided = gate.last;
+        // What the writer has not decided is in nobody's answer, and must not get into the tables.
+        shared.overlay.fall_back(shared.committed());
         std::mem::take(&mut gate.queue)
     };
     shared.settled.notify_all();

@@ -90,7 +90,7 @@ impl<F: Family> Container<F> {
         let view = Arc::new(Published { state: after });
         let noted = context.into_noted();
         let event = who.event(self.loid, view.revision(), job.name(), noted.concerned, shared.clock.now_ms());
-        let (cell, shown) = (self.cell.clone(), view.clone());
+        let (cell, decided, shown) = (self.cell.clone(), self.cell.clone(), view.clone());
         let slot = JobSlot::new(job);
         let answered = slot.clone();
         let answer = view.clone();
@@ -100,8 +100,11 @@ impl<F: Family> Container<F> {
             events: vec![event],
             epoch: live.epoch,
             span: tracing::Span::current(),
-            on_commit: Box::new(move |seq| cell.commit(seq, Some(shown))),
+            on_commit: Box::new(move |_| cell.show(Some(shown))),
             on_done: Box::new(move |outcome| {
+                if let Ok(seq) = &outcome {
+                    decided.acknowledge(*seq);
+                }
                 if let Some(job) = answered.take() {
                     job.finish(outcome.map(|_| answer).map_err(|error| store_failure(&error)));
                 }

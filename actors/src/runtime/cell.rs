@@ -40,7 +40,7 @@ pub(crate) enum Phase {
 pub(crate) struct Cell<F: Family> {
     view: ArcSwapOption<Published<F::State>>,
     phase: watch::Sender<Phase>,
-    /// The container's last change that is on disk.
+    /// The container's last change that is on disk and shown.
     acknowledged: AtomicU64,
 }
 
@@ -79,14 +79,20 @@ impl<F: Family> Cell<F> {
         }
     }
 
-    /// `seq` is on disk and this is the state since; `None`: the container is gone.
-    pub fn commit(&self, seq: Seq, view: Option<Arc<Published<F::State>>>) {
-        self.acknowledged.store(seq, Ordering::Release);
+    /// Shows the state that a commit has left; `None`: the container is gone.
+    ///
+    /// Others have yet to hear of the commit, so [`Cell::acknowledge`] comes after it.
+    pub fn show(&self, view: Option<Arc<Published<F::State>>>) {
         #[cfg(feature = "planted-bugs")]
         if crate::planted::holds_back_view() {
             return;
         }
         self.publish(view);
+    }
+
+    /// `seq` is on disk, and nothing shows any more what was before it: from now on answers may build on it that wait for nothing.
+    pub fn acknowledge(&self, seq: Seq) {
+        self.acknowledged.store(seq, Ordering::Release);
     }
 
     /// Shows what has been read from disk.

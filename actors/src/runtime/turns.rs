@@ -35,10 +35,16 @@ pub(crate) trait RuntimeTurn: Send {
     fn lend_to(&self, loid: Loid, turns: &mut Turns);
     /// Takes the copy back and settles it; the new revision, if it changed.
     fn settle(&mut self, loid: Loid, turns: &mut Turns, touched: bool, context: &mut Context<'_>) -> Option<u64>;
-    /// What publishes the new state when it is on disk.
-    fn publisher(&self) -> Box<dyn FnOnce(Seq) + Send>;
+    /// What becomes of the new state when it is on disk; nothing if there is none.
+    fn publisher(&self) -> Option<Publisher>;
     /// Gives the turn back with what came of it.
     fn give_back(self: Box<Self>, outcome: TurnOutcome);
+}
+
+/// What a commit does for a container: `show` at once ([`super::cell::Cell::show`]), `acknowledge` once everybody shows it.
+pub(crate) struct Publisher {
+    show: Box<dyn FnOnce() + Send>,
+    acknowledge: Box<dyn FnOnce(Seq) + Send>,
 }
 
 /// What came of a turn.
@@ -100,11 +106,13 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
         }
     }
 
-    fn publisher(&self) -> Box<dyn FnOnce(Seq) + Send> {
-        let Some(after) = self.after.clone() else { return Box::new(|_| ()) };
-        let cell = self.lent.cell.clone();
-        let view = after.map(|state| Arc::new(Published { state }));
-        Box::new(move |seq| cell.commit(seq, view))
+    fn publisher(&self) -> Option<Publisher> {
+        let view = self.after.clone()?.map(|state| Arc::new(Published { state }));
+        let (cell, decided) = (self.lent.cell.clone(), self.lent.cell.clone());
+        Some(Publisher {
+            show: Box::new(move || cell.show(view)),
+            acknowledge: Box::new(move |seq| decided.acknowledge(seq)),
+        })
     }
 
     fn give_back(self: Box<Self>, outcome: TurnOutcome) {
@@ -343,15 +351,20 @@ fn attempt<J: Joint>(
         event.withdrawn.clone_from(&noted.concerned.withdrawn);
         event.unseen.clone_from(&noted.concerned.unseen);
     }
-    let publishers: Vec<_> = held.0.values().map(|turn| turn.publisher()).collect();
+    let publishers = held.0.values().filter_map(|turn| turn.publisher());
+    let (shows, acknowledges): (Vec<_>, Vec<_>) =
+        publishers.map(|Publisher { show, acknowledge }| (show, acknowledge)).unzip();
     let answered = answer.clone();
     let set = ChangeSet {
         changes: noted.changes,
         guards: noted.guards,
         events,
         span: request.span.clone(),
-        on_commit: Box::new(move |seq| publishers.into_iter().for_each(|publish| publish(seq))),
+        on_commit: Box::new(move |_| shows.into_iter().for_each(|show| show())),
         ..ChangeSet::fence(held.epoch(shared), move |outcome| {
+            if let Ok(seq) = &outcome {
+                acknowledges.into_iter().for_each(|acknowledge| acknowledge(*seq));
+            }
             answered.send(outcome.map(|_| reply).map_err(|error| store_failure(&error)));
         })
     };

@@ -139,6 +139,37 @@ fn submissions_are_refused_at_once_while_the_journal_is_broken_and_nobody_waits_
 }
 
 #[test]
+fn of_a_batch_that_was_given_up_and_is_found_by_the_next_start_all_is_carried_out_or_nothing() {
+    let disk = Disk::new();
+    let mut options = options(&disk);
+    options.decide_within = Duration::from_millis(30);
+    options.checkpoint.entries = 2;
+    let store = RedbStore::open(options).expect("the store opens");
+    let held = hold(&disk, &store);
+    // With this row a checkpoint begins: while the first half of the batch waits, and before there is a second half.
+    let first = submit(&store, vec![put(Table::Marks, "first", "1")]).expect("taken");
+    until("a checkpoint has begun", || store.shared.overlay.active().0 == 0);
+    let second = submit(&store, vec![put(Table::Marks, "second", "1")]).expect("taken");
+    disk.plan_for(
+        StoreFile::Journal,
+        Plan { at: disk.syncs_of(StoreFile::Journal) + 2, times: u64::MAX, fault: Fault::Sync },
+    );
+    disk.release();
+    held.wait().expect("the held commit succeeds");
+    for lost in [first, second] {
+        assert!(matches!(lost.wait(), Err(StoreError::Unknown(_))));
+    }
+    until("the checkpoint is made", || store.shared.overlay.total().0 == 0);
+    // The record stays: it can't be removed before the process ends.
+    drop(store);
+    disk.heal();
+    let store = open(&disk);
+    let there = |name| get(&store, View::Committed, Table::Marks, name).is_some();
+    assert!(there("held"));
+    assert_eq!(there("first"), there("second"));
+}
+
+#[test]
 fn a_barrier_does_not_resolve_before_the_fate_of_a_failed_commit_is_known() {
     let disk = Disk::new();
     let store = open(&disk);

@@ -120,6 +120,28 @@ fn without_a_journal_a_clean_close_saves_and_a_crash_does_not_harm() {
     assert!(get(&without(), View::Committed, Table::Marks, "m").is_some());
 }
 
+#[test]
+fn what_waits_in_the_journal_is_taken_over_by_a_store_without_one_and_never_again() {
+    let disk = Disk::new();
+    let open = |durability| {
+        let mut options = options(&disk);
+        options.durability = durability;
+        RedbStore::open(options).expect("the store opens")
+    };
+    let store = open(Durability::Journal);
+    for number in ["1", "2", "3"] {
+        commit(&store, vec![put(Table::Marks, "m", number)]);
+    }
+    disk.crash(7);
+    drop(store);
+    let store = open(Durability::None);
+    assert_eq!(get(&store, View::Committed, Table::Marks, "m").as_deref(), Some("3"));
+    commit(&store, vec![put(Table::Marks, "m", "4")]);
+    store.close();
+    let store = open(Durability::Journal);
+    assert_eq!(get(&store, View::Committed, Table::Marks, "m").as_deref(), Some("4"));
+}
+
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
 fn rename_rows(transaction: &WriteTransaction) -> Result<u64, Failure> {

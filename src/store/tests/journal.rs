@@ -166,6 +166,33 @@ fn a_record_lost_from_among_the_others_is_noticed() {
 }
 
 #[test]
+fn what_was_removed_stays_removed_even_if_the_disk_forgot_it_and_the_process_ended() {
+    let disk = Disk::new();
+    let (mut journal, _) = open_journal(&disk, 0).expect("it opens");
+    // The most room is before what is needed, so that the next record does not happen to write over what is behind it.
+    append(&mut journal, &vec![set(1, 600 << 10)], 0).expect("appended");
+    append(&mut journal, &vec![set(2, 10)], 1).expect("appended");
+    let next = |after: u64, fault| {
+        disk.plan(Plan { at: disk.syncs() + after, times: 1, fault });
+    };
+    next(1, Fault::Sync);
+    append(&mut journal, &vec![set(3, 10), set(4, 10), set(5, 10)], 1).expect_err("its sync fails");
+    // What was written gets to the disk in the end, and its removal does not.
+    next(2, Fault::SyncForgets);
+    journal.reopen(None).expect_err("the removal is not known to be on disk");
+    drop(journal);
+    disk.heal();
+    let numbers = |sets: &Sets| sets.iter().map(|(seq, _)| *seq).collect::<Vec<_>>();
+    let (mut journal, sets) = open_journal(&disk, 1).expect("it opens");
+    assert_eq!(numbers(&sets), [2], "it reads as removed");
+    append(&mut journal, &vec![set(3, 20)], 1).expect("appended");
+    disk.crash(3);
+    drop(journal);
+    let (_, sets) = open_journal(&disk, 3).expect("it opens");
+    assert_eq!(numbers(&sets), Vec::<Seq>::new());
+}
+
+#[test]
 fn what_is_no_journal_is_refused_and_left_alone() {
     let disk = Disk::new();
     let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");

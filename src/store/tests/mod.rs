@@ -1,5 +1,6 @@
 //! What the tests share: stores on a disk that fails on demand, change sets, and waiting with a limit.
 
+mod answers;
 mod blob;
 mod crash;
 mod failing;

@@ -1,0 +1,129 @@
+//! A container's answers that need no commit of their own: they go out when what they are based on is shown everywhere.
+
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
+use stet_actors::checkout::{TakeLock, Unlock};
+use stet_actors::clock::SystemClock;
+use stet_actors::command::Who;
+use stet_actors::drawer::{Add, Address, Remove};
+use stet_actors::error::Code;
+use stet_actors::folder::root;
+use stet_actors::lifecycle::{Create, NewObject, NewParts};
+use stet_actors::object::FamilyKind;
+use stet_actors::repository::Repository;
+use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::store::observe::{Observed, Observer};
+
+use super::*;
+
+/// A cache above the store that takes its time to drop what is no longer so.
+#[derive(Default)]
+struct SlowCache {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default, Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    #[default]
+    Quick,
+    /// The next commit is to be slow.
+    Slow,
+    /// It has shown its change, and the cache still shows what was before.
+    Behind,
+    /// Somebody was answered meanwhile.
+    Overtaken,
+}
+
+impl Observer for SlowCache {
+    fn changed(&self, _: &[Loid]) {
+        let mut state = self.state.lock();
+        if *state == State::Slow {
+            *state = State::Behind;
+            // Long enough for an answer that does not wait; one that does comes after it.
+            self.changed.wait_for(&mut state, Duration::from_millis(200));
+            if *state == State::Behind {
+                *state = State::Quick;
+            }
+        }
+    }
+}
+
+impl SlowCache {
+    async fn is_behind(&self) {
+        while *self.state.lock() != State::Behind {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    fn answered(&self) {
+        let mut state = self.state.lock();
+        if *state == State::Behind {
+            *state = State::Overtaken;
+            self.changed.notify_all();
+        }
+    }
+}
+
+fn by(session: &str) -> Request {
+    Request::by(Who { user: "editor".into(), session: session.into(), address: None })
+}
+
+#[test]
+fn what_changes_nothing_is_answered_when_what_it_saw_is_shown_by_the_caches_too() {
+    let disk = Disk::new();
+    let (store, cache) = (Arc::new(open(&disk)), Arc::new(SlowCache::default()));
+    let observed = Arc::new(Observed::new(store.clone(), cache.clone()));
+    actix::System::new().block_on(async {
+        let clock = Arc::new(SystemClock);
+        let repository = Repository::start(observed, clock, RuntimeOptions::default()).await.expect("it starts");
+        repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots can be made");
+        let create = async |object| {
+            let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
+            repository.joint(create, by("a")).await.expect("it can be made").loid
+        };
+        let mut drawer = NewObject { family: FamilyKind::Drawer, ..NewObject::document("d", "Drawer") };
+        let (title, description) = ("".into(), "".into());
+        drawer.parts = NewParts::Drawer {
+            capacity: 5,
+            automatic: false,
+            title,
+            description,
+            items: Vec::new(),
+            said: Box::default(),
+        };
+        let (drawer, story) = (create(drawer).await, create(NewObject::document("s", "Story")).await);
+
+        // One that takes a turn: the lock of another session is seen, and no record shows it yet.
+        *cache.state.lock() = State::Slow;
+        let lock = async {
+            repository.joint(TakeLock { object: drawer, lasts_s: 60 }, by("a")).await.expect("it can be locked");
+        };
+        let refused = async {
+            cache.is_behind().await;
+            let unlock = Unlock { object: drawer, force: false, may_break: false };
+            let refused = repository.joint(unlock, by("b")).await.expect_err("it is locked");
+            assert_eq!(refused.code, Code::ObjectLockedByMe);
+            cache.answered();
+        };
+        tokio::join!(lock, refused);
+        assert_eq!(*cache.state.lock(), State::Quick, "a refused turn was answered too early");
+
+        // And a command of the container alone.
+        *cache.state.lock() = State::Slow;
+        let add = async {
+            let add = Add { items: vec![Address::Object(story)] };
+            repository.execute(drawer, add, by("a")).await.expect("it can be changed");
+        };
+        let nothing = async {
+            cache.is_behind().await;
+            let remove = Remove { items: Vec::<Address>::new(), strict: false };
+            repository.execute(drawer, remove, by("b")).await.expect("there is nothing to do");
+            cache.answered();
+        };
+        tokio::join!(add, nothing);
+        assert_eq!(*cache.state.lock(), State::Quick, "a command without a change was answered too early");
+        repository.shut_down().await;
+    });
+}
