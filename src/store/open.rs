@@ -47,12 +47,13 @@ impl RedbStore {
             committed = seq;
         }
         let journal = (options.durability == Durability::Journal).then_some(journal);
+        let is_older = head.format < migrate::present(migrations);
         // Migrations see rows in the tables only. Without a journal from now on, what is in it must never be read again.
-        if head.format < migrate::present(migrations) || (journal.is_none() && committed > folded) {
+        if is_older || (journal.is_none() && committed > folded) {
             fold_all(&state, &overlay, committed, &options).map_err(io)?;
             folded = committed;
         }
-        if head.format < migrate::present(migrations) {
+        if is_older {
             migrate::migrate(state.db().map_err(io)?, head.format, migrations)?;
         }
         old_journal::remove(&*options.backends)?;

@@ -16,7 +16,8 @@ pub enum Durability {
     #[default]
     Journal,
     /// Nothing: no journal and no fsync, the rest of the pipeline as ever. For measuring what durability costs;
-    /// a crash loses all that changed since the store was opened. A clean close still saves everything.
+    /// a crash loses all that changed since the store was opened. A clean close still saves everything. What waits in a
+    /// journal is folded into the tables when the store is opened.
     None,
 }
 

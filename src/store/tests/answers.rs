@@ -52,7 +52,9 @@ impl Observer for SlowCache {
 
 impl SlowCache {
     async fn is_behind(&self) {
+        let begun = Instant::now();
         while *self.state.lock() != State::Behind {
+            assert!(begun.elapsed() < LIMIT, "waited in vain: the cache is behind");
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
