@@ -83,7 +83,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// The kind of its event (docs/API.md, Following a container).
+    /// The kind of its event (`docs/api/events.md`, Events).
     pub fn event(self) -> &'static str {
         match self {
             Change::Post { .. } => "liveblog.post.add",
