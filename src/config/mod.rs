@@ -31,6 +31,7 @@ use stet_actors::runtime::RuntimeOptions;
 
 pub use self::cas::CasConfig;
 pub use self::content::ContentConfig;
+pub(crate) use self::edge::network;
 pub use self::edge::{ForwardedHeader, TlsConfig};
 pub use self::events::EventsConfig;
 pub use self::liveblog::LiveBlogConfig;
