@@ -29,4 +29,5 @@ pub mod store;
 pub mod sysconfig;
 pub mod telemetry;
 pub mod tls;
+mod weighed;
 pub mod xml;

@@ -99,7 +99,7 @@ pub fn json_of(app: &App, cached: &Cached, display: &Display) -> Result<Arc<str>
     let mut plain = display.clone();
     // The path depends on the folders above and not on the record, so it is no part of what is kept.
     plain.path = false;
-    cached.json(&plain, |cached| text_of(&render(app, &cached.record, &cached.attributes, &plain)?))
+    app.records.json(cached, &plain, |cached| text_of(&render(app, &cached.record, &cached.attributes, &plain)?))
 }
 
 /// The JSON of a container's own record, at the state that a reply speaks of.
