@@ -43,49 +43,49 @@ pub enum Stage {
 /// See the module's head.
 pub struct App {
     /// As read from file, environment and command line.
-    pub config: Config,
+    pub(crate) config: Config,
     /// The objects.
     pub repository: Repository,
     /// Records as readers see them.
-    pub records: Arc<RecordCache>,
+    pub(crate) records: Arc<RecordCache>,
     /// Who follows containers live.
     pub followers: Arc<Followers>,
     /// Rendered drawers.
-    pub drawers: Renderings<DrawerState>,
+    pub(crate) drawers: Renderings<DrawerState>,
     /// Rendered posts of liveblogs.
-    pub posts: KeptPosts,
+    pub(crate) posts: KeptPosts,
     /// How long the resolved contents of liveblogs are.
-    pub lengths: Lengths,
+    pub(crate) lengths: Lengths,
     /// Users and groups.
-    pub directory: Arc<Directory>,
+    pub(crate) directory: Arc<Directory>,
     /// Who is logged in.
     pub sessions: Arc<Sessions>,
     /// Single sign-on, where it is configured.
-    pub cas: Option<Cas>,
+    pub(crate) cas: Option<Cas>,
     /// Calls that may be sent again.
-    pub receipts: Arc<Receipts>,
+    pub(crate) receipts: Arc<Receipts>,
     /// Object types and workflows.
-    pub sysconfig: SysConfig,
+    pub(crate) sysconfig: SysConfig,
     /// Bodies.
-    pub content: ContentStore,
+    pub(crate) content: ContentStore,
     /// Scaled pictures.
-    pub scaler: Scaler,
+    pub(crate) scaler: Scaler,
     /// Finds endpoints.
-    pub router: Router,
+    pub(crate) router: Router,
     /// The proxies that are trusted.
-    pub proxies: Proxies,
+    pub(crate) proxies: Proxies,
     /// What tells browsers to come by TLS only, if they are to be told.
-    pub strict_transport: Option<HeaderValue>,
+    pub(crate) strict_transport: Option<HeaderValue>,
     /// How often logins have failed.
-    pub attempts: Attempts,
+    pub(crate) attempts: Attempts,
     /// How many calls a client may make, if that is limited.
-    pub call_limit: Option<CallLimit>,
+    pub(crate) call_limit: Option<CallLimit>,
     /// What `/metrics` shows.
-    pub metrics: Metrics,
+    pub(crate) metrics: Metrics,
     /// The meters of the endpoints.
-    pub meters: Meters,
+    pub(crate) meters: Meters,
     /// What `/openapi.json` answers, once it was asked for.
-    pub openapi: OnceLock<Bytes>,
+    pub(crate) openapi: OnceLock<Bytes>,
     stage: AtomicU8,
     request_ids: RequestIds,
 }
@@ -93,28 +93,28 @@ pub struct App {
 /// What an [`App`] is put together from.
 pub struct Parts {
     /// See [`App`].
-    pub config: Config,
+    pub(crate) config: Config,
     /// See [`App`].
-    pub repository: Repository,
+    pub(crate) repository: Repository,
     /// See [`App`].
-    pub records: Arc<RecordCache>,
+    pub(crate) records: Arc<RecordCache>,
     /// See [`App`].
-    pub followers: Arc<Followers>,
+    pub(crate) followers: Arc<Followers>,
     /// See [`App`].
-    pub directory: Arc<Directory>,
+    pub(crate) directory: Arc<Directory>,
     /// See [`App`].
-    pub sessions: Arc<Sessions>,
+    pub(crate) sessions: Arc<Sessions>,
     /// See [`App`].
-    pub sysconfig: SysConfig,
+    pub(crate) sysconfig: SysConfig,
     /// See [`App`].
-    pub content: ContentStore,
+    pub(crate) content: ContentStore,
     /// See [`App`].
-    pub metrics: Metrics,
+    pub(crate) metrics: Metrics,
 }
 
 impl App {
     /// Puts the server together; it is [`Stage::Starting`].
-    pub fn new(parts: Parts) -> App {
+    pub(crate) fn new(parts: Parts) -> App {
         let Parts { config, repository, records, followers, directory, sessions, sysconfig, content, metrics } = parts;
         let receipts = Arc::new(Receipts::new(repository.clone(), config.limits.idempotency_seconds));
         let attempts = AttemptOptions {
@@ -156,7 +156,7 @@ impl App {
     }
 
     /// Where in its life the server is.
-    pub fn stage(&self) -> Stage {
+    pub(crate) fn stage(&self) -> Stage {
         match self.stage.load(Ordering::Acquire) {
             0 => Stage::Starting,
             1 => Stage::Ready,
@@ -165,12 +165,12 @@ impl App {
     }
 
     /// Goes on to another stage.
-    pub fn enter(&self, stage: Stage) {
+    pub(crate) fn enter(&self, stage: Stage) {
         self.stage.store(stage as u8, Ordering::Release);
     }
 
     /// An id for the next request: unique in this process, and unlikely to be that of another's.
-    pub fn next_request_id(&self) -> RequestId {
+    pub(crate) fn next_request_id(&self) -> RequestId {
         self.request_ids.next()
     }
 
@@ -178,7 +178,7 @@ impl App {
     ///
     /// # Errors
     /// `DatabaseNotFound`.
-    pub fn database(&self, wanted: Option<&str>) -> Result<DatabaseId> {
+    pub(crate) fn database(&self, wanted: Option<&str>) -> Result<DatabaseId> {
         let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else { return Ok(DatabaseId::MAIN) };
         let number = wanted.parse::<u16>().ok();
         let found = self.config.databases.iter().find(|known| Some(known.id) == number || known.name == wanted);
@@ -192,7 +192,7 @@ impl App {
     ///
     /// # Errors
     /// `ObjectNotFound`, `InvalidPath`, what the store says.
-    pub fn resolve(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
+    pub(crate) fn resolve(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
         let loid = self.repository.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
         self.repository.check_version(loid, source)?;
         self.records.get(&self.repository, loid.object())?.ok_or_else(|| Error::not_found(source))
@@ -202,7 +202,7 @@ impl App {
     ///
     /// # Errors
     /// What the store says.
-    pub fn home_of(&self, user: &str) -> Result<String> {
+    pub(crate) fn home_of(&self, user: &str) -> Result<String> {
         let own = self.directory.user(user)?.and_then(|user| user.home.clone());
         Ok(own.unwrap_or_else(|| for_user(&self.config.folders.home, user)))
     }
@@ -211,7 +211,7 @@ impl App {
     ///
     /// # Errors
     /// What the store says.
-    pub fn work_folder_of(&self, user: &str) -> Result<String> {
+    pub(crate) fn work_folder_of(&self, user: &str) -> Result<String> {
         let own = self.directory.user(user)?.and_then(|user| user.work.clone());
         Ok(own.unwrap_or_else(|| self.config.folders.work.clone()))
     }
@@ -223,13 +223,13 @@ pub struct RequestId(HeaderValue);
 
 impl RequestId {
     /// The text.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         // It was made of visible ASCII.
         self.0.to_str().unwrap_or_default()
     }
 
     /// As it stands in a header.
-    pub fn into_value(self) -> HeaderValue {
+    pub(crate) fn into_value(self) -> HeaderValue {
         self.0
     }
 }

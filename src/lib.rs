@@ -2,12 +2,12 @@
 //!
 //! The domain and its actors are the crate `stet_actors`; this one has the web layer, persistence, sessions and the binary.
 
-pub mod access;
+mod access;
 pub mod admin;
-pub mod api;
+mod api;
 pub mod app;
-pub mod audit;
-pub mod auth;
+mod audit;
+mod auth;
 pub mod check;
 pub mod cli;
 pub mod config;
@@ -17,17 +17,17 @@ pub mod events;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod http;
-pub mod limits;
-pub mod listen;
+mod limits;
+mod listen;
 pub mod load;
-pub mod open_files;
-pub mod receipts;
-pub mod records;
-pub mod sample;
+mod open_files;
+mod receipts;
+mod records;
+mod sample;
 pub mod server;
 pub mod store;
-pub mod sysconfig;
+mod sysconfig;
 pub mod telemetry;
-pub mod tls;
+mod tls;
 mod weighed;
 pub mod xml;

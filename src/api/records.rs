@@ -13,18 +13,8 @@ use stet_actors::object::Record;
 use crate::app::App;
 use crate::http::call::Call;
 use crate::http::display::Display;
-use crate::http::error::FailureBody;
 use crate::http::route::Privilege;
 use crate::records::{Cached, ObjectRecord, render};
-
-/// A listing.
-#[derive(Serialize, JsonSchema)]
-pub struct Listing {
-    /// The page asked for.
-    pub items: Vec<ObjectRecord>,
-    /// How many there are in all.
-    pub total: usize,
-}
 
 /// A bulk reply: what was done or found, and what was not.
 #[derive(Serialize, JsonSchema)]
@@ -53,9 +43,6 @@ impl BulkError {
         BulkError { source: source.to_owned(), code, message: error.message.clone() }
     }
 }
-
-/// Names the failure schema, so that it is in the document.
-pub type Failure = FailureBody<'static>;
 
 /// The JSON of a live object's record, path included if asked for; `None` when there is no such object.
 ///
