@@ -5,7 +5,6 @@
 mod access;
 pub mod admin;
 mod api;
-pub mod app;
 mod audit;
 mod auth;
 pub mod check;
@@ -13,21 +12,19 @@ pub mod cli;
 pub mod config;
 pub mod content;
 pub mod events;
+pub mod exit;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod http;
 mod limits;
 mod listen;
-pub mod load;
-mod open_files;
+pub mod newsroom;
 mod receipts;
 mod records;
 mod sample;
 pub mod server;
-pub mod store;
 mod sysconfig;
 pub mod telemetry;
 mod tls;
 mod weighed;
-pub mod xml;

@@ -1,5 +1,6 @@
 //! The web layer: routes as data, and what is derived from them. No rules of the domain are here.
 
+pub mod app;
 pub(crate) mod authorise;
 pub(crate) mod body;
 pub(crate) mod call;
@@ -21,4 +22,5 @@ pub(crate) mod range;
 pub(crate) mod reply;
 pub(crate) mod route;
 pub(crate) mod router;
-pub(crate) mod routes;
+#[cfg(test)]
+pub(crate) mod testing;

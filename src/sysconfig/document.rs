@@ -1,10 +1,9 @@
-//! A configuration file as a tree of elements that know where they stand: read by roxmltree, within the bounds of [`crate::xml`].
+//! A configuration file as a tree of elements that know where they stand: read by roxmltree, within the bounds of [`stet_xml`].
 
 use std::fmt;
 
 use roxmltree::{Node, ParsingOptions};
-
-use crate::xml::{self, Limits, Place};
+use stet_xml::{Limits, Place};
 
 /// Elements, texts, comments and instructions that a file may have.
 const MOST_NODES: u32 = 1 << 18;
@@ -42,7 +41,7 @@ impl<'a> Document<'a> {
     /// Reads a document whose root has the name `root`.
     pub(super) fn parse(text: &'a str, root: &str) -> Result<Document<'a>, ParseError> {
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
-        xml::check(text, &Limits::default()).map_err(|error| {
+        stet_xml::check(text, &Limits::default()).map_err(|error| {
             let at = match error.place() {
                 Place::Byte(at) => *at,
                 Place::Path(_) => 0,
@@ -112,7 +111,7 @@ impl<'d> Element<'d> {
     }
 }
 
-/// What [`xml::check`] lets pass and the reader does not: namespaces that nothing declares, more than can be read.
+/// What [`stet_xml::check`] lets pass and the reader does not: namespaces that nothing declares, more than can be read.
 fn unread(error: roxmltree::Error) -> ParseError {
     let (place, sentence) = (error.pos(), error.to_string());
     let fault = sentence.strip_suffix(&format!(" at {place}")).unwrap_or(&sentence);

@@ -20,6 +20,7 @@ use crate::http::reply::{Content, Reply, to_json};
 use crate::records::{Page, Sort};
 
 mod reply;
+pub mod routes;
 mod types;
 
 use self::reply::{DrawerView, changed, moved_reply, rendered, seen, sees, shown, write_reply};

@@ -19,7 +19,7 @@ use stet_actors::runtime::Published;
 
 use super::piece::piece;
 use crate::api::whole::Part;
-use crate::app::App;
+use crate::http::app::App;
 use crate::http::reply::BodyStream;
 use crate::weighed;
 

@@ -9,12 +9,12 @@ use stet_actors::object::{Record, Version};
 
 use super::records::{BulkError, record_of, seen_record_of};
 use super::requests::ObjectListRequest;
-use crate::app::App;
+use crate::auth::Privilege;
+use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::display::Display;
 use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply, to_json};
-use crate::http::route::Privilege;
 use crate::records::{ObjectRecord, render, render_version};
 
 mod content;
@@ -22,6 +22,7 @@ mod creation;
 mod locks;
 mod pictures;
 mod removal;
+pub mod routes;
 mod versions;
 mod writing;
 
