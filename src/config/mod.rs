@@ -17,6 +17,8 @@ mod content;
 mod edge;
 mod environment;
 mod events;
+mod fault;
+mod layers;
 mod liveblog;
 mod load;
 mod repository;

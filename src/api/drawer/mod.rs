@@ -24,7 +24,7 @@ pub mod routes;
 mod types;
 
 use self::reply::{DrawerView, changed, moved_reply, rendered, seen, sees, shown, write_reply};
-pub use self::types::{CreateDrawer, DrawerInfo, DrawerItem, DrawerListing, DrawerReply, MoveRevisions, UpdateRequest};
+pub use self::types::{CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
 
 /// Name of the type of drawers in the objecttypes family.
 const TYPE_NAME: &str = "Drawer";

@@ -103,7 +103,7 @@ fn write_items<'i>(
             None => out.push_str("null"),
         }
         out.push('}');
-        seen.push((item.object, cached));
+        seen.push((item.object, cached.map(|cached| cached.copy())));
     }
     Ok(seen)
 }
