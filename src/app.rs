@@ -10,6 +10,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::repository::Repository;
 
+use crate::api::drawer::DrawerReply;
 use crate::api::liveblog::{KeptPosts, Lengths};
 use crate::auth::{AttemptOptions, Attempts, Cas, Directory, Sessions};
 use crate::config::{Config, for_user};
@@ -51,7 +52,7 @@ pub struct App {
     /// Who follows containers live.
     pub followers: Arc<Followers>,
     /// Rendered drawers.
-    pub drawers: Renderings<DrawerState>,
+    pub drawers: Renderings<DrawerState, DrawerReply>,
     /// Rendered posts of liveblogs.
     pub posts: KeptPosts,
     /// How long the resolved contents of liveblogs are.

@@ -17,6 +17,7 @@ pub mod events;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod http;
+pub mod json;
 pub mod limits;
 pub mod listen;
 pub mod load;

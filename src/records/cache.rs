@@ -1,4 +1,4 @@
-//! Records as readers see them, kept in memory, and their JSON, made once per change and display.
+//! Records as readers see them, kept in memory, and their JSON, made once per change, display and path.
 //!
 //! # Why a stale record can't stay
 //!
@@ -22,18 +22,28 @@ use stet_actors::object::{Attributes, Record};
 use stet_actors::repository::Repository;
 use stet_actors::store::observe::Observer;
 
-use super::Display;
+use super::{Display, ObjectRecord};
+use crate::json::Ready;
 
 const SHARDS: usize = 16;
 
-/// A live object's record and attributes, and its JSON under the displays asked for lately.
+/// A live object's record and attributes, and what readers see of it under the displays asked for lately.
 #[derive(Debug)]
 pub struct Cached {
     /// The record.
     pub record: Record,
     /// The attribute texts.
     pub attributes: Attributes,
-    json: Mutex<Vec<(Display, Arc<str>)>>,
+    shown: Mutex<Vec<Shown>>,
+}
+
+/// What readers see of a record.
+#[derive(Debug)]
+struct Shown {
+    display: Display,
+    /// The path it is shown with: that depends on the folders above, and not on the record.
+    path: Option<Box<str>>,
+    record: Ready<ObjectRecord>,
 }
 
 impl Cached {
@@ -42,24 +52,30 @@ impl Cached {
 
     /// Record and attributes that are not in the cache.
     pub fn new(record: Record, attributes: Attributes) -> Cached {
-        Cached { record, attributes, json: Mutex::default() }
+        Cached { record, attributes, shown: Mutex::default() }
     }
 
-    /// The JSON under a display, made if it is not there.
+    /// What readers see under a display, with that path; made if it is not there.
     ///
     /// # Errors
     /// What `make` says.
-    pub fn json(&self, display: &Display, make: impl FnOnce(&Cached) -> Result<String>) -> Result<Arc<str>> {
-        if let Some((_, json)) = self.json.lock().iter().find(|(kept, _)| kept == display) {
-            return Ok(json.clone());
+    pub fn shown(
+        &self,
+        display: &Display,
+        path: Option<&str>,
+        make: impl FnOnce(&Cached) -> Result<ObjectRecord>,
+    ) -> Result<Ready<ObjectRecord>> {
+        let fits = |shown: &&Shown| shown.display == *display && shown.path.as_deref() == path;
+        if let Some(shown) = self.shown.lock().iter().find(fits) {
+            return Ok(shown.record.clone());
         }
-        let json: Arc<str> = make(self)?.into();
-        let mut kept = self.json.lock();
+        let record = Ready::of(&make(self)?)?;
+        let mut kept = self.shown.lock();
         if kept.len() == Cached::DISPLAYS {
             kept.remove(0);
         }
-        kept.push((display.clone(), json.clone()));
-        Ok(json)
+        kept.push(Shown { display: display.clone(), path: path.map(Box::from), record: record.clone() });
+        Ok(record)
     }
 }
 

@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bytes::Bytes;
 use lru::LruCache;
 use parking_lot::Mutex;
 use stet_actors::error::Result;
@@ -14,26 +13,27 @@ use stet_actors::runtime::Published;
 
 use super::{Cached, Display, RecordCache};
 use crate::http::etag::ETag;
+use crate::http::reply::Enveloped;
 
 /// The records that a reply was made of; `None` for an object that was not there.
 pub type Seen = Vec<(Loid, Option<Arc<Cached>>)>;
 
-/// A reply about a container, and what it was made of.
-pub struct Rendered<S> {
+/// A reply of type `T` about a container with the state `S`, and what it was made of.
+pub struct Rendered<S, T> {
     /// [`RecordCache::changes`] when it was last known to be right.
     right_at: AtomicU64,
     view: Arc<Published<S>>,
     seen: Seen,
-    /// The reply, envelope and all.
-    pub body: Bytes,
+    /// The reply.
+    pub reply: Enveloped<T>,
     /// Its ETag.
     pub etag: ETag,
 }
 
-impl<S> Rendered<S> {
+impl<S, T> Rendered<S, T> {
     /// A reply made of `view` and `seen`; `right_at` is [`RecordCache::changes`] from before the records were looked at.
-    pub fn new(right_at: u64, view: Arc<Published<S>>, seen: Seen, body: Bytes, etag: ETag) -> Rendered<S> {
-        Rendered { right_at: AtomicU64::new(right_at), view, seen, body, etag }
+    pub fn new(right_at: u64, view: Arc<Published<S>>, seen: Seen, reply: Enveloped<T>, etag: ETag) -> Rendered<S, T> {
+        Rendered { right_at: AtomicU64::new(right_at), view, seen, reply, etag }
     }
 
     /// Whether it would be rendered the same now.
@@ -71,22 +71,22 @@ type Key = (Loid, Display, bool);
 const REPLIES: NonZeroUsize = NonZeroUsize::new(512).unwrap();
 
 /// The replies asked for lately.
-pub struct Renderings<S>(Mutex<LruCache<Key, Arc<Rendered<S>>>>);
+pub struct Renderings<S, T>(Mutex<LruCache<Key, Arc<Rendered<S, T>>>>);
 
-impl<S> Default for Renderings<S> {
+impl<S, T> Default for Renderings<S, T> {
     fn default() -> Self {
         Renderings(Mutex::new(LruCache::new(REPLIES)))
     }
 }
 
-impl<S> Renderings<S> {
+impl<S, T> Renderings<S, T> {
     /// What was kept; whether it is still right is for the caller to find out.
-    pub fn get(&self, key: &Key) -> Option<Arc<Rendered<S>>> {
+    pub fn get(&self, key: &Key) -> Option<Arc<Rendered<S, T>>> {
         self.0.lock().get(key).cloned()
     }
 
     /// Keeps a reply.
-    pub fn put(&self, key: Key, rendered: Arc<Rendered<S>>) {
+    pub fn put(&self, key: Key, rendered: Arc<Rendered<S, T>>) {
         self.0.lock().put(key, rendered);
     }
 }
