@@ -15,9 +15,9 @@ use serde::Serialize;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::store::{DecodeError, Event, Look, Range, StoreError, Table, View, decode_value, key_of};
+use stet_store::RedbStore;
 
 use crate::cli::AuditArgs;
-use crate::store::RedbStore;
 
 /// Events that one page reads at most: some tens of milliseconds.
 const MOST_READ: usize = 20_000;

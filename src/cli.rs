@@ -1,37 +1,14 @@
 //! The command line.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::SystemTime;
 
 use clap::{Args, Parser, Subcommand};
 use stet_actors::id::Loid;
+use stet_load::LoadArgs;
 
 use crate::admin::command::{Common, KeyArgs, SessionArgs, UserArgs};
 use crate::config::{Config, ConfigError, Overrides};
-use crate::load::LoadArgs;
-
-/// How the process ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Exit {
-    /// It did what it was asked to and ended when it was asked to.
-    Ended = 0,
-    /// It failed while it ran, or refused what it was asked to do.
-    Failed = 1,
-    /// The command line or the configuration is at fault. The command line's own errors end with the same code.
-    Usage = 2,
-    /// The data directory can't be opened: in use, from a newer stet, or damaged.
-    Data = 3,
-    /// `check` found faults, or `load` a server that does not hold what it acknowledged.
-    Faults = 4,
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit as u8)
-    }
-}
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -204,6 +181,7 @@ mod tests {
     use clap::error::ErrorKind;
 
     use super::*;
+    use crate::exit::Exit;
 
     fn parse(line: &str) -> Result<Command, ErrorKind> {
         Cli::try_parse_from(line.split(' ')).map(Cli::command).map_err(|error| error.kind())

@@ -13,6 +13,7 @@ pub mod cli;
 pub mod config;
 pub mod content;
 pub mod events;
+pub mod exit;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -20,14 +21,10 @@ pub mod http;
 pub mod json;
 pub mod limits;
 pub mod listen;
-pub mod load;
-pub mod open_files;
 pub mod receipts;
 pub mod records;
 pub mod sample;
 pub mod server;
-pub mod store;
 pub mod sysconfig;
 pub mod telemetry;
 pub mod tls;
-pub mod xml;

@@ -4,7 +4,6 @@
 mod api;
 mod crash;
 mod faults;
-mod harness;
 mod histories;
 mod load;
 mod operation;
@@ -12,3 +11,5 @@ mod operation;
 mod overload;
 mod retries;
 mod wire;
+
+use stet_testkit as harness;

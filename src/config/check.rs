@@ -116,7 +116,7 @@ impl Config {
         let directory = &self.data.directory;
         faults.unless(!directory.as_os_str().is_empty(), "data.directory", "the name of a directory", "");
         let filter = &self.log.filter;
-        let wanted = "a level (off, error, warn, info, debug, trace), or several parts like `info,stet::store=debug`";
+        let wanted = "a level (off, error, warn, info, debug, trace), or several parts like `info,stet_store=debug`";
         faults.unless(is_filter(filter), "log.filter", wanted, filter);
         let prefix = &self.compat.code_prefix;
         let well = prefix.chars().all(|c| c.is_ascii_graphic());

@@ -273,7 +273,7 @@ fn usual_addresses_and_base_paths_are_accepted() {
     for base in ["/swing/api/rest", "/restAPI/rest", ""] {
         assert!(from_variables(&[("STET_SERVER__BASE_PATH", base)]).is_ok(), "{base}");
     }
-    for filter in ["debug", "warn,stet=debug", "info,stet::store=trace"] {
+    for filter in ["debug", "warn,stet=debug", "info,stet_store=trace"] {
         assert!(from_variables(&[("STET_LOG__FILTER", filter)]).is_ok(), "{filter}");
     }
 }

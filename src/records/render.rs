@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::{Attributes, FamilyKind, Record, Text, Version};
 use stet_actors::store::{Range, Table, View};
+use stet_xml::Limits;
 
 use super::Display;
 use crate::app::App;
-use crate::xml::{self, Limits};
 
 /// `pstate` of a record.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -177,7 +177,7 @@ pub struct ObjectRecord {
 }
 
 /// Stored attribute texts were checked when they came; one that can't be read now is our fault.
-fn unreadable(record: &Record, error: &xml::XmlError) -> Error {
+fn unreadable(record: &Record, error: &stet_xml::XmlError) -> Error {
     tracing::error!(object = %record.loid, %error, "stored attributes can't be read");
     Error::new(Code::RepositoryError, format!("The attributes of `{}` can't be read.", record.loid))
 }
@@ -193,7 +193,7 @@ pub fn render(app: &App, record: &Record, attributes: &Attributes, display: &Dis
             return Ok(None);
         }
         match text {
-            Some(text) => match xml::to_json(text, &limits) {
+            Some(text) => match stet_xml::to_json(text, &limits) {
                 Ok(group) => Ok(Some(Group::Stored(group))),
                 Err(error) => Err(unreadable(record, &error)),
             },
@@ -206,7 +206,7 @@ pub fn render(app: &App, record: &Record, attributes: &Attributes, display: &Dis
         }
         match text {
             Some(text) if display.unparsed_xml => Ok(Some(text.to_owned())),
-            Some(text) => xml::reserialize(text, &limits).map(Some).map_err(|error| unreadable(record, &error)),
+            Some(text) => stet_xml::reserialize(text, &limits).map(Some).map_err(|error| unreadable(record, &error)),
             None if root.is_empty() => Ok(Some(String::new())),
             None => Ok(Some(format!("<{root}/>"))),
         }
@@ -222,7 +222,7 @@ pub fn render(app: &App, record: &Record, attributes: &Attributes, display: &Dis
             // Numbers and texts in a struct: nothing here can fail to become a value.
             let value = serde_json::to_value(computed).unwrap_or_default();
             let rooted = Map::from_iter([("virtualAttributes".to_owned(), value)]);
-            Some(xml::from_json(&rooted.into(), &limits).map_err(|error| unreadable(record, &error))?)
+            Some(stet_xml::from_json(&rooted.into(), &limits).map_err(|error| unreadable(record, &error))?)
         }
         _ => None,
     };

@@ -8,7 +8,7 @@ use stet_actors::id::{DatabaseId, Source};
 use super::Failure;
 use crate::app::App;
 use crate::auth::{Grant, Group, User};
-use crate::cli::Exit;
+use crate::exit::Exit;
 use crate::sample::Newsroom;
 use crate::sysconfig::{LoadError, OBJECT_TYPES_PATH, WORKFLOWS_PATH};
 

@@ -3,13 +3,14 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
+use stet_store::{RedbStore, StoreFile};
 
-use super::{Failure, open_store, survived};
+use super::{open_store, survived};
 use crate::audit;
-use crate::cli::{AuditArgs, Exit};
+use crate::cli::AuditArgs;
 use crate::config::Config;
 use crate::content::ContentStore;
-use crate::store::{RedbStore, StoreFile};
+use crate::exit::{Exit, Failure};
 
 /// The data directory, which is there.
 ///

@@ -6,7 +6,7 @@ use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-use crate::xml::{self, Limits, Place};
+use stet_xml::{Limits, Place};
 
 /// Why a configuration file could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl<'a> Document<'a> {
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         // Everything that XML calls well-formed is checked there, the depth too; below, nothing is left to go wrong
         // but in ways that would be a defect.
-        xml::check(text, &Limits::default()).map_err(|error| {
+        stet_xml::check(text, &Limits::default()).map_err(|error| {
             let at = match error.place() {
                 Place::Byte(at) => *at,
                 Place::Path(_) => 0,

@@ -19,7 +19,6 @@ use crate::app::App;
 use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use crate::xml;
 
 /// Part `options` of the creation of an object.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -187,7 +186,7 @@ pub(in crate::api) fn with_product_info(
     let mut props = match &system {
         Some(text) => {
             // It has just been checked.
-            let json = xml::to_json(text, &app.xml_limits()).map_err(|_| Error::internal())?;
+            let json = stet_xml::to_json(text, &app.xml_limits()).map_err(|_| Error::internal())?;
             match json.get("props") {
                 Some(Value::Object(props)) => props.clone(),
                 // Empty, or nothing but text.
