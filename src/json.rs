@@ -82,7 +82,7 @@ impl<T: JsonSchema> JsonSchema for Ready<T> {
 
 /// The members of a `T`, and behind them those of an `M`; both are structs with at least one member.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "{T}With{M}")]
+#[schemars(rename = "{T}With{M}", description = "One alone, and what is told beside.")]
 pub struct With<T, M> {
     /// What the reply is about.
     #[serde(flatten)]

@@ -165,7 +165,7 @@ fn listing(call: &Call, folder: &Cached, wanted: impl Fn(&Record) -> bool) -> Re
         seen_record_at(call, entry, &display, path.as_deref())
     });
     let items: Vec<_> = items.collect::<Result<_>>()?;
-    let bytes = info.text().len() + items.iter().map(|item| item.text().len() + 1).sum::<usize>() + 64;
+    let bytes = info.text().len() + items.iter().map(|item| item.text().len() + 1).sum::<usize>();
     let reply = Enveloped::of(&FolderReply { info, items, total }, bytes)?;
     // A folder on the way has changed for this caller when what they see of it has.
     let readable = call.access().may(Privilege::Read, folder)?;

@@ -236,7 +236,7 @@ impl<T> Enveloped<T> {
         Enveloped { body: Body(whole.into()), of: PhantomData }
     }
 
-    /// Serialises a result; `bytes` is about how long its JSON is, 0 if that is not known.
+    /// Serialises a result; `bytes` is about how long what is ready in it is, 0 if that is not known.
     ///
     /// # Errors
     /// None for the types that endpoints answer with: texts, numbers, lists and maps with text keys.
@@ -244,9 +244,15 @@ impl<T> Enveloped<T> {
     where
         T: Serialize,
     {
-        let mut whole = Vec::with_capacity(AROUND.0.len() + bytes.max(1024));
+        // With room for a record, so that the bytes need not move while they grow.
+        let mut whole = Vec::with_capacity(bytes + 2048);
         let envelope = Envelope { status: Status::Success, result };
         serde_json::to_writer(&mut whole, &envelope).map_err(|error| unserialisable(&error))?;
+        // It may be kept.
+        let unused = whole.capacity() - whole.len();
+        if unused > 4096 && unused > whole.len() / 8 {
+            whole.shrink_to_fit();
+        }
         Ok(Enveloped::new(whole))
     }
 

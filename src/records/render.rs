@@ -91,7 +91,7 @@ pub struct AdditionalInfo {
     pub label: Option<String>,
     /// Name of the type's workflow, if it has one.
     pub workflow: Option<String>,
-    /// Loid of the folder; null for a root, and in the recycle bin.
+    /// Loid of the folder; null for a root.
     pub folder_id: Option<String>,
     /// SHA-256 of the content in hexadecimal, if there is one.
     pub sha256: Option<String>,

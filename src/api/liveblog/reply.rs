@@ -131,9 +131,9 @@ pub(super) async fn liveblog_reply(
     Ok(LiveBlogReply { info: info(app, open, display)?, items, total: told.total, revision: open.view.revision() })
 }
 
-/// About how long a reply's JSON is.
+/// How long the posts of a reply are.
 pub(super) fn bytes_of(reply: &LiveBlogReply) -> usize {
-    2048 + reply.items.iter().map(|post| post.text().len() + 1).sum::<usize>()
+    reply.items.iter().map(|post| post.text().len() + 1).sum::<usize>()
 }
 
 fn info(app: &App, open: &Open, display: &Display) -> Result<LiveBlogInfo> {
