@@ -5,7 +5,6 @@
 pub mod access;
 pub mod admin;
 pub mod api;
-pub mod app;
 pub mod audit;
 pub mod auth;
 pub mod check;
@@ -21,6 +20,7 @@ pub mod http;
 pub mod json;
 pub mod limits;
 pub mod listen;
+pub mod newsroom;
 pub mod receipts;
 pub mod records;
 pub mod sample;

@@ -5,7 +5,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Text;
 use stet_xml::Limits;
 
-use crate::app::App;
+use crate::http::app::App;
 
 impl App {
     /// What an attribute text is held to.

@@ -11,8 +11,8 @@ use stet_actors::id::{DatabaseId, Source};
 use stet_actors::object::Record;
 
 use super::object::latest_of;
-use crate::app::App;
 use crate::content::ContentReader;
+use crate::http::app::App;
 use crate::http::call::Call;
 
 /// Bytes of a document that its DOCTYPE is looked for in.
@@ -74,7 +74,7 @@ mod tests {
     use stet_actors::object::CreateMode;
 
     use super::*;
-    use crate::app::testing::House;
+    use crate::http::testing::House;
 
     #[actix_web::test]
     async fn a_dtd_that_has_become_too_long_since_it_was_found_is_not_read() {

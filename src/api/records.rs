@@ -8,10 +8,10 @@ use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::object::Record;
 
-use crate::app::App;
+use crate::auth::Privilege;
+use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::display::Display;
-use crate::http::route::Privilege;
 use crate::json::Ready;
 use crate::records::{Cached, ObjectRecord, render};
 

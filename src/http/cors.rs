@@ -7,7 +7,7 @@ use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse};
 
-use crate::app::App;
+use super::app::App;
 
 /// The methods that endpoints have.
 const METHODS: &str = "GET, HEAD, POST, PUT, DELETE";

@@ -15,6 +15,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Source;
 use tracing::{Instrument, Span};
 
+use super::app::{App, RequestId};
 use super::authorise::{check_again, check_objects, check_privilege};
 use super::call::{Call, Sources};
 use super::error::{Failure, Surface};
@@ -25,7 +26,6 @@ use super::route::{Body, Kind, Produces, Route, Verb};
 use super::router::{Found, Params};
 use super::{body, calls, client, cors, pace, pieces, probe};
 use crate::access::Access;
-use crate::app::{App, RequestId};
 use crate::auth::LiveSession;
 use crate::limits::Standing;
 use crate::receipts::{Claim, replay};

@@ -1,5 +1,6 @@
 //! The web layer: routes as data, and what is derived from them. No rules of the domain are here.
 
+pub mod app;
 pub mod authorise;
 pub mod body;
 pub mod call;
@@ -21,4 +22,5 @@ pub mod range;
 pub mod reply;
 pub mod route;
 pub mod router;
-pub mod routes;
+#[cfg(test)]
+pub mod testing;

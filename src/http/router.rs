@@ -102,8 +102,8 @@ impl Router {
 mod tests {
     use stet_actors::error::Code;
 
-    use super::super::routes;
     use super::*;
+    use crate::api::routes;
 
     fn router() -> Router {
         Router::new(routes::all())

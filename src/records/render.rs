@@ -10,7 +10,7 @@ use stet_actors::store::{Range, Table, View};
 use stet_xml::Limits;
 
 use super::Display;
-use crate::app::App;
+use crate::newsroom::Newsroom;
 
 /// `pstate` of a record.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -186,7 +186,12 @@ fn unreadable(record: &Record, error: &stet_xml::XmlError) -> Error {
 ///
 /// # Errors
 /// That the store fails, or a stored attribute text can't be read.
-pub fn render(app: &App, record: &Record, attributes: &Attributes, display: &Display) -> Result<ObjectRecord> {
+pub fn render(
+    newsroom: &Newsroom,
+    record: &Record,
+    attributes: &Attributes,
+    display: &Display,
+) -> Result<ObjectRecord> {
     let limits = Limits::default();
     let as_json = |shown: bool, text: Option<&str>, root: &'static str| {
         if !(shown && display.json) {
@@ -216,7 +221,7 @@ pub fn render(app: &App, record: &Record, attributes: &Attributes, display: &Dis
         attributes.attributes.as_deref(),
         attributes.usage_tickets.as_deref(),
     );
-    let computed = if display.virtual_attributes { Some(virtual_attributes(app, record)?) } else { None };
+    let computed = if display.virtual_attributes { Some(virtual_attributes(newsroom, record)?) } else { None };
     let computed_xml = match &computed {
         Some(computed) if display.xml => {
             // Numbers and texts in a struct: nothing here can fail to become a value.
@@ -226,7 +231,7 @@ pub fn render(app: &App, record: &Record, attributes: &Attributes, display: &Dis
         }
         _ => None,
     };
-    let workflows = app.sysconfig.workflows();
+    let workflows = newsroom.sysconfig.workflows();
     Ok(ObjectRecord {
         id: record.loid.to_string(),
         name: record.name.clone(),
@@ -245,7 +250,7 @@ pub fn render(app: &App, record: &Record, attributes: &Attributes, display: &Dis
         locked: record.lock.as_ref().map(|lock| lock.at),
         locker: record.lock.as_ref().map(|lock| LockerInfo {
             id: lock.user.to_string(),
-            full_name: app.directory.full_name(&lock.user),
+            full_name: newsroom.directory.full_name(&lock.user),
             lock_expires: lock.expires,
         }),
         status_info: record.status.as_deref().map(|status| StatusInfo {
@@ -261,7 +266,7 @@ pub fn render(app: &App, record: &Record, attributes: &Attributes, display: &Dis
         attributes_xml: as_xml(display.attributes, own, "")?,
         usage_tickets_xml: as_xml(display.usage_tickets, tickets, "tl")?,
         virtual_attributes_xml: computed_xml,
-        additional_info: display.additional_info.then(|| additional_info(app, record)),
+        additional_info: display.additional_info.then(|| additional_info(newsroom, record)),
         uniqueness_string: display.uniqueness_string.then(|| format!("{}:{}", record.uuid, record.revision)),
         web_type: display.web_type.then_some(None),
     })
@@ -272,7 +277,7 @@ pub fn render(app: &App, record: &Record, attributes: &Attributes, display: &Dis
 /// # Errors
 /// As [`render`].
 pub fn render_version(
-    app: &App,
+    newsroom: &Newsroom,
     record: &Record,
     attributes: &Attributes,
     version: &Version,
@@ -281,18 +286,18 @@ pub fn render_version(
     let mut record = record.clone();
     record.content = Some(version.content.clone());
     record.version = version.loid.version;
-    let mut shown = render(app, &record, attributes, display)?;
+    let mut shown = render(newsroom, &record, attributes, display)?;
     shown.id = version.loid.to_string();
     shown.modified = version.at;
     shown.last_modifier = version.author.clone();
     Ok(shown)
 }
 
-fn virtual_attributes(app: &App, record: &Record) -> Result<VirtualAttributes> {
+fn virtual_attributes(newsroom: &Newsroom, record: &Record) -> Result<VirtualAttributes> {
     let child_count = match record.family {
         FamilyKind::Folder => {
             let names = Range::prefix(&record.loid.to_key());
-            let children = app.repository.look().scan(View::Committed, Table::Names, &names, usize::MAX, false);
+            let children = newsroom.repository.look().scan(View::Committed, Table::Names, &names, usize::MAX, false);
             let children = children.map_err(|error| {
                 tracing::error!(%error, "a folder can't be counted");
                 Error::internal()
@@ -310,8 +315,8 @@ fn virtual_attributes(app: &App, record: &Record) -> Result<VirtualAttributes> {
     })
 }
 
-fn additional_info(app: &App, record: &Record) -> AdditionalInfo {
-    let types = app.sysconfig.object_types();
+fn additional_info(newsroom: &Newsroom, record: &Record) -> AdditionalInfo {
+    let types = newsroom.sysconfig.object_types();
     let known = types.get(&record.type_name);
     AdditionalInfo {
         family: record.family.name().to_owned(),

@@ -23,14 +23,16 @@ pub use self::offline::{audit, check, existing};
 use self::upkeep::{collect, maintain, renew};
 use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
-use crate::app::{App, Parts, Stage};
+use crate::api::routes;
 use crate::auth::{Directory, PasswordOptions, Passwords, SessionOptions, Sessions};
 use crate::config::{Config, Durability as ConfiguredDurability};
 use crate::content::ContentStore;
 use crate::events::Followers;
 use crate::exit::{Exit, Failure};
+use crate::http::app::{App, Stage};
 use crate::http::dispatch::dispatch;
 use crate::listen;
+use crate::newsroom::{Newsroom, Parts};
 use crate::records::RecordCache;
 use crate::sysconfig::SysConfig;
 use crate::telemetry;
@@ -143,8 +145,8 @@ impl Prepared {
             .map_err(|error| Failure::new(Exit::Data, error))?;
         let (directory, sessions) = people(&config, &repository)?;
         let sysconfig = SysConfig::new();
-        let parts = Parts { config, repository, records, followers, directory, sessions, sysconfig, content, metrics };
-        let app = Arc::new(App::new(parts));
+        let parts = Parts { config, repository, records, followers, directory, sessions, sysconfig, content };
+        let app = Arc::new(App::new(Arc::new(Newsroom::new(parts)), routes::GROUPS, metrics));
         fill_if_new(&app).await?;
         load_sysconfig(&app).await;
         Ok(Prepared { app, store, certificates })

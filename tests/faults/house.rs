@@ -5,9 +5,9 @@ use std::sync::mpsc;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 
-use stet::app::App;
 use stet::config::Config;
 use stet::content::ContentStore;
+use stet::http::app::App;
 use stet::server::{Ground, Prepared, store_options};
 use stet_actors::clock::{Clock, ManualClock, SystemClock};
 use stet_actors::repository::Repository;

@@ -17,6 +17,7 @@ use crate::http::reply::Json;
 use crate::records::{Page, Sort};
 
 mod reply;
+pub mod routes;
 mod types;
 
 use self::reply::{DrawerView, answer, changed, moved_reply, rendered, reply_of, seen, sees, shown};

@@ -9,11 +9,11 @@ use stet_actors::runtime::Published;
 
 use super::types::{DrawerInfo, DrawerItem, DrawerReply, MoveRevisions};
 use crate::api::records::{any_record_of, info_of, path_if_shown, shown as shown_record};
+use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::display::Display;
 use crate::http::etag::ETag;
 use crate::http::reply::{Enveloped, Json};
-use crate::http::route::Privilege;
 use crate::records::{Page, Rendered, Seen};
 
 /// About how long an item's JSON is without its object.

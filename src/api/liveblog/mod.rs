@@ -27,9 +27,10 @@ mod files;
 mod kept;
 mod named;
 mod piece;
-mod post;
+pub mod post;
 mod reply;
 mod resolved;
+pub mod routes;
 mod search;
 mod settled;
 #[cfg(test)]

@@ -27,9 +27,9 @@ use stet_actors::store::View;
 use stet_xml::{Limits, Output};
 
 use super::settled::{Unsettled, of_post};
-use crate::app::App;
 use crate::content::text::decoded;
 use crate::content::words::{essence, is_markup, is_text};
+use crate::http::app::App;
 
 /// The post as XML, a line feed behind it; `None` if its content is no longer what it was when the post was as it is here.
 /// `in_default` tells that a default namespace holds at the place it is put at.

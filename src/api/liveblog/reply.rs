@@ -15,9 +15,9 @@ use super::types::{
     Attachment, LiveBlogInfo, LiveBlogReply, Post as WirePost, PostCounts, PostReply, Revision, StatusChange,
 };
 use crate::api::records::{info_of, path_if_shown};
-use crate::app::App;
 use crate::content::text::decoded;
 use crate::content::words;
+use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::display::Display;
 use crate::http::etag::ETag;

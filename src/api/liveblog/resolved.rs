@@ -20,7 +20,7 @@ use stet_actors::runtime::Published;
 
 use super::piece::piece;
 use crate::api::whole::Part;
-use crate::app::App;
+use crate::http::app::App;
 use crate::http::reply::BodyStream;
 
 /// Posts that are made before others get their turn, and between two places that are known.

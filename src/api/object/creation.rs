@@ -15,7 +15,7 @@ use {
 use super::{ChangedRecord, reply_with};
 use crate::api::form::{self, FileRule};
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
-use crate::app::App;
+use crate::http::app::App;
 use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::reply::Json;

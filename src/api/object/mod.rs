@@ -8,11 +8,11 @@ use stet_actors::object::{Record, Version};
 
 use super::records::{BulkError, BulkReply, any_record_of, path_if_shown, seen_record_of};
 use super::requests::ObjectListRequest;
-use crate::app::App;
+use crate::auth::Privilege;
+use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::display::Display;
 use crate::http::reply::{Enveloped, Json, Reply};
-use crate::http::route::Privilege;
 use crate::json::{Changed, Ready};
 use crate::records::{ObjectRecord, render_version};
 
@@ -21,6 +21,7 @@ mod creation;
 mod locks;
 mod pictures;
 mod removal;
+pub mod routes;
 mod versions;
 mod writing;
 

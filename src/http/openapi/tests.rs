@@ -4,12 +4,13 @@ use stet_actors::error::Result;
 
 use super::super::call::Call;
 use super::super::reply::Json;
-use super::super::route::{Privilege, Verb, handler, type_of};
-use super::super::routes;
+use super::super::route::{Verb, handler, type_of};
 use super::*;
+use crate::api::routes;
+use crate::auth::Privilege;
 
 fn whole() -> Value {
-    document(routes::all(), "/api")
+    document(routes::GROUPS, "/api")
 }
 
 fn of(id: &str) -> Value {
@@ -127,7 +128,7 @@ fn types_stand_among_the_components() {
     async fn drawers(_: Call) -> Result<Json<Vec<Drawer>>> {
         Json::of(&vec![Drawer { capacity: 1 }])
     }
-    static ROUTE: Route = Route {
+    const ROUTE: Route = Route {
         id: "stet-example",
         method: Verb::Get,
         path: "/v3/example",
@@ -143,10 +144,10 @@ fn types_stand_among_the_components() {
         secret: false,
         produces: Produces::Json,
         codes: &[200],
-        reply: None,
         handler: handler!(drawers),
     };
-    let document = document([&ROUTE].into_iter(), "");
+    static GROUPS: &[Group] = &[Group { name: "example", about: "", tables: &[&[ROUTE]] }];
+    let document = document(GROUPS, "");
     let reference = json!({"$ref": "#/components/schemas/Drawer"});
     assert!(document["components"]["schemas"]["Drawer"]["properties"]["capacity"].is_object());
     let operation = &document["paths"]["/v3/example"]["get"];
@@ -154,5 +155,5 @@ fn types_stand_among_the_components() {
     let ok = &operation["responses"]["200"]["content"]["application/json"]["schema"];
     assert_eq!(ok["properties"]["result"]["items"], reference);
     assert_eq!(operation["x-stet-implemented"], true);
-    assert_eq!(operation["tags"], json!(["other"]));
+    assert_eq!(operation["tags"], json!(["example"]));
 }
