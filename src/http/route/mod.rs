@@ -14,11 +14,14 @@ use super::call::Call;
 use super::reply::{Answer, Reply};
 use crate::auth::Privilege;
 
+/// A call being answered.
+pub type Answering = Pin<Box<dyn Future<Output = Result<Reply, Error>>>>;
+
 /// The code that answers one call, and what the document says of its answers.
 #[derive(Debug, Clone, Copy)]
 pub struct Handler {
     /// Answers.
-    pub answer: fn(Call) -> Pin<Box<dyn Future<Output = Result<Reply, Error>>>>,
+    pub answer: fn(Call) -> Answering,
     /// Type of the `result` (v3) or of the bare body (older surface); `None` for what is no JSON.
     pub reply: Option<TypeOf>,
 }
