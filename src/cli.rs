@@ -8,6 +8,7 @@ use stet_actors::id::Loid;
 use stet_load::LoadArgs;
 
 use crate::admin::command::{Common, KeyArgs, SessionArgs, UserArgs};
+use crate::audit::Filter;
 use crate::config::{Config, ConfigError, Overrides};
 
 const AFTER_HELP: &str = "\
@@ -97,19 +98,31 @@ pub struct AuditArgs {
     place: Place,
     /// Only changes of this object
     #[arg(long, value_name = "LOID")]
-    pub object: Option<Loid>,
+    object: Option<Loid>,
     /// Only changes by this user
     #[arg(long, value_name = "NAME")]
-    pub user: Option<String>,
+    user: Option<String>,
     /// Only changes at this time and after, RFC 3339 in UTC
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
-    pub from: Option<SystemTime>,
+    from: Option<SystemTime>,
     /// Only changes before this time, RFC 3339 in UTC
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
-    pub to: Option<SystemTime>,
+    to: Option<SystemTime>,
     /// One JSON object a line, for machines
     #[arg(long)]
     pub json: bool,
+}
+
+impl AuditArgs {
+    /// Which changes are wanted.
+    pub fn filter(&self) -> Filter {
+        let ms = |time: SystemTime| {
+            let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        };
+        let (object, user) = (self.object.map(Loid::object), self.user.clone());
+        Filter { object, user, from_ms: self.from.map(ms), to_ms: self.to.map(ms) }
+    }
 }
 
 /// Where the configuration and the data are.

@@ -2,11 +2,11 @@
 //!
 //! The domain and its actors are the crate `stet_actors`; this one has the web layer, persistence, sessions and the binary.
 
-pub mod access;
+mod access;
 pub mod admin;
-pub mod api;
-pub mod audit;
-pub mod auth;
+mod api;
+mod audit;
+mod auth;
 pub mod check;
 pub mod cli;
 pub mod config;
@@ -17,14 +17,15 @@ pub mod exit;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod http;
-pub mod json;
-pub mod limits;
-pub mod listen;
+mod json;
+mod limits;
+mod listen;
 pub mod newsroom;
-pub mod receipts;
-pub mod records;
-pub mod sample;
+mod receipts;
+mod records;
+mod sample;
 pub mod server;
-pub mod sysconfig;
+mod sysconfig;
 pub mod telemetry;
-pub mod tls;
+mod tls;
+mod weighed;

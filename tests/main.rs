@@ -10,6 +10,7 @@ mod operation;
 #[cfg(target_os = "linux")]
 mod overload;
 mod retries;
+mod structure;
 mod wire;
 
 use stet_testkit as harness;

@@ -5,6 +5,7 @@
 //! [`LOOK`] besides, so that an idle stream ends as well. A container in the recycle bin is followed up to the revision that it has
 //! there: its state may be far ahead of the event that is told.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,8 +22,10 @@ use super::stored::{Happening, Notice, named, read};
 use super::{Follower, Followers};
 use crate::access::Access;
 use crate::auth::LiveSession;
-use crate::http::reply::BodyStream;
 use crate::newsroom::Newsroom;
+
+/// The bytes of a stream, as the web layer sends them.
+pub type Body = Pin<Box<dyn futures_util::Stream<Item = Result<Bytes, actix_web::Error>>>>;
 
 /// How often an idle stream looks whether it should go on.
 const LOOK: Duration = Duration::from_secs(1);
@@ -85,7 +88,7 @@ impl Following {
     ///
     /// # Errors
     /// `Overloaded`, see [`Followers::follow`]; `ObjectNotFound` for a container that has just gone; what the store says.
-    pub fn begin(self, followers: &Arc<Followers>) -> Result<BodyStream> {
+    pub fn begin(self, followers: &Arc<Followers>) -> Result<Body> {
         let Following { newsroom, container, .. } = &self;
         let follower = match self.wait {
             true => Some(followers.follow(&newsroom.repository, *container, self.present()?)?),

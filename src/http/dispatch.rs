@@ -208,7 +208,7 @@ fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Ro
             Found::Route(route, params) => Ok((route, params)),
             Found::Invalid(error) => Err(error),
             Found::MethodNotAllowed(allow) => Err(not_allowed(allow)),
-            Found::NotFound => Err(not_found()),
+            Found::NoEndpoint => Err(not_found()),
         },
         // A method that no endpoint has: which others fit is still told.
         None => {

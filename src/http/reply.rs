@@ -256,6 +256,11 @@ impl<T> Enveloped<T> {
         Ok(Enveloped::new(whole))
     }
 
+    /// How many bytes it takes.
+    pub fn bytes(&self) -> usize {
+        self.body.0.len()
+    }
+
     /// Its ETag, at that revision of what it shows.
     pub fn tag(&self, revision: u64) -> ETag {
         ETag::new(revision, &*self.body.0)

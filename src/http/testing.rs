@@ -40,7 +40,8 @@ impl House {
         let data = TempDir::new().expect("a temporary directory can be made");
         let content = ContentStore::open(data.path(), SMALL).expect("a new directory opens");
         let config = Config::default();
-        let (records, followers) = (Arc::new(RecordCache::new(64)), Arc::new(Followers::new(config.events.clone())));
+        let (records, followers) =
+            (Arc::new(RecordCache::new(1 << 20)), Arc::new(Followers::new(config.events.clone())));
         let store = Observed::new(Arc::new(MemoryStore::new()), Arc::new((records.clone(), followers.clone())));
         let started = Repository::start(Arc::new(store), Arc::new(SystemClock), config.runtime.clone()).await;
         let repository = started.expect("a repository starts");

@@ -21,7 +21,7 @@ pub mod routes;
 mod types;
 
 use self::reply::{DrawerView, answer, changed, moved_reply, rendered, reply_of, seen, sees, shown};
-pub use self::types::{CreateDrawer, DrawerInfo, DrawerItem, DrawerListing, DrawerReply, MoveRevisions, UpdateRequest};
+pub use self::types::{CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
 
 /// Name of the type of drawers in the objecttypes family.
 const TYPE_NAME: &str = "Drawer";

@@ -87,7 +87,7 @@ fn items_of<'i>(
         if let Some(object) = object {
             shown.push(DrawerItem { id: item.shortcut, position, source: item.object, object });
         }
-        seen.push((item.object, cached));
+        seen.push((item.object, cached.map(|cached| cached.copy())));
     }
     Ok((shown, seen))
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::folder::children;
-use stet_actors::id::{DatabaseId, Source};
+use stet_actors::id::Source;
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{FamilyKind, Record, check_path};
 use stet_actors::store::View;
@@ -194,6 +194,3 @@ fn entries(call: &Call, folder: &Record) -> Result<Vec<std::sync::Arc<Cached>>> 
     }
     Ok(entries)
 }
-
-/// The database that a folder of a user lies in, where none is named.
-pub const HOME_DATABASE: DatabaseId = DatabaseId::MAIN;

@@ -1,54 +1,43 @@
 //! Posts as JSON, made once for each change and display.
 
-use lru::LruCache;
-use parking_lot::Mutex;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 use stet_actors::id::Loid;
 
 use super::types::Post;
 use crate::http::display::Display;
 use crate::json::Ready;
+use crate::weighed;
 
 /// A post, the revision of its last change, what is shown of it, and the path it is shown with. A change makes another key, so
 /// nothing kept is ever stale.
 pub(super) type Key = (Loid, u64, Display, Option<String>);
 
-/// The posts asked for lately, up to so many bytes.
-pub struct KeptPosts {
-    most: usize,
-    kept: Mutex<Kept>,
+#[derive(Clone)]
+struct ByWeight;
+
+impl Weighter<Key, Ready<Post>> for ByWeight {
+    fn weight(&self, (_, _, _, path): &Key, post: &Ready<Post>) -> u64 {
+        (weighed::ENTRY + path.as_ref().map_or(0, String::len) + post.text().len()) as u64
+    }
 }
 
-struct Kept {
-    posts: LruCache<Key, Ready<Post>>,
-    /// Of all of them.
-    bytes: usize,
-}
+/// The posts asked for lately, up to so many bytes.
+pub struct KeptPosts(Cache<Key, Ready<Post>, ByWeight>);
 
 impl KeptPosts {
-    /// Keeps that many bytes of JSON at most.
+    /// Keeps that many bytes at most.
     pub fn new(most: usize) -> KeptPosts {
-        KeptPosts { most, kept: Mutex::new(Kept { posts: LruCache::unbounded(), bytes: 0 }) }
+        // A post is some 2 KiB.
+        KeptPosts(weighed::cache(most as u64, 2 << 10, 1, ByWeight))
     }
 
     pub(super) fn get(&self, key: &Key) -> Option<Ready<Post>> {
-        self.kept.lock().posts.get(key).cloned()
+        self.0.get(key)
     }
 
     pub(super) fn put(&self, key: Key, post: Ready<Post>) {
-        let bytes = post.text().len();
-        if bytes > self.most {
-            return;
-        }
-        let mut kept = self.kept.lock();
-        kept.bytes += bytes;
-        if let Some(before) = kept.posts.put(key, post) {
-            kept.bytes -= before.text().len();
-        }
-        while kept.bytes > self.most
-            && let Some((_, oldest)) = kept.posts.pop_lru()
-        {
-            kept.bytes -= oldest.text().len();
-        }
+        self.0.insert(key, post);
     }
 }
 
@@ -58,21 +47,39 @@ mod tests {
 
     use super::*;
 
+    const ROOM: usize = 100 * weighed::ENTRY;
+
+    fn key(number: u64) -> Key {
+        (Loid::new(DatabaseId::MAIN, number), 1, Display::with_defaults(false), None)
+    }
+
+    /// How long what is kept is; nothing if it is not.
+    fn length(kept: &KeptPosts, number: u64) -> Option<usize> {
+        kept.get(&key(number)).map(|post| post.text().len())
+    }
+
     #[test]
-    fn what_was_asked_for_longest_ago_makes_room() {
-        let kept = KeptPosts::new(10);
-        let key = |number| (Loid::new(DatabaseId::MAIN, number), 1, Display::with_defaults(false), None);
-        let there = |number| kept.get(&key(number)).is_some();
-        kept.put(key(1), Ready::of_length(5));
-        kept.put(key(2), Ready::of_length(5));
-        assert!(there(1) && there(2));
-        kept.put(key(2), Ready::of_length(5));
-        assert!(there(1), "the same again takes no more room");
-        kept.put(key(3), Ready::of_length(2));
-        assert!(!there(2) && there(1) && there(3), "the one looked at longest ago went");
-        kept.put(key(4), Ready::of_length(11));
-        assert!(!there(4) && there(1), "what is larger than all the room is not kept");
-        kept.put(key(5), Ready::of_length(10));
-        assert_eq!((there(1), there(3), kept.kept.lock().bytes), (false, false, 10));
+    fn no_more_is_kept_than_there_is_room_for_and_what_is_asked_for_stays() {
+        let kept = KeptPosts::new(ROOM);
+        for number in 0..1000 {
+            kept.put(key(number), Ready::of_length(weighed::ENTRY));
+            assert!(kept.0.weight() <= ROOM as u64);
+            assert_eq!(length(&kept, 0), Some(weighed::ENTRY), "{number}");
+        }
+        assert_eq!(kept.0.len(), 50);
+        let weight = kept.0.weight();
+        kept.put(key(0), Ready::of_length(weighed::ENTRY));
+        assert_eq!(kept.0.weight(), weight, "the same again takes no more room");
+    }
+
+    #[test]
+    fn what_is_larger_than_all_the_room_is_not_kept() {
+        let kept = KeptPosts::new(ROOM);
+        kept.put(key(1), Ready::of_length(10));
+        kept.put(key(2), Ready::of_length(ROOM + 1));
+        assert_eq!((length(&kept, 2), length(&kept, 1)), (None, Some(10)));
+        let none = KeptPosts::new(0);
+        none.put(key(1), Ready::of_length(2));
+        assert_eq!(length(&none, 1), None);
     }
 }

@@ -49,11 +49,7 @@ pub use self::resolved::Lengths;
 use self::search::Wanted;
 pub use self::search::search;
 use self::settled::settled;
-pub use self::types::{
-    Attachment, ChangedLiveBlog, ChangedPost, CreateLiveBlog, Filters, LiveBlogInfo, LiveBlogReply, Post as PostShape,
-    PostCounts, PostListing, PostOptions, PostReply, RemovedLiveBlog, RemovedPost, Revision, SearchReply,
-    SearchRequest, StatusChange,
-};
+pub use self::types::{CreateLiveBlog, LiveBlogReply, PostListing, PostOptions, SearchRequest};
 
 /// A liveblog as it is on disk, and what the caller may do there.
 #[derive(Clone)]

@@ -35,8 +35,8 @@ pub(super) use self::creation::{ProductInfo, check_issue_date, status_of, with_p
 pub use self::locks::{UnlockRequest, lock, unlock};
 pub use self::pictures::content_as;
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
-pub use self::versions::{VersionItem, VersionList, restore_version, versions};
-pub use self::writing::{receive, switches, write_content, write_content_by_loid};
+pub use self::versions::{restore_version, versions};
+pub use self::writing::{switches, write_content, write_content_by_loid};
 
 /// What a bulk call did to an object.
 #[derive(Serialize, JsonSchema)]

@@ -19,6 +19,8 @@ use stet_actors::store::{
     ChangeSet, Epoch, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View, decode_value, encode_value,
 };
 
+use super::password::MAX_PASSWORD_BYTES;
+use super::token::{Token, TokenHash};
 use super::*;
 use crate::auth::Privilege;
 

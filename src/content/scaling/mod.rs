@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use super::pins::Hash;
 use super::{ContentReader, hex, picture};
 use crate::config::ContentConfig;
+use crate::weighed;
 
 pub use super::picture::Scaled;
 
@@ -32,13 +33,11 @@ struct Bytes;
 
 impl Weighter<Key, Outcome> for Bytes {
     fn weight(&self, _: &Key, outcome: &Outcome) -> u64 {
-        // What the entry itself takes, too: there may be many of few bytes.
-        const ENTRY: usize = 128;
         let bytes = match outcome {
             Outcome::Scaled(scaled) => scaled.bytes.len(),
             Outcome::Unfit(why) => why.len(),
         };
-        (ENTRY + bytes) as u64
+        (weighed::ENTRY + bytes) as u64
     }
 }
 
@@ -53,11 +52,10 @@ pub struct Scaler {
 impl Scaler {
     /// Scales as the configuration says.
     pub fn new(config: &ContentConfig) -> Scaler {
-        // An entry is some 32 KiB.
-        let entries = usize::try_from(config.scaled_cache_bytes >> 15).unwrap_or(usize::MAX).clamp(16, 1 << 20);
         Scaler {
             config: config.clone(),
-            kept: Cache::with_weighter(entries, config.scaled_cache_bytes, Bytes),
+            // A picture is some 32 KiB.
+            kept: weighed::cache(config.scaled_cache_bytes, 32 << 10, 1, Bytes),
             turns: Arc::new(Semaphore::new(config.scaled_at_once)),
         }
     }

@@ -1,12 +1,13 @@
 //! What a load is to be: flags over a TOML file over the defaults, checked.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use figment::Figment;
-use figment::providers::{Format, Serialized, Toml};
 use serde::{Deserialize, Deserializer, Serialize};
+use toml::{Table, Value};
 
 use super::drawer::options::DrawerSettings;
 use super::flags::Arguments;
@@ -146,6 +147,18 @@ impl Mix {
     }
 }
 
+/// Lays values over those that there are: sections are merged, and all else is replaced.
+fn lay(below: &mut Table, above: Table) {
+    for (key, value) in above {
+        match (below.get_mut(&key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => lay(below, above),
+            (_, value) => {
+                below.insert(key, value);
+            }
+        }
+    }
+}
+
 /// Weights with the names of their kinds, as a report has them.
 pub fn mix_in_words(kinds: &[&str], weights: &[u32]) -> String {
     let mix = kinds.iter().zip(weights).filter(|(_, weight)| **weight > 0);
@@ -159,15 +172,19 @@ impl Settings {
     /// # Errors
     /// A sentence that names the key and the value.
     pub fn of(args: &impl Arguments) -> Result<Settings, String> {
-        let mut figment = Figment::new();
-        if let Some(file) = &args.common().file {
-            if !file.is_file() {
-                return Err(format!("{} can't be read", file.display()));
+        let mut values = match &args.common().file {
+            Some(file) => {
+                let unread = |why: &dyn Display| format!("{} can't be read: {why}", file.display());
+                let text = fs::read_to_string(file).map_err(|error| unread(&error))?;
+                text.parse::<Table>().map_err(|error| unread(&error))?
             }
-            figment = figment.merge(Toml::file_exact(file));
-        }
-        let settings: Settings =
-            figment.merge(Serialized::defaults(args)).extract().map_err(|error| error.to_string())?;
+            None => Table::new(),
+        };
+        lay(&mut values, Table::try_from(args).map_err(|error| error.to_string())?);
+        let settings: Settings = serde_path_to_error::deserialize(Value::from(values)).map_err(|error| {
+            let fault = error.inner().message().trim_end();
+            format!("`{}`: {fault}", error.path())
+        })?;
         settings.check()?;
         Ok(settings)
     }
