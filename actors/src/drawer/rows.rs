@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::command::Context;
 use crate::family::part;
 use crate::id::{Loid, ShortcutId};
-use crate::object::Text;
+use crate::object::{Text, hold};
 use crate::store::{Key, Row, Table, key_of, loid_key};
 
 /// What a drawer has beside its record and items.
@@ -86,8 +86,7 @@ impl Row for Item {
     }
 
     fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
-        let key = key_of(&[&self.object.to_key(), &self.drawer.to_key()]);
-        entries.push((Key { table: Table::Members, key }, Bytes::copy_from_slice(&self.shortcut.0.to_be_bytes())));
+        hold(self.object, &self.place(), entries);
     }
 
     fn same_index(&self, other: &Item) -> bool {

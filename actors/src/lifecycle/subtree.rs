@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::command::{Context, Fault, containers_of};
+use crate::command::{Context, Fault};
 use crate::folder::children;
 use crate::id::Loid;
 use crate::joint::Turns;
-use crate::object::FamilyKind;
+use crate::object::{FamilyKind, containers_of};
 use crate::store::{Range, StoreError, Table, View};
 
 /// An object, what lies below it, and the drawers concerned; the turns of all are there.

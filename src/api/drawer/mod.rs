@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use stet_actors::command::{Command, containers_of};
+use stet_actors::command::Command;
 use stet_actors::drawer::{self, Address, Drawer, Placed};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
 use stet_actors::id::{DatabaseId, Loid, ShortcutId, Source};
 use stet_actors::lifecycle::{NewObject, NewParts, UpdateDrawer};
-use stet_actors::object::{CreateMode, FamilyKind};
+use stet_actors::object::{CreateMode, FamilyKind, containers_of};
 use stet_actors::store::View;
 
 use super::records::BulkError;
@@ -211,10 +211,14 @@ pub async fn get_by_object(call: Call) -> Result<Reply> {
     })?;
     let mut views = Vec::with_capacity(holders.len());
     for holder in holders {
+        // Others that hold it are not listed; neither are drawers in the recycle bin, which keep their items.
+        if app.records.get(&app.repository, holder)?.is_none_or(|record| record.family != FamilyKind::Drawer) {
+            continue;
+        }
         match app.repository.view::<Drawer>(holder).await {
             Ok(view) if call.access().sees(&view.state.object().record)? => views.push(view),
             Ok(_) => {}
-            // Drawers in the recycle bin keep their items and are not listed; one that went meanwhile neither.
+            // It went meanwhile.
             Err(error) if error.code == Code::ObjectNotFound => {}
             Err(error) => return Err(error),
         }
