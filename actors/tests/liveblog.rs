@@ -14,12 +14,12 @@ use stet_actors::error::{Code, Error};
 use stet_actors::family::State;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, NewParts, Restore};
+use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, Restore};
 use stet_actors::liveblog::{
-    AddPost, LiveBlog, LiveBlogState, MAX_HISTORY, NewAttachment, Post, PostAddress, PostBody, PostDone, PostFields,
-    PostStatus, RemovePost, SetStatus, Sight, UpdatePost, attachment_body, post_name,
+    AddPost, LiveBlog, LiveBlogState, MAX_HISTORY, NewAttachment, NewLiveBlog, Post, PostAddress, PostBody, PostDone,
+    PostFields, PostStatus, RemovePost, SetStatus, Sight, UpdatePost, attachment_body, post_name,
 };
-use stet_actors::object::{Content, CreateMode, FamilyKind, NewContent, Reach, SmallBody, Stored, Version};
+use stet_actors::object::{Content, CreateMode, NewContent, Reach, SmallBody, Stored, Version};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Published, Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
@@ -47,9 +47,8 @@ fn by(user: &str) -> Request {
 
 /// What makes the liveblog, or says of it whether posts wait.
 fn night(moderated: Option<bool>) -> Create {
-    let mut object = NewObject::document("night", "LiveBlog");
-    (object.family, object.mode) = (FamilyKind::LiveBlog, CreateMode::Replace);
-    object.parts = NewParts::LiveBlog { moderated };
+    let mut object = NewObject::of::<LiveBlog>("night", "LiveBlog", NewLiveBlog { moderated });
+    object.mode = CreateMode::Replace;
     Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object }
 }
 

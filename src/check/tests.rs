@@ -1,11 +1,14 @@
 use std::sync::mpsc;
 
-use stet_actors::drawer::Item;
+use bytes::Bytes;
+use stet_actors::drawer::{DrawerHead, Item};
 use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, ObjectUuid, ShortcutId};
-use stet_actors::liveblog::{Attachment, LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange, attachment_body};
+use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
+use stet_actors::liveblog::{
+    ATTACHMENT_BODY, Attachment, LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange, attachment_body,
+};
 use stet_actors::object::{Bin, Content, Draft, FamilyKind, FolderKey, Lock, Record, SmallBody, Stored, Version};
-use stet_actors::store::{Change, ChangeSet, Key, Store, encode_value};
+use stet_actors::store::{Change, ChangeSet, Key, Row, Store, encode_value, key_of};
 
 use super::*;
 use crate::store::StoreOptions;
@@ -255,7 +258,7 @@ fn a_latest_version_that_is_missing_or_another_is_found() {
 #[test]
 fn a_drawer_that_is_not_whole_is_found() {
     let ground = Ground::new();
-    let head = Key { table: Table::Parts, key: head_key(DRAWER, part::DRAWER_HEAD) };
+    let head = stet_actors::drawer::HEAD.place(DRAWER, &[]);
     ground.set(head, None);
     ground.one_fault(&["has items but no head"]);
     ground.one_fault(&[&DRAWER.to_string(), "the drawer has no head"]);
@@ -273,7 +276,7 @@ fn a_drawer_that_is_not_whole_is_found() {
 #[test]
 fn a_liveblog_that_is_not_whole_is_found() {
     let ground = Ground::new();
-    ground.set(Key { table: Table::Parts, key: head_key(BLOG, part::LIVEBLOG_HEAD) }, None);
+    ground.set(stet_actors::liveblog::HEAD.place(BLOG, &[]), None);
     ground.one_fault(&["has posts but no head"]);
     ground.one_fault(&[&BLOG.to_string(), "the liveblog has no head"]);
     let ground = Ground::new();
@@ -361,8 +364,7 @@ fn bytes_of_an_attachment_that_no_post_has_are_found() {
     ground.write(changes);
     ground.set(attachment_body(other, 30), Some(Bytes::from_static(b"<story/>")));
     ground.one_fault(&[&other.to_string(), "bytes of an attachment 30"]);
-    ground
-        .set(Key { table: Table::Parts, key: key_of(&[&BLOG.to_key(), &[part::ATTACHMENT_BODY]]) }, Some(Bytes::new()));
+    ground.set(ATTACHMENT_BODY.place(BLOG, &[]), Some(Bytes::new()));
     ground.one_fault(&["parts/1", "none of an attachment"]);
 }
 

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use redb::{Database, ReadableDatabase, ReadableTable, WriteTransaction};
+use stet_actors::families::Families;
 use stet_actors::rows::index_of;
 use stet_actors::store::{Seq, Table};
 
@@ -59,7 +60,7 @@ fn fill(index: Table, from: &[Table], transaction: &WriteTransaction) -> Result<
         for row in rows.iter().map_err(failure)? {
             let (key, value) = row.map_err(failure)?;
             // A row that is passed over would lose its file one day, or hold what nobody knows to be held.
-            let entries = index_of(table, key.value(), value.value()).map_err(|error| {
+            let entries = index_of(Families::ALL, table, key.value(), value.value()).map_err(|error| {
                 let why = format!("{} {}: {error}", table.name(), key.value().escape_ascii());
                 failure(redb::Error::Corrupted(why))
             })?;

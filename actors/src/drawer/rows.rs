@@ -4,10 +4,16 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::command::Context;
-use crate::family::part;
 use crate::id::{Loid, ShortcutId};
 use crate::object::{Text, hold};
-use crate::store::{Key, Row, Table, key_of, loid_key};
+use crate::part::PartKind;
+use crate::store::{Key, Row, loid_key};
+
+/// The kind of [`DrawerHead`].
+pub const HEAD: PartKind = PartKind::of::<DrawerHead>(1);
+
+/// The kind of [`Item`].
+pub const ITEM: PartKind = PartKind::of::<Item>(2);
 
 /// What a drawer has beside its record and items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +33,7 @@ pub struct DrawerHead {
 
 impl Row for DrawerHead {
     fn place(&self) -> Key {
-        Key { table: Table::Parts, key: key_of(&[&self.loid.to_key(), &[part::DRAWER_HEAD]]) }
+        HEAD.place(self.loid, &[])
     }
 }
 
@@ -81,8 +87,7 @@ fn split(order: u128) -> (u64, u64) {
 
 impl Row for Item {
     fn place(&self) -> Key {
-        let shortcut = self.shortcut.0.to_be_bytes();
-        Key { table: Table::Parts, key: key_of(&[&self.drawer.to_key(), &[part::DRAWER_ITEM], &shortcut]) }
+        ITEM.place(self.drawer, &self.shortcut.0.to_be_bytes())
     }
 
     fn index(&self, entries: &mut Vec<(Key, Bytes)>) {

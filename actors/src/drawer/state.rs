@@ -138,7 +138,7 @@ impl DrawerState {
     }
 
     /// Changes the head.
-    pub(crate) fn set_head(&mut self, head: DrawerHead, context: &mut Context<'_>) {
+    pub(super) fn set_head(&mut self, head: DrawerHead, context: &mut Context<'_>) {
         if head != *self.head {
             context.put(Some(&*self.head), &head);
             self.head = Arc::new(head);
@@ -147,7 +147,7 @@ impl DrawerState {
 
     /// Puts an item that is not there in front of the visible position `position` (`count` or more: at the tail),
     /// and makes room: hidden items yield first, then the last visible one goes (interface 8.2.4).
-    pub(crate) fn insert(
+    pub(super) fn insert(
         &mut self,
         object: Loid,
         shortcut: ShortcutId,
@@ -163,7 +163,7 @@ impl DrawerState {
     }
 
     /// Moves an item to the visible position `position` among the others.
-    pub(crate) fn shift(&mut self, item: Item, position: usize, context: &mut Context<'_>) -> Item {
+    pub(super) fn shift(&mut self, item: Item, position: usize, context: &mut Context<'_>) -> Item {
         self.items.remove(item.order());
         let order = self.room_at(self.index_at(position), context);
         let moved = item.at(order);
@@ -173,13 +173,13 @@ impl DrawerState {
     }
 
     /// Takes an item out, hidden or not.
-    pub(crate) fn take(&mut self, item: &Item, context: &mut Context<'_>) {
+    pub(super) fn take(&mut self, item: &Item, context: &mut Context<'_>) {
         context.remove(item);
         self.forget(item);
     }
 
     /// Takes everything out.
-    pub(crate) fn take_all(&mut self, context: &mut Context<'_>) {
+    pub(super) fn take_all(&mut self, context: &mut Context<'_>) {
         for item in &self.items {
             context.remove(item);
         }
@@ -189,13 +189,13 @@ impl DrawerState {
     }
 
     /// The drawer ceases to be: its items and its head go.
-    pub(crate) fn dissolve(&mut self, context: &mut Context<'_>) {
+    pub(super) fn dissolve(&mut self, context: &mut Context<'_>) {
         self.take_all(context);
         context.remove(&*self.head);
     }
 
     /// Drops what does not fit any more: hidden items first, from the tail, then visible ones.
-    pub(crate) fn trim(&mut self, context: &mut Context<'_>) {
+    pub(super) fn trim(&mut self, context: &mut Context<'_>) {
         while self.items.len() > self.capacity() {
             let end = self.items.len() - 1;
             #[cfg(feature = "planted-bugs")]

@@ -3,11 +3,23 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::family::part;
 use crate::id::Loid;
 use crate::object::{Content, Record, Text, refer};
+use crate::part::PartKind;
 use crate::sequence::Ordered;
-use crate::store::{Key, Row, Table, key_of, loid_key};
+use crate::store::{Key, Row, Table, loid_key};
+
+/// The kind of [`LiveBlogHead`].
+pub const HEAD: PartKind = PartKind::of::<LiveBlogHead>(3);
+
+/// The kind of [`Post`].
+pub const POST: PartKind = PartKind::of::<Post>(4);
+
+/// The kind of [`RemovedPost`].
+pub const REMOVED_POST: PartKind = PartKind::of::<RemovedPost>(5);
+
+/// The kind of the bytes of a post's attachment.
+pub const ATTACHMENT_BODY: PartKind = PartKind::bytes(6);
 
 // A post is one row, written anew at each of its changes: what it may hold has bounds. Its texts have that of the form's options.
 
@@ -35,7 +47,7 @@ pub struct LiveBlogHead {
 
 impl Row for LiveBlogHead {
     fn place(&self) -> Key {
-        Key { table: Table::Parts, key: key_of(&[&self.loid.to_key(), &[part::LIVEBLOG_HEAD]]) }
+        HEAD.place(self.loid, &[])
     }
 }
 
@@ -172,8 +184,7 @@ impl Post {
 
 impl Row for Post {
     fn place(&self) -> Key {
-        let key = key_of(&[&self.liveblog.to_key(), &[part::POST], &self.loid().to_key()]);
-        Key { table: Table::Parts, key }
+        POST.place(self.liveblog, &self.loid().to_key())
     }
 
     fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
@@ -217,10 +228,9 @@ impl Ordered for std::sync::Arc<Post> {
     }
 }
 
-/// The small bytes of an attachment. The row's value is the bytes as they are; see [`part::ATTACHMENT_BODY`].
+/// The small bytes of an attachment. The row's value is the bytes as they are; see [`ATTACHMENT_BODY`].
 pub fn attachment_body(liveblog: Loid, attachment: u64) -> Key {
-    let key = key_of(&[&liveblog.to_key(), &[part::ATTACHMENT_BODY], &attachment.to_be_bytes()]);
-    Key { table: Table::Parts, key }
+    ATTACHMENT_BODY.place(liveblog, &attachment.to_be_bytes())
 }
 
 /// A post that was removed: who asks what has changed since a revision is told, if they may have seen it.
@@ -244,8 +254,7 @@ pub struct RemovedPost {
 
 impl Row for RemovedPost {
     fn place(&self) -> Key {
-        let key = key_of(&[&self.liveblog.to_key(), &[part::REMOVED_POST], &self.revision.to_be_bytes()]);
-        Key { table: Table::Parts, key }
+        REMOVED_POST.place(self.liveblog, &self.revision.to_be_bytes())
     }
 }
 

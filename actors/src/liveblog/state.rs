@@ -261,7 +261,7 @@ impl LiveBlogState {
     }
 
     /// Says whether new posts wait for approval.
-    pub(crate) fn moderate(&mut self, moderated: bool, context: &mut Context<'_>) {
+    pub(super) fn moderate(&mut self, moderated: bool, context: &mut Context<'_>) {
         let head = LiveBlogHead { moderated, ..LiveBlogHead::clone(&self.head) };
         if head != *self.head {
             context.put(Some(&*self.head), &head);
@@ -270,7 +270,7 @@ impl LiveBlogState {
     }
 
     /// The liveblog ceases to be: its posts and its head go.
-    pub(crate) fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), Fault> {
+    pub(super) fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), Fault> {
         for post in &self.posts {
             erase(post, context)?;
         }

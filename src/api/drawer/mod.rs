@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use stet_actors::command::Command;
-use stet_actors::drawer::{self, Address, Drawer, Placed};
+use stet_actors::drawer::{self, Address, Drawer, NewDrawer, Placed, UpdateDrawer};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
 use stet_actors::id::{DatabaseId, Loid, ShortcutId, Source};
-use stet_actors::lifecycle::{NewObject, NewParts, UpdateDrawer};
+use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{CreateMode, FamilyKind, containers_of};
 use stet_actors::store::View;
 
@@ -255,22 +255,20 @@ fn new_drawer(
         items.push(call.find(&Source::parse("sources", source)?, database)?.loid);
     }
     let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());
-    let mut object = NewObject::document(name, TYPE_NAME);
-    object.family = FamilyKind::Drawer;
-    object.attributes = app.attribute_text("attributes", request.attributes.as_ref())?;
-    object.parts = NewParts::Drawer {
+    let attributes = app.attribute_text("attributes", request.attributes.as_ref())?;
+    let new = NewDrawer {
         capacity: drawer::check_capacity(capacity)?,
         automatic,
         title: request.title.as_deref().unwrap_or_default().into(),
         description: request.description.as_deref().unwrap_or_default().into(),
         items,
-        said: Box::new(drawer::Update {
+        said: drawer::Update {
             capacity: request.capacity.map(drawer::check_capacity).transpose()?,
             title: request.title.clone(),
             description: request.description.clone(),
-        }),
+        },
     };
-    Ok(object)
+    Ok(NewObject { attributes, ..NewObject::of::<Drawer>(name, TYPE_NAME, new) })
 }
 
 /// The database that a creation speaks of: in the body, or in the query.
