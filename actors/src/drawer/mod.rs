@@ -2,7 +2,6 @@
 
 mod commands;
 mod make;
-mod order;
 mod prove;
 mod rows;
 mod state;

@@ -7,6 +7,7 @@ use crate::command::Context;
 use crate::id::{Loid, ShortcutId};
 use crate::object::{Text, hold};
 use crate::part::PartKind;
+use crate::sequence::{Movable, Ordered, StoredOrder};
 use crate::store::{Key, Row, loid_key};
 
 /// The kind of [`DrawerHead`].
@@ -48,8 +49,8 @@ pub struct Item {
     /// The object it stands for.
     #[serde(with = "loid_key")]
     pub object: Loid,
-    /// Its place among the items: see `order`.
-    pub(super) order: (u64, u64),
+    /// Its place among the items.
+    pub(super) order: StoredOrder,
     /// Whether the object lies in the recycle bin.
     pub hidden: bool,
 }
@@ -65,24 +66,24 @@ impl Item {
 impl Item {
     /// An item at `order`.
     pub fn new(drawer: Loid, shortcut: ShortcutId, object: Loid, order: u128, hidden: bool) -> Item {
-        Item { drawer, shortcut, object, order: split(order), hidden }
-    }
-
-    /// The number that puts the items in order.
-    pub fn order(&self) -> u128 {
-        u128::from(self.order.0) << 64 | u128::from(self.order.1)
-    }
-
-    /// The same item elsewhere.
-    #[must_use]
-    pub fn at(self, order: u128) -> Item {
-        Item { order: split(order), ..self }
+        Item { drawer, shortcut, object, order: order.into(), hidden }
     }
 }
 
-/// MessagePack has no integers of 128 bits.
-fn split(order: u128) -> (u64, u64) {
-    ((order >> 64) as u64, order as u64)
+impl Ordered for Item {
+    fn order(&self) -> u128 {
+        self.order.into()
+    }
+
+    fn is_visible(&self) -> bool {
+        !self.hidden
+    }
+}
+
+impl Movable for Item {
+    fn at(&self, order: u128) -> Item {
+        Item { order: order.into(), ..*self }
+    }
 }
 
 impl Row for Item {
