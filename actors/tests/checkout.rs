@@ -11,6 +11,7 @@ use stet_actors::clock::{Clock, ManualClock};
 use stet_actors::command::Who;
 use stet_actors::document::Document;
 use stet_actors::error::{Code, Error};
+use stet_actors::families::Families;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::joint::Joint;
@@ -97,7 +98,7 @@ const SAVE: Switches = Switches { check_in: false, ..IN };
 impl World {
     async fn run<J: Joint>(&self, who: &str, joint: J) -> Result<J::Reply, Error> {
         let done = self.repository.joint(joint, by(who)).await;
-        assert_sound(&self.store);
+        assert_sound(Families::ALL, &self.store);
         done
     }
 

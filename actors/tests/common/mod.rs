@@ -5,12 +5,7 @@ use stet_actors::rows::index_of;
 use stet_actors::store::memory::MemoryStore;
 
 /// Every row says which index entries follow from it; those are there, and no others.
-pub fn assert_sound(store: &MemoryStore) {
-    assert_sound_of(Families::ALL, store);
-}
-
-/// [`assert_sound`] for a given list of families.
-pub fn assert_sound_of(families: Families, store: &MemoryStore) {
+pub fn assert_sound(families: Families, store: &MemoryStore) {
     let rows = store.rows();
     let mut wanted: Vec<_> = rows
         .iter()
