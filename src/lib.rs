@@ -30,3 +30,8 @@ pub mod sysconfig;
 pub mod telemetry;
 pub mod tls;
 pub mod xml;
+
+// A family that nobody but the tests has.
+#[cfg(test)]
+#[path = "../actors/tests/shelf/mod.rs"]
+mod shelf;

@@ -115,7 +115,7 @@ impl World {
     /// What stands on a shelf, as board and object; a divider is `None`.
     async fn shown(&self, shelf: Loid) -> Vec<(String, Option<Loid>)> {
         let view = self.repository.view::<Shelf>(shelf).await.expect("the shelf is there");
-        view.state.visible().into_iter().map(|(board, stands)| (board.to_string(), stands.object())).collect()
+        view.state.slots().visible_at(0).map(|slot| (slot.board.to_string(), slot.stands.object())).collect()
     }
 
     fn holders(&self, object: Loid) -> Vec<Loid> {

@@ -2,6 +2,7 @@ use std::sync::mpsc;
 
 use bytes::Bytes;
 use stet_actors::drawer::{DrawerHead, Item};
+use stet_actors::family::Family;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
 use stet_actors::liveblog::{
@@ -11,6 +12,7 @@ use stet_actors::object::{Bin, Content, Draft, FamilyKind, FolderKey, Lock, Reco
 use stet_actors::store::{Change, ChangeSet, Key, Row, Store, encode_value, key_of};
 
 use super::*;
+use crate::shelf::{FAMILIES, Shelf, ShelfHead, Slot, Stands};
 use crate::store::StoreOptions;
 
 struct Ground {
@@ -429,4 +431,42 @@ fn a_version_whose_file_has_no_entry_is_found() {
     let content = Content { stored: Stored::File, ..bytes() };
     ground.put(&Version { loid: SPIKED.at_version(1), author: "editor".into(), at: 1, content });
     ground.one_fault(&["versions/1", "no entry in files/1"]);
+}
+
+/// A shelf that holds the story twice, and the discarded one. Rows of a family that nobody but the tests has.
+fn with_shelf(change: impl FnOnce(&mut Slot)) -> Ground {
+    const SHELF: Loid = Loid::new(DatabaseId::MAIN, 15);
+    let slot = |id, object, hidden| {
+        let stands = Stands::Object(FolderKey(object));
+        Slot { shelf: SHELF, id, board: "top".into(), stands, order: u128::from(id).into(), hidden }
+    };
+    let ground = Ground::new();
+    let mut changes = Vec::new();
+    add(&record(SHELF, "s", <Shelf as Family>::KIND), &mut changes);
+    add(&ShelfHead { loid: SHELF, boards: vec!["top".into()] }, &mut changes);
+    let mut first = slot(40, STORY, false);
+    change(&mut first);
+    for slot in [first, slot(41, STORY, false), slot(42, SPIKED, true)] {
+        add(&slot, &mut changes);
+    }
+    ground.write(changes);
+    ground
+}
+
+#[test]
+fn a_family_is_proved_as_it_says_and_one_that_is_not_known_is_found() {
+    let faults = |families, ground: &Ground| check_of(families, &ground.store, &ground.content).unwrap().faults;
+    let ground = with_shelf(|_| ());
+    assert_eq!(faults(FAMILIES, &ground), Vec::<String>::new());
+    let unknown = faults(Families::ALL, &ground);
+    assert!(unknown.iter().any(|fault| fault.contains("a part of unknown kind Some(251)")), "{unknown:?}");
+    let changes: [(fn(&mut Slot), &str); 3] = [
+        (|slot| slot.hidden = true, "it is hidden, which"),
+        (|slot| slot.board = "side".into(), "the shelf has no board `side`"),
+        (|slot| slot.stands = Stands::Object(FolderKey(Loid::new(DatabaseId::MAIN, 99))), "which is not there"),
+    ];
+    for (change, saying) in changes {
+        let found = faults(FAMILIES, &with_shelf(change));
+        assert!(found.len() == 1 && found[0].contains(saying), "{found:?}");
+    }
 }

@@ -38,11 +38,6 @@ impl ShelfState {
         &self.head
     }
 
-    /// What can be seen, first to last: board, object or divider.
-    pub fn visible(&self) -> Vec<(Text, Stands)> {
-        self.slots.visible_at(0).map(|slot| (slot.board.clone(), slot.stands.clone())).collect()
-    }
-
     pub fn slots(&self) -> &Sequence<Slot> {
         &self.slots
     }
