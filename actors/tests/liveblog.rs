@@ -17,10 +17,11 @@ use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, Restore};
 use stet_actors::liveblog::{
-    AddPost, LiveBlog, LiveBlogState, MAX_HISTORY, NewAttachment, NewLiveBlog, Post, PostAddress, PostBody, PostDone,
-    PostFields, PostStatus, RemovePost, SetStatus, Sight, UpdatePost, attachment_body, post_name,
+    AddPost, LiveBlog, LiveBlogState, MAX_HISTORY, NewLiveBlog, Post, PostAddress, PostBody, PostDone, PostFields,
+    PostStatus, RemovePost, SetStatus, Sight, UpdatePost, post_name,
 };
 use stet_actors::object::{Content, CreateMode, NewContent, Reach, SmallBody, Stored, Version};
+use stet_actors::part::{NewAttachment, attachment_body};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Published, Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;

@@ -5,10 +5,9 @@ use stet_actors::drawer::{DrawerHead, Item};
 use stet_actors::family::Family;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
-use stet_actors::liveblog::{
-    ATTACHMENT_BODY, Attachment, LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange, attachment_body,
-};
+use stet_actors::liveblog::{LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange};
 use stet_actors::object::{Bin, Content, Draft, FamilyKind, FolderKey, Lock, Record, SmallBody, Stored, Version};
+use stet_actors::part::{ATTACHMENT_BODY, Attachment, attachment_body};
 use stet_actors::store::{Change, ChangeSet, Key, Row, Store, encode_value, key_of};
 
 use super::*;

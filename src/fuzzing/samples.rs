@@ -3,11 +3,11 @@
 use bytes::Bytes;
 use stet_actors::drawer::{self, DrawerHead, Item};
 use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
-use stet_actors::liveblog::{self, Attachment, LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange};
+use stet_actors::liveblog::{self, LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange};
 use stet_actors::object::{
     Attributes, Base, Bin, Content, Draft, FamilyKind, FolderKey, Lock, Record, Stored, Version,
 };
-use stet_actors::part::PartKind;
+use stet_actors::part::{Attachment, PartKind};
 use stet_actors::receipt::{Kept, KeptReply, Receipt};
 use stet_actors::store::{Change, Event, Row, Table, encode_value};
 

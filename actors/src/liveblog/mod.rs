@@ -11,17 +11,17 @@ mod sight;
 mod state;
 
 pub use self::commands::{AddPost, PostDone, RemovePost, SetStatus, UpdatePost};
-pub use self::fields::{NewAttachment, PostBody, PostFields, post_name};
+pub use self::fields::{PostBody, PostFields, post_name};
 pub use self::rows::{
-    ATTACHMENT_BODY, Attachment, HEAD, LiveBlogHead, MAX_ATTACHMENTS, MAX_HISTORY, MAX_TAG_BYTES, MAX_TAGS, POST, Post,
-    PostStatus, REMOVED_POST, RemovedPost, StatusChange, attachment_body,
+    HEAD, LiveBlogHead, MAX_HISTORY, MAX_TAG_BYTES, MAX_TAGS, POST, Post, PostStatus, REMOVED_POST, RemovedPost,
+    StatusChange,
 };
 pub use self::sight::Sight;
 pub use self::state::{LiveBlogState, PostAddress};
 use crate::command::{Command, Context, Fault};
 use crate::family::Family;
 use crate::object::{CreateMode, FamilyKind, Object, Record};
-use crate::part::{PartKind, Parts};
+use crate::part::{ATTACHMENT_BODY, PartKind, Parts};
 use crate::proof::Proof;
 use crate::store::StoreError;
 

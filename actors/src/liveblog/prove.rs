@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
-use super::rows::{ATTACHMENT_BODY, HEAD, LiveBlogHead, POST, Post, REMOVED_POST, RemovedPost, attachment_body};
+use super::rows::{HEAD, LiveBlogHead, POST, Post, REMOVED_POST, RemovedPost};
 use crate::id::Loid;
 use crate::object::{Record, Stored, name_key};
+use crate::part::{ATTACHMENT_BODY, attachment_body};
 use crate::proof::{Head, Proof, place_of};
 use crate::store::StoreError;
 

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::id::Loid;
-use crate::object::{Content, Record, Text, refer};
-use crate::part::PartKind;
+use crate::object::{Record, Text};
+use crate::part::{Attachment, Owner, PartKind, refer_all};
 use crate::sequence::Ordered;
 use crate::store::{Key, Row, Table, loid_key};
 
@@ -18,13 +18,7 @@ pub const POST: PartKind = PartKind::of::<Post>(4);
 /// The kind of [`RemovedPost`].
 pub const REMOVED_POST: PartKind = PartKind::of::<RemovedPost>(5);
 
-/// The kind of the bytes of a post's attachment.
-pub const ATTACHMENT_BODY: PartKind = PartKind::bytes(6);
-
 // A post is one row, written anew at each of its changes: what it may hold has bounds. Its texts have that of the form's options.
-
-/// How many files a post may have beside its content.
-pub const MAX_ATTACHMENTS: usize = 100;
 
 /// How many tags a post may have.
 pub const MAX_TAGS: usize = 100;
@@ -94,17 +88,6 @@ pub struct StatusChange {
     pub at_ms: u64,
 }
 
-/// A file beside a post's content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attachment {
-    /// Its id; never given twice in the repository.
-    pub id: u64,
-    /// Its name, as it was sent.
-    pub name: Text,
-    /// Its bytes.
-    pub content: Content,
-}
-
 /// One post. It has a loid, versions and attributes like an object, but lives and ends with its liveblog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Post {
@@ -145,6 +128,11 @@ impl Post {
     /// Its loid.
     pub fn loid(&self) -> Loid {
         self.record.loid
+    }
+
+    /// What tells its versions, attributes and files from those of others.
+    pub(super) fn owner(&self) -> Owner {
+        Owner { container: self.liveblog, part: self.loid(), name: "post" }
     }
 
     /// Whether those see it who may neither write to the liveblog nor moderate it.
@@ -196,9 +184,7 @@ impl Row for Post {
         let uuid = Bytes::copy_from_slice(self.record.uuid.0.as_bytes());
         entries.push((Key { table: Table::Uuids, key: uuid }, Bytes::copy_from_slice(&post)));
         // What its record says of a content, a row of its version says too.
-        for attachment in &self.attachments {
-            refer(&attachment.content, &self.place(), &attachment.id.to_be_bytes(), entries);
-        }
+        refer_all(&self.attachments, &self.place(), entries);
     }
 
     fn same_index(&self, new: &Post) -> bool {
@@ -226,11 +212,6 @@ impl Ordered for std::sync::Arc<Post> {
     fn is_visible(&self) -> bool {
         self.is_seen()
     }
-}
-
-/// The small bytes of an attachment. The row's value is the bytes as they are; see [`ATTACHMENT_BODY`].
-pub fn attachment_body(liveblog: Loid, attachment: u64) -> Key {
-    ATTACHMENT_BODY.place(liveblog, &attachment.to_be_bytes())
 }
 
 /// A post that was removed: who asks what has changed since a revision is told, if they may have seen it.

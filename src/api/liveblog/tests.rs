@@ -1,8 +1,9 @@
 //! What is shown of posts that change, or go, while they are looked at. Over HTTP no test could say when.
 
 use stet_actors::lifecycle::NewObject;
-use stet_actors::liveblog::{AddPost, NewAttachment, NewLiveBlog, PostBody, PostFields, RemovePost, UpdatePost};
+use stet_actors::liveblog::{AddPost, NewLiveBlog, PostBody, PostFields, RemovePost, UpdatePost};
 use stet_actors::object::CreateMode;
+use stet_actors::part::NewAttachment;
 
 use super::files::attached;
 use super::reply::post_as_left;

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use redb::{Builder, StorageBackend, WriteTransaction};
 use stet_actors::drawer::Item;
 use stet_actors::id::{DatabaseId, Loid, ShortcutId};
-use stet_actors::liveblog::{Attachment, Post, PostStatus};
+use stet_actors::liveblog::{Post, PostStatus};
 use stet_actors::object::{Content, Draft, FamilyKind, Record, Stored, Text, Version, containers_of};
+use stet_actors::part::Attachment;
 use stet_actors::store::{Change, Look, Range, Row, Table, View, encode_value, key_of};
 
 use super::*;
