@@ -1,7 +1,6 @@
 //! A family that nobody but the tests has lives as the others do: what holds for all families is told by none of them.
 
 mod common;
-mod shelf;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +25,7 @@ use stet_actors::store::memory::MemoryStore;
 use stet_actors::store::{Change, ChangeSet, Row, Store, Table, View, decode_value, encode_value};
 
 use common::assert_sound;
-use shelf::{Carry, FAMILIES, NewShelf, Put, Shelf, ShelfState, Slot, Stands, Take};
+use stet_testkit::shelf::{self, Carry, FAMILIES, NewShelf, Put, Shelf, ShelfState, Slot, Stands, Take};
 
 const MAIN: Loid = root(DatabaseId::MAIN);
 

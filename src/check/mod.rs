@@ -14,9 +14,9 @@ use std::ops::ControlFlow;
 use stet_actors::families::Families;
 use stet_actors::object::is_referred_to;
 use stet_actors::store::{StoreError, Table, View};
+use stet_store::RedbStore;
 
 use crate::content::ContentStore;
-use crate::store::RedbStore;
 
 /// What was found.
 #[derive(Debug, Default)]

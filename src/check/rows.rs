@@ -9,10 +9,10 @@ use stet_actors::object::{Content, Draft, Record, SmallBody, Stored, Version};
 use stet_actors::proof::{Proof, readable};
 use stet_actors::rows::{index_of, owner_of};
 use stet_actors::store::{Key, Look, Row, StoreError, Table, View, decode_value};
+use stet_store::RedbStore;
 
 use super::Report;
 use crate::content::ContentStore;
-use crate::store::RedbStore;
 
 /// What a row is looked at with.
 pub(super) struct Check<'a> {

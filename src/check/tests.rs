@@ -9,10 +9,10 @@ use stet_actors::liveblog::{LiveBlogHead, Post, PostStatus, RemovedPost, StatusC
 use stet_actors::object::{Bin, Content, Draft, FamilyKind, FolderKey, Lock, Record, SmallBody, Stored, Version};
 use stet_actors::part::{ATTACHMENT_BODY, Attachment, attachment_body};
 use stet_actors::store::{Change, ChangeSet, Key, Row, Store, encode_value, key_of};
+use stet_store::StoreOptions;
+use stet_testkit::shelf::{FAMILIES, Shelf, ShelfHead, Slot, Stands};
 
 use super::*;
-use crate::shelf::{FAMILIES, Shelf, ShelfHead, Slot, Stands};
-use crate::store::StoreOptions;
 
 struct Ground {
     _data: tempfile::TempDir,

@@ -10,11 +10,11 @@ use stet_actors::object::{
 use stet_actors::part::{Attachment, PartKind};
 use stet_actors::receipt::{Kept, KeptReply, Receipt};
 use stet_actors::store::{Change, Event, Row, Table, encode_value};
+use stet_store::blob;
 
 use super::rows::number_of;
+use crate::auth::Privilege;
 use crate::auth::{Grant, Group, User};
-use crate::http::route::Privilege;
-use crate::store::blob;
 
 const LOID: Loid = Loid::new(DatabaseId::MAIN, 4711);
 const FOLDER: Loid = Loid::new(DatabaseId::MAIN, 12);

@@ -5,9 +5,8 @@ use actix_web::http::Method;
 use serde_json::json;
 use stet_actors::store::Health;
 
+use super::app::{App, Stage};
 use super::openapi;
-use super::routes;
-use crate::app::{App, Stage};
 
 /// Answers a probe; `None` when the path is none.
 pub fn answer(app: &App, method: &Method, path: &str) -> Option<HttpResponse> {
@@ -16,7 +15,7 @@ pub fn answer(app: &App, method: &Method, path: &str) -> Option<HttpResponse> {
         "/readyz" => readiness,
         "/metrics" => metrics,
         "/openapi.json" => |app| {
-            let make = || openapi::document(routes::all(), &app.config.server.base_path).to_string().into();
+            let make = || openapi::document(app.groups, &app.config.server.base_path).to_string().into();
             HttpResponse::Ok().content_type("application/json").body(app.openapi.get_or_init(make).clone())
         },
         _ => return None,
