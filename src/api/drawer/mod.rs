@@ -1,12 +1,12 @@
 //! Drawers (interface 4.7 and 8.2, decisions 5).
 
-use stet_actors::command::{Command, containers_of};
-use stet_actors::drawer::{self, Address, Drawer, Placed};
+use stet_actors::command::Command;
+use stet_actors::drawer::{self, Address, Drawer, NewDrawer, Placed, UpdateDrawer};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
 use stet_actors::id::{DatabaseId, Loid, ShortcutId, Source};
-use stet_actors::lifecycle::{NewObject, NewParts, UpdateDrawer};
-use stet_actors::object::{CreateMode, FamilyKind};
+use stet_actors::lifecycle::NewObject;
+use stet_actors::object::{CreateMode, FamilyKind, containers_of};
 use stet_actors::store::View;
 
 use super::records::BulkError;
@@ -204,10 +204,14 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
     })?;
     let mut views = Vec::with_capacity(holders.len());
     for holder in holders {
+        // Others that hold it are not listed; neither are drawers in the recycle bin, which keep their items.
+        if app.records.get(&app.repository, holder)?.is_none_or(|record| record.family != FamilyKind::Drawer) {
+            continue;
+        }
         match app.repository.view::<Drawer>(holder).await {
             Ok(view) if call.access().sees(&view.state.object().record)? => views.push(view),
             Ok(_) => {}
-            // Drawers in the recycle bin keep their items and are not listed; one that went meanwhile neither.
+            // It went meanwhile.
             Err(error) if error.code == Code::ObjectNotFound => {}
             Err(error) => return Err(error),
         }
@@ -239,22 +243,20 @@ fn new_drawer(
         items.push(call.find(&Source::parse("sources", source)?, database)?.loid);
     }
     let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());
-    let mut object = NewObject::document(name, TYPE_NAME);
-    object.family = FamilyKind::Drawer;
-    object.attributes = app.attribute_text("attributes", request.attributes.as_ref())?;
-    object.parts = NewParts::Drawer {
+    let attributes = app.attribute_text("attributes", request.attributes.as_ref())?;
+    let new = NewDrawer {
         capacity: drawer::check_capacity(capacity)?,
         automatic,
         title: request.title.as_deref().unwrap_or_default().into(),
         description: request.description.as_deref().unwrap_or_default().into(),
         items,
-        said: Box::new(drawer::Update {
+        said: drawer::Update {
             capacity: request.capacity.map(drawer::check_capacity).transpose()?,
             title: request.title.clone(),
             description: request.description.clone(),
-        }),
+        },
     };
-    Ok(object)
+    Ok(NewObject { attributes, ..NewObject::of::<Drawer>(name, TYPE_NAME, new) })
 }
 
 /// The database that a creation speaks of: in the body, or in the query.

@@ -1,9 +1,9 @@
 //! What is shown of posts that change, or go, while they are looked at. Over HTTP no test could say when.
 
 use stet_actors::lifecycle::NewObject;
-use stet_actors::lifecycle::NewParts;
-use stet_actors::liveblog::{AddPost, NewAttachment, PostBody, PostFields, RemovePost, UpdatePost};
+use stet_actors::liveblog::{AddPost, NewLiveBlog, PostBody, PostFields, RemovePost, UpdatePost};
 use stet_actors::object::CreateMode;
+use stet_actors::part::NewAttachment;
 
 use super::files::attached;
 use super::reply::post_as_left;
@@ -22,9 +22,7 @@ struct Blog {
 impl Blog {
     async fn new() -> Blog {
         let house = House::new().await;
-        let mut object = NewObject::document("night", "LiveBlog");
-        object.family = FamilyKind::LiveBlog;
-        object.parts = NewParts::LiveBlog { moderated: None };
+        let object = NewObject::of::<LiveBlog>("night", "LiveBlog", NewLiveBlog::default());
         let loid = house.create(object).await;
         Blog { house, loid }
     }

@@ -5,10 +5,10 @@ pub mod routes;
 use stet_actors::command::Command;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::liveblog::{
-    AddPost, LiveBlog, NewAttachment, PostAddress, PostBody, PostDone, PostFields, PostStatus, RemovePost, SetStatus,
-    UpdatePost,
+    AddPost, LiveBlog, PostAddress, PostBody, PostDone, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
 };
 use stet_actors::object::Text;
+use stet_actors::part::NewAttachment;
 
 use super::reply::{post_as_left, post_reply};
 use super::settled::Unsettled;
