@@ -13,6 +13,14 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use stet_actors::error::{Error, Result};
 
+/// A type by the schema it has in the OpenAPI document.
+pub type TypeOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// The [`TypeOf`] of `T`.
+pub fn type_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
 /// The JSON of a `T`. Only serialising one makes it, so it is what the schema of `T` says. A clone shares the text.
 pub struct Ready<T> {
     text: Arc<RawValue>,

@@ -12,7 +12,7 @@ use crate::auth::Privilege;
 use crate::auth::User;
 use crate::config::for_user;
 use crate::http::app::App;
-use crate::http::display::Display;
+use crate::records::Display;
 use crate::records::{ObjectRecord, render};
 
 /// What is set up for a user.

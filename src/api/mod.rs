@@ -32,3 +32,5 @@ pub mod topicplan;
 pub mod user;
 pub mod web;
 mod whole;
+
+pub use self::routes::surface;

@@ -11,8 +11,8 @@ use stet_actors::object::Record;
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
-use crate::http::display::Display;
 use crate::json::Ready;
+use crate::records::Display;
 use crate::records::{Cached, ObjectRecord, render};
 
 /// A bulk reply: what was done or found, and what was not.

@@ -14,9 +14,9 @@ use crate::api::requests::ObjectListRequest;
 use crate::api::routes;
 use crate::api::user::PasswordRequest;
 use crate::http::body::{Reading, parse_any};
-use crate::http::display::Display;
 use crate::http::query::{Pairs, Query, parameters};
 use crate::http::route::{Kind, QueryParam};
+use crate::records::Display;
 
 /// Levels that a body may have here.
 const DEPTH: usize = 64;

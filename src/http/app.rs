@@ -1,23 +1,21 @@
 //! What the web layer is made of, beside the newsroom that it serves.
 
+use std::any::{Any, TypeId};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use actix_web::http::header::HeaderValue;
 use bytes::Bytes;
-use stet_actors::drawer::DrawerState;
+use foldhash::HashMap;
 
 use super::calls::CallLimit;
 use super::client::Proxies;
 use super::meters::Meters;
 use super::route::Group;
 use super::router::Router;
-use crate::api::drawer::DrawerReply;
-use crate::api::liveblog::{KeptPosts, Lengths};
 use crate::auth::{AttemptOptions, Attempts};
 use crate::newsroom::Newsroom;
-use crate::records::Renderings;
 use crate::telemetry::Metrics;
 
 /// Where in its life the server is.
@@ -32,18 +30,33 @@ pub enum Stage {
     Draining,
 }
 
+/// What the web layer is given to serve.
+pub struct Surface {
+    /// The endpoints, as tables.
+    pub groups: &'static [Group],
+    /// What their handlers keep between calls.
+    pub kept: Kept,
+}
+
+/// What handlers keep between calls, such as replies: one value of each type, of which the web layer knows nothing.
+#[derive(Default)]
+pub struct Kept(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+
+impl Kept {
+    /// The same with a value more.
+    #[must_use]
+    pub fn with<T: Any + Send + Sync>(mut self, value: T) -> Kept {
+        self.0.insert(TypeId::of::<T>(), Box::new(value));
+        self
+    }
+}
+
 /// See the module's head. It stands for its newsroom, too: handlers ask it what they would ask that.
 pub struct App {
     /// What is served.
     pub newsroom: Arc<Newsroom>,
     /// The endpoints, as tables.
     pub groups: &'static [Group],
-    /// Rendered drawers.
-    pub drawers: Renderings<DrawerState, DrawerReply>,
-    /// Rendered posts of liveblogs.
-    pub posts: KeptPosts,
-    /// How long the resolved contents of liveblogs are.
-    pub lengths: Lengths,
     /// Finds endpoints.
     pub router: Router,
     /// The proxies that are trusted.
@@ -60,6 +73,7 @@ pub struct App {
     pub meters: Meters,
     /// What `/openapi.json` answers, once it was asked for.
     pub openapi: OnceLock<Bytes>,
+    kept: Kept,
     stage: AtomicU8,
     request_ids: RequestIds,
 }
@@ -73,8 +87,9 @@ impl Deref for App {
 }
 
 impl App {
-    /// Puts the web layer of `newsroom` together, with the endpoints of `groups`; it is [`Stage::Starting`].
-    pub fn new(newsroom: Arc<Newsroom>, groups: &'static [Group], metrics: Metrics) -> App {
+    /// Puts the web layer of `newsroom` together, with the endpoints of `surface`; it is [`Stage::Starting`].
+    pub fn new(newsroom: Arc<Newsroom>, surface: Surface, metrics: Metrics) -> App {
+        let Surface { groups, kept } = surface;
         let config = &newsroom.config;
         let attempts = AttemptOptions {
             per_user: config.auth.failures_per_user,
@@ -92,18 +107,25 @@ impl App {
             proxies: Proxies::new(&config.server),
             attempts: Attempts::new(attempts),
             call_limit: CallLimit::new(config.limits.calls_per_minute),
-            posts: KeptPosts::new(config.liveblog.cache_bytes),
-            lengths: Lengths::default(),
-            drawers: Renderings::default(),
             router: Router::new(routes()),
             meters: Meters::of(routes()),
             newsroom,
             groups,
+            kept,
             metrics,
             openapi: OnceLock::new(),
             stage: AtomicU8::new(Stage::Starting as u8),
             request_ids: RequestIds::new(),
         }
+    }
+
+    /// What the handlers keep of type `T`.
+    ///
+    /// # Panics
+    /// When the surface that the server was given has none: every type that a handler asks for is in `api::surface`.
+    pub fn kept<T: Any>(&self) -> &T {
+        let kept = self.kept.0.get(&TypeId::of::<T>()).and_then(|value| value.downcast_ref());
+        kept.expect("the surface has what its handlers keep")
     }
 
     /// Where in its life the server is.

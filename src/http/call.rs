@@ -21,7 +21,6 @@ use super::app::App;
 use super::authorise::check_again;
 use super::body::{self, Reading};
 use super::client::client_address;
-use super::display::Display;
 use super::etag;
 use super::identify::token_of;
 use super::query::Query;
@@ -32,6 +31,7 @@ use crate::access::Access;
 use crate::auth::{LiveSession, Privilege, Rights};
 use crate::receipts::Claim;
 use crate::records::Cached;
+use crate::records::Display;
 
 /// The sources in a path, by the names of their parameters. No endpoint has more than fit in without an allocation.
 pub type Sources = SmallVec<[(&'static str, Source); 2]>;

@@ -20,6 +20,7 @@ use super::authorise::{check_again, check_objects, check_privilege};
 use super::call::{Call, Sources};
 use super::error::{Failure, Surface};
 use super::identify::identify;
+use super::meters::NO_ENDPOINT;
 use super::query::{Pairs, Query};
 use super::reply::{Content, Reply};
 use super::route::{Body, Kind, Produces, Route, Verb};
@@ -32,9 +33,6 @@ use crate::receipts::{Claim, replay};
 
 /// Name of the response header that carries the request's id.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-
-/// What requests that fit no endpoint are counted under.
-pub const NO_ENDPOINT: &str = "none";
 
 /// Answers any request.
 pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpResponse {

@@ -7,8 +7,10 @@ use foldhash::HashMap;
 use metrics::{Counter, Histogram};
 use parking_lot::RwLock;
 
-use super::dispatch::NO_ENDPOINT;
 use super::route::Route;
+
+/// What requests that fit no endpoint are counted under.
+pub const NO_ENDPOINT: &str = "none";
 
 /// The meters of all endpoints.
 pub struct Meters(HashMap<&'static str, Endpoint>);

@@ -8,7 +8,6 @@ pub(crate) mod calls;
 pub(crate) mod client;
 pub(crate) mod cors;
 pub(crate) mod dispatch;
-pub(crate) mod display;
 pub mod error;
 pub(crate) mod etag;
 pub(crate) mod identify;

@@ -16,8 +16,7 @@ use stet_actors::error::Error;
 use stet_actors::receipt::KeptReply;
 
 use super::etag::ETag;
-use super::route::{TypeOf, type_of};
-use crate::json::{Changed, Ready, With, unserialisable};
+use crate::json::{Changed, Ready, TypeOf, With, type_of, unserialisable};
 
 /// A body that comes in pieces.
 pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, actix_web::Error>>>>;

@@ -14,7 +14,7 @@ use stet_actors::store::observe::Observed;
 use tempfile::TempDir;
 
 use super::app::App;
-use crate::api::routes;
+use crate::api;
 use crate::config::Config;
 use crate::content::ContentStore;
 use crate::events::Followers;
@@ -50,7 +50,9 @@ impl House {
             server::people(&config, &repository).unwrap_or_else(|failure| panic!("{}", failure.message));
         let (sysconfig, metrics) = (SysConfig::new(), telemetry::init_metrics());
         let parts = Parts { config, repository, records, followers, directory, sessions, sysconfig, content };
-        House { app: Arc::new(App::new(Arc::new(Newsroom::new(parts)), routes::GROUPS, metrics)), data }
+        let newsroom = Arc::new(Newsroom::new(parts));
+        let surface = api::surface(&newsroom.config);
+        House { app: Arc::new(App::new(newsroom, surface, metrics)), data }
     }
 
     /// Takes bytes into the content store.

@@ -5,8 +5,6 @@ use std::cmp::Ordering;
 use stet_actors::error::{Error, Result};
 use stet_actors::object::Record;
 
-use crate::http::query::Query;
-
 /// What a listing can be sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
@@ -116,12 +114,6 @@ pub struct Page {
 }
 
 impl Page {
-    /// Reads `limit` and `offset`; without `limit` all.
-    pub fn of(query: &Query) -> Page {
-        let number = |name| query.integer(name).and_then(|number| usize::try_from(number).ok());
-        Page { offset: number("offset").unwrap_or(0), limit: number("limit").unwrap_or(usize::MAX) }
-    }
-
     /// The part of the entries.
     pub fn cut<T>(self, entries: Vec<T>) -> Vec<T> {
         entries.into_iter().skip(self.offset).take(self.limit).collect()

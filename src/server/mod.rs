@@ -23,7 +23,7 @@ pub use self::offline::{audit, check, existing};
 use self::upkeep::{collect, maintain, renew};
 use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
-use crate::api::routes;
+use crate::api;
 use crate::auth::{Directory, PasswordOptions, Passwords, SessionOptions, Sessions};
 use crate::config::{Config, Durability as ConfiguredDurability};
 use crate::content::ContentStore;
@@ -146,7 +146,9 @@ impl Prepared {
         let (directory, sessions) = people(&config, &repository)?;
         let sysconfig = SysConfig::new();
         let parts = Parts { config, repository, records, followers, directory, sessions, sysconfig, content };
-        let app = Arc::new(App::new(Arc::new(Newsroom::new(parts)), routes::GROUPS, metrics));
+        let newsroom = Arc::new(Newsroom::new(parts));
+        let surface = api::surface(&newsroom.config);
+        let app = Arc::new(App::new(newsroom, surface, metrics));
         fill_if_new(&app).await?;
         load_sysconfig(&app).await;
         Ok(Prepared { app, store, certificates })

@@ -45,10 +45,7 @@ const ONE_WAY_IN_THE_DOMAIN: &[(&[&str], &[&str])] = &[
     (&["drawer", "liveblog", "folder", "document"], &["runtime", "repository"]),
     (&["checkout", "lifecycle"], &["runtime", "repository"]),
     // Families plug in: what is the same for all of them knows none of them.
-    (
-        &["command", "family", "joint", "part", "proof", "checkout", "lifecycle"],
-        &["drawer", "liveblog", "families"],
-    ),
+    (&["command", "family", "joint", "part", "proof", "checkout", "lifecycle"], &["drawer", "liveblog", "families"]),
     (&["runtime"], &["repository"]),
 ];
 

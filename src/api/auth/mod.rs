@@ -18,8 +18,8 @@ use crate::config::ConnectionConfig;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::client::is_secure;
-use crate::http::display::Display;
 use crate::http::reply::Json;
+use crate::records::Display;
 
 fn info(connection: &ConnectionConfig) -> ConnectionInfo {
     ConnectionInfo {

@@ -16,10 +16,12 @@ use crate::http::call::Call;
 use crate::http::reply::Json;
 use crate::records::{Page, Sort};
 
+mod rendered;
 mod reply;
 pub mod routes;
 mod types;
 
+pub(crate) use self::rendered::RenderedDrawers;
 use self::reply::{DrawerView, answer, changed, moved_reply, rendered, reply_of, seen, sees, shown};
 pub use self::types::{CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
 
@@ -180,7 +182,7 @@ pub async fn move_item(call: Call) -> Result<Json<DrawerReply>> {
 
 /// All items, those of a page, or none.
 fn page_of_items(call: &Call) -> Page {
-    if call.query.boolean("showItems") { Page::of(&call.query) } else { Page { offset: 0, limit: 0 } }
+    if call.query.boolean("showItems") { call.query.page() } else { Page { offset: 0, limit: 0 } }
 }
 
 /// `GET /v3/container/drawer/{source}`
@@ -219,7 +221,7 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
     let total = views.len();
     Sort::parse(call.query.text("sortBy"))?.apply(&mut views, |view| &*view.state.object().record);
     let limit = if call.query.boolean("showItems") { usize::MAX } else { 0 };
-    let views = Page::of(&call.query).cut(views);
+    let views = call.query.page().cut(views);
     let items = views.iter().map(|view| {
         let items = shown(&call, view, Page { offset: 0, limit })?;
         Ok(reply_of(&call, view, items, &display)?.0)

@@ -7,14 +7,15 @@ use stet_actors::error::Result;
 use stet_actors::id::Loid;
 use stet_actors::runtime::Published;
 
+use super::rendered::{Rendered, RenderedDrawers, Seen};
 use super::types::{DrawerInfo, DrawerItem, DrawerReply, MoveRevisions};
 use crate::api::records::{any_record_of, info_of, path_if_shown, shown as shown_record};
 use crate::auth::Privilege;
 use crate::http::call::Call;
-use crate::http::display::Display;
 use crate::http::etag::ETag;
 use crate::http::reply::{Enveloped, Json};
-use crate::records::{Page, Rendered, Seen};
+use crate::records::Display;
+use crate::records::Page;
 
 /// About how long an item's JSON is without its object.
 const ITEM_BYTES: usize = 64;
@@ -164,7 +165,7 @@ pub(super) fn rendered(
     let (app, common) = (&call.app, call.access().sees_all());
     let (all, none) = (page.offset == 0 && page.limit == usize::MAX, page.limit == 0);
     let key = (drawer, display.clone(), all);
-    let kept = if common && (all || none) { app.drawers.get(&key) } else { None };
+    let kept = if common && (all || none) { app.kept::<RenderedDrawers>().get(&key) } else { None };
     if let Some(kept) = kept
         && kept.is_current(&app.records, &app.repository, &view)?
     {
@@ -178,7 +179,7 @@ pub(super) fn rendered(
     let fresh = Arc::new(Rendered::new(right_at, view, seen, reply, tag));
     // Paths depend on folders above, which nothing here looks at.
     if common && !display.path && (all || none) {
-        app.drawers.put(key, fresh.clone());
+        app.kept::<RenderedDrawers>().put(key, fresh.clone());
     }
     Ok(fresh)
 }

@@ -17,10 +17,10 @@ use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source}
 use crate::auth::Privilege;
 use crate::http::body::Object;
 use crate::http::call::Call;
-use crate::http::display::Display;
 use crate::http::reply::{Enveloped, Json};
 use crate::json::Ready;
-use crate::records::{Cached, ObjectRecord, Page, Sort};
+use crate::records::Display;
+use crate::records::{Cached, ObjectRecord, Sort};
 
 /// A folder and what lies in it.
 #[derive(Serialize, JsonSchema)]
@@ -153,7 +153,7 @@ fn own_folder(call: &Call, path: String) -> Result<Json<FolderReply>> {
 fn listing(call: &Call, folder: &Cached, wanted: impl Fn(&Record) -> bool) -> Result<Json<FolderReply>> {
     let app = &call.app;
     let sort = Sort::parse(call.query.text("sortBy"))?;
-    let page = Page::of(&call.query);
+    let page = call.query.page();
     let display = call.display();
     let mut entries = entries(call, folder)?;
     entries.retain(|entry| wanted(&entry.record));

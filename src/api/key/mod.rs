@@ -10,7 +10,6 @@ use super::auth::Ended;
 use crate::admin::{Admin, KeyRequest, KeyView, Secret};
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use crate::records::Page;
 
 /// The keys in force, the oldest first.
 #[derive(Serialize, JsonSchema)]
@@ -34,7 +33,7 @@ pub struct NewKeyReply {
 pub async fn list(call: Call) -> Result<Json<KeyList>> {
     let keys = Admin::of(&call.app).keys().await?;
     let total = keys.len();
-    Json::of(&KeyList { items: Page::of(&call.query).cut(keys), total })
+    Json::of(&KeyList { items: call.query.page().cut(keys), total })
 }
 
 /// `POST /v3/key`

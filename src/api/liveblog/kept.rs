@@ -5,8 +5,8 @@ use quick_cache::sync::Cache;
 use stet_actors::id::Loid;
 
 use super::types::Post;
-use crate::http::display::Display;
 use crate::json::Ready;
+use crate::records::Display;
 use crate::weighed;
 
 /// A post, the revision of its last change, what is shown of it, and the path it is shown with. A change makes another key, so

@@ -9,6 +9,7 @@ use stet_actors::object::{SmallBody, Stored};
 use stet_actors::store::View;
 
 use super::Open;
+use super::kept::KeptPosts;
 use super::piece::are_of;
 use super::settled::{Unsettled, of_post, settled};
 use super::types::{
@@ -19,10 +20,10 @@ use crate::content::text::decoded;
 use crate::content::words;
 use crate::http::app::App;
 use crate::http::call::Call;
-use crate::http::display::Display;
 use crate::http::etag::ETag;
 use crate::http::reply::{Enveloped, Json};
 use crate::json::{Ready, With};
+use crate::records::Display;
 use crate::records::{ObjectRecord, render};
 
 /// Posts that are rendered before others get their turn.
@@ -37,13 +38,13 @@ pub(super) fn post_shown(app: &App, post: &Post, display: &Display) -> Result<Re
     let key = (post.loid(), post.record.revision, display.clone(), path);
     // What types are called depends on the configuration, and is not kept.
     let is_kept = !display.additional_info;
-    if is_kept && let Some(kept) = app.posts.get(&key) {
+    if is_kept && let Some(kept) = app.kept::<KeptPosts>().get(&key) {
         return Ok(kept);
     }
     let shown = of_post(&app.repository, post, || rendered(app, post, display, key.3.clone(), content_of(app, post)?))?;
     let shown = Ready::of(&shown)?;
     if is_kept {
-        app.posts.put(key, shown.clone());
+        app.kept::<KeptPosts>().put(key, shown.clone());
     }
     Ok(shown)
 }

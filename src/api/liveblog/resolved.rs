@@ -79,7 +79,7 @@ impl Posts {
     ) -> Result<Option<Posts>> {
         let mut walk = Walk { app: app.clone(), view: view.clone(), in_default, next: 0 };
         let key = (view.state.head().loid, view.revision(), in_default);
-        if let Some(length) = app.lengths.0.get(&key) {
+        if let Some(length) = app.kept::<Lengths>().0.get(&key) {
             return Ok(Some(Posts { walk, length }));
         }
         let mut length = Length::default();
@@ -95,7 +95,7 @@ impl Posts {
             }
         }
         let length = Arc::new(length);
-        app.lengths.0.insert(key, length.clone());
+        app.kept::<Lengths>().0.insert(key, length.clone());
         Ok(Some(Posts { walk: Walk { next: 0, ..walk }, length }))
     }
 

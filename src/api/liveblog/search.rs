@@ -157,12 +157,12 @@ impl Wanted {
     /// `InvalidParameter`.
     pub(super) fn of_query(call: &Call) -> Result<Wanted> {
         let sort = parse_sort(call.query.text("sortBy"), FIELDS)?;
-        Ok(Wanted { filter: Filter::default(), since: None, sort, page: Page::of(&call.query) })
+        Ok(Wanted { filter: Filter::default(), since: None, sort, page: call.query.page() })
     }
 
     /// What a body asks for; what it leaves open, the query may say.
     fn of_request(call: &Call, liveblog: Loid, request: &SearchRequest) -> Result<Wanted> {
-        let Page { offset, limit } = Page::of(&call.query);
+        let Page { offset, limit } = call.query.page();
         Ok(Wanted {
             filter: Filter::of(call, liveblog, request)?,
             since: request.since,

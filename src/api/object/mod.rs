@@ -11,9 +11,9 @@ use super::requests::ObjectListRequest;
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
-use crate::http::display::Display;
 use crate::http::reply::{Enveloped, Json, Reply};
 use crate::json::{Changed, Ready};
+use crate::records::Display;
 use crate::records::{ObjectRecord, render_version};
 
 mod content;

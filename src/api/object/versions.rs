@@ -15,7 +15,7 @@ use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Json;
-use crate::records::{Page, hex};
+use crate::records::hex;
 
 /// Versions that are read before others get their turn.
 const AT_A_TIME: usize = 256;
@@ -66,7 +66,7 @@ impl VersionItem {
 /// `GET /v3/object/{source}/versions`
 pub async fn versions(call: Call) -> Result<Json<VersionList>> {
     let record = call.resolve("source")?;
-    let page = Page::of(&call.query);
+    let page = call.query.page();
     // Numbers are given one after the other, and no version is ever removed but with its object.
     let newest = record.version.saturating_sub(u32::try_from(page.offset).unwrap_or(u32::MAX));
     let items = up_to(&call.app.repository, record.loid, newest, page.limit).await?;

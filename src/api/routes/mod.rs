@@ -8,6 +8,8 @@ use super::{
     audit, auth, bundle, cache, channel_copy, conf, crossreference, drawer, events, folder, group, key, liveblog,
     message, object, older, opendocument, session, topic, topicplan, user, web,
 };
+use crate::config::Config;
+use crate::http::app::{Kept, Surface};
 use crate::http::route::{Group, Route};
 
 const fn table_of(name: &'static str, about: &'static str, tables: &'static [&'static [Route]]) -> Group {
@@ -47,4 +49,13 @@ pub static GROUPS: &[Group] = &[
 #[cfg(any(test, feature = "fuzzing"))]
 pub fn all() -> impl Iterator<Item = &'static Route> {
     GROUPS.iter().flat_map(Group::routes)
+}
+
+/// All that is served, by a server with that configuration.
+pub fn surface(config: &Config) -> Surface {
+    let kept = Kept::default()
+        .with(drawer::RenderedDrawers::default())
+        .with(liveblog::KeptPosts::new(config.liveblog.cache_bytes))
+        .with(liveblog::Lengths::default());
+    Surface { groups: GROUPS, kept }
 }

@@ -11,7 +11,6 @@ use crate::admin::{Admin, SessionView};
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use crate::records::Page;
 
 /// Sessions, the oldest first.
 #[derive(Serialize, JsonSchema)]
@@ -39,7 +38,7 @@ pub async fn list(call: Call) -> Result<Json<SessionList>> {
     }
     let sessions = call.app.sessions.list(wanted).await?;
     let total = sessions.len();
-    let page = Page::of(&call.query).cut(sessions);
+    let page = call.query.page().cut(sessions);
     Json::of(&SessionList { items: page.iter().map(|live| SessionView::of(live, Some(caller.id()))).collect(), total })
 }
 

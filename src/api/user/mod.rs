@@ -11,7 +11,6 @@ use super::auth::{Ended, attempted, cookie};
 use crate::admin::{Admin, Secret, UserChange, UserView};
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use crate::records::Page;
 
 /// Users, in the order of their names.
 #[derive(Serialize, JsonSchema)]
@@ -35,7 +34,7 @@ pub struct PasswordRequest {
 pub async fn list(call: Call) -> Result<Json<UserList>> {
     let users = Admin::of(&call.app).users()?;
     let total = users.len();
-    Json::of(&UserList { items: Page::of(&call.query).cut(users), total })
+    Json::of(&UserList { items: call.query.page().cut(users), total })
 }
 
 /// `GET /v3/user/{name}`

@@ -8,8 +8,9 @@ use std::borrow::Cow;
 use smallvec::SmallVec;
 use stet_actors::error::{Code, Error, Result};
 
-use super::display::{self, BOOLEAN_WANTED, Display, FLAGS, parse_boolean};
 use super::route::{Kind, QueryParam, Route};
+use crate::records::Page;
+use crate::records::display::{self, BOOLEAN_WANTED, Display, FLAGS, parse_boolean};
 
 /// A parameter of an endpoint, the display options taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,6 +190,12 @@ impl Query {
             Some(Given::Integer(value)) => Some(*value),
             _ => self.default(name, &[Kind::Integer]).and_then(|text| text.parse().ok()),
         }
+    }
+
+    /// Which part of a listing `limit` and `offset` ask for; without `limit` all.
+    pub fn page(&self) -> Page {
+        let number = |name| self.integer(name).and_then(|number| usize::try_from(number).ok());
+        Page { offset: number("offset").unwrap_or(0), limit: number("limit").unwrap_or(usize::MAX) }
     }
 
     /// A text.

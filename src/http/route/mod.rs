@@ -7,12 +7,13 @@ use std::future::Future;
 use std::pin::Pin;
 
 use actix_web::http::Method;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+
 use stet_actors::error::Error;
 
 use super::call::Call;
 use super::reply::{Answer, Reply};
 use crate::auth::Privilege;
+pub use crate::json::{TypeOf, type_of};
 
 /// A call being answered.
 pub type Answering = Pin<Box<dyn Future<Output = Result<Reply, Error>>>>;
@@ -268,14 +269,6 @@ pub enum Body {
     Bytes,
     /// A URL-encoded form (JSON is accepted too).
     Form(TypeOf),
-}
-
-/// A type by the schema it has in the OpenAPI document.
-pub type TypeOf = fn(&mut SchemaGenerator) -> Schema;
-
-/// The [`TypeOf`] of `T`.
-pub fn type_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<T>()
 }
 
 /// Content type of a 200.

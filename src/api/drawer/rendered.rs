@@ -5,17 +5,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+use stet_actors::drawer::DrawerState;
 use stet_actors::error::Result;
 use stet_actors::id::Loid;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::Published;
 
-use super::{Display, RecordCache};
+use super::types::DrawerReply;
 use crate::http::etag::ETag;
 use crate::http::reply::Enveloped;
+use crate::records::{Display, RecordCache};
 use crate::weighed;
 
-/// The records that a reply was made of, by the copy that was in memory ([`Cached::copy`](super::Cached::copy)), for they are not held;
+/// The records that a reply was made of, by the copy that was in memory ([`Cached::copy`](crate::records::Cached::copy)), for they are not held;
 /// `None` for an object that was not there.
 pub type Seen = Vec<(Loid, Option<u64>)>;
 
@@ -95,3 +97,6 @@ impl<S, T> Renderings<S, T> {
         self.0.insert(key, rendered);
     }
 }
+
+/// Rendered drawers.
+pub type RenderedDrawers = Renderings<DrawerState, DrawerReply>;

@@ -156,7 +156,7 @@ impl Display {
 ///
 /// # Errors
 /// `InvalidParameter`; its sentence tells the length, for the value may be as large as a body.
-pub(super) fn check_web_product(text: &str) -> Result<()> {
+pub(crate) fn check_web_product(text: &str) -> Result<()> {
     if text.len() <= MAX_WEB_PRODUCT_BYTES {
         return Ok(());
     }
