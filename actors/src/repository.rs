@@ -160,12 +160,20 @@ impl Repository {
     /// # Errors
     /// `ObjectNotFound`, also while it lies in the recycle bin; `InvalidType`; that it can't be loaded.
     pub async fn view<F: Family>(&self, container: Loid) -> Result<Arc<Published<F::State>>> {
-        let now_ms = self.clock().now_ms();
-        let view = self.registry.get::<F>(container)?.view(container, now_ms).await?;
+        let view = self.any_view::<F>(container).await?;
         if crate::family::State::object(&view.state).record.is_discarded() {
             return Err(Error::not_found(container));
         }
         Ok(view)
+    }
+
+    /// A container as it is on disk, in the recycle bin or not; see [`Repository::view`].
+    ///
+    /// # Errors
+    /// `ObjectNotFound`; `InvalidType`; that it can't be loaded.
+    pub async fn any_view<F: Family>(&self, container: Loid) -> Result<Arc<Published<F::State>>> {
+        let now_ms = self.clock().now_ms();
+        self.registry.get::<F>(container)?.view(container, now_ms).await
     }
 
     /// A live container as it is on disk, if it is in memory; see [`Repository::view`].

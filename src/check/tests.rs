@@ -459,7 +459,8 @@ fn a_family_is_proved_as_it_says_and_one_that_is_not_known_is_found() {
     assert_eq!(faults(FAMILIES, &ground), Vec::<String>::new());
     let unknown = faults(Families::ALL, &ground);
     assert!(unknown.iter().any(|fault| fault.contains("a part of unknown kind Some(251)")), "{unknown:?}");
-    let changes: [(fn(&mut Slot), &str); 3] = [
+    type Damage = fn(&mut Slot);
+    let changes: [(Damage, &str); 3] = [
         (|slot| slot.hidden = true, "it is hidden, which"),
         (|slot| slot.board = "side".into(), "the shelf has no board `side`"),
         (|slot| slot.stands = Stands::Object(FolderKey(Loid::new(DatabaseId::MAIN, 99))), "which is not there"),

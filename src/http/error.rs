@@ -7,6 +7,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use stet_actors::error::{Code, Error};
 
+use super::reply::{Envelope, Status};
+
 /// Which of the two sets of resources an endpoint belongs to (interface 9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Surface {
@@ -100,12 +102,6 @@ pub struct FailureBody<'a> {
     pub request_id: &'a str,
 }
 
-#[derive(Serialize)]
-struct Envelope<'a> {
-    status: &'static str,
-    result: FailureBody<'a>,
-}
-
 /// RFC 9457.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -153,7 +149,7 @@ impl Failure<'_> {
             return ("application/problem+json", serde_json::to_vec(&problem).unwrap_or_default());
         }
         let bytes = match self.surface {
-            Surface::V3 => serde_json::to_vec(&Envelope { status: "error", result: body }),
+            Surface::V3 => serde_json::to_vec(&Envelope { status: Status::Error, result: body }),
             Surface::Older => serde_json::to_vec(&body),
         };
         ("application/json", bytes.unwrap_or_default())

@@ -44,7 +44,7 @@ impl Tree {
         let name = file.strip_prefix(top).expect("a file lies below its root").display().to_string();
         let mut module = Module { file: name, ..Module::default() };
         let mut children = Vec::new();
-        read_items(&parsed.items, &at, &mut module, &mut children);
+        read_items(&parsed.items, &mut module, &mut children);
         self.modules.insert(at.clone(), module);
         for child in children {
             let file = found(below, &child);
@@ -88,7 +88,7 @@ impl Tree {
             "super" => self.file_of(&at[..at.len().checked_sub(1)?], &[&["self".to_owned()], rest].concat(), depth + 1),
             _ => {
                 let module = self.modules.get(at)?;
-                let inside = self.modules.contains_key(&[at, &[first.clone()]].concat());
+                let inside = self.modules.contains_key(&[at, std::slice::from_ref(first)].concat());
                 // A name from nowhere in the crate: another crate's, or a variable's.
                 (inside || module.imports.contains_key(first)).then(|| self.descend(at, path, depth)).flatten()
             }
@@ -173,13 +173,13 @@ fn is_for_tests(attributes: &[Attribute]) -> bool {
     })
 }
 
-fn read_items(items: &[Item], at: &[String], module: &mut Module, children: &mut Vec<String>) {
+fn read_items(items: &[Item], module: &mut Module, children: &mut Vec<String>) {
     for item in items {
         match item {
             Item::Mod(inner) if is_for_tests(&inner.attrs) => {}
             Item::Mod(inner) => match &inner.content {
                 None => children.push(inner.ident.to_string()),
-                Some((_, items)) => read_items(items, at, module, children),
+                Some((_, items)) => read_items(items, module, children),
             },
             Item::Use(import) if is_for_tests(&import.attrs) => {}
             Item::Use(import) => {

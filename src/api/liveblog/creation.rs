@@ -9,29 +9,29 @@ use stet_actors::store::Key;
 
 use super::Open;
 use super::reply::changed_reply;
-use super::types::CreateLiveBlog;
+use super::types::{CreateLiveBlog, LiveBlogReply};
 use crate::api::download::{Found, opened};
 use crate::api::object::{ProductInfo, check_issue_date, status_of, version_named, with_product_info};
 use crate::api::requests::{CreateOptions, folder_source};
 use crate::http::call::Call;
-use crate::http::reply::Reply;
+use crate::http::reply::Json;
 
 /// Name of the type of liveblogs in the objecttypes family, where no other is asked for.
 const TYPE_NAME: &str = "LiveBlog";
 
 /// `POST /v3/container/liveblog/from/template`
-pub async fn create_from_default(call: Call) -> Result<Reply> {
+pub async fn create_from_default(call: Call) -> Result<Json<LiveBlogReply>> {
     let template = Source::Path(call.app.config.liveblog.template.clone());
     create(&call, &template, DatabaseId::MAIN).await
 }
 
 /// `POST /v3/container/liveblog/from/template/{source}`
-pub async fn create_from_template(call: Call) -> Result<Reply> {
+pub async fn create_from_template(call: Call) -> Result<Json<LiveBlogReply>> {
     let template = Source::parse("source", call.param("source"))?;
     create(&call, &template, call.database()?).await
 }
 
-async fn create(call: &Call, template: &Source, template_database: DatabaseId) -> Result<Reply> {
+async fn create(call: &Call, template: &Source, template_database: DatabaseId) -> Result<Json<LiveBlogReply>> {
     let request: CreateLiveBlog = call.json()?;
     let (app, display) = (&call.app, call.display_of_body()?);
     let database = match &request.database_id {

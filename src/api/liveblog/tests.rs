@@ -80,8 +80,7 @@ impl Blog {
     fn left(&self, open: &Open, post: &PostAddress) -> Option<(String, String, u64)> {
         let post = open.view.state.get(post).expect("it is in the view");
         let reply = post_as_left(&self.house.app, open, post).expect("the store is well")?;
-        let Content::Json(json) = reply.content else { panic!("it is no JSON") };
-        let json: serde_json::Value = serde_json::from_slice(&json).expect("it is JSON");
+        let json = reply.result();
         let text = |name: &str| json[name].as_str().unwrap_or_default().to_owned();
         Some((text("title"), text("content"), json["revision"].as_u64().expect("it has one")))
     }

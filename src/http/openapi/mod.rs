@@ -269,7 +269,8 @@ fn problem() -> Value {
 fn success(route: &Route, generator: &mut SchemaGenerator) -> Value {
     let kind = match route.produces {
         Produces::Json | Produces::Any => {
-            let result = route.reply.map_or_else(|| json!({}), |type_of| type_of(generator).to_value());
+            let reply = route.handler.and_then(|handler| handler.reply);
+            let result = reply.map_or_else(|| json!({}), |type_of| type_of(generator).to_value());
             let schema = if enveloped(route) { envelope("success", &result) } else { result };
             return json!({"application/json": {"schema": schema}});
         }

@@ -31,7 +31,6 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
         secret: false,
         produces: Produces::Json,
         codes: S,
-        reply: None,
         handler: None,
     }
 }
