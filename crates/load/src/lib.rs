@@ -18,6 +18,7 @@ pub mod desk;
 pub mod dice;
 pub mod drawer;
 pub mod drive;
+pub mod figures;
 pub mod flags;
 pub mod followers;
 pub mod liveblog;

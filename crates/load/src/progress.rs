@@ -3,8 +3,8 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
+use super::figures::{duration_us, number};
 use super::measure::Slice;
-use super::report::text::{duration_us, number};
 
 /// See the module's head. It goes to standard error; the final table is what standard output is for.
 pub struct Progress {

@@ -5,7 +5,7 @@ use super::membership::membership;
 use super::replay::{Replay, replay};
 use super::{Before, DrawerLoad};
 use crate::desk::Desk;
-use crate::report::text::number;
+use crate::figures::number;
 use crate::scenario::{Finding, NAMED, Verdict, named};
 use crate::settle;
 

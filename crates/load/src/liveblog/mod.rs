@@ -238,7 +238,7 @@ impl Scenario for LiveblogLoad {
             return String::new();
         }
         let away = self.followers.lock().as_ref().map_or(0, Followers::away);
-        let heard = format!("heard {}", super::report::text::number(self.board.deliveries()));
+        let heard = format!("heard {}", crate::figures::number(self.board.deliveries()));
         if away > 0 { format!("{heard}  followers away {away}") } else { heard }
     }
 

@@ -9,9 +9,9 @@ use serde::Serialize;
 use super::html::{by_percentile, figure, ms, seconds, table};
 use super::json::histogram;
 use super::plot::{Axis, Line, escaped, legend, lines};
-use super::text::{duration_us, number};
 use super::{Quantiles, Report};
 use crate::delivery::{Delivery, Moment};
+use crate::figures::{duration_us, number};
 use crate::saturation::ThreadLoad;
 
 /// The heads of the columns of the table of deliveries.

@@ -5,8 +5,9 @@ use std::fmt::Write;
 use hdrhistogram::Histogram;
 
 use super::plot::{Axis, Bar, Line, bars, escaped, legend, lines};
-use super::text::{COLUMNS, duration_us, finding, number, rows};
+use super::text::{COLUMNS, finding, rows};
 use super::{Quantiles, Report, following};
+use crate::figures::{duration_us, number};
 use crate::measure::Interval;
 use crate::scenario::Finding;
 

@@ -4,9 +4,9 @@ use super::evidence::{Doubt, Evidence};
 use super::model::{Change, PostId};
 use super::order::Order;
 use super::replay::replay;
+use crate::figures::number;
 use crate::followers::Followed;
 use crate::followers::board::what;
-use crate::report::text::number;
 use crate::scenario::{Finding, Verdict, named};
 
 /// What followers heard: by revision from the first of the load on, and what happened to them.
