@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use actix_web::http::header::HeaderValue;
-use bytes::Bytes;
 use stet_actors::drawer::DrawerState;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
@@ -19,6 +18,7 @@ use crate::events::Followers;
 use crate::http::calls::CallLimit;
 use crate::http::client::Proxies;
 use crate::http::meters::Meters;
+use crate::http::openapi::Served;
 use crate::http::router::Router;
 use crate::receipts::Receipts;
 use crate::records::{Cached, RecordCache, Renderings};
@@ -85,7 +85,7 @@ pub struct App {
     /// The meters of the endpoints.
     pub meters: Meters,
     /// What `/openapi.json` answers, once it was asked for.
-    pub openapi: OnceLock<Bytes>,
+    pub openapi: OnceLock<Served>,
     stage: AtomicU8,
     request_ids: RequestIds,
 }
