@@ -1,6 +1,7 @@
 //! A server to test against, and a client to talk to it.
 
 mod dice;
+mod document;
 mod follow;
 
 use std::io::{BufRead, BufReader, Read};
@@ -295,7 +296,9 @@ impl Client {
         let status = response.status().as_u16();
         let mut bytes = Vec::new();
         response.body_mut().as_reader().read_to_end(&mut bytes).map_err(|error| format!("{method} {path}: {error}"))?;
-        Ok(Answer { status, headers, body: bytes })
+        let answer = Answer { status, headers, body: bytes };
+        document::hold(method, path, &answer);
+        Ok(answer)
     }
 
     /// Sends a request.
