@@ -10,18 +10,14 @@ pub fn bytes() -> Value {
     json!({"type": "string", "format": "binary", "contentMediaType": "application/octet-stream"})
 }
 
-/// Bytes of any type. Generators look for one that they know, so that stands first.
-pub fn any_bytes() -> Value {
-    json!({"application/octet-stream": {"schema": bytes()}, "*/*": {"schema": bytes()}})
-}
-
 /// The request body; `None` where it is ignored.
 pub fn request(body: Body, schemas: &mut Schemas) -> Option<Value> {
     let (required, content) = match body {
         Body::None => return None,
         Body::Optional(type_of) => (false, json!({"application/json": {"schema": schemas.request(type_of)}})),
         Body::Required(type_of) => (true, json!({"application/json": {"schema": schemas.request(type_of)}})),
-        Body::Bytes => (false, any_bytes()),
+        // Of any type. Generators look for one that they know, so that stands first.
+        Body::Bytes => (false, json!({"application/octet-stream": {"schema": bytes()}, "*/*": {"schema": bytes()}})),
         Body::Form(type_of) => {
             let schema = schemas.request(type_of);
             let form = json!({"application/x-www-form-urlencoded": {"schema": schema}, "application/json": {"schema": schema}});

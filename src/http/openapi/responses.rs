@@ -84,8 +84,11 @@ fn success(route: &Route, reply: Option<Value>) -> Value {
         Produces::Xml => "application/xml;charset=utf-8",
         Produces::Text => "text/plain",
         Produces::Events => "text/event-stream",
-        // Its own bytes under its own type.
-        Produces::Stream => return bodies::any_bytes(),
+        // Its own bytes under its own type, of which no schema can say more, for it may be JSON. Generators look for a type that they
+        // know, so that stands first.
+        Produces::Stream => {
+            return json!({"application/octet-stream": {"schema": bodies::bytes()}, "*/*": {"schema": {}}});
+        }
     };
     json!({kind: {"schema": {"type": "string"}}})
 }

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use schemars::SchemaGenerator;
 use schemars::generate::{Contract, SchemaSettings};
-use schemars::transform::{ReplaceBoolSchemas, Transform};
+use schemars::transform::{RecursiveTransform, ReplaceBoolSchemas, Transform};
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
 use super::super::route::TypeOf;
@@ -110,11 +110,20 @@ impl Merged {
 }
 
 fn generator(contract: Contract, place: &str) -> SchemaGenerator {
-    let mut settings = SchemaSettings::draft2020_12().with_transform(ReplaceBoolSchemas::default());
+    let mut settings = SchemaSettings::draft2020_12()
+        .with_transform(ReplaceBoolSchemas::default())
+        .with_transform(RecursiveTransform(without_null_default));
     settings.contract = contract;
     settings.definitions_path = place.trim_start_matches('#').trim_end_matches('/').to_owned().into();
     settings.meta_schema = None;
     settings.into_generator()
+}
+
+/// That a field is null where it is absent says nothing, and generators take a field with a default for one that is always there.
+fn without_null_default(schema: &mut Schema) {
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.remove("default");
+    }
 }
 
 fn schema(type_of: TypeOf, generator: &mut SchemaGenerator) -> Value {
