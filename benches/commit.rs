@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use stet::store::{Durability, RedbStore, StoreOptions};
 use stet_actors::store::{Change, ChangeSet, Store, Table};
+use stet_store::{Durability, RedbStore, StoreOptions};
 use tokio::sync::mpsc;
 
 /// Submits `count` change sets, at most `in_flight` at a time; gives how long until the last was on disk.

@@ -22,9 +22,9 @@ use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::liveblog::Sight;
 use stet_actors::object::{FamilyKind, Reach, Record, Text};
 
-use crate::app::App;
+use crate::auth::Privilege;
 use crate::auth::{LiveSession, Rights};
-use crate::http::route::Privilege;
+use crate::newsroom::Newsroom;
 
 /// Where what is served without a token lies.
 pub const CONFIGURATION: &str = "/SysConfig";
@@ -32,7 +32,7 @@ pub const CONFIGURATION: &str = "/SysConfig";
 /// What one caller may do.
 #[derive(Clone, Copy)]
 pub struct Access<'a> {
-    app: &'a App,
+    newsroom: &'a Newsroom,
     caller: Option<Caller<'a>>,
 }
 
@@ -46,13 +46,13 @@ struct Caller<'a> {
 
 impl<'a> Access<'a> {
     /// What the caller behind a session may do.
-    pub fn of(app: &'a App, session: &'a LiveSession, rights: &'a Rights) -> Access<'a> {
-        Access { app, caller: Some(Caller { user: session.user(), rights, person: session.grants().is_none() }) }
+    pub fn of(newsroom: &'a Newsroom, session: &'a LiveSession, rights: &'a Rights) -> Access<'a> {
+        Access { newsroom, caller: Some(Caller { user: session.user(), rights, person: session.grants().is_none() }) }
     }
 
     /// What anybody may do.
-    pub fn anonymous(app: &'a App) -> Access<'a> {
-        Access { app, caller: None }
+    pub fn anonymous(newsroom: &'a Newsroom) -> Access<'a> {
+        Access { newsroom, caller: None }
     }
 
     /// Whether every object may be read.
@@ -120,7 +120,7 @@ impl<'a> Access<'a> {
         if self.has_everywhere(Privilege::Create) && self.has_everywhere(Privilege::Write) {
             return Ok(Reach::All);
         }
-        let record = self.app.repository.record(folder)?.ok_or_else(|| self.denied(Privilege::Create))?;
+        let record = self.newsroom.repository.record(folder)?.ok_or_else(|| self.denied(Privilege::Create))?;
         if !self.may(Privilege::Create, &record)? {
             return Err(self.denied(Privilege::Create));
         }
@@ -196,7 +196,7 @@ impl<'a> Access<'a> {
         if !anywhere.contains(Privilege::Create) || !anywhere.contains(Privilege::Read) {
             return Ok(false);
         }
-        let home = self.app.home_of(caller.user)?;
+        let home = self.newsroom.home_of(caller.user)?;
         let below = path.strip_prefix(home.trim_end_matches('/'));
         Ok(self.home(caller)?.is_none() && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
     }
@@ -225,8 +225,8 @@ impl<'a> Access<'a> {
         if !caller.person {
             return Ok(None);
         }
-        let home = Source::Path(self.app.home_of(caller.user)?);
-        self.app.repository.loid_of(&home, DatabaseId::MAIN)
+        let home = Source::Path(self.newsroom.home_of(caller.user)?);
+        self.newsroom.repository.loid_of(&home, DatabaseId::MAIN)
     }
 
     /// Whether it is a folder above one that may be read.
@@ -237,7 +237,7 @@ impl<'a> Access<'a> {
             readable.filter(|(_, privileges)| privileges.contains(Privilege::Read)).map(|(folder, _)| *folder);
         let home = if caller.rights.anywhere().contains(Privilege::Read) { self.home(caller)? } else { None };
         for folder in readable.chain(home) {
-            if let Some(below) = self.app.repository.record(folder)?
+            if let Some(below) = self.newsroom.repository.record(folder)?
                 && self.around(&below)?.contains(&record.loid)
             {
                 return Ok(true);
@@ -247,7 +247,7 @@ impl<'a> Access<'a> {
     }
 
     fn is_configuration(&self, record: &Record) -> Result<bool> {
-        let folder = self.app.repository.loid_of(&Source::Path(CONFIGURATION.to_owned()), DatabaseId::MAIN)?;
+        let folder = self.newsroom.repository.loid_of(&Source::Path(CONFIGURATION.to_owned()), DatabaseId::MAIN)?;
         Ok(match folder {
             Some(folder) => self.around(record)?.contains(&folder),
             None => false,
@@ -260,10 +260,10 @@ impl<'a> Access<'a> {
         let mut next = record.folder;
         while let Some(folder) = next {
             around.push(folder.0);
-            next = match self.app.records.get(&self.app.repository, folder.0)? {
+            next = match self.newsroom.records.get(&self.newsroom.repository, folder.0)? {
                 Some(cached) => cached.record.folder,
                 // In the recycle bin, as one entry with what lies in it.
-                None => self.app.repository.any_record(folder.0)?.and_then(|record| record.folder),
+                None => self.newsroom.repository.any_record(folder.0)?.and_then(|record| record.folder),
             };
         }
         Ok(around)

@@ -15,9 +15,7 @@ use serde::Serialize;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::store::{DecodeError, Event, Look, Range, StoreError, Table, View, decode_value, key_of};
-
-use crate::cli::AuditArgs;
-use crate::store::RedbStore;
+use stet_store::RedbStore;
 
 /// Events that one page reads at most: some tens of milliseconds.
 const MOST_READ: usize = 20_000;
@@ -161,16 +159,6 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// What the command line asks for.
-    pub fn of(wanted: &AuditArgs) -> Filter {
-        let ms = |time: SystemTime| {
-            let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-        };
-        let (object, user) = (wanted.object.map(Loid::object), wanted.user.clone());
-        Filter { object, user, from_ms: wanted.from.map(ms), to_ms: wanted.to.map(ms) }
-    }
-
     fn fits(&self, event: &Event) -> bool {
         self.user.as_ref().is_none_or(|user| *user == event.user)
             && self.from_ms.is_none_or(|from| event.at_ms >= from)

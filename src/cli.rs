@@ -1,37 +1,15 @@
 //! The command line.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::SystemTime;
 
 use clap::{Args, Parser, Subcommand};
 use stet_actors::id::Loid;
+use stet_load::LoadArgs;
 
 use crate::admin::command::{Common, KeyArgs, SessionArgs, UserArgs};
+use crate::audit::Filter;
 use crate::config::{Config, ConfigError, Overrides};
-use crate::load::LoadArgs;
-
-/// How the process ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Exit {
-    /// It did what it was asked to and ended when it was asked to.
-    Ended = 0,
-    /// It failed while it ran, or refused what it was asked to do.
-    Failed = 1,
-    /// The command line or the configuration is at fault. The command line's own errors end with the same code.
-    Usage = 2,
-    /// The data directory can't be opened: in use, from a newer stet, or damaged.
-    Data = 3,
-    /// `check` found faults, or `load` a server that does not hold what it acknowledged.
-    Faults = 4,
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit as u8)
-    }
-}
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -120,19 +98,31 @@ pub struct AuditArgs {
     place: Place,
     /// Only changes of this object
     #[arg(long, value_name = "LOID")]
-    pub object: Option<Loid>,
+    object: Option<Loid>,
     /// Only changes by this user
     #[arg(long, value_name = "NAME")]
-    pub user: Option<String>,
+    user: Option<String>,
     /// Only changes at this time and after, RFC 3339 in UTC
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
-    pub from: Option<SystemTime>,
+    from: Option<SystemTime>,
     /// Only changes before this time, RFC 3339 in UTC
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak)]
-    pub to: Option<SystemTime>,
+    to: Option<SystemTime>,
     /// One JSON object a line, for machines
     #[arg(long)]
     pub json: bool,
+}
+
+impl AuditArgs {
+    /// Which changes are wanted.
+    pub fn filter(&self) -> Filter {
+        let ms = |time: SystemTime| {
+            let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        };
+        let (object, user) = (self.object.map(Loid::object), self.user.clone());
+        Filter { object, user, from_ms: self.from.map(ms), to_ms: self.to.map(ms) }
+    }
 }
 
 /// Where the configuration and the data are.
@@ -204,6 +194,7 @@ mod tests {
     use clap::error::ErrorKind;
 
     use super::*;
+    use crate::exit::Exit;
 
     fn parse(line: &str) -> Result<Command, ErrorKind> {
         Cli::try_parse_from(line.split(' ')).map(Cli::command).map_err(|error| error.kind())

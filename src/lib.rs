@@ -2,31 +2,29 @@
 //!
 //! The domain and its actors are the crate `stet_actors`; this one has the web layer, persistence, sessions and the binary.
 
-pub mod access;
+mod access;
 pub mod admin;
-pub mod api;
-pub mod app;
-pub mod audit;
-pub mod auth;
+mod api;
+mod audit;
+mod auth;
 pub mod check;
 pub mod cli;
 pub mod config;
 pub mod content;
 pub mod events;
+pub mod exit;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod http;
-pub mod limits;
-pub mod listen;
-pub mod load;
-pub mod open_files;
-pub mod receipts;
-pub mod records;
-pub mod sample;
+mod limits;
+mod listen;
+pub mod newsroom;
+mod receipts;
+mod records;
+mod sample;
 pub mod server;
-pub mod store;
-pub mod sysconfig;
+mod sysconfig;
 pub mod telemetry;
-pub mod tls;
-pub mod xml;
+mod tls;
+mod weighed;

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use stet::admin::command::Job;
-use stet::cli::{Cli, Command, Exit};
+use stet::cli::{Cli, Command};
 use stet::config::{Config, LogConfig};
-use stet::server::Failure;
+use stet::exit::{Exit, Failure};
 use stet::{admin, server, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     let command = Cli::parse().command();
     if let Command::Load(load) = command {
         // It has options of its own: the configuration is the server's.
-        return ended(load.run());
+        return ended(load.run().map_err(Failure::from));
     }
     let config = match command.config() {
         Ok(config) => config,
@@ -51,8 +51,8 @@ fn main() -> ExitCode {
         Command::User(user) => user.job().and_then(|job| administer(&config, job)),
         Command::Key(key) => administer(&config, key.job()),
         Command::Session(session) => administer(&config, session.job()),
-        Command::Audit(wanted) => server::audit(&config, &wanted),
-        Command::Load(load) => load.run(),
+        Command::Audit(wanted) => server::audit(&config, &wanted.filter(), wanted.json),
+        Command::Load(load) => load.run().map_err(Failure::from),
     };
     ended(outcome)
 }

@@ -4,11 +4,13 @@
 mod api;
 mod crash;
 mod faults;
-mod harness;
 mod histories;
 mod load;
 mod operation;
 #[cfg(target_os = "linux")]
 mod overload;
 mod retries;
+mod structure;
 mod wire;
+
+use stet_testkit as harness;

@@ -3,15 +3,12 @@
 //! What it proves: nothing acknowledged is lost, nothing refused is half there, no two instances of a container live at once, and
 //! what is on disk is what the containers show, with every index as the rows say.
 
-mod model;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
-use model::{DrawerOp, ModelDrawer, model_move};
 use proptest::prelude::*;
 use stet_actors::clock::ManualClock;
 use stet_actors::command::{Command, Context, Fault, Who};
@@ -25,6 +22,7 @@ use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
 use stet_actors::store::{Key, Row, Table, decode_value};
+use stet_testkit::drawer::{DrawerOp, ModelDrawer, model_move};
 
 const DRAWERS: usize = 3;
 const DOCUMENTS: usize = 8;

@@ -12,10 +12,10 @@ use super::print;
 use super::socket::{self, Outcome};
 use super::views::{KeyRequest, Secret, UserChange};
 use crate::auth::Grant;
-use crate::cli::Exit;
+use crate::auth::Privilege;
 use crate::config::Config;
-use crate::http::route::Privilege;
-use crate::server::Failure;
+use crate::exit::Exit;
+use crate::exit::Failure;
 
 /// What the three commands have in common. The options may stand before or after what is to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]

@@ -7,9 +7,9 @@ use stet_actors::repository::Repository;
 
 use super::operations::{Admin, AdminRequest};
 use super::socket::{Outcome, Refusal};
-use crate::cli::Exit;
 use crate::config::Config;
-use crate::server::{Failure, existing, open_store, people};
+use crate::exit::{Exit, Failure};
+use crate::server::{existing, open_store, people};
 
 /// Carries out a request on a data directory that no server has open. To be called in an actix system.
 ///

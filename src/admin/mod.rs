@@ -10,7 +10,7 @@ pub mod command;
 mod local;
 mod operations;
 mod print;
-pub mod socket;
+pub(crate) mod socket;
 mod views;
 
 pub use self::operations::{Admin, AdminReply, AdminRequest};

@@ -7,8 +7,8 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::check_path;
 
 use super::views::{KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
-use crate::app::App;
 use crate::auth::{Directory, NewKey, Sessions, User};
+use crate::newsroom::Newsroom;
 
 /// One thing to be done; a line of JSON on the socket.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -83,8 +83,8 @@ pub struct Admin {
 
 impl Admin {
     /// Over HTTP.
-    pub fn of(app: &App) -> Admin {
-        Admin { directory: app.directory.clone(), sessions: app.sessions.clone() }
+    pub fn of(newsroom: &Newsroom) -> Admin {
+        Admin { directory: newsroom.directory.clone(), sessions: newsroom.sessions.clone() }
     }
 
     /// Carries out one request.

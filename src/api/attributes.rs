@@ -3,9 +3,9 @@
 use serde_json::Value;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Text;
+use stet_xml::Limits;
 
-use crate::app::App;
-use crate::xml::{self, Limits};
+use crate::http::app::App;
 
 impl App {
     /// What an attribute text is held to.
@@ -19,7 +19,7 @@ impl App {
     /// `InvalidAttributes` naming the field.
     pub fn attribute_text(&self, field: &str, value: Option<&Value>) -> Result<Option<Text>> {
         let limits = self.xml_limits();
-        let invalid = |error: xml::XmlError| {
+        let invalid = |error: stet_xml::XmlError| {
             let message = format!("`{field}` can't be taken: {error}");
             Error::new(Code::InvalidAttributes, message).with_detail("field", field)
         };
@@ -29,13 +29,13 @@ impl App {
             Some(Value::Object(json)) if json.is_empty() => Ok(None),
             Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
             Some(Value::String(text)) => {
-                xml::check(text, &limits).map_err(invalid)?;
+                stet_xml::check(text, &limits).map_err(invalid)?;
                 Ok(Some(text.as_str().into()))
             }
             Some(json) => {
-                let text = xml::from_json(json, &limits).map_err(invalid)?;
+                let text = stet_xml::from_json(json, &limits).map_err(invalid)?;
                 // What is stored must be readable within the same bounds.
-                xml::check(&text, &limits).map_err(invalid)?;
+                stet_xml::check(&text, &limits).map_err(invalid)?;
                 Ok(Some(text.into()))
             }
         }
@@ -49,7 +49,7 @@ impl App {
         let Some(text) = self.attribute_text(field, value)? else { return Ok(None) };
         let limits = self.xml_limits();
         // `attribute_text` has just checked it.
-        let found = xml::check(&text, &limits).unwrap_or_default();
+        let found = stet_xml::check(&text, &limits).unwrap_or_default();
         if found == root {
             return Ok(Some(text));
         }

@@ -8,11 +8,11 @@ use stet_actors::object::file_name;
 
 use super::records::path_if_shown;
 use crate::access::Access;
-use crate::app::App;
+use crate::auth::Privilege;
 use crate::auth::User;
 use crate::config::for_user;
+use crate::http::app::App;
 use crate::http::display::Display;
-use crate::http::route::Privilege;
 use crate::records::{ObjectRecord, render};
 
 /// What is set up for a user.

@@ -11,10 +11,9 @@ use stet_actors::id::{DatabaseId, Source};
 use stet_actors::object::Record;
 
 use super::object::latest_of;
-use crate::app::App;
 use crate::content::ContentReader;
+use crate::http::app::App;
 use crate::http::call::Call;
-use crate::xml;
 
 /// Bytes of a document that its DOCTYPE is looked for in.
 const LOOKED_AT: u64 = 64 << 10;
@@ -55,7 +54,7 @@ pub(super) async fn of(call: &Call, database: DatabaseId, document: &ContentRead
         // A character may be cut in two at the end.
         Err(error) => std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default(),
     };
-    let Some(found) = xml::doctype_of(head) else { return Ok(None) };
+    let Some(found) = stet_xml::doctype_of(head) else { return Ok(None) };
     let Ok(source) = found.system.parse::<Source>() else { return Ok(None) };
     let record = match call.find(&source, database) {
         Ok(record) => record,
@@ -75,7 +74,7 @@ mod tests {
     use stet_actors::object::CreateMode;
 
     use super::*;
-    use crate::app::testing::House;
+    use crate::http::testing::House;
 
     #[actix_web::test]
     async fn a_dtd_that_has_become_too_long_since_it_was_found_is_not_read() {

@@ -8,9 +8,9 @@ use stet_actors::object::{FamilyKind, Reach, check_path};
 use stet_actors::store::View;
 
 use super::folder::check_folder;
-use crate::app::App;
+use crate::auth::Privilege;
+use crate::http::app::App;
 use crate::http::call::Call;
-use crate::http::route::Privilege;
 
 /// Where something new goes.
 pub struct Place {

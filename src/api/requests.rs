@@ -7,7 +7,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Source;
 use stet_actors::object::CreateMode;
 
-use crate::app::App;
+use crate::http::app::App;
 use crate::http::body::Object;
 use crate::http::call::Call;
 

@@ -145,24 +145,6 @@ impl Directory {
         .await
     }
 
-    /// Changes what is named of a user; see [`Directory::put_user`].
-    ///
-    /// # Errors
-    /// `ObjectNotFound`; what `change` says; what the store says.
-    pub async fn change_user(&self, name: &str, change: impl FnOnce(&mut User) -> Result<()>) -> Result<()> {
-        self.write(User::key(name), |old: Option<User>, now_ms| {
-            let old = old.ok_or_else(|| unknown("user", name))?;
-            let mut user = old.clone();
-            change(&mut user)?;
-            user.keep_from(old);
-            if user.disabled {
-                user.end_sessions_and_keys(now_ms);
-            }
-            Ok(user)
-        })
-        .await
-    }
-
     /// Changes what is named of a user, or makes one; `change` is told whether the user is new. See [`Directory::put_user`].
     ///
     /// # Errors

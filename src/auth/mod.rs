@@ -10,23 +10,24 @@ mod cas;
 mod directory;
 mod groups;
 mod password;
+mod privilege;
 mod rights;
 mod rows;
 mod sessions;
 mod token;
 mod users;
 
-pub use self::attempts::{Attempt, AttemptOptions, Attempts};
+pub use self::attempts::{AttemptOptions, Attempts};
 pub use self::cas::Cas;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::cas::is_answer;
 pub use self::directory::Directory;
 pub use self::groups::GroupChange;
-pub use self::password::{MAX_PASSWORD_BYTES, PasswordHash, PasswordOptions, Passwords};
-pub use self::rights::{Privileges, Rights};
-pub use self::rows::{Grant, Group, KeyPart, NO_END, Session, User};
+pub use self::password::{PasswordOptions, Passwords};
+pub use self::privilege::Privilege;
+pub use self::rights::Rights;
+pub use self::rows::{Grant, Group, Session, User};
 pub use self::sessions::{LiveSession, NewKey, NewSession, SessionOptions, Sessions};
-pub use self::token::{Token, TokenHash};
 
 /// Name of the cookie that may carry the token (decisions 1).
 pub const COOKIE: &str = "MRS_CONNECTION_TOKEN";

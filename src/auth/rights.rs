@@ -5,8 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use stet_actors::id::Loid;
 
+use super::privilege::Privilege;
 use super::rows::Grant;
-use crate::http::route::Privilege;
 
 /// A set of privileges.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -8,8 +8,8 @@ use stet_actors::object::Text;
 use stet_actors::store::{Change, Key, Row, Table, encode_value};
 
 use super::password::PasswordHash;
+use super::privilege::Privilege;
 use super::token::TokenHash;
-use crate::http::route::Privilege;
 
 /// Someone who may log in. What is not public is the [`Directory`](super::Directory)'s own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

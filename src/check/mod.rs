@@ -17,9 +17,9 @@ use stet_actors::family::part;
 use stet_actors::id::Loid;
 use stet_actors::object::is_referred_to;
 use stet_actors::store::{Look, Row, StoreError, Table, View, decode_value, key_of};
+use stet_store::RedbStore;
 
 use crate::content::ContentStore;
-use crate::store::RedbStore;
 
 /// What was found.
 #[derive(Debug, Default)]

@@ -8,10 +8,10 @@ use stet_actors::liveblog::{Post, RemovedPost, attachment_body};
 use stet_actors::object::{Content, Draft, FamilyKind, Record, SmallBody, Stored, Version};
 use stet_actors::rows::{index_of, owner_of};
 use stet_actors::store::{Key, Look, Range, Row, StoreError, Table, View, decode_value};
+use stet_store::RedbStore;
 
 use super::{Gathered, Report, head_key, readable};
 use crate::content::ContentStore;
-use crate::store::RedbStore;
 
 /// What a row is looked at with.
 pub(super) struct Check<'a> {

@@ -6,9 +6,9 @@ use stet_actors::id::{DatabaseId, ObjectUuid, ShortcutId};
 use stet_actors::liveblog::{Attachment, LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange, attachment_body};
 use stet_actors::object::{Bin, Content, Draft, FamilyKind, FolderKey, Lock, Record, SmallBody, Stored, Version};
 use stet_actors::store::{Change, ChangeSet, Key, Store, encode_value};
+use stet_store::StoreOptions;
 
 use super::*;
-use crate::store::StoreOptions;
 
 struct Ground {
     _data: tempfile::TempDir,

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use actix_web::http::Uri;
 
 use super::Config;
-use super::edge::is_origin;
+use super::edge::{is_origin, network};
 use super::repository::USER;
 
 /// The longest time that a key may name: ten years. Beyond it a sum with the present could overflow.
@@ -98,7 +98,7 @@ impl Config {
         faults.within("server.max_connections", server.max_connections, 1, 1_000_000);
         for proxy in &server.trusted_proxies {
             let wanted = "a list of addresses and networks like `10.0.0.0/8`";
-            faults.unless(crate::http::client::network(proxy).is_some(), "server.trusted_proxies", wanted, proxy);
+            faults.unless(network(proxy).is_some(), "server.trusted_proxies", wanted, proxy);
         }
         for origin in &server.cors_origins {
             let wanted = "a list of origins as browsers send them, like `https://desk.example.org`: scheme, host in small \
@@ -116,7 +116,7 @@ impl Config {
         let directory = &self.data.directory;
         faults.unless(!directory.as_os_str().is_empty(), "data.directory", "the name of a directory", "");
         let filter = &self.log.filter;
-        let wanted = "a level (off, error, warn, info, debug, trace), or several parts like `info,stet::store=debug`";
+        let wanted = "a level (off, error, warn, info, debug, trace), or several parts like `info,stet_store=debug`";
         faults.unless(is_filter(filter), "log.filter", wanted, filter);
         let prefix = &self.compat.code_prefix;
         let well = prefix.chars().all(|c| c.is_ascii_graphic());

@@ -1,9 +1,10 @@
 //! The sections about the edge of the server: proxies, TLS, browsers of other sites.
 
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 
 use actix_web::http::Uri;
+use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 /// What a trusted proxy tells in for whom it speaks.
@@ -72,6 +73,11 @@ pub(super) fn is_origin(text: &str) -> bool {
     let told = port.map(|port| format!(":{port}")).unwrap_or_default();
     // Put together again it is the same, so there is no user, path or query in it.
     well && port != Some(own_port) && text == format!("{scheme}://{host}{told}")
+}
+
+/// One network, or one address as the network that has nothing else; `None` for anything that is neither.
+pub fn network(text: &str) -> Option<IpNet> {
+    text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
 }
 
 #[cfg(test)]

@@ -4,11 +4,10 @@
 
 use std::ffi::OsString;
 
-use figment::Figment;
-use figment::value::{Dict, Num, Value};
+use toml::{Table, Value};
 
-use super::load::{Layer, nested};
-use super::{Config, ConfigError};
+use super::ConfigError;
+use super::layers::{find, nested};
 
 const PREFIX: &str = "STET_";
 /// Tells the section from the key, whose own name may have single underscores.
@@ -40,47 +39,45 @@ pub(super) fn variables(environment: impl Iterator<Item = (OsString, OsString)>)
 }
 
 /// A section inside a section.
-fn section_in<'a>(defaults: &'a Value, section: &str, inner: &str) -> Option<&'a Dict> {
-    defaults.find_ref(section)?.as_dict()?.get(inner)?.as_dict()
+fn section_in<'a>(defaults: &'a Table, section: &str, inner: &str) -> Option<&'a Table> {
+    defaults.get(section)?.as_table()?.get(inner)?.as_table()
 }
 
 impl Variable {
-    /// The variable's value as a layer over `below`.
-    pub(super) fn layer(&self, defaults: &Config, below: &Figment) -> Result<Layer, ConfigError> {
-        let defaults = Value::serialize(defaults).map_err(|error| ConfigError::one(error.to_string()))?;
-        let dict = match self.path.as_slice() {
+    /// The variable's value inside its sections, to be laid over `below`.
+    pub(super) fn values(&self, defaults: &Table, below: &Table) -> Result<Table, ConfigError> {
+        match self.path.as_slice() {
             [section, key] => {
-                let like = defaults.find_ref(section).and_then(|section| section.as_dict()?.get(key));
-                let value = self.read_like(like.ok_or_else(|| self.unknown())?)?;
-                nested(&format!("{section}.{key}"), value)
+                let key = format!("{section}.{key}");
+                let value = self.read_like(find(defaults, &key).ok_or_else(|| self.unknown())?)?;
+                Ok(nested(&key, value))
             }
-            [section, inner, key] if section_in(&defaults, section, inner).is_some() => {
-                let like = section_in(&defaults, section, inner).and_then(|inner| inner.get(key));
-                let value = self.read_like(like.ok_or_else(|| self.unknown())?)?;
-                nested(&format!("{section}.{inner}.{key}"), value)
+            [section, inner, key] if section_in(defaults, section, inner).is_some() => {
+                let key = format!("{section}.{inner}.{key}");
+                let value = self.read_like(find(defaults, &key).ok_or_else(|| self.unknown())?)?;
+                Ok(nested(&key, value))
             }
             [list, number, key] => {
-                let like = defaults.find_ref(list).and_then(|list| list.as_array()?.first()?.as_dict()?.get(key));
+                let like = defaults.get(list).and_then(|list| list.as_array()?.first()?.as_table()?.get(key));
                 let value = self.read_like(like.ok_or_else(|| self.unknown())?)?;
                 let number = number.parse().map_err(|_| self.unknown())?;
-                self.entry(list, number, key, value, below)?
+                self.entry(list, number, key, value, below)
             }
-            _ => return Err(self.unknown()),
-        };
-        Ok(Layer { source: self.source(), dict })
+            _ => Err(self.unknown()),
+        }
     }
 
-    /// A list with one key of one entry set. A list is merged as a whole, so it is the list below with the change.
-    fn entry(&self, list: &str, number: usize, key: &str, value: Value, below: &Figment) -> Result<Dict, ConfigError> {
-        let mut entries = match below.find_value(list) {
-            Ok(Value::Array(_, entries)) => entries,
+    /// A list with one key of one entry set. A list is laid as a whole, so it is the list below with the change.
+    fn entry(&self, list: &str, number: usize, key: &str, value: Value, below: &Table) -> Result<Table, ConfigError> {
+        let mut entries = match below.get(list) {
+            Some(Value::Array(entries)) => entries.clone(),
             _ => Vec::new(),
         };
         if number == entries.len() {
-            entries.push(Dict::new().into());
+            entries.push(Table::new().into());
         }
         let count = entries.len();
-        let Some(Value::Dict(_, entry)) = entries.get_mut(number) else {
+        let Some(Value::Table(entry)) = entries.get_mut(number) else {
             let fault = format!(
                 "The environment variable {} sets entry {number} of `{list}`, which has {count}; they count from 0, \
                  and only the next one can be added.",
@@ -95,16 +92,16 @@ impl Variable {
     fn read_like(&self, like: &Value) -> Result<Value, ConfigError> {
         let text = self.value.trim();
         let wanted = match like {
-            Value::Bool(..) => match text.to_ascii_lowercase().as_str() {
+            Value::Boolean(_) => match text.to_ascii_lowercase().as_str() {
                 "true" | "1" => return Ok(true.into()),
                 "false" | "0" => return Ok(false.into()),
                 _ => "true or false",
             },
-            Value::Num(..) => match text.parse::<i64>() {
-                Ok(number) => return Ok(Num::from(number).into()),
+            Value::Integer(_) => match text.parse::<i64>() {
+                Ok(number) => return Ok(number.into()),
                 Err(_) => "a whole number",
             },
-            Value::Array(..) => {
+            Value::Array(_) => {
                 let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
                 return Ok(items.map(Value::from).collect::<Vec<_>>().into());
             }
@@ -121,7 +118,8 @@ impl Variable {
         ConfigError::one(format!("The environment variable {} names no key: there is no `{key}`.", self.name))
     }
 
-    fn source(&self) -> String {
+    /// What set the value, for messages.
+    pub(super) fn source(&self) -> String {
         format!("the environment variable {}", self.name)
     }
 }

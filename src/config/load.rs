@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use figment::error::{Actual, Kind};
-use figment::providers::{Format, Serialized, Toml};
-use figment::value::{Dict, Map, Value};
-use figment::{Error, Figment, Metadata, Profile, Provider};
+use serde_path_to_error::Segment;
+use toml::Table;
 
+use super::fault::{Fault, Given};
+use super::layers::Layers;
 use super::{Config, ConfigError, environment};
 
 /// The file that is read when none is named.
@@ -45,31 +45,25 @@ impl Config {
         environment: impl Iterator<Item = (OsString, OsString)>,
         overrides: &Overrides,
     ) -> Result<Config, ConfigError> {
-        let defaults = Config::default();
-        let mut figment = Figment::from(Serialized::defaults(&defaults));
+        let defaults = defaults()?;
+        let mut layers = Layers::over(defaults.clone());
         if let Some(file) = file {
-            // Exactly this one: the plain `Toml::file` would look for it in the parent directories too.
-            figment = figment.merge(Toml::file_exact(file));
+            layers.lay(read(file)?, &file.display().to_string());
+            // What is wrong in the file is said before the environment is laid over it.
+            config(&layers)?;
         }
-        // What is wrong in the file is said before the environment is laid over it.
-        figment.extract::<Config>().map_err(|error| explain(&error))?;
         for variable in environment::variables(environment)? {
-            let layer = variable.layer(&defaults, &figment)?;
-            figment = figment.merge(layer);
+            let values = variable.values(&defaults, layers.values())?;
+            layers.lay(values, &variable.source());
         }
-        let mut config: Config = figment.extract().map_err(|error| explain(&error))?;
+        let mut config = config(&layers)?;
         overrides.apply(&mut config);
         let faults = config.faults();
         if faults.is_empty() {
             return Ok(config);
         }
         let explained = faults.into_iter().map(|fault| {
-            let source = figment.find_metadata(&fault.key).or_else(|| {
-                // The key of a list's entries: one source sets the whole list.
-                figment.find_metadata(fault.key.split('.').next()?)
-            });
-            let source = source.and_then(place);
-            let source = overrides.option(&fault.key).map(str::to_owned).or(source);
+            let source = overrides.option(&fault.key).or_else(|| layers.source(&fault.key));
             set_by(fault.sentence, source)
         });
         Err(ConfigError { faults: explained.collect() })
@@ -96,55 +90,64 @@ impl Overrides {
     }
 }
 
-/// One value laid over the others.
-pub(super) struct Layer {
-    /// What set it, for messages.
-    pub(super) source: String,
-    /// The value inside its sections.
-    pub(super) dict: Dict,
+/// The defaults as values.
+fn defaults() -> Result<Table, ConfigError> {
+    // Names, texts and numbers, of which none is beyond what TOML can say.
+    Table::try_from(Config::default()).map_err(|error| ConfigError::one(error.to_string()))
 }
 
-impl Provider for Layer {
-    fn metadata(&self) -> Metadata {
-        Metadata::named(self.source.clone())
-    }
+/// The values of a file.
+fn read(file: &Path) -> Result<Table, ConfigError> {
+    let unread =
+        |why: String| ConfigError::one(format!("The configuration file {} can't be read: {why}.", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| unread(error.to_string()))?;
+    text.parse().map_err(|error: toml::de::Error| {
+        let whole = error.to_string();
+        // The first line says where; more of them show the place.
+        let place = whole.lines().next().unwrap_or_default();
+        unread(format!("{place}: {}", error.message().trim_end()))
+    })
+}
 
-    fn data(&self) -> Result<Map<Profile, Dict>, Error> {
-        Ok(Profile::Default.collect(self.dict.clone()))
+/// The layers as the configuration; the error names the key and where it was set.
+fn config(layers: &Layers) -> Result<Config, ConfigError> {
+    let values = Given(layers.values().clone().into());
+    serde_path_to_error::deserialize(values).map_err(|error| {
+        let path: Vec<_> = error.path().iter().map(name).collect();
+        let key = path.join(".");
+        ConfigError::one(set_by(explain(&key, &path, error.inner()), layers.source(&key)))
+    })
+}
+
+/// A part of a dotted key.
+fn name(part: &Segment) -> String {
+    match part {
+        Segment::Seq { index } => index.to_string(),
+        Segment::Map { key } => key.clone(),
+        Segment::Enum { variant } => variant.clone(),
+        // A key that is no text, which TOML does not have.
+        Segment::Unknown => String::new(),
     }
 }
 
-/// `value` under the dotted key.
-pub(super) fn nested(key: &str, value: Value) -> Dict {
-    match key.split_once('.') {
-        Some((section, rest)) => Dict::from([(section.to_owned(), nested(rest, value).into())]),
-        None => Dict::from([(key.to_owned(), value)]),
-    }
-}
-
-/// One sentence that names the key and where it was set.
-fn explain(error: &Error) -> ConfigError {
-    let key = error.path.join(".");
-    let within = match error.path.as_slice() {
-        [] | [_] => String::new(),
-        [sections @ .., _] => format!(" in `{}`", sections.join(".")),
-    };
-    let sentence = match &error.kind {
-        Kind::UnknownField(_, known) => format!("There is no key `{key}`; known{within} are {}.", known.join(", ")),
-        Kind::UnknownVariant(found, known) => {
-            format!("`{key}` must be one of {}, but is `{found}`.", known.join(", "))
+/// One sentence that names the key.
+fn explain(key: &str, path: &[String], fault: &Fault) -> String {
+    match fault {
+        Fault::UnknownKey(known) => {
+            let within = match path {
+                [] | [_] => String::new(),
+                [sections @ .., _] => format!(" in `{}`", sections.join(".")),
+            };
+            format!("There is no key `{key}`; known{within} are {}.", known.join(", "))
         }
-        Kind::InvalidType(found, wanted) | Kind::InvalidValue(found, wanted) => {
-            format!("`{key}` must be {}, but is {}.", type_name(wanted), plain(found))
-        }
-        Kind::MissingField(field) => format!("The key `{field}` is missing in `{key}`."),
-        // The reader's own text, which has line and column.
-        other => format!("The configuration can't be read: {}", other.to_string().trim_end()),
-    };
-    ConfigError::one(set_by(sentence, error.metadata.as_ref().and_then(place)))
+        Fault::UnknownText(found, known) => format!("`{key}` must be one of {}, but is `{found}`.", known.join(", ")),
+        Fault::Unfit(found, wanted) => format!("`{key}` must be {}, but is {found}.", type_name(wanted)),
+        Fault::Missing(name) => format!("The key `{name}` is missing in `{key}`."),
+        Fault::Other(fault) => format!("`{key}` can't be read: {fault}."),
+    }
 }
 
-fn set_by(sentence: String, source: Option<String>) -> String {
+fn set_by(sentence: String, source: Option<&str>) -> String {
     match source {
         Some(source) => format!("{sentence} (Set by {source}.)"),
         None => sentence,
@@ -160,24 +163,5 @@ fn type_name(wanted: &str) -> &str {
         "a boolean" => "true or false",
         "a sequence" => "a list",
         other => other,
-    }
-}
-
-fn plain(found: &Actual) -> String {
-    match found {
-        Actual::Unsigned(number) => number.to_string(),
-        Actual::Signed(number) => number.to_string(),
-        Actual::Bool(value) => value.to_string(),
-        Actual::Str(text) => format!("the text {text:?}"),
-        other => other.to_string(),
-    }
-}
-
-/// What set a value; nothing for the defaults, whose source is a line of code.
-fn place(source: &Metadata) -> Option<String> {
-    match &source.source {
-        Some(figment::Source::File(path)) => Some(path.display().to_string()),
-        Some(_) => None,
-        None => Some(source.name.to_string()),
     }
 }

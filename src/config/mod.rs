@@ -17,6 +17,8 @@ mod content;
 mod edge;
 mod environment;
 mod events;
+mod fault;
+mod layers;
 mod liveblog;
 mod load;
 mod repository;
@@ -31,6 +33,7 @@ use stet_actors::runtime::RuntimeOptions;
 
 pub use self::cas::CasConfig;
 pub use self::content::ContentConfig;
+pub(crate) use self::edge::network;
 pub use self::edge::{ForwardedHeader, TlsConfig};
 pub use self::events::EventsConfig;
 pub use self::liveblog::LiveBlogConfig;

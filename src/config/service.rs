@@ -85,7 +85,7 @@ pub enum LogFormat {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogConfig {
-    /// A level, or levels for parts of the program: `info,stet::store=debug`.
+    /// A level, or levels for parts of the program: `info,stet_store=debug`.
     pub filter: String,
     /// How a line is written.
     pub format: LogFormat,

@@ -8,16 +8,16 @@
 //!
 //! Disk work is done on the blocking pool of the runtime that a call is made in.
 
-pub mod collect;
+pub(crate) mod collect;
 mod picture;
 mod pins;
 mod reader;
-pub mod scaling;
+pub(crate) mod scaling;
 #[cfg(test)]
 mod tests;
-pub mod text;
+pub(crate) mod text;
 mod upload;
-pub mod words;
+pub(crate) mod words;
 
 use std::fs::{self, File};
 use std::io;

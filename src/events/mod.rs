@@ -16,8 +16,8 @@
 //! Who may be told what is in [`sight`], the connection in [`stream`].
 
 mod followers;
-pub mod sight;
-pub mod stored;
+pub(crate) mod sight;
+pub(crate) mod stored;
 pub mod stream;
 
 pub use self::followers::{Follower, Followers};

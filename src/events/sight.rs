@@ -14,7 +14,7 @@ use stet_actors::store::Event;
 
 use super::stored::{Happening, Notice, named, text};
 use crate::access::Access;
-use crate::app::App;
+use crate::newsroom::Newsroom;
 
 /// The name of an event of which the caller may know nothing but that it was.
 pub const HIDDEN: &str = "hidden";
@@ -29,7 +29,7 @@ pub const REMOVED: &str = "removed";
 ///
 /// # Errors
 /// What the store says.
-pub fn told(app: &App, access: Access<'_>, container: &Record, happening: &Happening) -> Result<Bytes> {
+pub fn told(newsroom: &Newsroom, access: Access<'_>, container: &Record, happening: &Happening) -> Result<Bytes> {
     let event = &happening.event;
     // Posts are parts of the container, and no objects whose rights could be looked at.
     let as_they_are = access.sees_all() || is_of_posts(event);
@@ -42,7 +42,7 @@ pub fn told(app: &App, access: Access<'_>, container: &Record, happening: &Happe
         }
     }
     if !as_they_are {
-        ids = readable(app, access, container, ids)?;
+        ids = readable(newsroom, access, container, ids)?;
     }
     Ok(written(happening, kind, ids))
 }
@@ -78,14 +78,19 @@ pub fn as_a_reader(event: &Event) -> (&str, Vec<&str>) {
 }
 
 /// Those of the ids that stand for objects that may be read. An item of a drawer stands before its object, and goes with it.
-fn readable<'e>(app: &App, access: Access<'_>, container: &Record, ids: Vec<&'e str>) -> Result<Vec<&'e str>> {
+fn readable<'e>(
+    newsroom: &Newsroom,
+    access: Access<'_>,
+    container: &Record,
+    ids: Vec<&'e str>,
+) -> Result<Vec<&'e str>> {
     let (mut kept, mut items) = (Vec::with_capacity(ids.len()), Vec::new());
     for id in ids {
         let Ok(loid) = id.parse::<Loid>() else {
             items.push(id);
             continue;
         };
-        if loid.object() == container.loid || may_read(app, access, container, loid)? {
+        if loid.object() == container.loid || may_read(newsroom, access, container, loid)? {
             kept.append(&mut items);
             kept.push(id);
         }
@@ -95,11 +100,11 @@ fn readable<'e>(app: &App, access: Access<'_>, container: &Record, ids: Vec<&'e 
 }
 
 /// Whether an object may be read, in the recycle bin too.
-fn may_read(app: &App, access: Access<'_>, container: &Record, loid: Loid) -> Result<bool> {
-    if let Some(cached) = app.records.get(&app.repository, loid.object())? {
+fn may_read(newsroom: &Newsroom, access: Access<'_>, container: &Record, loid: Loid) -> Result<bool> {
+    if let Some(cached) = newsroom.records.get(&newsroom.repository, loid.object())? {
         return access.sees(&cached);
     }
-    match app.repository.any_record(loid.object())? {
+    match newsroom.repository.any_record(loid.object())? {
         Some(record) => access.sees(&record),
         // A post, which is a part of its liveblog; any other is gone for good, and has no folder to go by.
         None => Ok(container.family == FamilyKind::LiveBlog),

@@ -5,6 +5,7 @@
 //! [`LOOK`] besides, so that an idle stream ends as well. A container in the recycle bin is followed up to the revision that it has
 //! there: its state may be far ahead of the event that is told.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,9 +21,11 @@ use super::sight::told;
 use super::stored::{Happening, Notice, named, read};
 use super::{Follower, Followers};
 use crate::access::Access;
-use crate::app::App;
 use crate::auth::LiveSession;
-use crate::http::reply::BodyStream;
+use crate::newsroom::Newsroom;
+
+/// The bytes of a stream, as the web layer sends them.
+pub type Body = Pin<Box<dyn futures_util::Stream<Item = Result<Bytes, actix_web::Error>>>>;
 
 /// How often an idle stream looks whether it should go on.
 const LOOK: Duration = Duration::from_secs(1);
@@ -42,7 +45,7 @@ const COMMENT: Bytes = Bytes::from_static(b":\n\n");
 /// Who follows what, and from where on.
 pub struct Following {
     /// What the server is made of.
-    pub app: Arc<App>,
+    pub newsroom: Arc<Newsroom>,
     /// Who follows.
     pub session: Arc<LiveSession>,
     /// What is followed.
@@ -85,10 +88,10 @@ impl Following {
     ///
     /// # Errors
     /// `Overloaded`, see [`Followers::follow`]; `ObjectNotFound` for a container that has just gone; what the store says.
-    pub fn begin(self, followers: &Arc<Followers>) -> Result<BodyStream> {
-        let Following { app, container, .. } = &self;
+    pub fn begin(self, followers: &Arc<Followers>) -> Result<Body> {
+        let Following { newsroom, container, .. } = &self;
         let follower = match self.wait {
-            true => Some(followers.follow(&app.repository, *container, self.present()?)?),
+            true => Some(followers.follow(&newsroom.repository, *container, self.present()?)?),
             false => None,
         };
         // Only now: a change that is committed from here on is heard of.
@@ -105,13 +108,13 @@ impl Following {
 
     /// The container's revision on disk.
     fn present(&self) -> Result<u64> {
-        let record = self.app.repository.record(self.container)?;
+        let record = self.newsroom.repository.record(self.container)?;
         record.map(|record| record.revision).ok_or_else(|| Error::not_found(self.container))
     }
 
     /// Whether the events after a revision are all there: the oldest go first.
     fn is_kept(&self, after: u64) -> Result<bool> {
-        let (next, _) = read(self.app.repository.look(), self.container, after, 1).map_err(unreadable)?;
+        let (next, _) = read(self.newsroom.repository.look(), self.container, after, 1).map_err(unreadable)?;
         Ok(next.first().is_some_and(|next| next.revision() == after + 1))
     }
 
@@ -126,17 +129,17 @@ impl Following {
             tracing::debug!(container = %self.container, %error, "a stream ends");
             Over
         };
-        self.app.sessions.check(&self.session).map_err(over)?;
+        self.newsroom.sessions.check(&self.session).map_err(over)?;
         let rights = self.session.rights();
-        let access = Access::of(&self.app, &self.session, &rights);
+        let access = Access::of(&self.newsroom, &self.session, &rights);
         let told = |record: &Record| {
             let well = if access.sees(record)? { Ok(()) } else { Err(Error::not_found(self.container)) };
             let last = record.is_discarded().then_some(record.revision);
             well.and_then(|()| Ok((tell(access, record)?, last)))
         };
-        let look = || match self.app.records.get(&self.app.repository, self.container)? {
+        let look = || match self.newsroom.records.get(&self.newsroom.repository, self.container)? {
             Some(cached) => told(&cached),
-            None => match self.app.repository.any_record(self.container)? {
+            None => match self.newsroom.repository.any_record(self.container)? {
                 Some(record) => told(&record),
                 None => Err(Error::not_found(self.container)),
             },
@@ -184,9 +187,9 @@ impl Stream {
             // What happens from here on comes again; what came while the store was read before is in it now.
             follower.receiver = follower.receiver.resubscribe();
         }
-        let (app, container, at) = (self.following.app.clone(), self.following.container, self.at);
+        let (newsroom, container, at) = (self.following.newsroom.clone(), self.following.container, self.at);
         // It may have to wait for a disk.
-        let chunk = tokio::task::spawn_blocking(move || read(app.repository.look(), container, at, CHUNK)).await;
+        let chunk = tokio::task::spawn_blocking(move || read(newsroom.repository.look(), container, at, CHUNK)).await;
         let (chunk, more) = match chunk {
             Ok(Ok(read)) => read,
             Ok(Err(error)) => {
@@ -218,7 +221,7 @@ impl Stream {
 
     /// Waits for the next event, or for the time to send a comment.
     async fn happens(&mut self) -> Result<Option<Bytes>, Over> {
-        let keep_alive = self.sent + Duration::from_secs(self.following.app.config.events.keep_alive_seconds);
+        let keep_alive = self.sent + Duration::from_secs(self.following.newsroom.config.events.keep_alive_seconds);
         let Some(follower) = &mut self.follower else { return Err(Over) };
         let look = (Instant::now() + LOOK).min(keep_alive);
         let heard = tokio::select! {
@@ -261,8 +264,8 @@ impl Stream {
 
     /// The text of the next event, and whether it is the last: the container is in the recycle bin, and nothing more was done.
     fn tell(&mut self, happening: &Happening) -> Result<(Bytes, bool), Over> {
-        let Following { app, .. } = &self.following;
-        let (text, last) = self.following.looked_at(|access, record| told(app, access, record, happening))?;
+        let Following { newsroom, .. } = &self.following;
+        let (text, last) = self.following.looked_at(|access, record| told(newsroom, access, record, happening))?;
         self.at = happening.revision();
         if let Some(follower) = &self.follower {
             follower.sent(1);

@@ -3,10 +3,10 @@
 use std::sync::LazyLock;
 
 use serde_json::Value;
+use stet_xml::{Limits, XmlErrorKind};
 
 use crate::auth::is_answer;
 use crate::sysconfig::SysConfig;
-use crate::xml::{self, Limits, XmlErrorKind};
 
 /// A depth that inputs come to.
 const LIMITS: Limits = Limits { max_depth: 24, max_bytes: 64 << 10 };
@@ -20,10 +20,10 @@ static SYSCONFIG: LazyLock<SysConfig> = LazyLock::new(SysConfig::new);
 /// JSON as it is given for attributes: what can be written as XML is read as one JSON ever after.
 pub fn attributes(data: &[u8]) -> bool {
     let Ok(given) = serde_json::from_slice::<Value>(data) else { return false };
-    let Ok(text) = xml::from_json(&given, &LIMITS) else { return false };
+    let Ok(text) = stet_xml::from_json(&given, &LIMITS) else { return false };
     assert!(text.len() <= LIMITS.max_bytes);
     let canonical =
-        xml::to_json(&text, &LIMITS).unwrap_or_else(|error| panic!("{text:?} is written and refused: {error}"));
+        stet_xml::to_json(&text, &LIMITS).unwrap_or_else(|error| panic!("{text:?} is written and refused: {error}"));
     check(&text, &canonical);
     true
 }
@@ -38,8 +38,8 @@ pub fn xml(data: &[u8]) -> bool {
             errors.iter().for_each(|error| assert!(!error.to_string().is_empty()));
         }
     }
-    let read = xml::to_json(text, &LIMITS);
-    let checked = xml::check(text, &LIMITS);
+    let read = stet_xml::to_json(text, &LIMITS);
+    let checked = stet_xml::check(text, &LIMITS);
     match (read, checked) {
         (Ok(json), Ok(root)) => {
             assert!(json.as_object().is_some_and(|document| document.keys().eq([&root])), "{root}: {json}");
@@ -48,7 +48,7 @@ pub fn xml(data: &[u8]) -> bool {
         }
         (Err(_), Err(error)) => {
             assert!(!error.to_string().is_empty());
-            let limits = xml::reserialize(text, &LIMITS);
+            let limits = stet_xml::reserialize(text, &LIMITS);
             assert!(limits.is_err(), "{text:?} is refused, and written again");
             false
         }
@@ -59,44 +59,45 @@ pub fn xml(data: &[u8]) -> bool {
 /// A text as a document that others are put into, as one that is put into others, and as one that a DTD is put into.
 fn parts(text: &str) {
     let mark = ("posts", "here");
-    if let Ok(frame) = xml::frame(text, mark, &LIMITS) {
+    if let Ok(frame) = stet_xml::frame(text, mark, &LIMITS) {
         let (before, behind) = (&text[..frame.place.start], &text[frame.place.end..]);
         let whole = format!("{before}{}<x/>{}{behind}", frame.before, frame.after);
         // What is put in may be a level below the deepest that was there.
         let room = Limits { max_depth: LIMITS.max_depth + 1, ..WIDE };
-        let again = xml::frame(&whole, mark, &room).unwrap_or_else(|error| panic!("{whole:?} comes of it: {error}"));
+        let again =
+            stet_xml::frame(&whole, mark, &room).unwrap_or_else(|error| panic!("{whole:?} comes of it: {error}"));
         assert_eq!(again.in_default, frame.in_default, "{whole:?}");
     }
-    if let Ok(fragment) = xml::fragment(text, &LIMITS) {
+    if let Ok(fragment) = stet_xml::fragment(text, &LIMITS) {
         for in_default in [false, true] {
             let mut whole = String::new();
             fragment.write(&mut whole, in_default);
-            let again = xml::fragment(&whole, &WIDE).map(|_| ());
+            let again = stet_xml::fragment(&whole, &WIDE).map(|_| ());
             assert_eq!(again, Ok(()), "{whole:?}");
         }
-        assert!(xml::check(text, &LIMITS).is_ok(), "{text:?} is a part, and no document");
+        assert!(stet_xml::check(text, &LIMITS).is_ok(), "{text:?} is a part, and no document");
     }
-    if let Some(doctype) = xml::doctype_of(text) {
+    if let Some(doctype) = stet_xml::doctype_of(text) {
         let (before, behind) = (&text[..doctype.place.start], &text[doctype.place.end..]);
         let whole = doctype.with("<!ELEMENT x ANY>").map(|with| format!("{before}{with}{behind}"));
-        assert!(whole.is_none_or(|whole| xml::doctype_of(&whole).is_none()), "{text:?} still refers to a DTD");
+        assert!(whole.is_none_or(|whole| stet_xml::doctype_of(&whole).is_none()), "{text:?} still refers to a DTD");
     }
 }
 
 /// What holds of a document and its JSON.
 fn check(text: &str, json: &Value) {
     let tight = Limits { max_bytes: text.len() - 1, ..LIMITS };
-    assert_eq!(xml::check(text, &tight).err().map(|error| error.kind()), Some(XmlErrorKind::TooLarge), "{text:?}");
-    match xml::from_json(json, &WIDE) {
+    assert_eq!(stet_xml::check(text, &tight).err().map(|error| error.kind()), Some(XmlErrorKind::TooLarge), "{text:?}");
+    match stet_xml::from_json(json, &WIDE) {
         Ok(written) => {
-            let read = xml::to_json(&written, &WIDE);
+            let read = stet_xml::to_json(&written, &WIDE);
             assert_eq!(read.as_ref().ok(), Some(json), "{written:?}");
         }
         // References that were bytes become longer when they are written.
         Err(error) => assert_eq!(error.kind(), XmlErrorKind::TooLarge, "{text:?}: {error}"),
     }
     let again =
-        xml::reserialize(text, &WIDE).unwrap_or_else(|error| panic!("{text:?} can't be written again: {error}"));
-    assert_eq!(xml::to_json(&again, &WIDE).as_ref().ok(), Some(json), "{again:?}");
-    assert_eq!(xml::reserialize(&again, &WIDE).as_ref().ok(), Some(&again));
+        stet_xml::reserialize(text, &WIDE).unwrap_or_else(|error| panic!("{text:?} can't be written again: {error}"));
+    assert_eq!(stet_xml::to_json(&again, &WIDE).as_ref().ok(), Some(json), "{again:?}");
+    assert_eq!(stet_xml::reserialize(&again, &WIDE).as_ref().ok(), Some(&again));
 }

@@ -8,9 +8,9 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId, Source};
 use stet_actors::object::{MAX_NAME_BYTES, check_path, file_name, name_key, parent_path};
 
+use crate::api::routes;
 use crate::http::route::Verb;
 use crate::http::router::{Found, Router};
-use crate::http::routes;
 
 static ROUTER: LazyLock<Router> = LazyLock::new(|| Router::new(routes::all()));
 

@@ -11,12 +11,12 @@ use crate::api::folder::CreateFolder;
 use crate::api::group::GroupRequest;
 use crate::api::object::{CreateObject, RestoreRequest};
 use crate::api::requests::ObjectListRequest;
+use crate::api::routes;
 use crate::api::user::PasswordRequest;
 use crate::http::body::{Reading, parse_any};
 use crate::http::display::Display;
 use crate::http::query::{Pairs, Query, parameters};
 use crate::http::route::{Kind, QueryParam};
-use crate::http::routes;
 
 /// Levels that a body may have here.
 const DEPTH: usize = 64;

@@ -9,9 +9,9 @@ use stet_actors::object::{Attributes, Draft, Record, Version};
 use stet_actors::receipt::Receipt;
 use stet_actors::rows::{index_of, owner_of};
 use stet_actors::store::{Event, Row, Table, decode_value, encode_value};
+use stet_store::blob;
 
 use crate::auth::{Group, Session, User};
-use crate::store::blob;
 
 /// The format of events, which are no rows of the domain's own.
 const EVENT_FORMAT: u8 = 1;

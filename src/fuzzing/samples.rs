@@ -9,10 +9,10 @@ use stet_actors::object::{
 };
 use stet_actors::receipt::{Kept, KeptReply, Receipt};
 use stet_actors::store::{Change, Event, Row, Table, encode_value};
+use stet_store::blob;
 
+use crate::auth::Privilege;
 use crate::auth::{Grant, Group, User};
-use crate::http::route::Privilege;
-use crate::store::blob;
 
 const LOID: Loid = Loid::new(DatabaseId::MAIN, 4711);
 const FOLDER: Loid = Loid::new(DatabaseId::MAIN, 12);

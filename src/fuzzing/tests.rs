@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use serde_json::{Value, json};
+use stet_xml::Limits;
 
 use super::*;
-use crate::xml::{self, Limits};
 
 /// What parsers stumble over, each in its own way.
 const WORDS: &[&[u8]] = &[
@@ -126,7 +126,7 @@ fn wire(target: &str) -> Vec<Vec<u8>> {
             ("attributes", "xml") => {
                 let text = String::from_utf8(bytes).ok()?;
                 let limits = Limits { max_depth: 24, max_bytes: 64 << 10 };
-                Some(xml::to_json(&text, &limits).ok()?.to_string().into_bytes())
+                Some(stet_xml::to_json(&text, &limits).ok()?.to_string().into_bytes())
             }
             ("attributes", "json") => {
                 let item: Value = serde_json::from_slice(&bytes).ok()?;

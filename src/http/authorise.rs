@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use stet_actors::error::{Code, Result};
 
+use super::app::App;
 use super::call::Sources;
 use super::query::Query;
 use super::route::{Route, Scope};
 use crate::access::Access;
-use crate::app::App;
 use crate::auth::{LiveSession, Rights};
 
 /// Refuses a call before it is looked at: who holds a privilege nowhere need not ask for an object.

@@ -17,6 +17,7 @@ use stet_actors::receipt::Once;
 use stet_actors::runtime::Request;
 use tracing::Span;
 
+use super::app::App;
 use super::authorise::check_again;
 use super::body::{self, Reading};
 use super::client::client_address;
@@ -25,11 +26,10 @@ use super::etag;
 use super::identify::token_of;
 use super::query::Query;
 use super::reply::{Content, Reply};
-use super::route::{Body, Privilege, QueryParam, Route};
+use super::route::{Body, QueryParam, Route};
 use super::router::Params;
 use crate::access::Access;
-use crate::app::App;
-use crate::auth::{LiveSession, Rights};
+use crate::auth::{LiveSession, Privilege, Rights};
 use crate::receipts::Claim;
 use crate::records::Cached;
 

@@ -17,7 +17,7 @@ use actix_web::HttpRequest;
 use actix_web::http::header::{self, HeaderMap};
 use ipnet::IpNet;
 
-use crate::config::{ForwardedHeader, ServerConfig};
+use crate::config::{ForwardedHeader, ServerConfig, network};
 
 const FORWARDED: &str = "forwarded";
 const FORWARDED_FOR: &str = "x-forwarded-for";
@@ -29,11 +29,6 @@ const FORWARDED_HOST: &str = "x-forwarded-host";
 pub struct Proxies {
     trusted: Vec<IpNet>,
     header: ForwardedHeader,
-}
-
-/// One network, or one address as the network that has nothing else; `None` for anything that is neither.
-pub fn network(text: &str) -> Option<IpNet> {
-    text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
 }
 
 /// What is known of a client.

@@ -15,6 +15,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Source;
 use tracing::{Instrument, Span};
 
+use super::app::{App, RequestId};
 use super::authorise::{check_again, check_objects, check_privilege};
 use super::call::{Call, Sources};
 use super::error::{Failure, Surface};
@@ -25,7 +26,6 @@ use super::route::{Body, Kind, Produces, Route, Verb};
 use super::router::{Found, Params};
 use super::{body, calls, client, cors, pace, pieces, probe};
 use crate::access::Access;
-use crate::app::{App, RequestId};
 use crate::auth::LiveSession;
 use crate::limits::Standing;
 use crate::receipts::{Claim, replay};
@@ -208,7 +208,7 @@ fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Ro
             Found::Route(route, params) => Ok((route, params)),
             Found::Invalid(error) => Err(error),
             Found::MethodNotAllowed(allow) => Err(not_allowed(allow)),
-            Found::NotFound => Err(not_found()),
+            Found::NoEndpoint => Err(not_found()),
         },
         // A method that no endpoint has: which others fit is still told.
         None => {

@@ -6,10 +6,10 @@ use actix_web::HttpRequest;
 use actix_web::http::header::{self, HeaderMap};
 use stet_actors::error::{Code, Error, Result};
 
+use super::app::App;
 use super::query::Pairs;
 use super::route::{Route, Token, Verb};
 use super::{client, cors};
-use crate::app::App;
 use crate::auth::LiveSession;
 
 /// Where a token may stand, in the order they are looked at (decisions 1).

@@ -8,7 +8,7 @@ use metrics::{Counter, Histogram};
 use parking_lot::RwLock;
 
 use super::dispatch::NO_ENDPOINT;
-use super::routes;
+use super::route::Route;
 
 /// The meters of all endpoints.
 pub struct Meters(HashMap<&'static str, Endpoint>);
@@ -20,9 +20,9 @@ struct Endpoint {
 }
 
 impl Meters {
-    /// Meters for every route; to be called after the metrics have been set up.
-    pub fn new() -> Meters {
-        let ids = routes::all().map(|route| route.id).chain([NO_ENDPOINT]);
+    /// Meters for these routes; to be called after the metrics have been set up.
+    pub fn of(routes: impl Iterator<Item = &'static Route>) -> Meters {
+        let ids = routes.map(|route| route.id).chain([NO_ENDPOINT]);
         let endpoint = |id: &'static str| Endpoint {
             seconds: metrics::histogram!("stet_http_request_seconds", "endpoint" => id),
             statuses: RwLock::default(),
@@ -50,11 +50,5 @@ impl Meters {
             counter.increment(1);
             statuses.push((status, counter));
         }
-    }
-}
-
-impl Default for Meters {
-    fn default() -> Self {
-        Meters::new()
     }
 }

@@ -1,24 +1,26 @@
 //! The web layer: routes as data, and what is derived from them. No rules of the domain are here.
 
-pub mod authorise;
-pub mod body;
-pub mod call;
-pub mod calls;
-pub mod client;
-pub mod cors;
-pub mod dispatch;
-pub mod display;
+pub mod app;
+pub(crate) mod authorise;
+pub(crate) mod body;
+pub(crate) mod call;
+pub(crate) mod calls;
+pub(crate) mod client;
+pub(crate) mod cors;
+pub(crate) mod dispatch;
+pub(crate) mod display;
 pub mod error;
-pub mod etag;
-pub mod identify;
-pub mod meters;
-pub mod openapi;
-pub mod pace;
-pub mod pieces;
-pub mod probe;
-pub mod query;
-pub mod range;
-pub mod reply;
-pub mod route;
-pub mod router;
-pub mod routes;
+pub(crate) mod etag;
+pub(crate) mod identify;
+pub(crate) mod meters;
+pub(crate) mod openapi;
+pub(crate) mod pace;
+pub(crate) mod pieces;
+pub(crate) mod probe;
+pub(crate) mod query;
+pub(crate) mod range;
+pub(crate) mod reply;
+pub(crate) mod route;
+pub(crate) mod router;
+#[cfg(test)]
+pub(crate) mod testing;

@@ -5,9 +5,8 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde_json::json;
 use stet_actors::store::Health;
 
+use super::app::{App, Stage};
 use super::openapi::{self, Served};
-use super::routes;
-use crate::app::{App, Stage};
 
 /// Answers a probe; `None` when the path is none.
 pub fn answer(app: &App, http: &HttpRequest) -> Option<HttpResponse> {
@@ -16,7 +15,7 @@ pub fn answer(app: &App, http: &HttpRequest) -> Option<HttpResponse> {
         "/readyz" => |app, _| readiness(app),
         "/metrics" => |app, _| metrics(app),
         "/openapi.json" => |app, http| {
-            let make = || Served::new(&openapi::document(routes::all(), &app.config.server.base_path));
+            let make = || Served::new(&openapi::document(app.groups, &app.config.server.base_path));
             app.openapi.get_or_init(make).answer(http)
         },
         _ => return None,

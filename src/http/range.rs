@@ -2,8 +2,12 @@
 //!
 //! One range is answered with that part. Several, a unit other than bytes, and what can't be understood are answered as if
 //! nothing had been asked for, which the RFC leaves to a server: with all of it.
+//!
+//! What a range means for a content of some size is actix-web's [`ByteRangeSpec`]. Its text is read here, for that of actix-web does
+//! not keep to the RFC: it knows `bytes` in small letters only (14.1: units are without regard to case), refuses numbers above 64 bits
+//! (14.1.2: they must be expected), takes `+1` for a number, and of several ranges drops those that it can't read.
 
-use actix_web::http::header::{HeaderMap, HttpDate, IF_RANGE, RANGE};
+use actix_web::http::header::{ByteRangeSpec, HeaderMap, HttpDate, IF_RANGE, RANGE};
 
 use super::etag::ETag;
 
@@ -55,23 +59,29 @@ pub fn date_of(seconds: u64) -> HttpDate {
 }
 
 fn part(range: &str, size: u64) -> Wanted {
-    let Some((unit, range)) = range.split_once('=') else { return Wanted::Whole };
-    let Some((first, last)) = range.trim().split_once('-') else { return Wanted::Whole };
-    if !unit.trim().eq_ignore_ascii_case("bytes") {
-        return Wanted::Whole;
-    }
-    match (number(first), number(last)) {
-        (Some(first), _) if first >= size && (last.is_empty() || number(last).is_some_and(|last| last >= first)) => {
-            Wanted::Nothing
-        }
-        (Some(first), None) if last.is_empty() => Wanted::Part { first, last: size - 1 },
-        (Some(first), Some(last)) if first <= last => Wanted::Part { first, last: last.min(size - 1) },
-        (None, Some(0)) if first.is_empty() => Wanted::Nothing,
+    let Some(spec) = spec(range) else { return Wanted::Whole };
+    match (spec.to_satisfiable_range(size), spec) {
+        (Some((first, last)), _) => Wanted::Part { first, last },
         // Of nothing, its last bytes are all there is.
-        (None, Some(count)) if first.is_empty() && size > 0 => {
-            Wanted::Part { first: size.saturating_sub(count), last: size - 1 }
+        (None, ByteRangeSpec::Last(1..)) => Wanted::Whole,
+        (None, _) => Wanted::Nothing,
+    }
+}
+
+/// The one range of bytes that a header asks for.
+fn spec(range: &str) -> Option<ByteRangeSpec> {
+    let (unit, range) = range.split_once('=')?;
+    let (first, last) = range.trim().split_once('-')?;
+    if !unit.trim().eq_ignore_ascii_case("bytes") {
+        return None;
+    }
+    match (first, last) {
+        ("", last) => number(last).map(ByteRangeSpec::Last),
+        (first, "") => number(first).map(ByteRangeSpec::From),
+        (first, last) => {
+            let (first, last) = (number(first)?, number(last)?);
+            (first <= last).then_some(ByteRangeSpec::FromTo(first, last))
         }
-        _ => Wanted::Whole,
     }
 }
 

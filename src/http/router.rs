@@ -25,7 +25,7 @@ pub enum Found<'p> {
     /// Endpoints of that path have other methods: the value of the `Allow` header.
     MethodNotAllowed(String),
     /// No endpoint has that path.
-    NotFound,
+    NoEndpoint,
 }
 
 /// The values in a path, decoded, in path order. No endpoint has more than fit in without an allocation.
@@ -94,7 +94,7 @@ impl Router {
                 }
             }
         }
-        if allow.is_empty() { Found::NotFound } else { Found::MethodNotAllowed(allow) }
+        if allow.is_empty() { Found::NoEndpoint } else { Found::MethodNotAllowed(allow) }
     }
 }
 
@@ -102,8 +102,8 @@ impl Router {
 mod tests {
     use stet_actors::error::Code;
 
-    use super::super::routes;
     use super::*;
+    use crate::api::routes;
 
     fn router() -> Router {
         Router::new(routes::all())
@@ -118,7 +118,7 @@ mod tests {
             }
             Found::Invalid(error) => error.to_string(),
             Found::MethodNotAllowed(allow) => format!("only {allow}"),
-            Found::NotFound => "none".to_owned(),
+            Found::NoEndpoint => "none".to_owned(),
         }
     }
 

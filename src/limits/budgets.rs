@@ -1,58 +1,85 @@
 //! Many budgets of one quota.
 
+use std::collections::HashMap;
 use std::hash::Hash;
+use std::mem;
 
-use lru::LruCache;
 use parking_lot::Mutex;
 
 use super::quota::{Quota, Standing};
 
-/// A budget for each key, for a bounded number of keys: beyond it, the one that was used longest ago is forgotten, which
-/// makes it whole.
+/// A budget for each key, for a bounded number of keys: beyond it, those that were used longest ago are forgotten, which
+/// makes them whole.
+///
+/// No cache, for a cache may forget what it likes: here, to use many keys must not free one of them sooner than that.
 pub struct Budgets<K: Hash + Eq> {
     quota: Quota,
-    most: usize,
-    /// Those that were taken from. Grows as they come; see [`Quota`] for what is kept.
-    used: Mutex<LruCache<K, u64>>,
+    /// Keys of a generation: half of those that are kept.
+    generation: usize,
+    used: Mutex<Used<K>>,
+}
+
+/// Those that were taken from, in two generations; see [`Quota`] for what is kept. A key is in one of them.
+struct Used<K> {
+    /// Used since the last generation was full.
+    young: HashMap<K, u64>,
+    /// Used in the last generation, and not since. Forgotten when the young are the last.
+    old: HashMap<K, u64>,
+}
+
+impl<K: Hash + Eq> Used<K> {
+    /// The key's budget, if it is known, which makes it one that was used.
+    fn take(&mut self, key: &K) -> u64 {
+        match self.young.get(key) {
+            Some(budget) => *budget,
+            None => self.old.remove(key).unwrap_or(0),
+        }
+    }
+
+    fn put(&mut self, key: K, budget: u64, generation: usize) {
+        if self.young.len() >= generation && !self.young.contains_key(&key) {
+            self.old = mem::take(&mut self.young);
+        }
+        self.young.insert(key, budget);
+    }
 }
 
 impl<K: Hash + Eq> Budgets<K> {
-    /// Budgets of `quota`, no more than `most` at a time.
+    /// Budgets of `quota`, no more than `most` at a time; half of them are remembered in any case.
     pub fn new(quota: Quota, most: usize) -> Budgets<K> {
-        Budgets { quota, most, used: Mutex::new(LruCache::unbounded()) }
+        let used = Used { young: HashMap::new(), old: HashMap::new() };
+        Budgets { quota, generation: (most / 2).max(1), used: Mutex::new(used) }
     }
 
     /// Takes one from a key's budget; tells how it stands, and whether there was one.
     pub fn take(&self, key: K, now_ms: u64) -> (bool, Standing) {
         let mut used = self.used.lock();
-        let before = used.get(&key).copied().unwrap_or(0);
-        let Some(after) = self.quota.take(before, now_ms) else {
-            let standing = self.quota.standing(before, now_ms);
-            return (false, standing);
-        };
-        used.put(key, after);
-        if used.len() > self.most {
-            used.pop_lru();
-        }
-        (true, self.quota.standing(after, now_ms))
+        let before = used.take(&key);
+        let after = self.quota.take(before, now_ms);
+        let budget = after.unwrap_or(before);
+        used.put(key, budget, self.generation);
+        (after.is_some(), self.quota.standing(budget, now_ms))
     }
 
     /// Puts one back into a key's budget.
     pub fn give_back(&self, key: &K) {
-        if let Some(budget) = self.used.lock().get_mut(key) {
+        let Used { young, old } = &mut *self.used.lock();
+        if let Some(budget) = young.get_mut(key).or_else(|| old.get_mut(key)) {
             *budget = self.quota.give_back(*budget);
         }
     }
 
     /// Makes a key's budget whole.
     pub fn fill(&self, key: &K) {
-        self.used.lock().pop(key);
+        let Used { young, old } = &mut *self.used.lock();
+        young.remove(key).or_else(|| old.remove(key));
     }
 
     /// How many are kept.
     #[cfg(test)]
     fn count(&self) -> usize {
-        self.used.lock().len()
+        let used = self.used.lock();
+        used.young.len() + used.old.len()
     }
 }
 
@@ -86,8 +113,12 @@ mod tests {
             budgets.take(key, NOW);
             // One that is blocked and tries on stays known.
             assert!(!budgets.take(0, NOW).0);
+            assert!(budgets.count() <= 100);
         }
-        assert_eq!(budgets.count(), 100);
         assert_eq!(budgets.take(1, NOW).1.remaining, 1);
+        // Of the last, half are known.
+        for key in 10_000 - 48..10_000 {
+            assert!(budgets.take(key, NOW).0 && !budgets.take(key, NOW).0, "{key}");
+        }
     }
 }

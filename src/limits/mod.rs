@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv6Addr};
 pub use self::budgets::Budgets;
 pub use self::quota::{Quota, Standing};
 
-/// Budgets that are kept at a time for one purpose: some 7 MB when all are in use.
+/// Budgets that are kept at a time for one purpose: some 5 MB when all are in use.
 pub const MOST_BUDGETS: usize = 65_536;
 
 /// What an address is counted as: itself, or for IPv6 the network of 64 bits, all of whose addresses one customer has.

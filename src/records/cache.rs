@@ -7,15 +7,20 @@
 //! 3. The reader puts revision 7 into the cache, where it would stay for ever.
 //!
 //! So a shard counts what it was told; the reader notes the count before it reads, and keeps what it read only if the count is still
-//! the same.
+//! the same. Nothing goes in but under the lock of its shard's count, and what a change drops goes out under it.
+//!
+//! # What it takes
+//!
+//! Entries are weighed, and those that are used least make room. A weight must not change while its entry is there, so an entry is put
+//! in once more, with another weight, each time that JSON was made for it.
 
-use std::num::NonZeroUsize;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lru::LruCache;
 use parking_lot::Mutex;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 use stet_actors::error::Result;
 use stet_actors::id::Loid;
 use stet_actors::object::{Attributes, Record};
@@ -23,12 +28,15 @@ use stet_actors::repository::Repository;
 use stet_actors::store::observe::Observer;
 
 use super::Display;
+use crate::weighed;
 
 const SHARDS: usize = 16;
 
 /// A live object's record and attributes, and its JSON under the displays asked for lately.
 #[derive(Debug)]
 pub struct Cached {
+    /// See [`Cached::copy`].
+    copy: u64,
     /// The record.
     pub record: Record,
     /// The attribute texts.
@@ -40,16 +48,26 @@ impl Cached {
     /// How many displays are kept per object: clients of one newsroom ask for a few.
     const DISPLAYS: usize = 4;
 
+    /// Bytes of an entry beside attributes and JSON: the record with its short texts, and its place in the cache.
+    const ITSELF: usize = 1024;
+
     /// Record and attributes that are not in the cache.
-    pub fn new(record: Record, attributes: Attributes) -> Cached {
-        Cached { record, attributes, json: Mutex::default() }
+    fn new(record: Record, attributes: Attributes) -> Cached {
+        static COPIES: AtomicU64 = AtomicU64::new(0);
+        Cached { copy: COPIES.fetch_add(1, Ordering::Relaxed), record, attributes, json: Mutex::default() }
+    }
+
+    /// Which reading of the object this is: no two have the same number, and between two looks at the cache that find the same one
+    /// the object has not changed.
+    pub fn copy(&self) -> u64 {
+        self.copy
     }
 
     /// The JSON under a display, made if it is not there.
     ///
     /// # Errors
     /// What `make` says.
-    pub fn json(&self, display: &Display, make: impl FnOnce(&Cached) -> Result<String>) -> Result<Arc<str>> {
+    fn json(&self, display: &Display, make: impl FnOnce(&Cached) -> Result<String>) -> Result<Arc<str>> {
         if let Some((_, json)) = self.json.lock().iter().find(|(kept, _)| kept == display) {
             return Ok(json.clone());
         }
@@ -61,12 +79,14 @@ impl Cached {
         kept.push((display.clone(), json.clone()));
         Ok(json)
     }
-}
 
-struct Shard {
-    /// How often it was told of changes.
-    told: u64,
-    entries: LruCache<Loid, Arc<Cached>>,
+    /// Bytes that it takes now.
+    fn bytes(&self) -> u64 {
+        let Attributes { loid: _, attributes, system_attributes, usage_tickets } = &self.attributes;
+        let texts = [attributes, system_attributes, usage_tickets].into_iter().flatten().map(|text| text.len());
+        let json = self.json.lock().iter().map(|(_, json)| json.len()).sum::<usize>();
+        (Cached::ITSELF + texts.sum::<usize>() + json) as u64
+    }
 }
 
 /// A cached record is a record.
@@ -78,19 +98,47 @@ impl Deref for Cached {
     }
 }
 
+#[derive(Clone)]
+struct Entry {
+    cached: Arc<Cached>,
+    /// [`Cached::bytes`] when it was put in.
+    weight: u64,
+}
+
+impl Entry {
+    fn new(cached: Arc<Cached>) -> Entry {
+        let weight = cached.bytes();
+        Entry { cached, weight }
+    }
+}
+
+#[derive(Clone)]
+struct ByWeight;
+
+impl Weighter<Loid, Entry> for ByWeight {
+    fn weight(&self, _: &Loid, entry: &Entry) -> u64 {
+        entry.weight
+    }
+}
+
 /// See the module's head.
 pub struct RecordCache {
-    shards: Vec<Mutex<Shard>>,
+    /// Of each shard, how often it was told of changes.
+    told: [Mutex<u64>; SHARDS],
+    entries: Cache<Loid, Entry, ByWeight>,
     /// How often the cache was told of changes of anything.
     changes: AtomicU64,
 }
 
 impl RecordCache {
-    /// A cache of about that many objects.
-    pub fn new(objects: usize) -> RecordCache {
-        let each = NonZeroUsize::new(objects / SHARDS).unwrap_or(NonZeroUsize::MIN);
-        let shard = || Mutex::new(Shard { told: 0, entries: LruCache::new(each) });
-        RecordCache { shards: (0..SHARDS).map(|_| shard()).collect(), changes: AtomicU64::new(0) }
+    /// A cache of that many bytes.
+    pub fn new(bytes: u64) -> RecordCache {
+        RecordCache {
+            told: Default::default(),
+            // An entry is some 4 KiB.
+            entries: weighed::cache(bytes, 4 << 10, SHARDS, ByWeight),
+            changes: AtomicU64::new(0),
+        }
     }
 
     /// Stands still as long as no object changes: what was made of records since it last did is still right.
@@ -98,8 +146,8 @@ impl RecordCache {
         self.changes.load(Ordering::Acquire)
     }
 
-    fn shard(&self, loid: Loid) -> &Mutex<Shard> {
-        &self.shards[loid.number as usize % SHARDS]
+    fn told(&self, loid: Loid) -> &Mutex<u64> {
+        &self.told[loid.number as usize % SHARDS]
     }
 
     /// The record of a live object; `None` when there is none.
@@ -107,31 +155,133 @@ impl RecordCache {
     /// # Errors
     /// What the store says.
     pub fn get(&self, repository: &Repository, loid: Loid) -> Result<Option<Arc<Cached>>> {
-        let told = {
-            let mut shard = self.shard(loid).lock();
-            if let Some(cached) = shard.entries.get(&loid) {
-                return Ok(Some(cached.clone()));
-            }
-            shard.told
-        };
+        if let Some(entry) = self.entries.get(&loid) {
+            return Ok(Some(entry.cached));
+        }
+        let before = *self.told(loid).lock();
         let Some(record) = repository.record(loid)? else { return Ok(None) };
         let cached = Arc::new(Cached::new(record, repository.attributes(loid)?));
-        let mut shard = self.shard(loid).lock();
-        if shard.told == told {
-            shard.entries.put(loid, cached.clone());
-        }
+        self.keep(before, cached.clone());
         Ok(Some(cached))
+    }
+
+    /// Keeps what was read when its shard had been told so often `before`, if nothing has changed since.
+    fn keep(&self, before: u64, cached: Arc<Cached>) {
+        let told = self.told(cached.loid).lock();
+        if *told == before {
+            self.entries.insert(cached.loid, Entry::new(cached));
+        }
+    }
+
+    /// The JSON of a record under a display, made if it is not there.
+    ///
+    /// # Errors
+    /// What `make` says.
+    pub fn json(
+        &self,
+        cached: &Cached,
+        display: &Display,
+        make: impl FnOnce(&Cached) -> Result<String>,
+    ) -> Result<Arc<str>> {
+        let mut made = false;
+        let json = cached.json(display, |cached| {
+            made = true;
+            make(cached)
+        })?;
+        if made {
+            self.weigh(cached);
+        }
+        Ok(json)
+    }
+
+    /// Weighs an entry again, if it is still there; what takes more than there is room for goes.
+    fn weigh(&self, cached: &Cached) {
+        let _told = self.told(cached.loid).lock();
+        if let Some(entry) = self.entries.peek(&cached.loid).filter(|entry| entry.cached.copy == cached.copy) {
+            // Refused if it has been pushed out meanwhile.
+            let _ = self.entries.replace(cached.loid, Entry::new(entry.cached), true);
+        }
     }
 }
 
 impl Observer for RecordCache {
     fn changed(&self, objects: &[Loid]) {
         for loid in objects {
-            let mut shard = self.shard(*loid).lock();
-            shard.told += 1;
-            shard.entries.pop(loid);
+            let mut told = self.told(*loid).lock();
+            *told += 1;
+            self.entries.remove(loid);
         }
         // Last: whoever sees the new count finds nothing old any more.
         self.changes.fetch_add(1, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stet_actors::id::DatabaseId;
+    use stet_actors::object::FamilyKind;
+
+    use super::*;
+
+    fn read(number: u64, attributes: usize) -> Arc<Cached> {
+        let loid = Loid::new(DatabaseId::MAIN, number);
+        let record = Record::new(loid, "a", "Story", FamilyKind::Document, &"editor".into(), 1_700_000_000_000);
+        let texts = Attributes { attributes: Some("x".repeat(attributes).into()), ..Attributes::none(loid) };
+        Arc::new(Cached::new(record, texts))
+    }
+
+    fn kept(cache: &RecordCache, cached: &Cached) -> Option<u64> {
+        cache.entries.peek(&cached.loid).map(|entry| entry.cached.copy())
+    }
+
+    #[test]
+    fn what_was_read_before_a_change_is_not_kept_after_it() {
+        let cache = RecordCache::new(1 << 20);
+        let old = read(1, 10);
+        let before = *cache.told(old.loid).lock();
+        cache.changed(&[old.loid]);
+        cache.keep(before, old.clone());
+        assert_eq!(kept(&cache, &old), None);
+        let new = read(1, 10);
+        let now = *cache.told(new.loid).lock();
+        cache.keep(now, new.clone());
+        assert_eq!(kept(&cache, &new), Some(new.copy()));
+        // A reader that still has the old one makes JSON for itself alone.
+        cache.json(&old, &Display::with_defaults(true), |_| Ok("old".to_owned())).expect("it was made");
+        assert_eq!(kept(&cache, &new), Some(new.copy()));
+        assert!(new.json.lock().is_empty());
+        cache.changed(&[new.loid]);
+        assert_eq!(kept(&cache, &new), None);
+        cache.json(&new, &Display::with_defaults(true), |_| Ok("new".to_owned())).expect("it was made");
+        assert_eq!(kept(&cache, &new), None, "to make JSON brings nothing back");
+    }
+
+    #[test]
+    fn attributes_and_json_weigh_and_there_is_no_more_than_there_is_room_for() {
+        let room = 16 << 20;
+        let cache = RecordCache::new(room);
+        let displays = (0..16u8).map(|bits| {
+            let mut display = Display::with_defaults(bits & 1 != 0);
+            (display.xml, display.json, display.attributes) = (bits & 2 != 0, bits & 4 != 0, bits & 8 != 0);
+            display
+        });
+        let displays: Vec<_> = displays.collect();
+        for number in 0..100 {
+            let cached = read(number, 100_000);
+            cache.keep(0, cached.clone());
+            for display in &displays {
+                let weight = cached.bytes();
+                cache.json(&cached, display, |_| Ok("x".repeat(50_000))).expect("it was made");
+                assert!(cached.bytes() >= weight);
+                assert!(cache.entries.weight() <= room);
+            }
+            assert_eq!(cached.bytes(), (Cached::ITSELF + 100_000 + Cached::DISPLAYS * 50_000) as u64);
+        }
+        let held: u64 = cache.entries.iter().map(|(_, entry)| entry.cached.bytes()).sum();
+        assert_eq!(cache.entries.weight(), held, "what they weigh is what they take");
+        assert!(held > room / 4, "{held}");
+        let huge = read(1000, 2 << 20);
+        cache.keep(0, huge.clone());
+        assert_eq!(kept(&cache, &huge), None, "what is larger than a shard's room is not kept");
     }
 }

@@ -79,11 +79,6 @@ impl Sort {
             fields.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
         });
     }
-
-    /// Whether the listing keeps its own order.
-    pub fn is_own_order(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 /// Reads `sortBy`: each field, and whether it descends.
@@ -143,7 +138,7 @@ mod tests {
             Sort::parse(Some("-name, modified:asc ,type:desc")).unwrap().0,
             [(Field::Name, true), (Field::Modified, false), (Field::Type, true)]
         );
-        assert!(Sort::parse(Some("")).unwrap().is_own_order());
+        assert!(Sort::parse(Some("")).unwrap().0.is_empty());
         for text in ["colour", "-name:asc", "name:up", "-"] {
             assert!(Sort::parse(Some(text)).unwrap_err().message.contains(text), "{text}");
         }

@@ -8,10 +8,10 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{Loid, ObjectUuid};
 use stet_actors::object::{Attributes, FamilyKind, Record, Text, Version};
 use stet_actors::store::{Range, Table, View};
+use stet_xml::Limits;
 
 use super::Display;
-use crate::app::App;
-use crate::xml::{self, Limits};
+use crate::newsroom::Newsroom;
 
 /// `pstate` of a record.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -148,7 +148,7 @@ pub struct ObjectRecord {
 }
 
 /// Stored attribute texts were checked when they came; one that can't be read now is our fault.
-fn unreadable(record: &Record, error: &xml::XmlError) -> Error {
+fn unreadable(record: &Record, error: &stet_xml::XmlError) -> Error {
     tracing::error!(object = %record.loid, %error, "stored attributes can't be read");
     Error::new(Code::RepositoryError, format!("The attributes of `{}` can't be read.", record.loid))
 }
@@ -157,14 +157,19 @@ fn unreadable(record: &Record, error: &xml::XmlError) -> Error {
 ///
 /// # Errors
 /// That the store fails, or a stored attribute text can't be read.
-pub fn render(app: &App, record: &Record, attributes: &Attributes, display: &Display) -> Result<ObjectRecord> {
+pub fn render(
+    newsroom: &Newsroom,
+    record: &Record,
+    attributes: &Attributes,
+    display: &Display,
+) -> Result<ObjectRecord> {
     let limits = Limits::default();
     let as_json = |shown: bool, text: Option<&str>, root: &'static str| {
         if !(shown && display.json) {
             return Ok(None);
         }
         match text {
-            Some(text) => match xml::to_json(text, &limits) {
+            Some(text) => match stet_xml::to_json(text, &limits) {
                 Ok(group) => Ok(Some(Group::Stored(group))),
                 Err(error) => Err(unreadable(record, &error)),
             },
@@ -177,7 +182,7 @@ pub fn render(app: &App, record: &Record, attributes: &Attributes, display: &Dis
         }
         match text {
             Some(text) if display.unparsed_xml => Ok(Some(text.to_owned())),
-            Some(text) => xml::reserialize(text, &limits).map(Some).map_err(|error| unreadable(record, &error)),
+            Some(text) => stet_xml::reserialize(text, &limits).map(Some).map_err(|error| unreadable(record, &error)),
             None if root.is_empty() => Ok(Some(String::new())),
             None => Ok(Some(format!("<{root}/>"))),
         }
@@ -187,15 +192,15 @@ pub fn render(app: &App, record: &Record, attributes: &Attributes, display: &Dis
         attributes.attributes.as_deref(),
         attributes.usage_tickets.as_deref(),
     );
-    let computed = if display.virtual_attributes { Some(virtual_attributes(app, record)?) } else { None };
+    let computed = if display.virtual_attributes { Some(virtual_attributes(newsroom, record)?) } else { None };
     let computed_xml = match &computed {
         Some(computed) if display.xml => {
             let rooted = json!({ "virtualAttributes": computed });
-            Some(xml::from_json(&rooted, &limits).map_err(|error| unreadable(record, &error))?)
+            Some(stet_xml::from_json(&rooted, &limits).map_err(|error| unreadable(record, &error))?)
         }
         _ => None,
     };
-    let workflows = app.sysconfig.workflows();
+    let workflows = newsroom.sysconfig.workflows();
     Ok(ObjectRecord {
         id: record.loid.to_string(),
         name: record.name.clone(),
@@ -214,7 +219,7 @@ pub fn render(app: &App, record: &Record, attributes: &Attributes, display: &Dis
         locked: record.lock.as_ref().map(|lock| lock.at),
         locker: record.lock.as_ref().map(|lock| LockerInfo {
             id: lock.user.to_string(),
-            full_name: app.directory.full_name(&lock.user),
+            full_name: newsroom.directory.full_name(&lock.user),
             lock_expires: lock.expires,
         }),
         status_info: record.status.as_deref().map(|status| StatusInfo {
@@ -230,7 +235,7 @@ pub fn render(app: &App, record: &Record, attributes: &Attributes, display: &Dis
         attributes_xml: as_xml(display.attributes, own, "")?,
         usage_tickets_xml: as_xml(display.usage_tickets, tickets, "tl")?,
         virtual_attributes_xml: computed_xml,
-        additional_info: display.additional_info.then(|| additional_info(app, record)),
+        additional_info: display.additional_info.then(|| additional_info(newsroom, record)),
         uniqueness_string: display.uniqueness_string.then(|| format!("{}:{}", record.uuid, record.revision)),
         web_type: display.web_type.then_some(None),
     })
@@ -241,7 +246,7 @@ pub fn render(app: &App, record: &Record, attributes: &Attributes, display: &Dis
 /// # Errors
 /// As [`render`].
 pub fn render_version(
-    app: &App,
+    newsroom: &Newsroom,
     record: &Record,
     attributes: &Attributes,
     version: &Version,
@@ -250,14 +255,14 @@ pub fn render_version(
     let mut record = record.clone();
     record.content = Some(version.content.clone());
     record.version = version.loid.version;
-    let mut shown = render(app, &record, attributes, display)?;
+    let mut shown = render(newsroom, &record, attributes, display)?;
     shown.id = version.loid.to_string();
     shown.modified = version.at;
     shown.last_modifier = version.author.clone();
     Ok(shown)
 }
 
-fn virtual_attributes(app: &App, record: &Record) -> Result<Value> {
+fn virtual_attributes(newsroom: &Newsroom, record: &Record) -> Result<Value> {
     let mut computed = Map::new();
     if let Some(content) = &record.content {
         computed.insert("size".into(), content.size.into());
@@ -266,7 +271,7 @@ fn virtual_attributes(app: &App, record: &Record) -> Result<Value> {
     computed.insert("versionCount".into(), record.version.into());
     if record.family == FamilyKind::Folder {
         let names = Range::prefix(&record.loid.to_key());
-        let children = app.repository.look().scan(View::Committed, Table::Names, &names, usize::MAX, false);
+        let children = newsroom.repository.look().scan(View::Committed, Table::Names, &names, usize::MAX, false);
         let children = children.map_err(|error| {
             tracing::error!(%error, "a folder can't be counted");
             Error::internal()
@@ -276,8 +281,8 @@ fn virtual_attributes(app: &App, record: &Record) -> Result<Value> {
     Ok(Value::Object(computed))
 }
 
-fn additional_info(app: &App, record: &Record) -> Value {
-    let types = app.sysconfig.object_types();
+fn additional_info(newsroom: &Newsroom, record: &Record) -> Value {
+    let types = newsroom.sysconfig.object_types();
     let known = types.get(&record.type_name);
     json!({
         "family": record.family.name(),

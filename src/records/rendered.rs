@@ -1,22 +1,23 @@
 //! Whole replies kept in memory, each with what it was made of, so that it can be told whether it is still right.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use lru::LruCache;
-use parking_lot::Mutex;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 use stet_actors::error::Result;
 use stet_actors::id::Loid;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::Published;
 
-use super::{Cached, Display, RecordCache};
+use super::{Display, RecordCache};
 use crate::http::etag::ETag;
+use crate::weighed;
 
-/// The records that a reply was made of; `None` for an object that was not there.
-pub type Seen = Vec<(Loid, Option<Arc<Cached>>)>;
+/// The records that a reply was made of, by the copy that was in memory ([`Cached::copy`](super::Cached::copy)), for they are not held;
+/// `None` for an object that was not there.
+pub type Seen = Vec<(Loid, Option<u64>)>;
 
 /// A reply about a container, and what it was made of.
 pub struct Rendered<S> {
@@ -49,13 +50,8 @@ impl<S> Rendered<S> {
         if self.right_at.load(Ordering::Acquire) == changes {
             return Ok(true);
         }
-        for (loid, cached) in &self.seen {
-            let same = match (records.get(repository, *loid)?, cached) {
-                (Some(now), Some(then)) => Arc::ptr_eq(&now, then),
-                (None, None) => true,
-                _ => false,
-            };
-            if !same {
+        for (loid, then) in &self.seen {
+            if records.get(repository, *loid)?.map(|now| now.copy()) != *then {
                 return Ok(false);
             }
         }
@@ -67,26 +63,35 @@ impl<S> Rendered<S> {
 /// Which container, under which display, with its items or without.
 type Key = (Loid, Display, bool);
 
-/// How many replies are kept: each is as large as the container it shows.
-const REPLIES: NonZeroUsize = NonZeroUsize::new(512).unwrap();
+/// Bytes of replies that are kept: each is as large as the container it shows, under each display.
+const KEPT_BYTES: u64 = 256 << 20;
+
+#[derive(Clone)]
+struct ByWeight;
+
+impl<S> Weighter<Key, Arc<Rendered<S>>> for ByWeight {
+    fn weight(&self, _: &Key, rendered: &Arc<Rendered<S>>) -> u64 {
+        (weighed::ENTRY + rendered.body.len() + size_of_val(&*rendered.seen)) as u64
+    }
+}
 
 /// The replies asked for lately.
-pub struct Renderings<S>(Mutex<LruCache<Key, Arc<Rendered<S>>>>);
+pub struct Renderings<S>(Cache<Key, Arc<Rendered<S>>, ByWeight>);
 
 impl<S> Default for Renderings<S> {
     fn default() -> Self {
-        Renderings(Mutex::new(LruCache::new(REPLIES)))
+        Renderings(weighed::cache(KEPT_BYTES, 512 << 10, 1, ByWeight))
     }
 }
 
 impl<S> Renderings<S> {
     /// What was kept; whether it is still right is for the caller to find out.
     pub fn get(&self, key: &Key) -> Option<Arc<Rendered<S>>> {
-        self.0.lock().get(key).cloned()
+        self.0.get(key)
     }
 
     /// Keeps a reply.
     pub fn put(&self, key: Key, rendered: Arc<Rendered<S>>) {
-        self.0.lock().put(key, rendered);
+        self.0.insert(key, rendered);
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::http::route::Privilege;
+use crate::auth::Privilege;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

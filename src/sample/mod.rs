@@ -32,7 +32,7 @@ const MANIFEST: &str = include_str!("newsroom.json");
 pub use self::manifest::{SampleGroup, SampleUser};
 
 /// The sample newsroom, read but not yet written.
-pub struct Newsroom {
+pub struct Sample {
     manifest: Manifest,
 }
 
@@ -41,13 +41,13 @@ fn faulty(what: impl std::fmt::Display) -> Error {
     Error::new(Code::RepositoryError, format!("The sample newsroom is faulty: {what}."))
 }
 
-impl Newsroom {
+impl Sample {
     /// Reads what was compiled in.
     ///
     /// # Errors
     /// That the manifest is faulty.
-    pub fn read() -> Result<Newsroom> {
-        Ok(Newsroom { manifest: serde_json::from_str(MANIFEST).map_err(faulty)? })
+    pub fn read() -> Result<Sample> {
+        Ok(Sample { manifest: serde_json::from_str(MANIFEST).map_err(faulty)? })
     }
 
     /// Its users.

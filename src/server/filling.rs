@@ -6,10 +6,10 @@ use stet_actors::error::{Code, Error};
 use stet_actors::id::{DatabaseId, Source};
 
 use super::Failure;
-use crate::app::App;
 use crate::auth::{Grant, Group, User};
-use crate::cli::Exit;
-use crate::sample::Newsroom;
+use crate::exit::Exit;
+use crate::http::app::App;
+use crate::sample::Sample;
 use crate::sysconfig::{LoadError, OBJECT_TYPES_PATH, WORKFLOWS_PATH};
 
 /// Fills a data directory that has no root folder yet.
@@ -20,22 +20,22 @@ pub(super) async fn fill_if_new(app: &App) -> Result<(), Failure> {
     if finished {
         return Ok(());
     }
-    let newsroom = Newsroom::read()?;
+    let sample = Sample::read()?;
     // What the service itself goes by, before the files that say so are there.
-    let (types, workflows) = (Newsroom::text(OBJECT_TYPES_PATH), Newsroom::text(WORKFLOWS_PATH));
+    let (types, workflows) = (Sample::text(OBJECT_TYPES_PATH), Sample::text(WORKFLOWS_PATH));
     report_sysconfig(app.sysconfig.load(types, workflows));
     if app.config.sample.enabled {
-        newsroom.write(&app.repository, &app.content, &app.sysconfig).await?;
+        sample.write(&app.repository, &app.content, &app.sysconfig).await?;
     }
-    make_users(app, &newsroom).await
+    make_users(app, &sample).await
 }
 
 /// The user that every new data directory has.
 const ADMIN: &str = "admin";
 
 /// Users and groups; `admin` gets a password last, which marks the directory as filled.
-async fn make_users(app: &App, newsroom: &Newsroom) -> Result<(), Failure> {
-    for group in newsroom.groups() {
+async fn make_users(app: &App, sample: &Sample) -> Result<(), Failure> {
+    for group in sample.groups() {
         let grants = group.privileges.iter();
         let privileges =
             grants.map(|grant| Grant { privilege: grant.privilege, folder: grant.folder.clone() }).collect();
@@ -44,7 +44,7 @@ async fn make_users(app: &App, newsroom: &Newsroom) -> Result<(), Failure> {
     }
     let shared = std::env::var("STET_SAMPLE_PASSWORD").ok().filter(|password| !password.is_empty());
     let mut passwords = Vec::new();
-    for sample in newsroom.users().iter().filter(|user| user.name == ADMIN || app.config.sample.enabled) {
+    for sample in sample.users().iter().filter(|user| user.name == ADMIN || app.config.sample.enabled) {
         let mut user = User::new(&sample.name);
         user.full_name.clone_from(&sample.full_name);
         user.description.clone_from(&sample.description);

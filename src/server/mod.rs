@@ -13,58 +13,36 @@ use std::time::Duration;
 use actix_web::web::{self, Data};
 use actix_web::{App as WebApp, HttpServer};
 use stet_actors::clock::{Clock, SystemClock};
-use stet_actors::error::Error;
 use stet_actors::repository::Repository;
 use stet_actors::store::Store;
 use stet_actors::store::observe::Observed;
+use stet_store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreOptions};
 
 use self::filling::{fill_if_new, load_sysconfig};
 pub use self::offline::{audit, check, existing};
 use self::upkeep::{collect, maintain, renew};
 use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
-use crate::app::{App, Parts, Stage};
+use crate::api::routes;
 use crate::auth::{Directory, PasswordOptions, Passwords, SessionOptions, Sessions};
-use crate::cli::Exit;
 use crate::config::{Config, Durability as ConfiguredDurability};
 use crate::content::ContentStore;
 use crate::events::Followers;
+use crate::exit::{Exit, Failure};
+use crate::http::app::{App, Stage};
 use crate::http::dispatch::dispatch;
 use crate::listen;
-use crate::open_files;
+use crate::newsroom::{Newsroom, Parts};
 use crate::records::RecordCache;
-use crate::store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreOptions};
 use crate::sysconfig::SysConfig;
 use crate::telemetry;
 use crate::tls::Certificates;
 
-/// Records kept in memory: some 2 KB each.
-const RECORDS: usize = 65_536;
+/// Bytes of records that are kept in memory, with their JSON: some 4 KB each.
+const RECORDS_BYTES: u64 = 256 << 20;
 
 /// Files that are open beside connections: the store's, contents on their way, the system's.
 const OTHER_FILES: u64 = 512;
-
-/// Why the server did not come up, or did not end well.
-#[derive(Debug)]
-pub struct Failure {
-    /// How the process ends.
-    pub exit: Exit,
-    /// A sentence for the operator.
-    pub message: String,
-}
-
-impl Failure {
-    /// A failure with its sentence.
-    pub fn new(exit: Exit, message: impl std::fmt::Display) -> Failure {
-        Failure { exit, message: message.to_string() }
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        Failure::new(Exit::Failed, error.message)
-    }
-}
 
 /// How the store is opened.
 pub fn store_options(config: &Config) -> StoreOptions {
@@ -158,7 +136,7 @@ impl Prepared {
         let store = Arc::new(open_store_with(&config.data.directory, ground.store)?);
         let content = ContentStore::open(&config.data.directory, config.store.small_body_bytes)
             .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
-        let records = Arc::new(RecordCache::new(RECORDS));
+        let records = Arc::new(RecordCache::new(RECORDS_BYTES));
         let followers = Arc::new(Followers::new(config.events.clone()));
         let observed: Arc<dyn Store> =
             Arc::new(Observed::new(store.clone(), Arc::new((records.clone(), followers.clone()))));
@@ -167,8 +145,8 @@ impl Prepared {
             .map_err(|error| Failure::new(Exit::Data, error))?;
         let (directory, sessions) = people(&config, &repository)?;
         let sysconfig = SysConfig::new();
-        let parts = Parts { config, repository, records, followers, directory, sessions, sysconfig, content, metrics };
-        let app = Arc::new(App::new(parts));
+        let parts = Parts { config, repository, records, followers, directory, sessions, sysconfig, content };
+        let app = Arc::new(App::new(Arc::new(Newsroom::new(parts)), routes::GROUPS, metrics));
         fill_if_new(&app).await?;
         load_sysconfig(&app).await;
         Ok(Prepared { app, store, certificates })
@@ -248,7 +226,9 @@ async fn run(
     let unread = Some(Duration::from_secs(server.slow_reader_seconds)).filter(|unread| !unread.is_zero());
     let listeners = listen::listen(&server.listen, unread).map_err(unlistenable)?;
     let files = (workers.saturating_mul(server.max_connections) as u64).saturating_add(OTHER_FILES);
-    if let Some(limit) = open_files::raise(files).filter(|limit| *limit < files) {
+    if let Ok(limit) = rlimit::increase_nofile_limit(files)
+        && limit < files
+    {
         tracing::warn!(
             limit,
             wanted = files,

@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
+use stet_store::{RedbStore, StoreFile};
 
-use super::{Failure, open_store, survived};
+use super::{open_store, survived};
 use crate::audit;
-use crate::cli::{AuditArgs, Exit};
 use crate::config::Config;
 use crate::content::ContentStore;
-use crate::store::{RedbStore, StoreFile};
+use crate::exit::{Exit, Failure};
 
 /// The data directory, which is there.
 ///
@@ -32,17 +32,17 @@ fn open_existing(config: &Config) -> Result<RedbStore, Failure> {
     open_store(config)
 }
 
-/// Prints the audit trail, oldest first.
+/// Prints what a filter leaves of the audit trail, oldest first: as lines for people, or as one JSON object each.
 ///
 /// # Errors
 /// [`Exit::Data`] when the data directory can't be opened or read, [`Exit::Failed`] when nothing can be printed.
-pub fn audit(config: &Config, wanted: &AuditArgs) -> Result<(), Failure> {
+pub fn audit(config: &Config, filter: &audit::Filter, json: bool) -> Result<(), Failure> {
     let store = open_existing(config)?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let mut written = Ok(());
     let walked = survived(&config.data.directory, || {
-        audit::walk(&store, &audit::Filter::of(wanted), |entry| {
-            written = if wanted.json { entry.write_json(&mut out) } else { entry.write_line(&mut out) };
+        audit::walk(&store, filter, |entry| {
+            written = if json { entry.write_json(&mut out) } else { entry.write_line(&mut out) };
             if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })
     });

@@ -10,8 +10,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::app::App;
 use crate::content::collect::Collector;
+use crate::http::app::App;
 use crate::tls::Certificates;
 
 /// What has to be done every now and then.

@@ -1,12 +1,12 @@
-//! A configuration file as a tree of elements that know where they stand.
+//! A configuration file as a tree of elements that know where they stand: read by roxmltree, within the bounds of [`stet_xml`].
 
 use std::fmt;
 
-use quick_xml::escape::resolve_predefined_entity;
-use quick_xml::events::{BytesStart, Event};
-use quick_xml::{Reader, XmlVersion};
+use roxmltree::{Node, ParsingOptions};
+use stet_xml::{Limits, Place};
 
-use crate::xml::{self, Limits, Place};
+/// Elements, texts, comments and instructions that a file may have.
+const MOST_NODES: u32 = 1 << 18;
 
 /// Why a configuration file could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,32 +27,21 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// An element with all that is in it.
-#[derive(Debug)]
-pub(super) struct Element {
-    pub(super) name: String,
-    attributes: Vec<(String, String)>,
-    /// The text directly in it, without the white space around it.
-    pub(super) text: String,
-    pub(super) children: Vec<Element>,
-    /// The byte of the document that it begins at.
-    at: usize,
-}
-
-/// A document and the text it was read from.
+/// A document whose root has the name that was asked for.
 #[derive(Debug)]
 pub(super) struct Document<'a> {
-    text: &'a str,
-    pub(super) root: Element,
+    tree: roxmltree::Document<'a>,
 }
+
+/// An element of a document.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Element<'d>(Node<'d, 'd>);
 
 impl<'a> Document<'a> {
     /// Reads a document whose root has the name `root`.
     pub(super) fn parse(text: &'a str, root: &str) -> Result<Document<'a>, ParseError> {
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
-        // Everything that XML calls well-formed is checked there, the depth too; below, nothing is left to go wrong
-        // but in ways that would be a defect.
-        xml::check(text, &Limits::default()).map_err(|error| {
+        stet_xml::check(text, &Limits::default()).map_err(|error| {
             let at = match error.place() {
                 Place::Byte(at) => *at,
                 Place::Path(_) => 0,
@@ -62,109 +51,72 @@ impl<'a> Document<'a> {
             let fault = sentence.split_once(" of the XML text, ").map_or(&*sentence, |(_, fault)| fault);
             error_at(text, at, fault.trim_end_matches('.').to_owned())
         })?;
-        let found = tree(text)?.ok_or_else(|| error_at(text, 0, "there is no element".to_owned()))?;
-        let document = Document { text, root: found };
-        if document.root.name == root {
-            Ok(document)
-        } else {
-            let fault = format!("the root element is `{}` where `{root}` is expected", document.root.name);
-            Err(document.error(&document.root, fault))
+        // A DOCTYPE may be there. What it declares is never put in: every reference to an entity has been refused above.
+        let options = ParsingOptions { allow_dtd: true, nodes_limit: MOST_NODES, ..ParsingOptions::default() };
+        let tree = roxmltree::Document::parse_with_options(text, options).map_err(unread)?;
+        let document = Document { tree };
+        let found = document.root();
+        if found.name() == root {
+            return Ok(document);
         }
+        Err(found.error(format!("the root element is `{}` where `{root}` is expected", found.name())))
     }
 
-    /// `fault` is a clause that names what is at fault.
-    pub(super) fn error(&self, element: &Element, fault: impl Into<String>) -> ParseError {
-        error_at(self.text, element.at, fault.into())
+    pub(super) fn root(&self) -> Element<'_> {
+        Element(self.tree.root_element())
+    }
+}
+
+impl<'d> Element<'d> {
+    /// Without the prefix of its namespace.
+    pub(super) fn name(self) -> &'d str {
+        self.0.tag_name().name()
+    }
+
+    /// An attribute's value, without the white space around it. Attributes of namespaces are none of the reader's business.
+    pub(super) fn attribute(self, name: &str) -> Option<&'d str> {
+        self.0.attribute(name).map(str::trim)
     }
 
     /// The value of an attribute that must be there and not be empty.
-    pub(super) fn required<'e>(&self, element: &'e Element, attribute: &str) -> Result<&'e str, ParseError> {
-        match element.attribute(attribute) {
+    pub(super) fn required(self, attribute: &str) -> Result<&'d str, ParseError> {
+        match self.attribute(attribute) {
             Some(value) if !value.is_empty() => Ok(value),
             found => {
                 let how = if found.is_some() { "an empty" } else { "no" };
-                Err(self.error(element, format!("`{}` has {how} attribute `{attribute}`", element.name)))
+                Err(self.error(format!("`{}` has {how} attribute `{attribute}`", self.name())))
             }
         }
     }
-}
 
-impl Element {
-    fn new(tag: &BytesStart<'_>, at: usize) -> Result<Element, quick_xml::Error> {
-        let mut element =
-            Element { name: name_of(tag), attributes: Vec::new(), text: String::new(), children: Vec::new(), at };
-        for attribute in tag.attributes() {
-            let attribute = attribute?;
-            let value = attribute.normalized_value(XmlVersion::Implicit1_0)?;
-            element.attributes.push((attribute.key.as_ref().to_owned(), value.trim().to_owned()));
-        }
-        Ok(element)
+    /// The text directly in it, without the white space around it.
+    pub(super) fn text(self) -> String {
+        let text: String = self.0.children().filter(Node::is_text).filter_map(|piece| piece.text()).collect();
+        text.trim().to_owned()
     }
 
-    /// An attribute's value, without the white space around it.
-    pub(super) fn attribute(&self, name: &str) -> Option<&str> {
-        self.attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
-    }
-
-    /// The children of that name; others are none of the reader's business.
-    pub(super) fn all<'e>(&'e self, name: &'e str) -> impl Iterator<Item = &'e Element> {
-        self.children.iter().filter(move |child| child.name == name)
-    }
-}
-
-fn name_of(tag: &BytesStart<'_>) -> String {
-    tag.name().as_ref().to_owned()
-}
-
-/// The root of a well-formed text.
-fn tree(text: &str) -> Result<Option<Element>, ParseError> {
-    let mut reader = Reader::from_str(text);
-    let mut open: Vec<Element> = Vec::new();
-    let mut root = None;
-    loop {
-        let at = usize::try_from(reader.buffer_position()).unwrap_or(text.len());
-        let failed = |error: quick_xml::Error| error_at(text, at, format!("the markup can't be read ({error})"));
-        let done = match reader.read_event().map_err(failed)? {
-            Event::Start(tag) => {
-                open.push(Element::new(&tag, at).map_err(failed)?);
-                None
-            }
-            Event::Empty(tag) => Some(Element::new(&tag, at).map_err(failed)?),
-            Event::End(_) => open.pop().map(|mut element| {
-                element.text = element.text.trim().to_owned();
-                element
-            }),
-            Event::Text(piece) => {
-                add_text(&mut open, &piece.xml10_content());
-                None
-            }
-            Event::CData(piece) => {
-                add_text(&mut open, &piece.xml10_content());
-                None
-            }
-            Event::GeneralRef(reference) => {
-                match reference.resolve_char_ref().map_err(failed)? {
-                    Some(c) => add_text(&mut open, c.encode_utf8(&mut [0; 4])),
-                    None => add_text(&mut open, resolve_predefined_entity(&reference).unwrap_or_default()),
-                }
-                None
-            }
-            Event::Eof => return Ok(root),
-            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => None,
+    /// The children of that name in its own namespace; others are none of the reader's business.
+    pub(super) fn all(self, name: &str) -> impl Iterator<Item = Element<'d>> {
+        let namespace = self.0.tag_name().namespace();
+        let wanted = move |child: &Node<'d, 'd>| {
+            let tag = child.tag_name();
+            tag.name() == name && tag.namespace() == namespace
         };
-        if let Some(element) = done {
-            match open.last_mut() {
-                Some(parent) => parent.children.push(element),
-                None => root = Some(element),
-            }
-        }
+        self.0.children().filter(Node::is_element).filter(wanted).map(Element)
+    }
+
+    /// `fault` is a clause that names what is at fault.
+    pub(super) fn error(self, fault: impl Into<String>) -> ParseError {
+        error_at(self.0.document().input_text(), self.0.range().start, fault.into())
     }
 }
 
-fn add_text(open: &mut [Element], piece: &str) {
-    if let Some(element) = open.last_mut() {
-        element.text.push_str(piece);
-    }
+/// What [`stet_xml::check`] lets pass and the reader does not: namespaces that nothing declares, more than can be read.
+fn unread(error: roxmltree::Error) -> ParseError {
+    let (place, sentence) = (error.pos(), error.to_string());
+    let fault = sentence.strip_suffix(&format!(" at {place}")).unwrap_or(&sentence);
+    // No text of 4 GiB gets here.
+    ParseError { line: place.row as usize, column: place.col as usize, fault: fault.to_owned() }
 }
 
 fn error_at(text: &str, at: usize, fault: String) -> ParseError {

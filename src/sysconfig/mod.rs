@@ -16,8 +16,8 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 pub use self::document::ParseError;
-pub use self::object_types::{ObjectType, ObjectTypes};
-pub use self::workflows::{Status, Workflow, Workflows};
+pub use self::object_types::ObjectTypes;
+pub use self::workflows::Workflows;
 
 /// Where the object types are.
 pub const OBJECT_TYPES_PATH: &str = "/SysConfig/ObjectTypes/objecttypes.xml";

@@ -73,15 +73,15 @@ impl ObjectTypes {
         let document = Document::parse(text, "objectTypes")?;
         let mut types: Vec<ObjectType> = Vec::new();
         let mut names = HashSet::new();
-        for element in document.root.all("objectType") {
-            let kind = read(&document, element)?;
+        for element in document.root().all("objectType") {
+            let kind = read(element)?;
             if !names.insert(kind.name.clone()) {
-                return Err(document.error(element, format!("the object type `{}` is there a second time", kind.name)));
+                return Err(element.error(format!("the object type `{}` is there a second time", kind.name)));
             }
             types.push(kind);
         }
         if types.is_empty() {
-            return Err(document.error(&document.root, "there is no object type"));
+            return Err(document.root().error("there is no object type"));
         }
         Ok(ObjectTypes::of(types))
     }
@@ -152,18 +152,18 @@ fn extension(file_name: &str) -> Option<String> {
     (!stem.is_empty() && !extension.is_empty()).then(|| extension.to_lowercase())
 }
 
-fn read(document: &Document<'_>, element: &Element) -> Result<ObjectType, ParseError> {
-    let name = document.required(element, "name")?;
+fn read(element: Element<'_>) -> Result<ObjectType, ParseError> {
+    let name = element.required("name")?;
     if bare(name).is_empty() || name.contains(|c: char| c == '/' || c.is_control()) {
-        return Err(document.error(element, format!("`{name}` can't be the name of an object type")));
+        return Err(element.error(format!("`{name}` can't be the name of an object type")));
     }
-    let family = document.required(element, "family")?;
+    let family = element.required("family")?;
     let deserializer: StrDeserializer<'_, UnknownName> = family.into_deserializer();
     let family = FamilyKind::deserialize(deserializer)
-        .map_err(|error| document.error(element, format!("`{name}` has no family that there is: {error}")))?;
+        .map_err(|error| element.error(format!("`{name}` has no family that there is: {error}")))?;
     let texts = |child: &str, edit: fn(&str) -> String| -> Result<Vec<Text>, ParseError> {
-        let found = element.all(child).map(|child| match edit(&child.text) {
-            text if text.is_empty() => Err(document.error(child, format!("`{}` of `{name}` is empty", child.name))),
+        let found = element.all(child).map(|child| match edit(&child.text()) {
+            text if text.is_empty() => Err(child.error(format!("`{}` of `{name}` is empty", child.name()))),
             text => Ok(text.into()),
         });
         found.collect()

@@ -1,4 +1,4 @@
-//! The workflows: the statuses that an object passes through, and the steps between them.
+//! The workflows: the statuses that an object passes through. The steps between them are checked, and bind nobody yet.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,18 +25,12 @@ pub struct Workflow {
     /// In the order of the file; one at least.
     pub statuses: Vec<Status>,
     initial: usize,
-    transitions: HashSet<(Text, Text)>,
 }
 
 impl Workflow {
     /// The status of a new object: the one that is marked, else the first.
     pub fn initial(&self) -> &Status {
         &self.statuses[self.initial]
-    }
-
-    /// Whether the workflow has that step between two of its statuses.
-    pub fn has_transition(&self, from: &str, to: &str) -> bool {
-        self.transitions.contains(&(from.into(), to.into()))
     }
 }
 
@@ -57,12 +51,12 @@ impl Workflows {
     pub fn parse(text: &str) -> Result<Workflows, ParseError> {
         let document = Document::parse(text, "workflows")?;
         let mut made = Workflows::default();
-        for element in document.root.all("workflow") {
-            let workflow = read(&document, element, &made.statuses)?;
+        for element in document.root().all("workflow") {
+            let workflow = read(element, &made.statuses)?;
             let number = made.workflows.len();
             if made.by_name.insert(workflow.name.clone(), number).is_some() {
                 let fault = format!("the workflow `{}` is there a second time", workflow.name);
-                return Err(document.error(element, fault));
+                return Err(element.error(fault));
             }
             let places = workflow.statuses.iter().enumerate();
             made.statuses.extend(places.map(|(place, status)| (status.name.clone(), (number, place))));
@@ -88,56 +82,50 @@ impl Workflows {
     }
 
     /// All workflows, in the order of their file.
+    #[cfg(test)]
     pub fn iter(&self) -> impl Iterator<Item = &Workflow> {
         self.workflows.iter()
     }
 }
 
-fn read(
-    document: &Document<'_>,
-    element: &Element,
-    taken: &HashMap<Text, (usize, usize)>,
-) -> Result<Workflow, ParseError> {
-    let name: Text = document.required(element, "name")?.into();
+fn read(element: Element<'_>, taken: &HashMap<Text, (usize, usize)>) -> Result<Workflow, ParseError> {
+    let name: Text = element.required("name")?.into();
     let (mut statuses, mut own, mut initial) = (Vec::new(), HashSet::new(), None);
     for child in element.all("status") {
-        let status: Text = document.required(child, "name")?.into();
+        let status: Text = child.required("name")?.into();
         // A record names its status without the workflow, so one name can't stand for two.
         if taken.contains_key(&status) || !own.insert(status.clone()) {
-            return Err(document.error(child, format!("the status `{status}` is there a second time")));
+            return Err(child.error(format!("the status `{status}` is there a second time")));
         }
-        let identifier = document.required(child, "identifier")?;
+        let identifier = child.required("identifier")?;
         if !is_colour(identifier) {
             let fault = format!("the identifier of `{status}` must be like `rgb(76,145,65)`, but is `{identifier}`");
-            return Err(document.error(child, fault));
+            return Err(child.error(fault));
         }
-        if is_initial(document, child)? && initial.replace(statuses.len()).is_some() {
-            return Err(document.error(child, format!("the workflow `{name}` has a second initial status, `{status}`")));
+        if is_initial(child)? && initial.replace(statuses.len()).is_some() {
+            return Err(child.error(format!("the workflow `{name}` has a second initial status, `{status}`")));
         }
         statuses.push(Status { name: status, identifier: identifier.into(), workflow: name.clone() });
     }
     if statuses.is_empty() {
-        return Err(document.error(element, format!("the workflow `{name}` has no status")));
+        return Err(element.error(format!("the workflow `{name}` has no status")));
     }
-    let mut transitions = HashSet::new();
     for child in element.all("transition") {
-        let end = |attribute| {
-            let status: Text = document.required(child, attribute)?.into();
-            if own.contains(&status) {
-                return Ok(status);
+        for end in ["from", "to"] {
+            let status = child.required(end)?;
+            if !own.contains(status) {
+                return Err(child.error(format!("the workflow `{name}` has a transition but no status `{status}`")));
             }
-            Err(document.error(child, format!("the workflow `{name}` has a transition but no status `{status}`")))
-        };
-        transitions.insert((end("from")?, end("to")?));
+        }
     }
-    Ok(Workflow { name, statuses, initial: initial.unwrap_or(0), transitions })
+    Ok(Workflow { name, statuses, initial: initial.unwrap_or(0) })
 }
 
-fn is_initial(document: &Document<'_>, status: &Element) -> Result<bool, ParseError> {
+fn is_initial(status: Element<'_>) -> Result<bool, ParseError> {
     match status.attribute("initial") {
         None | Some("false" | "0") => Ok(false),
         Some("true" | "1") => Ok(true),
-        Some(other) => Err(document.error(status, format!("`initial` must be `true` or `false`, but is `{other}`"))),
+        Some(other) => Err(status.error(format!("`initial` must be `true` or `false`, but is `{other}`"))),
     }
 }
 

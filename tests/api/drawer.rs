@@ -20,9 +20,6 @@ mod moves;
 mod positions;
 mod random;
 mod update;
-/// The bounded list on the whiteboard that the actors are held against, too.
-#[path = "../../actors/tests/model/mod.rs"]
-mod whiteboard;
 
 /// The editor of the shared server; one login serves all tests.
 fn editor() -> Client {

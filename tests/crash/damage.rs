@@ -1,9 +1,9 @@
 //! What `stet check` tells of a directory that is damaged.
 
-use stet::store::{RedbStore, StoreOptions};
 use stet_actors::id::Loid;
 use stet_actors::object::{Record, name_key};
 use stet_actors::store::{Change as RowChange, ChangeSet, Look, Row, Store, Table, View, decode_value};
+use stet_store::{RedbStore, StoreOptions};
 
 use crate::harness::*;
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use serde_json::json;
-use stet::app::App;
 use stet::events::Followers;
 use stet::events::stream::Following;
+use stet::http::app::App;
 use stet_actors::clock::{Clock, ManualClock, SystemClock};
 use stet_actors::command::{Command, Who};
 use stet_actors::folder::root;
@@ -193,7 +193,7 @@ async fn told_at_the_end(
     (after, wait): (Option<u64>, bool),
 ) -> (Vec<String>, Vec<String>) {
     let (repository, session) = (&app.repository, app.sessions.find(token).expect("it is logged in"));
-    let following = Following { app: app.clone(), session, container: liveblog, after, wait };
+    let following = Following { newsroom: app.newsroom.clone(), session, container: liveblog, after, wait };
     let mut stream = following.begin(followers).expect("it begins");
     // `hello`, or a comment.
     stream.next().await.expect("it has begun").expect("it goes well");

@@ -5,13 +5,13 @@ use std::sync::mpsc;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
 
-use stet::app::App;
 use stet::config::Config;
 use stet::content::ContentStore;
+use stet::http::app::App;
 use stet::server::{Ground, Prepared, store_options};
-use stet::store::RedbStore;
 use stet_actors::clock::{Clock, ManualClock, SystemClock};
 use stet_actors::repository::Repository;
+use stet_store::RedbStore;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 

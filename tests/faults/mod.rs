@@ -1,10 +1,6 @@
 //! The whole server on a disk in memory that fails, stalls and crashes when a test says so, or on a real one that is full;
 //! spoken to over HTTP. Each kind of fault has a file. What `docs/DURABILITY.md` says is shown here.
 
-/// The disk is the one of the store's own tests.
-#[path = "../../src/store/fault.rs"]
-mod disk;
-
 mod corrupt;
 mod crash;
 mod errors;
@@ -18,10 +14,10 @@ mod stall;
 
 use std::path::Path;
 
-use stet::store::{Backends, StoreFile};
+use stet_store::StoreFile;
 
-use self::disk::{Disk, Fault, Plan};
 use self::house::House;
+use crate::harness::disk::{Disk, Fault, Plan};
 use crate::harness::*;
 
 /// Whether a Rust file below `folder` has a function of that name.
@@ -43,7 +39,7 @@ fn every_test_that_the_manual_of_durability_names_is_there() {
     let names = text.split('`').skip(1).step_by(2).filter(|code| code.contains("::"));
     let mut count = 0;
     for name in names.filter_map(|code| code.rsplit("::").next()).filter(|name| name.contains('_')) {
-        let folders = ["tests", "src/store/tests", "actors/tests"];
+        let folders = ["tests", "crates/store/src/tests", "actors/tests"];
         assert!(folders.iter().any(|folder| is_function(&root.join(folder), name)), "there is no test `{name}`");
         count += 1;
     }

@@ -7,7 +7,7 @@ use stet_actors::error::{Error, Result};
 use stet_actors::id::DatabaseId;
 
 use crate::api::configuration::UserConfiguration;
-use crate::app::App;
+use crate::http::app::App;
 use crate::http::display::parse_boolean;
 
 /// Body of a login; on the older surface the fields of a form.

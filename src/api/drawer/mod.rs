@@ -20,10 +20,11 @@ use crate::http::reply::{Content, Reply, to_json};
 use crate::records::{Page, Sort};
 
 mod reply;
+pub mod routes;
 mod types;
 
 use self::reply::{DrawerView, changed, moved_reply, rendered, seen, sees, shown, write_reply};
-pub use self::types::{CreateDrawer, DrawerInfo, DrawerItem, DrawerListing, DrawerReply, MoveRevisions, UpdateRequest};
+pub use self::types::{CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
 
 /// Name of the type of drawers in the objecttypes family.
 const TYPE_NAME: &str = "Drawer";

@@ -9,11 +9,11 @@ use stet_actors::id::Loid;
 use stet_actors::runtime::Published;
 
 use crate::api::records::{info_of, json_of, path_if_shown, quoted, with_path};
+use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::display::Display;
 use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply, enveloped, to_json};
-use crate::http::route::Privilege;
 use crate::records::{Page, Rendered, Seen};
 
 use super::types::MoveRevisions;
@@ -103,7 +103,7 @@ fn write_items<'i>(
             None => out.push_str("null"),
         }
         out.push('}');
-        seen.push((item.object, cached));
+        seen.push((item.object, cached.map(|cached| cached.copy())));
     }
     Ok(seen)
 }

@@ -11,6 +11,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
 use stet_actors::liveblog::LiveBlog;
 use stet_actors::object::NewContent;
+use stet_xml::Frame;
 
 use super::reply::changed_reply;
 use super::resolved::Posts;
@@ -19,14 +20,13 @@ use super::{Open, liveblog_of, open};
 use crate::api::dtd;
 use crate::api::object::{check_whole, opened, record_after, stored, switches};
 use crate::api::whole::{Part, Whole, with_replaced};
-use crate::app::App;
 use crate::content::ContentReader;
 use crate::content::words::{essence, is_markup};
+use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply};
 use crate::http::{body, pace};
-use crate::xml::{self, Frame};
 
 /// The attribute that marks the element which posts are written into, and its value.
 const MARK: (&str, &str) = ("posts", "here");
@@ -59,7 +59,7 @@ async fn content_of(call: &Call, open: &Open) -> Result<Option<Reply>> {
     let Some(posts) = Posts::of(app, &open.view, frame.in_default).await? else { return Ok(None) };
     let bytes = |place: std::ops::Range<usize>| place.start as u64..place.end as u64;
     let mut replaced = Vec::new();
-    replaced.extend(frame.false_declaration.map(|place| (bytes(place), vec![Part::text(xml::DECLARATION)])));
+    replaced.extend(frame.false_declaration.map(|place| (bytes(place), vec![Part::text(stet_xml::DECLARATION)])));
     replaced.extend(dtd.map(|dtd| (dtd.place, vec![Part::text(dtd.doctype)])));
     replaced.push((bytes(frame.place), vec![Part::text(frame.before), posts.part(), Part::text(frame.after)]));
     let kind = essence(&found.content.content_type);
@@ -74,7 +74,7 @@ async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
         return Ok(None);
     }
     let bytes = reader.clone().read_all().await?;
-    Ok(std::str::from_utf8(&bytes).ok().and_then(|text| xml::frame(text, MARK, &app.xml_limits()).ok()))
+    Ok(std::str::from_utf8(&bytes).ok().and_then(|text| stet_xml::frame(text, MARK, &app.xml_limits()).ok()))
 }
 
 /// `PUT /v3/container/liveblog/{source}`: check-out, write and check-in as one step. The content must be well-formed XML, or no
@@ -132,7 +132,7 @@ async fn received(call: &mut Call, present: Option<String>) -> Result<Option<New
 /// `InvalidBody` for what is no well-formed XML in UTF-8.
 fn check_xml(app: &App, bytes: &Bytes) -> Result<()> {
     let fault = match std::str::from_utf8(bytes) {
-        Ok(text) => match xml::frame(text, MARK, &app.xml_limits()) {
+        Ok(text) => match stet_xml::frame(text, MARK, &app.xml_limits()) {
             Ok(_) => return Ok(()),
             Err(error) => error.to_string(),
         },

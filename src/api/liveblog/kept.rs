@@ -2,51 +2,41 @@
 
 use std::sync::Arc;
 
-use lru::LruCache;
-use parking_lot::Mutex;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 use stet_actors::id::Loid;
 
 use crate::http::display::Display;
+use crate::weighed;
 
 /// A post, the revision of its last change, and what is shown of it. A change makes another key, so nothing kept is ever stale.
 pub(super) type Key = (Loid, u64, Display);
 
-/// The posts asked for lately, up to so many bytes.
-pub struct KeptPosts {
-    most: usize,
-    kept: Mutex<Kept>,
+#[derive(Clone)]
+struct ByWeight;
+
+impl Weighter<Key, Arc<str>> for ByWeight {
+    fn weight(&self, _: &Key, json: &Arc<str>) -> u64 {
+        (weighed::ENTRY + json.len()) as u64
+    }
 }
 
-struct Kept {
-    posts: LruCache<Key, Arc<str>>,
-    /// Of all of them.
-    bytes: usize,
-}
+/// The posts asked for lately, up to so many bytes.
+pub struct KeptPosts(Cache<Key, Arc<str>, ByWeight>);
 
 impl KeptPosts {
-    /// Keeps that many bytes of JSON at most.
+    /// Keeps that many bytes at most.
     pub fn new(most: usize) -> KeptPosts {
-        KeptPosts { most, kept: Mutex::new(Kept { posts: LruCache::unbounded(), bytes: 0 }) }
+        // A post is some 2 KiB.
+        KeptPosts(weighed::cache(most as u64, 2 << 10, 1, ByWeight))
     }
 
     pub(super) fn get(&self, key: &Key) -> Option<Arc<str>> {
-        self.kept.lock().posts.get(key).cloned()
+        self.0.get(key)
     }
 
     pub(super) fn put(&self, key: Key, json: Arc<str>) {
-        if json.len() > self.most {
-            return;
-        }
-        let mut kept = self.kept.lock();
-        kept.bytes += json.len();
-        if let Some(before) = kept.posts.put(key, json) {
-            kept.bytes -= before.len();
-        }
-        while kept.bytes > self.most
-            && let Some((_, oldest)) = kept.posts.pop_lru()
-        {
-            kept.bytes -= oldest.len();
-        }
+        self.0.insert(key, json);
     }
 }
 
@@ -56,21 +46,38 @@ mod tests {
 
     use super::*;
 
+    const ROOM: usize = 100 * weighed::ENTRY;
+
+    fn key(number: u64) -> Key {
+        (Loid::new(DatabaseId::MAIN, number), 1, Display::with_defaults(false))
+    }
+
+    fn json(bytes: usize) -> Arc<str> {
+        "x".repeat(bytes).into()
+    }
+
     #[test]
-    fn what_was_asked_for_longest_ago_makes_room() {
-        let kept = KeptPosts::new(10);
-        let key = |number| (Loid::new(DatabaseId::MAIN, number), 1, Display::with_defaults(false));
-        let there = |number| kept.get(&key(number)).is_some();
-        kept.put(key(1), "12345".into());
-        kept.put(key(2), "12345".into());
-        assert!(there(1) && there(2));
-        kept.put(key(2), "54321".into());
-        assert!(there(1), "the same again takes no more room");
-        kept.put(key(3), "1".into());
-        assert!(!there(2) && there(1) && there(3), "the one looked at longest ago went");
-        kept.put(key(4), "12345678901".into());
-        assert!(!there(4) && there(1), "what is larger than all the room is not kept");
-        kept.put(key(5), "1234567890".into());
-        assert_eq!((there(1), there(3), kept.kept.lock().bytes), (false, false, 10));
+    fn no_more_is_kept_than_there_is_room_for_and_what_is_asked_for_stays() {
+        let kept = KeptPosts::new(ROOM);
+        for number in 0..1000 {
+            kept.put(key(number), json(weighed::ENTRY));
+            assert!(kept.0.weight() <= ROOM as u64);
+            assert_eq!(kept.get(&key(0)), Some(json(weighed::ENTRY)), "{number}");
+        }
+        assert_eq!(kept.0.len(), 50);
+        let weight = kept.0.weight();
+        kept.put(key(0), json(weighed::ENTRY));
+        assert_eq!(kept.0.weight(), weight, "the same again takes no more room");
+    }
+
+    #[test]
+    fn what_is_larger_than_all_the_room_is_not_kept() {
+        let kept = KeptPosts::new(ROOM);
+        kept.put(key(1), json(10));
+        kept.put(key(2), json(ROOM + 1));
+        assert_eq!((kept.get(&key(2)), kept.get(&key(1))), (None, Some(json(10))));
+        let none = KeptPosts::new(0);
+        none.put(key(1), json(0));
+        assert_eq!(none.get(&key(1)), None);
     }
 }

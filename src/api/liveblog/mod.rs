@@ -27,9 +27,10 @@ mod files;
 mod kept;
 mod named;
 mod piece;
-mod post;
+pub mod post;
 mod reply;
 mod resolved;
+pub mod routes;
 mod search;
 mod settled;
 #[cfg(test)]
@@ -49,8 +50,8 @@ use self::search::Wanted;
 pub use self::search::search;
 use self::settled::settled;
 pub use self::types::{
-    Attachment, ChangedPost, CreateLiveBlog, Filters, LiveBlogInfo, LiveBlogReply, Post as PostShape, PostListing,
-    PostOptions, PostReply, RemovedPost, SearchReply, SearchRequest, StatusChange,
+    ChangedPost, CreateLiveBlog, LiveBlogReply, PostListing, PostOptions, PostReply, RemovedPost, SearchReply,
+    SearchRequest,
 };
 
 /// A liveblog as it is on disk, and what the caller may do there.

@@ -24,12 +24,12 @@ use stet_actors::error::{Error, Result};
 use stet_actors::liveblog::Post;
 use stet_actors::object::{Content, SmallBody, Stored};
 use stet_actors::store::View;
+use stet_xml::{Limits, Output};
 
 use super::settled::{Unsettled, of_post};
-use crate::app::App;
 use crate::content::text::decoded;
 use crate::content::words::{essence, is_markup, is_text};
-use crate::xml::{self, Limits, Output};
+use crate::http::app::App;
 
 /// The post as XML, a line feed behind it; `None` if its content is no longer what it was when the post was as it is here.
 /// `in_default` tells that a default namespace holds at the place it is put at.
@@ -90,7 +90,7 @@ pub(super) fn address_of(app: &App, post: &Post, attachment: Option<u64>) -> Str
 fn written(app: &App, post: &Post, text: Option<&[u8]>, in_default: bool) -> String {
     let mut out = Output::with_capacity(512 + text.map_or(0, <[u8]>::len));
     out.open("post");
-    let mut attribute = |name: &str, value: &str| out.attribute(name, &xml::carried(value));
+    let mut attribute = |name: &str, value: &str| out.attribute(name, &stet_xml::carried(value));
     attribute("loid", &post.loid().to_string());
     attribute("uuid", &post.record.uuid.to_string());
     attribute("name", &post.record.name);
@@ -103,13 +103,13 @@ fn written(app: &App, post: &Post, text: Option<&[u8]>, in_default: bool) -> Str
     for (name, value) in [("title", &post.title), ("summary", &post.summary)] {
         if !value.is_empty() {
             out.open(name);
-            out.text(&xml::carried(value));
+            out.text(&stet_xml::carried(value));
             out.close(name);
         }
     }
     if let Some(content) = &post.record.content {
         out.open("content");
-        out.attribute("contentType", &xml::carried(&content.content_type));
+        out.attribute("contentType", &stet_xml::carried(&content.content_type));
         match text {
             Some(bytes) => write_text(&app.xml_limits(), &mut out, &content.content_type, bytes, in_default),
             None => {
@@ -123,8 +123,8 @@ fn written(app: &App, post: &Post, text: Option<&[u8]>, in_default: bool) -> Str
     for attachment in &post.attachments {
         out.open("attachment");
         out.attribute("id", &attachment.id.to_string());
-        out.attribute("name", &xml::carried(&attachment.name));
-        out.attribute("contentType", &xml::carried(&attachment.content.content_type));
+        out.attribute("name", &stet_xml::carried(&attachment.name));
+        out.attribute("contentType", &stet_xml::carried(&attachment.content.content_type));
         out.attribute("size", &attachment.content.size.to_string());
         out.attribute("href", &address_of(app, post, Some(attachment.id)));
         out.close("attachment");
@@ -140,7 +140,7 @@ fn write_text(limits: &Limits, out: &mut Output, content_type: &str, bytes: &[u8
     let is_xml = is_markup(&essence(content_type));
     // What a declaration says holds for the bytes, which this is no longer.
     let whole = text.strip_prefix("<?xml ").and_then(|rest| rest.split_once("?>")).map_or(&*text, |(_, rest)| rest);
-    let fragment = if is_xml { xml::fragment(whole, limits).ok() } else { None };
+    let fragment = if is_xml { stet_xml::fragment(whole, limits).ok() } else { None };
     match fragment {
         Some(fragment) => {
             out.attribute("form", "xml");
@@ -150,7 +150,7 @@ fn write_text(limits: &Limits, out: &mut Output, content_type: &str, bytes: &[u8
         }
         None => {
             out.attribute("form", "text");
-            out.text(&xml::carried(&text));
+            out.text(&stet_xml::carried(&text));
         }
     }
 }
@@ -242,7 +242,7 @@ mod tests {
                 let (form, inside) = read(&put(kind, content));
                 if form == "text" {
                     let text = decoded(kind, content);
-                    prop_assert_eq!(inside, xml::carried(&text).into_owned());
+                    prop_assert_eq!(inside, stet_xml::carried(&text).into_owned());
                 }
             }
         }

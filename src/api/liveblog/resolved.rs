@@ -5,14 +5,13 @@
 //! headers need, and once to send it. What a post is made of can't differ between the two, for its bytes are held against their
 //! hash. The length is kept, so that whoever reads range by range does not have all posts walked for each.
 
-use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::stream;
-use lru::LruCache;
-use parking_lot::Mutex;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::liveblog::LiveBlogState;
@@ -20,8 +19,9 @@ use stet_actors::runtime::Published;
 
 use super::piece::piece;
 use crate::api::whole::Part;
-use crate::app::App;
+use crate::http::app::App;
 use crate::http::reply::BodyStream;
+use crate::weighed;
 
 /// Posts that are made before others get their turn, and between two places that are known.
 const AT_A_TIME: usize = 64;
@@ -29,8 +29,8 @@ const AT_A_TIME: usize = 64;
 /// Bytes that are made before they are sent, but for the last post's.
 const CHUNK: usize = 32 << 10;
 
-/// Liveblogs whose lengths are kept.
-const KEPT: NonZeroUsize = NonZeroUsize::new(256).unwrap();
+/// Bytes of lengths that are kept: one of a liveblog with 10,000 posts has some 1,400.
+const KEPT_BYTES: u64 = 256 << 10;
 
 /// How long the posts of a view are as XML.
 #[derive(Debug, Default)]
@@ -43,12 +43,21 @@ struct Length {
 /// The liveblog, its revision, and whether a default namespace holds where the posts are. A change makes another key.
 type Key = (Loid, u64, bool);
 
+#[derive(Clone)]
+struct ByWeight;
+
+impl Weighter<Key, Arc<Length>> for ByWeight {
+    fn weight(&self, _: &Key, length: &Arc<Length>) -> u64 {
+        (weighed::ENTRY + size_of_val(&*length.places)) as u64
+    }
+}
+
 /// The lengths that were asked for lately.
-pub struct Lengths(Mutex<LruCache<Key, Arc<Length>>>);
+pub struct Lengths(Cache<Key, Arc<Length>, ByWeight>);
 
 impl Default for Lengths {
     fn default() -> Lengths {
-        Lengths(Mutex::new(LruCache::new(KEPT)))
+        Lengths(weighed::cache(KEPT_BYTES, 1 << 10, 1, ByWeight))
     }
 }
 
@@ -70,7 +79,7 @@ impl Posts {
     ) -> Result<Option<Posts>> {
         let mut walk = Walk { app: app.clone(), view: view.clone(), in_default, next: 0 };
         let key = (view.state.head().loid, view.revision(), in_default);
-        if let Some(length) = app.lengths.0.lock().get(&key).cloned() {
+        if let Some(length) = app.lengths.0.get(&key) {
             return Ok(Some(Posts { walk, length }));
         }
         let mut length = Length::default();
@@ -86,7 +95,7 @@ impl Posts {
             }
         }
         let length = Arc::new(length);
-        app.lengths.0.lock().put(key, length.clone());
+        app.lengths.0.insert(key, length.clone());
         Ok(Some(Posts { walk: Walk { next: 0, ..walk }, length }))
     }
 

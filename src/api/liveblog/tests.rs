@@ -9,7 +9,7 @@ use super::files::attached;
 use super::reply::post_as_left;
 use super::resolved::Posts;
 use super::*;
-use crate::app::testing::{House, SMALL, by_editor};
+use crate::http::testing::{House, SMALL, by_editor};
 
 const LATIN: &str = "text/plain; charset=iso-8859-1";
 

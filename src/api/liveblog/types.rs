@@ -102,6 +102,8 @@ pub struct PostReply {
 /// The answer to a change of a post: the post as the change left it; of one that others have removed since, no more than which it is.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
+// What goes out is written as text; this is its shape in the document.
+#[allow(dead_code)]
 pub enum ChangedPost {
     /// The post.
     Shown(Box<PostReply>),

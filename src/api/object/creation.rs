@@ -15,11 +15,10 @@ use {
 use super::reply_with;
 use crate::api::form::{self, FileRule};
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
-use crate::app::App;
+use crate::http::app::App;
 use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::reply::Reply;
-use crate::xml;
 
 /// Part `options` of the creation of an object.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -187,7 +186,7 @@ pub(in crate::api) fn with_product_info(
     let mut props = match &system {
         Some(text) => {
             // It has just been checked.
-            let json = xml::to_json(text, &app.xml_limits()).map_err(|_| Error::internal())?;
+            let json = stet_xml::to_json(text, &app.xml_limits()).map_err(|_| Error::internal())?;
             match json.get("props") {
                 Some(Value::Object(props)) => props.clone(),
                 // Empty, or nothing but text.

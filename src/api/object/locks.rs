@@ -6,9 +6,9 @@ use stet_actors::checkout::{TakeLock, Unlock};
 use stet_actors::error::Result;
 
 use super::{reply_with, target};
+use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::reply::Reply;
-use crate::http::route::Privilege;
 
 /// Body of an unlock.
 #[derive(Default, Deserialize, JsonSchema)]

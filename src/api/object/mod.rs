@@ -9,12 +9,12 @@ use stet_actors::object::{Record, Version};
 
 use super::records::{BulkError, record_of, seen_record_of};
 use super::requests::ObjectListRequest;
-use crate::app::App;
+use crate::auth::Privilege;
+use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::display::Display;
 use crate::http::etag::ETag;
 use crate::http::reply::{Content, Reply, to_json};
-use crate::http::route::Privilege;
 use crate::records::{ObjectRecord, render, render_version};
 
 mod content;
@@ -22,6 +22,7 @@ mod creation;
 mod locks;
 mod pictures;
 mod removal;
+pub mod routes;
 mod versions;
 mod writing;
 
@@ -35,8 +36,8 @@ pub(super) use self::creation::{ProductInfo, check_issue_date, status_of, with_p
 pub use self::locks::{UnlockRequest, lock, unlock};
 pub use self::pictures::content_as;
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
-pub use self::versions::{VersionItem, VersionList, restore_version, versions};
-pub use self::writing::{receive, switches, write_content, write_content_by_loid};
+pub use self::versions::{VersionList, restore_version, versions};
+pub use self::writing::{switches, write_content, write_content_by_loid};
 
 /// What a bulk call did to an object.
 #[derive(Serialize, JsonSchema)]

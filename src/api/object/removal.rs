@@ -10,10 +10,10 @@ use stet_actors::object::CreateMode;
 use super::{BulkItem, Removed, any_target, reply_with, target};
 use crate::api::records::{BulkError, BulkReply};
 use crate::api::requests::{CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
+use crate::auth::Privilege;
 use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::reply::Reply;
-use crate::http::route::Privilege;
 
 /// Body of a restore; all optional.
 #[derive(Default, Deserialize, JsonSchema)]

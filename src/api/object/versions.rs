@@ -11,10 +11,10 @@ use stet_actors::repository::Repository;
 use stet_actors::store::{Range, Table};
 
 use super::{reply_with, target};
+use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
-use crate::http::route::Privilege;
 use crate::records::{Page, hex};
 
 /// Versions that are read before others get their turn.

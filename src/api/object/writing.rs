@@ -9,12 +9,12 @@ use stet_actors::object::{NewContent, Record};
 
 use super::content::loid_in_query;
 use super::{check_whole, record_after};
+use crate::auth::Privilege;
 use crate::http::body::too_large;
 use crate::http::call::Call;
 use crate::http::pace::Paced;
 use crate::http::query::Query;
 use crate::http::reply::{Content, Reply};
-use crate::http::route::Privilege;
 
 /// What a body is said to be by clients that know nothing of it.
 const ANY_BYTES: &str = "application/octet-stream";

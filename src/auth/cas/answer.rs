@@ -1,11 +1,11 @@
 //! What a CAS server answers (CAS protocol 3.0, 2.5 and appendix A): XML of one namespace, under whatever prefix.
 //!
-//! [`xml::to_json`] reads it: bounded in size and depth, with a DOCTYPE that takes no effect and no entity but the five of
+//! [`stet_xml::to_json`] reads it: bounded in size and depth, with a DOCTYPE that takes no effect and no entity but the five of
 //! XML. What it says about a fault may quote the text, and the text may quote the ticket, so only the kind of a fault is told.
 
 use serde_json::{Map, Value};
 
-use crate::xml::{self, Limits, XmlErrorKind};
+use stet_xml::{Limits, XmlErrorKind};
 
 /// The namespace of the answer's elements.
 const NAMESPACE: &str = "http://www.yale.edu/tp/cas";
@@ -80,7 +80,7 @@ pub(super) enum Malformed {
 /// Reads an answer of at most `max_bytes`.
 pub(super) fn read(text: &str, max_bytes: usize) -> Result<Answer, Malformed> {
     let limits = Limits { max_depth: MAX_DEPTH, max_bytes };
-    let document = xml::to_json(text, &limits).map_err(|error| Malformed::Xml(error.kind()))?;
+    let document = stet_xml::to_json(text, &limits).map_err(|error| Malformed::Xml(error.kind()))?;
     let document = Scope { here: document.as_object(), outer: None };
     let responses = document.children("serviceResponse");
     let [response] = responses[..] else { return Err(Malformed::Shape("the root is no `serviceResponse`")) };

@@ -1,5 +1,5 @@
 use super::answer::{Answer, Malformed, Person, Refusal, read};
-use crate::xml::XmlErrorKind;
+use stet_xml::XmlErrorKind;
 
 const MAX_BYTES: usize = 64 << 10;
 

@@ -36,19 +36,19 @@ fn disabling_a_user_ends_the_sessions_for_good() {
         let (new, unread) = (server.log_in().await, server.log_in().await);
         let server = server.restart().await;
         assert!(server.is_good(&new));
-        let disable = |user: &mut User| {
+        let disable = |user: &mut User, _| {
             user.disabled = true;
             user.groups = vec!["readers".to_owned()];
             Ok(())
         };
-        server.directory.change_user("ada", disable).await.unwrap();
+        server.directory.change_or_make_user("ada", disable).await.unwrap();
         assert!(!server.is_good(&new));
         assert!(!server.is_good(&unread));
         assert_eq!(server.refused("ada", PASSWORD).await.code, Code::InvalidLogin);
         assert_eq!(server.privileges(), []);
         server
             .directory
-            .change_user("ada", |user| {
+            .change_or_make_user("ada", |user, _| {
                 user.disabled = false;
                 Ok(())
             })
@@ -71,11 +71,11 @@ fn other_changes_of_a_user_leave_password_and_sessions_alone() {
         let server = Server::new().await;
         let new = server.log_in().await;
         server.directory.put_user(User { full_name: "Ada Marsh".to_owned(), ..User::new("ada") }).await.unwrap();
-        let attempt = |user: &mut User| {
+        let attempt = |user: &mut User, _| {
             *user = User { description: "Systems editor".to_owned(), ..User::new("eve") };
             Ok(())
         };
-        server.directory.change_user("ada", attempt).await.unwrap();
+        server.directory.change_or_make_user("ada", attempt).await.unwrap();
         assert!(server.is_good(&new));
         assert!(server.directory.user("eve").unwrap().is_none());
         let ada = server.directory.user("ada").unwrap().unwrap();
@@ -119,12 +119,12 @@ fn a_change_of_the_directory_holds_at_once() {
         let server = Server::new().await;
         server.put_group("readers", &[(Privilege::Read, None)]).await;
         assert_eq!(server.privileges(), []);
-        let join = |user: &mut User| {
+        let join = |user: &mut User, _| {
             user.groups = vec!["readers".to_owned()];
             user.full_name = "Ada Marsh".to_owned();
             Ok(())
         };
-        server.directory.change_user("ada", join).await.unwrap();
+        server.directory.change_or_make_user("ada", join).await.unwrap();
         assert_eq!(server.privileges(), [Privilege::Read]);
         assert_eq!(server.directory.full_name("ada"), "Ada Marsh");
         assert_eq!(server.directory.full_name("nobody"), "nobody");
@@ -146,11 +146,11 @@ fn what_can_not_be_changed_stays_as_it_is() {
         let before = server.store.rows();
         assert_eq!(server.directory.put_user(User::new("a/b")).await.unwrap_err().code, Code::InvalidName);
         assert_eq!(server.directory.put_user(User::new("")).await.unwrap_err().code, Code::InvalidName);
-        let missing = server.directory.change_user("nobody", |_| Ok(())).await.unwrap_err();
+        let missing = server.directory.set_password("nobody", PASSWORD).await.unwrap_err();
         assert_eq!(missing.code, Code::ObjectNotFound);
         let missing = server.directory.change_group("nobody", GroupChange::default()).await.unwrap_err();
         assert_eq!(missing.code, Code::ObjectNotFound);
-        let refused = server.directory.change_user("ada", |_| refuse()).await.unwrap_err();
+        let refused = server.directory.change_or_make_user("ada", |_, _| refuse()).await.unwrap_err();
         assert_eq!(refused.code, Code::PermissionDenied);
         server.store.fail_next();
         assert!(server.directory.set_password("ada", "battery staple").await.is_err());
@@ -168,7 +168,7 @@ fn a_user_read_while_being_changed_is_not_kept_as_it_was() {
         let change = |groups: &'static [&'static str]| {
             let directory = server.directory.clone();
             move || {
-                let change = directory.change_user("ada", |user| {
+                let change = directory.change_or_make_user("ada", |user, _| {
                     user.groups = groups.iter().map(|name| (*name).to_owned()).collect();
                     Ok(())
                 });
@@ -185,11 +185,11 @@ fn a_user_read_while_being_changed_is_not_kept_as_it_was() {
         let directory = server.directory.clone();
         change(&["readers"])();
         let change = move || {
-            let disable = |user: &mut User| {
+            let disable = |user: &mut User, _| {
                 user.disabled = true;
                 Ok(())
             };
-            at_once(directory.change_user("ada", disable)).unwrap();
+            at_once(directory.change_or_make_user("ada", disable)).unwrap();
         };
         server.store.after_next_read_of(Table::Users, change);
         // Asked when the user still stood: the one call may pass, but none after it.
@@ -203,7 +203,7 @@ fn a_change_whose_caller_has_gone_is_not_lost_to_the_next_one() {
     run(async {
         let server = Server::new().await;
         server.store.hold();
-        let mut gone = Box::pin(server.directory.change_user("ada", |user| {
+        let mut gone = Box::pin(server.directory.change_or_make_user("ada", |user, _| {
             user.description = "first".to_owned();
             Ok(())
         }));
@@ -213,7 +213,7 @@ fn a_change_whose_caller_has_gone_is_not_lost_to_the_next_one() {
         let directory = server.directory.clone();
         let next = actix::spawn(async move {
             directory
-                .change_user("ada", |user| {
+                .change_or_make_user("ada", |user, _| {
                     user.full_name = "second".to_owned();
                     Ok(())
                 })

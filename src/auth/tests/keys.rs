@@ -12,11 +12,11 @@ fn key(name: &str, expires_s: Option<u64>) -> NewKey {
 }
 
 async fn disabled(server: &Server, disabled: bool) {
-    let change = move |user: &mut User| {
+    let change = move |user: &mut User, _| {
         user.disabled = disabled;
         Ok(())
     };
-    server.directory.change_user("ada", change).await.unwrap();
+    server.directory.change_or_make_user("ada", change).await.unwrap();
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::super::error::{FailureBody, FailureEnvelope, Problem};
-use super::super::route::{Privilege, Produces, QueryParam, Route, Token, type_of};
+use super::super::route::{Produces, QueryParam, Route, Token, type_of};
 use super::schemas::Schemas;
 use super::{Shape, bodies, enveloped};
+use crate::auth::Privilege;
 
 /// The statuses of an operation with replies of this shape.
 fn statuses(route: &'static Route, shape: Shape) -> Vec<u16> {

@@ -1,11 +1,12 @@
 use std::collections::HashSet;
 
-use super::super::route::{Body, Privilege, Produces, Verb, type_of};
-use super::super::routes;
+use super::super::route::{Body, Produces, Verb, type_of};
 use super::*;
+use crate::api::routes;
+use crate::auth::Privilege;
 
 fn whole() -> Value {
-    document(routes::all(), "/api")
+    document(routes::GROUPS, "/api")
 }
 
 fn of(id: &str) -> Value {
@@ -221,7 +222,7 @@ fn types_stand_among_the_components() {
     struct Drawer {
         capacity: u32,
     }
-    static ROUTE: Route = Route {
+    const ROUTE: Route = Route {
         id: "stet-example",
         method: Verb::Get,
         path: "/v3/example",
@@ -241,7 +242,8 @@ fn types_stand_among_the_components() {
         reply: Some(type_of::<Vec<Drawer>>),
         handler: None,
     };
-    let document = document([&ROUTE].into_iter(), "");
+    static GROUPS: &[Group] = &[Group { name: "example", about: "", tables: &[&[ROUTE]] }];
+    let document = document(GROUPS, "");
     let reference = json!({"$ref": "#/components/schemas/Drawer"});
     assert!(document["components"]["schemas"]["Drawer"]["properties"]["capacity"].is_object());
     let operation = &document["paths"]["/v3/example"]["get"];
@@ -249,5 +251,5 @@ fn types_stand_among_the_components() {
     let ok = &operation["responses"]["200"]["content"]["application/json"]["schema"];
     assert_eq!(ok["properties"]["result"]["items"], reference);
     assert_eq!(operation["x-stet-implemented"], false);
-    assert_eq!(operation["tags"], json!(["other"]));
+    assert_eq!(operation["tags"], json!(["example"]));
 }

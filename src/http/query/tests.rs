@@ -1,5 +1,5 @@
-use super::super::routes;
 use super::*;
+use crate::api::routes;
 
 fn route(id: &str) -> &'static Route {
     routes::all().find(|route| route.id == id).expect("the tests name endpoints that there are")

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::whiteboard::{DrawerOp, ModelDrawer};
 use super::*;
+use crate::harness::drawer::{DrawerOp, ModelDrawer};
 
 /// Pseudo-random numbers, the same at every run.
 struct Dice(u64);

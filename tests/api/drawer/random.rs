@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use stet_actors::error::Code;
 
-use super::whiteboard::{DrawerOp, ModelDrawer, model_move};
 use super::*;
+use crate::harness::drawer::{DrawerOp, ModelDrawer, model_move};
 
 const DRAWERS: usize = 2;
 const STORIES: usize = 7;

@@ -1,7 +1,8 @@
 //! The Atom Syndication Format (RFC 4287), with a link to the next part (RFC 5005).
 
+use stet_xml::{Output, carried};
+
 use super::{Body, Entry, Feed, Link};
-use crate::xml::{Output, carried};
 
 /// A feed as Atom.
 pub(super) fn text(feed: &Feed) -> String {

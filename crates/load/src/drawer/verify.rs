@@ -1,0 +1,75 @@
+//! From what is known after a load to a verdict.
+
+use super::evidence::Evidence;
+use super::membership::membership;
+use super::replay::{Replay, replay};
+use super::{Before, DrawerLoad};
+use crate::desk::Desk;
+use crate::report::text::number;
+use crate::scenario::{Finding, NAMED, Verdict, named};
+use crate::settle;
+
+/// The drawers as they are once nothing is under way any more.
+pub(super) async fn settled(load: &DrawerLoad, desk: &mut Desk, doubts: bool) -> Result<Vec<Before>, String> {
+    let look = async |desk: &mut Desk| {
+        let mut now = Vec::new();
+        for drawer in 0..load.before.len() {
+            now.push(load.look(desk, drawer).await?);
+        }
+        Ok(now)
+    };
+    let alike = |last: &Vec<Before>, now: &Vec<Before>| {
+        last.iter().zip(now).all(|(a, b)| a.items == b.items && a.revision == b.revision)
+    };
+    settle::settled(desk, doubts, "the drawers", look, alike).await
+}
+
+/// Holds the evidence against itself. `unreliable` says why revisions can't be used, if so.
+pub(super) fn verdict(evidence: &Evidence, objects: u32, unreliable: Option<&str>) -> Verdict {
+    let mut details = vec![format!(
+        "{} changes were acknowledged, {} reads noted, {} calls had no certain outcome.",
+        number(evidence.told.len() as u64),
+        number(evidence.seen.len() as u64),
+        number(evidence.doubts.len() as u64)
+    )];
+    let replayed = match unreliable {
+        Some(why) => Replay::TooMany(why.to_owned()),
+        None => replay(evidence, objects),
+    };
+    match replayed {
+        Replay::Explained { revisions, doubtful } => {
+            details.push(format!(
+                "The {} revisions of {} drawers lead, one after the other, to what the server holds, order and all.",
+                number(revisions),
+                evidence.drawers.len()
+            ));
+            if doubtful > 0 {
+                details
+                    .push(format!("Of these, {doubtful} are explained only by calls whose outcome nobody was told."));
+            }
+            Verdict { finding: Finding::Verified, method: REPLAYED.to_owned(), details, problems: Vec::new() }
+        }
+        Replay::Contradicted(why) => {
+            let mut problems = vec![format!("No order explains what was acknowledged; {why}.")];
+            problems.extend(membership(evidence, objects).problems.into_iter().take(NAMED));
+            Verdict { finding: Finding::Violated, method: REPLAYED.to_owned(), details, problems }
+        }
+        Replay::TooMany(why) => {
+            let found = membership(evidence, objects);
+            details.push(format!("{} items had to be there whatever the order was.", found.certain));
+            let problems = named(found.problems);
+            let finding = if problems.is_empty() { Finding::Verified } else { Finding::Violated };
+            Verdict {
+                finding,
+                method: format!("{MEMBERS} The server's order was not looked at: {why}."),
+                details,
+                problems,
+            }
+        }
+    }
+}
+
+const REPLAYED: &str = "Replay: all that was acknowledged, carried out again on paper by revision, compared with what the server \
+                        holds and with what was read on the way.";
+const MEMBERS: &str = "Membership: what was put in and never taken out is there, nothing is there twice or from nowhere, no \
+                       drawer is too full, and moves lost nothing.";

@@ -1,0 +1,162 @@
+//! Drawers on the wire: the calls, and as much of the replies as the load has to know.
+
+use std::borrow::Cow;
+
+use hyper::Method;
+use serde::Deserialize;
+
+use super::plan::{Kind, Operation};
+use crate::client::{Answer, Call};
+use crate::desk::encoded;
+
+/// Paths of what the load works on, encoded once.
+#[derive(Debug, Default)]
+pub struct Paths {
+    /// Of each drawer's loid.
+    pub drawers: Vec<String>,
+    /// Of each object's loid.
+    pub objects: Vec<String>,
+}
+
+impl Paths {
+    /// Keeps an object's or a drawer's loid.
+    pub fn of(drawers: &[String], objects: &[String]) -> Paths {
+        let all = |loids: &[String]| loids.iter().map(|loid| encoded(loid)).collect();
+        Paths { drawers: all(drawers), objects: all(objects) }
+    }
+
+    /// The call of an operation. `shortcut` is what is known as the item's shortcut; without it the object stands in its place.
+    pub fn call(&self, operation: &Operation, shortcut: Option<&str>) -> Call {
+        let drawer = &self.drawers[usize::from(operation.drawer)];
+        let object = &self.objects[operation.object as usize];
+        let position = operation.position;
+        let below = |method, rest: String| Call::new(method, format!("/v3/container/drawer/{drawer}{rest}"));
+        match operation.kind {
+            Kind::Read => below(Method::GET, "?showItems=true".to_owned()),
+            Kind::Add => below(Method::POST, format!("/item/{object}")),
+            Kind::Position => below(Method::PUT, format!("/item/{object}/position/{position}")),
+            Kind::Shift => {
+                let shortcut = shortcut.map_or_else(|| Cow::Borrowed(object.as_str()), |id| encoded(id).into());
+                below(Method::PUT, format!("/shortcut/{shortcut}/position/{position}"))
+            }
+            Kind::Delete => below(Method::DELETE, format!("/item/{object}")),
+            Kind::Move => {
+                let target = &self.drawers[usize::from(operation.target)];
+                below(Method::PUT, format!("/item/{object}/move/{target}"))
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    result: Reply<'a>,
+}
+
+/// A container reply.
+#[derive(Debug, Deserialize)]
+pub struct Reply<'a> {
+    /// The drawer.
+    #[serde(default)]
+    pub info: Info,
+    /// The items that it is about.
+    #[serde(borrow, default)]
+    pub items: Vec<Item<'a>>,
+    /// Of a move, if the server tells.
+    pub revisions: Option<Revisions>,
+}
+
+/// The drawer.
+#[derive(Debug, Default, Deserialize)]
+pub struct Info {
+    /// How many items there are.
+    pub count: Option<u32>,
+    /// Some servers tell it here.
+    pub revision: Option<u64>,
+}
+
+/// An item.
+#[derive(Debug, Deserialize)]
+pub struct Item<'a> {
+    /// The shortcut.
+    #[serde(borrow, default)]
+    pub id: Cow<'a, str>,
+    /// Counted from 0.
+    pub position: Option<u32>,
+    /// The object's loid.
+    #[serde(borrow, default)]
+    pub source: Cow<'a, str>,
+}
+
+/// The revisions that a move led to.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct Revisions {
+    /// Of the drawer that the item left.
+    pub source: u64,
+    /// Of the drawer that it went to.
+    pub target: u64,
+}
+
+/// Reads a reply.
+pub fn reply(answer: &Answer) -> Option<Reply<'_>> {
+    serde_json::from_slice::<Envelope<'_>>(&answer.body).ok().map(|envelope| envelope.result)
+}
+
+/// The revision that an answer speaks of: the number that its ETag begins with, else what its `info` says.
+pub fn revision(answer: &Answer, reply: Option<&Reply<'_>>) -> Option<u64> {
+    answer.revision().or_else(|| reply?.info.revision)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(etag: Option<&str>, body: &'static str) -> Answer {
+        Answer { status: 200, etag: etag.map(str::to_owned), body: body.into() }
+    }
+
+    #[test]
+    fn a_revision_is_what_the_etag_begins_with_or_what_info_says() {
+        let told = |etag, body| {
+            let answer = answer(etag, body);
+            revision(&answer, reply(&answer).as_ref())
+        };
+        assert_eq!(told(Some("\"17-00ab\""), "{}"), Some(17));
+        assert_eq!(told(Some("\"17\""), "{}"), Some(17));
+        assert_eq!(told(Some("\"abc\""), "{}"), None);
+        assert_eq!(told(Some("W/\"17\""), "{}"), None, "a weak tag promises nothing");
+        assert_eq!(told(None, "{\"result\":{\"info\":{\"revision\":4}}}"), Some(4));
+        assert_eq!(told(None, "no JSON"), None);
+    }
+
+    #[test]
+    fn a_reply_is_read_with_whatever_else_is_in_it() {
+        let answer = answer(
+            None,
+            r#"{"status":"success","result":{"info":{"id":"1$1.0.2","count":3},"items":[{"id":"s\u0041","position":2,
+            "source":"1$1.0.9","object":{"id":"1$1.0.9"}}],"revisions":{"source":5,"target":8}}}"#,
+        );
+        let reply = reply(&answer).unwrap();
+        assert_eq!((reply.info.count, reply.items[0].position), (Some(3), Some(2)));
+        assert_eq!((&*reply.items[0].id, &*reply.items[0].source), ("sA", "1$1.0.9"));
+        assert_eq!(reply.revisions.map(|revisions| (revisions.source, revisions.target)), Some((5, 8)));
+    }
+
+    #[test]
+    fn calls_are_the_interfaces() {
+        let loids = |n: u32| vec![format!("1$1.0.{n}"), format!("1$1.0.{}", n + 1)];
+        let paths = Paths::of(&loids(1), &loids(3));
+        let path = |kind, shortcut| {
+            let call = paths.call(&Operation { kind, drawer: 0, target: 1, object: 1, position: -1 }, shortcut);
+            format!("{} {}", call.method, call.path.replace("/v3/container/drawer/1%241.0.1", "…"))
+        };
+        assert_eq!(path(Kind::Read, None), "GET …?showItems=true");
+        assert_eq!(path(Kind::Add, None), "POST …/item/1%241.0.4");
+        assert_eq!(path(Kind::Position, None), "PUT …/item/1%241.0.4/position/-1");
+        assert_eq!(path(Kind::Shift, Some("s/7")), "PUT …/shortcut/s%2F7/position/-1");
+        assert_eq!(path(Kind::Shift, None), "PUT …/shortcut/1%241.0.4/position/-1");
+        assert_eq!(path(Kind::Delete, None), "DELETE …/item/1%241.0.4");
+        assert_eq!(path(Kind::Move, None), "PUT …/item/1%241.0.4/move/1%241.0.2");
+    }
+}

@@ -1,0 +1,49 @@
+//! One thread with its share of the followers.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{Either, join_all, select};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::LocalSet;
+
+use super::follower::Follower;
+use super::{Following, Ledger, Phase};
+use crate::drive::CONNECTING;
+use crate::saturation::{Meter, ThreadLoad};
+
+/// From its begin to its end. Each follower says once when it follows, or why it can't.
+pub(super) fn run(
+    following: &Arc<Following>,
+    ledger: &Arc<Ledger>,
+    numbers: impl Iterator<Item = usize>,
+    phase: &watch::Receiver<Phase>,
+    ready: &mpsc::UnboundedSender<Result<(), String>>,
+) -> std::io::Result<ThreadLoad> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let local = LocalSet::new();
+    Ok(local.block_on(&runtime, async {
+        let connecting = Arc::new(Semaphore::new(CONNECTING));
+        let work: Vec<_> = numbers
+            .map(|number| {
+                let follower = Follower::new(number, following.clone(), ledger.clone(), phase.clone());
+                tokio::task::spawn_local(follower.work(connecting.clone(), ready.clone()))
+            })
+            .collect();
+        let mut phase = phase.clone();
+        // Whoever says when has gone only when the whole command has; then the followers end as well.
+        let _ = phase.wait_for(|phase| *phase != Phase::Begin).await;
+        let mut meter = Meter::start();
+        let mut work = pin!(join_all(work));
+        loop {
+            let second = pin!(tokio::time::sleep(Duration::from_secs(1)));
+            match select(work, second).await {
+                Either::Left(_) => break,
+                Either::Right(((), rest)) => work = rest,
+            }
+            meter.look();
+        }
+        meter.end()
+    }))
+}

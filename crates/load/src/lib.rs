@@ -1,0 +1,230 @@
+//! `stet load`: many clients against a running server, and what came of it.
+//!
+//! A [`scenario`] says what is done and how it is verified; all the rest is the same for every one: [`options`] from [`flags`] and a
+//! file, the [`client`]'s connection, the [`desk`] that prepares and cleans up, the [`pace`], [`mod@drive`], what it [`measure`]s, and
+//! the [`report`]. docs/LOAD.md is the manual.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+pub mod call;
+pub mod client;
+pub mod delivery;
+pub mod desk;
+pub mod dice;
+pub mod drawer;
+pub mod drive;
+pub mod flags;
+pub mod followers;
+pub mod liveblog;
+pub mod measure;
+pub mod options;
+pub mod pace;
+pub mod progress;
+pub mod report;
+pub mod saturation;
+pub mod scenario;
+pub mod settle;
+mod tls;
+
+use self::client::Target;
+use self::desk::Desk;
+use self::drive::drive;
+use self::flags::{Arguments, DrawerArgs, LiveblogArgs};
+use self::options::Settings;
+use self::pace::{Pace, Ramp};
+use self::progress::Progress;
+use self::report::{Report, files, text};
+use self::scenario::{Finding, Scenario};
+
+/// Environment variable with the password.
+pub const PASSWORD: &str = "STET_LOAD_PASSWORD";
+
+/// Why a load ended otherwise than well: each a sentence for whoever started it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoadError {
+    /// The options or the password are at fault.
+    Usage(String),
+    /// The server can't be reached or verified, or refuses the user.
+    Failed(String),
+    /// The server does not hold what it acknowledged.
+    Faults(String),
+}
+
+/// The options of `load`.
+#[derive(Debug, Clone, PartialEq, Args)]
+pub struct LoadArgs {
+    #[command(subcommand)]
+    scenario: LoadScenario,
+}
+
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+enum LoadScenario {
+    /// Contention on drawers: adds, moves, deletions and reads of the same few
+    Drawer(Box<DrawerArgs>),
+    /// Many at one liveblog: posts, edits, moderation, polls, and followers of its events
+    Liveblog(Box<LiveblogArgs>),
+}
+
+impl LoadArgs {
+    /// Does it. The report is written, and the final table printed, also when the verification fails.
+    ///
+    /// # Errors
+    /// [`LoadError::Usage`] for options that can't be; [`LoadError::Faults`] when the server does not hold what it acknowledged;
+    /// [`LoadError::Failed`] when it can't be reached or verified, or refuses the user.
+    pub fn run(self) -> Result<(), LoadError> {
+        match self.scenario {
+            LoadScenario::Drawer(args) => run(&*args, drawer::DrawerLoad::new),
+            LoadScenario::Liveblog(args) => run(&*args, liveblog::LiveblogLoad::new),
+        }
+    }
+}
+
+/// A scenario with its options.
+fn run<S: Scenario>(args: &impl Arguments, make: impl Fn(&Settings) -> Result<S, String>) -> Result<(), LoadError> {
+    let usage = LoadError::Usage;
+    let settings = Settings::of(args).map_err(usage)?;
+    let scenario = make(&settings).map_err(usage)?;
+    let password = password(&settings)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| LoadError::Failed(format!("no runtime can be made: {error}")))?;
+    runtime.block_on(load(scenario, &settings, &password))
+}
+
+/// The whole load of one scenario.
+async fn load<S: Scenario>(scenario: S, settings: &Settings, password: &str) -> Result<(), LoadError> {
+    let failed = LoadError::Failed;
+    let target = Target::find(&settings.url, settings.ca.as_deref(), settings.patience()).await;
+    let target = target.map_err(LoadError::Usage)?;
+    let (user, connection) = (&settings.user, &settings.connection);
+    let logged_in = Desk::log_in(target.clone(), user, password, connection, &settings.folder).await;
+    let mut desk = logged_in.map_err(failed)?;
+    // Before the server has any work of it: a load whose report can't be written is for nothing.
+    let directory = match files::directory(settings.report.as_deref(), S::NAME) {
+        Ok(directory) => directory,
+        Err(error) => {
+            desk.log_out().await;
+            return Err(LoadError::Usage(error));
+        }
+    };
+    let signals = Signals::new().map_err(failed)?;
+    let done = tokio::select! {
+        done = work(scenario, settings, &mut desk, &target, signals.clone()) => done,
+        // The first ends the load, a second one what comes after it.
+        () = signals.clone().heard(2) => Err("it was interrupted before it was verified".to_owned()),
+    };
+    let left = if settings.keep { Ok(()) } else { desk.clean_up().await };
+    desk.log_out().await;
+    let mut report = done.map_err(failed)?;
+    report.saturation.remarks.extend(left.err());
+    files::write(&directory, &report).map_err(|error| failed(format!("the report can't be written: {error}")))?;
+    // Whoever reads may have gone; the report is there.
+    let _ = write!(std::io::stdout(), "{}\nreport: {}\n", text::table(&report), directory.join(files::HTML).display());
+    let problems = &report.verdict.problems;
+    match report.verdict.finding {
+        Finding::Verified => Ok(()),
+        Finding::Violated => {
+            let first = problems.first().map_or("", String::as_str);
+            Err(LoadError::Faults(format!("the server does not hold what it acknowledged: {first}")))
+        }
+        Finding::Unknown => Err(failed(format!("it could not be verified: {}", problems.join(" ")))),
+    }
+}
+
+/// Prepares, drives and verifies.
+async fn work<S: Scenario>(
+    mut scenario: S,
+    settings: &Settings,
+    desk: &mut Desk,
+    target: &Target,
+    signals: Signals,
+) -> Result<Report, String> {
+    let mut progress = Progress::new(settings.quiet);
+    progress.say(&format!("preparing in {}", desk.folder));
+    tokio::select! {
+        prepared = scenario.prepare(desk) => prepared?,
+        () = signals.clone().heard(1) => return Err("it was interrupted before it began".to_owned()),
+    }
+    let pace = Pace {
+        ramp: match (&settings.ramp, settings.rate) {
+            (Some(ramp), _) => ramp.clone(),
+            (None, Some(rate)) => Ramp::level(rate.into()),
+            (None, None) => Ramp::level(settings.clients() as f64),
+        },
+        open: settings.is_open(),
+        clients: settings.clients(),
+        count: settings.count,
+        length: settings.length(),
+    };
+    let connections = (0..settings.clients()).map(|_| desk.connection()).collect();
+    let scenario = Arc::new(scenario);
+    let (threads, quiet) = (settings.threads(), Progress::new(settings.quiet));
+    let mut driven = drive(scenario.clone(), pace.clone(), threads, connections, progress, signals.heard(1)).await?;
+    let mut progress = quiet;
+    progress.say("verifying");
+    let notes = std::mem::take(&mut driven.notes);
+    let verdict = scenario.verify(desk, notes).await;
+    Ok(Report::new(&*scenario, settings, &pace, driven, target.is_near(), verdict))
+}
+
+/// SIGINT and SIGTERM, counted.
+#[derive(Clone)]
+struct Signals(watch::Receiver<u32>);
+
+impl Signals {
+    /// Listens from here on.
+    fn new() -> Result<Signals, String> {
+        let cannot = |error| format!("signals can't be heard: {error}");
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
+        let (count, counted) = watch::channel(0);
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                }
+                count.send_modify(|count| *count += 1);
+            }
+        });
+        Ok(Signals(counted))
+    }
+
+    /// Resolves when so many have come.
+    async fn heard(mut self, many: u32) {
+        if self.0.wait_for(|count| *count >= many).await.is_err() {
+            // Nobody counts any more, so none comes.
+            std::future::pending().await
+        }
+    }
+}
+
+/// The password: from the file that is named, the environment, the terminal, or the first line of standard input. Never an
+/// argument, which every process of the machine could see.
+fn password(settings: &Settings) -> Result<String, LoadError> {
+    let usage = LoadError::Usage;
+    let mut line = String::new();
+    if let Some(file) = &settings.password_file {
+        let read = std::fs::read_to_string(file);
+        let text =
+            read.map_err(|error| usage(format!("`password-file`: {} can't be read: {error}", file.display())))?;
+        line = text.lines().next().unwrap_or_default().to_owned();
+    } else if let Ok(password) = std::env::var(PASSWORD) {
+        line = password;
+    } else if std::io::stdin().is_terminal() {
+        let asked = rpassword::prompt_password(format!("Password of {}: ", settings.user));
+        line = asked.map_err(|error| usage(format!("no password can be read: {error}")))?;
+    } else {
+        let read = std::io::stdin().lock().read_line(&mut line);
+        read.map_err(|error| usage(format!("no password can be read from standard input: {error}")))?;
+    }
+    let password = line.trim_end_matches(['\n', '\r']);
+    if password.is_empty() {
+        return Err(usage(format!("a password is wanted: --password-file, {PASSWORD}, or standard input")));
+    }
+    Ok(password.to_owned())
+}

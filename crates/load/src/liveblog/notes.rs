@@ -1,0 +1,157 @@
+//! What a client remembers for the verification.
+
+use super::LiveblogLoad;
+use super::book::Asked;
+use super::evidence::{Doubt, Evidence, Known, Listed, Polled, Told};
+use super::model::{Change, Look, PostId};
+use super::wire::{self, NEWEST, Posts, print};
+use crate::client::{Answer, Trouble};
+use crate::scenario::Outcome;
+
+/// Faults in single replies that a client remembers.
+const MOST_ODD: usize = 5;
+
+/// See the module's head.
+#[derive(Default)]
+pub struct Notes {
+    told: Vec<Told>,
+    doubts: Vec<Doubt>,
+    denied: Vec<(PostId, Change)>,
+    polled: Vec<Polled>,
+    listed: Vec<Listed>,
+    odd: Vec<String>,
+}
+
+/// What a reply to a change came to.
+pub(super) struct Noted {
+    /// Whether it was such a reply.
+    pub understood: bool,
+    /// The revision that the change made, if it made one.
+    pub revision: Option<u64>,
+}
+
+impl Notes {
+    /// Puts it to the others'.
+    pub(super) fn join(self, evidence: &mut Evidence) {
+        evidence.told.extend(self.told);
+        evidence.doubts.extend(self.doubts);
+        evidence.denied.extend(self.denied);
+        evidence.polled.extend(self.polled);
+        evidence.listed.extend(self.listed);
+        evidence.odd.extend(self.odd);
+    }
+
+    fn odd(&mut self, words: impl FnOnce() -> String) {
+        if self.odd.len() < MOST_ODD {
+            self.odd.push(words());
+        }
+    }
+
+    /// What came of a change.
+    pub(super) fn changed(
+        &mut self,
+        load: &LiveblogLoad,
+        post: PostId,
+        change: Change,
+        asked: &Asked,
+        answered: &Result<Answer, Trouble>,
+        outcome: &Outcome,
+    ) -> Noted {
+        let nothing = |understood| Noted { understood, revision: None };
+        let answer = match answered {
+            Ok(answer) if answer.is_success() => answer,
+            // Refused before anything was done: that too is certain.
+            Ok(answer) if answer.status < 500 || answer.code().ends_with("Overloaded") => {
+                if matches!(outcome, Outcome::Refused(_)) && asked.known {
+                    self.denied.push((post, change));
+                }
+                return nothing(true);
+            }
+            Err(Trouble::Unreachable(_)) => return nothing(true),
+            // Nobody knows whether it was done.
+            _ => {
+                self.doubts.push(Doubt { post, change });
+                return nothing(true);
+            }
+        };
+        let told = if change == Change::Remove { removed(answer, post) } else { shown(load, answer, post, change) };
+        let is_new = matches!(change, Change::Post { .. });
+        let own = load.book.id(post);
+        let Some((told, known)) = told else {
+            self.doubts.push(Doubt { post, change });
+            // Others may have removed the post before the reply was made. Whether the change was one is not told then.
+            let is_gone = wire::removed(answer).is_some_and(|gone| !is_new && own.as_deref() == Some(&*gone.id));
+            return nothing(is_gone);
+        };
+        if !is_new && own.as_deref() != Some(&*known.id) {
+            self.odd(|| format!("the reply to {} speaks of {}", change.of(post), known.id));
+        }
+        if is_new {
+            load.book.learn(post, known);
+        }
+        self.told.push(told);
+        Noted { understood: true, revision: (told.changed == told.revision).then_some(told.revision) }
+    }
+
+    /// What has changed; tells whether it was such a reply.
+    pub(super) fn polled(&mut self, load: &LiveblogLoad, client: u32, answer: &Answer) -> bool {
+        let Some(posts) = wire::posts(answer) else { return false };
+        let since = load.book.asked(client).since;
+        let Some(revision) = posts.revision.or_else(|| answer.revision()) else { return true };
+        load.book.ask(client, |asked| asked.since = revision);
+        let gone = posts.removed.iter().fold(0, |joined, id| joined ^ print(id, 0, None));
+        if posts.total != posts.items.len() as u64 {
+            self.odd(|| format!("a poll counts {} posts and shows {}", posts.total, posts.items.len()));
+        }
+        if let Some(shown) = self.prints(load, &posts) {
+            self.polled.push(Polled { since, revision, print: gone ^ shown });
+        }
+        true
+    }
+
+    /// The newest; tells whether it was such a reply.
+    pub(super) fn listed(&mut self, load: &LiveblogLoad, answer: &Answer) -> bool {
+        let Some(posts) = wire::posts(answer) else { return false };
+        let Some(revision) = posts.revision.or_else(|| answer.revision()) else { return true };
+        let counts = posts.counts();
+        let whole =
+            posts.total == counts.iter().sum::<u64>() && posts.items.len() as u64 == posts.total.min(NEWEST as u64);
+        if let Some(print) = self.prints(load, &posts) {
+            self.listed.push(Listed { revision, counts, whole, print });
+        }
+        true
+    }
+
+    /// All that is shown as one number; nothing where something is shown that can't be.
+    fn prints(&mut self, load: &LiveblogLoad, posts: &Posts<'_>) -> Option<u64> {
+        let mut joined = 0;
+        for shown in &posts.items {
+            let look = shown.post().and_then(|post| load.forms.look(post, shown));
+            let Some((look, changed)) = look.zip(shown.changed()) else {
+                self.odd(|| format!("a post {} is shown that is none of the load's, or not whole", shown.id()));
+                return None;
+            };
+            joined ^= print(shown.id(), changed, Some(look));
+        }
+        Some(joined)
+    }
+}
+
+/// What the reply to a removal tells.
+fn removed(answer: &Answer, post: PostId) -> Option<(Told, Known)> {
+    let reply = wire::removed(answer)?;
+    let revision = reply.revision.or_else(|| answer.revision()).unwrap_or(0);
+    let told = Told { post, change: Change::Remove, revision, changed: revision, look: None };
+    Some((told, Known { id: reply.id.into(), timestamp: 0 }))
+}
+
+/// What the reply to any other change tells.
+fn shown(load: &LiveblogLoad, answer: &Answer, post: PostId, change: Change) -> Option<(Told, Known)> {
+    let shown = wire::shown(answer)?;
+    let revision = shown.revision.or_else(|| answer.revision()).unwrap_or(0);
+    // One that shows another post, or what no post looks like, is compared and found wrong.
+    let look = load.forms.look(post, &shown).filter(|_| shown.post() == Some(post));
+    let look = look.or(Some(Look { step: None, status: super::model::Status::Pending, attached: false }));
+    let told = Told { post, change, revision, changed: shown.changed().unwrap_or(revision), look };
+    Some((told, Known { id: shown.id().into(), timestamp: shown.timestamp }))
+}

@@ -1,0 +1,239 @@
+//! What each client is going to do, and with which post.
+//!
+//! A client edits and removes posts of its own, one call after the other, so that what they say in the end does not depend on
+//! others; it moderates its own posts and those of others. A client that has no post left posts, whatever was drawn.
+
+use rand::RngExt;
+use rand::distr::Distribution;
+use rand::distr::weighted::WeightedIndex;
+use rand_chacha::ChaCha8Rng;
+
+use super::model::{Change, PostId, Status};
+use crate::dice::dice;
+
+/// The kinds of operations; [`KINDS`] has their names in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Kind {
+    /// Writes a post.
+    Post,
+    /// Writes another text into a post.
+    Edit,
+    /// Sets a post's state.
+    Moderate,
+    /// Takes a post out.
+    Remove,
+    /// Asks what has changed since it last asked.
+    Poll,
+    /// Reads the newest posts.
+    List,
+}
+
+/// As the mix names them.
+pub const KINDS: &[&str] = &["post", "edit", "moderate", "remove", "poll", "list"];
+/// Weights without a mix: far more is looked at than written, and little is taken back.
+pub const DEFAULT_MIX: [u32; 6] = [20, 10, 12, 3, 40, 15];
+const ALL: [Kind; 6] = [Kind::Post, Kind::Edit, Kind::Moderate, Kind::Remove, Kind::Poll, Kind::List];
+/// Newest posts that moderators look at.
+const RECENT: u32 = 20;
+/// One post in so many has an attachment.
+const ATTACHED: u32 = 10;
+
+/// Which post an operation is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// That one.
+    The(PostId),
+    /// One of whichever client: of the posts that it has by then, this many before the newest.
+    Recent {
+        /// Whose.
+        client: u32,
+        /// 0 is the newest.
+        back: u32,
+    },
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deed {
+    /// A change of a post.
+    Change(Target, Change),
+    /// See [`Kind::Poll`].
+    Poll,
+    /// See [`Kind::List`].
+    List,
+}
+
+/// One thing to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operation {
+    /// Who does it.
+    pub client: u32,
+    /// What.
+    pub deed: Deed,
+    /// Instead of a post of another's: one of its own, where nobody may come between.
+    pub own: Option<PostId>,
+}
+
+impl Operation {
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        match self.deed {
+            Deed::Change(_, Change::Post { .. }) => Kind::Post,
+            Deed::Change(_, Change::Edit { .. }) => Kind::Edit,
+            Deed::Change(_, Change::Set(_)) => Kind::Moderate,
+            Deed::Change(_, Change::Remove) => Kind::Remove,
+            Deed::Poll => Kind::Poll,
+            Deed::List => Kind::List,
+        }
+    }
+}
+
+/// What plans are drawn from.
+#[derive(Debug, Clone)]
+pub struct Recipe {
+    seed: u64,
+    kinds: WeightedIndex<u32>,
+    clients: u32,
+    attaches: bool,
+}
+
+impl Recipe {
+    /// From weights for the kinds, not all zero, and at least one client.
+    ///
+    /// # Errors
+    /// A sentence: the weights are too large to be added up.
+    pub fn new(seed: u64, weights: &[u32], clients: u32, attaches: bool) -> Result<Recipe, String> {
+        let kinds = WeightedIndex::new(weights).map_err(|error| format!("`mix`: {error}"))?;
+        Ok(Recipe { seed, kinds, clients, attaches })
+    }
+
+    /// The plan of one client.
+    pub fn plan(&self, client: u32) -> Plan {
+        let dice = dice(self.seed, client as usize);
+        Plan { recipe: self.clone(), dice, client, step: 0, posts: 0, own: Vec::new(), turn: 0 }
+    }
+}
+
+/// A client's plan, without end.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    recipe: Recipe,
+    dice: ChaCha8Rng,
+    client: u32,
+    /// Operations so far: what tells one text from another.
+    step: u32,
+    /// Posts so far.
+    posts: u32,
+    /// Numbers of those that are not removed.
+    own: Vec<u32>,
+    /// States are set in turn.
+    turn: usize,
+}
+
+impl Iterator for Plan {
+    type Item = Operation;
+
+    fn next(&mut self) -> Option<Operation> {
+        let Plan { recipe, dice, client, .. } = self;
+        let client = *client;
+        let mut kind = ALL[recipe.kinds.sample(dice)];
+        let (pick, of) = (dice.random::<u32>(), dice.random_range(0..recipe.clients));
+        let (back, attached) = (dice.random_range(0..RECENT), dice.random_range(0..ATTACHED) == 0 && recipe.attaches);
+        if self.own.is_empty() && matches!(kind, Kind::Edit | Kind::Moderate | Kind::Remove) {
+            kind = Kind::Post;
+        }
+        self.step += 1;
+        // One that is there: below the number of those that are.
+        let place = (pick as usize).checked_rem(self.own.len()).unwrap_or(0);
+        let own = self.own.get(place).map(|number| PostId { client, number: *number });
+        let (step, mut instead) = (self.step, None);
+        let deed = match (kind, own) {
+            (Kind::Poll, _) => Deed::Poll,
+            (Kind::List, _) => Deed::List,
+            (Kind::Edit, Some(post)) => Deed::Change(Target::The(post), Change::Edit { step }),
+            (Kind::Remove, Some(post)) => {
+                self.own.swap_remove(place);
+                Deed::Change(Target::The(post), Change::Remove)
+            }
+            (Kind::Moderate, Some(post)) => {
+                let to = Status::IN_TURN[self.turn % Status::IN_TURN.len()];
+                self.turn += 1;
+                instead = Some(post);
+                Deed::Change(Target::Recent { client: of, back }, Change::Set(to))
+            }
+            // A post, or what there is no post for yet.
+            _ => {
+                let post = PostId { client, number: self.posts };
+                self.own.push(self.posts);
+                self.posts += 1;
+                Deed::Change(Target::The(post), Change::Post { step, attached })
+            }
+        };
+        Some(Operation { client, deed, own: instead })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn recipe(seed: u64) -> Recipe {
+        Recipe::new(seed, &DEFAULT_MIX, 4, true).unwrap()
+    }
+
+    fn first(seed: u64, client: u32) -> Vec<Operation> {
+        recipe(seed).plan(client).take(500).collect()
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_plan_and_nothing_else_does() {
+        assert_eq!(first(7, 3), first(7, 3));
+        assert_ne!(first(7, 3), first(8, 3));
+        assert_ne!(first(7, 3), first(7, 2));
+        // What is drawn stays the same from build to build: a plan can be repeated later.
+        let known: Vec<_> = recipe(1).plan(0).take(8).map(|operation| operation.kind()).collect();
+        assert_eq!(known, KNOWN);
+    }
+
+    const KNOWN: [Kind; 8] =
+        [Kind::Poll, Kind::Poll, Kind::List, Kind::Post, Kind::Post, Kind::Post, Kind::Poll, Kind::List];
+
+    #[test]
+    fn weights_are_kept_to_and_states_are_set_in_turn() {
+        const MANY: usize = 20_000;
+        let operations: Vec<_> = recipe(1).plan(0).take(MANY).collect();
+        for (kind, weight) in ALL.into_iter().zip(DEFAULT_MIX) {
+            let share = operations.iter().filter(|operation| operation.kind() == kind).count() as f64 / MANY as f64;
+            assert!((share - f64::from(weight) / 100.0).abs() < 0.02, "{kind:?}: {share}");
+        }
+        let set: Vec<_> = operations
+            .iter()
+            .filter_map(|operation| match operation.deed {
+                Deed::Change(Target::Recent { client, .. }, Change::Set(to)) => Some((client, to)),
+                _ => None,
+            })
+            .collect();
+        assert!(set.iter().zip(Status::IN_TURN.iter().cycle()).all(|((_, set), turn)| set == turn));
+        assert_eq!(set.iter().map(|(client, _)| *client).collect::<HashSet<_>>().len(), 4, "everybody's posts");
+    }
+
+    #[test]
+    fn only_posts_of_its_own_that_are_there_are_edited_and_removed() {
+        let mut there = HashSet::new();
+        let mut texts = HashSet::new();
+        let busy = Recipe::new(3, &[2, 3, 1, 3, 0, 0], 2, true).unwrap();
+        for operation in busy.plan(1).take(5000) {
+            let Deed::Change(target, change) = operation.deed else { panic!("nothing is only read") };
+            match (target, change) {
+                (Target::The(post), Change::Post { step, .. }) => assert!(there.insert(post) && texts.insert(step)),
+                (Target::The(post), Change::Edit { step }) => assert!(there.contains(&post) && texts.insert(step)),
+                (Target::The(post), Change::Remove) => assert!(there.remove(&post)),
+                (_, Change::Set(_)) => assert!(there.contains(&operation.own.unwrap())),
+                odd => panic!("{odd:?}"),
+            }
+        }
+    }
+}

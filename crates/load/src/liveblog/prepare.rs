@@ -1,0 +1,98 @@
+//! What is done before the load and after it: trying out what revisions mean, and reading everything.
+
+use super::LiveblogLoad;
+use super::evidence::{End, Held};
+use super::model::{Change, PostId, Status};
+use super::plan::Kind;
+use super::wire;
+use crate::desk::Desk;
+use crate::settle::settled;
+
+/// Posts that are read at a time.
+const PAGE: usize = 500;
+/// The post by which it is tried out: none of any client's.
+const TRIAL: PostId = PostId { client: u32::MAX, number: 0 };
+
+impl LiveblogLoad {
+    /// Whether each change counts the liveblog up by one and says so, and whether the user may do all that is in the mix: tried
+    /// out with one post, which is gone afterwards.
+    pub(super) async fn try_out(&mut self, desk: &mut Desk) -> Result<(), String> {
+        let read =
+            desk.call(&self.forms.list(0, 1)).await.map_err(|why| format!("the liveblog can't be read: {why}"))?;
+        let mut last = wire::posts(&read.1).and_then(|posts| posts.revision.or_else(|| read.1.revision()));
+        if last.is_none() {
+            self.uncounted = Some("its replies carry no revision".to_owned());
+        }
+        let is_in_mix = |kind: Kind| self.weights[kind as usize] > 0;
+        let steps = [
+            (Change::Post { step: 0, attached: false }, 1, true),
+            (Change::Edit { step: 1 }, 1, is_in_mix(Kind::Edit)),
+            (Change::Set(Status::Pending), 1, is_in_mix(Kind::Moderate)),
+            (Change::Set(Status::Pending), 0, is_in_mix(Kind::Moderate)),
+            (Change::Remove, 1, true),
+        ];
+        let mut id = String::new();
+        for (change, step, _) in steps.into_iter().filter(|(_, _, wanted)| *wanted) {
+            let call = self.forms.change(TRIAL, change, &id);
+            let (_, answer) = desk
+                .call(&call)
+                .await
+                .map_err(|why| format!("a liveblog can't be used: {} {}: {why}", call.method, call.path))?;
+            let (revision, changed) = if change == Change::Remove {
+                let told = wire::removed(&answer).and_then(|reply| reply.revision.or_else(|| answer.revision()));
+                (told, told)
+            } else {
+                let shown =
+                    wire::shown(&answer).ok_or("the reply to a post has another shape than the interface says")?;
+                id = shown.id().to_owned();
+                if matches!(change, Change::Post { .. })
+                    && self
+                        .forms
+                        .look(TRIAL, &shown)
+                        .is_none_or(|look| look.status != Status::Approved || look.step.is_none())
+                {
+                    return Err("a liveblog can't be used: a new post is not approved (the user may not moderate?), or not as it \
+                                was sent"
+                        .to_owned());
+                }
+                (shown.revision.or_else(|| answer.revision()), shown.changed())
+            };
+            let wanted = last.map(|last| last + step);
+            if self.uncounted.is_none() && (revision != wanted || changed != wanted) {
+                self.uncounted = Some("its revisions do not count changes one by one".to_owned());
+            }
+            last = wanted;
+        }
+        self.before = last.unwrap_or(0);
+        Ok(())
+    }
+}
+
+/// All that is there, once nothing is under way any more.
+pub(super) async fn end(load: &LiveblogLoad, desk: &mut Desk, doubts: bool) -> Result<End, String> {
+    let look = async |desk: &mut Desk| whole(load, desk).await;
+    settled(desk, doubts, "the posts", look, |last: &End, now: &End| last == now).await
+}
+
+/// All pages at one revision.
+async fn whole(load: &LiveblogLoad, desk: &mut Desk) -> Result<End, String> {
+    let mut end = End::default();
+    loop {
+        let (_, answer) = desk.call(&load.forms.list(end.held.len(), PAGE)).await?;
+        let posts = wire::posts(&answer).ok_or("the listing has another shape than the interface says")?;
+        let revision = posts.revision.or_else(|| answer.revision()).unwrap_or(0);
+        if end.held.is_empty() {
+            (end.revision, end.counts, end.total) = (revision, posts.counts(), posts.total);
+        } else if end.revision != revision {
+            return Err("it changes while it is read".to_owned());
+        }
+        if posts.items.is_empty() {
+            return Ok(end);
+        }
+        for shown in &posts.items {
+            let post = shown.post();
+            let look = post.and_then(|post| load.forms.look(post, shown));
+            end.held.push(Held { id: shown.id().to_owned(), post, look });
+        }
+    }
+}

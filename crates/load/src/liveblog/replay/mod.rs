@@ -1,0 +1,188 @@
+//! The verification on paper: what was acknowledged is carried out again in its order. Each reply must show the post as it is on
+//! paper by then, each poll and each listing what the paper has at its revision, and in the end the liveblog must hold what the
+//! paper holds.
+//!
+//! Of a post with a call in doubt only the end is looked at, and either outcome allowed. Polls and listings are looked at up to
+//! the first revision that nobody was told of.
+
+use std::collections::{HashMap, HashSet};
+
+use super::evidence::{Doubt, Evidence, Held, Told};
+use super::model::{Change, Paper, PostId, Status};
+use super::order::Order;
+use super::reads::Reads;
+
+/// What was looked at, and what was found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Replayed {
+    /// A sentence for each fault.
+    pub problems: Vec<String>,
+    /// Replies to changes that were held against the paper.
+    pub replies: u64,
+    /// Polls and listings that were.
+    pub reads: u64,
+}
+
+/// Carries out what was acknowledged, and compares.
+pub fn replay(evidence: &Evidence, order: &Order) -> Replayed {
+    let mut doubted: HashMap<PostId, Vec<Change>> = HashMap::new();
+    for Doubt { post, change } in &evidence.doubts {
+        doubted.entry(*post).or_default().push(*change);
+    }
+    let mut replayed = Replayed::default();
+    let papers = carry_out(evidence, order, &doubted, &mut replayed);
+    denied(evidence, &papers, &doubted, &mut replayed.problems);
+    compare(evidence, &papers, &doubted, &mut replayed.problems);
+    replayed
+}
+
+type Papers = HashMap<PostId, Paper>;
+type Doubted = HashMap<PostId, Vec<Change>>;
+
+fn carry_out(evidence: &Evidence, order: &Order, doubted: &Doubted, replayed: &mut Replayed) -> Papers {
+    let mut papers: Papers = HashMap::new();
+    let mut reads = evidence.counted.then(|| Reads::of(evidence, order.known_until()));
+    let mut found: Vec<&Told> = order.found.iter().collect();
+    found.sort_by_key(|told| told.revision);
+    let mut found = found.into_iter().peekable();
+    let until_found = |papers: &Papers, replayed: &mut Replayed, next: u64, found: &mut std::iter::Peekable<_>| {
+        while let Some(told) = found.next_if(|told: &&Told| told.revision < next) {
+            check(evidence, told, papers.get(&told.post), doubted, replayed);
+        }
+    };
+    for (revision, told) in &order.made {
+        until_found(&papers, replayed, *revision, &mut found);
+        if let Some(reads) = &mut reads {
+            reads.until(*revision, &mut replayed.problems);
+        }
+        let before = papers.get(&told.post).copied();
+        let is_new = matches!(told.change, Change::Post { .. });
+        let is_there = before.is_some_and(|paper| !paper.removed);
+        if is_new == is_there && !doubted.contains_key(&told.post) {
+            let there = if is_there { "it was there already" } else { "it was not there" };
+            replayed.problems.push(format!("{} was acknowledged, and {there}", told.change.of(told.post)));
+        }
+        let paper = papers.entry(told.post).or_insert_with(Paper::blank);
+        paper.apply(told.change, *revision);
+        let now = *paper;
+        check(evidence, told, Some(&now), doubted, replayed);
+        if let (Some(reads), Some(known)) = (&mut reads, evidence.known.get(&told.post)) {
+            reads.change(known, told.post, before, now);
+        }
+    }
+    until_found(&papers, replayed, u64::MAX, &mut found);
+    if let Some(mut reads) = reads {
+        reads.until(u64::MAX, &mut replayed.problems);
+        replayed.reads = reads.looked_at();
+    }
+    papers
+}
+
+/// Holds a reply against the paper.
+fn check(evidence: &Evidence, told: &Told, paper: Option<&Paper>, doubted: &Doubted, replayed: &mut Replayed) {
+    let (Some(look), false) = (told.look, doubted.contains_key(&told.post)) else { return };
+    replayed.replies += 1;
+    match paper {
+        Some(paper) if !paper.removed && paper.look == look && (!evidence.counted || paper.changed == told.changed) => {
+        }
+        Some(paper) if !paper.removed => replayed.problems.push(format!(
+            "the reply to {} shows it {look} as of revision {}, and by what was acknowledged it was {} as of {}",
+            told.change.of(told.post),
+            told.changed,
+            paper.look,
+            paper.changed
+        )),
+        _ => replayed.problems.push(format!("{} was acknowledged, and it was not there", told.change.of(told.post))),
+    }
+}
+
+/// Whoever was told that a post is not there must have been told so of one that somebody took out.
+fn denied(evidence: &Evidence, papers: &Papers, doubted: &Doubted, problems: &mut Vec<String>) {
+    for (post, change) in &evidence.denied {
+        let may_have_gone = papers.get(post).is_some_and(|paper| paper.removed)
+            || doubted.get(post).is_some_and(|doubts| doubts.contains(&Change::Remove));
+        if !may_have_gone {
+            problems.push(format!("{} was refused because it was not there, and nobody took it out", change.of(*post)));
+        }
+    }
+}
+
+/// Holds the paper against the end.
+fn compare(evidence: &Evidence, papers: &Papers, doubted: &Doubted, problems: &mut Vec<String>) {
+    let end = &evidence.end;
+    let mut held: HashMap<PostId, &Held> = HashMap::new();
+    let mut ids = HashSet::new();
+    for there in &end.held {
+        if !ids.insert(&there.id) {
+            problems.push(format!("in the end the post {} is there twice", there.id));
+        }
+        let Some(post) = there.post else {
+            problems.push(format!("in the end there is a post {} that is none of the load's", there.id));
+            continue;
+        };
+        if held.insert(post, there).is_some() {
+            problems.push(format!("in the end {post} is there twice"));
+        }
+        if evidence.known.get(&post).is_some_and(|known| *known.id != *there.id) {
+            problems.push(format!("in the end {post} has another loid than it was told to have"));
+        }
+        if !papers.contains_key(&post) {
+            let creation = doubted
+                .get(&post)
+                .and_then(|doubts| doubts.iter().find(|change| matches!(change, Change::Post { .. })));
+            let mut paper = Paper::blank();
+            match creation {
+                None => problems.push(format!("in the end {post} is there, and nobody was told that it was made")),
+                Some(creation) => {
+                    paper.apply(*creation, 0);
+                    if there.look != Some(paper.look) {
+                        problems.push(format!("in the end {post} is not as it was sent, if it was made at all"));
+                    }
+                }
+            }
+        }
+    }
+    let mut posts: Vec<_> = papers.iter().collect();
+    posts.sort_unstable_by_key(|(post, _)| **post);
+    for (post, paper) in posts {
+        let doubts = doubted.get(post).map_or(&[][..], Vec::as_slice);
+        match (held.get(post), paper.removed) {
+            (None, true) => {}
+            (Some(_), true) => {
+                problems.push(format!("in the end {post} is there, though its removal was acknowledged"))
+            }
+            (None, false) if doubts.contains(&Change::Remove) => {}
+            (None, false) => problems.push(format!("in the end {post} is missing, which should be {}", paper.look)),
+            (Some(there), false) => {
+                let right = there.look.is_some_and(|look| {
+                    look.attached == paper.look.attached
+                        && (look.step == paper.look.step
+                            || doubts
+                                .iter()
+                                .any(|doubt| matches!(doubt, Change::Edit { step } if Some(*step) == look.step)))
+                        && (look.status == paper.look.status || doubts.contains(&Change::Set(look.status)))
+                });
+                if !right {
+                    let seen = there.look.map_or("as no post of the load".to_owned(), |look| look.to_string());
+                    problems.push(format!("in the end {post} is {seen}, and should be {}", paper.look));
+                }
+            }
+        }
+    }
+    let mut counts = [0; 4];
+    for look in end.held.iter().filter_map(|there| there.look) {
+        counts[look.status as usize] += 1;
+    }
+    for status in Status::ALL {
+        let (said, there) = (end.counts[status as usize], counts[status as usize]);
+        if said != there {
+            problems.push(format!("in the end {said} posts are said to be {}, and {there} are", status.name()));
+        }
+    }
+    if end.total != end.held.len() as u64 {
+        problems.push(format!("in the end {} posts are said to be there, and {} are", end.total, end.held.len()));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! From what is known after a load to a verdict.
+
+use super::evidence::{Doubt, Evidence};
+use super::model::{Change, PostId};
+use super::order::Order;
+use super::replay::replay;
+use crate::followers::Followed;
+use crate::followers::board::what;
+use crate::report::text::number;
+use crate::scenario::{Finding, Verdict, named};
+
+/// What followers heard: by revision from the first of the load on, and what happened to them.
+pub(super) struct Heard<'h> {
+    /// What was told of each revision.
+    pub what: &'h [Box<str>],
+    /// Events that can't be, and the first of them.
+    pub odd: &'h (u64, Option<String>),
+    /// What happened to them.
+    pub followed: &'h Followed,
+}
+
+/// Holds the evidence against itself. `uncounted` says why revisions can't be used, if so.
+pub(super) fn verdict(evidence: &Evidence, heard: Option<&Heard<'_>>, uncounted: Option<&str>) -> Verdict {
+    let mut details = vec![format!(
+        "{} changes were acknowledged, {} polls and listings noted, {} calls had no certain outcome.",
+        number(evidence.told.len() as u64),
+        number((evidence.polled.len() + evidence.listed.len()) as u64),
+        number(evidence.doubts.len() as u64)
+    )];
+    let order = Order::of(evidence);
+    let replayed = replay(evidence, &order);
+    let mut problems = evidence.odd.clone();
+    problems.extend(order.problems.iter().cloned());
+    problems.extend(replayed.problems);
+    if problems.is_empty() {
+        let held = evidence.end.held.len() as u64;
+        details
+            .push(format!("The liveblog holds the {} posts that it has to hold, each as it was left.", number(held)));
+        details.push(format!(
+            "{} replies to changes and {} polls and listings show what was there at their revisions.",
+            number(replayed.replies),
+            number(replayed.reads)
+        ));
+        if !order.gaps.is_empty() {
+            details.push(format!(
+                "{} revisions are explained only by calls whose outcome nobody was told.",
+                number(order.gaps.len() as u64)
+            ));
+        }
+    }
+    if let Some(heard) = heard {
+        let before = problems.len();
+        told(evidence, &order, heard, &mut problems);
+        followed(heard, &mut problems);
+        if problems.len() == before {
+            details.push(followers(heard));
+        }
+        let drops = heard.followed.faults.drops();
+        if drops > 0 {
+            details.push(format!(
+                "Streams ended {} times and went on {} times, {} of these with the word to read anew; {} followers were not \
+                 back in the end.",
+                number(drops),
+                number(heard.followed.faults.resumed),
+                number(heard.followed.faults.resets),
+                number(heard.followed.away)
+            ));
+        }
+    }
+    let finding = if problems.is_empty() { Finding::Verified } else { Finding::Violated };
+    let method = match uncounted {
+        None => REPLAYED.to_owned(),
+        Some(why) => format!("{BY_CLIENT} The server's order was not looked at: {why}."),
+    };
+    Verdict { finding, method, details, problems: named(problems) }
+}
+
+fn followers(heard: &Heard<'_>) -> String {
+    let Followed { whole, followers, .. } = *heard.followed;
+    let of = if whole == followers { "All".to_owned() } else { number(whole) + " of" };
+    let revisions = heard.what.len() as u64;
+    format!(
+        "{of} {} followers heard of all {} revisions, each once and in order.",
+        number(followers),
+        number(revisions)
+    )
+}
+
+/// What was told of each revision is what was acknowledged; of one that nobody was told of, what a call in doubt may have done.
+fn told(evidence: &Evidence, order: &Order, heard: &Heard<'_>, problems: &mut Vec<String>) {
+    let makers = order.makers();
+    let id = |post: &PostId| evidence.known.get(post).map_or("", |known| &*known.id);
+    let may_be = |doubt: &Doubt, event: &str| match (doubt.change, id(&doubt.post)) {
+        // Nobody knows its loid.
+        (Change::Post { .. }, _) | (_, "") => event.starts_with(doubt.change.event()),
+        (change, id) => event == what(change.event(), id),
+    };
+    for (revision, event) in (evidence.before + 1..).zip(heard.what) {
+        if event.is_empty() {
+            // Nobody heard of it: told with the followers.
+            continue;
+        }
+        let right = match makers.get(&revision) {
+            Some((post, change)) => **event == what(change.event(), id(post)),
+            None => evidence.doubts.iter().any(|doubt| may_be(doubt, event)),
+        };
+        if !right {
+            let maker = makers.get(&revision).map_or("nobody knows what".to_owned(), |(post, change)| change.of(*post));
+            problems.push(format!("followers were told `{event}` of revision {revision}, which was {maker}"));
+        }
+    }
+    if let (count, Some(first)) = heard.odd {
+        problems.push(format!("{} events can't be: {first}", number(*count)));
+    }
+}
+
+/// Each follower that was not let go has heard of everything, once and in order.
+fn followed(heard: &Heard<'_>, problems: &mut Vec<String>) {
+    let faults = &heard.followed.faults;
+    for (count, words) in [
+        (faults.gaps, "revisions were left out of what followers heard"),
+        (faults.repeats, "revisions were told to followers again, or out of order"),
+    ] {
+        if count > 0 {
+            problems.push(format!("{} {words}", number(count)));
+        }
+    }
+    if faults.gaps + faults.repeats > 0 {
+        problems.extend(faults.words.iter().cloned());
+    }
+    if let Some((number_of_one, last)) = heard.followed.behind.first() {
+        problems.push(format!(
+            "{} followers that were there never heard of the last revision: follower {number_of_one} for one only of {last}",
+            number(heard.followed.behind.len() as u64)
+        ));
+    }
+}
+
+const REPLAYED: &str = "Replay: all that was acknowledged, carried out again on paper by revision, compared with what the liveblog \
+                        holds, and with replies, polls, listings and events on the way.";
+const BY_CLIENT: &str = "By client: each post is as the client that works on it left it.";
+
+#[cfg(test)]
+mod tests;

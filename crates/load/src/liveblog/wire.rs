@@ -1,0 +1,302 @@
+//! Posts on the wire: the calls, and as much of the replies as the load has to know.
+//!
+//! A post tells by its title which it is, and by its summary which text it has to have.
+
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::model::{Change, Look, PostId, Status};
+use crate::client::{Answer, Call, File};
+use crate::desk::encoded;
+
+/// Posts that `list` reads.
+pub const NEWEST: usize = 50;
+
+/// What posts are made of, and where.
+#[derive(Debug, Clone, Default)]
+pub struct Forms {
+    /// Path of the liveblog's calls.
+    liveblog: String,
+    /// Bytes of a text.
+    text: usize,
+    /// Bytes of an attachment.
+    attachment: usize,
+}
+
+impl Forms {
+    /// For the liveblog with that loid.
+    pub fn of(liveblog: &str, text_bytes: u32, attachment_bytes: u32) -> Forms {
+        let liveblog = format!("/v3/container/liveblog/{}", encoded(liveblog));
+        Forms { liveblog, text: text_bytes as usize, attachment: attachment_bytes as usize }
+    }
+
+    /// The path at which its events are told.
+    pub fn events(&self) -> String {
+        format!("{}/events", self.liveblog)
+    }
+
+    /// The call of a change. `id` is the post's loid; a creation has none yet.
+    pub fn change(&self, post: PostId, change: Change, id: &str) -> Call {
+        let posts = format!("{}/post", self.liveblog);
+        let one = |rest: &str| format!("{posts}/{}{rest}", encoded(id));
+        let content = |text| File { part: "content", name: "post.xml", media_type: "text/xml", text };
+        match change {
+            Change::Post { step, attached } => {
+                let options = json!({ "title": title(post), "summary": summary(step) });
+                let (text, attachment) = (self.text(post, step), "x".repeat(self.attachment));
+                let attachment =
+                    File { part: "attachments", name: "notes.txt", media_type: "text/plain", text: &attachment };
+                let files = [content(&text), attachment];
+                Call::form(Method::POST, posts, &options, &files[..if attached { 2 } else { 1 }])
+            }
+            Change::Edit { step } => {
+                let text = self.text(post, step);
+                Call::form(Method::PUT, one(""), &json!({ "summary": summary(step) }), &[content(&text)])
+            }
+            Change::Set(status) => Call::new(Method::POST, one(&format!("/{}", status.verb()))),
+            Change::Remove => Call::new(Method::DELETE, one("")),
+        }
+    }
+
+    /// Asks what has changed after a revision.
+    pub fn poll(&self, since: u64) -> Call {
+        Call::json(Method::POST, &self.liveblog, &json!({ "since": since }))
+    }
+
+    /// Reads some posts, from a place on.
+    pub fn list(&self, offset: usize, limit: usize) -> Call {
+        Call::new(Method::GET, format!("{}?offset={offset}&limit={limit}", self.liveblog))
+    }
+
+    /// The text that a post has after that step.
+    fn text(&self, post: PostId, step: u32) -> String {
+        const WORDS: &str = "The ferry is late and the harbour waits for news of it. ";
+        let mut text = format!("<post id='{}' step='{step}'><p>", title(post));
+        let room = self.text.saturating_sub(text.len() + "</p></post>".len());
+        text.extend(WORDS.chars().cycle().skip(step as usize % WORDS.len()).take(room));
+        text + "</p></post>"
+    }
+
+    /// What a reader sees of a post that tells by its title that it is `post`.
+    pub fn look(&self, post: PostId, shown: &Shown<'_>) -> Option<Look> {
+        let step = shown.summary.strip_prefix("text ").and_then(|step| step.parse().ok());
+        let step = step.filter(|step| shown.content.as_deref() == Some(&self.text(post, *step)));
+        let attached = match shown.attachments.as_slice() {
+            [] => false,
+            [one] if one.size == self.attachment as u64 => true,
+            _ => return None,
+        };
+        Some(Look { step, status: Status::named(&shown.status)?, attached })
+    }
+}
+
+fn title(post: PostId) -> String {
+    format!("{}/{}", post.client, post.number)
+}
+
+fn summary(step: u32) -> String {
+    format!("text {step}")
+}
+
+#[derive(Deserialize)]
+struct Envelope<T> {
+    result: T,
+}
+
+/// A post as it is shown.
+#[derive(Debug, Deserialize)]
+pub struct Shown<'a> {
+    #[serde(borrow)]
+    info: Info<'a>,
+    #[serde(borrow, default)]
+    title: Cow<'a, str>,
+    #[serde(borrow, default)]
+    summary: Cow<'a, str>,
+    #[serde(borrow, default)]
+    status: Cow<'a, str>,
+    /// Epoch milliseconds.
+    #[serde(default)]
+    pub timestamp: u64,
+    content: Option<String>,
+    #[serde(default)]
+    attachments: Vec<Attachment>,
+    /// The liveblog's, where the post is shown alone.
+    pub revision: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Info<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    revision: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Attachment {
+    #[serde(default)]
+    size: u64,
+}
+
+impl Shown<'_> {
+    /// Its loid.
+    pub fn id(&self) -> &str {
+        &self.info.id
+    }
+
+    /// The liveblog's revision at its last change.
+    pub fn changed(&self) -> Option<u64> {
+        self.info.revision
+    }
+
+    /// Which it says it is.
+    pub fn post(&self) -> Option<PostId> {
+        let (client, number) = self.title.split_once('/')?;
+        Some(PostId { client: client.parse().ok()?, number: number.parse().ok()? })
+    }
+}
+
+/// The answer to a removal.
+#[derive(Debug, Deserialize)]
+pub struct Removed<'a> {
+    /// The post's loid.
+    #[serde(borrow)]
+    pub id: Cow<'a, str>,
+    /// The liveblog's.
+    pub revision: Option<u64>,
+}
+
+/// Posts of a liveblog.
+#[derive(Debug, Deserialize)]
+pub struct Posts<'a> {
+    info: Counted,
+    /// Those asked for.
+    #[serde(borrow)]
+    pub items: Vec<Shown<'a>>,
+    /// Of all that are asked for, not of the page.
+    #[serde(default)]
+    pub total: u64,
+    /// The liveblog's.
+    pub revision: Option<u64>,
+    /// With `since`: loids of those that are gone.
+    #[serde(default)]
+    pub removed: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Counted {
+    #[serde(default)]
+    post_counts: std::collections::BTreeMap<String, u64>,
+}
+
+impl Posts<'_> {
+    /// How many posts there are by state, in the order of [`Status::ALL`].
+    pub fn counts(&self) -> [u64; 4] {
+        Status::ALL.map(|status| self.info.post_counts.get(status.name()).copied().unwrap_or(0))
+    }
+}
+
+/// Reads the reply to a change that leaves a post.
+pub fn shown(answer: &Answer) -> Option<Shown<'_>> {
+    serde_json::from_slice::<Envelope<_>>(&answer.body).ok().map(|envelope| envelope.result)
+}
+
+/// Reads the reply to a removal.
+pub fn removed(answer: &Answer) -> Option<Removed<'_>> {
+    serde_json::from_slice::<Envelope<_>>(&answer.body).ok().map(|envelope| envelope.result)
+}
+
+/// Reads the reply to a poll or a listing.
+pub fn posts(answer: &Answer) -> Option<Posts<'_>> {
+    serde_json::from_slice::<Envelope<_>>(&answer.body).ok().map(|envelope| envelope.result)
+}
+
+/// One number for a post as it is shown at its last change; `None` for a look is one that is gone. Of several posts the numbers
+/// are joined by exclusive or, so that their order does not matter and one can be taken back.
+pub fn print(id: &str, changed: u64, look: Option<Look>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (id, look.map(|look| (changed, look))).hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POST: PostId = PostId { client: 3, number: 17 };
+
+    fn forms() -> Forms {
+        Forms::of("1$1.0.9", 100, 5)
+    }
+
+    #[test]
+    fn calls_are_the_interfaces() {
+        let said =
+            |call: &Call| format!("{} {}", call.method, call.path.replace("/v3/container/liveblog/1%241.0.9", "…"));
+        let forms = forms();
+        let change = |change| forms.change(POST, change, "1$1.0.20");
+        assert_eq!(said(&change(Change::Post { step: 1, attached: false })), "POST …/post");
+        assert_eq!(said(&change(Change::Edit { step: 1 })), "PUT …/post/1%241.0.20");
+        assert_eq!(said(&change(Change::Set(Status::Approved))), "POST …/post/1%241.0.20/approve");
+        assert_eq!(said(&change(Change::Set(Status::Deleted))), "POST …/post/1%241.0.20/delete");
+        assert_eq!(said(&change(Change::Remove)), "DELETE …/post/1%241.0.20");
+        assert_eq!(said(&forms.poll(7)), "POST …");
+        assert_eq!(forms.poll(7).body, "{\"since\":7}");
+        assert_eq!(said(&forms.list(0, 50)), "GET …?offset=0&limit=50");
+        let form = |attached| {
+            let call = change(Change::Post { step: 4, attached });
+            String::from_utf8(call.body.to_vec()).unwrap()
+        };
+        assert!(form(false).contains("{\"title\":\"3/17\",\"summary\":\"text 4\"}"));
+        assert_eq!((form(false).matches("filename=").count(), form(true).matches("filename=").count()), (1, 2));
+        assert!(form(true).contains("\r\n\r\nxxxxx\r\n"));
+        assert_eq!(forms.text(POST, 4).len(), 100);
+    }
+
+    /// A reply with this content and these attachments.
+    fn answer(content: &str, attachments: &str) -> Answer {
+        let body = format!(
+            r#"{{"status":"success","result":{{"info":{{"id":"1$1.0.20","revision":8,"name":"x"}},"status":"pending","title":"3/17",
+            "summary":"text 4","timestamp":5,"content":"{content}","attachments":[{attachments}],"revision":9}}}}"#
+        );
+        Answer { status: 200, etag: None, body: body.into() }
+    }
+
+    #[test]
+    fn a_post_looks_as_it_was_written_or_is_told_apart() {
+        let forms = forms();
+        let look = |content: &str, attachments| {
+            let answer = answer(content, attachments);
+            let shown = shown(&answer).unwrap();
+            assert_eq!(
+                (shown.id(), shown.changed(), shown.revision, shown.timestamp),
+                ("1$1.0.20", Some(8), Some(9), 5)
+            );
+            assert_eq!(shown.post(), Some(POST));
+            forms.look(POST, &shown)
+        };
+        let text = forms.text(POST, 4);
+        let whole = Look { step: Some(4), status: Status::Pending, attached: false };
+        assert_eq!(look(&text, ""), Some(whole));
+        assert_eq!(look(&text, "{\"size\":5}"), Some(Look { attached: true, ..whole }));
+        assert_eq!(look(&text, "{\"size\":4}"), None, "an attachment that is cut short");
+        assert_eq!(look(&text, "{\"size\":5},{\"size\":5}"), None);
+        assert_eq!(look(&forms.text(POST, 3), ""), Some(Look { step: None, ..whole }), "an older text");
+        let prints = [Some(whole), Some(Look { step: Some(5), ..whole }), None].map(|look| print("a", 8, look));
+        assert!(prints[0] != prints[1] && prints[1] != prints[2] && prints[0] != print("a", 9, Some(whole)));
+    }
+
+    #[test]
+    fn a_listing_is_read_with_its_counts_and_what_is_gone() {
+        let body = r#"{"result":{"info":{"id":"1$1.0.9","postCounts":{"approved":2,"deleted":1}},"items":[],"total":3,
+            "revision":12,"removed":["1$1.0.4"]}}"#;
+        let answer = Answer { status: 200, etag: None, body: body.into() };
+        let posts = posts(&answer).unwrap();
+        assert_eq!((posts.counts(), posts.total, posts.revision), ([0, 2, 0, 1], 3, Some(12)));
+        assert_eq!(posts.removed, ["1$1.0.4"]);
+    }
+}

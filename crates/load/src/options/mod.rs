@@ -1,0 +1,275 @@
+//! What a load is to be: flags over a TOML file over the defaults, checked.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use toml::{Table, Value};
+
+use super::drawer::options::DrawerSettings;
+use super::flags::Arguments;
+use super::liveblog::options::LiveblogSettings;
+use super::pace::Ramp;
+
+/// The most clients there may be: each is a connection, a file at both ends.
+pub const MAX_CLIENTS: u32 = 20_000;
+
+/// What a load is to be.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Settings {
+    /// Where the server is, base path and all.
+    pub url: String,
+    /// Who logs in.
+    pub user: String,
+    /// Where the password is, if not in the environment.
+    pub password_file: Option<PathBuf>,
+    /// Connection to log in to.
+    pub connection: String,
+    /// PEM file of the authority to trust.
+    pub ca: Option<PathBuf>,
+    /// How many clients.
+    pub clients: Option<u32>,
+    /// Threads of the generator.
+    pub threads: Option<u32>,
+    /// How long it goes on.
+    #[serde(deserialize_with = "time")]
+    pub duration: Option<Duration>,
+    /// How many operations in all.
+    pub count: Option<u64>,
+    /// Operations a second; makes it an open loop.
+    pub rate: Option<u32>,
+    /// Clients or rate over time.
+    pub ramp: Option<Ramp>,
+    /// Whether the ramp is one of the rate.
+    pub open: bool,
+    /// Seed of the plan.
+    pub seed: u64,
+    /// How long one call may take.
+    #[serde(deserialize_with = "time")]
+    pub timeout: Option<Duration>,
+    /// Weights by kind of operation; those of the scenario without it.
+    pub mix: Option<Mix>,
+    /// Folder to work below.
+    pub folder: String,
+    /// Whether what was made stays.
+    pub keep: bool,
+    /// Directory of the report.
+    pub report: Option<PathBuf>,
+    /// No progress.
+    pub quiet: bool,
+    /// What only drawers have.
+    pub drawer: DrawerSettings,
+    /// What only liveblogs have.
+    pub liveblog: LiveblogSettings,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            url: "http://127.0.0.1:8080".to_owned(),
+            user: "admin".to_owned(),
+            password_file: None,
+            connection: "Editorial".to_owned(),
+            ca: None,
+            clients: None,
+            threads: None,
+            duration: None,
+            count: None,
+            rate: None,
+            ramp: None,
+            open: false,
+            seed: 1,
+            timeout: Some(Duration::from_secs(10)),
+            mix: None,
+            folder: "/Load".to_owned(),
+            keep: false,
+            report: None,
+            quiet: false,
+            drawer: DrawerSettings::default(),
+            liveblog: LiveblogSettings::default(),
+        }
+    }
+}
+
+fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(from)?;
+    let time = humantime::parse_duration(&text);
+    time.map(Some).map_err(|error| serde::de::Error::custom(format!("`{text}` is no time like 30s or 5m: {error}")))
+}
+
+/// Weights by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Mix(pub BTreeMap<String, u32>);
+
+impl<'de> Deserialize<'de> for Mix {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Mix, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            Text(String),
+            Table(BTreeMap<String, u32>),
+        }
+        match Form::deserialize(from)? {
+            Form::Table(table) => Ok(Mix(table)),
+            Form::Text(text) => {
+                let pair = |part: &str| {
+                    let (name, weight) = part.split_once('=')?;
+                    Some((name.trim().to_owned(), weight.trim().parse().ok()?))
+                };
+                let parts = text.split(',').map(|part| {
+                    pair(part)
+                        .ok_or_else(|| serde::de::Error::custom(format!("`{part}` in the mix is not like read=30")))
+                });
+                parts.collect::<Result<_, _>>().map(Mix)
+            }
+        }
+    }
+}
+
+impl Mix {
+    /// The weights in the order of the kinds there are.
+    ///
+    /// # Errors
+    /// A sentence that names a kind that there is not, or says that nothing would be done.
+    pub fn weights(&self, kinds: &[&str]) -> Result<Vec<u32>, String> {
+        if let Some(unknown) = self.0.keys().find(|name| !kinds.contains(&name.as_str())) {
+            return Err(format!("`mix`: there is no `{unknown}`; there are {}", kinds.join(", ")));
+        }
+        let weights: Vec<u32> = kinds.iter().map(|kind| self.0.get(*kind).copied().unwrap_or(0)).collect();
+        if weights.iter().all(|weight| *weight == 0) {
+            return Err("`mix`: nothing has a weight, so nothing would be done".to_owned());
+        }
+        Ok(weights)
+    }
+}
+
+/// Lays values over those that there are: sections are merged, and all else is replaced.
+fn lay(below: &mut Table, above: Table) {
+    for (key, value) in above {
+        match (below.get_mut(&key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => lay(below, above),
+            (_, value) => {
+                below.insert(key, value);
+            }
+        }
+    }
+}
+
+/// Weights with the names of their kinds, as a report has them.
+pub fn mix_in_words(kinds: &[&str], weights: &[u32]) -> String {
+    let mix = kinds.iter().zip(weights).filter(|(_, weight)| **weight > 0);
+    let mix: Vec<_> = mix.map(|(kind, weight)| format!("{kind} {weight}")).collect();
+    mix.join(", ")
+}
+
+impl Settings {
+    /// The flags, over the file they name, over the defaults.
+    ///
+    /// # Errors
+    /// A sentence that names the key and the value.
+    pub fn of(args: &impl Arguments) -> Result<Settings, String> {
+        let mut values = match &args.common().file {
+            Some(file) => {
+                let unread = |why: &dyn Display| format!("{} can't be read: {why}", file.display());
+                let text = fs::read_to_string(file).map_err(|error| unread(&error))?;
+                text.parse::<Table>().map_err(|error| unread(&error))?
+            }
+            None => Table::new(),
+        };
+        lay(&mut values, Table::try_from(args).map_err(|error| error.to_string())?);
+        let settings: Settings = serde_path_to_error::deserialize(Value::from(values)).map_err(|error| {
+            let fault = error.inner().message().trim_end();
+            format!("`{}`: {fault}", error.path())
+        })?;
+        settings.check()?;
+        Ok(settings)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let between = |key: &str, value: Option<u64>, least: u64, most: u64| match value {
+            Some(value) if !(least..=most).contains(&value) => {
+                Err(format!("`{key}` is {value}, which is not between {least} and {most}"))
+            }
+            _ => Ok(()),
+        };
+        between("clients", self.clients.map(u64::from), 1, MAX_CLIENTS.into())?;
+        between("threads", self.threads.map(u64::from), 1, 256)?;
+        between("rate", self.rate.map(u64::from), 1, 1_000_000)?;
+        between("count", self.count, 1, 1_000_000_000)?;
+        for (key, time, most) in [("duration", self.duration, 7 * 24 * 60 * 60), ("timeout", self.timeout, 3600)] {
+            if let Some(time) = time
+                && (time < Duration::from_millis(1) || time > Duration::from_secs(most))
+            {
+                return Err(format!("`{key}` is {time:?}, which is not between 1ms and {most}s"));
+            }
+        }
+        if !self.folder.starts_with('/') || self.folder.len() < 2 {
+            return Err(format!("`folder` is `{}`, which is no path like /Load", self.folder));
+        }
+        let Some(ramp) = &self.ramp else {
+            if self.open && self.rate.is_none() {
+                return Err("`open` wants a `rate`, or a `ramp` of the rate".to_owned());
+            }
+            return self.check_sections();
+        };
+        if self.rate.is_some() {
+            return Err(
+                "`rate` and `ramp` exclude each other: a ramp is the rate with `open`, else the clients".to_owned()
+            );
+        }
+        let most = if self.open { 1_000_000.0 } else { f64::from(MAX_CLIENTS) };
+        if ramp.most() > most {
+            return Err(format!("`ramp` goes up to {}, which is above {most}", ramp.most()));
+        }
+        if !self.open && self.clients.is_some() {
+            return Err("`clients` and a `ramp` of clients exclude each other".to_owned());
+        }
+        if !self.open && self.count.is_some() {
+            return Err("`count` and a `ramp` of clients exclude each other: say a `duration`".to_owned());
+        }
+        self.check_sections()
+    }
+
+    /// What only some scenarios have.
+    fn check_sections(&self) -> Result<(), String> {
+        self.drawer.check()?;
+        self.liveblog.check()
+    }
+
+    /// Whether calls are sent at given times, whatever became of those before.
+    pub fn is_open(&self) -> bool {
+        self.open || self.rate.is_some()
+    }
+
+    /// How many clients there are.
+    pub fn clients(&self) -> usize {
+        match &self.ramp {
+            // Within bounds, and at least 1: checked.
+            Some(ramp) if !self.open => ramp.most() as usize,
+            _ => self.clients.unwrap_or(16) as usize,
+        }
+    }
+
+    /// How many threads send, no more than there are clients.
+    pub fn threads(&self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        self.threads.map_or((cores / 4).max(1), |threads| threads as usize).min(self.clients())
+    }
+
+    /// How long it goes on at most; without an end of its own until the count is reached.
+    pub fn length(&self) -> Option<Duration> {
+        self.duration.or_else(|| self.count.is_none().then_some(Duration::from_secs(30)))
+    }
+
+    /// How long one call may take.
+    pub fn patience(&self) -> Duration {
+        self.timeout.unwrap_or(Duration::from_secs(10))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! The live line: at a terminal one that is written over each second, elsewhere a line every five.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use super::measure::Slice;
+use super::report::text::{duration_us, number};
+
+/// See the module's head. It goes to standard error; the final table is what standard output is for.
+pub struct Progress {
+    quiet: bool,
+    terminal: bool,
+    since: Slice,
+    last: Duration,
+    open_line: bool,
+}
+
+impl Progress {
+    /// One that says something, or nothing.
+    pub fn new(quiet: bool) -> Progress {
+        let terminal = std::io::stderr().is_terminal();
+        Progress { quiet, terminal, since: Slice::default(), last: Duration::ZERO, open_line: false }
+    }
+
+    /// Something else to say.
+    pub fn say(&mut self, what: &str) {
+        if !self.quiet {
+            let clear = if std::mem::take(&mut self.open_line) { "\n" } else { "" };
+            // Whoever reads may have gone.
+            let _ = writeln!(std::io::stderr(), "{clear}{what}");
+        }
+    }
+
+    /// What was measured since this was called last, and what else there is to tell.
+    pub fn note(&mut self, elapsed: Duration, slice: &Slice, aside: impl FnOnce() -> String) {
+        self.since.add(slice.clone());
+        let each = Duration::from_secs(if self.terminal { 1 } else { 5 });
+        if self.quiet || elapsed < self.last + each {
+            return;
+        }
+        let since = std::mem::take(&mut self.since);
+        let line = line(elapsed, elapsed - self.last, &since, &aside());
+        self.last = elapsed;
+        let mut out = std::io::stderr();
+        // Whoever reads may have gone. The rest of a longer line before this one is cleared.
+        let _ = if self.terminal { write!(out, "\r{line}\x1b[K") } else { writeln!(out, "{line}") };
+        let _ = out.flush();
+        self.open_line = self.terminal;
+    }
+
+    /// Ends the line.
+    pub fn end(&mut self) {
+        if std::mem::take(&mut self.open_line) {
+            let _ = writeln!(std::io::stderr());
+        }
+    }
+}
+
+fn line(elapsed: Duration, length: Duration, slice: &Slice, aside: &str) -> String {
+    let rate = slice.counts.all() as f64 / length.as_secs_f64().max(1e-3);
+    let at = |share| duration_us(slice.latency.value_at_quantile(share));
+    let mut line =
+        format!("{:>5} s  {:>7}/s  p50 {}  p99 {}", elapsed.as_secs(), number(rate.round() as u64), at(0.5), at(0.99));
+    if slice.counts.refused > 0 {
+        line += &format!("  refused {}", number(slice.counts.refused));
+    }
+    for (code, count) in &slice.codes.failed {
+        line += &format!("  {code} {}", number(*count));
+    }
+    if !aside.is_empty() {
+        line += &format!("  {aside}");
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::Recorder;
+    use crate::scenario::Outcome;
+
+    #[test]
+    fn a_line_has_the_rate_the_latencies_and_the_errors_by_code() {
+        let mut recorder = Recorder::new(1);
+        for n in 0..2000u64 {
+            let outcome = if n % 100 == 0 { Outcome::Failed("timeout".into()) } else { Outcome::Done };
+            recorder.record(0, Duration::from_millis(if n < 1900 { 2 } else { 40 }), outcome, true);
+        }
+        let line = line(Duration::from_secs(7), Duration::from_secs(2), &recorder.take_slice(), "heard 5");
+        for part in ["7 s", "1,000/s", "p50 2.0 ms", "p99 40", "timeout 20", "heard 5"] {
+            assert!(line.contains(part), "`{part}` is missing in {line}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! `report.json`: everything, for machines; histograms in HdrHistogram's own exchange format (V2, base64), in microseconds.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+use serde::Serialize;
+
+use super::following::{self, Following};
+use super::{Quantiles, Report};
+use crate::measure::{Counts, Interval, Kind};
+use crate::saturation::Saturation;
+use crate::scenario::Verdict;
+
+/// Raised when what is there changes its meaning; fields may be added without.
+const FORMAT: u32 = 1;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Root<'r> {
+    format: u32,
+    scenario: &'r str,
+    /// RFC 3339.
+    begun: String,
+    elapsed_seconds: f64,
+    interrupted: bool,
+    open: bool,
+    parameters: BTreeMap<&'r str, &'r str>,
+    all: Measured,
+    kinds: BTreeMap<&'r str, Measured>,
+    refused: &'r BTreeMap<String, u64>,
+    failed: &'r BTreeMap<String, u64>,
+    series: Vec<Point>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delivery: Option<Following<'r>>,
+    saturation: &'r Saturation,
+    verdict: &'r Verdict,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Measured {
+    #[serde(flatten)]
+    counts: Counts,
+    per_second: f64,
+    #[serde(flatten)]
+    quantiles: Quantiles,
+    /// In microseconds.
+    histogram: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Point {
+    from_seconds: f64,
+    seconds: f64,
+    #[serde(flatten)]
+    counts: Counts,
+    #[serde(flatten)]
+    quantiles: Quantiles,
+}
+
+/// Writes it.
+///
+/// # Errors
+/// A histogram can't be written, which none of ours is too large for.
+pub fn json(report: &Report) -> std::io::Result<String> {
+    let measured = |kind: &Kind| {
+        Ok::<_, std::io::Error>(Measured {
+            counts: kind.counts,
+            per_second: report.rate(kind.counts),
+            quantiles: Quantiles::of(&kind.latency),
+            histogram: histogram(&kind.latency)?,
+        })
+    };
+    let kinds = report.kinds.iter().map(|(name, kind)| Ok((*name, measured(kind)?)));
+    let point = |interval: &Interval| Point {
+        from_seconds: interval.from,
+        seconds: interval.length,
+        counts: interval.slice.counts,
+        quantiles: Quantiles::of(&interval.slice.latency),
+    };
+    let root = Root {
+        format: FORMAT,
+        scenario: report.scenario,
+        begun: humantime::format_rfc3339_millis(report.begun).to_string(),
+        elapsed_seconds: report.elapsed_s,
+        interrupted: report.interrupted,
+        open: report.open,
+        parameters: report.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(),
+        all: measured(&report.all)?,
+        kinds: kinds.collect::<std::io::Result<_>>()?,
+        refused: &report.codes.refused,
+        failed: &report.codes.failed,
+        series: report.series.intervals().iter().map(point).collect(),
+        delivery: report.delivery.as_ref().map(following::json).transpose()?,
+        saturation: &report.saturation,
+        verdict: &report.verdict,
+    };
+    Ok(serde_json::to_string_pretty(&root)?)
+}
+
+/// In HdrHistogram's exchange format.
+///
+/// # Errors
+/// It can't be written, which none of ours is too large for.
+pub(super) fn histogram(latency: &Histogram<u64>) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    V2Serializer::new().serialize(latency, &mut bytes).map_err(std::io::Error::other)?;
+    Ok(STANDARD.encode(bytes))
+}

@@ -1,0 +1,219 @@
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use quick_xml::Reader;
+use quick_xml::events::Event;
+
+use super::*;
+use crate::followers::Followed;
+use crate::followers::board::{Board, Times};
+use crate::measure::{Punctuality, Recorder};
+use crate::saturation::ThreadLoad;
+use crate::scenario::{Finding, Outcome};
+
+/// A load of a server that says odd things.
+fn report(finding: Finding) -> Report {
+    let mut recorder = Recorder::new(2);
+    let mut series = Series::default();
+    let mut codes = Codes::default();
+    for second in 1..=5u64 {
+        // Nothing at all in one second.
+        for n in (0..200).take_while(|_| second != 3) {
+            let outcome = match n % 50 {
+                0 => Outcome::Failed("<b>&\"odd\"\u{0}".into()),
+                1 => Outcome::Refused("CMS.DrawerFull".into()),
+                _ => Outcome::Done,
+            };
+            recorder.record((n % 2) as usize, Duration::from_micros(n * n + 100), outcome, true);
+        }
+        let mut slice = recorder.take_slice();
+        codes.add(std::mem::take(&mut slice.codes));
+        series.push(second as f64, slice);
+    }
+    let mut all = Kind::default();
+    recorder.kinds.iter().for_each(|kind| all.add(kind));
+    let thread = ThreadLoad { cpu: 0.9, peak_cpu: 0.97, waited: Some(0.0) };
+    Report {
+        scenario: "drawer",
+        parameters: vec![("server".into(), "http://host/a?b=<&>".into()), ("seed".into(), "1".into())],
+        begun: SystemTime::UNIX_EPOCH,
+        elapsed_s: 5.0,
+        interrupted: true,
+        open: true,
+        kinds: ["read", "add"].into_iter().zip(recorder.kinds).collect(),
+        all,
+        codes,
+        series,
+        delivery: None,
+        rules: "the drawers",
+        saturation: Saturation::of(vec![thread], Some((&Punctuality::default(), 1000, 1000)), true),
+        verdict: Verdict {
+            finding,
+            method: "Replay".into(),
+            details: vec!["some".into()],
+            problems: vec!["object <3> & more".into()],
+        },
+    }
+}
+
+/// The same with followers, one of which was let go for an odd reason.
+fn followed(finding: Finding) -> Report {
+    let board = Board::new(0);
+    for revision in 1..=40u64 {
+        let now = board.now();
+        board.heard(revision, "liveblog.post.add", "{\"ids\":[\"1$1.0.1\"]}", revision);
+        board.made(revision, Times { sent: now, answered: now });
+        board.heard(revision, "liveblog.post.add", "{\"ids\":[\"1$1.0.1\"]}", revision);
+    }
+    let thread = ThreadLoad { cpu: 0.5, peak_cpu: 0.9, waited: None };
+    let mut followed = Followed { followers: 2, threads: vec![thread], ..Followed::default() };
+    followed.faults.dropped.insert("<gone> & away".into(), 3);
+    let delivery = Delivery::of(board.told(), followed);
+    let mut report = Report { scenario: "liveblog", rules: "the liveblog", ..report(finding) };
+    report.saturation.follow(&delivery.followed, delivery.deliveries);
+    report.delivery = Some(delivery);
+    report
+}
+
+#[test]
+fn followers_have_plots_a_table_and_histograms_of_their_own() {
+    let report = followed(Finding::Verified);
+    let page = html::page(&report);
+    let (text, _) = parsed(&page);
+    for part in [
+        "Followers",
+        "Delivery by percentile",
+        "Delivery to the last follower",
+        "the liveblog",
+        "followers were the",
+        "followers, thread 0",
+    ] {
+        assert!(text.contains(part), "`{part}` is missing");
+    }
+    assert!(text.contains("dropped: ") && text.contains("away"), "the reason is there, whatever it is");
+    assert_eq!(page.matches("<svg").count(), 6);
+    assert!(!page.contains("NaN") && !page.contains("inf"));
+    let json: serde_json::Value = serde_json::from_str(&json::json(&report).expect("it can be written")).expect("JSON");
+    let delivery = &json["delivery"];
+    assert_eq!(
+        (&delivery["events"], &delivery["deliveries"], &delivery["beforeAnswer"]),
+        (&40.into(), &80.into(), &0.into())
+    );
+    assert_eq!((&delivery["lastSinceSent"]["count"], &delivery["dropped"]["<gone> & away"]), (&40.into(), &3.into()));
+    assert_eq!(json["saturation"]["remarks"].as_array().map(Vec::len), Some(2));
+    let table = text::table(&report);
+    for part in
+        ["last, since sent", "dropped: <gone> & away: 3", "events: 40, heard 80 times", "warning: The followers were"]
+    {
+        assert!(table.contains(part), "`{part}` is missing in\n{table}");
+    }
+    let without: serde_json::Value =
+        serde_json::from_str(&json::json(&self::report(Finding::Verified)).unwrap()).unwrap();
+    assert!(without.get("delivery").is_none());
+}
+
+#[test]
+fn followers_that_heard_nothing_have_a_page_too() {
+    let mut empty = followed(Finding::Unknown);
+    empty.delivery = Some(Delivery::of(Board::new(0).told(), Followed::default()));
+    empty.saturation.follow(&Followed::default(), 0);
+    let page = html::page(&empty);
+    parsed(&page);
+    assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
+    assert!(!text::table(&empty).contains("NaN") && json::json(&empty).is_ok());
+}
+
+/// Every element is closed where it should be; gives the text of the page and its attributes.
+fn parsed(page: &str) -> (String, Vec<(String, String)>) {
+    let mut reader = Reader::from_str(page);
+    let (mut text, mut attributes, mut depth) = (String::new(), Vec::new(), 0);
+    loop {
+        match reader.read_event().unwrap_or_else(|error| panic!("{error} in {page}")) {
+            Event::Start(tag) => {
+                depth += 1;
+                attributes.extend(tag.attributes().map(|attribute| named(&attribute.expect("it is well-formed"))));
+            }
+            Event::Empty(tag) => {
+                attributes.extend(tag.attributes().map(|attribute| named(&attribute.expect("it is well-formed"))));
+            }
+            Event::End(_) => depth -= 1,
+            Event::Text(part) => text.push_str(&part),
+            Event::GeneralRef(_) => text.push('?'),
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    assert_eq!(depth, 0, "something is left open");
+    (text, attributes)
+}
+
+fn named(attribute: &quick_xml::events::attributes::Attribute<'_>) -> (String, String) {
+    (attribute.key.as_ref().to_owned(), attribute.value.clone().into_owned())
+}
+
+#[test]
+fn the_page_is_well_formed_whatever_the_server_says_and_needs_nothing_else() {
+    for (finding, word) in
+        [(Finding::Verified, "verified"), (Finding::Violated, "NOT AS"), (Finding::Unknown, "not verified")]
+    {
+        let page = html::page(&report(finding));
+        let (text, attributes) = parsed(&page);
+        for part in [word, "bottleneck", "ended by hand", "a second", "p99", "CMS.DrawerFull", "seed", "odd"] {
+            assert!(text.contains(part), "`{part}` is missing");
+        }
+        for (name, value) in attributes {
+            let refers =
+                ["src", "href", "xlink:href", "data", "action"].contains(&name.as_str()) || value.contains("url(");
+            assert!(!refers && !name.starts_with("on"), "{name}={value}");
+        }
+        for part in ["<script", "@import", "url(", "<link", "<iframe", "NaN", "inf"] {
+            assert!(!page.contains(part), "{part}");
+        }
+        assert_eq!(page.matches("<svg").count(), 4, "throughput, latency, percentiles, errors");
+        assert!(page.contains("prefers-color-scheme: dark"));
+    }
+}
+
+#[test]
+fn a_load_in_which_nothing_was_answered_has_a_page_too() {
+    let mut empty = report(Finding::Unknown);
+    (empty.kinds, empty.all, empty.codes) = (vec![("read", Kind::default())], Kind::default(), Codes::default());
+    (empty.series, empty.elapsed_s) = (Series::default(), 0.0);
+    let page = html::page(&empty);
+    parsed(&page);
+    assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
+    assert!(json::json(&empty).is_ok());
+}
+
+#[test]
+fn the_histograms_in_the_json_are_those_that_were_measured() {
+    let report = report(Finding::Verified);
+    let json: serde_json::Value = serde_json::from_str(&json::json(&report).expect("it can be written")).expect("JSON");
+    let read = |value: &serde_json::Value| -> Histogram<u64> {
+        let bytes = STANDARD.decode(value["histogram"].as_str().expect("it is there")).expect("it is base64");
+        Deserializer::new().deserialize(&mut bytes.as_slice()).expect("it is a histogram")
+    };
+    assert_eq!(read(&json["all"]), report.all.latency);
+    assert_eq!(read(&json["kinds"]["add"]), report.kinds[1].1.latency);
+    assert_eq!(json["all"]["p99Us"], report.all.latency.value_at_quantile(0.99));
+    assert_eq!(json["refused"]["CMS.DrawerFull"], 16);
+    assert_eq!((&json["verdict"]["finding"], &json["interrupted"]), (&"verified".into(), &true.into()));
+    assert_eq!(json["series"].as_array().map(Vec::len), Some(5));
+    let warnings = json["saturation"]["warnings"].as_array().expect("a list");
+    assert_eq!(warnings.len(), 1);
+}
+
+#[test]
+fn the_table_has_a_line_for_each_kind_and_the_verdict() {
+    let table = text::table(&report(Finding::Violated));
+    for part in
+        ["read", "all", "refused: 16 × CMS.DrawerFull", "warning: The generator was the bottleneck", "NOT AS", "<3>"]
+    {
+        assert!(table.contains(part), "`{part}` is missing in\n{table}");
+    }
+    let widths: Vec<_> = table.lines().take(4).map(|line| line.chars().count()).collect();
+    assert!(widths.iter().all(|width| *width == widths[0]), "{table}");
+}

@@ -1,0 +1,451 @@
+//! A disk in memory that fails, stalls and crashes when a test says so.
+//!
+//! Like a real one it keeps what is written apart from what is synced: readers see both, a crash keeps the synced
+//! part and any part of the rest, torn at any sector.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
+use redb::{BackendError, StorageBackend};
+
+use crate::{Backends, StoreFile};
+
+const SECTOR: usize = 512;
+
+/// What fails, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Syncs return an I/O error; what was to be synced stays unsynced.
+    Sync,
+    /// Syncs return an I/O error, and what was to be synced is never written, though it still reads back: what Linux
+    /// does.
+    SyncForgets,
+    /// Writes and syncs return an I/O error.
+    Write,
+    /// Writes return that the disk is full.
+    Full,
+    /// Writes to where nothing has been written yet return that the disk is full; what is there can be written over. What most
+    /// file systems do.
+    NoRoom,
+    /// The machine goes down in the middle of a sync.
+    Crash,
+    /// Writes panic, as redb does on some pages that are damaged.
+    Panic,
+}
+
+/// A failure to come: at the sync of number `at` (from 1, over both files, or those of one) and for `times` failing operations.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    /// Number of the sync.
+    pub at: u64,
+    /// How many operations fail.
+    pub times: u64,
+    /// What they fail with.
+    pub fault: Fault,
+}
+
+#[derive(Default)]
+struct Content {
+    /// What reads see.
+    now: Vec<u8>,
+    /// What a crash leaves for certain.
+    synced: Vec<u8>,
+    unsynced: Vec<Op>,
+    /// The sectors that have been given to the file.
+    given: HashSet<usize>,
+    locked: Vec<(Bound<u64>, Bound<u64>)>,
+}
+
+enum Op {
+    Write(usize, Vec<u8>),
+    Len(usize),
+}
+
+fn apply(bytes: &mut Vec<u8>, op: &Op) {
+    match op {
+        Op::Len(len) => bytes.resize(*len, 0),
+        Op::Write(at, data) => {
+            if bytes.len() < at + data.len() {
+                bytes.resize(at + data.len(), 0);
+            }
+            bytes[*at..at + data.len()].copy_from_slice(data);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Inner {
+    files: HashMap<StoreFile, Content>,
+    syncs: u64,
+    syncs_of: HashMap<StoreFile, u64>,
+    writes: u64,
+    plan: Option<Planned>,
+    /// How many operations the plan has struck.
+    struck: u64,
+    stalled: Option<StoreFile>,
+    /// Syncs that wait because their file is stalled.
+    waiting: usize,
+    failing_reads: Option<(StoreFile, u64)>,
+    bad: Option<Bad>,
+    /// Counts the crashes; handles from before the last one are dead.
+    boot: u64,
+}
+
+/// Sectors that can't be read.
+struct Bad {
+    file: StoreFile,
+    sectors: HashSet<usize>,
+    /// Reading them panics, as redb does on some pages that are damaged.
+    panics: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Planned {
+    plan: Plan,
+    /// The only file that it concerns.
+    file: Option<StoreFile>,
+    /// `at` counts writes, not syncs.
+    writes: bool,
+}
+
+/// The disk. Clones are the same disk.
+#[derive(Clone, Default)]
+pub struct Disk(Arc<(Mutex<Inner>, Condvar)>);
+
+impl Disk {
+    /// An empty disk that works.
+    pub fn new() -> Disk {
+        Disk::default()
+    }
+
+    /// A disk with these files on it, synced.
+    pub fn holding(files: impl IntoIterator<Item = (StoreFile, Vec<u8>)>) -> Disk {
+        let disk = Disk::new();
+        for (file, bytes) in files {
+            let given = (0..bytes.len().div_ceil(SECTOR)).collect();
+            let content = Content { now: bytes.clone(), synced: bytes, given, ..Content::default() };
+            disk.0.0.lock().files.insert(file, content);
+        }
+        disk
+    }
+
+    /// What readers of `file` see.
+    pub fn bytes(&self, file: StoreFile) -> Vec<u8> {
+        self.0.0.lock().files.get(&file).map(|content| content.now.clone()).unwrap_or_default()
+    }
+
+    /// How many syncs there have been.
+    pub fn syncs(&self) -> u64 {
+        self.0.0.lock().syncs
+    }
+
+    /// How many of them were of `file`.
+    pub fn syncs_of(&self, file: StoreFile) -> u64 {
+        self.0.0.lock().syncs_of.get(&file).copied().unwrap_or_default()
+    }
+
+    /// How many writes there have been.
+    pub fn writes(&self) -> u64 {
+        self.0.0.lock().writes
+    }
+
+    /// Lets `plan` come.
+    pub fn plan(&self, plan: Plan) {
+        self.set_plan(Planned { plan, file: None, writes: false });
+    }
+
+    /// Lets `plan` come, counted by the syncs of `file` and for that alone.
+    pub fn plan_for(&self, file: StoreFile, plan: Plan) {
+        self.set_plan(Planned { plan, file: Some(file), writes: false });
+    }
+
+    /// Lets `plan` come, counted by writes.
+    pub fn plan_at_write(&self, plan: Plan) {
+        self.set_plan(Planned { plan, file: None, writes: true });
+    }
+
+    fn set_plan(&self, planned: Planned) {
+        let mut inner = self.0.0.lock();
+        inner.plan = Some(planned);
+        inner.struck = 0;
+    }
+
+    /// How many operations the last plan has struck.
+    pub fn struck(&self) -> u64 {
+        self.0.0.lock().struck
+    }
+
+    /// How many syncs wait at a stalled file.
+    pub fn waiting(&self) -> usize {
+        self.0.0.lock().waiting
+    }
+
+    /// How often the machine has gone down.
+    pub fn boots(&self) -> u64 {
+        self.0.0.lock().boot
+    }
+
+    /// Everything works again.
+    pub fn heal(&self) {
+        self.0.0.lock().plan = None;
+    }
+
+    /// The next reads of `file` fail, so many.
+    pub fn fail_reads(&self, file: StoreFile, times: u64) {
+        self.0.0.lock().failing_reads = Some((file, times));
+    }
+
+    /// Wherever `file` has `text`, the sector can't be read any more, or reading it panics. Gives the number of such sectors.
+    pub fn spoil(&self, file: StoreFile, text: &[u8], panics: bool) -> usize {
+        let bytes = self.bytes(file);
+        let places = bytes.windows(text.len()).enumerate().filter(|(_, found)| *found == text);
+        let sectors: HashSet<usize> = places.map(|(at, _)| at / SECTOR).collect();
+        let count = sectors.len();
+        self.0.0.lock().bad = Some(Bad { file, sectors, panics });
+        count
+    }
+
+    /// All sectors can be read again.
+    pub fn mend(&self) {
+        self.0.0.lock().bad = None;
+    }
+
+    /// Syncs of `file` wait until [`Disk::release`].
+    pub fn stall(&self, file: StoreFile) {
+        self.0.0.lock().stalled = Some(file);
+    }
+
+    /// Lets waiting syncs go on.
+    pub fn release(&self) {
+        self.0.0.lock().stalled = None;
+        self.0.1.notify_all();
+    }
+
+    /// The machine goes down: handles are dead, and of what was not synced only some survives, as `seed` has it.
+    pub fn crash(&self, seed: u64) {
+        self.0.0.lock().crash(seed);
+        self.0.1.notify_all();
+    }
+}
+
+impl Inner {
+    fn crash(&mut self, mut seed: u64) {
+        self.boot += 1;
+        self.stalled = None;
+        self.plan = None;
+        for content in self.files.values_mut() {
+            let mut left = std::mem::take(&mut content.synced);
+            for op in content.unsynced.drain(..) {
+                match random(&mut seed) % 3 {
+                    0 => (),
+                    1 => apply(&mut left, &op),
+                    _ => apply(&mut left, &torn(op, random(&mut seed) as usize)),
+                }
+            }
+            content.now = left.clone();
+            content.synced = left;
+            content.locked.clear();
+        }
+    }
+}
+
+fn torn(op: Op, at: usize) -> Op {
+    match op {
+        Op::Len(len) => Op::Len(len),
+        Op::Write(offset, mut data) => {
+            let sectors = data.len() / SECTOR;
+            data.truncate(if sectors == 0 { 0 } else { at % sectors * SECTOR });
+            Op::Write(offset, data)
+        }
+    }
+}
+
+/// The next number of a sequence that looks random (splitmix64).
+pub fn random(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut mixed = *seed;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+impl Backends for Disk {
+    fn open(&self, file: StoreFile) -> io::Result<Box<dyn StorageBackend>> {
+        let mut inner = self.0.0.lock();
+        inner.files.entry(file).or_default();
+        Ok(Box::new(Handle { disk: self.clone(), file, boot: inner.boot }))
+    }
+}
+
+struct Handle {
+    disk: Disk,
+    file: StoreFile,
+    boot: u64,
+}
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Handle").field(&self.file).finish()
+    }
+}
+
+impl Handle {
+    fn with<T>(&self, work: impl FnOnce(&mut Inner) -> io::Result<T>) -> io::Result<T> {
+        let mut inner = self.disk.0.0.lock();
+        if inner.boot != self.boot {
+            return Err(io::Error::other("the machine is down"));
+        }
+        work(&mut inner)
+    }
+
+    fn content<'a>(&self, inner: &'a mut Inner) -> &'a mut Content {
+        inner.files.get_mut(&self.file).expect("a handle's file was made when it was opened")
+    }
+}
+
+impl Inner {
+    /// The fault that strikes an operation now.
+    fn strike(&mut self, file: StoreFile, sync: bool, grows: bool) -> Option<Fault> {
+        let Planned { plan, file: only, writes } = self.plan.as_mut()?;
+        let strikes = match plan.fault {
+            Fault::Sync | Fault::SyncForgets => sync,
+            // Counted by writes, it comes with one.
+            Fault::Crash => sync != *writes,
+            Fault::Write => true,
+            Fault::Full | Fault::Panic => !sync,
+            Fault::NoRoom => grows,
+        };
+        let syncs = match only {
+            Some(only) => self.syncs_of.get(only).copied().unwrap_or_default(),
+            None => self.syncs,
+        };
+        let reached = match (*writes, sync) {
+            (true, _) => self.writes >= plan.at,
+            (false, true) => syncs >= plan.at,
+            // A fault of writes begins with those that the sync of that number is to make durable.
+            (false, false) => syncs + 1 >= plan.at,
+        };
+        if !strikes || !reached || plan.times == 0 || only.is_some_and(|only| only != file) {
+            return None;
+        }
+        plan.times -= 1;
+        self.struck += 1;
+        Some(plan.fault)
+    }
+}
+
+fn error(fault: Fault) -> io::Error {
+    match fault {
+        Fault::Full | Fault::NoRoom => io::Error::from_raw_os_error(28),
+        _ => io::Error::from_raw_os_error(5),
+    }
+}
+
+impl StorageBackend for Handle {
+    fn len(&self) -> io::Result<u64> {
+        self.with(|inner| Ok(self.content(inner).now.len() as u64))
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.with(|inner| {
+            if let Some((file, times)) = &mut inner.failing_reads
+                && *file == self.file
+                && *times > 0
+            {
+                *times -= 1;
+                return Err(error(Fault::Sync));
+            }
+            let from = offset as usize;
+            if let Some(bad) = inner.bad.as_ref().filter(|bad| bad.file == self.file)
+                && (from / SECTOR..(from + out.len()).div_ceil(SECTOR)).any(|sector| bad.sectors.contains(&sector))
+            {
+                assert!(!bad.panics, "as the test wants");
+                return Err(error(Fault::Sync));
+            }
+            let found = self.content(inner).now.get(from..from + out.len());
+            out.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+            Ok(())
+        })
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.with(|inner| {
+            let op = Op::Len(len as usize);
+            let content = self.content(inner);
+            apply(&mut content.now, &op);
+            content.unsynced.push(op);
+            Ok(())
+        })
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.with(|inner| {
+            inner.writes += 1;
+            let sectors = offset as usize / SECTOR..(offset as usize + data.len()).div_ceil(SECTOR);
+            let grows = sectors.clone().any(|sector| !self.content(inner).given.contains(&sector));
+            match inner.strike(self.file, false, grows) {
+                Some(Fault::Panic) => panic!("as the test wants"),
+                Some(Fault::Crash) => {
+                    inner.crash(inner.writes);
+                    return Err(error(Fault::Crash));
+                }
+                Some(fault) => return Err(error(fault)),
+                None => {}
+            }
+            let op = Op::Write(offset as usize, data.to_vec());
+            let content = self.content(inner);
+            content.given.extend(sectors);
+            apply(&mut content.now, &op);
+            content.unsynced.push(op);
+            Ok(())
+        })
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        {
+            let mut inner = self.disk.0.0.lock();
+            inner.waiting += 1;
+            while inner.boot == self.boot && inner.stalled == Some(self.file) {
+                self.disk.0.1.wait(&mut inner);
+            }
+            inner.waiting -= 1;
+        }
+        self.with(|inner| {
+            inner.syncs += 1;
+            *inner.syncs_of.entry(self.file).or_default() += 1;
+            if let Some(fault) = inner.strike(self.file, true, false) {
+                match fault {
+                    Fault::SyncForgets => self.content(inner).unsynced.clear(),
+                    Fault::Crash => inner.crash(inner.syncs),
+                    _ => (),
+                }
+                return Err(error(fault));
+            }
+            let content = self.content(inner);
+            for op in content.unsynced.drain(..) {
+                apply(&mut content.synced, &op);
+            }
+            Ok(())
+        })
+    }
+
+    fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
+        let free = self.with(|inner| {
+            let locked = &mut self.content(inner).locked;
+            let free = !locked.contains(&(start, end));
+            locked.push((start, end));
+            Ok(free)
+        });
+        Ok(free?)
+    }
+
+    fn close(&self) -> io::Result<()> {
+        self.with(|inner| {
+            self.content(inner).locked.clear();
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,207 @@
+//! Persistence in redb: an implementation of [`stet_actors::store::Store`].
+//!
+//! **The promise.** A change set answered with `Ok` has been synced to `journal.wal`, whole, and survives a crash of
+//! the process and of the machine, and so does everything submitted before it that was not refused. One answered with
+//! an error is not there after any restart; the one exception is [`StoreError::Unknown`]: the disk failed so
+//! that the journal could not even be opened again within [`StoreOptions::decide_within`], and the process ended
+//! before it could.
+//!
+//! **The life of a change set.** [`Store::submit`] numbers it, adds its events as rows, puts its rows into
+//! memory as pending (`overlay`) and queues it. The writer thread takes the whole queue at once, encodes it as one
+//! record (`blob`), appends that to `journal.wal` with one write and one fsync (`journal`), raises the
+//! committed number, calls every `on_commit` and then every `on_done` (`writer`). When a commit fails it finds out
+//! what the disk has and goes on (`recover`). Every few seconds or megabytes the checkpointer folds the rows in
+//! memory into the tables of `state.redb` in one transaction (`checkpoint`) and drops them from memory; the writer
+//! may then write over that stretch of journal. A reader looks into memory first, then into the tables as of the last
+//! checkpoint (`reader`), and waits for neither thread. At start the rest of the journal is read back into memory.
+
+mod backend;
+/// For the fuzzer, which feeds it any bytes.
+#[doc(hidden)]
+pub mod blob;
+mod checkpoint;
+mod events;
+mod journal;
+mod lease;
+mod migrate;
+mod old_journal;
+mod open;
+mod options;
+mod over;
+mod overlay;
+mod reader;
+mod record;
+mod recover;
+mod shared;
+mod submit;
+mod tables;
+mod versions;
+mod writer;
+
+#[cfg(any(test, feature = "simulated-disk"))]
+pub mod fault;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use stet_actors::store::{
+    Backlog, ChangeSet, Epoch, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View,
+};
+
+pub use self::backend::{Backends, Files, StoreFile};
+pub use self::options::{CheckpointOptions, Durability, LimitOptions, OpenError, StoreOptions};
+
+use self::journal::Journal;
+use self::reader::Snapshot;
+use self::shared::{Phase, Shared};
+
+/// Rows read at a time by [`RedbStore::for_each`].
+const PAGE: usize = 1_000;
+
+/// A store in a data directory. Dropping it closes it.
+pub struct RedbStore {
+    shared: Arc<Shared>,
+    threads: Mutex<Option<Threads>>,
+}
+
+struct Threads {
+    writer: JoinHandle<Option<Journal>>,
+    checkpointer: JoinHandle<()>,
+}
+
+impl RedbStore {
+    /// Opens the store in `options.data`, or makes a new one there; reads the journal's rest back and starts the two
+    /// threads.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; nothing has been changed, except that migrations before a failed one stay done.
+    pub fn open(options: StoreOptions) -> Result<RedbStore, OpenError> {
+        RedbStore::open_with(options, migrate::MIGRATIONS)
+    }
+
+    /// Refuses new change sets, waits until those queued are decided, folds everything into the tables, ends the
+    /// threads and closes the files. Reads fail with [`StoreError::Closed`] from then on. A second call does nothing;
+    /// it may return before the first has.
+    pub fn close(&self) {
+        let Some(threads) = self.threads.lock().take() else { return };
+        {
+            let mut gate = self.shared.gate.lock();
+            gate.phase = Phase::Closing;
+            self.shared.work.notify_one();
+        }
+        let own = std::thread::current().id();
+        if own == threads.writer.thread().id() || own == threads.checkpointer.thread().id() {
+            // Dropped by a callback on its own thread, which can't wait for itself: the threads end on their own, and
+            // what is not folded yet is in the journal.
+            self.end_checkpointer();
+            return;
+        }
+        let journal = threads.writer.join().ok().flatten();
+        self.end_checkpointer();
+        let folded_all = threads.checkpointer.join().is_ok();
+        if let Some(mut journal) = journal.filter(|_| folded_all) {
+            let folded = self.shared.folded.load(std::sync::atomic::Ordering::Acquire);
+            if let Err(error) = journal.finish(folded) {
+                tracing::warn!(%error, "the journal stays as large as it is");
+            }
+        }
+        self.shared.set_snapshot(Snapshot::closed());
+        self.shared.fault(|faults| faults.closed = true);
+        tracing::info!(committed = self.shared.committed(), "the store is closed");
+    }
+
+    fn end_checkpointer(&self) {
+        self.shared.signal.lock().last = true;
+        self.shared.signalled.notify_one();
+    }
+
+    /// Calls `row` with every row of a table in key order, a page at a time, until it breaks. What changes meanwhile
+    /// is seen or not, row by row; on a store that nobody writes to, the whole is one state.
+    ///
+    /// # Errors
+    /// A page can't be read; the rows before it have been passed on.
+    pub fn for_each<B>(
+        &self,
+        view: View,
+        table: Table,
+        mut row: impl FnMut(&Bytes, &Bytes) -> ControlFlow<B>,
+    ) -> Result<Option<B>, StoreError> {
+        let mut rest = Range { from: Bytes::new(), to: None };
+        loop {
+            let page = self.scan(view, table, &rest, PAGE, false)?;
+            for (key, value) in &page {
+                if let ControlFlow::Break(found) = row(key, value) {
+                    return Ok(Some(found));
+                }
+            }
+            match page.last() {
+                Some((key, _)) if page.len() == PAGE => rest = rest.after(key),
+                _ => return Ok(None),
+            }
+        }
+    }
+}
+
+impl Look for RedbStore {
+    fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        self.shared.get(view, table, key)
+    }
+
+    fn scan(
+        &self,
+        view: View,
+        table: Table,
+        range: &Range,
+        limit: usize,
+        backwards: bool,
+    ) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
+        self.shared.scan(view, table, range, limit, backwards)
+    }
+}
+
+impl Store for RedbStore {
+    fn submit(&self, set: ChangeSet) -> Result<Seq, Box<Refusal>> {
+        self.shared.submit(set)
+    }
+
+    fn epoch(&self) -> Epoch {
+        self.shared.epoch()
+    }
+
+    fn committed(&self) -> Seq {
+        self.shared.committed()
+    }
+
+    fn health(&self) -> Health {
+        self.shared.health()
+    }
+
+    fn is_certain(&self) -> bool {
+        self.shared.is_certain()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.shared.backlog()
+    }
+}
+
+impl Drop for RedbStore {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl fmt::Debug for RedbStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedbStore")
+            .field("data", &self.shared.options.data)
+            .field("committed", &self.shared.committed())
+            .finish_non_exhaustive()
+    }
+}

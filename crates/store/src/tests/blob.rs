@@ -1,0 +1,76 @@
+//! The journal's records.
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use stet_actors::store::{Change, Seq, Table};
+
+use crate::blob::{decode, encode};
+
+fn encoded(sets: &[(Seq, Vec<Change>)]) -> Bytes {
+    let mut blob = Vec::new();
+    encode(sets.iter().map(|(seq, changes)| (*seq, changes.as_slice())), &mut blob);
+    blob.into()
+}
+
+fn any_sets() -> impl Strategy<Value = Vec<(Seq, Vec<Change>)>> {
+    let bytes = || prop::collection::vec(any::<u8>(), 0..40).prop_map(Bytes::from);
+    let table = prop::sample::select(Table::ALL);
+    let change =
+        (table, bytes(), prop::option::of(bytes())).prop_map(|(table, key, value)| Change { table, key, value });
+    prop::collection::vec((any::<u64>(), prop::collection::vec(change, 0..5)), 0..6)
+}
+
+proptest! {
+    #[test]
+    fn what_is_encoded_is_decoded(sets in any_sets()) {
+        prop_assert_eq!(decode(&encoded(&sets)), Ok(sets));
+    }
+
+    #[test]
+    fn garbage_is_refused_or_read_but_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let mut bytes = bytes;
+        let _ = decode(&Bytes::from(bytes.clone()));
+        // The same behind a version and a length that let it through to the changes.
+        bytes.splice(0..0, [1, bytes.len() as u8, 0, 0, 0]);
+        let _ = decode(&Bytes::from(bytes));
+    }
+
+    #[test]
+    fn a_damaged_record_never_panics(sets in any_sets(), at in any::<prop::sample::Index>(), to in any::<u8>()) {
+        let mut bytes = encoded(&sets).to_vec();
+        let at = at.index(bytes.len());
+        bytes[at] = to;
+        let _ = decode(&Bytes::from(bytes));
+    }
+
+    #[test]
+    fn a_record_cut_short_is_refused(sets in any_sets(), cut in any::<prop::sample::Index>()) {
+        let whole = encoded(&sets);
+        let len = 5 + u32::from_le_bytes(whole[1..5].try_into().expect("four bytes")) as usize;
+        prop_assert!(decode(&whole.slice(..cut.index(len))).is_err());
+    }
+}
+
+#[test]
+fn another_version_is_refused() {
+    let mut bytes = encoded(&[]).to_vec();
+    bytes[0] = 2;
+    assert_eq!(decode(&bytes.into()), Err("version 2 where 1 was expected".to_owned()));
+}
+
+#[test]
+fn a_table_that_is_not_known_is_refused() {
+    let change = Change { table: Table::Objects, key: Bytes::from_static(b"k"), value: None };
+    let mut bytes = encoded(&[(1, vec![change])]).to_vec();
+    bytes[5 + 12] = 200;
+    assert_eq!(decode(&bytes.into()), Err("no table has the number 200".to_owned()));
+}
+
+#[test]
+fn sets_are_written_behind_what_is_there_and_read_with_anything_behind_them() {
+    let change = Change { table: Table::Objects, key: Bytes::from_static(b"k"), value: None };
+    let mut blob = b"before".to_vec();
+    encode([(1, &[change.clone()][..])].into_iter(), &mut blob);
+    blob.extend_from_slice(b"behind");
+    assert_eq!(decode(&Bytes::from(blob).slice(6..)), Ok(vec![(1, vec![change])]));
+}

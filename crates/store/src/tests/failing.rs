@@ -1,0 +1,306 @@
+//! Disks that stay broken for a while: what is answered meanwhile, and what becomes of it.
+
+use stet_actors::store::{ChangeSet, Health, Range, Store, StoreError, Table, View};
+
+use super::*;
+use crate::StoreFile;
+use crate::fault::{Fault, Plan};
+
+fn broken(disk: &Disk, fault: Fault) {
+    disk.plan(Plan { at: disk.syncs() + 1, times: u64::MAX, fault });
+}
+
+/// A store with the row `old` in its tables and `new` in memory.
+fn two_rows(disk: &Disk, options: StoreOptions) -> RedbStore {
+    let store = open(disk);
+    commit(&store, vec![put(Table::Marks, "old", "1")]);
+    store.close();
+    let store = RedbStore::open(options).expect("the store opens");
+    commit(&store, vec![put(Table::Marks, "new", "1")]);
+    store
+}
+
+fn all_marks(store: &RedbStore) -> usize {
+    store.scan(View::Committed, Table::Marks, &Range::prefix(b""), 100, false).expect("reads go on").len()
+}
+
+#[test]
+fn a_full_disk_is_told_reads_go_on_and_each_commit_tries_again() {
+    let disk = Disk::new();
+    let mut options = options(&disk);
+    // The file must be read anew for the writer; readers must not notice.
+    options.cache_bytes = 0;
+    let store = two_rows(&disk, options);
+    broken(&disk, Fault::Full);
+    let failed = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
+    until("the fault is told", || store.health() == Health::Full);
+    assert_eq!(all_marks(&store), 2);
+    disk.heal();
+    assert_eq!(failed.wait(), Err(StoreError::Full));
+    until("commits succeed again", || {
+        submit(&store, vec![put(Table::Marks, "m", "2")]).is_ok_and(|answer| answer.wait().is_ok())
+    });
+    assert_eq!(store.health(), Health::Ok);
+    assert_eq!(get(&store, View::Latest, Table::Marks, "m").as_deref(), Some("2"));
+}
+
+#[test]
+fn a_disk_that_was_full_for_one_commit_stays_told_until_the_next_succeeds() {
+    let disk = Disk::new();
+    let store = open(&disk);
+    disk.plan(Plan { at: disk.syncs() + 1, times: 1, fault: Fault::Full });
+    assert_eq!(submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken").wait(), Err(StoreError::Full));
+    assert_eq!(store.health(), Health::Full);
+    until("submissions are taken again", || {
+        submit(&store, vec![put(Table::Marks, "m", "2")]).is_ok_and(|answer| answer.wait().is_ok())
+    });
+    assert_eq!(store.health(), Health::Ok);
+}
+
+/// Keeps the writer in the sync of a commit until the disk is released.
+fn hold(disk: &Disk, store: &RedbStore) -> Answer {
+    disk.stall(StoreFile::Journal);
+    let held = submit(store, vec![put(Table::Marks, "held", "1")]).expect("taken");
+    until("the writer takes the set", || store.shared.gate.lock().queue.is_empty());
+    held
+}
+
+#[test]
+fn what_was_queued_behind_a_failed_commit_is_stale() {
+    let disk = Disk::new();
+    let mut options = options(&disk);
+    options.limits.batch_sets = 1;
+    let store = RedbStore::open(options).expect("the store opens");
+    let held = hold(&disk, &store);
+    let failing = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
+    let behind = submit(&store, vec![put(Table::Marks, "m", "2")]).expect("taken");
+    let fence = submit_set(&store, empty(&store)).expect("taken");
+    // The held commit's sync is the next; the writes after it fail.
+    disk.plan(Plan { at: disk.syncs() + 2, times: 1, fault: Fault::Write });
+    disk.release();
+    assert_eq!(held.wait(), Ok(held.seq));
+    assert!(matches!(failing.wait(), Err(StoreError::Failed(_))));
+    assert_eq!(behind.wait(), Err(StoreError::Stale));
+    assert_eq!(fence.wait(), Err(StoreError::Stale));
+    assert_eq!(store.epoch(), 1);
+    assert_eq!(get(&store, View::Latest, Table::Marks, "m"), None);
+    assert_eq!(store.committed(), held.seq);
+}
+
+#[test]
+fn a_commit_whose_sync_failed_but_whose_record_is_there_is_made_sure_of() {
+    for fault in [Fault::Sync, Fault::SyncForgets] {
+        let disk = Disk::new();
+        let store = open(&disk);
+        let held = hold(&disk, &store);
+        let behind = submit(&store, vec![put(Table::Marks, "m", "2")]).expect("taken");
+        disk.plan(Plan { at: disk.syncs() + 1, times: 1, fault });
+        disk.release();
+        assert_eq!(held.wait(), Ok(held.seq));
+        assert_eq!(behind.wait(), Ok(behind.seq));
+        assert_eq!(store.epoch(), 0);
+        disk.crash(2);
+        drop(store);
+        assert_eq!(all_marks(&open(&disk)), 2);
+    }
+}
+
+#[test]
+fn submissions_are_refused_at_once_while_the_journal_is_broken_and_nobody_waits_for_ever() {
+    let disk = Disk::new();
+    let mut options = options(&disk);
+    options.decide_within = Duration::from_millis(30);
+    let store = two_rows(&disk, options);
+    broken(&disk, Fault::Sync);
+    assert!(store.is_certain());
+    let unknown = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
+    match unknown.wait() {
+        Err(StoreError::Unknown(why)) => assert!(why.contains("removed"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(store.health(), Health::Failing(_)), "{:?}", store.health());
+    assert!(!store.is_certain(), "it may be found after a crash");
+    let refusal = submit(&store, vec![put(Table::Marks, "m", "2")]).err();
+    assert!(matches!(refusal, Some(StoreError::Failed(_))), "{refusal:?}");
+    assert_eq!(get(&store, View::Latest, Table::Marks, "m"), None);
+    assert_eq!(all_marks(&store), 2);
+    store.submit(empty(&store)).expect("nothing is pending, so nothing has to be waited for");
+
+    // Its record was in the file all the while. It must not come back.
+    disk.heal();
+    until("the store is well again", || store.health() == Health::Ok);
+    until("what was found is removed", || store.is_certain());
+    commit(&store, vec![put(Table::Marks, "after", "1")]);
+    disk.crash(5);
+    drop(store);
+    let store = open(&disk);
+    assert_eq!(get(&store, View::Committed, Table::Marks, "m"), None);
+    assert_eq!(all_marks(&store), 3);
+}
+
+#[test]
+fn of_a_batch_that_was_given_up_and_is_found_by_the_next_start_all_is_carried_out_or_nothing() {
+    let disk = Disk::new();
+    let mut options = options(&disk);
+    options.decide_within = Duration::from_millis(30);
+    options.checkpoint.entries = 2;
+    let store = RedbStore::open(options).expect("the store opens");
+    let held = hold(&disk, &store);
+    // With this row a checkpoint begins: while the first half of the batch waits, and before there is a second half.
+    let first = submit(&store, vec![put(Table::Marks, "first", "1")]).expect("taken");
+    until("a checkpoint has begun", || store.shared.overlay.active().0 == 0);
+    let second = submit(&store, vec![put(Table::Marks, "second", "1")]).expect("taken");
+    disk.plan_for(
+        StoreFile::Journal,
+        Plan { at: disk.syncs_of(StoreFile::Journal) + 2, times: u64::MAX, fault: Fault::Sync },
+    );
+    disk.release();
+    held.wait().expect("the held commit succeeds");
+    for lost in [first, second] {
+        assert!(matches!(lost.wait(), Err(StoreError::Unknown(_))));
+    }
+    until("the checkpoint is made", || store.shared.overlay.total().0 == 0);
+    // The record stays: it can't be removed before the process ends.
+    drop(store);
+    disk.heal();
+    let store = open(&disk);
+    let there = |name| get(&store, View::Committed, Table::Marks, name).is_some();
+    assert!(there("held"));
+    assert_eq!(there("first"), there("second"));
+}
+
+#[test]
+fn a_barrier_does_not_resolve_before_the_fate_of_a_failed_commit_is_known() {
+    let disk = Disk::new();
+    let store = open(&disk);
+    broken(&disk, Fault::Sync);
+    let pending = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
+    until("the fault is noticed", || store.health() != Health::Ok);
+    let fence = submit_set(&store, empty(&store)).expect("taken");
+    assert!(fence.answer.try_recv().is_err());
+    disk.heal();
+    assert_eq!(pending.wait(), Ok(pending.seq));
+    fence.wait().expect("the fence comes through");
+}
+
+#[test]
+fn a_store_whose_disk_is_gone_can_be_closed() {
+    let disk = Disk::new();
+    let store = open(&disk);
+    broken(&disk, Fault::Sync);
+    let pending = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
+    until("the fault is noticed", || store.health() != Health::Ok);
+    store.close();
+    assert!(matches!(pending.answer.try_recv(), Ok(Err(StoreError::Unknown(_)))));
+    assert_eq!(store.health(), Health::Closed);
+}
+
+#[test]
+fn checkpoints_that_fail_are_told_and_made_up_for_and_neither_reads_nor_commits_suffer() {
+    for fault in [Fault::Write, Fault::Sync, Fault::SyncForgets, Fault::Full] {
+        let disk = Disk::new();
+        let mut options = options(&disk);
+        options.cache_bytes = 0;
+        let store = two_rows(&disk, options);
+        // Held before its first sync, so that all commits go through before the fault comes.
+        disk.stall(StoreFile::State);
+        store.shared.checkpoint_due();
+        until("a checkpoint is under way", || store.shared.overlay.active().0 == 0);
+        let marks: Vec<Change> = (0..50).map(|number| put(Table::Marks, &format!("m{number}"), "1")).collect();
+        commit(&store, marks);
+        until("the writer rests", || store.shared.gate.lock().taken == 0);
+        broken(&disk, fault);
+        disk.release();
+        until("the fault is told", || store.health() != Health::Ok);
+        assert_eq!(store.health() == Health::Full, fault == Fault::Full, "{:?}", store.health());
+        for _ in 0..5 {
+            assert_eq!(all_marks(&store), 52, "{fault:?}");
+            assert_eq!(get(&store, View::Committed, Table::Marks, "old").as_deref(), Some("1"));
+        }
+        disk.heal();
+        until("the checkpoint is made up for", || store.health() == Health::Ok);
+        assert_eq!(all_marks(&store), 52);
+        disk.crash(9);
+        drop(store);
+        assert_eq!(all_marks(&open(&disk)), 52, "{fault:?}");
+    }
+}
+
+#[test]
+fn what_a_sync_forgets_while_the_store_is_closed_is_not_built_upon_by_who_opens_it() {
+    let there = |store: &RedbStore| {
+        store.scan(View::Committed, Table::Marks, &Range::prefix(b""), 1000, false).map(|rows| rows.len())
+    };
+    let many = |prefix: &str| -> Vec<Change> {
+        (0..300).map(|number| put(Table::Marks, &format!("{prefix}{number}"), &"value ".repeat(50))).collect()
+    };
+    // Closing has some five syncs.
+    for (times, closed) in [(1, true), (1, false), (3, true), (3, false), (13, true), (13, false)] {
+        for at in 1..=6 {
+            let disk = Disk::new();
+            let store = open(&disk);
+            commit(&store, many("a"));
+            disk.plan(Plan { at: disk.syncs() + at, times, fault: Fault::SyncForgets });
+            drop(store);
+            disk.heal();
+            let store = open(&disk);
+            commit(&store, vec![put(Table::Marks, "b", "1")]);
+            if closed {
+                // Everything is folded; no journal makes up for what the tables have lost.
+                store.close();
+            }
+            disk.crash(at);
+            drop(store);
+            let store = try_open(&disk).unwrap_or_else(|error| panic!("{at}, {times}, {closed}: {error}"));
+            assert_eq!(there(&store), Ok(301), "{at}, {times}, {closed}");
+            commit(&store, many("c"));
+            drop(store);
+            assert_eq!(there(&open(&disk)), Ok(601), "{at}, {times}, {closed}");
+        }
+    }
+}
+
+#[test]
+fn what_a_sync_forgets_while_the_files_are_made_is_not_built_upon_by_who_opens_them() {
+    for times in [1, 2] {
+        for at in 1..=12 {
+            let disk = Disk::new();
+            disk.plan(Plan { at, times, fault: Fault::SyncForgets });
+            let store = try_open(&disk).or_else(|_| {
+                disk.heal();
+                try_open(&disk)
+            });
+            let store = store.unwrap_or_else(|error| panic!("{at}, {times}: {error}"));
+            disk.heal();
+            // No checkpoint comes by and writes anything anew.
+            commit(&store, vec![put(Table::Marks, "m", "1")]);
+            disk.crash(at);
+            drop(store);
+            let store = try_open(&disk).unwrap_or_else(|error| panic!("{at}, {times}: {error}"));
+            assert_eq!(all_marks(&store), 1, "{at}, {times}");
+        }
+    }
+}
+
+#[test]
+fn a_table_that_could_not_be_read_once_is_read_again() {
+    let disk = Disk::new();
+    let mut options = options(&disk);
+    options.cache_bytes = 0;
+    let store = two_rows(&disk, options);
+    disk.fail_reads(StoreFile::State, 1);
+    assert_eq!(get(&store, View::Committed, Table::Marks, "old").as_deref(), Some("1"));
+    assert_eq!(all_marks(&store), 2);
+}
+
+#[test]
+fn a_set_that_is_too_large_is_refused() {
+    let disk = Disk::new();
+    let mut options = options(&disk);
+    options.limits.set_bytes = 1_000;
+    let store = RedbStore::open(options).expect("the store opens");
+    let changes = vec![put(Table::Bodies, "b", &"x".repeat(1_001))];
+    let refusal = store.submit(ChangeSet { changes, ..empty(&store) }).expect_err("refused");
+    assert!(matches!(refusal.why, StoreError::Failed(_)));
+    commit(&store, vec![put(Table::Bodies, "b", &"x".repeat(900))]);
+}

@@ -1,0 +1,270 @@
+//! Opening: what is in the files, and what does not fit.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use redb::{Builder, StorageBackend, WriteTransaction};
+use stet_actors::id::{DatabaseId, Loid};
+use stet_actors::liveblog::{Attachment, Post, PostStatus};
+use stet_actors::object::{Content, Draft, FamilyKind, Record, Stored, Text, Version};
+use stet_actors::store::{Change, Look, Range, Row, Table, View, encode_value};
+
+use super::*;
+use crate::journal::FORMAT as JOURNAL_FORMAT;
+use crate::migrate::{MIGRATIONS, Migration, present};
+use crate::record::FileHead;
+use crate::tables::{FOLDED, FORMAT, Failure, META, failure, rows};
+use crate::{Backends, Durability, OpenError, StoreFile};
+
+/// Sets a number in the head of a file of a closed store.
+fn set_meta(disk: &Disk, file: StoreFile, name: &str, number: u64) {
+    #[derive(Debug)]
+    struct Boxed(Box<dyn StorageBackend>);
+    impl StorageBackend for Boxed {
+        fn len(&self) -> std::io::Result<u64> {
+            self.0.len()
+        }
+        fn read(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
+            self.0.read(offset, out)
+        }
+        fn set_len(&self, len: u64) -> std::io::Result<()> {
+            self.0.set_len(len)
+        }
+        fn sync_data(&self) -> std::io::Result<()> {
+            self.0.sync_data()
+        }
+        fn write(&self, offset: u64, data: &[u8]) -> std::io::Result<()> {
+            self.0.write(offset, data)
+        }
+    }
+    let backend = Boxed(disk.open(file).expect("the file opens"));
+    let db = Builder::new().create_with_backend(backend).expect("the database opens");
+    let transaction = db.begin_write().expect("a transaction");
+    transaction.open_table(META).expect("the table").insert(name, number).expect("inserted");
+    transaction.commit().expect("committed");
+}
+
+#[test]
+fn a_newer_file_is_refused_and_left_alone() {
+    let disk = Disk::new();
+    commit(&open(&disk), vec![put(Table::Marks, "m", "1")]);
+    let journal = disk.bytes(StoreFile::Journal);
+    let salt = FileHead::read(&journal).expect("a head").salt;
+    let set = |file, present| match file {
+        StoreFile::State => set_meta(&disk, file, FORMAT, present),
+        StoreFile::Journal => {
+            let page = FileHead { format: present, salt }.page();
+            disk.open(file).and_then(|file| file.write(0, &page)).expect("written");
+        }
+    };
+    let files =
+        [(StoreFile::State, "state.redb", present(MIGRATIONS)), (StoreFile::Journal, "journal.wal", JOURNAL_FORMAT)];
+    for (file, name, present) in files {
+        set(file, 99);
+        match try_open(&disk) {
+            Err(error @ OpenError::Newer { found: 99, known, .. }) if known == present => {
+                let text = error.to_string();
+                assert!(text.contains(name) && text.contains("newer stet"), "{text}");
+            }
+            other => panic!("{other:?}"),
+        }
+        set(file, present);
+        assert_eq!(get(&open(&disk), View::Committed, Table::Marks, "m").as_deref(), Some("1"));
+    }
+}
+
+#[test]
+fn files_that_do_not_belong_together_are_refused() {
+    let disk = Disk::new();
+    let seq = commit(&open(&disk), vec![put(Table::Marks, "m", "1")]);
+    set_meta(&disk, StoreFile::State, FOLDED, 0);
+    assert!(matches!(try_open(&disk), Err(OpenError::Mismatch { dropped, folded: 0 }) if dropped == seq));
+}
+
+#[test]
+fn two_stores_cannot_open_one_directory() {
+    let data = tempfile::tempdir().expect("a directory");
+    let store = RedbStore::open(StoreOptions::new(data.path())).expect("the store opens");
+    let error = RedbStore::open(StoreOptions::new(data.path())).expect_err("the second is refused");
+    assert!(matches!(&error, OpenError::InUse(path) if path == data.path()), "{error}");
+    drop(store);
+    RedbStore::open(StoreOptions::new(data.path())).expect("the directory is free again");
+}
+
+#[test]
+fn files_on_a_real_disk_keep_what_was_committed() {
+    let data = tempfile::tempdir().expect("a directory");
+    let data = data.path().join("made/on/demand");
+    let store = RedbStore::open(StoreOptions::new(&data)).expect("the store opens");
+    commit(&store, vec![put(Table::Marks, "m", "1")]);
+    drop(store);
+    let store = RedbStore::open(StoreOptions::new(&data)).expect("the store opens again");
+    assert_eq!(get(&store, View::Committed, Table::Marks, "m").as_deref(), Some("1"));
+}
+
+#[test]
+fn without_a_journal_a_clean_close_saves_and_a_crash_does_not_harm() {
+    let disk = Disk::new();
+    let without = || {
+        let mut options = busy_options(&disk);
+        options.durability = Durability::None;
+        RedbStore::open(options).expect("the store opens")
+    };
+    let store = without();
+    commit(&store, vec![put(Table::Marks, "m", "1")]);
+    store.close();
+    let store = without();
+    assert_eq!(get(&store, View::Committed, Table::Marks, "m").as_deref(), Some("1"));
+    commit(&store, vec![put(Table::Marks, "m", "2")]);
+    disk.crash(7);
+    drop(store);
+    assert!(get(&without(), View::Committed, Table::Marks, "m").is_some());
+}
+
+#[test]
+fn what_waits_in_the_journal_is_taken_over_by_a_store_without_one_and_never_again() {
+    let disk = Disk::new();
+    let open = |durability| {
+        let mut options = options(&disk);
+        options.durability = durability;
+        RedbStore::open(options).expect("the store opens")
+    };
+    let store = open(Durability::Journal);
+    for number in ["1", "2", "3"] {
+        commit(&store, vec![put(Table::Marks, "m", number)]);
+    }
+    disk.crash(7);
+    drop(store);
+    let store = open(Durability::None);
+    assert_eq!(get(&store, View::Committed, Table::Marks, "m").as_deref(), Some("3"));
+    commit(&store, vec![put(Table::Marks, "m", "4")]);
+    store.close();
+    let store = open(Durability::Journal);
+    assert_eq!(get(&store, View::Committed, Table::Marks, "m").as_deref(), Some("4"));
+}
+
+static RUNS: AtomicU64 = AtomicU64::new(0);
+
+fn rename_rows(transaction: &WriteTransaction) -> Result<u64, Failure> {
+    RUNS.fetch_add(1, Ordering::Relaxed);
+    let mut marks = transaction.open_table(rows(Table::Marks)).map_err(failure)?;
+    let mut moved = 0;
+    for key in ["folded", "waiting"] {
+        let value = marks.remove(key.as_bytes()).map_err(failure)?.map(|value| value.value().to_vec());
+        if let Some(value) = value {
+            marks.insert(format!("{key}, moved").as_bytes(), value.as_slice()).map_err(failure)?;
+            moved += 1;
+        }
+    }
+    Ok(moved)
+}
+
+fn fail(_: &WriteTransaction) -> Result<u64, Failure> {
+    Err(Box::new(redb::Error::Corrupted("a row that nobody understands".to_owned())))
+}
+
+#[test]
+fn a_migration_runs_once_and_sees_rows_that_wait_in_the_journal() {
+    let disk = Disk::new();
+    let store = open(&disk);
+    commit(&store, vec![put(Table::Marks, "folded", "1")]);
+    store.close();
+    let store = open(&disk);
+    commit(&store, vec![put(Table::Marks, "waiting", "2")]);
+    disk.crash(3);
+    drop(store);
+
+    let known = present(MIGRATIONS);
+    let first = || Migration { number: known + 1, what: "moves two rows", run: rename_rows };
+    for _ in 0..2 {
+        let store = RedbStore::open_with(options(&disk), &[first()]).expect("the store opens");
+        for (key, value) in [("folded, moved", Some("1")), ("waiting, moved", Some("2")), ("waiting", None)] {
+            assert_eq!(get(&store, View::Committed, Table::Marks, key).as_deref(), value);
+        }
+        assert_eq!(RUNS.load(Ordering::Relaxed), 1);
+    }
+    let second = Migration { number: known + 2, what: "fails", run: fail };
+    let error = RedbStore::open_with(options(&disk), &[first(), second]).expect_err("refused");
+    assert!(matches!(error, OpenError::Migration(number, _) if number == known + 2), "{error}");
+    RedbStore::open_with(options(&disk), &[first()]).expect("the failed step has left the file as it was");
+    let refused = try_open(&disk).expect_err("it is newer");
+    assert!(matches!(refused, OpenError::Newer { file: "state.redb", found, .. } if found == known + 1), "{refused}");
+}
+
+#[test]
+fn what_is_stored_is_for_its_owners_eyes_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let parent = tempfile::TempDir::new().unwrap();
+    let data = parent.path().join("data");
+    let store = RedbStore::open(StoreOptions::new(&data)).unwrap();
+    store.close();
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&data), 0o700);
+    for file in std::fs::read_dir(&data).unwrap() {
+        assert_eq!(mode(&file.unwrap().path()), 0o600);
+    }
+}
+
+/// A content in a file.
+fn large(sha256: u8) -> Content {
+    Content { content_type: "image/png".into(), size: 1 << 20, sha256: [sha256; 32], stored: Stored::File }
+}
+
+fn row(row: &impl Row) -> Change {
+    let place = row.place();
+    Change { table: place.table, key: place.key, value: Some(encode_value(1, row)) }
+}
+
+#[test]
+fn rows_of_before_there_was_an_index_of_content_files_get_their_entries() {
+    let loid = |number| Loid::new(DatabaseId::MAIN, number);
+    let version = |number, content| Version { loid: loid(number).at_version(1), author: "a".into(), at: 1, content };
+    let small = Content { stored: Stored::Row, ..large(4) };
+    let attachments = [(1, large(3)), (2, large(3)), (3, small.clone())];
+    let attachments = attachments.map(|(id, content)| Attachment { id, name: "a.png".into(), content });
+    let text = || Text::from("");
+    let post = Post {
+        liveblog: loid(7),
+        record: Record::new(loid(8), "p", "Post", FamilyKind::Document, &text(), 1000),
+        status: PostStatus::Approved,
+        title: text(),
+        summary: text(),
+        description: text(),
+        kind: text(),
+        timestamp: 1,
+        moderated: false,
+        pinned: false,
+        tags: Vec::new(),
+        attachments: attachments.to_vec(),
+        history: Vec::new(),
+        text: text(),
+    };
+    let draft = Draft { loid: loid(6), author: "a".into(), at: 1, content: large(2), base: None };
+    let disk = Disk::new();
+    let store = RedbStore::open_with(options(&disk), &[]).expect("the store opens");
+    let rows =
+        vec![row(&version(5, large(1))), row(&version(6, large(1))), row(&version(9, small)), row(&draft), row(&post)];
+    commit(&store, rows);
+    disk.crash(3);
+    drop(store);
+    let store = open(&disk);
+    let entries = store.scan(View::Committed, Table::Files, &Range::prefix(&[]), usize::MAX, false).expect("readable");
+    let mut counts = [0; 5];
+    entries.iter().for_each(|(key, _)| counts[usize::from(key[0])] += 1);
+    assert_eq!(counts, [0, 2, 1, 2, 0]);
+    let mut wanted = Vec::new();
+    version(5, large(1)).index(&mut wanted);
+    draft.index(&mut wanted);
+    for (key, _) in wanted {
+        assert!(store.get(View::Committed, key.table, &key.key).expect("readable").is_some(), "{key:?}");
+    }
+}
+
+#[test]
+fn a_row_that_cannot_be_read_stops_the_index_of_content_files_rather_than_lose_its_file() {
+    let disk = Disk::new();
+    let store = RedbStore::open_with(options(&disk), &[]).expect("the store opens");
+    commit(&store, vec![put(Table::Versions, "no loid", "nonsense")]);
+    store.close();
+    let error = try_open(&disk).expect_err("refused");
+    assert!(matches!(&error, OpenError::Migration(2, why) if why.contains("versions/1 no loid")), "{error}");
+}

@@ -1,0 +1,242 @@
+//! The journal's file: what it holds after appends, folds and crashes, beside a list; and what it refuses to be.
+
+use proptest::prelude::*;
+use redb::StorageBackend;
+use stet_actors::store::Change;
+
+use super::*;
+use crate::backend::OLD_JOURNAL;
+use crate::blob::{self, Sets};
+use crate::fault::{Fault, Plan};
+use crate::journal::Journal;
+use crate::lease::Kept;
+use crate::old_journal::{DROPPED, RECORDS};
+use crate::record::{FileHead, PAGE};
+use crate::tables::META;
+use crate::{Backends, StoreFile};
+
+fn file(disk: &Disk) -> Box<dyn StorageBackend> {
+    disk.open(StoreFile::Journal).expect("the file opens")
+}
+
+fn open_journal(disk: &Disk, folded: Seq) -> Result<(Journal, Sets), OpenError> {
+    Journal::open(Kept::new(file(disk)), folded)
+}
+
+fn set(seq: Seq, size: usize) -> (Seq, Vec<Change>) {
+    (seq, vec![put(Table::Bodies, &format!("b{seq}"), &"x".repeat(size))])
+}
+
+fn append(journal: &mut Journal, sets: &Sets, folded: Seq) -> std::io::Result<()> {
+    let last = sets.last().expect("a commit has change sets").0;
+    journal.append(last, sets.iter().map(|(seq, changes)| (*seq, changes.as_slice())), folded)
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    /// A commit of change sets of these sizes.
+    Append(Vec<usize>),
+    /// The tables are filled up to this share of what was committed.
+    Fold(u8),
+    /// The machine goes down, or the process ends well.
+    Crash(u64),
+    Finish,
+    /// The next commit fails at its sync, or at its write.
+    Fail(bool),
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let size = prop_oneof![4 => 0..3_000usize, 1 => 3_000..200_000usize];
+    prop_oneof![
+        8 => prop::collection::vec(size, 1..4).prop_map(Step::Append),
+        3 => any::<u8>().prop_map(Step::Fold),
+        1 => any::<u64>().prop_map(Step::Crash),
+        1 => Just(Step::Finish),
+        1 => any::<bool>().prop_map(Step::Fail),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn what_was_appended_and_not_folded_is_read_back_in_order(steps in prop::collection::vec(any_step(), 1..60)) {
+        let disk = Disk::new();
+        let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
+        let (mut committed, mut next, mut folded): (Sets, Seq, Seq) = (Vec::new(), 1, 0);
+        for step in steps {
+            match step {
+                Step::Append(sizes) => {
+                    let sets: Sets = sizes.iter().enumerate().map(|(n, size)| set(next + n as u64, *size)).collect();
+                    next += sets.len() as u64;
+                    match append(&mut journal, &sets, folded) {
+                        Ok(()) => committed.extend(sets),
+                        Err(_) => {
+                            disk.heal();
+                            let last = next - 1;
+                            // Every other time nobody waits any more.
+                            let waits = last % 2 == 0;
+                            let found = journal.reopen(waits.then_some(last)).expect("the disk works again");
+                            prop_assert!(waits || !found);
+                            if found {
+                                committed.extend(sets);
+                            }
+                        }
+                    }
+                }
+                Step::Fold(share) => {
+                    let last = committed.last().map_or(0, |(seq, _)| *seq);
+                    folded = folded.max(last * u64::from(share) / 255);
+                }
+                Step::Fail(sync) => {
+                    let fault = if sync { Fault::Sync } else { Fault::Write };
+                    disk.plan(Plan { at: disk.syncs() + 1, times: 1, fault });
+                }
+                Step::Crash(_) | Step::Finish => {
+                    disk.heal();
+                    match step {
+                        Step::Crash(seed) => disk.crash(seed),
+                        _ => journal.finish(folded).expect("the disk works"),
+                    }
+                    drop(journal);
+                    let (again, sets) = open_journal(&disk, folded).expect("it opens");
+                    let waiting: Sets = committed.iter().filter(|(seq, _)| *seq > folded).cloned().collect();
+                    prop_assert_eq!(sets, waiting);
+                    journal = again;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_folded_makes_room() {
+    let disk = Disk::new();
+    let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
+    for seq in 1..2_000 {
+        append(&mut journal, &vec![set(seq, 20_000)], seq.saturating_sub(20)).expect("the disk works");
+    }
+    let size = disk.bytes(StoreFile::Journal).len();
+    assert!(size < 4 << 20, "40 MB went through {size} bytes");
+    journal.finish(1_999).expect("the disk works");
+    assert!(disk.bytes(StoreFile::Journal).len() <= 12 * PAGE);
+    drop(journal);
+    assert!(open_journal(&disk, 1_999).expect("it opens").1.is_empty());
+}
+
+#[test]
+fn a_full_disk_leaves_the_room_that_there_is() {
+    let disk = Disk::new();
+    let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
+    append(&mut journal, &vec![set(1, 10)], 0).expect("there is room");
+    disk.plan(Plan { at: 0, times: u64::MAX, fault: Fault::NoRoom });
+    let mut seq = 2;
+    while append(&mut journal, &vec![set(seq, 50_000)], 0).is_ok() {
+        seq += 1;
+    }
+    assert!(seq > 15, "of a mebibyte only {seq} records were written");
+    assert!(!journal.reopen(Some(seq)).expect("nothing need be written"));
+    append(&mut journal, &vec![set(seq + 1, 50_000)], seq - 1).expect("what is folded makes room");
+}
+
+#[test]
+fn a_record_lost_from_among_the_others_is_noticed() {
+    let disk = Disk::new();
+    let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
+    for seq in 1..=4 {
+        append(&mut journal, &vec![set(seq, 10)], 0).expect("the disk works");
+    }
+    drop(journal);
+    let sound = disk.bytes(StoreFile::Journal);
+    let place = |seq: u64| {
+        let found = sound.windows(4).position(|text| text == format!("\0b{seq}\x0b").as_bytes());
+        found.expect("the record is there") / PAGE * PAGE
+    };
+    let spoiled = |seq| {
+        let mut bytes = sound.clone();
+        bytes[place(seq) + 60] ^= 1;
+        open_journal(&Disk::holding([(StoreFile::Journal, bytes)]), 1)
+    };
+    // The first has been folded; the last may be what a crash has left of one that nobody was told of.
+    assert_eq!(spoiled(1).expect("it opens").1.len(), 3);
+    assert_eq!(spoiled(4).expect("it opens").1.len(), 2);
+    assert!(matches!(spoiled(2), Err(OpenError::Mismatch { dropped: 2, folded: 1 })));
+    let error = spoiled(3).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(error.contains("the record after change 2 is missing"), "{error}");
+}
+
+#[test]
+fn what_was_removed_stays_removed_even_if_the_disk_forgot_it_and_the_process_ended() {
+    let disk = Disk::new();
+    let (mut journal, _) = open_journal(&disk, 0).expect("it opens");
+    // The most room is before what is needed, so that the next record does not happen to write over what is behind it.
+    append(&mut journal, &vec![set(1, 600 << 10)], 0).expect("appended");
+    append(&mut journal, &vec![set(2, 10)], 1).expect("appended");
+    let next = |after: u64, fault| {
+        disk.plan(Plan { at: disk.syncs() + after, times: 1, fault });
+    };
+    next(1, Fault::Sync);
+    append(&mut journal, &vec![set(3, 10), set(4, 10), set(5, 10)], 1).expect_err("its sync fails");
+    // What was written gets to the disk in the end, and its removal does not.
+    next(2, Fault::SyncForgets);
+    journal.reopen(None).expect_err("the removal is not known to be on disk");
+    drop(journal);
+    disk.heal();
+    let numbers = |sets: &Sets| sets.iter().map(|(seq, _)| *seq).collect::<Vec<_>>();
+    let (mut journal, sets) = open_journal(&disk, 1).expect("it opens");
+    assert_eq!(numbers(&sets), [2], "it reads as removed");
+    append(&mut journal, &vec![set(3, 20)], 1).expect("appended");
+    disk.crash(3);
+    drop(journal);
+    let (_, sets) = open_journal(&disk, 3).expect("it opens");
+    assert_eq!(numbers(&sets), Vec::<Seq>::new());
+}
+
+#[test]
+fn what_is_no_journal_is_refused_and_left_alone() {
+    let disk = Disk::new();
+    let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
+    append(&mut journal, &vec![set(1, 10)], 0).expect("the disk works");
+    drop(journal);
+    let sound = disk.bytes(StoreFile::Journal);
+    let mut headless = sound.clone();
+    headless[..PAGE].fill(0);
+    let foreign = FileHead { format: 2, salt: crate::record::Salt::by_chance() }.page();
+    for bytes in [headless, b"this is no journal".to_vec(), sound[..PAGE].to_vec(), foreign] {
+        let disk = Disk::holding([(StoreFile::Journal, bytes.clone())]);
+        assert!(matches!(open_journal(&disk, 0), Err(OpenError::Corrupt(_))));
+        assert_eq!(disk.bytes(StoreFile::Journal), bytes);
+    }
+    // Made, but not to the end.
+    let disk = Disk::holding([(StoreFile::Journal, vec![0; 2 * PAGE])]);
+    assert!(open_journal(&disk, 0).expect("it is made anew").1.is_empty());
+}
+
+#[test]
+fn the_journal_of_an_older_stet_is_taken_over_and_removed() {
+    let data = tempfile::tempdir().expect("a directory");
+    let open = || RedbStore::open(StoreOptions::new(data.path())).expect("the store opens");
+    let seq = commit(&open(), vec![put(Table::Marks, "new", "1")]);
+    let path = data.path().join(OLD_JOURNAL);
+    {
+        let db = redb::Database::create(&path).expect("a database");
+        let transaction = db.begin_write().expect("a transaction");
+        transaction.open_table(META).expect("the table").insert(DROPPED, seq).expect("inserted");
+        let mut records = transaction.open_table(RECORDS).expect("the table");
+        for (last, name) in [(seq, "folded"), (seq + 2, "waiting")] {
+            let mut record = Vec::new();
+            let changes = [put(Table::Marks, name, "1")];
+            blob::encode([(last - 1, &changes[..0]), (last, &changes[..])].into_iter(), &mut record);
+            records.insert(last, record.as_slice()).expect("inserted");
+        }
+        drop(records);
+        transaction.commit().expect("committed");
+    }
+    for _ in 0..2 {
+        let store = open();
+        assert_eq!(get(&store, View::Committed, Table::Marks, "waiting").as_deref(), Some("1"));
+        assert_eq!(get(&store, View::Committed, Table::Marks, "folded"), None, "it had been written over since");
+        assert!(store.committed() >= seq + 2 && !path.exists());
+        commit(&store, vec![put(Table::Marks, "after", "1")]);
+    }
+}

@@ -1,0 +1,151 @@
+//! Change sets that are not taken.
+
+use stet_actors::store::{ChangeSet, Health, Store, StoreError, Table, View};
+
+use super::*;
+use crate::StoreFile;
+use crate::fault::{Fault, Plan};
+
+fn refused(store: &RedbStore, set: ChangeSet) -> StoreError {
+    store.submit(set).expect_err("the set is refused").why
+}
+
+#[test]
+fn a_guard_that_does_not_hold_refuses_the_set_and_names_itself() {
+    let disk = Disk::new();
+    let store = open(&disk);
+    commit(&store, vec![put(Table::Names, "here", "1")]);
+    let set = |guards| ChangeSet { guards, changes: vec![put(Table::Marks, "m", "1")], ..empty(&store) };
+    let guards = vec![guard(Table::Names, "here", true), guard(Table::Names, "gone", true)];
+    assert_eq!(refused(&store, set(guards)), StoreError::Guard(1));
+    assert_eq!(refused(&store, set(vec![guard(Table::Names, "here", false)])), StoreError::Guard(0));
+    assert_eq!(get(&store, View::Latest, Table::Marks, "m"), None);
+    let guards = vec![guard(Table::Names, "here", true), guard(Table::Names, "gone", false)];
+    submit_set(&store, set(guards)).expect("guards that hold let the set through").wait().expect("committed");
+}
+
+#[test]
+fn guards_see_what_is_pending_and_what_is_folded() {
+    let disk = Disk::new();
+    let store = open(&disk);
+    commit(&store, vec![put(Table::Names, "folded", "1"), put(Table::Names, "going", "1")]);
+    store.close();
+    let store = open(&disk);
+    disk.stall(StoreFile::Journal);
+    submit(&store, vec![put(Table::Names, "coming", "1"), remove(Table::Names, "going")]).expect("taken");
+    let set = |key, exists| ChangeSet { guards: vec![guard(Table::Names, key, exists)], ..empty(&store) };
+    for (key, exists) in [("folded", true), ("coming", true), ("going", false), ("never", false)] {
+        assert_eq!(refused(&store, set(key, !exists)), StoreError::Guard(0), "{key}");
+        store.submit(set(key, exists)).expect("taken");
+    }
+    disk.release();
+}
+
+#[test]
+fn a_refused_set_comes_back_whole() {
+    let disk = Disk::new();
+    let store = open(&disk);
+    let set = ChangeSet {
+        changes: vec![put(Table::Marks, "m", "1")],
+        events: vec![event(1, 1, 0)],
+        guards: vec![guard(Table::Names, "gone", true)],
+        ..empty(&store)
+    };
+    let set = store.submit(set).expect_err("refused").set;
+    assert_eq!(set.changes, [put(Table::Marks, "m", "1")]);
+    assert_eq!(set.events, [event(1, 1, 0)]);
+}
+
+#[test]
+fn a_set_from_before_a_failed_commit_is_stale() {
+    let disk = Disk::new();
+    let store = open(&disk);
+    let old = ChangeSet { changes: vec![put(Table::Marks, "m", "old")], ..empty(&store) };
+    disk.plan(Plan { at: disk.syncs() + 1, times: 1, fault: Fault::Write });
+    let failed = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
+    assert!(matches!(failed.wait(), Err(StoreError::Failed(_))));
+    assert_eq!(store.epoch(), 1);
+    assert_eq!(refused(&store, old), StoreError::Stale);
+    commit(&store, vec![put(Table::Marks, "m", "new")]);
+}
+
+#[test]
+fn more_than_the_queue_holds_is_refused_and_the_rest_goes_on() {
+    let disk = Disk::new();
+    let mut options = options(&disk);
+    options.limits.queued = 3;
+    let store = RedbStore::open(options).expect("the store opens");
+    disk.stall(StoreFile::Journal);
+    let mut taken = Vec::new();
+    let refusal = loop {
+        match submit(&store, vec![put(Table::Marks, "m", "1")]) {
+            Ok(answer) => taken.push(answer),
+            Err(why) => break why,
+        }
+        assert!(taken.len() < 10, "the limit is never reached");
+    };
+    assert_eq!(refusal, StoreError::Overloaded);
+    store.submit(empty(&store)).expect("a set without changes is never too much");
+    disk.release();
+    for answer in taken {
+        answer.wait().expect("what was taken is committed");
+    }
+    commit(&store, vec![put(Table::Marks, "m", "2")]);
+}
+
+#[test]
+fn more_than_memory_may_hold_is_refused_until_a_checkpoint_has_made_room() {
+    let disk = Disk::new();
+    let mut options = options(&disk);
+    options.checkpoint.interval = Duration::from_millis(5);
+    options.limits.overlay_entries = 20;
+    let store = RedbStore::open(options).expect("the store opens");
+    disk.stall(StoreFile::State);
+    let mut count = 0;
+    let refusal = loop {
+        match submit(&store, vec![put(Table::Marks, &format!("m{count}"), "1")]) {
+            Ok(answer) => answer.wait().expect("committed"),
+            Err(why) => break why,
+        };
+        count += 1;
+        assert!(count < 100, "the limit is never reached");
+    };
+    assert_eq!(refusal, StoreError::Overloaded);
+    assert_eq!(store.health(), Health::Ok);
+    disk.release();
+    until("there is room again", || submit(&store, vec![put(Table::Marks, "again", "1")]).is_ok());
+    store.close();
+    let store = open(&disk);
+    for number in 0..count {
+        assert!(get(&store, View::Committed, Table::Marks, &format!("m{number}")).is_some());
+    }
+}
+
+#[test]
+fn a_closed_store_takes_and_shows_nothing() {
+    let disk = Disk::new();
+    let store = open(&disk);
+    commit(&store, vec![put(Table::Marks, "m", "1")]);
+    let set = ChangeSet { changes: vec![put(Table::Marks, "m", "2")], ..empty(&store) };
+    store.close();
+    assert_eq!(refused(&store, set), StoreError::Closed);
+    assert_eq!(store.health(), Health::Closed);
+    assert_eq!(store.get(View::Committed, Table::Marks, b"m"), Err(StoreError::Closed));
+    store.close();
+}
+
+#[test]
+fn closing_decides_everything_that_was_taken() {
+    let disk = Disk::new();
+    let store = open(&disk);
+    let answers: Vec<Answer> = (0..100)
+        .map(|number| submit(&store, vec![put(Table::Marks, &format!("m{number}"), "1")]).expect("taken"))
+        .collect();
+    store.close();
+    for answer in &answers {
+        assert!(matches!(answer.answer.try_recv(), Ok(Ok(_))));
+    }
+    let store = open(&disk);
+    assert_eq!(store.shared.overlay.total().0, 0, "a clean close leaves nothing to read back");
+    assert!(get(&store, View::Committed, Table::Marks, "m99").is_some());
+}

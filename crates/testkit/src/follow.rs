@@ -1,0 +1,162 @@
+//! A client that follows a container: server-sent events over a connection of its own.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use serde_json::Value;
+use socket2::{Domain, Socket, Type};
+
+use super::{Client, PATIENCE, encoded};
+
+/// An event as it came.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    pub id: u64,
+    pub event: String,
+    pub data: Value,
+}
+
+/// A stream of events.
+pub struct Follow {
+    reader: BufReader<TcpStream>,
+    /// The head of the answer, in small letters.
+    pub head: String,
+    /// What has come of events that are not whole.
+    text: Vec<u8>,
+    /// Comments that came.
+    pub comments: usize,
+    /// Whether the answer came to its end, and was not cut off.
+    pub whole: bool,
+}
+
+impl Client {
+    /// Follows a container, from behind an event or from now on.
+    pub fn follow(&self, container: &str, after: Option<u64>) -> Follow {
+        let follow = self.try_follow(&format!("/v3/container/{}/events", encoded(container)), after);
+        follow.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Follows a container from now on, over a connection that soon has no room for what is not read.
+    pub fn follow_with_little_room(&self, container: &str) -> Follow {
+        let address: SocketAddr = self.address().parse().expect("it is an address");
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).expect("there are sockets");
+        // Before it connects: the window is agreed on then.
+        socket.set_recv_buffer_size(4 << 10).expect("a size can be set");
+        // With the large segments of the loopback the other side's buffers take some megabytes more.
+        socket.set_tcp_mss(1460).expect("a size can be set");
+        socket.connect(&address.into()).expect("the server listens");
+        let path = format!("/v3/container/{}/events", encoded(container));
+        self.follow_over(socket.into(), &path, None).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Follows at a path, or tells why not.
+    pub fn try_follow(&self, path: &str, after: Option<u64>) -> Result<Follow, String> {
+        let stream = TcpStream::connect(self.address()).map_err(|error| error.to_string())?;
+        self.follow_over(stream, path, after)
+    }
+
+    fn address(&self) -> &str {
+        self.base.strip_prefix("http://").expect("the address is known")
+    }
+
+    fn follow_over(&self, mut stream: TcpStream, path: &str, after: Option<u64>) -> Result<Follow, String> {
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time can be set");
+        let token = self.token.as_ref().map(|token| format!("token: {token}\r\n")).unwrap_or_default();
+        let after = after.map(|after| format!("last-event-id: {after}\r\n")).unwrap_or_default();
+        let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\n{token}{after}\r\n");
+        stream.write_all(head.as_bytes()).map_err(|error| error.to_string())?;
+        let mut reader = BufReader::with_capacity(1 << 10, stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            match reader.read_line(&mut head) {
+                Ok(0) | Err(_) => return Err(format!("no answer: {head}")),
+                Ok(_) => {}
+            }
+        }
+        let head = head.to_ascii_lowercase();
+        if !head.starts_with("http/1.1 200") {
+            return Err(head);
+        }
+        Ok(Follow { reader, head, text: Vec::new(), comments: 0, whole: false })
+    }
+}
+
+impl Iterator for Follow {
+    type Item = Told;
+
+    /// The next event; `None` at the end, or when the connection was cut.
+    fn next(&mut self) -> Option<Told> {
+        loop {
+            let Some(end) = self.text.windows(2).position(|pair| pair == b"\n\n") else {
+                self.chunk()?;
+                continue;
+            };
+            let block: Vec<u8> = self.text.drain(..end + 2).collect();
+            let block = String::from_utf8(block).expect("events are text");
+            let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+            if block.starts_with(':') {
+                self.comments += 1;
+                continue;
+            }
+            let told = (field("id"), field("event"), field("data"));
+            let (Some(id), Some(event), Some(data)) = told else { panic!("not an event: {block}") };
+            let data: Value = serde_json::from_str(data).expect("data is JSON");
+            let id = id.parse().expect("an id is a number");
+            assert_eq!(data["revision"], id, "{block}");
+            return Some(Told { id, event: event.to_owned(), data });
+        }
+    }
+}
+
+impl Follow {
+    /// The next event, which must come.
+    pub fn must(&mut self) -> Told {
+        self.next().expect("the stream goes on")
+    }
+
+    /// All that comes until the end.
+    pub fn rest(&mut self) -> Vec<Told> {
+        std::iter::from_fn(|| self.next()).collect()
+    }
+
+    /// Waits for a comment, before which no event may come.
+    pub fn comment(&mut self) {
+        let before = self.comments;
+        while self.comments == before {
+            if self.text.starts_with(b":") && self.text.windows(2).any(|pair| pair == b"\n\n") {
+                let end = self.text.windows(2).position(|pair| pair == b"\n\n").expect("it was just found");
+                self.text.drain(..end + 2);
+                self.comments += 1;
+            } else {
+                assert!(
+                    self.text.is_empty() || self.text.starts_with(b":"),
+                    "{:?}",
+                    String::from_utf8_lossy(&self.text)
+                );
+                self.chunk().expect("the stream goes on");
+            }
+        }
+    }
+
+    /// Takes the next chunk of the transfer coding; `None` at the end.
+    fn chunk(&mut self) -> Option<()> {
+        let mut size = String::new();
+        let read = |outcome: std::io::Result<usize>| match outcome {
+            Ok(read) => Some(read),
+            Err(error) => {
+                assert_ne!(error.kind(), std::io::ErrorKind::WouldBlock, "waited in vain for an event");
+                None
+            }
+        };
+        if self.whole || read(self.reader.read_line(&mut size))? == 0 {
+            return None;
+        }
+        let size = usize::from_str_radix(size.trim(), 16).unwrap_or_else(|_| panic!("not a chunk: {size:?}"));
+        let mut chunk = vec![0; size + 2];
+        read(self.reader.read_exact(&mut chunk).map(|()| size))?;
+        chunk.truncate(size);
+        self.text.extend_from_slice(&chunk);
+        self.whole = size == 0;
+        (size > 0).then_some(())
+    }
+}

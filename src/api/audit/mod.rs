@@ -1,0 +1,61 @@
+//! The audit trail (ours).
+
+pub mod routes;
+
+use stet_actors::error::{Error, Result};
+use stet_actors::id::{Loid, Source};
+
+use crate::audit::{Filter, Place, page};
+use crate::http::call::Call;
+use crate::http::reply::Reply;
+
+/// Entries of a page without a `limit`, and the most there may be.
+const LIMITS: (i64, i64) = (100, 1000);
+
+/// `GET /v3/audit`: newest first.
+pub async fn list(call: Call) -> Result<Reply> {
+    let query = &call.query;
+    let text = |name: &str| query.text(name).filter(|text| !text.is_empty());
+    let limit = query.integer("limit").unwrap_or(LIMITS.0);
+    if !(1..=LIMITS.1).contains(&limit) {
+        return Err(Error::parameter("limit", limit, &format!("between 1 and {}", LIMITS.1)));
+    }
+    if let Some(offset) = query.integer("offset").filter(|offset| *offset != 0) {
+        return Err(Error::parameter("offset", offset, "absent: `after` leads to further pages"));
+    }
+    if let Some(sort) = text("sortBy") {
+        return Err(Error::parameter("sortBy", sort, "absent: the newest comes first"));
+    }
+    let filter = Filter {
+        object: text("object").map(|object| object_of(&call, object)).transpose()?,
+        user: text("user").map(str::to_owned),
+        from_ms: time(&call, "from")?,
+        to_ms: time(&call, "to")?,
+    };
+    let after = text("after").map(|after| Place::parse("after", after)).transpose()?;
+    // It may read a good deal, and must not keep others of this thread waiting.
+    let app = call.app.clone();
+    let limit = usize::try_from(limit).unwrap_or(1);
+    let read = move || page(app.repository.look(), &filter, after, limit);
+    let found = tokio::task::spawn_blocking(read).await.map_err(|_| Error::internal())?;
+    let found = found.map_err(|error| {
+        tracing::error!(%error, "the audit trail can't be read");
+        Error::internal()
+    })?;
+    Reply::json(&found)
+}
+
+/// The object that a source names. One that is gone for good has a trail all the same, under its loid.
+fn object_of(call: &Call, text: &str) -> Result<Loid> {
+    match Source::parse("object", text)? {
+        Source::Loid(loid) => Ok(loid.object()),
+        source => Ok(call.app.repository.resolve_any(&source, call.database()?)?.loid),
+    }
+}
+
+fn time(call: &Call, name: &str) -> Result<Option<u64>> {
+    let Some(number) = call.query.integer(name) else { return Ok(None) };
+    let wanted = "a time in epoch milliseconds";
+    let time = u64::try_from(number).map_err(|_| Error::parameter(name, number, wanted))?;
+    Ok(Some(time))
+}

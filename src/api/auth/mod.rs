@@ -1,0 +1,274 @@
+//! Login, logout and the connection (interface 4.2, 4.18, 2.4; decisions 4).
+
+pub mod routes;
+mod types;
+
+use actix_web::http::header::{HeaderValue, SET_COOKIE};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::DatabaseId;
+
+pub use self::types::{
+    Alive, ConnectionData, ConnectionInfo, ConnectionParameter, ConnectionReply, CopyRequest, Ended, LoginReply,
+    LoginRequest, OlderLogin, OlderLogout, TokenReply, UserInfo,
+};
+use super::configuration;
+use crate::access::Access;
+use crate::auth::{COOKIE, NewSession, Session, User};
+use crate::config::ConnectionConfig;
+use crate::http::app::App;
+use crate::http::call::Call;
+use crate::http::client::is_secure;
+use crate::http::display::Display;
+use crate::http::reply::Reply;
+
+fn info(connection: &ConnectionConfig) -> ConnectionInfo {
+    ConnectionInfo {
+        id: connection.id.clone(),
+        name: connection.name.clone(),
+        description: connection.description.clone(),
+    }
+}
+
+/// Whether an application may use a connection.
+fn admits(connection: &ConnectionConfig, application: &str) -> bool {
+    connection.applications.is_empty() || connection.applications.iter().any(|admitted| admitted == application)
+}
+
+/// The connection that a login names, if the application may use it.
+fn connection_named<'a>(app: &'a App, id: &str, application: &str) -> Result<&'a ConnectionConfig> {
+    let known = app.config.connections.iter().find(|connection| connection.id == id).ok_or_else(|| {
+        Error::new(Code::InvalidLogin, format!("There is no connection `{id}`.")).with_detail("connectionId", id)
+    })?;
+    if admits(known, application) {
+        return Ok(known);
+    }
+    let message = format!("The application `{application}` may not use the connection `{id}`.");
+    Err(Error::new(Code::InvalidLogin, message).with_detail("applicationId", application))
+}
+
+/// A connection that was configured when the session began, and may not be any more.
+fn connection_of(app: &App, session: &Session) -> ConnectionInfo {
+    let known = app.config.connections.iter().find(|connection| *connection.id == *session.connection_id);
+    known.map_or_else(
+        || ConnectionInfo {
+            id: session.connection_id.to_string(),
+            name: session.connection_id.to_string(),
+            description: String::new(),
+        },
+        info,
+    )
+}
+
+async fn begin(call: &Call, request: &LoginRequest) -> Result<NewSession> {
+    let app = &call.app;
+    connection_named(app, &request.connection_id, &request.application_id)?;
+    let LoginRequest { connection_id, application_id, username, password, .. } = request;
+    let address = call.address().to_string();
+    let login = app.sessions.log_in(connection_id, application_id, username, password, &address);
+    attempted(call, username, login).await
+}
+
+/// Looks at a password within the limit on failures.
+///
+/// # Errors
+/// `TooManyRequests`; those of the check, of which `InvalidLogin` counts as a failure.
+pub(super) async fn attempted<T>(call: &Call, user: &str, check: impl Future<Output = Result<T>>) -> Result<T> {
+    let attempt = call.app.attempts.begin(user, call.address(), &**call.app.repository.clock()).await?;
+    let outcome = check.await;
+    match &outcome {
+        Ok(_) => attempt.succeeded(),
+        // It stays counted.
+        Err(error) if error.code == Code::InvalidLogin => {}
+        Err(_) => attempt.withdrawn(),
+    }
+    outcome
+}
+
+/// The cookie that carries the token (decisions 1).
+pub(super) fn cookie(call: &Call, token: &str, seconds: u64) -> Result<HeaderValue> {
+    let path = Some(call.app.config.server.base_path.as_str()).filter(|path| !path.is_empty()).unwrap_or("/");
+    let secure = if is_secure(&call.http, &call.app.proxies) { "; Secure" } else { "" };
+    let text = format!("{COOKIE}={token}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
+    HeaderValue::from_str(&text).map_err(|_| Error::internal())
+}
+
+fn user_info(app: &App, user: &User) -> Result<UserInfo> {
+    Ok(UserInfo {
+        id: user.name.to_string(),
+        name: user.name.to_string(),
+        full_name: user.full_name.clone(),
+        description: user.description.clone(),
+        team: user.team.clone(),
+        home: Some(app.home_of(&user.name)?),
+        work_folder: Some(app.work_folder_of(&user.name)?),
+        home_email: user.home_email.clone(),
+        business_email: user.business_email.clone(),
+    })
+}
+
+/// What a login shows beside the token.
+struct Shown {
+    user: bool,
+    groups: bool,
+    privileges: bool,
+    configuration: Option<ShownConfiguration>,
+    connections: bool,
+}
+
+/// How a login shows the user's configuration.
+struct ShownConfiguration {
+    database: DatabaseId,
+    /// For the records of folders.
+    display: Display,
+}
+
+/// The answer to every v3 login, whatever the user came in with.
+fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Reply> {
+    let app = &call.app;
+    let session = new.session.session();
+    let user = app.directory.user(&session.user)?.ok_or_else(Error::internal)?;
+    let rights = app.directory.rights_of(&user.name)?;
+    let access = Access::of(app, &new.session, &rights);
+    let privileges = || rights.everywhere().iter().map(|privilege| privilege.name().to_owned()).collect();
+    let idle_seconds = app.sessions.options().idle_seconds;
+    let configuration = shown
+        .configuration
+        .as_ref()
+        .map(|ShownConfiguration { database, display }| configuration::of_user(app, access, &user, *database, display));
+    let usable = app.config.connections.iter().filter(|connection| admits(connection, &session.application_id));
+    let reply = LoginReply {
+        token: TokenReply { value: new.token.text().to_owned(), expires: session.expires_ms / 1000, idle_seconds },
+        connection: connection_of(app, session),
+        application_id: session.application_id.to_string(),
+        username: session.user.to_string(),
+        user: if shown.user { Some(user_info(app, &user)?) } else { None },
+        groups: (shown.user && shown.groups).then(|| user.groups.clone()),
+        privileges: shown.privileges.then(privileges),
+        configuration: configuration.transpose()?,
+        available_connections: shown.connections.then(|| usable.map(info).collect()),
+    };
+    let cookie = cookie(call, new.token.text(), app.sessions.options().absolute_seconds)?;
+    Ok(Reply::json(&reply)?.with_header(SET_COOKIE, cookie))
+}
+
+/// `GET /v3/auth/login`: by a ticket of the CAS server.
+pub async fn log_in_with_ticket(call: Call) -> Result<Reply> {
+    let app = &call.app;
+    // The table of endpoints requires all three.
+    let given = |name| call.query.text(name).unwrap_or_default();
+    let (connection, application, ticket) = (given("connectionId"), given("applicationId"), given("ticket"));
+    let cas = app.cas.as_ref().ok_or_else(|| {
+        let message = "There is no login by CAS ticket: no CAS server is configured (`auth.cas.server_url`).";
+        Error::new(Code::InvalidLogin, message)
+    })?;
+    let load = call.query.boolean("loadConfig");
+    let shown = Shown {
+        user: call.query.boolean("showUserInfo"),
+        groups: call.query.boolean("showGroups"),
+        privileges: call.query.boolean("showPrivileges"),
+        configuration: shown_configuration(load, call.database()?, call.display()),
+        connections: call.query.boolean("showAvailableConnections"),
+    };
+    // Whatever else may be wrong is found out before the ticket is used up.
+    connection_named(app, connection, application)?;
+    let user = cas.user_of(&app.directory, ticket).await?;
+    let new = app.sessions.log_in_as(connection, application, &user, &call.address().to_string()).await?;
+    login_reply(&call, &new, &shown)
+}
+
+fn shown_configuration(load: bool, database: DatabaseId, display: Display) -> Option<ShownConfiguration> {
+    load.then_some(ShownConfiguration { database, display })
+}
+
+/// `POST /v3/auth/login`
+pub async fn log_in(call: Call) -> Result<Reply> {
+    let request: LoginRequest = call.json()?;
+    let (load, database) = (request.option("loadConfig", true)?, request.database(&call.app)?);
+    let shown = Shown {
+        user: request.option("showUserInfo", false)?,
+        groups: request.option("showGroups", true)?,
+        privileges: request.option("showPrivileges", false)?,
+        configuration: shown_configuration(load, database, call.display_of_body()?),
+        connections: request.option("showAvailableConnections", false)?,
+    };
+    let new = begin(&call, &request).await?;
+    login_reply(&call, &new, &shown)
+}
+
+/// `POST /v3/auth/copy`: a second session of the same user; the first goes on.
+pub async fn copy(call: Call) -> Result<Reply> {
+    let request: CopyRequest = call.json()?;
+    let new = call.app.sessions.copy(&request.token, &call.address().to_string()).await?;
+    let shown = Shown { user: false, groups: false, privileges: false, configuration: None, connections: false };
+    login_reply(&call, &new, &shown)
+}
+
+async fn end(call: &Call) -> Result<Reply> {
+    let token = call.token().ok_or_else(Error::internal)?;
+    call.app.sessions.end(&token).await?;
+    let gone = cookie(call, "", 0)?;
+    Ok(Reply::json(&Ended { result: "ok".to_owned() })?.with_header(SET_COOKIE, gone))
+}
+
+/// `GET /v3/auth/logout`
+pub async fn log_out(call: Call) -> Result<Reply> {
+    end(&call).await
+}
+
+/// `GET /auth/logout`
+pub async fn older_log_out(call: Call) -> Result<Reply> {
+    end(&call).await
+}
+
+/// `GET /v3/auth/connection/check`: whoever gets here has a session that is alive.
+pub async fn check(call: Call) -> Result<Reply> {
+    call.caller()?;
+    Reply::json(&Alive { alive: true })
+}
+
+/// `GET /v3/auth/connection`
+pub async fn connection(call: Call) -> Result<Reply> {
+    let live = call.caller()?;
+    let session = live.session();
+    Reply::json(&ConnectionReply {
+        connection: connection_of(&call.app, session),
+        application_id: session.application_id.to_string(),
+        username: session.user.to_string(),
+        session: session.id.to_string(),
+        login: session.created_ms / 1000,
+        expires: session.expires_s(),
+    })
+}
+
+/// `POST /auth/login`: a form, or the same as JSON.
+pub async fn older_log_in(call: Call) -> Result<Reply> {
+    let request: LoginRequest = call.form()?;
+    let new = begin(&call, &request).await?;
+    let session = new.session.session();
+    let connection = connection_of(&call.app, session);
+    let parameters = call.app.config.databases.iter().map(|database| ConnectionParameter {
+        description: database.name.clone(),
+        id: database.id.to_string(),
+        name: database.name.clone(),
+        name_service_address: String::new(),
+        notification_channel_binding_path: String::new(),
+        repository_binding_path: format!("/{}", database.name),
+        short_path: database.name.clone(),
+        use_pull_mode: true,
+    });
+    let reply = OlderLogin {
+        application_id: session.application_id.to_string(),
+        username: session.user.to_string(),
+        token: new.token.text().to_owned(),
+        sessions: vec![session.id.to_string()],
+        connection_data: ConnectionData {
+            aggregation: call.app.config.databases.len() > 1,
+            description: connection.description,
+            id: connection.id,
+            name: connection.name,
+            parameters: parameters.collect(),
+        },
+    };
+    let cookie = cookie(&call, new.token.text(), call.app.sessions.options().absolute_seconds)?;
+    Ok(Reply::json(&reply)?.with_header(SET_COOKIE, cookie))
+}

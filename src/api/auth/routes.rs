@@ -1,0 +1,82 @@
+//! Login, logout and the connection (interface 4.2, 5).
+
+use crate::api::auth;
+use crate::http::route::words::*;
+
+const GET: Route = Route { privilege: None, codes: &[200, 401], ..base(Verb::Get, Privilege::Read, "interface 4.2") };
+const POST: Route = Route { privilege: None, codes: &[200, 401], ..base(Verb::Post, Privilege::Read, "interface 4.2") };
+
+/// The routes of the group.
+pub const ROUTES: &[Route] = &[
+    Route {
+        id: "auth-connection-check-get",
+        path: "/v3/auth/connection/check",
+        summary: "Tell whether the current connection is alive.",
+        reply: Some(type_of::<auth::Alive>),
+        handler: handler!(auth::check),
+        ..GET
+    },
+    Route {
+        id: "auth-connection-get",
+        path: "/v3/auth/connection",
+        summary: "Connection details of the user's most recent login.",
+        reply: Some(type_of::<auth::ConnectionReply>),
+        handler: handler!(auth::connection),
+        ..GET
+    },
+    Route {
+        id: "auth-login-get",
+        secret: true,
+        path: "/v3/auth/login",
+        summary: "Log in with a CAS ticket.",
+        token: Token::Login,
+        query: &[
+            needed("applicationId", "Name of the client program."),
+            needed("connectionId", "Connection to log in to."),
+            needed("ticket", "Ticket of the CAS server."),
+            QueryParam::Display { additional_info: false, path: false, web: false },
+            flag("loadConfig", true, "Load and resolve the user configuration."),
+            flag("showUserInfo", false, "Show the user."),
+            flag("showGroups", true, "Show the user's groups; takes effect together with `showUserInfo`."),
+            flag("showPrivileges", false, "Show the user's privileges."),
+            DATABASE,
+            flag("showAvailableConnections", false, "Show the connections that there are."),
+            flag("showWebType", false, "Show the web type."),
+            text("webProduct", None, "Web product used to search the web type."),
+        ],
+        reply: Some(type_of::<auth::LoginReply>),
+        handler: handler!(auth::log_in_with_ticket),
+        ..GET
+    },
+    Route {
+        id: "auth-logout-get",
+        path: "/v3/auth/logout",
+        summary: "End the session; its token is dead afterwards.",
+        reply: Some(type_of::<auth::Ended>),
+        handler: handler!(auth::log_out),
+        ..GET
+    },
+    Route {
+        id: "auth-copy-post",
+        secret: true,
+        path: "/v3/auth/copy",
+        summary: "Open a second session of the same user, with a token of its own.",
+        token: Token::InBody,
+        body: required::<auth::CopyRequest>(),
+        codes: &[200],
+        reply: Some(type_of::<auth::LoginReply>),
+        handler: handler!(auth::copy),
+        ..POST
+    },
+    Route {
+        id: "auth-login-post",
+        secret: true,
+        path: "/v3/auth/login",
+        summary: "Log in with a user name and password.",
+        token: Token::Login,
+        body: required::<auth::LoginRequest>(),
+        reply: Some(type_of::<auth::LoginReply>),
+        handler: handler!(auth::log_in),
+        ..POST
+    },
+];

@@ -1,0 +1,3 @@
+//! Bundles.
+
+pub mod routes;

@@ -1,0 +1,75 @@
+//! Bundles and their views (interface 4.3).
+
+use crate::http::route::words::*;
+
+const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.3");
+const POST: Route = base(Verb::Post, Privilege::Read, "interface 4.3");
+
+const BUNDLE: PathParam = source("the bundle");
+
+/// The routes of the group.
+pub const ROUTES: &[Route] = &[
+    Route {
+        id: "bundle-root-get",
+        path: "/v3/bundle/{source}/root",
+        summary: "Read the root of a bundle.",
+        path_params: &[BUNDLE],
+        ..GET
+    },
+    Route {
+        id: "bundle-items-get",
+        path: "/v3/bundle/{source}",
+        summary: "List the items of a bundle.",
+        path_params: &[BUNDLE],
+        query: &[SORT_BY, disp(true)],
+        ..GET
+    },
+    Route {
+        id: "bundle-view-get",
+        path: "/v3/bundle/{source}/view",
+        summary: "List a bundle in the default view.",
+        path_params: &[BUNDLE],
+        query: &[SORT_BY, VIEW_PATH, disp(false), WIDTH_UNIT, VIEW_DATABASE],
+        ..GET
+    },
+    Route {
+        id: "bundle-view-post",
+        path: "/v3/bundle/{source}/view",
+        summary: "List a bundle in the default view, the parameters in the body.",
+        path_params: &[BUNDLE],
+        body: optional::<Value>(),
+        ..POST
+    },
+    Route {
+        id: "bundle-view-named-get",
+        path: "/v3/bundle/{source}/view/{view}",
+        summary: "List a bundle in a named view.",
+        path_params: &[BUNDLE, VIEW],
+        query: &[SORT_BY, VIEW_PATH, disp(true), WIDTH_UNIT],
+        ..GET
+    },
+    Route {
+        id: "bundle-view-named-post",
+        path: "/v3/bundle/{source}/view/{view}",
+        summary: "List a bundle in a named view, the parameters in the body.",
+        path_params: &[BUNDLE, VIEW],
+        body: optional::<Value>(),
+        ..POST
+    },
+    Route {
+        id: "bundle-recursive-get",
+        path: "/v3/bundle/{source}/recursive",
+        summary: "List a bundle with its sub-bundles.",
+        path_params: &[BUNDLE],
+        query: &[flag("recursive", true, "Walk the sub-bundles too."), SORT_BY, disp(true)],
+        ..GET
+    },
+    Route {
+        id: "bundle-chain-get",
+        path: "/v3/bundle/{source}/chain",
+        summary: "List the documents of the chain that the copies were inherited along.",
+        path_params: &[BUNDLE],
+        query: &[SORT_BY, disp(true)],
+        ..GET
+    },
+];

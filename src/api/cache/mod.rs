@@ -1,0 +1,3 @@
+//! Configuration caches.
+
+pub mod routes;

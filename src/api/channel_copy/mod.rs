@@ -1,0 +1,3 @@
+//! Channel copies of a bundle.
+
+pub mod routes;

@@ -1,0 +1,31 @@
+//! Channel copies of a bundle (interface 4.6).
+
+use crate::http::route::words::*;
+
+const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.6");
+const POST: Route = base(Verb::Post, Privilege::Create, "interface 4.6");
+
+const BUNDLE: PathParam = source("the bundle");
+
+/// The routes of the group.
+pub const ROUTES: &[Route] = &[
+    Route {
+        id: "container-bundle-channelcopy-post",
+        path: "/v3/container/bundle/{source}/channelcopy",
+        summary: "Make a channel copy in a bundle.",
+        path_params: &[BUNDLE],
+        body: optional::<Value>(),
+        ..POST
+    },
+    Route {
+        id: "container-bundle-channelcopy-actions-get",
+        path: "/v3/container/bundle/{source}/channelcopy/actions",
+        summary: "List the content-item actions that a channel copy would have.",
+        path_params: &[BUNDLE],
+        query: &[
+            text("channel", None, "Name of the channel."),
+            text("inheritFrom", None, "Object that the copy is inherited from."),
+        ],
+        ..GET
+    },
+];

@@ -1,0 +1,3 @@
+//! Configuration.
+
+pub mod routes;

@@ -1,0 +1,3 @@
+//! Cross references between objects.
+
+pub mod routes;

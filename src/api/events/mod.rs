@@ -1,0 +1,75 @@
+//! Following containers live (ours): server-sent events.
+
+pub mod routes;
+
+use actix_web::http::Method;
+use actix_web::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
+use futures_util::stream::empty;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::object::FamilyKind;
+
+use crate::events::stream::Following;
+use crate::http::call::Call;
+use crate::http::reply::{Content, Reply};
+use crate::records::Cached;
+
+/// What a client that has been cut off sends, to go on behind the last event that it has.
+const LAST_EVENT_ID: &str = "Last-Event-ID";
+
+/// The same for clients that can't set headers.
+const LAST_EVENT_ID_PARAM: &str = "lastEventId";
+
+/// Tells proxies of the nginx kind not to gather what should go on at once.
+const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// `GET /v3/container/{source}/events`
+pub async fn follow(call: Call) -> Result<Reply> {
+    let container = call.resolve("source")?;
+    stream(&call, &container)
+}
+
+/// `GET /v3/container/liveblog/{source}/events`
+pub async fn follow_liveblog(call: Call) -> Result<Reply> {
+    let container = call.resolve("source")?;
+    if container.family != FamilyKind::LiveBlog {
+        let source = call.param("source");
+        let message = format!("`{source}` is of type {}, not a liveblog.", container.type_name);
+        return Err(Error::new(Code::InvalidType, message).with_source(source));
+    }
+    stream(&call, &container)
+}
+
+fn stream(call: &Call, container: &Cached) -> Result<Reply> {
+    let after = last_event_id(call)?;
+    let body = if call.http.method() == Method::HEAD {
+        // Nobody reads it.
+        Box::pin(empty())
+    } else {
+        let following = Following {
+            newsroom: call.app.newsroom.clone(),
+            session: call.caller()?.clone(),
+            container: container.loid,
+            after,
+            wait: call.query.boolean("wait"),
+        };
+        following.begin(&call.app.followers)?
+    };
+    Ok(Reply::new(Content::Events(body))
+        .with_header(CACHE_CONTROL, HeaderValue::from_static("no-store"))
+        .with_header(ACCEL_BUFFERING, HeaderValue::from_static("no")))
+}
+
+/// The last event that the caller has. The header counts: a browser that connects again by itself sends the parameter as it was the
+/// first time.
+fn last_event_id(call: &Call) -> Result<Option<u64>> {
+    let header = call.headers().get(LAST_EVENT_ID).map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let header = header.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let param = call.query.text(LAST_EVENT_ID_PARAM).filter(|text| !text.is_empty());
+    let Some((name, text)) = header.map(|text| (LAST_EVENT_ID, text)).or(param.map(|text| (LAST_EVENT_ID_PARAM, text)))
+    else {
+        return Ok(None);
+    };
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let id = text.parse::<u64>().ok().filter(|_| digits);
+    id.map(Some).ok_or_else(|| Error::parameter(name, text, "the `id` of an event, a whole number from 0 on"))
+}

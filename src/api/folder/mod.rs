@@ -1,0 +1,205 @@
+//! Folders (interface 4.14, decisions 8).
+
+pub mod routes;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::folder::children;
+use stet_actors::id::Source;
+use stet_actors::lifecycle::NewObject;
+use stet_actors::object::{FamilyKind, Record, check_path};
+use stet_actors::store::View;
+
+use super::object::record_after;
+use super::records::{seen_record_of, with_path};
+use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
+use crate::auth::Privilege;
+use crate::http::body::Object;
+use crate::http::call::Call;
+use crate::http::display::Display;
+use crate::http::etag::ETag;
+use crate::http::reply::{Content, Reply};
+use crate::records::{Cached, ObjectRecord, Page, Sort};
+
+/// A folder and what lies in it.
+#[derive(Serialize, JsonSchema)]
+pub struct FolderReply {
+    /// The folder.
+    pub info: ObjectRecord,
+    /// The page asked for.
+    pub items: Vec<ObjectRecord>,
+    /// How many objects there are in all.
+    pub total: usize,
+}
+
+/// A folder that was made, or was there.
+#[derive(Serialize, JsonSchema)]
+pub struct FolderCreated {
+    /// The folder.
+    pub info: ObjectRecord,
+}
+
+/// Body of the creation of a folder: `{name, folder|folderPath}` or `{path}`.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CreateFolder {
+    /// Name of the new folder.
+    name: Option<String>,
+    /// Loid, uuid or path of the folder it goes into; the user's home without it.
+    folder: Option<String>,
+    /// Path of the folder it goes into.
+    folder_path: Option<String>,
+    /// All in one: the new folder's path.
+    path: Option<String>,
+    /// The main one without it.
+    database_id: Option<DatabaseRef>,
+    /// When the name is taken; without it a folder of that name is as good.
+    create_mode: Option<WireCreateMode>,
+    options: Option<Object<CreateOptions>>,
+}
+
+/// Refuses what is no folder.
+///
+/// # Errors
+/// `InvalidType`.
+pub fn check_folder(record: &Record, source: &str) -> Result<()> {
+    if record.family == FamilyKind::Folder {
+        return Ok(());
+    }
+    let message = format!("`{source}` is of type {}, not a folder.", record.type_name);
+    Err(Error::new(Code::InvalidType, message).with_source(source))
+}
+
+/// `POST /v3/folder`: makes a folder with its parents; one that exists is the answer.
+pub async fn create(call: Call) -> Result<Reply> {
+    let request: CreateFolder = call.json()?;
+    let app = &call.app;
+    let database = app.database(request.database_id.as_ref().map(DatabaseRef::text).as_deref())?;
+    let (parent, name) = match (&request.path, &request.name) {
+        (Some(path), _) => {
+            check_path(path)?;
+            // A path that is only slashes is the root, which exists.
+            match stet_actors::object::parent_path(path) {
+                Some((parent, name)) if !name.is_empty() => {
+                    (Some(Source::Path(parent.to_owned())), Some(name.to_owned()))
+                }
+                _ => (Some(Source::Path(path.clone())), None),
+            }
+        }
+        (None, Some(name)) => {
+            (folder_source(request.folder.as_deref(), request.folder_path.as_deref())?, Some(name.clone()))
+        }
+        (None, None) => {
+            let message = "A folder needs a `name`, or a `path` with it.";
+            return Err(Error::new(Code::InvalidName, message));
+        }
+    };
+    let place = app.place_in(&call, parent, database)?;
+    let made = match name {
+        Some(name) => {
+            let mut object = NewObject::folder(&name);
+            let inner = request.options.as_ref().and_then(|options| options.0.create_mode);
+            if let Some(mode @ (WireCreateMode::Exception | WireCreateMode::AutoRename)) = inner.or(request.create_mode)
+            {
+                object.mode = mode.into();
+            }
+            app.with_current(app.repository.joint(place.create(object), call.unconditional()?).await)?.loid
+        }
+        None => place.folder,
+    };
+    let display = Display { path: true, ..call.display_of_body()? };
+    let record = record_after(app, made, &display)?;
+    Ok(Reply::new(Content::Json(format!("{{\"info\":{record}}}").into())))
+}
+
+/// `GET /v3/folder/{source}`
+pub async fn list(call: Call) -> Result<Reply> {
+    let folder = call.resolve("source")?;
+    check_folder(&folder, call.param("source"))?;
+    listing(&call, &folder, |_| true)
+}
+
+/// `GET /v3/folder/{source}/subfolders`
+pub async fn subfolders(call: Call) -> Result<Reply> {
+    let folder = call.resolve("source")?;
+    check_folder(&folder, call.param("source"))?;
+    listing(&call, &folder, |record| record.family == FamilyKind::Folder)
+}
+
+/// `GET /v3/folder/root`
+pub async fn root_folder(call: Call) -> Result<Reply> {
+    let folder = call.find(&Source::Path("/".to_owned()), call.database()?)?;
+    listing(&call, &folder, |_| true)
+}
+
+/// `GET /v3/folder/home`
+pub async fn home(call: Call) -> Result<Reply> {
+    let path = call.app.home_of(call.caller()?.user())?;
+    own_folder(&call, path)
+}
+
+/// `GET /v3/folder/work`
+pub async fn work(call: Call) -> Result<Reply> {
+    let path = call.app.work_folder_of(call.caller()?.user())?;
+    own_folder(&call, path)
+}
+
+fn own_folder(call: &Call, path: String) -> Result<Reply> {
+    let folder = call.find(&Source::Path(path.clone()), call.database()?)?;
+    check_folder(&folder, &path)?;
+    listing(call, &folder, |_| true)
+}
+
+fn listing(call: &Call, folder: &Cached, wanted: impl Fn(&Record) -> bool) -> Result<Reply> {
+    let app = &call.app;
+    let sort = Sort::parse(call.query.text("sortBy"))?;
+    let page = Page::of(&call.query);
+    let display = call.display();
+    let mut entries = entries(call, folder)?;
+    entries.retain(|entry| wanted(&entry.record));
+    let total = entries.len();
+    sort.apply(&mut entries, |entry| &entry.record);
+    let path = if display.path { Some(app.repository.path_of(folder)?) } else { None };
+    let info = seen_record_of(call, folder, &display)?;
+    let mut json = format!("{{\"info\":{info},\"items\":[");
+    for (index, entry) in page.cut(entries).iter().enumerate() {
+        if index > 0 {
+            json.push(',');
+        }
+        let record = seen_record_of(call, entry, &Display { path: false, ..display.clone() })?;
+        match &path {
+            Some(path) => {
+                let path = format!("{}/{}", path.trim_end_matches('/'), entry.record.name);
+                json.push_str(&with_path(&record, &path));
+            }
+            None => json.push_str(&record),
+        }
+    }
+    json.push_str(&format!("],\"total\":{total}}}"));
+    // A folder on the way has changed for this caller when what they see of it has.
+    let readable = call.access().may(Privilege::Read, folder)?;
+    let tag = ETag::new(if readable { folder.revision } else { 0 }, &json);
+    Ok(Reply::new(Content::Json(json.into())).with_etag(tag))
+}
+
+/// The objects in a folder that the caller sees, by name.
+fn entries(call: &Call, folder: &Record) -> Result<Vec<std::sync::Arc<Cached>>> {
+    let (app, access) = (&call.app, call.access());
+    // What may be read goes down to all below.
+    let all = access.sees_all() || access.may(Privilege::Read, folder)?;
+    let look = app.repository.look();
+    let (loids, _) = children(look, View::Committed, folder.loid, None, usize::MAX).map_err(|error| {
+        tracing::error!(%error, "a folder can't be listed");
+        Error::internal()
+    })?;
+    let mut entries = Vec::with_capacity(loids.len());
+    for loid in loids {
+        // Gone since the names were read: as if it had been before.
+        let Some(entry) = app.records.get(&app.repository, loid)? else { continue };
+        if all || access.sees(&entry)? {
+            entries.push(entry);
+        }
+    }
+    Ok(entries)
+}

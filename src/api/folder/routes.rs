@@ -1,0 +1,144 @@
+//! Folders and their views (interface 4.14).
+
+use crate::api::folder;
+use crate::http::route::words::*;
+
+const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.14");
+const POST: Route = base(Verb::Post, Privilege::Read, "interface 4.14");
+
+const FOLDER: PathParam = source("the folder");
+
+/// The routes of the group.
+pub const ROUTES: &[Route] = &[
+    Route {
+        id: "folder-post",
+        path: "/v3/folder",
+        summary: "Create a folder and the parents that it lacks.",
+        privilege: Some(Privilege::Create),
+        body: optional::<folder::CreateFolder>(),
+        reply: Some(type_of::<folder::FolderCreated>),
+        handler: handler!(folder::create),
+        ..POST
+    },
+    Route {
+        id: "folder-get",
+        path: "/v3/folder/{source}",
+        summary: "List a folder.",
+        path_params: &[FOLDER],
+        query: &[SORT_BY, disp(true)],
+        reply: Some(type_of::<folder::FolderReply>),
+        handler: handler!(folder::list),
+        ..GET
+    },
+    Route {
+        id: "folder-view-get",
+        path: "/v3/folder/{source}/view",
+        summary: "List a folder in the default view.",
+        path_params: &[FOLDER],
+        query: &[SORT_BY, VIEW_PATH, disp(false), WIDTH_UNIT, VIEW_DATABASE],
+        ..GET
+    },
+    Route {
+        id: "folder-view-post",
+        path: "/v3/folder/{source}/view",
+        summary: "List a folder in the default view, the parameters in the body.",
+        path_params: &[FOLDER],
+        body: optional::<Value>(),
+        ..POST
+    },
+    Route {
+        id: "folder-view-named-get",
+        path: "/v3/folder/{source}/view/{view}",
+        summary: "List a folder in a named view.",
+        path_params: &[FOLDER, VIEW],
+        query: &[SORT_BY, VIEW_PATH, disp(true), WIDTH_UNIT],
+        ..GET
+    },
+    Route {
+        id: "folder-view-named-post",
+        path: "/v3/folder/{source}/view/{view}",
+        summary: "List a folder in a named view, the parameters in the body.",
+        path_params: &[FOLDER, VIEW],
+        body: optional::<Value>(),
+        ..POST
+    },
+    Route {
+        id: "folder-filter-get",
+        path: "/v3/folder/{source}/filter",
+        summary: "List what in a folder has a name of one of the patterns.",
+        path_params: &[FOLDER],
+        query: &[
+            list("patternSequence", false, "Patterns with `*` and `?`; one of them has to fit the name."),
+            flag("excludeFolders", false, "Leave out folders."),
+            flag("showHidden", false, "Show hidden objects."),
+            flag("recursive", false, "Look into the folders below too."),
+            number("howMany", Some("0"), "How many entries at most; 0 means all."),
+            disp(true),
+        ],
+        ..GET
+    },
+    Route {
+        id: "folder-subfolders-get",
+        path: "/v3/folder/{source}/subfolders",
+        summary: "List the folders in a folder.",
+        path_params: &[FOLDER],
+        query: &[LIMIT, disp(true)],
+        reply: Some(type_of::<folder::FolderReply>),
+        handler: handler!(folder::subfolders),
+        ..GET
+    },
+];
+
+/// The five operations on one of the folders that everyone has a name for.
+macro_rules! special {
+    ($($name:literal, $about:literal, $handler:path;)+) => { &[$(
+        Route {
+            id: concat!("folder-", $name, "-get"),
+            path: concat!("/v3/folder/", $name),
+            summary: concat!("List ", $about, "."),
+            query: &[SORT_BY, DATABASE, disp(true)],
+            reply: Some(type_of::<folder::FolderReply>),
+            handler: handler!($handler),
+            ..GET
+        },
+        Route {
+            id: concat!("folder-", $name, "-view-get"),
+            path: concat!("/v3/folder/", $name, "/view"),
+            summary: concat!("List ", $about, " in the default view."),
+            query: SPECIAL_VIEW,
+            ..GET
+        },
+        Route {
+            id: concat!("folder-", $name, "-view-post"),
+            path: concat!("/v3/folder/", $name, "/view"),
+            summary: concat!("List ", $about, " in the default view, the parameters in the body."),
+            body: optional::<Value>(),
+            ..POST
+        },
+        Route {
+            id: concat!("folder-", $name, "-view-named-get"),
+            path: concat!("/v3/folder/", $name, "/view/{view}"),
+            summary: concat!("List ", $about, " in a named view."),
+            path_params: &[VIEW],
+            query: SPECIAL_VIEW,
+            ..GET
+        },
+        Route {
+            id: concat!("folder-", $name, "-view-named-post"),
+            path: concat!("/v3/folder/", $name, "/view/{view}"),
+            summary: concat!("List ", $about, " in a named view, the parameters in the body."),
+            path_params: &[VIEW],
+            body: optional::<Value>(),
+            ..POST
+        },
+    )+] };
+}
+
+const SPECIAL_VIEW: &[QueryParam] = &[SORT_BY, VIEW_PATH, DATABASE, disp(true), WIDTH_UNIT];
+
+/// Home, root and work.
+pub const SPECIAL: &[Route] = special! {
+    "home", "the user's home folder", folder::home;
+    "root", "the root folder of a database", folder::root_folder;
+    "work", "the user's work folder", folder::work;
+};

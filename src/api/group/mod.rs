@@ -1,0 +1,118 @@
+//! Groups (interface 4.15, 4.18; decisions 8).
+
+pub mod routes;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stet_actors::error::{Code, Error, Result};
+
+use crate::auth::Privilege;
+use crate::auth::{Grant, GroupChange};
+use crate::http::body::Object;
+use crate::http::call::Call;
+use crate::http::reply::Reply;
+
+/// Body of a group's creation, and of its change: then what is not named stays.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GroupRequest {
+    /// Name of the group.
+    group_name: Option<String>,
+    /// The same.
+    name: Option<String>,
+    /// What it is for.
+    description: Option<String>,
+    /// Names of all its members.
+    members: Option<Vec<String>>,
+    /// All that its members may do.
+    privileges: Option<Vec<Object<GrantRequest>>>,
+}
+
+/// Something that the members of a group may do.
+#[derive(Deserialize, JsonSchema)]
+pub struct GrantRequest {
+    /// What.
+    privilege: Privilege,
+    /// Loid, uuid or path of the folder below which, itself included; everywhere without it.
+    folder: Option<String>,
+}
+
+/// A group.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GroupReply {
+    /// Its name.
+    pub group_name: String,
+    /// What it is for.
+    pub description: String,
+    /// Names of its members.
+    pub members: Vec<String>,
+    /// What its members may do.
+    pub privileges: Vec<Grant>,
+}
+
+/// A group that is no more.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GroupDeleted {
+    /// The name it had.
+    pub group_name: String,
+}
+
+/// Names of groups.
+pub type GroupNames = Vec<String>;
+
+impl GroupRequest {
+    fn parts(self) -> Result<(String, GroupChange)> {
+        let name = self.group_name.or(self.name).filter(|name| !name.is_empty());
+        let name = name.ok_or_else(|| Error::new(Code::InvalidName, "The group needs a `groupName`."))?;
+        let grant = |Object(grant): Object<GrantRequest>| Grant {
+            privilege: grant.privilege,
+            folder: grant.folder.filter(|folder| !folder.is_empty()),
+        };
+        let privileges = self.privileges.map(|grants| grants.into_iter().map(grant).collect());
+        Ok((name, GroupChange { description: self.description, members: self.members, privileges }))
+    }
+}
+
+fn reply(call: &Call, name: &str) -> Result<Reply> {
+    let directory = &call.app.directory;
+    let gone = || Error::new(Code::ObjectNotFound, format!("There is no group `{name}`.")).with_source(name);
+    let group = directory.group(name)?.ok_or_else(gone)?;
+    Reply::json(&GroupReply {
+        group_name: group.name.to_string(),
+        description: group.description,
+        members: directory.members(name)?.iter().map(ToString::to_string).collect(),
+        privileges: directory.told(&group.privileges)?,
+    })
+}
+
+/// `POST /v3/group/create`
+pub async fn create(call: Call) -> Result<Reply> {
+    let (name, change) = call.json::<GroupRequest>()?.parts()?;
+    call.app.directory.create_group(&name, change).await?;
+    reply(&call, &name)
+}
+
+/// `POST /v3/group/update`
+pub async fn update(call: Call) -> Result<Reply> {
+    let (name, change) = call.json::<GroupRequest>()?.parts()?;
+    call.app.directory.change_group(&name, change).await?;
+    reply(&call, &name)
+}
+
+/// `DELETE /v3/group/delete`
+pub async fn delete(call: Call) -> Result<Reply> {
+    let name = call.query.text("groupName").filter(|name| !name.is_empty());
+    let name = name.ok_or_else(|| Error::new(Code::InvalidParameter, "`groupName` is required."))?;
+    call.app.directory.remove_group(name).await?;
+    Reply::json(&GroupDeleted { group_name: name.to_owned() })
+}
+
+/// `GET /conf/group/list`
+pub async fn list(call: Call) -> Result<Reply> {
+    // Users and groups are those of the whole server, whichever database is asked for.
+    call.database()?;
+    let groups = call.app.directory.groups()?;
+    Reply::json(&groups.iter().map(|group| group.name.to_string()).collect::<GroupNames>())
+}

@@ -1,0 +1,38 @@
+//! Groups (interface 4.15).
+
+use crate::api::group;
+use crate::http::route::words::*;
+
+const POST: Route = Route { codes: A, ..base(Verb::Post, Privilege::ManageGroups, "interface 4.15") };
+const DELETE: Route = Route { codes: A, ..base(Verb::Delete, Privilege::ManageGroups, "interface 4.15") };
+
+/// The routes of the group.
+pub const ROUTES: &[Route] = &[
+    Route {
+        id: "group-create-post",
+        path: "/v3/group/create",
+        summary: "Create a group.",
+        body: optional::<group::GroupRequest>(),
+        reply: Some(type_of::<group::GroupReply>),
+        handler: handler!(group::create),
+        ..POST
+    },
+    Route {
+        id: "group-delete",
+        path: "/v3/group/delete",
+        summary: "Remove a group.",
+        query: &[text("groupName", None, "Name of the group.")],
+        reply: Some(type_of::<group::GroupDeleted>),
+        handler: handler!(group::delete),
+        ..DELETE
+    },
+    Route {
+        id: "group-update-post",
+        path: "/v3/group/update",
+        summary: "Change what is named of a group.",
+        body: optional::<group::GroupRequest>(),
+        reply: Some(type_of::<group::GroupReply>),
+        handler: handler!(group::update),
+        ..POST
+    },
+];

@@ -1,0 +1,51 @@
+//! Keys for machine clients (ours; decisions 4).
+
+pub mod routes;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stet_actors::error::Result;
+
+use super::auth::Ended;
+use crate::admin::{Admin, KeyRequest, KeyView, Secret};
+use crate::http::call::Call;
+use crate::http::reply::Reply;
+use crate::records::Page;
+
+/// The keys in force, the oldest first.
+#[derive(Serialize, JsonSchema)]
+pub struct KeyList {
+    /// The page asked for.
+    pub items: Vec<KeyView>,
+    /// How many there are in all.
+    pub total: usize,
+}
+
+/// A key that was just made.
+#[derive(Serialize, JsonSchema)]
+pub struct NewKeyReply {
+    /// The token, which can't be had again.
+    pub token: Secret,
+    /// The key.
+    pub key: KeyView,
+}
+
+/// `GET /v3/key`
+pub async fn list(call: Call) -> Result<Reply> {
+    let keys = Admin::of(&call.app).keys().await?;
+    let total = keys.len();
+    Reply::json(&KeyList { items: Page::of(&call.query).cut(keys), total })
+}
+
+/// `POST /v3/key`
+pub async fn create(call: Call) -> Result<Reply> {
+    let request: KeyRequest = call.json()?;
+    let (key, token) = Admin::of(&call.app).add_key(request).await?;
+    Reply::json(&NewKeyReply { token, key })
+}
+
+/// `DELETE /v3/key/{name}`
+pub async fn revoke(call: Call) -> Result<Reply> {
+    call.app.sessions.revoke(call.param("name")).await?;
+    Reply::json(&Ended { result: "ok".to_owned() })
+}

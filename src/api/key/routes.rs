@@ -1,0 +1,40 @@
+//! Keys for machine clients.
+
+use crate::admin::KeyRequest;
+use crate::api::{auth, key};
+use crate::http::route::words::*;
+
+const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "ours") };
+const POST: Route = Route { codes: S, ..base(Verb::Post, Privilege::ManageGroups, "ours") };
+const DELETE: Route = base(Verb::Delete, Privilege::ManageGroups, "ours");
+
+/// The routes of keys.
+pub const ROUTES: &[Route] = &[
+    Route {
+        id: "stet-key-list-get",
+        path: "/v3/key",
+        summary: "List the keys in force.",
+        reply: Some(type_of::<key::KeyList>),
+        handler: handler!(key::list),
+        ..GET
+    },
+    Route {
+        id: "stet-key-create-post",
+        secret: true,
+        path: "/v3/key",
+        summary: "Make a key for a machine client; its token is told this once.",
+        body: required::<KeyRequest>(),
+        reply: Some(type_of::<key::NewKeyReply>),
+        handler: handler!(key::create),
+        ..POST
+    },
+    Route {
+        id: "stet-key-delete",
+        path: "/v3/key/{name}",
+        summary: "Revoke a key.",
+        path_params: &[word("name", "name of the key")],
+        reply: Some(type_of::<auth::Ended>),
+        handler: handler!(key::revoke),
+        ..DELETE
+    },
+];

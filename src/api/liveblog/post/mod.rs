@@ -1,0 +1,185 @@
+//! Posts (interface 2.3, 3, 4.9; decisions 5). What depends on the post as a change finds it is decided by the command.
+
+pub mod routes;
+
+use stet_actors::command::Command;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::liveblog::{
+    AddPost, LiveBlog, NewAttachment, PostAddress, PostBody, PostDone, PostFields, PostStatus, RemovePost, SetStatus,
+    UpdatePost,
+};
+use stet_actors::object::Text;
+
+use super::reply::{post_as_left, post_reply};
+use super::settled::Unsettled;
+use super::types::{AttachmentRef, PostOptions, RemovedPost};
+use super::{Open, address, open, settled};
+use crate::api::form::{self, FilePart, FileRule, Form};
+use crate::api::requests::CreateOptions;
+use crate::content::words;
+use crate::http::app::App;
+use crate::http::call::Call;
+use crate::http::etag::ETag;
+use crate::http::reply::Reply;
+
+/// The files of a post's form.
+const FILES: &[FileRule] = &[
+    FileRule { name: "content", many: false, head: words::LOOKED_AT },
+    FileRule { name: "attachments", many: true, head: 0 },
+];
+
+/// `POST /v3/container/liveblog/{source}/post`: a multipart form of `options`, `content` and any number of `attachments`.
+pub async fn create_post(mut call: Call) -> Result<Reply> {
+    let mut form: Form<PostOptions> = form::read(&mut call, FILES).await?;
+    call.look_again()?;
+    if let Some(reply) = call.answered_before(&form.sent()).await? {
+        return Ok(reply);
+    }
+    let open = open(&call).await?;
+    let body = form.take("content").map(body_of).ok_or_else(|| {
+        Error::new(Code::InvalidBody, "The form has no part `content`: a post needs one.")
+            .with_detail("part", "content")
+    })?;
+    let options = form.options;
+    let command = AddPost {
+        fields: fields_of(&call.app, &options)?,
+        moderated: options.moderated.unwrap_or(false),
+        body,
+        attachments: attachments_of(form.files),
+        mode: CreateOptions::mode(options.options.as_ref(), options.create_mode),
+        reach: open.reach,
+    };
+    execute(&call, open, command).await
+}
+
+/// `PUT /v3/container/liveblog/{source}/post/{post}`: the same form; what is not in it stays as it is.
+pub async fn update_post(mut call: Call) -> Result<Reply> {
+    let mut form: Form<PostOptions> = form::read(&mut call, FILES).await?;
+    call.look_again()?;
+    let open = open(&call).await?;
+    let post = seen_post(&call, &open)?;
+    let body = form.take("content").map(body_of);
+    let options = form.options;
+    let removed = options.remove_attachments.as_deref().unwrap_or_default().iter().map(|id| match id {
+        AttachmentRef::Number(id) => Ok(*id),
+        AttachmentRef::Text(text) => {
+            text.parse().map_err(|_| Error::parameter("removeAttachments", text, "a list of ids of attachments"))
+        }
+    });
+    let command = UpdatePost {
+        post,
+        fields: fields_of(&call.app, &options)?,
+        body,
+        attachments: attachments_of(form.files),
+        remove_attachments: removed.collect::<Result<_>>()?,
+        reach: open.reach,
+    };
+    execute(&call, open, command).await
+}
+
+/// `GET /v3/container/liveblog/{source}/post/{post}`
+pub async fn get_post(call: Call) -> Result<Reply> {
+    let open = open(&call).await?;
+    let address = address(&call, open.loid, call.param("post"))?;
+    settled(&call, open, async |open| post_reply(&call.app, open, open.seen(&address)?, "post")).await
+}
+
+/// `POST /v3/container/liveblog/{source}/post/{post}/approve`
+pub async fn approve(call: Call) -> Result<Reply> {
+    set_status(&call, PostStatus::Approved).await
+}
+
+/// `POST /v3/container/liveblog/{source}/post/{post}/reject`
+pub async fn reject(call: Call) -> Result<Reply> {
+    set_status(&call, PostStatus::Rejected).await
+}
+
+/// `POST /v3/container/liveblog/{source}/post/{post}/pending`
+pub async fn set_pending(call: Call) -> Result<Reply> {
+    set_status(&call, PostStatus::Pending).await
+}
+
+/// `POST /v3/container/liveblog/{source}/post/{post}/delete`: the post stays in the liveblog.
+pub async fn mark_deleted(call: Call) -> Result<Reply> {
+    set_status(&call, PostStatus::Deleted).await
+}
+
+async fn set_status(call: &Call, to: PostStatus) -> Result<Reply> {
+    let open = open(call).await?;
+    let command = SetStatus { post: seen_post(call, &open)?, to, reach: open.reach };
+    execute(call, open, command).await
+}
+
+/// `DELETE /v3/container/liveblog/{source}/post/{post}`: for good, whatever its status.
+pub async fn remove_post(call: Call) -> Result<Reply> {
+    let open = open(&call).await?;
+    let command = RemovePost { post: seen_post(&call, &open)?, reach: open.reach };
+    let request = call.request(open.loid)?;
+    let done = call.app.with_current(call.app.repository.execute(open.loid, command, request).await)?;
+    let revision = done.view.revision();
+    let reply = RemovedPost { id: done.reply.post.to_string(), revision };
+    Ok(Reply::json(&reply)?.with_etag(ETag::new(revision, "change")))
+}
+
+/// The post of the path, which the caller must see: by its loid, so that the command means the same one.
+fn seen_post(call: &Call, open: &Open) -> Result<PostAddress> {
+    let post = open.seen(&address(call, open.loid, call.param("post"))?)?;
+    Ok(PostAddress::Loid(post.loid()))
+}
+
+/// Changes a post; the reply is the post as it is right after.
+async fn execute<C: Command<Family = LiveBlog, Reply = PostDone>>(
+    call: &Call,
+    open: Open,
+    command: C,
+) -> Result<Reply> {
+    let app = &call.app;
+    let done = app.with_current(app.repository.execute(open.loid, command, call.request(open.loid)?).await)?;
+    let open = open.after(done.view);
+    let (post, revision) = (PostAddress::Loid(done.reply.post), open.view.revision());
+    let left = open.view.state.get(&post).ok().map(|post| match post_reply(app, &open, post, "change") {
+        Ok(reply) => Ok(Some(reply)),
+        Err(Unsettled::Failed(error)) => Err(error),
+        // Others have changed it since; who made the change is told of it all the same, and not of theirs.
+        Err(Unsettled::Changed) => post_as_left(app, &open, post),
+    });
+    if let Some(reply) = left.transpose()?.flatten() {
+        return Ok(reply);
+    }
+    let shown = settled(call, open, async |open| post_reply(app, open, open.view.state.get(&post)?, "change")).await;
+    match shown {
+        // The change was made, now or when the call was sent before. Others have removed the post since, or never cease to change it.
+        Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => {
+            Reply::json(&RemovedPost { id: done.reply.post.to_string(), revision })
+        }
+        shown => shown,
+    }
+}
+
+fn body_of(part: FilePart) -> PostBody {
+    let text = words::text_of(&part.content.content.content_type, &part.head);
+    PostBody { content: part.content, text: text.into() }
+}
+
+fn attachments_of(parts: Vec<FilePart>) -> Vec<NewAttachment> {
+    let named = |(index, part): (usize, FilePart)| {
+        let name = part.file_name.unwrap_or_else(|| format!("attachment-{}", index + 1));
+        NewAttachment { name: name.into(), content: part.content }
+    };
+    parts.into_iter().enumerate().map(named).collect()
+}
+
+fn fields_of(app: &App, options: &PostOptions) -> Result<PostFields> {
+    let text = |value: &Option<String>| value.as_deref().map(Text::from);
+    Ok(PostFields {
+        title: text(&options.title),
+        summary: text(&options.summary),
+        description: text(&options.description),
+        kind: text(&options.r#type),
+        timestamp: options.timestamp,
+        pinned: options.pinned,
+        tags: options.tags.as_ref().map(|tags| tags.iter().map(|tag| Text::from(tag.as_str())).collect()),
+        attributes: app.attribute_text("attributes", options.attributes.as_ref())?,
+        system_attributes: app.rooted_text("systemAttributes", options.system_attributes.as_ref(), "props")?,
+    })
+}

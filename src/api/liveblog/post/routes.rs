@@ -1,0 +1,123 @@
+//! Posts of a liveblog (interface 4.9, 3; decisions 5).
+
+use crate::api::liveblog;
+use crate::http::route::words::*;
+
+// Whoever may create posts may change their own; that another's take `moderate`, too, the command sees to (decisions 5).
+const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.9");
+const POST: Route = base(Verb::Post, Privilege::Create, "interface 4.9");
+const PUT: Route = base(Verb::Put, Privilege::Create, "interface 4.9");
+const DELETE: Route = base(Verb::Delete, Privilege::Create, "interface 4.9");
+
+const LIVEBLOG: PathParam = source("the liveblog");
+/// A name is no source, so that the value is looked at later.
+const THE_POST: PathParam = word("post", "the post, as loid, uuid or name");
+
+/// `options` as interface 2.3 has them, the content, and any number of attachments.
+const FORM: Body = Body::Multipart(type_of::<liveblog::PostOptions>, &["content", "attachments"]);
+
+/// Files are served alike.
+const FILE: Route = Route {
+    headers: &["Range", "If-Range"],
+    produces: Produces::Stream,
+    codes: &[200, 206, 304, 401, 403, 404, 416],
+    ..GET
+};
+
+/// The routes of the group.
+pub const ROUTES: &[Route] = &[
+    Route {
+        id: "liveblog-post-delete",
+        path: "/v3/container/liveblog/{source}/post/{post}",
+        summary: "Remove a post, whatever its state.",
+        path_params: &[LIVEBLOG, THE_POST],
+        reply: Some(type_of::<liveblog::RemovedPost>),
+        handler: handler!(liveblog::remove_post),
+        ..DELETE
+    },
+    Route {
+        id: "liveblog-post-get",
+        path: "/v3/container/liveblog/{source}/post/{post}",
+        summary: "Read a post.",
+        path_params: &[LIVEBLOG, THE_POST],
+        reply: Some(type_of::<liveblog::PostReply>),
+        handler: handler!(liveblog::get_post),
+        ..GET
+    },
+    Route {
+        id: "liveblog-post-create",
+        path: "/v3/container/liveblog/{source}/post",
+        summary: "Create a post.",
+        path_params: &[LIVEBLOG],
+        body: FORM,
+        reply: Some(type_of::<liveblog::ChangedPost>),
+        handler: handler!(liveblog::create_post),
+        ..POST
+    },
+    Route {
+        id: "liveblog-post-put",
+        path: "/v3/container/liveblog/{source}/post/{post}",
+        summary: "Change a post.",
+        path_params: &[LIVEBLOG, THE_POST],
+        body: FORM,
+        reply: Some(type_of::<liveblog::ChangedPost>),
+        handler: handler!(liveblog::update_post),
+        ..PUT
+    },
+    Route {
+        id: "liveblog-post-approve-post",
+        path: "/v3/container/liveblog/{source}/post/{post}/approve",
+        summary: "Approve a post.",
+        privilege: Some(Privilege::Moderate),
+        path_params: &[LIVEBLOG, THE_POST],
+        reply: Some(type_of::<liveblog::ChangedPost>),
+        handler: handler!(liveblog::approve),
+        ..POST
+    },
+    Route {
+        id: "liveblog-post-delete-post",
+        path: "/v3/container/liveblog/{source}/post/{post}/delete",
+        summary: "Set a post to deleted; it stays in the liveblog.",
+        path_params: &[LIVEBLOG, THE_POST],
+        reply: Some(type_of::<liveblog::ChangedPost>),
+        handler: handler!(liveblog::mark_deleted),
+        ..POST
+    },
+    Route {
+        id: "liveblog-post-pending-post",
+        path: "/v3/container/liveblog/{source}/post/{post}/pending",
+        summary: "Set a post to pending.",
+        path_params: &[LIVEBLOG, THE_POST],
+        reply: Some(type_of::<liveblog::ChangedPost>),
+        handler: handler!(liveblog::set_pending),
+        ..POST
+    },
+    Route {
+        id: "liveblog-post-reject-post",
+        path: "/v3/container/liveblog/{source}/post/{post}/reject",
+        summary: "Reject a post.",
+        privilege: Some(Privilege::Moderate),
+        path_params: &[LIVEBLOG, THE_POST],
+        reply: Some(type_of::<liveblog::ChangedPost>),
+        handler: handler!(liveblog::reject),
+        ..POST
+    },
+    Route {
+        id: "stet-liveblog-post-attachment-get",
+        path: "/v3/container/liveblog/{source}/post/{post}/attachment/{id}",
+        summary: "Download an attachment of a post.",
+        source: "decisions 5",
+        path_params: &[LIVEBLOG, THE_POST, word("id", "the attachment's id")],
+        handler: handler!(liveblog::attachment),
+        ..FILE
+    },
+    Route {
+        id: "stet-liveblog-post-content-get",
+        path: "/v3/container/liveblog/{source}/post/{post}/content",
+        summary: "Download the content of a post.",
+        source: "ours",
+        path_params: &[LIVEBLOG, THE_POST],
+        handler: handler!(liveblog::post_content),
+        ..FILE
+    },
+];

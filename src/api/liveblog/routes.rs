@@ -1,0 +1,122 @@
+//! Liveblogs (interface 4.8); their posts are in [`super::post`].
+
+use crate::api::{liveblog, object, requests};
+use crate::http::route::words::*;
+
+const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.8");
+const POST: Route = base(Verb::Post, Privilege::Read, "interface 4.8");
+const PUT: Route = base(Verb::Put, Privilege::Write, "interface 4.8");
+const DELETE: Route = base(Verb::Delete, Privilege::Delete, "interface 4.8");
+
+const LIVEBLOG: PathParam = source("the liveblog");
+/// One that may not be read is as one that is not there, which has a code of its own: it is looked at later.
+const TEMPLATE: PathParam = word("source", "the template, as loid, uuid or path");
+
+/// The routes of the group.
+pub const ROUTES: &[Route] = &[
+    Route {
+        id: "liveblog-delete",
+        path: "/v3/container/liveblog/{source}",
+        summary: "Move a liveblog to the recycle bin.",
+        path_params: &[LIVEBLOG],
+        reply: Some(type_of::<object::Removed>),
+        handler: handler!(liveblog::discard),
+        ..DELETE
+    },
+    Route {
+        id: "liveblog-content-get",
+        path: "/v3/container/liveblog/{source}/content",
+        summary: "Content of a liveblog, resolved or as it is stored.",
+        path_params: &[LIVEBLOG],
+        query: &[MAX_SIZE, VERSION, RAW, SHOW_DTD],
+        headers: &["Range"],
+        produces: Produces::Stream,
+        codes: A,
+        handler: handler!(liveblog::content),
+        ..GET
+    },
+    Route {
+        id: "liveblog-get",
+        path: "/v3/container/liveblog/{source}",
+        summary: "Read a liveblog.",
+        path_params: &[LIVEBLOG],
+        query: &[disp(false)],
+        reply: Some(type_of::<liveblog::LiveBlogReply>),
+        handler: handler!(liveblog::get),
+        ..GET
+    },
+    Route {
+        id: "liveblog-search-post",
+        path: "/v3/container/liveblog/{source}",
+        summary: "Posts of a liveblog that match a filter.",
+        path_params: &[LIVEBLOG],
+        body: required::<liveblog::SearchRequest>(),
+        reply: Some(type_of::<liveblog::SearchReply>),
+        handler: handler!(liveblog::search),
+        ..POST
+    },
+    Route {
+        id: "liveblog-posts-post",
+        path: "/v3/container/liveblog/posts",
+        summary: "Read all the posts named in the body.",
+        body: required::<requests::ObjectListRequest>(),
+        reply: Some(type_of::<liveblog::PostListing>),
+        handler: handler!(liveblog::posts),
+        ..POST
+    },
+    Route {
+        id: "liveblog-from-default-template-post",
+        path: "/v3/container/liveblog/from/template",
+        summary: "Create a liveblog from the default template.",
+        privilege: Some(Privilege::Create),
+        body: required::<liveblog::CreateLiveBlog>(),
+        reply: Some(type_of::<liveblog::LiveBlogReply>),
+        handler: handler!(liveblog::create_from_default),
+        ..POST
+    },
+    Route {
+        id: "liveblog-from-template-post",
+        path: "/v3/container/liveblog/from/template/{source}",
+        summary: "Create a liveblog from a template.",
+        privilege: Some(Privilege::Create),
+        path_params: &[TEMPLATE],
+        body: required::<liveblog::CreateLiveBlog>(),
+        reply: Some(type_of::<liveblog::LiveBlogReply>),
+        handler: handler!(liveblog::create_from_template),
+        ..POST
+    },
+    Route {
+        id: "liveblog-put",
+        path: "/v3/container/liveblog/{source}",
+        summary: "Write a liveblog's content: check out, write and check in as one step.",
+        path_params: &[LIVEBLOG],
+        query: &[
+            disp(false),
+            flag("checkIn", true, "Check in after the write; else the working copy is saved."),
+            flag("keepCheckedOut", false, "Keep the lock after the check-in."),
+            flag("unlock", false, "Without a check-in: release the lock at the end."),
+            flag("newVersion", false, "Check in as a new version; else the current one is replaced."),
+            flag("checkOut", false, "Check out before the write."),
+            flag("checkOutClean", false, "Check out from the last checked-in version, dropping a draft."),
+        ],
+        body: Body::Bytes,
+        reply: Some(type_of::<liveblog::LiveBlogReply>),
+        handler: handler!(liveblog::write_content),
+        ..PUT
+    },
+    Route {
+        id: "stet-liveblog-feed-get",
+        path: "/v3/container/liveblog/{source}/feed/{format}",
+        summary: "The approved posts of a liveblog as a feed.",
+        source: "ours",
+        path_params: &[LIVEBLOG, word("format", "`atom`, `json` (JSON Feed) or `jsonld` (schema.org)")],
+        query: &[
+            number("limit", Some("50"), "How many posts at most, 1000 at the most."),
+            number("offset", Some("0"), "How many posts to skip."),
+        ],
+        produces: Produces::Stream,
+        codes: &[200, 304, 401, 403, 404],
+        handler: handler!(liveblog::feed),
+        ..GET
+    },
+];

@@ -1,0 +1,3 @@
+//! Mail between users.
+
+pub mod routes;

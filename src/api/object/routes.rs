@@ -1,0 +1,237 @@
+//! Objects (interface 4.17), and what the interface document breaks off before (decisions 6).
+
+use crate::api::{object, records, requests};
+use crate::http::route::words::*;
+
+const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.17");
+const POST: Route = base(Verb::Post, Privilege::Read, "interface 4.17");
+const PUT: Route = base(Verb::Put, Privilege::Write, "decisions 6");
+const DELETE: Route = base(Verb::Delete, Privilege::Delete, "interface 4.17");
+
+const OBJECT: PathParam = source("the object");
+
+/// Writing is the same under both paths.
+const WRITE: Route = Route { body: Body::Bytes, reply: Some(type_of::<object::RecordReply>), ..PUT };
+const CHECK_IN: QueryParam = flag("checkIn", true, "Check in after the write; else the working copy is saved.");
+const KEEP: QueryParam = flag("keepCheckedOut", false, "Keep the lock after the check-in.");
+const UNLOCK: QueryParam = flag("unlock", false, "Without a check-in: release the lock at the end.");
+const NEW_VERSION: QueryParam = flag("newVersion", false, "Check in as a new version; else the latest is replaced.");
+const CHECK_OUT: QueryParam = flag("checkOut", false, "Check out before the write.");
+const CLEAN: QueryParam = flag("checkOutClean", false, "Check out from the last checked-in version, dropping a draft.");
+
+const LOID: QueryParam = needed("loid", "Loid of the object; a uuid or a path serves, too.");
+
+/// Content is served alike under all its paths.
+const CONTENT: Route = Route {
+    path_params: &[OBJECT],
+    query: &[VERSION, RAW, SHOW_DTD, MAX_SIZE],
+    headers: &["Range", "If-Range"],
+    produces: Produces::Stream,
+    codes: &[200, 206, 304, 401, 403, 404, 416],
+    ..GET
+};
+
+/// The routes of the group.
+pub const ROUTES: &[Route] = &[
+    Route {
+        id: "object-destroy",
+        takes_recycled: true,
+        path: "/v3/object/{source}/destroy",
+        summary: "Destroy an object for good.",
+        privilege: Some(Privilege::Destroy),
+        path_params: &[OBJECT],
+        reply: Some(type_of::<object::Removed>),
+        handler: handler!(object::destroy),
+        ..DELETE
+    },
+    Route {
+        id: "objects-destroy",
+        path: "/v3/object/destroy",
+        summary: "Destroy the objects named in the body for good.",
+        privilege: Some(Privilege::Destroy),
+        body: required::<requests::ObjectListRequest>(),
+        reply: Some(type_of::<records::BulkReply<object::BulkItem>>),
+        handler: handler!(object::destroy_all),
+        ..DELETE
+    },
+    Route {
+        id: "object-discard",
+        path: "/v3/object/{source}/discard",
+        summary: "Move an object to the recycle bin.",
+        path_params: &[OBJECT],
+        reply: Some(type_of::<object::Removed>),
+        handler: handler!(object::discard),
+        ..DELETE
+    },
+    Route {
+        id: "objects-discard",
+        path: "/v3/object/discard",
+        summary: "Move the objects named in the body to the recycle bin.",
+        body: required::<requests::ObjectListRequest>(),
+        reply: Some(type_of::<records::BulkReply<object::BulkItem>>),
+        handler: handler!(object::discard_all),
+        ..DELETE
+    },
+    Route {
+        id: "object-lastversionloid-get",
+        path: "/v3/object/{source}/lastversionloid",
+        summary: "Loid of an object's last version, as plain text.",
+        path_params: &[OBJECT],
+        produces: Produces::Text,
+        reply: Some(type_of::<String>),
+        handler: handler!(object::last_version_loid),
+        ..GET
+    },
+    Route {
+        id: "object-get",
+        path: "/v3/object/{source}",
+        summary: "Read an object.",
+        path_params: &[OBJECT],
+        query: &[disp(false)],
+        reply: Some(type_of::<object::RecordReply>),
+        handler: handler!(object::get),
+        ..GET
+    },
+    Route {
+        id: "object-family-get",
+        path: "/v3/object/{uuid}/family",
+        summary: "List the members of a story family: the objects that share a SUID.",
+        path_params: &[object("uuid", "any member of the family")],
+        query: &[DATABASE, QueryParam::Display { additional_info: false, path: false, web: true }],
+        ..GET
+    },
+    Route {
+        id: "stet-object-list-post",
+        path: "/v3/object",
+        summary: "Read the objects named in the body.",
+        source: "decisions 6",
+        body: required::<requests::ObjectListRequest>(),
+        reply: Some(type_of::<records::BulkReply<object::RecordReply>>),
+        handler: handler!(object::list),
+        ..POST
+    },
+    Route {
+        id: "stet-object-create-post",
+        path: "/v3/object/create",
+        summary: "Create an object from its content.",
+        source: "decisions 6",
+        privilege: Some(Privilege::Create),
+        body: Body::Multipart(type_of::<object::CreateObject>, &["content"]),
+        reply: Some(type_of::<object::RecordReply>),
+        handler: handler!(object::create),
+        ..POST
+    },
+    Route {
+        id: "stet-object-content-get",
+        path: "/v3/object/{source}/content",
+        summary: "Content of an object, resolved or as it is stored.",
+        source: "decisions 6",
+        handler: handler!(object::content),
+        ..CONTENT
+    },
+    Route {
+        id: "stet-object-content-binary-get",
+        path: "/v3/object/{source}/content/binary",
+        summary: "Content of an object as a stream of bytes.",
+        source: "decisions 6",
+        handler: handler!(object::content),
+        ..CONTENT
+    },
+    Route {
+        id: "stet-object-content-format-get",
+        path: "/v3/object/{source}/content/{format}",
+        summary: "Content of an object in a format: `binary`, or `lowres` for a picture scaled down.",
+        source: "decisions 6",
+        path_params: &[OBJECT, word("format", "`binary`: the bytes as they are; `lowres`: a scaled JPEG, or a PNG")],
+        codes: &[200, 206, 304, 400, 401, 403, 404, 416, 503],
+        handler: handler!(object::content_as),
+        ..CONTENT
+    },
+    Route {
+        id: "stet-object-loid-content-get",
+        path: "/v3/object/loid/content",
+        summary: "Content of the object whose loid is in the query.",
+        source: "decisions 6",
+        path_params: &[],
+        query: &[LOID, VERSION, RAW, SHOW_DTD, MAX_SIZE],
+        handler: handler!(object::content_by_loid),
+        ..CONTENT
+    },
+    Route {
+        id: "stet-object-content-put",
+        path: "/v3/object/{source}/content",
+        summary: "Write an object's content: check out, write and check in as one step.",
+        path_params: &[OBJECT],
+        query: &[disp(false), CHECK_IN, KEEP, UNLOCK, NEW_VERSION, CHECK_OUT, CLEAN],
+        handler: handler!(object::write_content),
+        ..WRITE
+    },
+    Route {
+        id: "stet-object-loid-content-put",
+        path: "/v3/object/loid/content",
+        summary: "Write the content of the object whose loid is in the query.",
+        query: &[LOID, disp(false), CHECK_IN, KEEP, UNLOCK, NEW_VERSION, CHECK_OUT, CLEAN],
+        handler: handler!(object::write_content_by_loid),
+        ..WRITE
+    },
+    Route {
+        id: "stet-object-versions-get",
+        path: "/v3/object/{source}/versions",
+        summary: "List the versions of an object, the newest first.",
+        source: "ours",
+        path_params: &[OBJECT],
+        reply: Some(type_of::<object::VersionList>),
+        handler: handler!(object::versions),
+        ..GET
+    },
+    Route {
+        id: "stet-object-version-restore-post",
+        path: "/v3/object/{source}/versions/{version}/restore",
+        summary: "Make a new version of an object with the bytes of an old one.",
+        source: "ours",
+        privilege: Some(Privilege::Write),
+        path_params: &[
+            OBJECT,
+            PathParam { name: "version", kind: Kind::Integer, needs: None, about: "number of the old version" },
+        ],
+        reply: Some(type_of::<object::RecordReply>),
+        handler: handler!(object::restore_version),
+        ..POST
+    },
+    Route {
+        id: "stet-object-lock-post",
+        path: "/v3/object/{source}/lock",
+        summary: "Lock an object for this session.",
+        source: "ours",
+        privilege: Some(Privilege::Write),
+        path_params: &[OBJECT],
+        reply: Some(type_of::<object::RecordReply>),
+        handler: handler!(object::lock),
+        ..POST
+    },
+    Route {
+        id: "stet-object-unlock-post",
+        path: "/v3/object/{source}/unlock",
+        summary: "Take the lock off an object.",
+        source: "ours",
+        privilege: Some(Privilege::Write),
+        path_params: &[OBJECT],
+        body: optional::<object::UnlockRequest>(),
+        reply: Some(type_of::<object::RecordReply>),
+        handler: handler!(object::unlock),
+        ..POST
+    },
+    Route {
+        id: "stet-object-restore-post",
+        takes_recycled: true,
+        path: "/v3/object/{source}/restore",
+        summary: "Take an object out of the recycle bin, back to where it was.",
+        source: "ours",
+        privilege: Some(Privilege::Delete),
+        path_params: &[OBJECT],
+        body: optional::<object::RestoreRequest>(),
+        reply: Some(type_of::<object::RecordReply>),
+        handler: handler!(object::restore),
+        ..POST
+    },
+];

@@ -1,0 +1,3 @@
+//! The older, unversioned resources.
+
+pub mod routes;

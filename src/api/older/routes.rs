@@ -1,0 +1,203 @@
+//! The older, unversioned resources (interface 4.18). They document no codes of their own; table 7.2 holds for all.
+
+use crate::api::{auth, group};
+use crate::http::route::words::*;
+
+const GET: Route = Route { codes: &[], ..base(Verb::Get, Privilege::Read, "interface 4.18") };
+const POST: Route = Route { privilege: None, codes: &[], ..base(Verb::Post, Privilege::Read, "interface 4.18") };
+const DELETE: Route = Route { codes: &[], ..base(Verb::Delete, Privilege::Delete, "interface 4.18") };
+
+/// The routes of the group.
+pub const ROUTES: &[Route] = &[
+    Route {
+        id: "old-auth-login-post",
+        secret: true,
+        path: "/auth/login",
+        summary: "Log in with a form.",
+        token: Token::Login,
+        body: Body::Form(type_of::<auth::LoginRequest>),
+        reply: Some(type_of::<auth::OlderLogin>),
+        handler: handler!(auth::older_log_in),
+        ..POST
+    },
+    Route {
+        id: "old-auth-logout-get",
+        path: "/auth/logout",
+        summary: "End the session.",
+        privilege: None,
+        reply: Some(type_of::<auth::OlderLogout>),
+        handler: handler!(auth::older_log_out),
+        ..GET
+    },
+    Route {
+        id: "old-calendar-nextpublicationdate-get",
+        path: "/calendar/nextPublicationDate",
+        summary: "Next publication date of a product.",
+        query: &[
+            needed("fromIssueDate", "Date to start from."),
+            needed("product", "Name of the product."),
+            text("simpleDateFormat", Some("yyyyMMdd"), "Format of the dates."),
+        ],
+        ..GET
+    },
+    Route {
+        id: "old-channel-list-get",
+        path: "/conf/channel/list",
+        summary: "List the channels.",
+        query: &[
+            list("loidsSource", true, "Loids of the objects that the channels are for."),
+            DATABASE,
+            flag("showCalendar", false, "Show the calendar."),
+            flag("showCompound", false, "Show compound channels."),
+            flag("showInserts", false, "Show the inserts."),
+            flag("showTemplateChannels", false, "Show template channels."),
+            flag("showTemplates", true, "Show the templates."),
+            flag("showWorkfolders", false, "Show the workfolders."),
+        ],
+        ..GET
+    },
+    Route {
+        id: "old-contentitems-list-get",
+        path: "/conf/contentItems/list",
+        summary: "List the content items.",
+        query: &[flag("validate", true, "Leave out content items that are not valid.")],
+        ..GET
+    },
+    Route {
+        id: "old-contentitems-map-get",
+        path: "/conf/contentItems/map",
+        summary: "Content items keyed by their type.",
+        query: &[flag("validate", true, "Leave out content items that are not valid.")],
+        ..GET
+    },
+    Route {
+        id: "old-group-list-get",
+        path: "/conf/group/list",
+        summary: "List the names of the groups.",
+        query: &[DATABASE],
+        reply: Some(type_of::<group::GroupNames>),
+        handler: handler!(group::list),
+        ..GET
+    },
+    Route {
+        id: "old-metadata-dtd-get",
+        path: "/conf/metadata/dtd",
+        summary: "Read a metadata definition.",
+        query: &[
+            open_flag("defaultMetadata", "Read the default definition."),
+            text("id", None, "Id of an object with the definition."),
+            text("path", None, "Path of an object with the definition."),
+            text("sessionId", None, "Session that the path belongs to."),
+            text("type", None, "Object type that the definition is for."),
+            text("workFolder", None, "Path of the workfolder."),
+        ],
+        ..GET
+    },
+    Route {
+        id: "old-metadata-treedb-get",
+        path: "/conf/metadata/dtd/treedb",
+        summary: "Tree paths below a node of a metadata definition.",
+        query: &[
+            needed("node", "Name of the element."),
+            text("id", None, "Id of an object with the definition."),
+            text("path", None, "Path of an object with the definition."),
+            text("sessionId", None, "Session that the path belongs to."),
+        ],
+        ..GET
+    },
+    Route {
+        id: "old-metadata-treedbxml-get",
+        path: "/conf/metadata/dtd/treedbxml",
+        summary: "Tree values below a node of a metadata definition, as XML.",
+        query: &[
+            needed("node", "Name of the element."),
+            text("id", None, "Id of an object with the definition."),
+            text("path", None, "Path of an object with the definition."),
+            text("sessionId", None, "Session that the path belongs to."),
+        ],
+        produces: Produces::Xml,
+        ..GET
+    },
+    Route {
+        id: "old-resolve-path-get",
+        path: "/conf/resolve/path",
+        summary: "Resolve a path from a content type and its context.",
+        query: &[
+            needed("contentType", "Type of the content."),
+            text("channel", None, "Name of the channel."),
+            DATABASE,
+            text("edition", None, "Name of the edition."),
+            text("insert", None, "Name of the insert."),
+            text("issueDate", None, "Issue date, `yyyyMMdd`."),
+            text("sectionPath", None, "Path of the section."),
+            text("siteName", None, "Name of the site."),
+            text("team", None, "Name of the team."),
+            text("workfolder", None, "Path of the workfolder."),
+        ],
+        ..GET
+    },
+    Route {
+        id: "old-siteconfig-get",
+        path: "/conf/siteconfig",
+        summary: "Site configuration for an object type.",
+        query: &[
+            needed("type", "Object type."),
+            open_flag("autocreate", "Make the folder if it is missing."),
+            text("channel", None, "Name of the channel."),
+            flag("check", false, "Check that the folder exists."),
+            text("fileName", None, "Name of the file."),
+            text("workfolder", None, "Path of the workfolder."),
+        ],
+        ..GET
+    },
+    Route {
+        id: "old-team-list-get",
+        path: "/conf/team/list",
+        summary: "List the teams.",
+        query: &[DATABASE, flag("showChannels", false, "Show the channels of each team.")],
+        ..GET
+    },
+    Route {
+        id: "old-user-list-get",
+        path: "/conf/user/list",
+        summary: "List the users.",
+        query: &[
+            DATABASE,
+            text("query", None, "Part of a name."),
+            flag("showExtraInfo", false, "Show addresses and calendars."),
+        ],
+        ..GET
+    },
+    Route {
+        id: "old-userdata-get",
+        path: "/conf/userdata",
+        summary: "Team, workfolder and product of the user.",
+        query: &[flag("checkWorkfolder", false, "Check that the workfolder exists.")],
+        ..GET
+    },
+    Route {
+        id: "old-workfolder-list-get",
+        path: "/conf/workfolder/list",
+        summary: "List the workfolders.",
+        query: &[
+            text("channel", None, "Name of the channel."),
+            text("contentType", None, "Type of the content."),
+            DATABASE,
+            number("depth", Some("1"), "How many levels deep."),
+            text("parent", None, "Path of the workfolder to start at."),
+            flag("showBasefolders", false, "Show the base folders."),
+            text("team", None, "Name of the team."),
+        ],
+        ..GET
+    },
+    Route {
+        id: "old-pageplan-delete",
+        path: "/containers/pagePlan",
+        summary: "Remove a page plan.",
+        query: &[
+            text("sessionId", None, "Session that the path belongs to."),
+            text("source", None, "The page plan: a loid, uuid or path."),
+        ],
+        ..DELETE
+    },
+];

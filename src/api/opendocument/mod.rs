@@ -1,0 +1,3 @@
+//! Opening of generic containers.
+
+pub mod routes;

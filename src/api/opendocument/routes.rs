@@ -1,0 +1,31 @@
+//! Opening of generic containers (interface 4.10).
+
+use crate::http::route::words::*;
+
+const POST: Route = base(Verb::Post, Privilege::Read, "interface 4.10");
+
+/// The routes of the group.
+pub const ROUTES: &[Route] = &[
+    Route {
+        id: "opendocument-source-post",
+        path: "/v3/container/{source}/opendocument",
+        summary: "Open a container: its record, members, content and lock in one reply.",
+        path_params: &[source("the container")],
+        body: optional::<Value>(),
+        ..POST
+    },
+    Route {
+        id: "opendocument-post",
+        path: "/v3/container/opendocument",
+        summary: "Open the container named in the body.",
+        body: optional::<Value>(),
+        ..POST
+    },
+    Route {
+        id: "opendocuments-post",
+        path: "/v3/container/opendocuments",
+        summary: "Open the containers named in the body.",
+        body: optional::<Value>(),
+        ..POST
+    },
+];

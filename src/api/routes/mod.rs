@@ -1,0 +1,50 @@
+//! The endpoints, one table a resource, in the order of the interface. Everything that is said about an endpoint is said once, in its
+//! row beside its handler; the router, the checks, the OpenAPI document and the contract test read it.
+
+#[cfg(test)]
+mod tests;
+
+use super::{
+    audit, auth, bundle, cache, channel_copy, conf, crossreference, drawer, events, folder, group, key, liveblog,
+    message, object, older, opendocument, session, topic, topicplan, user, web,
+};
+use crate::http::route::{Group, Route};
+
+const fn table_of(name: &'static str, about: &'static str, tables: &'static [&'static [Route]]) -> Group {
+    Group { name, about, tables }
+}
+
+/// The groups, in the interface's order.
+pub static GROUPS: &[Group] = &[
+    table_of("auth", "Login, logout and the connection.", &[auth::routes::ROUTES]),
+    table_of("bundle", "Bundles and their views.", &[bundle::routes::ROUTES]),
+    table_of("configuration", "Configuration files and what is derived from them.", &[conf::routes::ROUTES]),
+    table_of("cache", "Configuration caches.", &[cache::routes::FAMILIES, cache::routes::ALL]),
+    table_of("channel copy", "Channel copies of a bundle.", &[channel_copy::routes::ROUTES]),
+    table_of("drawer", "Drawers and their items.", &[drawer::routes::ROUTES]),
+    table_of("liveblog", "Liveblogs.", &[liveblog::routes::ROUTES]),
+    table_of("post", "Posts of a liveblog.", &[liveblog::post::routes::ROUTES]),
+    table_of("open document", "Opening of generic containers.", &[opendocument::routes::ROUTES]),
+    table_of("topic", "Topics, their items and dividers.", &[topic::routes::ROUTES]),
+    table_of("topic plan", "Topic plans.", &[topicplan::routes::ROUTES]),
+    table_of("web", "Web containers.", &[web::routes::ROUTES]),
+    table_of("cross reference", "Cross references between objects.", &[crossreference::routes::ROUTES]),
+    table_of("folder", "Folders and their views.", &[folder::routes::ROUTES, folder::routes::SPECIAL]),
+    table_of("group", "Groups of users.", &[group::routes::ROUTES]),
+    table_of(
+        "user",
+        "Users, their sessions, and keys for machine clients.",
+        &[user::routes::ROUTES, session::routes::ROUTES, key::routes::ROUTES],
+    ),
+    table_of("message", "Mail between users.", &[message::routes::ROUTES]),
+    table_of("object", "Objects and their content.", &[object::routes::ROUTES]),
+    table_of("audit", "Who changed what, and when.", &[audit::routes::ROUTES]),
+    table_of("events", "Following containers live.", &[events::routes::ROUTES]),
+    table_of("older", "The older, unversioned resources.", &[older::routes::ROUTES]),
+];
+
+/// Every endpoint.
+#[cfg(any(test, feature = "fuzzing"))]
+pub fn all() -> impl Iterator<Item = &'static Route> {
+    GROUPS.iter().flat_map(Group::routes)
+}

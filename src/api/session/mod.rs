@@ -1,0 +1,59 @@
+//! Sessions: which there are, and ending one (ours; decisions 4).
+
+pub mod routes;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stet_actors::error::Result;
+
+use super::auth::Ended;
+use crate::admin::{Admin, SessionView};
+use crate::auth::Privilege;
+use crate::http::call::Call;
+use crate::http::reply::Reply;
+use crate::records::Page;
+
+/// Sessions, the oldest first.
+#[derive(Serialize, JsonSchema)]
+pub struct SessionList {
+    /// The page asked for.
+    pub items: Vec<SessionView>,
+    /// How many there are in all.
+    pub total: usize,
+}
+
+/// `GET /v3/session`: one's own, or with `manageGroups` those of others or all. A key has none of its own.
+pub async fn list(call: Call) -> Result<Reply> {
+    let caller = call.caller()?;
+    let named = call.query.text("user").filter(|user| !user.is_empty());
+    let wanted = match named {
+        None if call.query.boolean("all") => None,
+        named => Some(named.unwrap_or(caller.user())),
+    };
+    let own = caller.grants().is_none() && wanted == Some(&**caller.user());
+    if !own {
+        call.access().check_everywhere(Privilege::ManageGroups)?;
+    }
+    if let Some(user) = wanted {
+        Admin::of(&call.app).user(user)?;
+    }
+    let sessions = call.app.sessions.list(wanted).await?;
+    let total = sessions.len();
+    let page = Page::of(&call.query).cut(sessions);
+    Reply::json(&SessionList {
+        items: page.iter().map(|live| SessionView::of(live, Some(caller.id()))).collect(),
+        total,
+    })
+}
+
+/// `DELETE /v3/session/{id}`: one's own, or with `manageGroups` any; another's is not there without it.
+pub async fn end(call: Call) -> Result<Reply> {
+    let caller = call.caller()?;
+    let own_only = !call.access().has_everywhere(Privilege::ManageGroups);
+    if own_only && caller.grants().is_some() {
+        call.access().check_everywhere(Privilege::ManageGroups)?;
+    }
+    let whose = own_only.then_some(&**caller.user());
+    call.app.sessions.end_by_id(call.param("id"), whose).await?;
+    Reply::json(&Ended { result: "ok".to_owned() })
+}

@@ -1,0 +1,3 @@
+//! Topics.
+
+pub mod routes;

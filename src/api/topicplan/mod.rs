@@ -1,0 +1,3 @@
+//! Topic plans.
+
+pub mod routes;

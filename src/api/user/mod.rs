@@ -1,0 +1,76 @@
+//! Users as they are administered, and one's own password (ours; decisions 4, 8).
+
+pub mod routes;
+
+use actix_web::http::header::SET_COOKIE;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stet_actors::error::{Code, Error, Result};
+
+use super::auth::{Ended, attempted, cookie};
+use crate::admin::{Admin, Secret, UserChange, UserView};
+use crate::http::call::Call;
+use crate::http::reply::Reply;
+use crate::records::Page;
+
+/// Users, in the order of their names.
+#[derive(Serialize, JsonSchema)]
+pub struct UserList {
+    /// The page asked for.
+    pub items: Vec<UserView>,
+    /// How many there are in all.
+    pub total: usize,
+}
+
+/// Body of a change of one's own password.
+#[derive(Deserialize, JsonSchema)]
+pub struct PasswordRequest {
+    /// The password as it is.
+    pub old: Secret,
+    /// The password as it is to be.
+    pub new: Secret,
+}
+
+/// `GET /v3/user`
+pub async fn list(call: Call) -> Result<Reply> {
+    let users = Admin::of(&call.app).users()?;
+    let total = users.len();
+    Reply::json(&UserList { items: Page::of(&call.query).cut(users), total })
+}
+
+/// `GET /v3/user/{name}`
+pub async fn get(call: Call) -> Result<Reply> {
+    Reply::json(&Admin::of(&call.app).user(call.param("name"))?)
+}
+
+/// `POST /v3/user`
+pub async fn create(call: Call) -> Result<Reply> {
+    let change: UserChange = call.json()?;
+    Reply::json(&Admin::of(&call.app).add_user(change).await?)
+}
+
+/// `PUT /v3/user/{name}`
+pub async fn change(call: Call) -> Result<Reply> {
+    let change: UserChange = call.json()?;
+    Reply::json(&Admin::of(&call.app).change_user(call.param("name"), change).await?)
+}
+
+/// `POST /v3/user/password`: all sessions of the user end, the calling one too, for one of them may be the reason for the change.
+pub async fn set_own_password(call: Call) -> Result<Reply> {
+    let request: PasswordRequest = call.json()?;
+    let caller = call.caller()?;
+    if caller.grants().is_some() {
+        let message = "A key can't change its user's password.";
+        return Err(Error::new(Code::PermissionDenied, message));
+    }
+    let directory = &call.app.directory;
+    // 401 would make clients throw away a session that is good.
+    let check = directory.check_password(caller.user(), request.old.text());
+    attempted(&call, caller.user(), check).await.map_err(|error| match error.code {
+        Code::InvalidLogin => Error::new(Code::PermissionDenied, "`old` is not the password of the user."),
+        _ => error,
+    })?;
+    directory.set_password(caller.user(), request.new.text()).await?;
+    let gone = cookie(&call, "", 0)?;
+    Ok(Reply::json(&Ended { result: "ok".to_owned() })?.with_header(SET_COOKIE, gone))
+}

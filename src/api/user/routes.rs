@@ -1,0 +1,66 @@
+//! Users as they are looked after.
+
+use crate::admin::{UserChange, UserView};
+use crate::api::{auth, user};
+use crate::http::route::words::*;
+
+const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "ours") };
+const POST: Route = Route { codes: S, ..base(Verb::Post, Privilege::ManageGroups, "ours") };
+const PUT: Route = base(Verb::Put, Privilege::ManageGroups, "ours");
+
+const NAME: PathParam = word("name", "name of the user");
+
+/// The routes of users and their passwords.
+pub const ROUTES: &[Route] = &[
+    Route {
+        id: "stet-user-list-get",
+        path: "/v3/user",
+        summary: "List the users.",
+        reply: Some(type_of::<user::UserList>),
+        handler: handler!(user::list),
+        ..GET
+    },
+    Route {
+        id: "stet-user-get",
+        path: "/v3/user/{name}",
+        summary: "Read a user.",
+        path_params: &[NAME],
+        codes: S,
+        reply: Some(type_of::<UserView>),
+        handler: handler!(user::get),
+        ..GET
+    },
+    Route {
+        id: "stet-user-create-post",
+        secret: true,
+        path: "/v3/user",
+        summary: "Make a user.",
+        body: required::<UserChange>(),
+        reply: Some(type_of::<UserView>),
+        handler: handler!(user::create),
+        ..POST
+    },
+    Route {
+        id: "stet-user-update-put",
+        secret: true,
+        path: "/v3/user/{name}",
+        summary: "Change what is named of a user, the password too.",
+        path_params: &[NAME],
+        body: required::<UserChange>(),
+        reply: Some(type_of::<UserView>),
+        handler: handler!(user::change),
+        ..PUT
+    },
+    Route {
+        id: "stet-user-password-post",
+        secret: true,
+        path: "/v3/user/password",
+        summary: "Change one's own password; ends all of one's sessions, the calling one too.",
+        privilege: None,
+        body: required::<user::PasswordRequest>(),
+        codes: A,
+        reply: Some(type_of::<auth::Ended>),
+        handler: handler!(user::set_own_password),
+        ..POST
+    },
+];

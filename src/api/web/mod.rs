@@ -1,0 +1,3 @@
+//! Web containers.
+
+pub mod routes;

@@ -1,0 +1,15 @@
+//! Web containers (interface 4.13).
+
+use crate::http::route::words::*;
+
+const POST: Route = base(Verb::Post, Privilege::Create, "interface 4.13");
+
+/// The routes of the group.
+pub const ROUTES: &[Route] = &[Route {
+    id: "web-channelcopy-post",
+    path: "/v3/container/web/{source}/channelcopy",
+    summary: "Make a channel copy of every story linked to a web container.",
+    path_params: &[source("the web container")],
+    body: optional::<Value>(),
+    ..POST
+}];

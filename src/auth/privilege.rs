@@ -1,0 +1,59 @@
+//! What a group may allow its members.
+
+use schemars::JsonSchema;
+
+/// What a group may allow its members (decisions 4).
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "camelCase")]
+pub enum Privilege {
+    /// See objects, containers and configuration.
+    Read,
+    /// Make new objects and containers.
+    Create,
+    /// Change objects and containers.
+    Write,
+    /// Move objects to the recycle bin, and back.
+    Delete,
+    /// Remove objects for good.
+    Destroy,
+    /// Approve and reject posts, change others' posts.
+    Moderate,
+    /// Break another user's lock.
+    ForceUnlock,
+    /// Make, change and remove groups and users.
+    ManageGroups,
+    /// Refresh caches, change the configuration.
+    Configure,
+}
+
+impl Privilege {
+    /// All of them.
+    pub const ALL: [Privilege; 9] = [
+        Privilege::Read,
+        Privilege::Create,
+        Privilege::Write,
+        Privilege::Delete,
+        Privilege::Destroy,
+        Privilege::Moderate,
+        Privilege::ForceUnlock,
+        Privilege::ManageGroups,
+        Privilege::Configure,
+    ];
+
+    /// Its name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Privilege::Read => "read",
+            Privilege::Create => "create",
+            Privilege::Write => "write",
+            Privilege::Delete => "delete",
+            Privilege::Destroy => "destroy",
+            Privilege::Moderate => "moderate",
+            Privilege::ForceUnlock => "forceUnlock",
+            Privilege::ManageGroups => "manageGroups",
+            Privilege::Configure => "configure",
+        }
+    }
+}

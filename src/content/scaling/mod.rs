@@ -1,0 +1,125 @@
+//! Scaled pictures: few at a time, kept in memory, and each made once however many ask for it at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::object::Content;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
+
+use super::pins::Hash;
+use super::{ContentReader, hex, picture};
+use crate::config::ContentConfig;
+use crate::weighed;
+
+pub use super::picture::Scaled;
+
+/// What came of scaling a picture: the outcome is the same whenever the same bytes are scaled to the same size.
+#[derive(Clone)]
+enum Outcome {
+    Scaled(Scaled),
+    /// Why not.
+    Unfit(Arc<str>),
+}
+
+/// The bytes, and the longest side of the scaled picture.
+type Key = (Hash, u32);
+
+#[derive(Clone)]
+struct Bytes;
+
+impl Weighter<Key, Outcome> for Bytes {
+    fn weight(&self, _: &Key, outcome: &Outcome) -> u64 {
+        let bytes = match outcome {
+            Outcome::Scaled(scaled) => scaled.bytes.len(),
+            Outcome::Unfit(why) => why.len(),
+        };
+        (weighed::ENTRY + bytes) as u64
+    }
+}
+
+/// Scales pictures; see the module's head.
+pub struct Scaler {
+    config: ContentConfig,
+    kept: Cache<Key, Outcome, Bytes>,
+    /// One permit for each that may be scaled now.
+    turns: Arc<Semaphore>,
+}
+
+impl Scaler {
+    /// Scales as the configuration says.
+    pub fn new(config: &ContentConfig) -> Scaler {
+        Scaler {
+            config: config.clone(),
+            // A picture is some 32 KiB.
+            kept: weighed::cache(config.scaled_cache_bytes, 32 << 10, 1, Bytes),
+            turns: Arc::new(Semaphore::new(config.scaled_at_once)),
+        }
+    }
+
+    /// The longest side of a scaled picture.
+    pub fn longest(&self) -> u32 {
+        self.config.lowres_pixels
+    }
+
+    /// The picture that `content` is, scaled; `reader` reads the content from its beginning.
+    ///
+    /// # Errors
+    /// `InvalidType`: the content is no picture that can be scaled. `Overloaded`: its turn has not come in time. What the disk says.
+    pub async fn scaled(&self, content: &Content, reader: ContentReader) -> Result<Scaled> {
+        let until = Instant::now() + Duration::from_secs(self.config.scaling_wait_seconds);
+        let key = (content.sha256, self.longest());
+        let waiting = timeout_at(until, self.kept.get_value_or_guard_async(&key)).await.map_err(|_| overloaded())?;
+        let outcome = match waiting {
+            Ok(outcome) => outcome,
+            // Whoever waits for the same picture gets the guard when it is dropped: if this fails, or the caller goes away.
+            Err(guard) => {
+                let outcome = self.scale(content, reader, until).await?;
+                // Another entry for the key would have to come from another guard, and there is one at a time.
+                let _ = guard.insert(outcome.clone());
+                outcome
+            }
+        };
+        match outcome {
+            Outcome::Scaled(scaled) => Ok(scaled),
+            Outcome::Unfit(why) => {
+                Err(Error::new(Code::InvalidType, format!("The content is no picture that can be scaled: {why}.")))
+            }
+        }
+    }
+
+    async fn scale(&self, content: &Content, reader: ContentReader, until: Instant) -> Result<Outcome> {
+        let most = self.config.picture_bytes;
+        if content.size > most {
+            return Ok(Outcome::Unfit(format!("it has {} bytes, where {most} are allowed", content.size).into()));
+        }
+        let turn = timeout_at(until, self.turns.clone().acquire_owned()).await.map_err(|_| overloaded())?;
+        // The semaphore is never closed.
+        let turn = turn.map_err(|_| Error::internal())?;
+        // With the turn taken: so many are in memory at a time.
+        let bytes = reader.read_all().await?;
+        let (longest, most_pixels) = (self.longest(), self.config.picture_pixels);
+        let work = tokio::task::spawn_blocking(move || {
+            // Kept to the end of the work, also if nobody waits for it any more.
+            let _turn = turn;
+            picture::scale(&bytes, longest, most_pixels)
+        });
+        let outcome = work.await.unwrap_or_else(|error| {
+            tracing::warn!(sha256 = hex(&content.sha256), %error, "a picture broke its decoder");
+            Err("it can't be decoded".to_owned())
+        });
+        let what = if outcome.is_ok() { "scaled" } else { "unfit" };
+        metrics::counter!("stet_pictures_scaled_total", "outcome" => what).increment(1);
+        Ok(outcome.map_or_else(|why| Outcome::Unfit(why.into()), Outcome::Scaled))
+    }
+}
+
+fn overloaded() -> Error {
+    Error::new(Code::Overloaded, "Too many pictures wait to be scaled; try again.")
+}
+
+#[cfg(test)]
+mod tests;

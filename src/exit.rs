@@ -1,0 +1,60 @@
+//! How the process ends: its exit code, and what it says on the way.
+
+use std::process::ExitCode;
+
+use stet_actors::error::Error;
+use stet_load::LoadError;
+
+/// How the process ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// It did what it was asked to and ended when it was asked to.
+    Ended = 0,
+    /// It failed while it ran, or refused what it was asked to do.
+    Failed = 1,
+    /// The command line or the configuration is at fault. The command line's own errors end with the same code.
+    Usage = 2,
+    /// The data directory can't be opened: in use, from a newer stet, or damaged.
+    Data = 3,
+    /// `check` found faults, or `load` a server that does not hold what it acknowledged.
+    Faults = 4,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// Why the server did not come up, or did not end well.
+#[derive(Debug)]
+pub struct Failure {
+    /// How the process ends.
+    pub exit: Exit,
+    /// A sentence for the operator.
+    pub message: String,
+}
+
+impl Failure {
+    /// A failure with its sentence.
+    pub fn new(exit: Exit, message: impl std::fmt::Display) -> Failure {
+        Failure { exit, message: message.to_string() }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::new(Exit::Failed, error.message)
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Failure {
+        match error {
+            LoadError::Usage(message) => Failure::new(Exit::Usage, message),
+            LoadError::Failed(message) => Failure::new(Exit::Failed, message),
+            LoadError::Faults(message) => Failure::new(Exit::Faults, message),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What the web layer is made of, beside the newsroom that it serves.
+
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use actix_web::http::header::HeaderValue;
+use stet_actors::drawer::DrawerState;
+
+use super::calls::CallLimit;
+use super::client::Proxies;
+use super::meters::Meters;
+use super::openapi::Served;
+use super::route::Group;
+use super::router::Router;
+use crate::api::liveblog::{KeptPosts, Lengths};
+use crate::auth::{AttemptOptions, Attempts};
+use crate::newsroom::Newsroom;
+use crate::records::Renderings;
+use crate::telemetry::Metrics;
+
+/// Where in its life the server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Stage {
+    /// Not yet of use.
+    Starting,
+    /// Serving.
+    Ready,
+    /// Ending: what is under way is brought to its end.
+    Draining,
+}
+
+/// See the module's head. It stands for its newsroom, too: handlers ask it what they would ask that.
+pub struct App {
+    /// What is served.
+    pub newsroom: Arc<Newsroom>,
+    /// The endpoints, as tables.
+    pub groups: &'static [Group],
+    /// Rendered drawers.
+    pub drawers: Renderings<DrawerState>,
+    /// Rendered posts of liveblogs.
+    pub posts: KeptPosts,
+    /// How long the resolved contents of liveblogs are.
+    pub lengths: Lengths,
+    /// Finds endpoints.
+    pub router: Router,
+    /// The proxies that are trusted.
+    pub proxies: Proxies,
+    /// What tells browsers to come by TLS only, if they are to be told.
+    pub strict_transport: Option<HeaderValue>,
+    /// How often logins have failed.
+    pub attempts: Attempts,
+    /// How many calls a client may make, if that is limited.
+    pub call_limit: Option<CallLimit>,
+    /// What `/metrics` shows.
+    pub metrics: Metrics,
+    /// The meters of the endpoints.
+    pub meters: Meters,
+    /// What `/openapi.json` answers, once it was asked for.
+    pub openapi: OnceLock<Served>,
+    stage: AtomicU8,
+    request_ids: RequestIds,
+}
+
+impl Deref for App {
+    type Target = Newsroom;
+
+    fn deref(&self) -> &Newsroom {
+        &self.newsroom
+    }
+}
+
+impl App {
+    /// Puts the web layer of `newsroom` together, with the endpoints of `groups`; it is [`Stage::Starting`].
+    pub fn new(newsroom: Arc<Newsroom>, groups: &'static [Group], metrics: Metrics) -> App {
+        let config = &newsroom.config;
+        let attempts = AttemptOptions {
+            per_user: config.auth.failures_per_user,
+            per_address: config.auth.failures_per_address,
+            window_seconds: config.auth.failure_window_seconds,
+        };
+        let strict = config.server.tls.strict_transport_seconds;
+        let strict_transport = (config.server.tls.is_on() && strict > 0).then(|| {
+            // A word and digits are visible ASCII, which is all that a header's value must be.
+            HeaderValue::try_from(format!("max-age={strict}")).expect("a number of seconds is a header's value")
+        });
+        let routes = || groups.iter().flat_map(Group::routes);
+        App {
+            strict_transport,
+            proxies: Proxies::new(&config.server),
+            attempts: Attempts::new(attempts),
+            call_limit: CallLimit::new(config.limits.calls_per_minute),
+            posts: KeptPosts::new(config.liveblog.cache_bytes),
+            lengths: Lengths::default(),
+            drawers: Renderings::default(),
+            router: Router::new(routes()),
+            meters: Meters::of(routes()),
+            newsroom,
+            groups,
+            metrics,
+            openapi: OnceLock::new(),
+            stage: AtomicU8::new(Stage::Starting as u8),
+            request_ids: RequestIds::new(),
+        }
+    }
+
+    /// Where in its life the server is.
+    pub fn stage(&self) -> Stage {
+        match self.stage.load(Ordering::Acquire) {
+            0 => Stage::Starting,
+            1 => Stage::Ready,
+            _ => Stage::Draining,
+        }
+    }
+
+    /// Goes on to another stage.
+    pub fn enter(&self, stage: Stage) {
+        self.stage.store(stage as u8, Ordering::Release);
+    }
+
+    /// An id for the next request: unique in this process, and unlikely to be that of another's.
+    pub fn next_request_id(&self) -> RequestId {
+        self.request_ids.next()
+    }
+}
+
+/// What one request is called in its answer and in the log.
+#[derive(Debug, Clone)]
+pub struct RequestId(HeaderValue);
+
+impl RequestId {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        // It was made of visible ASCII.
+        self.0.to_str().unwrap_or_default()
+    }
+
+    /// As it stands in a header.
+    pub fn into_value(self) -> HeaderValue {
+        self.0
+    }
+}
+
+/// Ids of requests: a random beginning for the process, then a count.
+struct RequestIds {
+    process: u32,
+    count: AtomicU64,
+}
+
+impl RequestIds {
+    fn new() -> RequestIds {
+        RequestIds { process: rand::random(), count: AtomicU64::new(0) }
+    }
+
+    fn next(&self) -> RequestId {
+        // Without the machinery of `format!`, for every call gets one. Eight digits, a dash, and up to sixteen digits.
+        let mut text = [0; 25];
+        let mut length = 0;
+        let mut put = |byte| {
+            text[length] = byte;
+            length += 1;
+        };
+        let digit = |value: u64| b"0123456789abcdef"[(value & 15) as usize];
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        (0..8).rev().for_each(|place| put(digit(u64::from(self.process) >> (4 * place))));
+        put(b'-');
+        let digits = (u64::BITS - count.leading_zeros()).div_ceil(4).max(1);
+        (0..digits).rev().for_each(|place| put(digit(count >> (4 * place))));
+        // Hexadecimal digits and a dash are visible ASCII, which is all that a header's value must be.
+        RequestId(HeaderValue::from_bytes(&text[..length]).expect("a request id is a header's value"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn request_ids_are_the_process_and_a_count_in_hexadecimal() {
+        for (process, count) in [(0, 0), (0xab, 0xf), (0x1234_5678, 0x10), (u32::MAX, u64::MAX)] {
+            let ids = RequestIds { process, count: AtomicU64::new(count) };
+            assert_eq!(ids.next().as_str(), format!("{process:08x}-{count:x}"));
+        }
+    }
+}

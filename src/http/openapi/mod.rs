@@ -1,0 +1,123 @@
+//! The OpenAPI document, made of the table of endpoints: what it says can't differ from what the server does.
+//!
+//! It is written for generators of clients as much as for people: no schema is a mere `true`, what many operations have in common
+//! stands once among the components, and every status that an operation may give is listed.
+
+mod bodies;
+mod parameters;
+mod responses;
+mod schemas;
+mod served;
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Map, Value, json};
+
+use self::schemas::Schemas;
+pub use self::served::Served;
+use super::route::{Group, Route, Token};
+
+/// Where a session's token may stand, in the order in which it is looked for (decisions 1, Token).
+const TOKEN_SCHEMES: [&str; 4] = ["queryToken", "headerToken", "bearerToken", "cookieToken"];
+
+/// The document for these endpoints, mounted under a base path. The same table gives the same text.
+pub fn document(groups: &'static [Group], base_path: &str) -> Value {
+    let mut schemas = Schemas::new();
+    let mut operations = Vec::new();
+    for route in groups.iter().flat_map(Group::routes) {
+        operations.push((route, operation(groups, route, &mut schemas)));
+    }
+    let tags: Vec<_> = groups
+        .iter()
+        .filter(|group| operations.iter().any(|(route, _)| tag(groups, route) == group.name))
+        .map(|group| json!({"name": group.name, "description": group.about}))
+        .collect();
+    let failures = responses::failures(&mut schemas);
+    let merged = schemas.merge();
+    let mut paths = Map::new();
+    for (route, mut operation) in operations {
+        merged.settle(&mut operation);
+        let path = paths.entry(route.path).or_insert_with(|| json!({}));
+        path[route.method.name().to_ascii_lowercase()] = operation;
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "stet",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Content repository of a newsroom. Parameter names match without regard to case, and unknown \
+                parameters are ignored. `limit`, `offset`, `sortBy` and `databaseId` are checked wherever they are given. \
+                HEAD is answered wherever GET is.",
+            "license": {"name": "Apache-2.0 OR MIT", "identifier": "Apache-2.0 OR MIT"},
+        },
+        "servers": [{"url": if base_path.is_empty() { "/" } else { base_path }}],
+        "tags": tags,
+        "paths": paths,
+        "components": {
+            "schemas": merged.definitions(),
+            "parameters": parameters::shared(),
+            "headers": responses::headers(),
+            "responses": failures,
+            "securitySchemes": {
+                "queryToken": {"type": "apiKey", "in": "query", "name": "token"},
+                "headerToken": {"type": "apiKey", "in": "header", "name": "token"},
+                "bearerToken": {"type": "http", "scheme": "bearer"},
+                "cookieToken": {"type": "apiKey", "in": "cookie", "name": "MRS_CONNECTION_TOKEN"},
+            },
+        },
+    })
+}
+
+fn tag(groups: &'static [Group], route: &Route) -> &'static str {
+    let group = groups.iter().find(|group| group.routes().any(|member| member.id == route.id));
+    group.map_or("other", |group| group.name)
+}
+
+/// Whether the endpoint answers in the envelope.
+fn enveloped(route: &Route) -> bool {
+    route.path.starts_with("/v3/")
+}
+
+/// What a reply is, as far as parameters and statuses follow from it.
+#[derive(Clone, Copy)]
+struct Shape {
+    /// A listing of which a part can be asked for by its place: it has `items`, and no `next` to go on with.
+    pages: bool,
+    /// A container.
+    container: bool,
+}
+
+fn operation(groups: &'static [Group], route: &'static Route, schemas: &mut Schemas) -> Value {
+    let reply = route.reply.map(|type_of| schemas.reply(type_of));
+    let has = |name: &str| reply.as_ref().and_then(|reply| schemas.property(reply, name));
+    let shape = Shape {
+        pages: has("items").is_some_and(|items| items["type"] == "array") && has("next").is_none(),
+        container: has("info").is_some(),
+    };
+    let mut operation = json!({
+        "operationId": route.id,
+        "summary": route.summary,
+        "tags": [tag(groups, route)],
+        "parameters": parameters::list(route, shape, schemas),
+    });
+    if let Some(body) = bodies::request(route.body, schemas) {
+        operation["requestBody"] = body;
+    }
+    operation["responses"] = responses::list(route, shape, reply).into();
+    operation["security"] = security(route.token);
+    operation["x-stet-privilege"] = json!(route.privilege);
+    operation["x-stet-scope"] = json!(route.privilege.map(|_| route.scope()));
+    operation["x-stet-source"] = json!(route.source);
+    operation["x-stet-implemented"] = json!(route.handler.is_some());
+    operation
+}
+
+fn security(token: Token) -> Value {
+    let one_of = TOKEN_SCHEMES.iter().map(|scheme| json!({*scheme: []}));
+    match token {
+        Token::Required => one_of.collect(),
+        // The empty requirement stands for a call without a token.
+        Token::NotListed => one_of.chain([json!({})]).collect(),
+        Token::InBody | Token::Login => json!([]),
+    }
+}

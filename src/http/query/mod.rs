@@ -1,0 +1,268 @@
+//! The query of a call, checked against its endpoint's table (decisions 1, Query values).
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
+use stet_actors::error::{Code, Error, Result};
+
+use super::display::{self, BOOLEAN_WANTED, Display, FLAGS, parse_boolean};
+use super::route::{Kind, QueryParam, Route};
+
+/// A parameter of an endpoint, the display options taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameter {
+    /// Name; compared without regard to case.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
+    /// 400 without it.
+    pub required: bool,
+    /// The value where it is absent, as text.
+    pub default: Option<&'static str>,
+    /// For the reference.
+    pub about: &'static str,
+}
+
+/// Taken by every endpoint whether it lists them or not; where one is listed, its default is the listed one.
+pub const EVERYWHERE: [Parameter; 4] = [
+    everywhere("limit", Kind::Integer, "How many entries at most."),
+    everywhere("offset", Kind::Integer, "How many entries to skip."),
+    everywhere("sortBy", Kind::Text, "Order of the listing."),
+    everywhere("databaseId", Kind::Text, "Number or name of the database."),
+];
+
+/// The whole numbers that count something, and are never below 0.
+pub const COUNTS: [&str; 2] = ["limit", "offset"];
+
+const fn everywhere(name: &'static str, kind: Kind, about: &'static str) -> Parameter {
+    Parameter { name, kind, required: false, default: None, about }
+}
+
+/// The parameters that an endpoint lists, in the interface's order.
+pub fn parameters(route: &'static Route) -> impl Iterator<Item = Parameter> {
+    route.query.iter().flat_map(|listed| {
+        let (one, set) = match *listed {
+            QueryParam::One { name, kind, required, default, about } => {
+                (Some(Parameter { name, kind, required, default, about }), None)
+            }
+            QueryParam::Display { additional_info, path, web } => (None, Some(display_set(additional_info, path, web))),
+        };
+        one.into_iter().chain(set.into_iter().flatten())
+    })
+}
+
+/// The display options `DISP(additional_info, path)`; see [`QueryParam::Display`].
+pub fn display_set(additional_info: bool, path: bool, web: bool) -> impl Iterator<Item = Parameter> {
+    let flags = FLAGS.iter().filter(move |flag| match flag.name {
+        display::PATH => path,
+        display::WEB_TYPE => web,
+        _ => true,
+    });
+    let flags = flags.map(move |flag| {
+        let default = if flag.name == display::ADDITIONAL_INFO { additional_info } else { flag.default };
+        let default = Some(if default { "true" } else { "false" });
+        Parameter { name: flag.name, kind: Kind::Boolean, required: false, default, about: flag.about }
+    });
+    flags.chain(web.then_some(everywhere(display::WEB_PRODUCT, Kind::Text, display::WEB_PRODUCT_ABOUT)))
+}
+
+/// The names and values of a query, decoded, before any check.
+pub struct Pairs<'q>(SmallVec<[(Cow<'q, str>, Cow<'q, str>); 4]>);
+
+impl<'q> Pairs<'q> {
+    /// Takes a query apart.
+    pub fn of(raw_query: &'q str) -> Pairs<'q> {
+        if raw_query.contains(['%', '+']) {
+            return Pairs(form_urlencoded::parse(raw_query.as_bytes()).collect());
+        }
+        // Nothing in it needs decoding, as in most: then taking it apart is all there is to do. Every read from memory does it.
+        let pairs = raw_query.split('&').filter(|pair| !pair.is_empty());
+        Pairs(pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))).map(|(k, v)| (k.into(), v.into())).collect())
+    }
+
+    /// All of them, in the order they came.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (&**key, &**value))
+    }
+
+    /// The last value of a parameter; how the token is found.
+    pub fn last(&self, name: &str) -> Option<&str> {
+        self.0.iter().rfind(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
+    }
+}
+
+/// The checked parameters of a call. An absent one reads as its default.
+#[derive(Debug, Clone)]
+pub struct Query {
+    route: &'static Route,
+    /// What was given, under the table's spelling of the name; each name once.
+    given: Vec<(&'static str, Given)>,
+}
+
+#[derive(Debug, Clone)]
+enum Given {
+    Text(String),
+    Boolean(bool),
+    Integer(i64),
+    List(Vec<String>),
+}
+
+impl Query {
+    /// Reads and checks a query. What the endpoint does not know is ignored; of a parameter that comes twice the last
+    /// value counts, save for lists, where all do.
+    pub fn parse(route: &'static Route, pairs: Pairs<'_>) -> Result<Query> {
+        let mut query = Query { route, given: Vec::new() };
+        for (key, value) in pairs.0 {
+            if let Some(parameter) = find(route, display::canonical(&key)) {
+                query.take(&parameter, value)?;
+            }
+        }
+        // Display options never are.
+        let required = route.query.iter().filter_map(|listed| match listed {
+            QueryParam::One { name, required: true, .. } => Some(*name),
+            _ => None,
+        });
+        match required.into_iter().find(|name| !query.has(name)) {
+            Some(missing) => Err(Error::new(Code::InvalidParameter, format!("`{missing}` is required."))),
+            None => Ok(query),
+        }
+    }
+
+    fn take(&mut self, parameter: &Parameter, value: Cow<'_, str>) -> Result<()> {
+        let name = parameter.name;
+        let given = match parameter.kind {
+            Kind::Text | Kind::Source => {
+                if name == display::WEB_PRODUCT {
+                    display::check_web_product(&value)?;
+                }
+                Given::Text(value.into_owned())
+            }
+            // Without a value it is as good as absent.
+            _ if value.is_empty() => return Ok(()),
+            Kind::Boolean => {
+                Given::Boolean(parse_boolean(&value).ok_or_else(|| Error::parameter(name, &value, BOOLEAN_WANTED))?)
+            }
+            Kind::Integer => Given::Integer(parse_integer(name, &value)?),
+            Kind::TextList => {
+                let mut pieces = value.split(',').filter(|piece| !piece.is_empty()).map(str::to_owned).peekable();
+                if pieces.peek().is_none() {
+                    return Ok(());
+                }
+                if let Some((_, Given::List(list))) = self.given.iter_mut().find(|(known, _)| *known == name) {
+                    list.extend(pieces);
+                    return Ok(());
+                }
+                Given::List(pieces.collect())
+            }
+        };
+        match self.given.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, earlier)) => *earlier = given,
+            None => self.given.push((name, given)),
+        }
+        Ok(())
+    }
+
+    fn given(&self, name: &str) -> Option<&Given> {
+        self.given.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// Whether the caller gave the parameter a value.
+    pub fn has(&self, name: &str) -> bool {
+        self.given(name).is_some()
+    }
+
+    /// A boolean; false where it is absent and has no default.
+    pub fn boolean(&self, name: &str) -> bool {
+        self.boolean_if_any(name).unwrap_or(false)
+    }
+
+    /// A boolean; `None` where it is absent and has no default.
+    pub fn boolean_if_any(&self, name: &str) -> Option<bool> {
+        match self.given(name) {
+            Some(Given::Boolean(value)) => Some(*value),
+            _ => self.default(name, &[Kind::Boolean]).and_then(parse_boolean),
+        }
+    }
+
+    /// A whole number.
+    pub fn integer(&self, name: &str) -> Option<i64> {
+        match self.given(name) {
+            Some(Given::Integer(value)) => Some(*value),
+            _ => self.default(name, &[Kind::Integer]).and_then(|text| text.parse().ok()),
+        }
+    }
+
+    /// A text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.given(name) {
+            Some(Given::Text(value)) => Some(value),
+            _ => self.default(name, &[Kind::Text, Kind::Source]),
+        }
+    }
+
+    /// A list of texts, in the order that they came in; empty where it is absent. The endpoints that take one have no handlers yet.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub fn list(&self, name: &str) -> &[String] {
+        match self.given(name) {
+            Some(Given::List(values)) => values,
+            _ => {
+                self.default(name, &[Kind::TextList]);
+                &[]
+            }
+        }
+    }
+
+    /// The display options.
+    pub fn display(&self) -> Display {
+        debug_assert!(find(self.route, "showJson").is_some(), "{} has no display options", self.route.id);
+        let additional_info = self.route.query.iter().any(|listed| match *listed {
+            QueryParam::Display { additional_info, .. } => additional_info,
+            QueryParam::One { .. } => false,
+        });
+        let mut display = Display::with_defaults(additional_info);
+        for (name, value) in &self.given {
+            if let Given::Boolean(value) = value {
+                display.set(name, *value);
+            }
+        }
+        display
+    }
+
+    /// The default of a parameter that should be listed, and as one of these kinds.
+    fn default(&self, name: &str, kinds: &[Kind]) -> Option<&'static str> {
+        let parameter = find(self.route, name);
+        debug_assert!(
+            parameter.is_some_and(|parameter| kinds.contains(&parameter.kind)),
+            "{} has no parameter {name} of that kind",
+            self.route.id
+        );
+        parameter.and_then(|parameter| parameter.default)
+    }
+}
+
+/// The parameter of a name: the endpoint's own, or one that is taken everywhere.
+fn find(route: &'static Route, name: &str) -> Option<Parameter> {
+    let is_meant = |known: &str| known.eq_ignore_ascii_case(name);
+    // The display options last: there are many of them, and none is called as another parameter is.
+    route
+        .query
+        .iter()
+        .find_map(|listed| match *listed {
+            QueryParam::One { name, kind, required, default, about } if is_meant(name) => {
+                Some(Parameter { name, kind, required, default, about })
+            }
+            _ => None,
+        })
+        .or_else(|| EVERYWHERE.into_iter().find(|parameter| is_meant(parameter.name)))
+        .or_else(|| parameters(route).find(|parameter| is_meant(parameter.name)))
+}
+
+fn parse_integer(name: &str, value: &str) -> Result<i64> {
+    let counts = COUNTS.contains(&name);
+    let wanted = if counts { "a whole number from 0 on" } else { "a whole number" };
+    let read = value.parse::<i64>().ok().filter(|number| !counts || *number >= 0);
+    read.ok_or_else(|| Error::parameter(name, value, wanted))
+}

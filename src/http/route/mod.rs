@@ -1,0 +1,302 @@
+//! What an endpoint is, as data. The router, the rights check, the parameter check, the OpenAPI document and the
+//! contract test are all derived from [`Route`]. The tables stand beside the handlers.
+
+pub mod words;
+
+use std::future::Future;
+use std::pin::Pin;
+
+use actix_web::http::Method;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use stet_actors::error::Error;
+
+use super::call::Call;
+use super::reply::Reply;
+use crate::auth::Privilege;
+
+/// Answers one call. `None` in [`Route::handler`] stands for an endpoint that is not there yet: 501.
+pub type Handler = fn(Call) -> Pin<Box<dyn Future<Output = Result<Reply, Error>>>>;
+
+/// Makes a [`Handler`] of an `async fn(Call) -> Result<Reply, Error>`.
+macro_rules! handler {
+    ($function:path) => {
+        Some(|call| Box::pin($function(call)))
+    };
+}
+pub(crate) use handler;
+
+/// Endpoints that belong together.
+#[derive(Debug, Clone, Copy)]
+pub struct Group {
+    /// Name in the reference.
+    pub name: &'static str,
+    /// One line for the reference.
+    pub about: &'static str,
+    /// The endpoints, in the interface's order.
+    pub tables: &'static [&'static [Route]],
+}
+
+impl Group {
+    /// The group's endpoints.
+    pub fn routes(&self) -> impl Iterator<Item = &'static Route> + use<> {
+        self.tables.iter().flat_map(|table| table.iter())
+    }
+}
+
+/// An endpoint.
+#[derive(Debug, Clone, Copy)]
+pub struct Route {
+    /// The endpoint's id in the interface's machine-readable form; ours begin with `stet-`. Unique.
+    pub id: &'static str,
+    /// HTTP method.
+    pub method: Verb,
+    /// Path with `{parameter}` segments, below the base path.
+    pub path: &'static str,
+    /// One line for the reference.
+    pub summary: &'static str,
+    /// Where the endpoint is described: `interface 4.7`, `decisions 6`, or `ours`.
+    pub source: &'static str,
+    /// Whether a token is needed.
+    pub token: Token,
+    /// What the caller's groups must allow.
+    pub privilege: Option<Privilege>,
+    /// Path parameters, in path order.
+    pub path_params: &'static [PathParam],
+    /// Query parameters, in the interface's order.
+    pub query: &'static [QueryParam],
+    /// Request headers with a meaning of their own.
+    pub headers: &'static [&'static str],
+    /// Request body.
+    pub body: Body,
+    /// Whether an object in the recycle bin may be meant.
+    pub takes_recycled: bool,
+    /// Whether a password or a token is in what is sent or answered: then nothing of the call is kept, here or on the way.
+    pub secret: bool,
+    /// Whether a read of objects has no ETag all the same.
+    pub untagged: bool,
+    /// Content type of a 200.
+    pub produces: Produces,
+    /// Documented status codes beside 400, 413, 500, 503, which every endpoint may give.
+    pub codes: &'static [u16],
+    /// Type of the `result` (v3) or of the bare body (older surface); `None` while it is not there yet.
+    pub reply: Option<TypeOf>,
+    /// The code that answers.
+    pub handler: Option<Handler>,
+}
+
+/// The methods that the interface uses, usable in constants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Verb {
+    /// GET; HEAD is answered from it.
+    Get,
+    /// POST
+    Post,
+    /// PUT
+    Put,
+    /// DELETE
+    Delete,
+}
+
+impl Verb {
+    /// All four.
+    pub const ALL: [Verb; 4] = [Verb::Get, Verb::Post, Verb::Put, Verb::Delete];
+
+    /// The endpoint method that answers an HTTP method: HEAD is answered as GET.
+    pub fn of(method: &Method) -> Option<Verb> {
+        match *method {
+            Method::GET | Method::HEAD => Some(Verb::Get),
+            Method::POST => Some(Verb::Post),
+            Method::PUT => Some(Verb::Put),
+            Method::DELETE => Some(Verb::Delete),
+            _ => None,
+        }
+    }
+
+    /// The method's name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verb::Get => "GET",
+            Verb::Post => "POST",
+            Verb::Put => "PUT",
+            Verb::Delete => "DELETE",
+        }
+    }
+}
+
+/// Whether an endpoint needs a token (interface 5.2, decisions 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Token {
+    /// 401 without a valid one.
+    Required,
+    /// 'no token listed': works without one, and says 401 to one that is not valid.
+    NotListed,
+    /// 'no token listed', for the body has one: any other is left alone, be it valid or not.
+    InBody,
+    /// A login: makes one.
+    Login,
+}
+
+/// What the privilege of an endpoint is looked at for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Scope {
+    /// The server as a whole: a grant below a folder is none.
+    Server,
+    /// The objects in the path: the first is what the endpoint is about, others say themselves what they need.
+    Path,
+    /// What the body names, or the caller's own: a grant below any folder lets the call in, and the handler asks for each object.
+    Named,
+}
+
+impl Route {
+    /// What the privilege is looked at for.
+    pub fn scope(&self) -> Scope {
+        match self.privilege {
+            Some(Privilege::ManageGroups | Privilege::Configure) => Scope::Server,
+            _ if self.path_params.iter().any(|param| param.kind == Kind::Source) => Scope::Path,
+            _ => Scope::Named,
+        }
+    }
+
+    /// Whether an `Idempotency-Key` has a meaning here: the key is the user's, what the call was is stored, and it does something.
+    pub fn takes_key(&self) -> bool {
+        self.method == Verb::Post
+            && !self.secret
+            && self.privilege != Some(Privilege::Read)
+            && !matches!(self.token, Token::Login | Token::InBody)
+    }
+
+    /// Whether a call changes nothing.
+    pub fn is_read(&self) -> bool {
+        self.method == Verb::Get
+    }
+
+    /// Whether the call is about an object that it names: in the path, or in the query parameter `loid`.
+    pub fn names_object(&self) -> bool {
+        let in_query = |param: &QueryParam| matches!(param, QueryParam::One { name: "loid", .. });
+        self.path_params.iter().any(|param| param.kind == Kind::Source) || self.query.iter().any(in_query)
+    }
+
+    /// Whether a read has an ETag, and looks at `If-None-Match`: that of an object, of a content, and of a container, which is what
+    /// `container` says of the reply.
+    pub fn is_conditional(&self, container: bool) -> bool {
+        self.is_read()
+            && self.privilege == Some(Privilege::Read)
+            && matches!(self.produces, Produces::Json | Produces::Stream)
+            && (self.names_object() || container)
+            && !self.untagged
+    }
+
+    /// Whether `If-Match` is looked at: by changes of an object that the call names.
+    pub fn takes_if_match(&self) -> bool {
+        let of_objects =
+            !matches!(self.privilege, None | Some(Privilege::Read | Privilege::ManageGroups | Privilege::Configure));
+        !self.is_read() && of_objects && self.names_object()
+    }
+
+    /// The objects in the path, and the privilege that each needs.
+    pub fn needs(&self) -> impl Iterator<Item = (&'static str, Privilege)> {
+        let mut own = self.privilege.filter(|_| self.scope() == Scope::Path);
+        let objects = self.path_params.iter().filter(|param| param.kind == Kind::Source);
+        objects.filter_map(move |param| Some((param.name, param.needs.or_else(|| own.take())?)))
+    }
+}
+
+/// A segment of the path that is a value.
+#[derive(Debug, Clone, Copy)]
+pub struct PathParam {
+    /// Name, as in the path between braces.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
+    /// The privilege needed on an object that is not the one that the endpoint is about. The first one without is what the endpoint
+    /// is about, and needs the endpoint's own; what follows is part of that.
+    pub needs: Option<Privilege>,
+    /// For the reference.
+    pub about: &'static str,
+}
+
+/// What values a parameter takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Any text.
+    Text,
+    /// A loid, uuid or path.
+    Source,
+    /// true, false, 1, 0 in any case.
+    Boolean,
+    /// A whole number.
+    Integer,
+    /// Repeated key or comma-separated.
+    TextList,
+}
+
+/// A query parameter, or the set of display options.
+#[derive(Debug, Clone, Copy)]
+pub enum QueryParam {
+    /// One parameter.
+    One {
+        /// Name; compared without regard to case.
+        name: &'static str,
+        /// What values it takes.
+        kind: Kind,
+        /// 400 without it.
+        required: bool,
+        /// The value where it is absent, as text; `None` where the interface says null.
+        default: Option<&'static str>,
+        /// For the reference; may be empty.
+        about: &'static str,
+    },
+    /// The display option set `DISP(additional_info, path)` of interface 4.1, without `showWebType` and `webProduct`
+    /// where `web` is false.
+    Display {
+        /// Default of `showAdditionalInfo`.
+        additional_info: bool,
+        /// Whether there is a `showPath`.
+        path: bool,
+        /// Whether there are `showWebType` and `webProduct`.
+        web: bool,
+    },
+}
+
+/// The rule for a request body.
+#[derive(Debug, Clone, Copy)]
+pub enum Body {
+    /// Ignored.
+    None,
+    /// JSON; may be absent, empty or `{}`.
+    Optional(TypeOf),
+    /// JSON; 400 without it.
+    Required(TypeOf),
+    /// A multipart form: a JSON part `options` of the given type, and file parts.
+    Multipart(TypeOf, &'static [&'static str]),
+    /// The bytes of a content, of any type; may be absent or empty. The handler reads it.
+    Bytes,
+    /// A URL-encoded form (JSON is accepted too).
+    Form(TypeOf),
+}
+
+/// A type by the schema it has in the OpenAPI document.
+pub type TypeOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// The [`TypeOf`] of `T`.
+pub fn type_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+/// Content type of a 200.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Produces {
+    /// The envelope, or on the older surface the bare body, as application/json.
+    Json,
+    /// application/xml;charset=utf-8
+    Xml,
+    /// text/plain
+    Text,
+    /// The object's own bytes under its own type.
+    Stream,
+    /// text/event-stream, for as long as the caller stays.
+    Events,
+    /// 'any content type': JSON here.
+    Any,
+}

@@ -1,0 +1,137 @@
+//! The words that the route tables are written in: bases for struct update, parameters, code lists.
+
+pub(crate) use schemars::JsonSchema;
+pub(crate) use serde_json::Value;
+
+pub(crate) use crate::auth::Privilege;
+
+pub(crate) use super::{Body, Kind, PathParam, Produces, QueryParam, Route, Token, Verb, handler, type_of};
+
+/// The codes that interface 4.1 calls S.
+pub(crate) const S: &[u16] = &[200, 401, 403, 404];
+/// The codes that interface 4.1 calls A.
+pub(crate) const A: &[u16] = &[200, 401, 403];
+
+/// What most endpoints have in common: a token, no parameters, no body, JSON out, the codes S. Each group derives its
+/// own bases from it.
+pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static str) -> Route {
+    Route {
+        id: "",
+        method,
+        path: "",
+        summary: "",
+        source,
+        token: Token::Required,
+        privilege: Some(privilege),
+        path_params: &[],
+        query: &[],
+        headers: &[],
+        body: Body::None,
+        takes_recycled: false,
+        secret: false,
+        untagged: false,
+        produces: Produces::Json,
+        codes: S,
+        reply: None,
+        handler: None,
+    }
+}
+
+/// A JSON body that may be absent, empty or `{}`.
+pub(crate) const fn optional<T: JsonSchema>() -> Body {
+    Body::Optional(type_of::<T>)
+}
+
+/// A JSON body that must be there.
+pub(crate) const fn required<T: JsonSchema>() -> Body {
+    Body::Required(type_of::<T>)
+}
+
+/// The path parameter `{source}`.
+pub(crate) const fn source(about: &'static str) -> PathParam {
+    object("source", about)
+}
+
+/// A path parameter that is a source under a name of its own.
+pub(crate) const fn object(name: &'static str, about: &'static str) -> PathParam {
+    PathParam { name, kind: Kind::Source, needs: None, about }
+}
+
+/// Another object than the one that the endpoint is about.
+pub(crate) const fn other(name: &'static str, needs: Privilege, about: &'static str) -> PathParam {
+    PathParam { needs: Some(needs), ..object(name, about) }
+}
+
+/// A path parameter that is any text.
+pub(crate) const fn word(name: &'static str, about: &'static str) -> PathParam {
+    PathParam { name, kind: Kind::Text, needs: None, about }
+}
+
+/// The path parameter `{position}`.
+pub(crate) const fn position(about: &'static str) -> PathParam {
+    PathParam { name: "position", kind: Kind::Integer, needs: None, about }
+}
+
+/// A text that may be left out.
+pub(crate) const fn text(name: &'static str, default: Option<&'static str>, about: &'static str) -> QueryParam {
+    QueryParam::One { name, kind: Kind::Text, required: false, default, about }
+}
+
+/// A text that must be given.
+pub(crate) const fn needed(name: &'static str, about: &'static str) -> QueryParam {
+    QueryParam::One { name, kind: Kind::Text, required: true, default: None, about }
+}
+
+/// A boolean with its default.
+pub(crate) const fn flag(name: &'static str, default: bool, about: &'static str) -> QueryParam {
+    let default = Some(if default { "true" } else { "false" });
+    QueryParam::One { name, kind: Kind::Boolean, required: false, default, about }
+}
+
+/// A boolean that the interface gives no default.
+pub(crate) const fn open_flag(name: &'static str, about: &'static str) -> QueryParam {
+    QueryParam::One { name, kind: Kind::Boolean, required: false, default: None, about }
+}
+
+/// A whole number that may be left out.
+pub(crate) const fn number(name: &'static str, default: Option<&'static str>, about: &'static str) -> QueryParam {
+    QueryParam::One { name, kind: Kind::Integer, required: false, default, about }
+}
+
+/// A list of texts.
+pub(crate) const fn list(name: &'static str, required: bool, about: &'static str) -> QueryParam {
+    QueryParam::One { name, kind: Kind::TextList, required, default: None, about }
+}
+
+/// DISP(additional_info, yes) of interface 4.1.
+pub(crate) const fn disp(additional_info: bool) -> QueryParam {
+    QueryParam::Display { additional_info, path: true, web: true }
+}
+
+/// The order of a listing.
+pub(crate) const SORT_BY: QueryParam =
+    text("sortBy", None, "Order of the listing: `field`, `-field` or `field:asc|desc`, comma-separated.");
+/// The number of entries in one reply, where the interface gives it a default.
+pub(crate) const LIMIT: QueryParam = number("limit", Some("20"), "How many entries at most.");
+/// The database that a call is about.
+pub(crate) const DATABASE: QueryParam =
+    text("databaseId", None, "Number or name of the database; the main database without it.");
+/// Where in the column catalogs a view is looked up.
+pub(crate) const VIEW_PATH: QueryParam =
+    text("viewPath", Some("/"), "Path of the view in the column catalog configuration.");
+/// The unit of the widths of a view's columns.
+pub(crate) const WIDTH_UNIT: QueryParam = text("widthUnit", Some("PIXEL"), "Unit of the column widths.");
+/// The database whose column catalogs count.
+pub(crate) const VIEW_DATABASE: QueryParam =
+    text("viewDatabaseId", None, "Database that holds the column catalog configuration.");
+/// A view by its name.
+pub(crate) const VIEW: PathParam = word("view", "name of the view");
+/// The version of an object.
+pub(crate) const VERSION: QueryParam = number("version", Some("-1"), "Number of the version; -1 is the latest.");
+/// Whether content is left as it is stored.
+pub(crate) const RAW: QueryParam = flag("raw", false, "The content as it is stored in place of the resolved one.");
+/// Whether an XML document comes with its DTD.
+pub(crate) const SHOW_DTD: QueryParam = flag("showDtd", false, "Put the DTD into an XML document.");
+/// Where content is cut off.
+pub(crate) const MAX_SIZE: QueryParam =
+    number("maxSize", None, "Megabytes (1,000,000 bytes) after which the content is cut off.");

@@ -1,0 +1,84 @@
+//! A server for unit tests: nothing listens, objects are in memory, and contents of more than eight bytes are files.
+
+use std::sync::Arc;
+
+use stet_actors::clock::SystemClock;
+use stet_actors::command::Who;
+use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::object::NewContent;
+use stet_actors::repository::Repository;
+use stet_actors::runtime::Request;
+use stet_actors::store::memory::MemoryStore;
+use stet_actors::store::observe::Observed;
+use tempfile::TempDir;
+
+use super::app::App;
+use crate::api::routes;
+use crate::config::Config;
+use crate::content::ContentStore;
+use crate::events::Followers;
+use crate::newsroom::{Newsroom, Parts};
+use crate::records::RecordCache;
+use crate::server;
+use crate::sysconfig::SysConfig;
+use crate::telemetry;
+
+/// Bytes up to which a content is a row.
+pub const SMALL: usize = 8;
+
+/// The server, and the directory of its contents, which goes with it.
+pub struct House {
+    /// What it is made of.
+    pub app: Arc<App>,
+    data: TempDir,
+}
+
+impl House {
+    /// An empty repository.
+    pub async fn new() -> House {
+        let data = TempDir::new().expect("a temporary directory can be made");
+        let content = ContentStore::open(data.path(), SMALL).expect("a new directory opens");
+        let config = Config::default();
+        let (records, followers) =
+            (Arc::new(RecordCache::new(1 << 20)), Arc::new(Followers::new(config.events.clone())));
+        let store = Observed::new(Arc::new(MemoryStore::new()), Arc::new((records.clone(), followers.clone())));
+        let started = Repository::start(Arc::new(store), Arc::new(SystemClock), config.runtime.clone()).await;
+        let repository = started.expect("a repository starts");
+        repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots can be made");
+        let (directory, sessions) =
+            server::people(&config, &repository).unwrap_or_else(|failure| panic!("{}", failure.message));
+        let (sysconfig, metrics) = (SysConfig::new(), telemetry::init_metrics());
+        let parts = Parts { config, repository, records, followers, directory, sessions, sysconfig, content };
+        House { app: Arc::new(App::new(Arc::new(Newsroom::new(parts)), routes::GROUPS, metrics)), data }
+    }
+
+    /// Takes bytes into the content store.
+    pub async fn stored(&self, media_type: &str, bytes: &[u8]) -> NewContent {
+        let mut upload = self.app.content.upload();
+        upload.write(bytes).await.expect("the disk is well");
+        upload.finish(media_type).await.expect("the disk is well")
+    }
+
+    /// Makes an object in the root folder.
+    pub async fn create(&self, object: NewObject) -> Loid {
+        let root = self.app.repository.resolve(&Source::Path("/".to_owned()), DatabaseId::MAIN);
+        let create = Create { folder: root.expect("there is a root").loid, below: Vec::new(), object };
+        self.app.repository.joint(create, by_editor()).await.expect("it can be made").loid
+    }
+
+    /// All files of contents are gone, as if they had been collected.
+    pub fn lose_files(&self) {
+        let contents = self.data.path().join("content");
+        for folder in std::fs::read_dir(contents).expect("it can be read").flatten() {
+            for file in std::fs::read_dir(folder.path()).expect("it can be read").flatten() {
+                std::fs::remove_file(file.path()).expect("it can be removed");
+            }
+        }
+    }
+}
+
+/// A call of the user `editor`.
+pub fn by_editor() -> Request {
+    Request::by(Who { user: "editor".into(), session: "".into(), address: None })
+}

@@ -1,0 +1,125 @@
+//! What the newsroom is made of, whoever asks: its objects, its people, its configuration; and the questions that several parts of the
+//! server ask of it. Nothing here knows of HTTP.
+
+use std::sync::Arc;
+
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::{DatabaseId, Source};
+use stet_actors::repository::Repository;
+
+use crate::auth::{Cas, Directory, Sessions};
+use crate::config::{Config, for_user};
+use crate::content::ContentStore;
+use crate::content::scaling::Scaler;
+use crate::events::Followers;
+use crate::receipts::Receipts;
+use crate::records::{Cached, RecordCache};
+use crate::sysconfig::SysConfig;
+
+/// See the module's head.
+pub struct Newsroom {
+    /// As read from file, environment and command line.
+    pub config: Config,
+    /// The objects.
+    pub repository: Repository,
+    /// Records as readers see them.
+    pub records: Arc<RecordCache>,
+    /// Who follows containers live.
+    pub followers: Arc<Followers>,
+    /// Users and groups.
+    pub directory: Arc<Directory>,
+    /// Who is logged in.
+    pub sessions: Arc<Sessions>,
+    /// Single sign-on, where it is configured.
+    pub cas: Option<Cas>,
+    /// Calls that may be sent again.
+    pub receipts: Arc<Receipts>,
+    /// Object types and workflows.
+    pub sysconfig: SysConfig,
+    /// Bodies.
+    pub content: ContentStore,
+    /// Scaled pictures.
+    pub scaler: Scaler,
+}
+
+/// What a [`Newsroom`] is put together from.
+pub struct Parts {
+    /// See [`Newsroom`].
+    pub config: Config,
+    /// See [`Newsroom`].
+    pub repository: Repository,
+    /// See [`Newsroom`].
+    pub records: Arc<RecordCache>,
+    /// See [`Newsroom`].
+    pub followers: Arc<Followers>,
+    /// See [`Newsroom`].
+    pub directory: Arc<Directory>,
+    /// See [`Newsroom`].
+    pub sessions: Arc<Sessions>,
+    /// See [`Newsroom`].
+    pub sysconfig: SysConfig,
+    /// See [`Newsroom`].
+    pub content: ContentStore,
+}
+
+impl Newsroom {
+    /// Puts the newsroom together.
+    pub fn new(parts: Parts) -> Newsroom {
+        let Parts { config, repository, records, followers, directory, sessions, sysconfig, content } = parts;
+        Newsroom {
+            receipts: Arc::new(Receipts::new(repository.clone(), config.limits.idempotency_seconds)),
+            cas: Cas::configured(&config.auth.cas),
+            scaler: Scaler::new(&config.content),
+            config,
+            repository,
+            records,
+            followers,
+            directory,
+            sessions,
+            sysconfig,
+            content,
+        }
+    }
+
+    /// The database of that number or name; the main one without it.
+    ///
+    /// # Errors
+    /// `DatabaseNotFound`.
+    pub fn database(&self, wanted: Option<&str>) -> Result<DatabaseId> {
+        let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else { return Ok(DatabaseId::MAIN) };
+        let number = wanted.parse::<u16>().ok();
+        let found = self.config.databases.iter().find(|known| Some(known.id) == number || known.name == wanted);
+        found.map(|known| DatabaseId(known.id)).ok_or_else(|| {
+            let message = format!("There is no database `{wanted}`.");
+            Error::new(Code::DatabaseNotFound, message).with_source(wanted)
+        })
+    }
+
+    /// The object that a source names: a live one, or the one that a version belongs to.
+    ///
+    /// # Errors
+    /// `ObjectNotFound`, `InvalidPath`, what the store says.
+    pub fn resolve(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
+        let loid = self.repository.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
+        self.repository.check_version(loid, source)?;
+        self.records.get(&self.repository, loid.object())?.ok_or_else(|| Error::not_found(source))
+    }
+
+    /// Path of a user's home folder.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn home_of(&self, user: &str) -> Result<String> {
+        let own = self.directory.user(user)?.and_then(|user| user.home.clone());
+        Ok(own.unwrap_or_else(|| for_user(&self.config.folders.home, user)))
+    }
+
+    /// Path of a user's work folder.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn work_folder_of(&self, user: &str) -> Result<String> {
+        let own = self.directory.user(user)?.and_then(|user| user.work.clone());
+        Ok(own.unwrap_or_else(|| self.config.folders.work.clone()))
+    }
+}
