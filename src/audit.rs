@@ -85,9 +85,14 @@ impl AuditEntry {
     /// # Errors
     /// What the writer says.
     pub fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
-        let mut entry = serde_json::to_value(self)?;
-        entry["time"] = self.time().into();
-        writeln!(out, "{entry}")
+        #[derive(Serialize)]
+        struct Line<'a> {
+            #[serde(flatten)]
+            entry: &'a AuditEntry,
+            time: String,
+        }
+        serde_json::to_writer(&mut *out, &Line { entry: self, time: self.time() })?;
+        writeln!(out)
     }
 
     /// RFC 3339 in UTC, with milliseconds.

@@ -17,6 +17,7 @@ pub mod exit;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod http;
+mod json;
 mod limits;
 mod listen;
 pub mod newsroom;

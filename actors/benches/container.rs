@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use stet_actors::clock::SystemClock;
 use stet_actors::command::{Command, Context, Numbers, Who};
-use stet_actors::drawer::{Address, Drawer, Shift};
+use stet_actors::drawer::{Address, Drawer, NewDrawer, Shift};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{Create, NewObject, NewParts};
-use stet_actors::object::FamilyKind;
+use stet_actors::lifecycle::{Create, NewObject};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
@@ -44,17 +43,8 @@ async fn repository() -> (Repository, Loid, Vec<Loid>) {
     for n in 0..IN_FLIGHT {
         stories.push(create(NewObject::document(&format!("story-{n}"), "Story")).await);
     }
-    let mut drawer = NewObject::document("drawer", "Drawer");
-    drawer.family = FamilyKind::Drawer;
-    drawer.parts = NewParts::Drawer {
-        capacity: 100,
-        automatic: false,
-        title: "".into(),
-        description: "".into(),
-        items: stories.clone(),
-        said: Box::default(),
-    };
-    let drawer = create(drawer).await;
+    let new = NewDrawer { items: stories.clone(), ..NewDrawer::empty(100) };
+    let drawer = create(NewObject::of::<Drawer>("drawer", "Drawer", new)).await;
     (repository, drawer, stories)
 }
 

@@ -347,19 +347,3 @@ impl<'a> Context<'a> {
         Noted { changes: self.changes, guards: self.guards, concerned: self.concerned }
     }
 }
-
-/// Whether a live object is a member of any container: the loids of the containers, live or discarded, as the next change will find them.
-///
-/// # Errors
-/// What the store says.
-pub fn containers_of(look: &dyn Look, view: View, object: Loid) -> Result<Vec<Loid>, StoreError> {
-    let range = crate::store::Range::prefix(&object.to_key());
-    let entries = look.scan(view, Table::Members, &range, usize::MAX, false)?;
-    entries
-        .iter()
-        .map(|(key, _)| {
-            Loid::from_key(&key[Loid::KEY_LEN..])
-                .ok_or_else(|| StoreError::Corrupt("a key in `members` is too short".to_owned()))
-        })
-        .collect()
-}

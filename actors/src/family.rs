@@ -1,26 +1,108 @@
-//! What a kind of container is.
+//! What a kind of container is: all that is asked of it by the runtime, by the lifecycle of objects, by the check of a data
+//! directory, and by whoever says who may hear of its changes. The list of those there are is [`crate::families`].
 
 use std::fmt::Debug;
 
-use bytes::Bytes;
-
+use crate::command::{Context, Fault};
 use crate::id::Loid;
-use crate::object::{FamilyKind, Object};
-use crate::store::{Look, Range, StoreError, Table, View};
+use crate::object::{CreateMode, FamilyKind, Object, Record};
+use crate::part::{PartKind, Parts};
+use crate::proof::Proof;
+use crate::store::{Look, StoreError};
 
-/// A kind of container: its state, and how it is read from rows.
+/// A kind of container: its state, how it is read from rows, and what becomes of it.
 pub trait Family: Sized + Send + Sync + 'static {
     /// What the container's actor holds in memory. Cloning must share structure: it happens once per change.
     type State: State;
 
+    /// What is said of a new container beside what every object has.
+    type New: Debug + Send + Sync + 'static;
+
     /// Which objects belong to it.
     const KIND: FamilyKind;
+
+    /// The kinds of its parts.
+    const PARTS: &'static [PartKind] = &[];
+
+    /// Whether its objects have bytes of their own, with versions and drafts.
+    const HAS_CONTENT: bool = true;
+
+    /// Whether some of its readers see only some of its parts. Then its commands tell of each part that they concern who saw it
+    /// ([`Context::concerns_seen`]).
+    const HIDES_PARTS: bool = false;
+
+    /// Names of the commands whose events name its parts, and no objects.
+    const PART_EVENTS: &'static [&'static str] = &[];
 
     /// Builds the state from what is on disk.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] when a row can't be understood.
     fn load(object: Object, parts: &Parts<'_>) -> Result<Self::State, StoreError>;
+
+    /// Puts the parts of a new container. Its record and attributes are put by the caller.
+    ///
+    /// # Errors
+    /// Whatever rule says no; then nothing is made.
+    fn make(new: &Self::New, object: Object, context: &mut Context<'_>) -> Result<(), Fault>;
+
+    /// Writes what is said over a container that is there: `Replace` all of it, `NewVersion` only what was really said.
+    ///
+    /// # Errors
+    /// Whatever rule says no; then nothing is changed.
+    fn write_over(
+        new: &Self::New,
+        state: &mut Self::State,
+        mode: CreateMode,
+        context: &mut Context<'_>,
+    ) -> Result<(), Fault>;
+
+    /// The objects that go to the recycle bin along with a container, and cease to be with it. The container's turn has been taken.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn below(look: &dyn Look, container: Loid) -> Result<Vec<Loid>, StoreError> {
+        let _ = (look, container);
+        Ok(Vec::new())
+    }
+
+    /// Tells a container what becomes of an object that its parts hold ([`crate::object::hold`]). Called once for each object,
+    /// however many parts hold it. The container may lie in the recycle bin itself, or be on its way there, or on its way out.
+    ///
+    /// # Errors
+    /// What the store says. A family that holds no objects has no other answer: an index says that it does.
+    fn member(state: &mut Self::State, member: Loid, becomes: Fate, context: &mut Context<'_>) -> Result<(), Fault> {
+        let _ = (becomes, context);
+        let container = state.object().record.loid;
+        Err(StoreError::Corrupt(format!("{container} holds no objects, and an index says that it holds {member}"))
+            .into())
+    }
+
+    /// Removes all parts of a container that ceases to be, with all that is theirs.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn dissolve(state: &mut Self::State, context: &mut Context<'_>) -> Result<(), Fault>;
+
+    /// Proves what only the family knows of a container's rows. That each can be read, and has its index entries, has been proved.
+    ///
+    /// # Errors
+    /// What the store says; what is wrong is told to `proof`.
+    fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
+        let _ = (record, proof);
+        Ok(())
+    }
+}
+
+/// What becomes of an object that a container holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It goes to the recycle bin.
+    Hidden,
+    /// It comes back from there.
+    Shown,
+    /// It ceases to be: nothing may hold it any more.
+    Gone,
 }
 
 /// The state of a container of any family.
@@ -32,57 +114,25 @@ pub trait State: Clone + Debug + Send + Sync + Unpin + 'static {
     fn object_mut(&mut self) -> &mut Object;
 }
 
-/// Reads the parts of one container from what is on disk.
-pub struct Parts<'a> {
-    look: &'a dyn Look,
-    container: Loid,
+/// The state of a container that has nothing beside what every object has.
+#[derive(Debug, Clone)]
+pub struct Plain {
+    object: Object,
 }
 
-impl<'a> Parts<'a> {
-    /// The parts of `container`.
-    pub fn new(look: &'a dyn Look, container: Loid) -> Parts<'a> {
-        Parts { look, container }
-    }
-
-    /// Calls `each` with the stored value of every part of that kind, in key order.
-    ///
-    /// # Errors
-    /// What the store or `each` says.
-    pub fn each<E: Into<StoreError>>(
-        &self,
-        kind: u8,
-        mut each: impl FnMut(Bytes) -> Result<(), E>,
-    ) -> Result<(), StoreError> {
-        const PAGE: usize = 1000;
-        let prefix = [&self.container.to_key()[..], &[kind]].concat();
-        let mut range = Range::prefix(&prefix);
-        loop {
-            let page = self.look.scan(View::Committed, Table::Parts, &range, PAGE, false)?;
-            let Some((last, _)) = page.last() else { return Ok(()) };
-            range = range.after(last);
-            let full = page.len() == PAGE;
-            for (_, value) in page {
-                each(value).map_err(Into::into)?;
-            }
-            if !full {
-                return Ok(());
-            }
-        }
+impl Plain {
+    /// The state of that object.
+    pub fn new(object: Object) -> Plain {
+        Plain { object }
     }
 }
 
-/// Numbers of the kinds of parts in [`Table::Parts`], of all families. Part of the file format: never reused.
-pub mod part {
-    /// `drawer::DrawerHead`
-    pub const DRAWER_HEAD: u8 = 1;
-    /// `drawer::Item`
-    pub const DRAWER_ITEM: u8 = 2;
-    /// `liveblog::LiveBlogHead`
-    pub const LIVEBLOG_HEAD: u8 = 3;
-    /// `liveblog::Post`
-    pub const POST: u8 = 4;
-    /// `liveblog::RemovedPost`
-    pub const REMOVED_POST: u8 = 5;
-    /// Bytes of a post's attachment, as they are.
-    pub const ATTACHMENT_BODY: u8 = 6;
+impl State for Plain {
+    fn object(&self) -> &Object {
+        &self.object
+    }
+
+    fn object_mut(&mut self) -> &mut Object {
+        &mut self.object
+    }
 }

@@ -12,9 +12,10 @@ use serde::de::DeserializeOwned;
 
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
-use crate::family::{Family, State};
+use crate::family::{Family, Fate, State};
 use crate::id::Loid;
 use crate::object::Object;
+use crate::store::{Look, StoreError};
 
 /// A change of several containers.
 pub trait Joint: Send + Sync + 'static {
@@ -24,7 +25,7 @@ pub trait Joint: Send + Sync + 'static {
     const NAME: &'static str;
 
     /// Whether no other command may be between its look at the rows and its submission while this one is: for those that
-    /// remove objects, which must find every drawer that holds a shortcut to them.
+    /// remove objects, which must find every container that holds them.
     const ALONE: bool = false;
 
     /// The containers that it surely changes.
@@ -50,20 +51,38 @@ struct Taken {
     gone: bool,
 }
 
-/// A container's state, whatever its family.
+/// A container's state, whatever its family: what [`Family`] says of it.
 trait AnyState: Send {
     fn object(&self) -> &Object;
     fn object_mut(&mut self) -> &mut Object;
+    fn has_content(&self) -> bool;
+    fn below(&self, look: &dyn Look) -> Result<Vec<Loid>, StoreError>;
+    fn member(&mut self, member: Loid, becomes: Fate, context: &mut Context<'_>) -> Result<(), Fault>;
+    fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), Fault>;
     fn as_any(&mut self) -> &mut dyn Any;
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
 }
 
-impl<S: State> AnyState for S {
+struct Typed<F: Family>(F::State);
+
+impl<F: Family> AnyState for Typed<F> {
     fn object(&self) -> &Object {
-        State::object(self)
+        self.0.object()
     }
     fn object_mut(&mut self) -> &mut Object {
-        State::object_mut(self)
+        self.0.object_mut()
+    }
+    fn has_content(&self) -> bool {
+        F::HAS_CONTENT
+    }
+    fn below(&self, look: &dyn Look) -> Result<Vec<Loid>, StoreError> {
+        F::below(look, self.0.object().record.loid)
+    }
+    fn member(&mut self, member: Loid, becomes: Fate, context: &mut Context<'_>) -> Result<(), Fault> {
+        F::member(&mut self.0, member, becomes, context)
+    }
+    fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), Fault> {
+        F::dissolve(&mut self.0, context)
     }
     fn as_any(&mut self) -> &mut dyn Any {
         self
@@ -92,14 +111,13 @@ impl Turns {
     /// # Errors
     /// As [`Turns::get`].
     pub fn of_family<F: Family>(&mut self, loid: Loid) -> Result<&mut F::State, Fault> {
-        self.any(loid)?;
-        // `any` has just found it.
-        let taken = self.taken.get_mut(&loid).ok_or_else(|| Fault::NeedsTurns(vec![loid]))?;
-        let kind = taken.state.object().record.family;
-        taken.state.as_any().downcast_mut().ok_or_else(|| {
+        let state = self.state(loid)?;
+        let kind = state.object().record.family;
+        let typed = state.as_any().downcast_mut::<Typed<F>>().ok_or_else(|| {
             let message = format!("`{loid}` is a {kind:?}, where a {:?} is wanted.", F::KIND);
-            Error::new(Code::InvalidType, message).with_source(loid).into()
-        })
+            Error::new(Code::InvalidType, message).with_source(loid)
+        })?;
+        Ok(&mut typed.0)
     }
 
     /// The common part of a container of any family, in the recycle bin or not.
@@ -107,13 +125,43 @@ impl Turns {
     /// # Errors
     /// [`Fault::NeedsTurns`] when its turn has not been taken; `ObjectNotFound` when it is gone.
     pub fn any(&mut self, loid: Loid) -> Result<&mut Object, Fault> {
+        Ok(self.state(loid)?.object_mut())
+    }
+
+    /// See [`Family::HAS_CONTENT`].
+    pub(crate) fn has_content(&mut self, loid: Loid) -> Result<bool, Fault> {
+        Ok(self.state(loid)?.has_content())
+    }
+
+    /// See [`Family::below`].
+    pub(crate) fn below(&mut self, loid: Loid, look: &dyn Look) -> Result<Vec<Loid>, Fault> {
+        Ok(self.state(loid)?.below(look)?)
+    }
+
+    /// Tells a container what becomes of an object that it holds: see [`Family::member`].
+    pub(crate) fn member(
+        &mut self,
+        container: Loid,
+        member: Loid,
+        becomes: Fate,
+        context: &mut Context<'_>,
+    ) -> Result<(), Fault> {
+        self.state(container)?.member(member, becomes, context)
+    }
+
+    /// See [`Family::dissolve`].
+    pub(crate) fn dissolve(&mut self, loid: Loid, context: &mut Context<'_>) -> Result<(), Fault> {
+        self.state(loid)?.dissolve(context)
+    }
+
+    fn state(&mut self, loid: Loid) -> Result<&mut dyn AnyState, Fault> {
         if self.missing.contains(&loid) {
             return Err(Error::not_found(loid).into());
         }
         match self.taken.get_mut(&loid) {
             None => Err(Fault::NeedsTurns(vec![loid])),
             Some(taken) if taken.gone => Err(Error::not_found(loid).into()),
-            Some(taken) => Ok(taken.state.object_mut()),
+            Some(taken) => Ok(&mut *taken.state),
         }
     }
 
@@ -134,8 +182,8 @@ impl Turns {
         }
     }
 
-    pub(crate) fn lend<S: State>(&mut self, loid: Loid, state: S) {
-        self.taken.insert(loid, Taken { state: Box::new(state), gone: false });
+    pub(crate) fn lend<F: Family>(&mut self, loid: Loid, state: F::State) {
+        self.taken.insert(loid, Taken { state: Box::new(Typed::<F>(state)), gone: false });
     }
 
     /// There is no such container; asking for it says so.
@@ -144,12 +192,12 @@ impl Turns {
     }
 
     /// What became of a lent state: `None` when it was destroyed.
-    pub(crate) fn take_back<S: State>(&mut self, loid: Loid) -> Option<S> {
+    pub(crate) fn take_back<F: Family>(&mut self, loid: Loid) -> Option<F::State> {
         let taken = self.taken.remove(&loid)?;
         if taken.gone {
             return None;
         }
-        // It was lent as an `S` and can't be replaced, only changed.
-        taken.state.into_any().downcast().ok().map(|state| *state)
+        // It was lent as one of `F` and can't be replaced, only changed.
+        taken.state.into_any().downcast::<Typed<F>>().ok().map(|typed| typed.0)
     }
 }

@@ -1,8 +1,9 @@
 //! The domain of stet and the actors that serialise its changes.
 //!
-//! Dependencies run one way: [`id`] and [`error`] ← [`store`] and [`object`] ← [`command`] and the families ([`drawer`],
-//! [`folder`], [`document`]) ← [`checkout`] ← [`lifecycle`] ← [`runtime`] ← [`repository`]. There is no HTTP here and no database engine: the web
-//! layer holds a [`repository::Repository`], and persistence implements [`store::Store`].
+//! Dependencies run one way: [`id`] and [`error`] ← [`store`] and [`object`] ← [`command`], [`family`] and [`joint`] ← [`checkout`]
+//! ← [`folder`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`], [`liveblog`]) and [`runtime`] ← [`families`] ←
+//! [`repository`]. There is no HTTP here and no database engine: the web layer holds a [`repository::Repository`], and persistence
+//! implements [`store::Store`].
 
 pub mod checkout;
 pub mod clock;
@@ -10,6 +11,7 @@ pub mod command;
 pub mod document;
 pub mod drawer;
 pub mod error;
+pub mod families;
 pub mod family;
 pub mod folder;
 pub mod id;
@@ -17,8 +19,10 @@ pub mod joint;
 pub mod lifecycle;
 pub mod liveblog;
 pub mod object;
+pub mod part;
 #[cfg(feature = "planted-bugs")]
 pub mod planted;
+pub mod proof;
 pub mod receipt;
 pub mod repository;
 pub mod rows;

@@ -9,14 +9,12 @@ use tokio::sync::{Semaphore, oneshot};
 
 use crate::clock::Clock;
 use crate::command::{Command, Who};
-use crate::document::Document;
-use crate::drawer::Drawer;
 use crate::error::{Code, Error, Result};
+use crate::families::Families;
 use crate::family::Family;
-use crate::folder::{self, Folder, walk};
+use crate::folder::{self, walk};
 use crate::id::{DatabaseId, Loid, Source};
 use crate::joint::Joint;
-use crate::liveblog::LiveBlog;
 use crate::object::{Attributes, FamilyKind, Record, Version, check_path};
 use crate::receipt::{Once, Step};
 use crate::runtime::registry::{AnyHandle, admit};
@@ -31,6 +29,7 @@ use crate::store::{ChangeSet, Look, Range, Row, Store, StoreError, Table, View, 
 pub struct Repository {
     registry: Arc<Registry>,
     arbiters: Arc<Vec<Arbiter>>,
+    families: Families,
 }
 
 impl Repository {
@@ -43,14 +42,26 @@ impl Repository {
         clock: Arc<dyn Clock>,
         options: RuntimeOptions,
     ) -> Result<Repository, StoreError> {
+        Repository::start_with(Families::ALL, store, clock, options).await
+    }
+
+    /// [`Repository::start`] with a given list of families.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn start_with(
+        families: Families,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        options: RuntimeOptions,
+    ) -> Result<Repository, StoreError> {
         let numbers = Arc::new(NumberMill::open(store.clone()).await?);
         let arbiters: Vec<Arbiter> = (0..options.arbiters.max(1)).map(|_| Arbiter::new()).collect();
         let admission = Arc::new(Semaphore::new(options.permits));
         let shared = Arc::new(Shared { store, clock, numbers, options, admission, steps: RwLock::default() });
         let handles = arbiters.iter().map(Arbiter::handle).collect();
-        let repository =
-            Repository { registry: Arc::new(Registry::new(shared, handles)), arbiters: Arc::new(arbiters) };
-        Ok(repository)
+        let registry = Arc::new(Registry::new(shared, handles));
+        Ok(Repository { registry, arbiters: Arc::new(arbiters), families })
     }
 
     /// Makes the root folders that are missing.
@@ -149,12 +160,20 @@ impl Repository {
     /// # Errors
     /// `ObjectNotFound`, also while it lies in the recycle bin; `InvalidType`; that it can't be loaded.
     pub async fn view<F: Family>(&self, container: Loid) -> Result<Arc<Published<F::State>>> {
-        let now_ms = self.clock().now_ms();
-        let view = self.registry.get::<F>(container)?.view(container, now_ms).await?;
+        let view = self.any_view::<F>(container).await?;
         if crate::family::State::object(&view.state).record.is_discarded() {
             return Err(Error::not_found(container));
         }
         Ok(view)
+    }
+
+    /// A container as it is on disk, in the recycle bin or not; see [`Repository::view`].
+    ///
+    /// # Errors
+    /// `ObjectNotFound`; `InvalidType`; that it can't be loaded.
+    pub async fn any_view<F: Family>(&self, container: Loid) -> Result<Arc<Published<F::State>>> {
+        let now_ms = self.clock().now_ms();
+        self.registry.get::<F>(container)?.view(container, now_ms).await
     }
 
     /// A live container as it is on disk, if it is in memory; see [`Repository::view`].
@@ -174,17 +193,11 @@ impl Repository {
         let Some(record) = any_record(&**store, View::Latest, loid).map_err(|error| store_failure(&error))? else {
             return Ok(None);
         };
-        let handle: Arc<dyn AnyHandle> = match record.family {
-            FamilyKind::Document => self.registry.get::<Document>(loid)?,
-            FamilyKind::Folder => self.registry.get::<Folder>(loid)?,
-            FamilyKind::Drawer => self.registry.get::<Drawer>(loid)?,
-            FamilyKind::LiveBlog => self.registry.get::<LiveBlog>(loid)?,
-            kind => {
-                let message = format!("`{loid}` is a {}, which can't be changed yet.", kind.name());
-                return Err(Error::new(Code::NotImplemented, message).with_source(loid));
-            }
-        };
-        Ok(Some(handle))
+        let family = self.families.get(record.family).ok_or_else(|| {
+            let message = format!("`{loid}` is a {}, which can't be changed yet.", record.family.name());
+            Error::new(Code::NotImplemented, message).with_source(loid)
+        })?;
+        Ok(Some(family.handle(&self.registry, loid)?))
     }
 
     /// The record of a live object, as it is on disk.

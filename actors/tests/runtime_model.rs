@@ -12,12 +12,12 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use stet_actors::clock::ManualClock;
 use stet_actors::command::{Command, Context, Fault, Who};
-use stet_actors::drawer::{self, Address, Drawer, DrawerState};
+use stet_actors::drawer::{self, Address, Drawer, DrawerState, NewDrawer, UpdateDrawer};
 use stet_actors::error::{Code, Error};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{Create, Discard, NewObject, NewParts, Restore, UpdateDrawer};
-use stet_actors::object::{Attributes, CreateMode, FamilyKind, Record};
+use stet_actors::lifecycle::{Create, Discard, NewObject, Restore};
+use stet_actors::object::{Attributes, CreateMode, Record};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
@@ -111,17 +111,8 @@ impl World {
         }
         for n in 0..DRAWERS {
             let capacity = 3 + n as u32;
-            let mut object = NewObject::document(&format!("drawer-{n}"), "Drawer");
-            object.family = FamilyKind::Drawer;
-            object.parts = NewParts::Drawer {
-                capacity,
-                automatic: false,
-                title: "".into(),
-                description: "".into(),
-                items: Vec::new(),
-                said: Box::default(),
-            };
-            let created = world.create(object).await;
+            let new = NewDrawer::empty(capacity);
+            let created = world.create(NewObject::of::<Drawer>(&format!("drawer-{n}"), "Drawer", new)).await;
             world.drawers.push(created);
             world.model.push(ModelDrawer::new(capacity as usize));
         }
@@ -273,7 +264,7 @@ fn check_indexes(rows: &[((Table, Bytes), Bytes)]) {
                 decode_value::<Record>(Record::FORMAT, value).unwrap().index(&mut entries);
             }
             Table::Attributes => decode_value::<Attributes>(1, value).unwrap().index(&mut entries),
-            Table::Parts if key[Loid::KEY_LEN] == stet_actors::family::part::DRAWER_ITEM => {
+            Table::Parts if key[Loid::KEY_LEN] == drawer::ITEM.number() => {
                 decode_value::<drawer::Item>(1, value).unwrap().index(&mut entries);
             }
             _ => {}

@@ -7,14 +7,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use stet_actors::clock::{Clock, ManualClock};
 use stet_actors::command::{Command, Context, Fault, Who};
-use stet_actors::drawer::{Add, Address, Clear, Drawer, DrawerState, Move};
+use stet_actors::drawer::{Add, Address, Clear, Drawer, DrawerState, Move, NewDrawer};
 use stet_actors::error::{Code, Error};
 use stet_actors::family::State;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::joint::{Joint, Turns};
-use stet_actors::lifecycle::{Create, NewObject, NewParts};
-use stet_actors::object::FamilyKind;
+use stet_actors::lifecycle::{Create, NewObject};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Expect, Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
@@ -52,17 +51,7 @@ impl World {
     }
 
     async fn drawer(&self, name: &str) -> Loid {
-        let mut object = NewObject::document(name, "Drawer");
-        object.family = FamilyKind::Drawer;
-        object.parts = NewParts::Drawer {
-            capacity: 10,
-            automatic: false,
-            title: "".into(),
-            description: "".into(),
-            items: Vec::new(),
-            said: Box::default(),
-        };
-        self.create(object).await
+        self.create(NewObject::of::<Drawer>(name, "Drawer", NewDrawer::empty(10))).await
     }
 
     async fn add(&self, drawer: Loid, story: Loid) -> Result<(), Error> {

@@ -1,6 +1,4 @@
-//! Putting replies together from records whose JSON is there already.
-
-use std::sync::Arc;
+//! What replies show of records.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,6 +12,7 @@ use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::display::Display;
+use crate::json::Ready;
 use crate::records::{Cached, ObjectRecord, render};
 
 /// A bulk reply: what was done or found, and what was not.
@@ -44,84 +43,81 @@ impl BulkError {
     }
 }
 
-/// The JSON of a live object's record, path included if asked for; `None` when there is no such object.
+/// The record of a live object, path included if asked for; `None` when there is no such object.
 ///
 /// # Errors
 /// What the store says.
-pub fn record_of(app: &App, loid: Loid, display: &Display) -> Result<Option<String>> {
+pub fn record_of(app: &App, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
     let Some(cached) = app.records.get(&app.repository, loid)? else { return Ok(None) };
-    let json = json_of(app, &cached, display)?;
-    if !display.path {
-        return Ok(Some(json.to_string()));
-    }
-    Ok(Some(with_path(&json, &app.repository.path_of(&cached.record)?)))
+    let path = path_if_shown(app, &cached, display)?;
+    shown(app, &cached, display, path.as_deref()).map(Some)
 }
 
-/// The JSON of a live object's record as the caller may see it, path included if asked for. Of a folder that is merely on the way to
+/// The record of an object, live or in the recycle bin; `None` for one that is gone for good.
+///
+/// # Errors
+/// What the store says.
+pub fn any_record_of(app: &App, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
+    if let Some(shown) = record_of(app, loid, display)? {
+        return Ok(Some(shown));
+    }
+    let Some(record) = app.repository.any_record(loid)? else { return Ok(None) };
+    let mut shown = render(app, &record, &app.repository.attributes(loid)?, display)?;
+    shown.path = path_if_shown(app, &record, display)?;
+    Ready::of(&shown).map(Some)
+}
+
+/// The record of a live object as the caller may see it, path included if asked for. Of a folder that is merely on the way to
 /// what may be seen, all is left out that tells what goes on in it.
 ///
 /// # Errors
 /// What the store says.
-pub fn seen_record_of(call: &Call, cached: &Cached, display: &Display) -> Result<String> {
+pub fn seen_record_of(call: &Call, cached: &Cached, display: &Display) -> Result<Ready<ObjectRecord>> {
+    let path = path_if_shown(&call.app, cached, display)?;
+    seen_record_at(call, cached, display, path.as_deref())
+}
+
+/// As [`seen_record_of`], with a path that is known.
+///
+/// # Errors
+/// What the store says.
+pub fn seen_record_at(
+    call: &Call,
+    cached: &Cached,
+    display: &Display,
+    path: Option<&str>,
+) -> Result<Ready<ObjectRecord>> {
     let (app, access) = (&call.app, call.access());
-    let json = if access.sees_all() || access.may(Privilege::Read, cached)? {
-        json_of(app, cached, display)?
-    } else {
-        let mut record = render(app, &cached.record, &cached.attributes, display)?;
-        (record.modified, record.last_modifier) = (record.created, record.creator.clone());
-        (record.virtual_attributes, record.virtual_attributes_xml) = (None, None);
-        text_of(&record)?.into()
-    };
-    Ok(match path_if_shown(app, cached, display)? {
-        Some(path) => with_path(&json, &path),
-        None => json.to_string(),
-    })
-}
-
-/// The JSON of a record without its path, made once per change.
-///
-/// # Errors
-/// What the store says.
-pub fn json_of(app: &App, cached: &Cached, display: &Display) -> Result<Arc<str>> {
-    let mut plain = display.clone();
-    // The path depends on the folders above and not on the record, so it is no part of what is kept.
-    plain.path = false;
-    app.records.json(cached, &plain, |cached| text_of(&render(app, &cached.record, &cached.attributes, &plain)?))
-}
-
-/// The JSON of a container's own record, at the state that a reply speaks of.
-///
-/// # Errors
-/// What the store says.
-pub fn info_of(app: &App, state: &impl State, display: &Display) -> Result<String> {
-    let object = state.object();
-    let mut info = render(app, &object.record, &object.attributes, display)?;
-    if display.path {
-        info.path = Some(app.repository.path_of(&object.record)?);
+    if access.sees_all() || access.may(Privilege::Read, cached)? {
+        return shown(app, cached, display, path);
     }
-    text_of(&info)
+    let mut record = rendered(app, cached, display, path)?;
+    (record.modified, record.last_modifier) = (record.created, record.creator.clone());
+    (record.virtual_attributes, record.virtual_attributes_xml) = (None, None);
+    Ready::of(&record)
 }
 
-/// Adds the path to a record's JSON.
-pub fn with_path(json: &str, path: &str) -> String {
-    // A record is never the empty object.
-    format!("{{\"path\":{},{}", quoted(path), json.trim_start_matches('{'))
+/// A record with that path, made once per change.
+///
+/// # Errors
+/// What the store says.
+pub fn shown(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<Ready<ObjectRecord>> {
+    app.records.shown(cached, display, path, |cached| Ready::of(&rendered(app, cached, display, path)?))
 }
 
-/// A text as JSON.
-pub fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+fn rendered(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<ObjectRecord> {
+    let record = render(app, &cached.record, &cached.attributes, display)?;
+    Ok(ObjectRecord { path: path.map(str::to_owned), ..record })
 }
 
-fn text_of(record: &ObjectRecord) -> Result<String> {
-    // Most records fit in, so that the text need not move while it grows.
-    let mut json = Vec::with_capacity(1024);
-    let written = serde_json::to_writer(&mut json, record).map_err(|error| error.to_string());
-    let text = written.and_then(|()| String::from_utf8(json).map_err(|error| error.to_string()));
-    text.map_err(|error| {
-        tracing::error!(%error, "a record can't be serialised");
-        Error::internal()
-    })
+/// A container's own record, at the state that a reply speaks of.
+///
+/// # Errors
+/// What the store says.
+pub fn info_of(app: &App, state: &impl State, display: &Display) -> Result<ObjectRecord> {
+    let object = state.object();
+    let record = render(app, &object.record, &object.attributes, display)?;
+    Ok(ObjectRecord { path: path_if_shown(app, &object.record, display)?, ..record })
 }
 
 /// The path of a record, where the display asks for it.
@@ -152,6 +148,6 @@ impl App {
 
 /// An object's record as a JSON value; `None` when it can't be had.
 fn current_record(app: &App, loid: Loid, display: &Display) -> Option<Value> {
-    let json = record_of(app, loid, display).ok()??;
-    serde_json::from_str(&json).ok()
+    let cached = app.records.get(&app.repository, loid).ok()??;
+    serde_json::to_value(rendered(app, &cached, display, None).ok()?).ok()
 }

@@ -13,7 +13,7 @@ use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::query::parameters;
 use crate::http::range::{self, Wanted, date_of};
-use crate::http::reply::{BodyStream, Content, Reply};
+use crate::http::reply::{BodyStream, Reply};
 
 /// A part of what is sent.
 pub struct Part {
@@ -93,14 +93,14 @@ impl Whole {
             Method::GET => range::wanted(call.headers(), size, &tag, modified),
             _ => Wanted::Whole,
         };
-        let body = match wanted {
-            Wanted::Whole => Content::Stream(media_type, size, stream_of(parts, 0, size)),
+        let reply = match wanted {
+            Wanted::Whole => Reply::stream(media_type, size, stream_of(parts, 0, size)),
             Wanted::Part { first, last } => {
                 let len = last - first + 1;
                 // Digits and such, which is all that a header's value must be.
                 let of =
                     HeaderValue::try_from(format!("bytes {first}-{last}/{size}")).map_err(|_| Error::internal())?;
-                Content::Part(media_type, len, stream_of(parts, first, len), of)
+                Reply::part(media_type, len, stream_of(parts, first, len), of)
             }
             Wanted::Nothing => {
                 let message = format!("No byte lies in the range: there are {size}.");
@@ -108,7 +108,7 @@ impl Whole {
                 return Err(error.with_source(source).with_detail("size", size));
             }
         };
-        let mut reply = Reply::new(body).with_etag(tag).with_header(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        let mut reply = reply.with_etag(tag).with_header(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
         if let Some(date) = modified.and_then(|at| date_of(at).try_into_value().ok()) {
             reply = reply.with_header(LAST_MODIFIED, date);
         }

@@ -1,30 +1,32 @@
 //! One row, and what must be there beside it.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
-use stet_actors::drawer::Item;
-use stet_actors::family::part;
+use stet_actors::families::Families;
 use stet_actors::id::Loid;
-use stet_actors::liveblog::{Post, RemovedPost, attachment_body};
-use stet_actors::object::{Content, Draft, FamilyKind, Record, SmallBody, Stored, Version};
+use stet_actors::object::{Content, Draft, Record, SmallBody, Stored, Version};
+use stet_actors::proof::{Proof, readable};
 use stet_actors::rows::{index_of, owner_of};
-use stet_actors::store::{Key, Look, Range, Row, StoreError, Table, View, decode_value};
+use stet_actors::store::{Key, Look, Row, StoreError, Table, View, decode_value};
 use stet_store::RedbStore;
 
-use super::{Gathered, Report, head_key, readable};
+use super::Report;
 use crate::content::ContentStore;
 
 /// What a row is looked at with.
 pub(super) struct Check<'a> {
+    pub families: Families,
     pub store: &'a RedbStore,
     pub content: &'a ContentStore,
-    pub gathered: &'a mut Gathered,
+    pub expected: &'a mut BTreeMap<Table, u64>,
     pub report: &'a mut Report,
 }
 
 impl Check<'_> {
     pub fn row(&mut self, table: Table, key: &Bytes, value: &Bytes) -> Result<(), StoreError> {
         let place = format!("{} {}", table.name(), readable(key));
-        let entries = match index_of(table, key, value) {
+        let entries = match index_of(self.families, table, key, value) {
             Ok(entries) => entries,
             Err(error) => {
                 self.report.fault(format!("{place}: {error}"));
@@ -32,7 +34,7 @@ impl Check<'_> {
             }
         };
         for (entry, wanted) in entries {
-            *self.gathered.expected.entry(entry.table).or_default() += 1;
+            *self.expected.entry(entry.table).or_default() += 1;
             let name = entry.table.name();
             match self.get(&entry)? {
                 Some(found) if found == wanted => {}
@@ -49,29 +51,18 @@ impl Check<'_> {
             self.report.fault(format!("{place}: its object has no record"));
         }
         // `index_of` has found that the rows can be read.
-        match (table, key.get(Loid::KEY_LEN)) {
-            (Table::Objects | Table::Recycled, _) => self.object(&place, &decode_value(Record::FORMAT, value)?),
-            (Table::Parts, Some(&part::DRAWER_ITEM)) => self.item(&place, &decode_value(Item::FORMAT, value)?),
-            (Table::Parts, Some(&part::POST)) => self.post(&place, &decode_value(Post::FORMAT, value)?),
-            (Table::Parts, Some(&part::REMOVED_POST)) => {
-                let removed: RemovedPost = decode_value(RemovedPost::FORMAT, value)?;
-                self.gathered.liveblogs.insert(removed.liveblog);
-                self.gathered.of_liveblog(removed.liveblog, self.report).removed(&removed);
-                Ok(())
-            }
-            (Table::Parts, Some(&part::ATTACHMENT_BODY)) => {
-                self.attachment_body(&place, key);
-                Ok(())
-            }
-            (Table::Bodies, _) => self.small_body(&place, key),
-            (Table::Versions, _) => {
+        match table {
+            Table::Objects | Table::Recycled => self.object(&place, &decode_value(Record::FORMAT, value)?),
+            Table::Bodies => self.small_body(&place, key),
+            Table::Versions => {
                 let version: Version = decode_value(Version::FORMAT, value)?;
                 let body = Key { table: Table::Bodies, key: key.clone() };
-                self.body(&place, &version.content, &body)
+                self.proof(|proof| proof.bytes(&place, &version.content, &body))
             }
-            (Table::Drafts, _) => {
+            Table::Drafts => {
                 let draft: Draft = decode_value(Draft::FORMAT, value)?;
-                self.body(&place, &draft.content, &SmallBody::key(Draft::body_loid(draft.loid)))
+                let body = SmallBody::key(Draft::body_loid(draft.loid));
+                self.proof(|proof| proof.bytes(&place, &draft.content, &body))
             }
             _ => Ok(()),
         }
@@ -96,65 +87,11 @@ impl Check<'_> {
             }
             _ => {}
         }
-        self.latest_version(place, record)?;
-        let head = match record.family {
-            FamilyKind::Drawer => part::DRAWER_HEAD,
-            FamilyKind::LiveBlog => part::LIVEBLOG_HEAD,
-            _ => return Ok(()),
-        };
-        if self.store.get(View::Committed, Table::Parts, &head_key(record.loid, head))?.is_none() {
-            self.report.fault(format!("{place}: the {} has no head", record.family.name()));
-        }
-        Ok(())
-    }
-
-    /// The version that a record speaks of is there, and is as it says.
-    fn latest_version(&mut self, place: &str, record: &Record) -> Result<(), StoreError> {
-        // No record has that version: see `Draft::body_loid`.
-        let above = record.loid.at_version(record.version.saturating_add(1));
-        let all = Range::prefix(&record.loid.to_key()[..Loid::KEY_LEN - 4]);
-        let range = Range { from: Bytes::copy_from_slice(&above.to_key()), ..all };
-        for (key, _) in self.store.scan(View::Committed, Table::Versions, &range, 1, false)? {
-            let latest = record.version;
-            self.report.fault(format!("{place}: there is {} above its latest version {latest}", readable(&key)));
-        }
-        if record.version == 0 {
-            return Ok(());
-        }
-        match self.get(&Version::key(record.loid.at_version(record.version)))? {
-            None => self.report.fault(format!("{place}: its version {} is not there", record.version)),
-            Some(version) => {
-                // One that can't be read is told of in its own place.
-                let version = decode_value::<Version>(Version::FORMAT, &version);
-                if version.is_ok_and(|version| record.content.as_ref() != Some(&version.content)) {
-                    self.report.fault(format!("{place}: its content is not that of its latest version"));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn item(&mut self, place: &str, item: &Item) -> Result<(), StoreError> {
-        *self.gathered.items.entry(item.drawer).or_default() += 1;
-        let discarded = self.there(Table::Recycled, item.object)?;
-        if !discarded && !self.there(Table::Objects, item.object)? {
-            self.report.fault(format!("{place}: it stands for {}, which is not there", item.object));
-        } else if item.hidden != discarded {
-            let state = if item.hidden { "hidden" } else { "shown" };
-            self.report.fault(format!("{place}: it is {state}, which {} does not ask for", item.object));
-        }
-        Ok(())
-    }
-
-    fn post(&mut self, place: &str, post: &Post) -> Result<(), StoreError> {
-        self.gathered.liveblogs.insert(post.liveblog);
-        self.gathered.of_liveblog(post.liveblog, self.report).post(post, self.report);
-        self.latest_version(place, &post.record)?;
-        for attachment in &post.attachments {
-            let place = format!("{place}, attachment {}", attachment.id);
-            self.body(&place, &attachment.content, &attachment_body(post.liveblog, attachment.id))?;
-        }
-        Ok(())
+        let family = self.families.get(record.family);
+        self.proof(|proof| {
+            proof.latest_version(place, record)?;
+            family.map_or(Ok(()), |family| family.prove(record, proof))
+        })
     }
 
     /// Bytes in the tables are those of a version or of a draft, which says so.
@@ -182,23 +119,10 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn attachment_body(&mut self, place: &str, key: &Bytes) {
-        let id = key.get(Loid::KEY_LEN + 1..).and_then(|id| Some(u64::from_be_bytes(id.try_into().ok()?)));
-        match (Loid::from_key(key), id) {
-            (Some(liveblog), Some(id)) => self.gathered.of_liveblog(liveblog, self.report).body(id),
-            _ => self.report.fault(format!("{place}: its key is none of an attachment")),
-        }
-    }
-
-    /// The bytes of a content are there: in the row `small`, or in a file.
-    fn body(&mut self, place: &str, content: &Content, small: &Key) -> Result<(), StoreError> {
-        let there = match content.stored {
-            Stored::Row => self.get(small)?.is_some_and(|bytes| bytes.len() as u64 == content.size),
-            Stored::File => self.content.is_there(content),
-        };
-        if !there {
-            self.report.fault(format!("{place}: its bytes are not there"));
-        }
-        Ok(())
+    /// What the domain looks with.
+    fn proof<T>(&mut self, prove: impl FnOnce(&mut Proof<'_>) -> T) -> T {
+        let has_file = |content: &Content| self.content.is_there(content);
+        let mut tell = |fault| self.report.fault(fault);
+        prove(&mut Proof::new(self.store, &has_file, &mut tell))
     }
 }

@@ -7,9 +7,10 @@
 
 use bytes::Bytes;
 use stet_actors::error::Result;
+use stet_actors::families::{Entry, Families};
 use stet_actors::id::Loid;
 use stet_actors::liveblog::Sight;
-use stet_actors::object::{FamilyKind, Record};
+use stet_actors::object::Record;
 use stet_actors::store::Event;
 
 use super::stored::{Happening, Notice, named, text};
@@ -18,9 +19,6 @@ use crate::newsroom::Newsroom;
 
 /// The name of an event of which the caller may know nothing but that it was.
 pub const HIDDEN: &str = "hidden";
-
-/// How the names of all commands on posts begin.
-const POSTS: &str = "liveblog.post.";
 
 /// The kind of an event by which posts ceased to be approved, for those who see no others.
 pub const REMOVED: &str = "removed";
@@ -31,12 +29,13 @@ pub const REMOVED: &str = "removed";
 /// What the store says.
 pub fn told(newsroom: &Newsroom, access: Access<'_>, container: &Record, happening: &Happening) -> Result<Bytes> {
     let event = &happening.event;
-    // Posts are parts of the container, and no objects whose rights could be looked at.
-    let as_they_are = access.sees_all() || is_of_posts(event);
+    // Parts of the container, such as posts, are no objects whose rights could be looked at.
+    let family = Families::ALL.get(container.family);
+    let as_they_are = access.sees_all() || is_of_parts(family, event);
     let mut ids: Vec<&str> = event.ids.iter().map(String::as_str).collect();
     let mut kind = event.kind.as_str();
-    if container.family == FamilyKind::LiveBlog && access.sight(container)? != Sight::All {
-        (kind, ids) = as_a_reader(event);
+    if family.is_some_and(Entry::hides_parts) && access.sight(container)? != Sight::All {
+        (kind, ids) = as_a_reader(family, event);
         if as_they_are {
             return Ok(happening.for_readers.get_or_init(|| written(happening, kind, ids)).clone());
         }
@@ -47,9 +46,9 @@ pub fn told(newsroom: &Newsroom, access: Access<'_>, container: &Record, happeni
     Ok(written(happening, kind, ids))
 }
 
-/// Whether a change is one of a liveblog's posts, and names nothing else.
-fn is_of_posts(event: &Event) -> bool {
-    event.kind.starts_with(POSTS)
+/// Whether a change is one of the container's parts, such as posts, and names nothing else.
+fn is_of_parts(family: Option<&Entry>, event: &Event) -> bool {
+    family.is_some_and(|family| family.is_of_parts(&event.kind))
 }
 
 /// The text of a change with what is left of it.
@@ -66,10 +65,10 @@ fn written(happening: &Happening, kind: &str, ids: Vec<&str>) -> Bytes {
 
 /// Kind and ids of a change for those who see approved posts only. A post that ceases to be approved is told as removed, whatever
 /// became of it; one that was not and is not approved is left out, and so is one of which that was not noted.
-pub fn as_a_reader(event: &Event) -> (&str, Vec<&str>) {
+pub fn as_a_reader<'e>(family: Option<&Entry>, event: &'e Event) -> (&'e str, Vec<&'e str>) {
     let (withdrawn, unseen) = match (&event.withdrawn, &event.unseen) {
         (Some(withdrawn), Some(unseen)) => (&withdrawn[..], &unseen[..]),
-        _ if is_of_posts(event) => return (&event.kind, Vec::new()),
+        _ if is_of_parts(family, event) => return (&event.kind, Vec::new()),
         _ => (&[][..], &[][..]),
     };
     let ids: Vec<&str> = event.ids.iter().filter(|id| !unseen.contains(id)).map(String::as_str).collect();
@@ -106,17 +105,22 @@ fn may_read(newsroom: &Newsroom, access: Access<'_>, container: &Record, loid: L
     }
     match newsroom.repository.any_record(loid.object())? {
         Some(record) => access.sees(&record),
-        // A post, which is a part of its liveblog; any other is gone for good, and has no folder to go by.
-        None => Ok(container.family == FamilyKind::LiveBlog),
+        // A part of the container, such as a post; any other is gone for good, and has no folder to go by.
+        None => Ok(Families::ALL.get(container.family).is_some_and(Entry::tells_of_parts)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use stet_actors::id::DatabaseId;
+    use stet_actors::object::FamilyKind;
     use stet_actors::store::{decode_value, encode_value};
 
     use super::*;
+
+    fn liveblog() -> Option<&'static Entry> {
+        Families::ALL.get(FamilyKind::LiveBlog)
+    }
 
     fn happening(ids: &[&str], withdrawn: &[&str], unseen: &[&str]) -> Happening {
         let texts = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
@@ -146,7 +150,7 @@ mod tests {
             (vec![], vec![], vec![], KIND, vec![]),
         ] {
             let happening = happening(&ids, &withdrawn, &unseen);
-            assert_eq!(as_a_reader(&happening.event), (kind, left), "{ids:?} {withdrawn:?} {unseen:?}");
+            assert_eq!(as_a_reader(liveblog(), &happening.event), (kind, left), "{ids:?} {withdrawn:?} {unseen:?}");
         }
     }
 
@@ -171,22 +175,13 @@ mod tests {
     fn of_a_post_of_which_it_was_not_noted_who_saw_it_readers_hear_nothing() {
         for kind in ["liveblog.post.add", "liveblog.post.update", "liveblog.post.status", "liveblog.post.remove"] {
             let happening = Happening::of(from_before(kind));
-            let (told, ids) = as_a_reader(&happening.event);
+            let (told, ids) = as_a_reader(liveblog(), &happening.event);
             assert_eq!(ids, [""; 0], "{kind}");
             let text = written(&happening, told, ids);
             assert_eq!(&text[..], b"id: 3\nevent: hidden\ndata: {\"container\":\"1$1.0.7\",\"revision\":3}\n\n");
         }
         for kind in ["object.lock", "object.content.write"] {
-            assert_eq!(as_a_reader(&from_before(kind)), (kind, vec!["a"]), "of the liveblog itself");
-        }
-    }
-
-    #[test]
-    fn the_commands_on_posts_are_known_by_their_names() {
-        use stet_actors::command::Command;
-        use stet_actors::liveblog::{AddPost, RemovePost, SetStatus, UpdatePost};
-        for name in [AddPost::NAME, UpdatePost::NAME, SetStatus::NAME, RemovePost::NAME] {
-            assert!(is_of_posts(&from_before(name)), "{name}");
+            assert_eq!(as_a_reader(liveblog(), &from_before(kind)), (kind, vec!["a"]), "of the liveblog itself");
         }
     }
 

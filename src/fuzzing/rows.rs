@@ -3,9 +3,9 @@
 use std::fmt::Debug;
 
 use bytes::Bytes;
-use stet_actors::drawer::{DrawerHead, Item};
-use stet_actors::liveblog::{LiveBlogHead, Post, RemovedPost};
+use stet_actors::families::Families;
 use stet_actors::object::{Attributes, Draft, Record, Version};
+use stet_actors::part::{Derived, PartKind};
 use stet_actors::receipt::Receipt;
 use stet_actors::rows::{index_of, owner_of};
 use stet_actors::store::{Event, Row, Table, decode_value, encode_value};
@@ -23,31 +23,41 @@ const KINDS: &[Read] = &[
     row::<Record>,
     row::<Attributes>,
     row::<Version>,
-    row::<DrawerHead>,
-    row::<Item>,
+    row::<Draft>,
     row::<Receipt>,
     row::<User>,
     row::<Group>,
     row::<Session>,
     event,
-    row::<LiveBlogHead>,
-    row::<Post>,
-    row::<RemovedPost>,
-    row::<Draft>,
 ];
 
 fn row<R: Row + PartialEq + Debug>(value: &[u8]) -> bool {
     let Ok(row) = decode_value::<R>(R::FORMAT, value) else { return false };
     let again = encode_value(R::FORMAT, &row);
     assert_eq!(decode_value::<R>(R::FORMAT, &again).as_ref(), Ok(&row));
-    let place = row.place();
-    let mut entries = Vec::new();
-    row.index(&mut entries);
-    assert!(entries.iter().all(|(key, _)| key.table.is_index()), "{entries:?}");
-    // Those of the domain stand where they say; the others, `index_of` knows nothing of.
-    let found = index_of(place.table, &place.key, &again).unwrap_or_else(|error| panic!("{row:?}: {error}"));
-    assert!(found == entries, "{row:?}");
+    follows(Derived::of(&row), &again);
     true
+}
+
+/// A part of a container, known by its kind alone.
+fn part(kind: PartKind, value: &[u8]) -> bool {
+    let (Ok(derived), Ok(again)) = (kind.derive(value), kind.again(value)) else { return false };
+    assert_eq!(kind.again(&again).as_ref(), Ok(&again));
+    assert_eq!(kind.derive(&again).as_ref(), Ok(&derived));
+    if let Some(derived) = derived {
+        follows(derived, &again);
+    }
+    true
+}
+
+/// What follows from a row is what a check of the whole store takes to follow from its value.
+fn follows(derived: Derived, value: &Bytes) {
+    let Derived { place, entries } = derived;
+    assert!(entries.iter().all(|(key, _)| key.table.is_index()), "{entries:?}");
+    // Rows of the domain stand where they say; the others, `index_of` knows nothing of.
+    let found =
+        index_of(Families::ALL, place.table, &place.key, value).unwrap_or_else(|error| panic!("{place:?}: {error}"));
+    assert!(found == entries, "{place:?}");
 }
 
 fn event(value: &[u8]) -> bool {
@@ -56,14 +66,27 @@ fn event(value: &[u8]) -> bool {
     true
 }
 
-/// The kind of row by its number (one byte, counted from the digit 0), then a stored value.
+/// The kind of row by its number (one byte, counted from the digit 0, the kinds of parts last), then a stored value.
 pub fn rows(data: &[u8]) -> bool {
     let Some((number, value)) = data.split_first() else { return false };
     // As a check of the whole store meets it: any value, under any key, in any table.
     let table = Table::ALL[usize::from(*number) % Table::ALL.len()];
     let (key, rest) = value.split_at(value.len().min(27));
-    let _ = (index_of(table, key, rest), index_of(table, key, value), owner_of(table, key));
-    KINDS[usize::from(number.wrapping_sub(b'0')) % KINDS.len()](value)
+    let families = Families::ALL;
+    let _ = (index_of(families, table, key, rest), index_of(families, table, key, value), owner_of(table, key));
+    let number = usize::from(number.wrapping_sub(b'0')) % (KINDS.len() + families.parts().count());
+    match (KINDS.get(number), families.parts().nth(number.saturating_sub(KINDS.len()))) {
+        (Some(read), _) => read(value),
+        (None, Some(kind)) => part(kind, value),
+        (None, None) => false,
+    }
+}
+
+/// The number of a kind of parts among the kinds of rows.
+#[cfg(test)]
+pub(super) fn number_of(kind: PartKind) -> u8 {
+    let among = Families::ALL.parts().position(|other| other.number() == kind.number()).expect("it is listed");
+    b'0' + (KINDS.len() + among) as u8
 }
 
 /// A record of the journal; what is behind the first byte also as the inside of one whose head is right.

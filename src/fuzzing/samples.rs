@@ -1,16 +1,18 @@
 //! One of each thing that is stored, always the same.
 
 use bytes::Bytes;
-use stet_actors::drawer::{DrawerHead, Item};
+use stet_actors::drawer::{self, DrawerHead, Item};
 use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
-use stet_actors::liveblog::{Attachment, LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange};
+use stet_actors::liveblog::{self, LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange};
 use stet_actors::object::{
     Attributes, Base, Bin, Content, Draft, FamilyKind, FolderKey, Lock, Record, Stored, Version,
 };
+use stet_actors::part::{Attachment, PartKind};
 use stet_actors::receipt::{Kept, KeptReply, Receipt};
 use stet_actors::store::{Change, Event, Row, Table, encode_value};
 use stet_store::blob;
 
+use super::rows::number_of;
 use crate::auth::Privilege;
 use crate::auth::{Grant, Group, User};
 
@@ -50,20 +52,20 @@ pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("rows", "record_plain", row(b'0', &plain)),
         ("rows", "attributes", row(b'1', &attributes)),
         ("rows", "version", row(b'2', &version)),
-        ("rows", "drawer", row(b'3', &head)),
-        ("rows", "item", row(b'4', &item)),
-        ("rows", "receipt_outcome", row(b'5', &kept(outcome))),
-        ("rows", "receipt_reply", row(b'5', &kept(Kept::Reply(reply)))),
-        ("rows", "user", row(b'6', &user)),
-        ("rows", "group", row(b'7', &group)),
-        ("rows", "session", numbered(b'8', &session(None))),
-        ("rows", "session_key", numbered(b'8', &session(Some(("feed", grants()))))),
-        ("rows", "event", numbered(b'9', &encode_value(1, &event()))),
-        ("rows", "liveblog", row(b':', &LiveBlogHead { loid: LOID, moderated: true })),
-        ("rows", "post", row(b';', &post())),
-        ("rows", "removed_post", row(b'<', &removed)),
-        ("rows", "removed_post_before", numbered(b'<', &before)),
-        ("rows", "draft", row(b'=', &draft())),
+        ("rows", "draft", row(b'3', &draft())),
+        ("rows", "receipt_outcome", row(b'4', &kept(outcome))),
+        ("rows", "receipt_reply", row(b'4', &kept(Kept::Reply(reply)))),
+        ("rows", "user", row(b'5', &user)),
+        ("rows", "group", row(b'6', &group)),
+        ("rows", "session", numbered(b'7', &session(None))),
+        ("rows", "session_key", numbered(b'7', &session(Some(("feed", grants()))))),
+        ("rows", "event", numbered(b'8', &encode_value(1, &event()))),
+        ("rows", "drawer", part(drawer::HEAD, &head)),
+        ("rows", "item", part(drawer::ITEM, &item)),
+        ("rows", "liveblog", part(liveblog::HEAD, &LiveBlogHead { loid: LOID, moderated: true })),
+        ("rows", "post", part(liveblog::POST, &post())),
+        ("rows", "removed_post", part(liveblog::REMOVED_POST, &removed)),
+        ("rows", "removed_post_before", numbered(number_of(liveblog::REMOVED_POST), &before)),
         ("journal", "empty", journal(&[])),
         ("journal", "sets", journal(&sets())),
     ]
@@ -145,6 +147,10 @@ fn event() -> Event {
 
 fn row<R: Row>(kind: u8, row: &R) -> Vec<u8> {
     numbered(kind, &encode_value(R::FORMAT, row))
+}
+
+fn part<R: Row>(kind: PartKind, part: &R) -> Vec<u8> {
+    row(number_of(kind), part)
 }
 
 fn numbered(kind: u8, value: &[u8]) -> Vec<u8> {

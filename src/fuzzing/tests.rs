@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use serde_json::{Value, json};
+use stet_actors::families::Families;
 use stet_xml::Limits;
 
 use super::*;
@@ -233,7 +234,12 @@ looks!(source, query, headers, json_body, multipart, attributes, xml, rows, jour
 /// a new field at its end, see `stet_actors::store::Row`.
 #[test]
 fn what_is_stored_is_written_as_its_seed_says() {
-    for (target, name, bytes) in samples::stored() {
+    let stored = samples::stored();
+    for kind in Families::ALL.parts().filter(|kind| kind.has_rows()) {
+        let of_it = |(target, _, bytes): &(&str, &str, Vec<u8>)| *target == "rows" && bytes[0] == rows::number_of(kind);
+        assert!(stored.iter().any(of_it), "there is no sample of {kind:?}");
+    }
+    for (target, name, bytes) in stored {
         let path = repository().join("fuzz/seeds").join(target).join(name);
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             fs::write(&path, &bytes).expect("a seed can be written");

@@ -13,6 +13,7 @@ use super::meters::Meters;
 use super::openapi::Served;
 use super::route::Group;
 use super::router::Router;
+use crate::api::drawer::DrawerReply;
 use crate::api::liveblog::{KeptPosts, Lengths};
 use crate::auth::{AttemptOptions, Attempts};
 use crate::newsroom::Newsroom;
@@ -38,7 +39,7 @@ pub struct App {
     /// The endpoints, as tables.
     pub groups: &'static [Group],
     /// Rendered drawers.
-    pub drawers: Renderings<DrawerState>,
+    pub drawers: Renderings<DrawerState, DrawerReply>,
     /// Rendered posts of liveblogs.
     pub posts: KeptPosts,
     /// How long the resolved contents of liveblogs are.

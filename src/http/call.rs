@@ -25,7 +25,7 @@ use super::display::Display;
 use super::etag;
 use super::identify::token_of;
 use super::query::Query;
-use super::reply::{Content, Reply};
+use super::reply::Json;
 use super::route::{Body, QueryParam, Route};
 use super::router::Params;
 use crate::access::Access;
@@ -206,10 +206,10 @@ impl Call {
     ///
     /// # Errors
     /// `IdempotencyMismatch`; what the store says.
-    pub async fn answered_before(&self, body: &[&[u8]]) -> Result<Option<Reply>> {
+    pub async fn answered_before<T>(&self, body: &[&[u8]]) -> Result<Option<Json<T>>> {
         let Some(claim) = &self.claim else { return Ok(None) };
         let kept = self.app.receipts.identify(claim, claim.fingerprint(body)).await?;
-        Ok(kept.map(|reply| Reply::new(Content::Kept(reply))))
+        Ok(kept.map(Json::kept))
     }
 
     /// The JSON body, which must be an object.

@@ -21,7 +21,7 @@ use super::call::{Call, Sources};
 use super::error::{Failure, Surface};
 use super::identify::identify;
 use super::query::{Pairs, Query};
-use super::reply::{Content, Reply, enveloped};
+use super::reply::{Content, Reply};
 use super::route::{Body, Kind, Produces, Route, Verb};
 use super::router::{Found, Params};
 use super::{body, calls, client, cors, pace, pieces, probe};
@@ -159,7 +159,7 @@ async fn answer(
         && payload.is_none()
         && let Some(kept) = app.receipts.identify(claim, claim.fingerprint(&[&bytes])).await?
     {
-        return Ok(Reply::new(Content::Kept(kept)));
+        return Ok(Reply::kept(kept));
     }
     let call = Call {
         app: app.clone(),
@@ -176,7 +176,7 @@ async fn answer(
         span: span.clone(),
     };
     // A panic would take the connection with it, and the others that its thread serves.
-    AssertUnwindSafe(handler(call)).catch_unwind().await.unwrap_or_else(|_| {
+    AssertUnwindSafe((handler.answer)(call)).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!(endpoint = route.id, "a handler panicked");
         Err(Error::internal())
     })
@@ -265,9 +265,8 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
     let mut response = match content {
         Content::NotModified => HttpResponse::NotModified().finish(),
         Content::Kept(kept) => replay(&kept),
-        Content::Whole(bytes) => HttpResponse::Ok().content_type(json).body(bytes),
-        Content::Json(bytes) => {
-            let bytes = if surface == Surface::V3 { enveloped(&bytes) } else { bytes };
+        Content::Json(body) => {
+            let bytes = if surface == Surface::V3 { body.whole() } else { body.bare() };
             HttpResponse::Ok().content_type(json).body(bytes)
         }
         Content::Text(media_type, text) => HttpResponse::Ok().content_type(media_type).body(text),

@@ -1,36 +1,50 @@
 //! What an endpoint answers, before it is put on the wire.
+//!
+//! JSON is answered as [`Json`], which names the type that is serialised: the document says of an endpoint what its handler
+//! answers. All else, of which no schema can say more than that there are bytes or text, is a [`Reply`].
 
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use actix_web::http::header::{HeaderName, HeaderValue};
 use bytes::Bytes;
 use futures_util::Stream;
+use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::Error;
 use stet_actors::receipt::KeptReply;
 
 use super::etag::ETag;
+use super::route::{TypeOf, type_of};
+use crate::json::{Changed, Ready, With, unserialisable};
 
 /// A body that comes in pieces.
 pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, actix_web::Error>>>>;
 
+/// What a handler gives.
+pub trait Answer {
+    /// The schema of what it says; `None` if that is no JSON.
+    const SCHEMA: Option<TypeOf>;
+
+    /// What goes on the wire.
+    fn into_reply(self) -> Reply;
+}
+
 /// A successful answer.
 pub struct Reply {
     /// What it says.
-    pub content: Content,
+    pub(super) content: Content,
     /// The ETag.
-    pub etag: Option<ETag>,
+    pub(super) etag: Option<ETag>,
     /// Further headers.
-    pub headers: Vec<(HeaderName, HeaderValue)>,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 /// The body of an answer.
-pub enum Content {
-    /// JSON: `result` of the envelope on v3, the bare body on the older surface.
-    Json(Bytes),
-    /// JSON that is complete as it is, envelope and all.
-    Whole(Bytes),
+pub(super) enum Content {
+    /// JSON, whole on v3, its `result` alone on the older surface.
+    Json(Body),
     /// Text of the given media type.
     Text(&'static str, String),
     /// Bytes of the given media type, and how many there are.
@@ -46,17 +60,8 @@ pub enum Content {
 }
 
 impl Reply {
-    /// A reply without an ETag.
-    pub fn new(content: Content) -> Reply {
+    fn new(content: Content) -> Reply {
         Reply { content, etag: None, headers: Vec::new() }
-    }
-
-    /// A JSON reply.
-    ///
-    /// # Errors
-    /// None for the types that endpoints answer with: texts, numbers, lists and maps with text keys.
-    pub fn json(result: &impl Serialize) -> Result<Reply, Error> {
-        Ok(Reply::new(Content::Json(to_json(result)?)))
     }
 
     /// Plain text.
@@ -64,9 +69,29 @@ impl Reply {
         Reply::new(Content::Text("text/plain;charset=utf-8", text.into()))
     }
 
+    /// So many bytes of that media type.
+    pub fn stream(media_type: String, size: u64, bytes: BodyStream) -> Reply {
+        Reply::new(Content::Stream(media_type, size, bytes))
+    }
+
+    /// A part of such bytes; `range` is what `Content-Range` says of it.
+    pub fn part(media_type: String, size: u64, bytes: BodyStream, range: HeaderValue) -> Reply {
+        Reply::new(Content::Part(media_type, size, bytes, range))
+    }
+
+    /// Server-sent events, for as long as the client stays.
+    pub fn events(events: BodyStream) -> Reply {
+        Reply::new(Content::Events(events))
+    }
+
     /// The client has it already.
     pub fn not_modified(etag: ETag) -> Reply {
-        Reply { content: Content::NotModified, etag: Some(etag), headers: Vec::new() }
+        Reply::new(Content::NotModified).with_etag(etag)
+    }
+
+    /// What the call was answered when it was sent before.
+    pub(super) fn kept(reply: Arc<KeptReply>) -> Reply {
+        Reply::new(Content::Kept(reply))
     }
 
     /// With this ETag.
@@ -84,26 +109,216 @@ impl Reply {
     }
 }
 
-/// Serialises a result.
-///
-/// # Errors
-/// See [`Reply::json`].
-pub fn to_json(result: &impl Serialize) -> Result<Bytes, Error> {
-    serde_json::to_vec(result).map(Bytes::from).map_err(|error| {
-        tracing::error!(%error, "a reply can't be serialised");
-        Error::internal()
-    })
+impl Answer for Reply {
+    const SCHEMA: Option<TypeOf> = None;
+
+    fn into_reply(self) -> Reply {
+        self
+    }
 }
 
-/// What goes before and after the `result` of a v3 reply.
-pub const ENVELOPE: (&[u8], &[u8]) = (b"{\"status\":\"success\",\"result\":", b"}");
+/// An answer in JSON, that of a `T`: made of one, or kept from when it was.
+pub struct Json<T> {
+    reply: Reply,
+    of: PhantomData<fn() -> T>,
+}
 
-/// Puts a v3 result into its envelope.
-pub fn enveloped(result: &[u8]) -> Bytes {
-    let (before, after) = ENVELOPE;
-    let mut whole = Vec::with_capacity(before.len() + result.len() + after.len());
-    whole.extend_from_slice(before);
-    whole.extend_from_slice(result);
-    whole.extend_from_slice(after);
-    whole.into()
+impl<T> Json<T> {
+    fn new(reply: Reply) -> Json<T> {
+        Json { reply, of: PhantomData }
+    }
+
+    /// A result.
+    ///
+    /// # Errors
+    /// As [`Enveloped::of`].
+    pub fn of(result: &T) -> Result<Json<T>, Error>
+    where
+        T: Serialize,
+    {
+        Enveloped::of(result, 0).map(Json::from)
+    }
+
+    /// The client has it already.
+    pub fn not_modified(etag: ETag) -> Json<T> {
+        Json::new(Reply::not_modified(etag))
+    }
+
+    /// What the call was answered when it was sent before: by the same endpoint, and so a `T` as well.
+    pub(super) fn kept(reply: Arc<KeptReply>) -> Json<T> {
+        Json::new(Reply::kept(reply))
+    }
+
+    /// With this ETag.
+    #[must_use]
+    pub fn with_etag(self, etag: ETag) -> Json<T> {
+        Json::new(self.reply.with_etag(etag))
+    }
+
+    /// With this header.
+    #[must_use]
+    pub fn with_header(self, name: HeaderName, value: HeaderValue) -> Json<T> {
+        Json::new(self.reply.with_header(name, value))
+    }
+
+    /// As the answer to a change of what may have gone since.
+    pub fn shown<G>(self) -> Json<Changed<T, G>> {
+        // The JSON of `Changed::Shown` is that of what is shown.
+        Json::new(self.reply)
+    }
+
+    /// The result, as it goes on the wire; for tests.
+    #[cfg(test)]
+    pub fn result(&self) -> serde_json::Value {
+        let Content::Json(body) = &self.reply.content else { panic!("there is no body") };
+        serde_json::from_slice(&body.bare()).expect("it is JSON")
+    }
+}
+
+impl<T> From<Enveloped<T>> for Json<T> {
+    fn from(enveloped: Enveloped<T>) -> Json<T> {
+        Json::new(Reply::new(Content::Json(enveloped.body)))
+    }
+}
+
+impl<T: JsonSchema> Answer for Json<T> {
+    const SCHEMA: Option<TypeOf> = Some(type_of::<T>);
+
+    fn into_reply(self) -> Reply {
+        self.reply
+    }
+}
+
+/// What every v3 reply to a call that succeeded is; of others see [`super::error::FailureEnvelope`].
+#[derive(Serialize)]
+struct Envelope<R> {
+    status: &'static str,
+    result: R,
+}
+
+/// What stands before and after the `result` of a successful [`Envelope`].
+const AROUND: (&[u8], &[u8]) = (b"{\"status\":\"success\",\"result\":", b"}");
+
+/// The JSON of a result in its envelope.
+#[derive(Clone)]
+pub(super) struct Body(Bytes);
+
+impl Body {
+    /// Envelope and all.
+    pub(super) fn whole(self) -> Bytes {
+        self.0
+    }
+
+    /// The result alone.
+    pub(super) fn bare(&self) -> Bytes {
+        let (before, after) = AROUND;
+        self.0.slice(before.len()..self.0.len() - after.len())
+    }
+}
+
+/// A result of type `T` as it goes on the wire, to be sent any number of times. A clone shares the bytes.
+pub struct Enveloped<T> {
+    body: Body,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Enveloped<T> {
+    fn new(whole: Vec<u8>) -> Enveloped<T> {
+        debug_assert!(whole.starts_with(AROUND.0) && whole.ends_with(AROUND.1), "it stands in its envelope");
+        Enveloped { body: Body(whole.into()), of: PhantomData }
+    }
+
+    /// Serialises a result; `bytes` is about how long what is ready in it is, 0 if that is not known.
+    ///
+    /// # Errors
+    /// None for the types that endpoints answer with: texts, numbers, lists and maps with text keys.
+    pub fn of(result: &T, bytes: usize) -> Result<Enveloped<T>, Error>
+    where
+        T: Serialize,
+    {
+        // With room for a record, so that the bytes need not move while they grow.
+        let mut whole = Vec::with_capacity(bytes + 2048);
+        let envelope = Envelope { status: "success", result };
+        serde_json::to_writer(&mut whole, &envelope).map_err(|error| unserialisable(&error))?;
+        // It may be kept.
+        let unused = whole.capacity() - whole.len();
+        if unused > 4096 && unused > whole.len() / 8 {
+            whole.shrink_to_fit();
+        }
+        Ok(Enveloped::new(whole))
+    }
+
+    /// How many bytes it takes.
+    pub fn bytes(&self) -> usize {
+        self.body.0.len()
+    }
+
+    /// Its ETag, at that revision of what it shows.
+    pub fn tag(&self, revision: u64) -> ETag {
+        ETag::new(revision, &*self.body.0)
+    }
+
+    /// As an answer with that ETag.
+    pub fn tagged(self, revision: u64) -> Json<T> {
+        let tag = self.tag(revision);
+        Json::from(self).with_etag(tag)
+    }
+}
+
+impl<T, M: Serialize> Enveloped<With<T, M>> {
+    /// A base that is ready, and more members behind its own.
+    ///
+    /// # Errors
+    /// As [`Enveloped::of`].
+    pub fn with(base: &Ready<T>, more: &M) -> Result<Enveloped<With<T, M>>, Error> {
+        let (before, after) = AROUND;
+        let mut whole = Vec::with_capacity(before.len() + base.text().len() + 64);
+        whole.extend_from_slice(before);
+        With::write(base, more, &mut whole)?;
+        whole.extend_from_slice(after);
+        Ok(Enveloped::new(whole))
+    }
+}
+
+impl<T> Clone for Enveloped<T> {
+    fn clone(&self) -> Self {
+        Enveloped { body: self.body.clone(), of: PhantomData }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Serialize, JsonSchema)]
+    struct Count {
+        count: usize,
+    }
+
+    #[derive(Serialize, JsonSchema)]
+    struct Revision {
+        revision: u64,
+    }
+
+    #[test]
+    fn a_result_stands_in_its_envelope_and_alone() {
+        for count in [0, 12_345] {
+            let enveloped = Enveloped::of(&Count { count }, 0).expect("it can be serialised");
+            let bare: serde_json::Value = serde_json::from_slice(&enveloped.body.bare()).expect("it is JSON");
+            let whole: serde_json::Value = serde_json::from_slice(&enveloped.body.whole()).expect("it is JSON");
+            assert_eq!((&whole["status"], &whole["result"]), (&json!("success"), &bare));
+            assert_eq!(bare, json!({ "count": count }));
+        }
+    }
+
+    #[test]
+    fn what_is_ready_is_sent_as_the_whole_would_be() {
+        let ready = Ready::of(&Count { count: 1 }).expect("it can be serialised");
+        let more = Revision { revision: 2 };
+        let joined = Enveloped::with(&ready, &more).expect("it can be serialised");
+        let whole = Enveloped::of(&With { base: Count { count: 1 }, more }, 0).expect("it can be serialised");
+        assert_eq!(joined.body.whole(), whole.body.whole());
+    }
 }

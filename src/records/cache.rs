@@ -1,4 +1,4 @@
-//! Records as readers see them, kept in memory, and their JSON, made once per change and display.
+//! Records as readers see them, kept in memory, and their JSON, made once per change, display and path.
 //!
 //! # Why a stale record can't stay
 //!
@@ -27,7 +27,8 @@ use stet_actors::object::{Attributes, Record};
 use stet_actors::repository::Repository;
 use stet_actors::store::observe::Observer;
 
-use super::Display;
+use super::{Display, ObjectRecord};
+use crate::json::Ready;
 use crate::weighed;
 
 const SHARDS: usize = 16;
@@ -41,7 +42,16 @@ pub struct Cached {
     pub record: Record,
     /// The attribute texts.
     pub attributes: Attributes,
-    json: Mutex<Vec<(Display, Arc<str>)>>,
+    shown: Mutex<Vec<Shown>>,
+}
+
+/// What readers see of a record.
+#[derive(Debug)]
+struct Shown {
+    display: Display,
+    /// The path it is shown with: that depends on the folders above, and not on the record.
+    path: Option<Box<str>>,
+    record: Ready<ObjectRecord>,
 }
 
 impl Cached {
@@ -54,7 +64,7 @@ impl Cached {
     /// Record and attributes that are not in the cache.
     fn new(record: Record, attributes: Attributes) -> Cached {
         static COPIES: AtomicU64 = AtomicU64::new(0);
-        Cached { copy: COPIES.fetch_add(1, Ordering::Relaxed), record, attributes, json: Mutex::default() }
+        Cached { copy: COPIES.fetch_add(1, Ordering::Relaxed), record, attributes, shown: Mutex::default() }
     }
 
     /// Which reading of the object this is: no two have the same number, and between two looks at the cache that find the same one
@@ -63,28 +73,35 @@ impl Cached {
         self.copy
     }
 
-    /// The JSON under a display, made if it is not there.
+    /// What readers see under a display, with that path; made if it is not there.
     ///
     /// # Errors
     /// What `make` says.
-    fn json(&self, display: &Display, make: impl FnOnce(&Cached) -> Result<String>) -> Result<Arc<str>> {
-        if let Some((_, json)) = self.json.lock().iter().find(|(kept, _)| kept == display) {
-            return Ok(json.clone());
+    fn shown(
+        &self,
+        display: &Display,
+        path: Option<&str>,
+        make: impl FnOnce(&Cached) -> Result<Ready<ObjectRecord>>,
+    ) -> Result<Ready<ObjectRecord>> {
+        let fits = |shown: &&Shown| shown.display == *display && shown.path.as_deref() == path;
+        if let Some(shown) = self.shown.lock().iter().find(fits) {
+            return Ok(shown.record.clone());
         }
-        let json: Arc<str> = make(self)?.into();
-        let mut kept = self.json.lock();
+        let record = make(self)?;
+        let mut kept = self.shown.lock();
         if kept.len() == Cached::DISPLAYS {
             kept.remove(0);
         }
-        kept.push((display.clone(), json.clone()));
-        Ok(json)
+        kept.push(Shown { display: display.clone(), path: path.map(Box::from), record: record.clone() });
+        Ok(record)
     }
 
     /// Bytes that it takes now.
     fn bytes(&self) -> u64 {
         let Attributes { loid: _, attributes, system_attributes, usage_tickets } = &self.attributes;
         let texts = [attributes, system_attributes, usage_tickets].into_iter().flatten().map(|text| text.len());
-        let json = self.json.lock().iter().map(|(_, json)| json.len()).sum::<usize>();
+        let bytes = |shown: &Shown| shown.record.text().len() + shown.path.as_deref().map_or(0, str::len);
+        let json = self.shown.lock().iter().map(bytes).sum::<usize>();
         (Cached::ITSELF + texts.sum::<usize>() + json) as u64
     }
 }
@@ -173,25 +190,26 @@ impl RecordCache {
         }
     }
 
-    /// The JSON of a record under a display, made if it is not there.
+    /// What readers see of a record under a display, with that path; made if it is not there.
     ///
     /// # Errors
     /// What `make` says.
-    pub fn json(
+    pub fn shown(
         &self,
         cached: &Cached,
         display: &Display,
-        make: impl FnOnce(&Cached) -> Result<String>,
-    ) -> Result<Arc<str>> {
+        path: Option<&str>,
+        make: impl FnOnce(&Cached) -> Result<Ready<ObjectRecord>>,
+    ) -> Result<Ready<ObjectRecord>> {
         let mut made = false;
-        let json = cached.json(display, |cached| {
+        let shown = cached.shown(display, path, |cached| {
             made = true;
             make(cached)
         })?;
         if made {
             self.weigh(cached);
         }
-        Ok(json)
+        Ok(shown)
     }
 
     /// Weighs an entry again, if it is still there; what takes more than there is room for goes.
@@ -247,12 +265,12 @@ mod tests {
         cache.keep(now, new.clone());
         assert_eq!(kept(&cache, &new), Some(new.copy()));
         // A reader that still has the old one makes JSON for itself alone.
-        cache.json(&old, &Display::with_defaults(true), |_| Ok("old".to_owned())).expect("it was made");
+        cache.shown(&old, &Display::with_defaults(true), None, |_| Ok(Ready::of_length(3))).expect("it was made");
         assert_eq!(kept(&cache, &new), Some(new.copy()));
-        assert!(new.json.lock().is_empty());
+        assert!(new.shown.lock().is_empty());
         cache.changed(&[new.loid]);
         assert_eq!(kept(&cache, &new), None);
-        cache.json(&new, &Display::with_defaults(true), |_| Ok("new".to_owned())).expect("it was made");
+        cache.shown(&new, &Display::with_defaults(true), None, |_| Ok(Ready::of_length(3))).expect("it was made");
         assert_eq!(kept(&cache, &new), None, "to make JSON brings nothing back");
     }
 
@@ -271,7 +289,7 @@ mod tests {
             cache.keep(0, cached.clone());
             for display in &displays {
                 let weight = cached.bytes();
-                cache.json(&cached, display, |_| Ok("x".repeat(50_000))).expect("it was made");
+                cache.shown(&cached, display, None, |_| Ok(Ready::of_length(50_000))).expect("it was made");
                 assert!(cached.bytes() >= weight);
                 assert!(cache.entries.weight() <= room);
             }

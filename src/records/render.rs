@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{Loid, ObjectUuid};
 use stet_actors::object::{Attributes, FamilyKind, Record, Text, Version};
@@ -66,6 +66,39 @@ impl Serialize for Group {
     }
 }
 
+/// What is computed of an object.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VirtualAttributes {
+    /// Bytes of the content, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Media type of the content, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<Text>,
+    /// How many versions there are.
+    pub version_count: u32,
+    /// Of a folder: how many objects lie in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub child_count: Option<usize>,
+}
+
+/// What is known of an object beside its record.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AdditionalInfo {
+    /// Name of the family.
+    pub family: String,
+    /// What people call the type; null while the configuration does not know it.
+    pub label: Option<String>,
+    /// Name of the type's workflow, if it has one.
+    pub workflow: Option<String>,
+    /// Loid of the folder; null for a root.
+    pub folder_id: Option<String>,
+    /// SHA-256 of the content in hexadecimal, if there is one.
+    pub sha256: Option<String>,
+}
+
 /// An object record. Which of the attribute groups are there, and in which forms, is up to the display options.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -111,19 +144,19 @@ pub struct ObjectRecord {
     pub revision: u64,
     /// As JSON, root key `props`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Value>")]
+    #[schemars(with = "Option<Map<String, Value>>")]
     pub system_attributes: Option<Group>,
     /// As JSON, keyed by the root element.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Value>")]
+    #[schemars(with = "Option<Map<String, Value>>")]
     pub attributes: Option<Group>,
     /// As JSON, root key `tl`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Value>")]
+    #[schemars(with = "Option<Map<String, Value>>")]
     pub usage_tickets: Option<Group>,
     /// Computed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub virtual_attributes: Option<Value>,
+    pub virtual_attributes: Option<VirtualAttributes>,
     /// As XML text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_attributes_xml: Option<String>,
@@ -138,7 +171,7 @@ pub struct ObjectRecord {
     pub virtual_attributes_xml: Option<String>,
     /// Family, workflow, hash and so on; with `showAdditionalInfo`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub additional_info: Option<Value>,
+    pub additional_info: Option<AdditionalInfo>,
     /// Differs for any two states of any two objects; with `showUniquenessString`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uniqueness_string: Option<String>,
@@ -195,8 +228,10 @@ pub fn render(
     let computed = if display.virtual_attributes { Some(virtual_attributes(newsroom, record)?) } else { None };
     let computed_xml = match &computed {
         Some(computed) if display.xml => {
-            let rooted = json!({ "virtualAttributes": computed });
-            Some(stet_xml::from_json(&rooted, &limits).map_err(|error| unreadable(record, &error))?)
+            // Numbers and texts in a struct: nothing here can fail to become a value.
+            let value = serde_json::to_value(computed).unwrap_or_default();
+            let rooted = Map::from_iter([("virtualAttributes".to_owned(), value)]);
+            Some(stet_xml::from_json(&rooted.into(), &limits).map_err(|error| unreadable(record, &error))?)
         }
         _ => None,
     };
@@ -262,35 +297,38 @@ pub fn render_version(
     Ok(shown)
 }
 
-fn virtual_attributes(newsroom: &Newsroom, record: &Record) -> Result<Value> {
-    let mut computed = Map::new();
-    if let Some(content) = &record.content {
-        computed.insert("size".into(), content.size.into());
-        computed.insert("contentType".into(), (*content.content_type).into());
-    }
-    computed.insert("versionCount".into(), record.version.into());
-    if record.family == FamilyKind::Folder {
-        let names = Range::prefix(&record.loid.to_key());
-        let children = newsroom.repository.look().scan(View::Committed, Table::Names, &names, usize::MAX, false);
-        let children = children.map_err(|error| {
-            tracing::error!(%error, "a folder can't be counted");
-            Error::internal()
-        })?;
-        computed.insert("childCount".into(), children.len().into());
-    }
-    Ok(Value::Object(computed))
+fn virtual_attributes(newsroom: &Newsroom, record: &Record) -> Result<VirtualAttributes> {
+    let child_count = match record.family {
+        FamilyKind::Folder => {
+            let names = Range::prefix(&record.loid.to_key());
+            let children = newsroom.repository.look().scan(View::Committed, Table::Names, &names, usize::MAX, false);
+            let children = children.map_err(|error| {
+                tracing::error!(%error, "a folder can't be counted");
+                Error::internal()
+            })?;
+            Some(children.len())
+        }
+        _ => None,
+    };
+    let content = record.content.as_ref();
+    Ok(VirtualAttributes {
+        size: content.map(|content| content.size),
+        content_type: content.map(|content| content.content_type.clone()),
+        version_count: record.version,
+        child_count,
+    })
 }
 
-fn additional_info(newsroom: &Newsroom, record: &Record) -> Value {
+fn additional_info(newsroom: &Newsroom, record: &Record) -> AdditionalInfo {
     let types = newsroom.sysconfig.object_types();
     let known = types.get(&record.type_name);
-    json!({
-        "family": record.family.name(),
-        "label": known.map(|known| known.label.clone()),
-        "workflow": known.and_then(|known| known.workflow.clone()),
-        "folderId": record.folder().map(|folder| folder.to_string()),
-        "sha256": record.content.as_ref().map(|content| hex(&content.sha256)),
-    })
+    AdditionalInfo {
+        family: record.family.name().to_owned(),
+        label: known.map(|known| known.label.to_string()),
+        workflow: known.and_then(|known| known.workflow.as_ref().map(ToString::to_string)),
+        folder_id: record.folder().map(|folder| folder.to_string()),
+        sha256: record.content.as_ref().map(|content| hex(&content.sha256)),
+    }
 }
 
 /// Bytes as hexadecimal digits.

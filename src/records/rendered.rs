@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bytes::Bytes;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use stet_actors::error::Result;
@@ -13,28 +12,29 @@ use stet_actors::runtime::Published;
 
 use super::{Display, RecordCache};
 use crate::http::etag::ETag;
+use crate::http::reply::Enveloped;
 use crate::weighed;
 
 /// The records that a reply was made of, by the copy that was in memory ([`Cached::copy`](super::Cached::copy)), for they are not held;
 /// `None` for an object that was not there.
 pub type Seen = Vec<(Loid, Option<u64>)>;
 
-/// A reply about a container, and what it was made of.
-pub struct Rendered<S> {
+/// A reply of type `T` about a container with the state `S`, and what it was made of.
+pub struct Rendered<S, T> {
     /// [`RecordCache::changes`] when it was last known to be right.
     right_at: AtomicU64,
     view: Arc<Published<S>>,
     seen: Seen,
-    /// The reply, envelope and all.
-    pub body: Bytes,
+    /// The reply.
+    pub reply: Enveloped<T>,
     /// Its ETag.
     pub etag: ETag,
 }
 
-impl<S> Rendered<S> {
+impl<S, T> Rendered<S, T> {
     /// A reply made of `view` and `seen`; `right_at` is [`RecordCache::changes`] from before the records were looked at.
-    pub fn new(right_at: u64, view: Arc<Published<S>>, seen: Seen, body: Bytes, etag: ETag) -> Rendered<S> {
-        Rendered { right_at: AtomicU64::new(right_at), view, seen, body, etag }
+    pub fn new(right_at: u64, view: Arc<Published<S>>, seen: Seen, reply: Enveloped<T>, etag: ETag) -> Rendered<S, T> {
+        Rendered { right_at: AtomicU64::new(right_at), view, seen, reply, etag }
     }
 
     /// Whether it would be rendered the same now.
@@ -69,29 +69,29 @@ const KEPT_BYTES: u64 = 256 << 20;
 #[derive(Clone)]
 struct ByWeight;
 
-impl<S> Weighter<Key, Arc<Rendered<S>>> for ByWeight {
-    fn weight(&self, _: &Key, rendered: &Arc<Rendered<S>>) -> u64 {
-        (weighed::ENTRY + rendered.body.len() + size_of_val(&*rendered.seen)) as u64
+impl<S, T> Weighter<Key, Arc<Rendered<S, T>>> for ByWeight {
+    fn weight(&self, _: &Key, rendered: &Arc<Rendered<S, T>>) -> u64 {
+        (weighed::ENTRY + rendered.reply.bytes() + size_of_val(&*rendered.seen)) as u64
     }
 }
 
 /// The replies asked for lately.
-pub struct Renderings<S>(Cache<Key, Arc<Rendered<S>>, ByWeight>);
+pub struct Renderings<S, T>(Cache<Key, Arc<Rendered<S, T>>, ByWeight>);
 
-impl<S> Default for Renderings<S> {
+impl<S, T> Default for Renderings<S, T> {
     fn default() -> Self {
         Renderings(weighed::cache(KEPT_BYTES, 512 << 10, 1, ByWeight))
     }
 }
 
-impl<S> Renderings<S> {
+impl<S, T> Renderings<S, T> {
     /// What was kept; whether it is still right is for the caller to find out.
-    pub fn get(&self, key: &Key) -> Option<Arc<Rendered<S>>> {
+    pub fn get(&self, key: &Key) -> Option<Arc<Rendered<S, T>>> {
         self.0.get(key)
     }
 
     /// Keeps a reply.
-    pub fn put(&self, key: Key, rendered: Arc<Rendered<S>>) {
+    pub fn put(&self, key: Key, rendered: Arc<Rendered<S, T>>) {
         self.0.insert(key, rendered);
     }
 }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use quick_xml::escape::escape;
 use stet_actors::error::Result;
-use stet_actors::lifecycle::{Create, NewObject, NewParts};
-use stet_actors::liveblog::{AddPost, PostBody, PostFields};
-use stet_actors::object::{CreateMode, FamilyKind, NewContent, Reach, Text, parent_path};
+use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::liveblog::{AddPost, LiveBlog, NewLiveBlog, PostBody, PostFields};
+use stet_actors::object::{CreateMode, NewContent, Reach, Text, parent_path};
 
 use super::manifest::{SampleLiveBlog, SamplePost};
 use super::{FILES, Folders, by, faulty, media_type};
@@ -21,9 +21,8 @@ impl Folders<'_> {
         let (folder, name) = parent_path(&said.path).ok_or_else(|| faulty(&said.path))?;
         let template = FILES.get_file(said.template.trim_start_matches('/')).ok_or_else(|| faulty(&said.template))?;
         let text = |value: &Option<String>| value.as_deref().map(Text::from);
-        let mut object = NewObject::document(name, "LiveBlog");
-        object.family = FamilyKind::LiveBlog;
-        object.parts = NewParts::LiveBlog { moderated: Some(said.moderated) };
+        let new = NewLiveBlog { moderated: Some(said.moderated) };
+        let mut object = NewObject::of::<LiveBlog>(name, "LiveBlog", new);
         object.status = text(&said.status);
         object.attributes = text(&said.attributes);
         object.system_attributes = text(&said.system_attributes);

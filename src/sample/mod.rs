@@ -11,11 +11,12 @@ use std::collections::HashMap;
 
 use include_dir::{Dir, include_dir};
 use stet_actors::command::Who;
+use stet_actors::drawer::{Drawer, NewDrawer};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{Create, NewObject, NewParts};
-use stet_actors::object::{CreateMode, FamilyKind, NewContent, Text, parent_path};
+use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::object::{CreateMode, NewContent, Text, parent_path};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::Request;
 
@@ -96,16 +97,13 @@ impl Sample {
         for drawer in &self.manifest.drawers {
             let items = drawer.items.iter().map(|path| known.get(path).copied().ok_or_else(|| faulty(path)));
             let (folder, name) = parent_path(&drawer.path).ok_or_else(|| faulty(&drawer.path))?;
-            let mut object = NewObject::document(name, "Drawer");
-            object.family = FamilyKind::Drawer;
-            object.parts = NewParts::Drawer {
-                capacity: drawer.capacity,
-                automatic: false,
+            let new = NewDrawer {
                 title: drawer.title.as_str().into(),
                 description: drawer.description.as_str().into(),
                 items: items.collect::<Result<_>>()?,
-                said: Box::default(),
+                ..NewDrawer::empty(drawer.capacity)
             };
+            let object = NewObject::of::<Drawer>(name, "Drawer", new);
             let folder = folders.make(folder).await?;
             let create = Create { folder, below: Vec::new(), object };
             repository.joint(create, by(drawer.creator.as_deref())).await?;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::json;
 use stet_actors::clock::{Clock, ManualClock, SystemClock};
-use stet_actors::family::part;
+use stet_actors::drawer::HEAD;
 use stet_actors::id::Loid;
-use stet_actors::store::{Change, ChangeSet, Look, Store, Table, View, key_of};
+use stet_actors::store::{Change, ChangeSet, Look, Store, Table, View};
 
 use super::*;
 
@@ -40,7 +40,7 @@ fn a_container_whose_rows_are_damaged_is_out_of_use_alone_until_they_are_mended(
     }
     house.stop();
     let loid: Loid = damaged.parse().expect("a drawer's id is a loid");
-    let head = key_of(&[&loid.to_key(), &[part::DRAWER_HEAD]]);
+    let head = HEAD.place(loid, &[]).key;
     let whole = put(&house, Table::Parts, &head, Bytes::from_static(b"\xffdamaged"));
     assert!(house.faults().iter().any(|fault| fault.contains("parts")), "{:?}", house.faults());
 

@@ -13,11 +13,11 @@ use stet_actors::clock::{Clock, ManualClock, SystemClock};
 use stet_actors::command::{Command, Who};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{Create, Discard, NewObject, NewParts};
+use stet_actors::lifecycle::{Create, Discard, NewObject};
 use stet_actors::liveblog::{
-    AddPost, LiveBlog, PostAddress, PostBody, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
+    AddPost, LiveBlog, NewLiveBlog, PostAddress, PostBody, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
 };
-use stet_actors::object::{Content, CreateMode, FamilyKind, NewContent, Reach, Stored};
+use stet_actors::object::{Content, CreateMode, NewContent, Reach, Stored};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::Request;
 
@@ -37,9 +37,7 @@ fn liveblog(repository: &Repository) -> Loid {
 }
 
 fn liveblog_named(repository: &Repository, name: &str) -> Loid {
-    let mut object = NewObject::document(name, "LiveBlog");
-    object.family = FamilyKind::LiveBlog;
-    object.parts = NewParts::LiveBlog { moderated: None };
+    let object = NewObject::of::<LiveBlog>(name, "LiveBlog", NewLiveBlog::default());
     let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
     wait(repository.joint(create, by())).expect("a liveblog is made").loid
 }

@@ -44,6 +44,8 @@ const ONE_WAY_IN_THE_DOMAIN: &[(&[&str], &[&str])] = &[
     (&["sequence"], &["drawer", "liveblog", "checkout", "lifecycle", "runtime", "repository"]),
     (&["drawer", "liveblog", "folder", "document"], &["runtime", "repository"]),
     (&["checkout", "lifecycle"], &["runtime", "repository"]),
+    // Families plug in: what is the same for all of them knows none of them.
+    (&["command", "family", "joint", "part", "proof", "checkout", "lifecycle"], &["drawer", "liveblog", "families"]),
     (&["runtime"], &["repository"]),
 ];
 

@@ -8,7 +8,7 @@ use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::object::{Base, Draft, FamilyKind, NewContent, Record, SmallBody, Stored, Version};
+use crate::object::{Base, Draft, NewContent, Record, SmallBody, Stored, Version};
 use crate::store::StoreError;
 
 /// What a write is to do beside writing (interface 3, decisions 4).
@@ -56,7 +56,7 @@ impl Joint for WriteContent {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let record = live(self.object, turns)?;
-        if matches!(record.family, FamilyKind::Folder | FamilyKind::Drawer) {
+        if !turns.has_content(self.object)? {
             let message = format!("`{}` is a {}, which has no content.", self.object, record.family.name());
             return Err(Error::new(Code::InvalidType, message).with_source(self.object).into());
         }

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::Drawer;
+use super::make::check_capacity;
 use super::rows::{DrawerHead, Item};
 use super::state::{Address, DrawerState};
-use super::{Drawer, MAX_CAPACITY};
 use crate::command::{Command, Context, Fault};
 use crate::error::{Code, Error, Result};
 use crate::family::State;
@@ -17,7 +18,7 @@ use crate::joint::{Joint, Turns};
 /// Items with their positions.
 pub type Placed = Vec<(usize, Item)>;
 
-pub(crate) fn full(drawer: &DrawerState) -> Error {
+pub(super) fn full(drawer: &DrawerState) -> Error {
     let (loid, capacity) = (drawer.object().record.loid, drawer.capacity());
     Error::new(Code::DrawerFull, format!("The drawer `{loid}` is full: it holds {capacity} items."))
         .with_source(loid)
@@ -25,7 +26,7 @@ pub(crate) fn full(drawer: &DrawerState) -> Error {
 }
 
 /// Refuses an object that is not alive.
-pub(crate) fn check_alive(object: Loid, context: &Context<'_>) -> Result<(), Fault> {
+pub(super) fn check_alive(object: Loid, context: &Context<'_>) -> Result<(), Fault> {
     if context.is_alive(object)? { Ok(()) } else { Err(Error::not_found(object).into()) }
 }
 
@@ -209,7 +210,7 @@ impl Command for Clear {
 /// Changes what is named of a drawer's head.
 #[derive(Debug, Clone, Default)]
 pub struct Update {
-    /// New capacity, 1 to [`MAX_CAPACITY`] and not below the count.
+    /// New capacity, 1 to [`super::MAX_CAPACITY`] and not below the count.
     pub capacity: Option<u32>,
     /// New title.
     pub title: Option<String>,
@@ -217,19 +218,8 @@ pub struct Update {
     pub description: Option<String>,
 }
 
-/// A capacity that a drawer can have.
-///
-/// # Errors
-/// `InvalidParameter` naming it.
-pub fn check_capacity(capacity: i64) -> Result<u32> {
-    u32::try_from(capacity)
-        .ok()
-        .filter(|capacity| (1..=MAX_CAPACITY).contains(capacity))
-        .ok_or_else(|| Error::parameter("capacity", capacity, &format!("between 1 and {MAX_CAPACITY}")))
-}
-
 impl Update {
-    pub(crate) fn change(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<()> {
+    pub(super) fn change(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<()> {
         let mut head: DrawerHead = drawer.head().clone();
         if let Some(capacity) = self.capacity {
             if (capacity as usize) < drawer.count() {

@@ -1,17 +1,24 @@
 //! Drawers: bounded, ordered lists of shortcuts to objects (interface 4.7 and 8.2, decisions 5).
 
 mod commands;
-mod order;
+mod make;
+mod prove;
 mod rows;
 mod state;
+mod update;
 
-pub use self::commands::{Add, Clear, Move, Moved, Placed, Position, Remove, Removed, Shift, Update, check_capacity};
-pub(crate) use self::commands::{check_alive, full};
-pub use self::rows::{DrawerHead, Item};
+pub use self::commands::{Add, Clear, Move, Moved, Placed, Position, Remove, Removed, Shift, Update};
+pub use self::make::{NewDrawer, check_capacity};
+pub use self::rows::{DrawerHead, HEAD, ITEM, Item};
 pub use self::state::{Address, DrawerState};
-use crate::family::{Family, Parts, part};
-use crate::object::{FamilyKind, Object};
-use crate::store::{Row, StoreError, decode_value};
+pub use self::update::UpdateDrawer;
+use crate::command::{Context, Fault};
+use crate::family::{Family, Fate};
+use crate::id::Loid;
+use crate::object::{CreateMode, FamilyKind, Object, Record};
+use crate::part::{PartKind, Parts};
+use crate::proof::Proof;
+use crate::store::StoreError;
 
 /// The largest capacity a drawer can have.
 pub const MAX_CAPACITY: u32 = 10_000;
@@ -22,21 +29,43 @@ pub struct Drawer;
 
 impl Family for Drawer {
     type State = DrawerState;
+    type New = NewDrawer;
     const KIND: FamilyKind = FamilyKind::Drawer;
+    const PARTS: &'static [PartKind] = &[HEAD, ITEM];
+    const HAS_CONTENT: bool = false;
 
     fn load(object: Object, parts: &Parts<'_>) -> Result<DrawerState, StoreError> {
-        let mut head: Option<DrawerHead> = None;
-        parts.each(part::DRAWER_HEAD, |value| {
-            head = Some(decode_value(DrawerHead::FORMAT, &value)?);
-            Ok::<_, StoreError>(())
-        })?;
-        let mut items: Vec<Item> = Vec::new();
-        parts.each(part::DRAWER_ITEM, |value| {
-            items.push(decode_value(Item::FORMAT, &value)?);
-            Ok::<_, StoreError>(())
-        })?;
-        let loid = object.record.loid;
-        let head = head.ok_or_else(|| StoreError::Corrupt(format!("the drawer {loid} has no head row")))?;
-        Ok(DrawerState::new(object, head, items))
+        Ok(DrawerState::new(object, parts.head(HEAD)?, parts.all(ITEM)?))
+    }
+
+    fn make(new: &NewDrawer, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+        new.make(object, context)
+    }
+
+    fn write_over(
+        new: &NewDrawer,
+        drawer: &mut DrawerState,
+        mode: CreateMode,
+        context: &mut Context<'_>,
+    ) -> Result<(), Fault> {
+        new.write_over(drawer, mode, context)
+    }
+
+    fn member(drawer: &mut DrawerState, member: Loid, becomes: Fate, context: &mut Context<'_>) -> Result<(), Fault> {
+        match becomes {
+            Fate::Hidden => drawer.set_hidden(member, true, context),
+            Fate::Shown => drawer.set_hidden(member, false, context),
+            Fate::Gone => drawer.take_object(member, context),
+        };
+        Ok(())
+    }
+
+    fn dissolve(drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<(), Fault> {
+        drawer.dissolve(context);
+        Ok(())
+    }
+
+    fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
+        prove::prove(record, proof)
     }
 }

@@ -4,10 +4,17 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::command::Context;
-use crate::family::part;
 use crate::id::{Loid, ShortcutId};
-use crate::object::Text;
-use crate::store::{Key, Row, Table, key_of, loid_key};
+use crate::object::{Text, hold};
+use crate::part::PartKind;
+use crate::sequence::{Movable, Ordered, StoredOrder};
+use crate::store::{Key, Row, loid_key};
+
+/// The kind of [`DrawerHead`].
+pub const HEAD: PartKind = PartKind::of::<DrawerHead>(1);
+
+/// The kind of [`Item`].
+pub const ITEM: PartKind = PartKind::of::<Item>(2);
 
 /// What a drawer has beside its record and items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +34,7 @@ pub struct DrawerHead {
 
 impl Row for DrawerHead {
     fn place(&self) -> Key {
-        Key { table: Table::Parts, key: key_of(&[&self.loid.to_key(), &[part::DRAWER_HEAD]]) }
+        HEAD.place(self.loid, &[])
     }
 }
 
@@ -42,8 +49,8 @@ pub struct Item {
     /// The object it stands for.
     #[serde(with = "loid_key")]
     pub object: Loid,
-    /// Its place among the items: see `order`.
-    pub(super) order: (u64, u64),
+    /// Its place among the items.
+    pub(super) order: StoredOrder,
     /// Whether the object lies in the recycle bin.
     pub hidden: bool,
 }
@@ -59,35 +66,33 @@ impl Item {
 impl Item {
     /// An item at `order`.
     pub fn new(drawer: Loid, shortcut: ShortcutId, object: Loid, order: u128, hidden: bool) -> Item {
-        Item { drawer, shortcut, object, order: split(order), hidden }
-    }
-
-    /// The number that puts the items in order.
-    pub fn order(&self) -> u128 {
-        u128::from(self.order.0) << 64 | u128::from(self.order.1)
-    }
-
-    /// The same item elsewhere.
-    #[must_use]
-    pub fn at(self, order: u128) -> Item {
-        Item { order: split(order), ..self }
+        Item { drawer, shortcut, object, order: order.into(), hidden }
     }
 }
 
-/// MessagePack has no integers of 128 bits.
-fn split(order: u128) -> (u64, u64) {
-    ((order >> 64) as u64, order as u64)
+impl Ordered for Item {
+    fn order(&self) -> u128 {
+        self.order.into()
+    }
+
+    fn is_visible(&self) -> bool {
+        !self.hidden
+    }
+}
+
+impl Movable for Item {
+    fn at(&self, order: u128) -> Item {
+        Item { order: order.into(), ..*self }
+    }
 }
 
 impl Row for Item {
     fn place(&self) -> Key {
-        let shortcut = self.shortcut.0.to_be_bytes();
-        Key { table: Table::Parts, key: key_of(&[&self.drawer.to_key(), &[part::DRAWER_ITEM], &shortcut]) }
+        ITEM.place(self.drawer, &self.shortcut.0.to_be_bytes())
     }
 
     fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
-        let key = key_of(&[&self.object.to_key(), &self.drawer.to_key()]);
-        entries.push((Key { table: Table::Members, key }, Bytes::copy_from_slice(&self.shortcut.0.to_be_bytes())));
+        hold(self.object, &self.place(), entries);
     }
 
     fn same_index(&self, other: &Item) -> bool {

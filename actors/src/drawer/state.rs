@@ -5,14 +5,13 @@
 
 use std::sync::Arc;
 
-use super::order;
 use super::rows::{DrawerHead, Item};
 use crate::command::Context;
 use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::{Loid, ShortcutId};
 use crate::object::Object;
-use crate::sequence::{Numbers, Ordered, Sequence};
+use crate::sequence::{Movable, Numbers, Ordered, Sequence};
 use crate::store::Row;
 
 /// What a call names an item by: the object, or the shortcut (decisions 5).
@@ -30,16 +29,6 @@ impl std::fmt::Display for Address {
             Address::Object(loid) => loid.fmt(f),
             Address::Shortcut(shortcut) => shortcut.fmt(f),
         }
-    }
-}
-
-impl Ordered for Item {
-    fn order(&self) -> u128 {
-        Item::order(self)
-    }
-
-    fn is_visible(&self) -> bool {
-        !self.hidden
     }
 }
 
@@ -132,13 +121,8 @@ impl DrawerState {
             .with_source(address)
     }
 
-    /// Index in `items` of a visible position; the position `count` or a later one is the end, behind hidden items too.
-    fn index_at(&self, position: usize) -> usize {
-        self.items.nth_visible(position).map_or(self.items.len(), |item| self.items.rank(item.order()).0)
-    }
-
     /// Changes the head.
-    pub(crate) fn set_head(&mut self, head: DrawerHead, context: &mut Context<'_>) {
+    pub(super) fn set_head(&mut self, head: DrawerHead, context: &mut Context<'_>) {
         if head != *self.head {
             context.put(Some(&*self.head), &head);
             self.head = Arc::new(head);
@@ -147,14 +131,14 @@ impl DrawerState {
 
     /// Puts an item that is not there in front of the visible position `position` (`count` or more: at the tail),
     /// and makes room: hidden items yield first, then the last visible one goes (interface 8.2.4).
-    pub(crate) fn insert(
+    pub(super) fn insert(
         &mut self,
         object: Loid,
         shortcut: ShortcutId,
         position: usize,
         context: &mut Context<'_>,
     ) -> Item {
-        let order = self.room_at(self.index_at(position), context);
+        let order = self.room_at(position, context);
         let item = Item::new(self.object.record.loid, shortcut, object, order, false);
         context.put(None, &item);
         self.keep(item);
@@ -163,9 +147,9 @@ impl DrawerState {
     }
 
     /// Moves an item to the visible position `position` among the others.
-    pub(crate) fn shift(&mut self, item: Item, position: usize, context: &mut Context<'_>) -> Item {
+    pub(super) fn shift(&mut self, item: Item, position: usize, context: &mut Context<'_>) -> Item {
         self.items.remove(item.order());
-        let order = self.room_at(self.index_at(position), context);
+        let order = self.room_at(position, context);
         let moved = item.at(order);
         context.put(Some(&item), &moved);
         self.keep(moved);
@@ -173,13 +157,13 @@ impl DrawerState {
     }
 
     /// Takes an item out, hidden or not.
-    pub(crate) fn take(&mut self, item: &Item, context: &mut Context<'_>) {
+    pub(super) fn take(&mut self, item: &Item, context: &mut Context<'_>) {
         context.remove(item);
         self.forget(item);
     }
 
     /// Takes everything out.
-    pub(crate) fn take_all(&mut self, context: &mut Context<'_>) {
+    pub(super) fn take_all(&mut self, context: &mut Context<'_>) {
         for item in &self.items {
             context.remove(item);
         }
@@ -189,13 +173,13 @@ impl DrawerState {
     }
 
     /// The drawer ceases to be: its items and its head go.
-    pub(crate) fn dissolve(&mut self, context: &mut Context<'_>) {
+    pub(super) fn dissolve(&mut self, context: &mut Context<'_>) {
         self.take_all(context);
         context.remove(&*self.head);
     }
 
     /// Drops what does not fit any more: hidden items first, from the tail, then visible ones.
-    pub(crate) fn trim(&mut self, context: &mut Context<'_>) {
+    pub(super) fn trim(&mut self, context: &mut Context<'_>) {
         while self.items.len() > self.capacity() {
             let end = self.items.len() - 1;
             #[cfg(feature = "planted-bugs")]
@@ -226,31 +210,14 @@ impl DrawerState {
         true
     }
 
-    /// An order number for an item in front of `index`, spreading the items around if there is none.
-    fn room_at(&mut self, index: usize, context: &mut Context<'_>) -> u128 {
-        let order_at = |items: &Sequence<Item>, index: usize| items.nth(index).map(Item::order);
-        let room = |items: &Sequence<Item>| {
-            let before = index.checked_sub(1).and_then(|before| order_at(items, before));
-            order::between(before, order_at(items, index))
-        };
-        if let Some(order) = room(&self.items) {
-            return order;
-        }
-        // Asked for places below `len` only.
-        let (from, orders) = order::spread(self.items.len(), |at| order_at(&self.items, at).unwrap_or_default(), index);
-        let old: Vec<Item> = self.items.iter().skip(from).take(orders.len()).copied().collect();
-        // The new numbers may be others' old ones: first all go, then all come.
-        for item in &old {
-            self.forget(item);
-        }
-        for (old, order) in old.into_iter().zip(orders) {
-            let new = old.at(order);
-            if new != old {
-                context.put(Some(&old), &new);
-            }
-            self.keep(new);
-        }
-        room(&self.items).expect("spread leaves neighbours at least two apart: 10,000 items in 2^128 numbers")
+    /// An order number for an item in front of the visible position `position`.
+    fn room_at(&mut self, position: usize, context: &mut Context<'_>) -> u128 {
+        let DrawerState { items, by_object, by_shortcut, .. } = self;
+        items.room_at(items.index_at(position), |old, new| {
+            context.put(Some(old), new);
+            by_object.insert(new.object.to_number(), new.order());
+            by_shortcut.insert(new.shortcut.0.into(), new.order());
+        })
     }
 
     fn keep(&mut self, item: Item) {

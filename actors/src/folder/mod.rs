@@ -4,10 +4,12 @@
 mod names;
 
 pub use self::names::{child, children, free_name, path_of, walk};
-use crate::family::{Family, Parts};
+use crate::command::{Context, Fault};
+use crate::family::{Family, Plain};
 use crate::id::{DatabaseId, Loid};
-use crate::object::{FamilyKind, Object, Plain};
-use crate::store::StoreError;
+use crate::object::{CreateMode, FamilyKind, Object};
+use crate::part::Parts;
+use crate::store::{Look, StoreError, View};
 
 /// The family of folders.
 #[derive(Debug)]
@@ -23,9 +25,28 @@ pub const TYPE_NAME: &str = "Folder";
 
 impl Family for Folder {
     type State = Plain;
+    type New = ();
     const KIND: FamilyKind = FamilyKind::Folder;
+    const HAS_CONTENT: bool = false;
 
     fn load(object: Object, _: &Parts<'_>) -> Result<Plain, StoreError> {
         Ok(Plain::new(object))
+    }
+
+    fn make(_: &(), _: Object, _: &mut Context<'_>) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn write_over(_: &(), _: &mut Plain, _: CreateMode, _: &mut Context<'_>) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// What lies in it. Its turn has been taken before its names are read: none can be added meanwhile.
+    fn below(look: &dyn Look, folder: Loid) -> Result<Vec<Loid>, StoreError> {
+        Ok(children(look, View::Latest, folder, None, usize::MAX)?.0)
+    }
+
+    fn dissolve(_: &mut Plain, _: &mut Context<'_>) -> Result<(), Fault> {
+        Ok(())
     }
 }

@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::NewParts;
 use crate::checkout::check_lock;
 use crate::command::{Context, Fault};
-use crate::drawer::{DrawerHead, DrawerState, Update, check_capacity};
+use crate::document::Document;
 use crate::error::{Code, Error, Result};
+use crate::family::Family;
 use crate::folder::{self, Folder, child, free_name};
-use crate::id::{Loid, ShortcutId};
+use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::liveblog::{LiveBlog, LiveBlogHead};
-use crate::object::{
-    Attributes, CreateMode, FamilyKind, FolderKey, NewContent, Object, Reach, Record, Text, Version, file_name,
-};
+use crate::object::{Attributes, CreateMode, FolderKey, NewContent, Object, Reach, Record, Text, Version, file_name};
 use crate::store::{View, loid_key};
 
 /// An object to be created.
@@ -24,8 +23,6 @@ pub struct NewObject {
     pub name: String,
     /// Its type.
     pub type_name: Text,
-    /// What its actor can do.
-    pub family: FamilyKind,
     /// See `Record`.
     pub work_folder: Option<Text>,
     /// `yyyyMMdd`
@@ -46,7 +43,7 @@ pub struct NewObject {
     pub usage_tickets: Option<Text>,
     /// Its bytes.
     pub content: Option<NewContent>,
-    /// What it has as a container.
+    /// What it has as a container, and with that its family.
     pub parts: NewParts,
     /// When the name is taken.
     pub mode: CreateMode,
@@ -56,40 +53,17 @@ pub struct NewObject {
     pub created: Option<u64>,
 }
 
-/// What a new object has as a container.
-#[derive(Debug, Clone)]
-pub enum NewParts {
-    /// Nothing.
-    None,
-    /// A drawer's head and items.
-    Drawer {
-        /// How many items fit.
-        capacity: u32,
-        /// Whether it is a user's automatic drawer.
-        automatic: bool,
-        /// May be empty.
-        title: Text,
-        /// May be empty.
-        description: Text,
-        /// The objects in it, first to last.
-        items: Vec<Loid>,
-        /// What the caller really said of these: all that changes of a drawer that is there and not replaced.
-        said: Box<Update>,
-    },
-    /// A liveblog's head.
-    LiveBlog {
-        /// Whether every post waits for approval; `None`: nobody said so.
-        moderated: Option<bool>,
-    },
-}
-
 impl NewObject {
     /// A document without anything.
     pub fn document(name: &str, type_name: &str) -> NewObject {
+        NewObject::of::<Document>(name, type_name, ())
+    }
+
+    /// An object of the family `F`, with nothing beside what it has as a container.
+    pub fn of<F: Family>(name: &str, type_name: &str, new: F::New) -> NewObject {
         NewObject {
             name: name.to_owned(),
             type_name: type_name.into(),
-            family: FamilyKind::Document,
             work_folder: None,
             issue_date: None,
             status: None,
@@ -100,7 +74,7 @@ impl NewObject {
             system_attributes: None,
             usage_tickets: None,
             content: None,
-            parts: NewParts::None,
+            parts: NewParts::of::<F>(new),
             mode: CreateMode::Exception,
             reach: Reach::All,
             created: None,
@@ -109,11 +83,7 @@ impl NewObject {
 
     /// A folder; one that is there already is as good.
     pub fn folder(name: &str) -> NewObject {
-        NewObject {
-            family: FamilyKind::Folder,
-            mode: CreateMode::Existing,
-            ..NewObject::document(name, folder::TYPE_NAME)
-        }
+        NewObject { mode: CreateMode::Existing, ..NewObject::of::<Folder>(name, folder::TYPE_NAME, ()) }
     }
 }
 
@@ -216,7 +186,7 @@ impl Create {
             return Err(duplicated().into());
         }
         let object = turns.any(existing)?;
-        if object.record.family != self.object.family {
+        if object.record.family != self.object.parts.family() {
             return Err(duplicated().into());
         }
         if mode == CreateMode::Existing {
@@ -232,24 +202,7 @@ impl Create {
         }
         check_lock(&object.record, context)?;
         self.object.write_into(object, mode, context)?;
-        if let NewParts::Drawer { capacity, title, description, items, said, .. } = &self.object.parts {
-            let drawer = turns.get::<crate::drawer::Drawer>(existing)?;
-            if mode == CreateMode::Replace {
-                drawer.take_all(context);
-                let all = Update {
-                    capacity: Some(*capacity),
-                    title: Some(title.to_string()),
-                    description: Some(description.to_string()),
-                };
-                all.change(drawer, context)?;
-            } else {
-                said.change(drawer, context)?;
-            }
-            drawer.fill(items, context)?;
-        }
-        if let NewParts::LiveBlog { moderated: Some(moderated) } = self.object.parts {
-            turns.get::<LiveBlog>(existing)?.moderate(moderated, context);
-        }
+        self.object.parts.write_over(existing, mode, turns, context)?;
         context.concerns(existing);
         Ok(Created { loid: existing, outcome: Outcome::Changed })
     }
@@ -279,31 +232,15 @@ impl NewObject {
             suid: self.suid.clone(),
             status: self.status.clone().or_else(|| self.initial_status.clone()),
             content: self.content.as_ref().map(|new| new.content.clone()),
-            ..Record::new(loid, name, &self.type_name, self.family, &context.who.user, context.now_ms)
+            ..Record::new(loid, name, &self.type_name, self.parts.family(), &context.who.user, context.now_ms)
         };
         let attributes = self.attributes_of(loid);
         context.create(&record, &attributes);
         if let Some(new) = &self.content {
             context.put_version(None, loid.at_version(1), new, created);
         }
-        match &self.parts {
-            NewParts::None => {}
-            NewParts::Drawer { capacity, automatic, title, description, items, .. } => {
-                let head = DrawerHead {
-                    loid,
-                    capacity: check_capacity((*capacity).into())?,
-                    automatic: *automatic,
-                    title: title.clone(),
-                    description: description.clone(),
-                };
-                context.put(None, &head);
-                let object = Object { record: Arc::new(record), attributes: Arc::new(attributes) };
-                DrawerState::new(object, head, Vec::new()).fill(items, context)?;
-            }
-            NewParts::LiveBlog { moderated } => {
-                context.put(None, &LiveBlogHead { loid, moderated: moderated.unwrap_or(false) });
-            }
-        }
+        let object = Object { record: Arc::new(record), attributes: Arc::new(attributes) };
+        self.parts.make(object, context)?;
         context.concerns(loid);
         Ok(loid)
     }
@@ -348,28 +285,5 @@ impl NewObject {
             object.attributes = Arc::new(attributes);
         }
         Ok(())
-    }
-}
-
-impl DrawerState {
-    /// Puts objects into a drawer at its making, first to last.
-    fn fill(&mut self, objects: &[Loid], context: &mut Context<'_>) -> Result<(), Fault> {
-        for object in objects {
-            if self.find(crate::drawer::Address::Object(*object)).is_some() {
-                continue;
-            }
-            self.add_live(*object, context)?;
-        }
-        Ok(())
-    }
-
-    fn add_live(&mut self, object: Loid, context: &mut Context<'_>) -> Result<ShortcutId, Fault> {
-        crate::drawer::check_alive(object, context)?;
-        if self.is_full() {
-            return Err(crate::drawer::full(self).into());
-        }
-        let shortcut = ShortcutId(context.next_number()?);
-        self.insert(object, shortcut, usize::MAX, context);
-        Ok(shortcut)
     }
 }

@@ -4,15 +4,14 @@ use super::discard::check_removable;
 use super::subtree;
 use crate::checkout::{check_lock, drop_draft};
 use crate::command::{Context, Fault};
-use crate::drawer::Drawer;
 use crate::error::{Code, Error};
+use crate::family::Fate;
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::liveblog::LiveBlog;
-use crate::object::{Attributes, FamilyKind};
+use crate::object::Attributes;
 
 /// Removes an object for good, from its folder or from the recycle bin, with all that lies below it: versions, bytes, attributes,
-/// and every shortcut to it.
+/// and what holds it in any container.
 #[derive(Debug, Clone, Copy)]
 pub struct Destroy {
     /// The object.
@@ -42,30 +41,22 @@ impl Joint for Destroy {
                 return Err(Error::new(Code::InvalidForContainer, message).with_source(self.object).into());
             }
         };
-        for member in &tree.members {
-            check_lock(&turns.any(*member)?.record, context)?;
+        for object in &tree.objects {
+            check_lock(&turns.any(*object)?.record, context)?;
         }
         context.concerns(self.object);
-        for drawer in &tree.drawers {
-            let drawer = turns.of_family::<Drawer>(*drawer)?;
-            for member in &tree.members {
-                drawer.take_object(*member, context);
-            }
-        }
-        for member in &tree.members {
-            match turns.any(*member)?.record.family {
-                FamilyKind::Drawer => turns.of_family::<Drawer>(*member)?.dissolve(context),
-                FamilyKind::LiveBlog => turns.of_family::<LiveBlog>(*member)?.dissolve(context)?,
-                _ => {}
-            }
-            let object = turns.any(*member)?;
+        // First: one of the objects may hold another.
+        tree.tell(Fate::Gone, turns, context)?;
+        for loid in &tree.objects {
+            turns.dissolve(*loid, context)?;
+            let object = turns.any(*loid)?;
             context.remove(&*object.record);
-            if *object.attributes != Attributes::none(*member) {
+            if *object.attributes != Attributes::none(*loid) {
                 context.remove(&*object.attributes);
             }
-            context.remove_versions(*member)?;
-            drop_draft(*member, context)?;
-            turns.destroy(*member);
+            context.remove_versions(*loid)?;
+            drop_draft(*loid, context)?;
+            turns.destroy(*loid);
         }
         Ok(())
     }

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use super::{subtree, touch};
 use crate::checkout::check_lock;
 use crate::command::{Context, Fault};
-use crate::drawer::Drawer;
 use crate::error::{Code, Error};
+use crate::family::Fate;
 use crate::folder::path_of;
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
 use crate::object::{Bin, Record};
 use crate::store::View;
 
-/// Moves an object to the recycle bin, a folder with all that lies below it. Versions, attributes and the place in drawers are kept;
-/// the name becomes free.
+/// Moves an object to the recycle bin, a folder with all that lies below it. Versions, attributes and the places in containers that
+/// hold it are kept; the name becomes free.
 #[derive(Debug, Clone, Copy)]
 pub struct Discard {
     /// The object.
@@ -51,8 +51,8 @@ impl Joint for Discard {
             touch(folder, turns)?;
         }
         context.concerns(self.object);
-        for member in &tree.members {
-            let record = &mut turns.any(*member)?.record;
+        for object in &tree.objects {
+            let record = &mut turns.any(*object)?.record;
             check_lock(record, context)?;
             let bin = Bin {
                 at: context.now_s(),
@@ -65,12 +65,6 @@ impl Joint for Discard {
             // Nobody works on it there.
             record.lock = None;
         }
-        for drawer in &tree.drawers {
-            let drawer = turns.of_family::<Drawer>(*drawer)?;
-            for member in &tree.members {
-                drawer.set_hidden(*member, true, context);
-            }
-        }
-        Ok(())
+        tree.tell(Fate::Hidden, turns, context)
     }
 }

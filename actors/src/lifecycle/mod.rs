@@ -1,11 +1,12 @@
 //! How objects of any family come to be, go to the recycle bin, come back, and cease to be (decisions 3 and 4).
 //!
-//! Each of these changes several containers at once: the folder that holds the name, the object, the drawers that hold a
-//! shortcut to it. They are joint commands, so none is ever half done.
+//! Each of these changes several containers at once: the folder that holds the name, the object, the containers that
+//! hold it. They are joint commands, so none is ever half done.
 
 mod create;
 mod destroy;
 mod discard;
+mod parts;
 mod rename;
 mod restore;
 mod subtree;
@@ -16,10 +17,11 @@ use crate::command::Fault;
 use crate::id::Loid;
 use crate::joint::Turns;
 
-pub use self::create::{Create, Created, NewObject, NewParts, Outcome};
+pub use self::create::{Create, Created, NewObject, Outcome};
 pub use self::destroy::Destroy;
 pub use self::discard::Discard;
-pub use self::rename::{Rename, UpdateDrawer};
+pub use self::parts::NewParts;
+pub use self::rename::Rename;
 pub use self::restore::Restore;
 
 /// What lies in the folder changes, so its revision goes up. A name that [`crate::command::Context`] notes within the command does

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{subtree, touch};
 use crate::command::{Context, Fault};
-use crate::drawer::Drawer;
 use crate::error::{Code, Error};
+use crate::family::Fate;
 use crate::folder::{Folder, child, free_name};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
@@ -64,20 +64,14 @@ impl Joint for Restore {
         let tree = subtree::discarded(self.object, turns, context)?;
         touch(folder, turns)?;
         context.concerns(self.object);
-        for member in &tree.members {
-            let record = Arc::make_mut(&mut turns.any(*member)?.record);
+        for object in &tree.objects {
+            let record = Arc::make_mut(&mut turns.any(*object)?.record);
             record.bin = None;
-            if *member == self.object {
+            if *object == self.object {
                 record.name = name.as_str().into();
                 record.folder = Some(FolderKey(folder));
             }
         }
-        for drawer in &tree.drawers {
-            let drawer = turns.of_family::<Drawer>(*drawer)?;
-            for member in &tree.members {
-                drawer.set_hidden(*member, false, context);
-            }
-        }
-        Ok(())
+        tree.tell(Fate::Shown, turns, context)
     }
 }

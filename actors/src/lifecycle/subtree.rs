@@ -1,60 +1,71 @@
-//! What goes along with an object: what lies below a folder, and the drawers that hold a shortcut to any of it.
+//! What goes along with an object: what lies below it, and the containers that hold any of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::command::{Context, Fault, containers_of};
-use crate::folder::children;
+use crate::command::{Context, Fault};
+use crate::family::Fate;
 use crate::id::Loid;
 use crate::joint::Turns;
-use crate::object::FamilyKind;
+use crate::object::containers_of;
 use crate::store::{Range, StoreError, Table, View};
 
-/// An object, what lies below it, and the drawers concerned; the turns of all are there.
+/// An object, what lies below it, and the containers that hold any of these; the turns of all are there.
 pub(super) struct Subtree {
     /// The object first, then what is below.
-    pub members: Vec<Loid>,
-    /// Drawers with a shortcut to a member.
-    pub drawers: BTreeSet<Loid>,
+    pub objects: Vec<Loid>,
+    /// Container → those of the objects that it holds.
+    holders: BTreeMap<Loid, BTreeSet<Loid>>,
+}
+
+impl Subtree {
+    /// Tells the containers what becomes of the objects.
+    pub fn tell(&self, becomes: Fate, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        for (container, members) in &self.holders {
+            for member in members {
+                turns.member(*container, *member, becomes, context)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Collects a live object and what lies below it.
 pub(super) fn live(top: Loid, turns: &mut Turns, context: &Context<'_>) -> Result<Subtree, Fault> {
-    let mut members = vec![top];
+    let mut objects = vec![top];
     let mut next = 0;
-    while let Some(at) = members.get(next).copied() {
+    while let Some(at) = objects.get(next).copied() {
         next += 1;
-        // A folder's turn is taken before its names are read: none can be added meanwhile.
-        if turns.any(at)?.record.family == FamilyKind::Folder {
-            let (below, _) = children(context.look(), View::Latest, at, None, usize::MAX)?;
-            turns.need(below.iter().copied())?;
-            members.extend(below);
-        }
+        let below = turns.below(at, context.look())?;
+        turns.need(below.iter().copied())?;
+        objects.extend(below);
     }
-    with_drawers(members, turns, context)
+    with_holders(objects, turns, context)
 }
 
 /// Collects an entry of the recycle bin and what it took along.
 pub(super) fn discarded(entry: Loid, turns: &mut Turns, context: &Context<'_>) -> Result<Subtree, Fault> {
     let range = Range::prefix(&entry.to_key());
-    let mut members = vec![entry];
+    let mut objects = vec![entry];
     for (key, _) in context.look().scan(View::Latest, Table::BinMembers, &range, usize::MAX, false)? {
         let member = Loid::from_key(&key[Loid::KEY_LEN..])
             .ok_or_else(|| StoreError::Corrupt("a key in `bin_members` is too short".to_owned()))?;
         if member != entry {
-            members.push(member);
+            objects.push(member);
         }
     }
-    turns.need(members.iter().copied())?;
-    with_drawers(members, turns, context)
+    turns.need(objects.iter().copied())?;
+    with_holders(objects, turns, context)
 }
 
-fn with_drawers(members: Vec<Loid>, turns: &mut Turns, context: &Context<'_>) -> Result<Subtree, Fault> {
-    let mut drawers = BTreeSet::new();
-    for member in &members {
-        drawers.extend(containers_of(context.look(), View::Latest, *member)?);
+fn with_holders(objects: Vec<Loid>, turns: &mut Turns, context: &Context<'_>) -> Result<Subtree, Fault> {
+    let mut holders: BTreeMap<Loid, BTreeSet<Loid>> = BTreeMap::new();
+    for object in &objects {
+        for container in containers_of(context.look(), View::Latest, *object)? {
+            holders.entry(container).or_default().insert(*object);
+        }
     }
-    // Complete: these commands step alone, so no shortcut is added between this look and our submission; and one whose
-    // addition was submitted before is in `Latest`.
-    turns.need(drawers.iter().copied())?;
-    Ok(Subtree { members, drawers })
+    // Complete: these commands step alone, so nothing is put into a container between this look and our submission; and what was
+    // put there by a change submitted before is in `Latest`.
+    turns.need(holders.keys().copied())?;
+    Ok(Subtree { objects, holders })
 }

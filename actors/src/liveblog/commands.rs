@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::fields::{NewAttachment, PostBody, PostFields, attach, describe, detach, post_name, write};
+use super::fields::{PostBody, PostFields, describe, post_name, write};
 use super::rows::{Post, PostStatus, StatusChange};
 use super::state::{LiveBlogState, PostAddress};
 use super::{LiveBlog, POST_TYPE};
@@ -15,6 +15,7 @@ use crate::family::State;
 use crate::folder::free_name;
 use crate::id::Loid;
 use crate::object::{CreateMode, FamilyKind, FolderKey, Reach, Record, Text};
+use crate::part::{NewAttachment, attach, detach};
 use crate::store::loid_key;
 
 /// What was done to which post.
@@ -69,7 +70,7 @@ impl Command for AddPost {
                     let replaced = if mode == CreateMode::Replace { there.record.version } else { 0 };
                     write(&mut post, Some(&self.body), replaced, context)?;
                     describe(&mut post, &self.fields, context)?;
-                    attach(&mut post, &self.attachments, context)?;
+                    attach(post.owner(), &mut post.attachments, &self.attachments, context)?;
                     unapprove(&mut post, self.reach, context);
                     liveblog.replace(&there, post, context);
                     return Ok(PostDone { post: there.loid(), is_new: false });
@@ -109,7 +110,7 @@ impl Command for AddPost {
         };
         write(&mut post, Some(&self.body), 0, context)?;
         describe(&mut post, &self.fields, context)?;
-        attach(&mut post, &self.attachments, context)?;
+        attach(post.owner(), &mut post.attachments, &self.attachments, context)?;
         liveblog.insert(post, context);
         Ok(PostDone { post: loid, is_new: true })
     }
@@ -147,11 +148,11 @@ impl Command for UpdatePost {
             post.timestamp = timestamp;
         }
         for id in &self.remove_attachments {
-            detach(&mut post, *id, context)?;
+            detach(post.owner(), &mut post.attachments, *id, context)?;
         }
         write(&mut post, self.body.as_ref(), 0, context)?;
         let described = describe(&mut post, &self.fields, context)?;
-        attach(&mut post, &self.attachments, context)?;
+        attach(post.owner(), &mut post.attachments, &self.attachments, context)?;
         if post != *old || described {
             unapprove(&mut post, self.reach, context);
             liveblog.replace(&old, post, context);

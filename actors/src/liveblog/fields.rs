@@ -1,11 +1,12 @@
-//! What a post is made of, and how it gets into one: the fields that are said of it, its bytes, the files beside them.
+//! What a post is made of, and how it gets into one: the fields that are said of it, and its bytes.
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::rows::{Attachment, MAX_ATTACHMENTS, MAX_TAG_BYTES, MAX_TAGS, Post, attachment_body};
+use super::rows::{MAX_TAG_BYTES, MAX_TAGS, Post};
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error, Result};
-use crate::object::{Attributes, NewContent, Text, Version};
+use crate::object::{NewContent, Text};
+use crate::part::{set_attributes, write_content};
 
 /// The last millisecond of the year 9999.
 const LAST_TIMESTAMP: u64 = 253_402_300_799_999;
@@ -56,15 +57,6 @@ pub struct PostBody {
     pub text: Text,
 }
 
-/// A file to be put beside a post's content.
-#[derive(Debug, Clone)]
-pub struct NewAttachment {
-    /// Its name.
-    pub name: Text,
-    /// What it is, and where.
-    pub content: NewContent,
-}
-
 /// Writes the bytes as a new version, or in place of the version `replaced` if that is not 0.
 pub(super) fn write(
     post: &mut Post,
@@ -73,17 +65,8 @@ pub(super) fn write(
     context: &mut Context<'_>,
 ) -> Result<(), Fault> {
     let Some(body) = body else { return Ok(()) };
-    let old = match replaced {
-        0 => {
-            post.record.version += 1;
-            None
-        }
-        version => context.look_up::<Version>(&Version::key(post.loid().at_version(version)))?,
-    };
-    post.record.content = Some(body.content.content.clone());
+    write_content(&mut post.record, &body.content, replaced, context)?;
     post.text = body.text.clone();
-    let at = context.now_s();
-    context.put_version(old.as_ref(), post.loid().at_version(post.record.version), &body.content, at);
     Ok(())
 }
 
@@ -103,23 +86,7 @@ pub(super) fn describe(post: &mut Post, fields: &PostFields, context: &mut Conte
         check_tags(tags)?;
         post.tags.clone_from(tags);
     }
-    if fields.attributes.is_none() && fields.system_attributes.is_none() {
-        return Ok(false);
-    }
-    let loid = post.loid();
-    let old = context.look_up::<Attributes>(&Attributes::key(loid))?;
-    let mut new = old.clone().unwrap_or_else(|| Attributes::none(loid));
-    if fields.attributes.is_some() {
-        new.attributes.clone_from(&fields.attributes);
-    }
-    if fields.system_attributes.is_some() {
-        new.system_attributes.clone_from(&fields.system_attributes);
-    }
-    let changed = old.as_ref() != Some(&new);
-    if changed {
-        context.put(old.as_ref(), &new);
-    }
-    Ok(changed)
+    set_attributes(post.loid(), fields.attributes.as_ref(), fields.system_attributes.as_ref(), context)
 }
 
 fn check_tags(tags: &[Text]) -> Result<()> {
@@ -133,33 +100,5 @@ fn check_tags(tags: &[Text]) -> Result<()> {
             format!("`tags` has the entry `{beginning}…` of {bytes} bytes; at most {MAX_TAG_BYTES} are allowed.");
         return refuse(message, MAX_TAG_BYTES);
     }
-    Ok(())
-}
-
-/// Puts files beside those that are there.
-pub(super) fn attach(post: &mut Post, attachments: &[NewAttachment], context: &mut Context<'_>) -> Result<(), Fault> {
-    let all = post.attachments.len() + attachments.len();
-    if all > MAX_ATTACHMENTS && !attachments.is_empty() {
-        let message = format!("The post would have {all} `attachments`; at most {MAX_ATTACHMENTS} are allowed.");
-        return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_ATTACHMENTS).into());
-    }
-    for new in attachments {
-        let id = context.next_number()?;
-        if let Some(small) = &new.content.small {
-            context.set(attachment_body(post.liveblog, id), Some(small.clone()));
-        }
-        post.attachments.push(Attachment { id, name: new.name.clone(), content: new.content.content.clone() });
-    }
-    Ok(())
-}
-
-/// Takes one away.
-pub(super) fn detach(post: &mut Post, id: u64, context: &mut Context<'_>) -> Result<(), Fault> {
-    let Some(at) = post.attachments.iter().position(|attachment| attachment.id == id) else {
-        let message = format!("The post `{}` has no attachment `{id}`.", post.loid());
-        return Err(Error::new(Code::ObjectNotFound, message).with_source(id).into());
-    };
-    post.attachments.remove(at);
-    context.set(attachment_body(post.liveblog, id), None);
     Ok(())
 }

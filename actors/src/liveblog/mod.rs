@@ -5,21 +5,25 @@
 
 mod commands;
 mod fields;
+mod prove;
 mod rows;
 mod sight;
 mod state;
 
 pub use self::commands::{AddPost, PostDone, RemovePost, SetStatus, UpdatePost};
-pub use self::fields::{NewAttachment, PostBody, PostFields, post_name};
+pub use self::fields::{PostBody, PostFields, post_name};
 pub use self::rows::{
-    Attachment, LiveBlogHead, MAX_ATTACHMENTS, MAX_HISTORY, MAX_TAG_BYTES, MAX_TAGS, Post, PostStatus, RemovedPost,
-    StatusChange, attachment_body,
+    HEAD, LiveBlogHead, MAX_HISTORY, MAX_TAG_BYTES, MAX_TAGS, POST, Post, PostStatus, REMOVED_POST, RemovedPost,
+    StatusChange,
 };
 pub use self::sight::Sight;
 pub use self::state::{LiveBlogState, PostAddress};
-use crate::family::{Family, Parts, part};
-use crate::object::{FamilyKind, Object};
-use crate::store::{Row, StoreError, decode_value};
+use crate::command::{Command, Context, Fault};
+use crate::family::Family;
+use crate::object::{CreateMode, FamilyKind, Object, Record};
+use crate::part::{ATTACHMENT_BODY, PartKind, Parts};
+use crate::proof::Proof;
+use crate::store::StoreError;
 
 /// Name of the type of posts in the objecttypes family.
 pub const POST_TYPE: &str = "LiveBlogPost";
@@ -28,28 +32,49 @@ pub const POST_TYPE: &str = "LiveBlogPost";
 #[derive(Debug)]
 pub struct LiveBlog;
 
+/// What is said of a new liveblog.
+#[derive(Debug, Clone, Default)]
+pub struct NewLiveBlog {
+    /// Whether every post waits for approval; `None`: nobody said so.
+    pub moderated: Option<bool>,
+}
+
 impl Family for LiveBlog {
     type State = LiveBlogState;
+    type New = NewLiveBlog;
     const KIND: FamilyKind = FamilyKind::LiveBlog;
+    const PARTS: &'static [PartKind] = &[HEAD, POST, REMOVED_POST, ATTACHMENT_BODY];
+    const HIDES_PARTS: bool = true;
+    const PART_EVENTS: &'static [&'static str] = &[AddPost::NAME, UpdatePost::NAME, SetStatus::NAME, RemovePost::NAME];
 
     fn load(object: Object, parts: &Parts<'_>) -> Result<LiveBlogState, StoreError> {
-        let mut head: Option<LiveBlogHead> = None;
-        parts.each(part::LIVEBLOG_HEAD, |value| {
-            head = Some(decode_value(LiveBlogHead::FORMAT, &value)?);
-            Ok::<_, StoreError>(())
-        })?;
-        let mut posts: Vec<Post> = Vec::new();
-        parts.each(part::POST, |value| {
-            posts.push(decode_value(Post::FORMAT, &value)?);
-            Ok::<_, StoreError>(())
-        })?;
-        let mut removed: Vec<RemovedPost> = Vec::new();
-        parts.each(part::REMOVED_POST, |value| {
-            removed.push(decode_value(RemovedPost::FORMAT, &value)?);
-            Ok::<_, StoreError>(())
-        })?;
-        let loid = object.record.loid;
-        let head = head.ok_or_else(|| StoreError::Corrupt(format!("the liveblog {loid} has no head row")))?;
-        Ok(LiveBlogState::new(object, head, posts, removed))
+        let (posts, removed) = (parts.all(POST)?, parts.all(REMOVED_POST)?);
+        Ok(LiveBlogState::new(object, parts.head(HEAD)?, posts, removed))
+    }
+
+    fn make(new: &NewLiveBlog, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+        let head = LiveBlogHead { loid: object.record.loid, moderated: new.moderated.unwrap_or(false) };
+        context.put(None, &head);
+        Ok(())
+    }
+
+    fn write_over(
+        new: &NewLiveBlog,
+        liveblog: &mut LiveBlogState,
+        _: CreateMode,
+        context: &mut Context<'_>,
+    ) -> Result<(), Fault> {
+        if let Some(moderated) = new.moderated {
+            liveblog.moderate(moderated, context);
+        }
+        Ok(())
+    }
+
+    fn dissolve(liveblog: &mut LiveBlogState, context: &mut Context<'_>) -> Result<(), Fault> {
+        liveblog.dissolve(context)
+    }
+
+    fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
+        prove::prove(record, proof)
     }
 }

@@ -3,16 +3,22 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::family::part;
 use crate::id::Loid;
-use crate::object::{Content, Record, Text, refer};
+use crate::object::{Record, Text};
+use crate::part::{Attachment, Owner, PartKind, refer_all};
 use crate::sequence::Ordered;
-use crate::store::{Key, Row, Table, key_of, loid_key};
+use crate::store::{Key, Row, Table, loid_key};
+
+/// The kind of [`LiveBlogHead`].
+pub const HEAD: PartKind = PartKind::of::<LiveBlogHead>(3);
+
+/// The kind of [`Post`].
+pub const POST: PartKind = PartKind::of::<Post>(4);
+
+/// The kind of [`RemovedPost`].
+pub const REMOVED_POST: PartKind = PartKind::of::<RemovedPost>(5);
 
 // A post is one row, written anew at each of its changes: what it may hold has bounds. Its texts have that of the form's options.
-
-/// How many files a post may have beside its content.
-pub const MAX_ATTACHMENTS: usize = 100;
 
 /// How many tags a post may have.
 pub const MAX_TAGS: usize = 100;
@@ -35,7 +41,7 @@ pub struct LiveBlogHead {
 
 impl Row for LiveBlogHead {
     fn place(&self) -> Key {
-        Key { table: Table::Parts, key: key_of(&[&self.loid.to_key(), &[part::LIVEBLOG_HEAD]]) }
+        HEAD.place(self.loid, &[])
     }
 }
 
@@ -82,17 +88,6 @@ pub struct StatusChange {
     pub at_ms: u64,
 }
 
-/// A file beside a post's content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attachment {
-    /// Its id; never given twice in the repository.
-    pub id: u64,
-    /// Its name, as it was sent.
-    pub name: Text,
-    /// Its bytes.
-    pub content: Content,
-}
-
 /// One post. It has a loid, versions and attributes like an object, but lives and ends with its liveblog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Post {
@@ -135,6 +130,11 @@ impl Post {
         self.record.loid
     }
 
+    /// What tells its versions, attributes and files from those of others.
+    pub(super) fn owner(&self) -> Owner {
+        Owner { container: self.liveblog, part: self.loid(), name: "post" }
+    }
+
     /// Whether those see it who may neither write to the liveblog nor moderate it.
     pub fn is_seen(&self) -> bool {
         self.status == PostStatus::Approved
@@ -172,8 +172,7 @@ impl Post {
 
 impl Row for Post {
     fn place(&self) -> Key {
-        let key = key_of(&[&self.liveblog.to_key(), &[part::POST], &self.loid().to_key()]);
-        Key { table: Table::Parts, key }
+        POST.place(self.liveblog, &self.loid().to_key())
     }
 
     fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
@@ -185,9 +184,7 @@ impl Row for Post {
         let uuid = Bytes::copy_from_slice(self.record.uuid.0.as_bytes());
         entries.push((Key { table: Table::Uuids, key: uuid }, Bytes::copy_from_slice(&post)));
         // What its record says of a content, a row of its version says too.
-        for attachment in &self.attachments {
-            refer(&attachment.content, &self.place(), &attachment.id.to_be_bytes(), entries);
-        }
+        refer_all(&self.attachments, &self.place(), entries);
     }
 
     fn same_index(&self, new: &Post) -> bool {
@@ -217,12 +214,6 @@ impl Ordered for std::sync::Arc<Post> {
     }
 }
 
-/// The small bytes of an attachment. The row's value is the bytes as they are; see [`part::ATTACHMENT_BODY`].
-pub fn attachment_body(liveblog: Loid, attachment: u64) -> Key {
-    let key = key_of(&[&liveblog.to_key(), &[part::ATTACHMENT_BODY], &attachment.to_be_bytes()]);
-    Key { table: Table::Parts, key }
-}
-
 /// A post that was removed: who asks what has changed since a revision is told, if they may have seen it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovedPost {
@@ -244,8 +235,7 @@ pub struct RemovedPost {
 
 impl Row for RemovedPost {
     fn place(&self) -> Key {
-        let key = key_of(&[&self.liveblog.to_key(), &[part::REMOVED_POST], &self.revision.to_be_bytes()]);
-        Key { table: Table::Parts, key }
+        REMOVED_POST.place(self.liveblog, &self.revision.to_be_bytes())
     }
 }
 

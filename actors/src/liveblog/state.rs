@@ -7,13 +7,14 @@ use imbl::shared_ptr::DefaultSharedPtr;
 use imbl::{GenericHashMap, OrdMap};
 use unicode_normalization::UnicodeNormalization;
 
-use super::rows::{FIRST_UNPINNED, LiveBlogHead, Post, PostStatus, RemovedPost, attachment_body};
+use super::rows::{FIRST_UNPINNED, LiveBlogHead, Post, PostStatus, RemovedPost};
 use super::sight::Hidden;
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::{Loid, ObjectUuid};
-use crate::object::{Attributes, Object, Stored, Text};
+use crate::object::{Object, Text};
+use crate::part;
 use crate::sequence::Sequence;
 use crate::store::{Key, Row};
 
@@ -261,7 +262,7 @@ impl LiveBlogState {
     }
 
     /// Says whether new posts wait for approval.
-    pub(crate) fn moderate(&mut self, moderated: bool, context: &mut Context<'_>) {
+    pub(super) fn moderate(&mut self, moderated: bool, context: &mut Context<'_>) {
         let head = LiveBlogHead { moderated, ..LiveBlogHead::clone(&self.head) };
         if head != *self.head {
             context.put(Some(&*self.head), &head);
@@ -270,7 +271,7 @@ impl LiveBlogState {
     }
 
     /// The liveblog ceases to be: its posts and its head go.
-    pub(crate) fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), Fault> {
+    pub(super) fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), Fault> {
         for post in &self.posts {
             erase(post, context)?;
         }
@@ -291,15 +292,5 @@ impl LiveBlogState {
 /// Removes all rows of a post.
 fn erase(post: &Post, context: &mut Context<'_>) -> Result<(), Fault> {
     context.remove(post);
-    let attributes = Attributes::key(post.loid());
-    if context.look_up::<Attributes>(&attributes)?.is_some() {
-        context.set(attributes, None);
-    }
-    context.remove_versions(post.loid())?;
-    for attachment in &post.attachments {
-        if attachment.content.stored == Stored::Row {
-            context.set(attachment_body(post.liveblog, attachment.id), None);
-        }
-    }
-    Ok(())
+    part::erase(post.owner(), &post.attachments, context)
 }

@@ -2,6 +2,7 @@
 
 mod draft;
 mod file;
+mod member;
 mod name;
 mod reach;
 mod record;
@@ -12,9 +13,10 @@ use std::sync::Arc;
 pub use self::draft::{Base, Draft};
 pub use self::file::is_referred_to;
 pub(crate) use self::file::refer;
+pub use self::member::{containers_of, hold};
 pub use self::name::{CreateMode, MAX_NAME_BYTES, Names, check_path, file_name, name_key, parent_path};
 pub use self::reach::Reach;
-pub use self::record::{Attributes, Bin, Content, FamilyKind, FolderKey, Lock, Plain, Record, Stored, Text};
+pub use self::record::{Attributes, Bin, Content, FamilyKind, FolderKey, Lock, Record, Stored, Text};
 pub use self::version::{NewContent, Pin, SmallBody, Version};
 
 /// What every container's state begins with. Cloning shares everything.

@@ -146,29 +146,6 @@ pub struct Record {
     pub bin: Option<Bin>,
 }
 
-/// The state of a container that has nothing beside what every object has.
-#[derive(Debug, Clone)]
-pub struct Plain {
-    object: super::Object,
-}
-
-impl Plain {
-    /// The state of that object.
-    pub fn new(object: super::Object) -> Plain {
-        Plain { object }
-    }
-}
-
-impl crate::family::State for Plain {
-    fn object(&self) -> &super::Object {
-        &self.object
-    }
-
-    fn object_mut(&mut self) -> &mut super::Object {
-        &mut self.object
-    }
-}
-
 /// A folder's loid inside a stored record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -139,9 +139,10 @@ mod tests {
 
     use super::*;
     use crate::document::Document;
+    use crate::family::Plain;
     use crate::folder::root;
     use crate::id::DatabaseId;
-    use crate::object::{Attributes, FamilyKind, Object, Plain, Record};
+    use crate::object::{Attributes, FamilyKind, Object, Record};
 
     fn view() -> Arc<Published<Plain>> {
         let loid = root(DatabaseId::MAIN);

@@ -4,9 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::Shared;
-use crate::family::{Family, Parts};
+use crate::family::Family;
 use crate::id::Loid;
 use crate::object::{Attributes, Object, Record};
+use crate::part::Parts;
 use crate::store::{Look, Row, StoreError, Table, View, decode_value};
 
 /// Whether a change of the object may be on its way to the disk. Any change of an object writes its record, and as long

@@ -82,7 +82,7 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
 
     fn lend_to(&self, loid: Loid, turns: &mut Turns) {
         match &self.lent.state {
-            Some(state) => turns.lend(loid, state.clone()),
+            Some(state) => turns.lend::<F>(loid, state.clone()),
             None => turns.lend_nothing(loid),
         }
     }
@@ -90,7 +90,7 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
     fn settle(&mut self, loid: Loid, turns: &mut Turns, touched: bool, context: &mut Context<'_>) -> Option<u64> {
         self.after = None;
         let before = self.lent.state.as_ref()?;
-        match turns.take_back::<F::State>(loid) {
+        match turns.take_back::<F>(loid) {
             None => {
                 self.after = Some(None);
                 Some(before.object().record.revision + 1)

@@ -11,6 +11,7 @@
 mod iter;
 mod node;
 mod numbers;
+mod order;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ use std::sync::Arc;
 pub use self::iter::{Iter, Visible};
 use self::node::{Child, Node, below};
 pub use self::numbers::Numbers;
+pub use self::order::{Movable, StoredOrder};
 
 /// What stands in a [`Sequence`].
 pub trait Ordered: Clone {

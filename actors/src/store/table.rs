@@ -62,8 +62,10 @@ tables! {
     Names = 64, "names/1", index: true;
     /// Uuids: uuid (16 bytes) → loid. Discarded objects too.
     Uuids = 65, "uuids/1", index: true;
-    /// Containers that an object is a member of: object's loid, container's loid → empty.
-    Members = 66, "members/1", index: true;
+    /// What [`Table::Members`] was before it named the part. Always empty now; a journal from before may still speak of it.
+    MembersBefore = 66, "members/1", index: true;
+    /// Containers that hold an object: object's loid, then the key in `Parts` of the part that holds it → empty.
+    Members = 73, "members/2", index: true;
     /// Story families: suid, 0, loid → empty.
     Suids = 67, "suids/1", index: true;
     /// The recycle bin in order of time: database (u16), epoch s (u64), loid → empty. Entries only, not what they took along.

@@ -1,15 +1,16 @@
 //! What the tests of several families look at.
 
+use stet_actors::families::Families;
 use stet_actors::rows::index_of;
 use stet_actors::store::memory::MemoryStore;
 
 /// Every row says which index entries follow from it; those are there, and no others.
-pub fn assert_sound(store: &MemoryStore) {
+pub fn assert_sound(families: Families, store: &MemoryStore) {
     let rows = store.rows();
     let mut wanted: Vec<_> = rows
         .iter()
         .filter(|((table, _), _)| !table.is_index())
-        .flat_map(|((table, key), value)| index_of(*table, key, value).expect("a row is understood"))
+        .flat_map(|((table, key), value)| index_of(families, *table, key, value).expect("a row is understood"))
         .map(|(key, value)| ((key.table, key.key), value))
         .collect();
     let mut there: Vec<_> = rows.into_iter().filter(|((table, _), _)| table.is_index()).collect();

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use redb::{Database, ReadableDatabase, ReadableTable, WriteTransaction};
+use stet_actors::families::Families;
 use stet_actors::rows::index_of;
 use stet_actors::store::{Seq, Table};
 
@@ -33,23 +34,38 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 2, what: "an index of content files", run: index_files },
     // Nothing in the tables: an older stet must not open them, for it would not see what waits in the journal.
     Migration { number: 3, what: "a journal with a format of its own", run: |_| Ok(0) },
+    Migration { number: 4, what: "an index of members that names the parts", run: index_members },
 ];
 
 /// Fills [`Table::Files`] from the rows that may refer to content files.
 fn index_files(transaction: &WriteTransaction) -> Result<u64, Failure> {
-    let mut files = transaction.open_table(tables::rows(Table::Files)).map_err(failure)?;
+    fill(Table::Files, &[Table::Versions, Table::Drafts, Table::Parts], transaction)
+}
+
+/// Fills [`Table::Members`] from the parts, and leaves nothing in what there was in its place.
+fn index_members(transaction: &WriteTransaction) -> Result<u64, Failure> {
+    let before = tables::rows(Table::MembersBefore);
+    transaction.delete_table(before).map_err(failure)?;
+    transaction.open_table(before).map_err(failure)?;
+    fill(Table::Members, &[Table::Parts], transaction)
+}
+
+/// Fills an index from the rows of the tables that it follows from.
+fn fill(index: Table, from: &[Table], transaction: &WriteTransaction) -> Result<u64, Failure> {
+    let mut filled = transaction.open_table(tables::rows(index)).map_err(failure)?;
     let mut made = 0;
-    for table in [Table::Versions, Table::Drafts, Table::Parts] {
+    for table in from {
+        let table = *table;
         let rows = transaction.open_table(tables::rows(table)).map_err(failure)?;
         for row in rows.iter().map_err(failure)? {
             let (key, value) = row.map_err(failure)?;
-            // A row that is passed over would lose its file one day.
-            let entries = index_of(table, key.value(), value.value()).map_err(|error| {
+            // A row that is passed over would lose its file one day, or hold what nobody knows to be held.
+            let entries = index_of(Families::ALL, table, key.value(), value.value()).map_err(|error| {
                 let why = format!("{} {}: {error}", table.name(), key.value().escape_ascii());
                 failure(redb::Error::Corrupted(why))
             })?;
-            for (entry, value) in entries.into_iter().filter(|(entry, _)| entry.table == Table::Files) {
-                files.insert(&entry.key[..], &value[..]).map_err(failure)?;
+            for (entry, value) in entries.into_iter().filter(|(entry, _)| entry.table == index) {
+                filled.insert(&entry.key[..], &value[..]).map_err(failure)?;
                 made += 1;
             }
         }

@@ -1,10 +1,11 @@
-//! What tests share: a server to test against and clients to talk to it, a disk that fails when a test says so, and whiteboards that
-//! containers are held against.
+//! What tests share: a server to test against and clients to talk to it, a disk that fails when a test says so, whiteboards that
+//! containers are held against, and a family of containers that nobody else has.
 
 mod dice;
 mod document;
 pub mod drawer;
 mod follow;
+pub mod shelf;
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};

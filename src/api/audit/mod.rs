@@ -5,15 +5,15 @@ pub mod routes;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::{Loid, Source};
 
-use crate::audit::{Filter, Place, page};
+use crate::audit::{AuditPage, Filter, Place, page};
 use crate::http::call::Call;
-use crate::http::reply::Reply;
+use crate::http::reply::Json;
 
 /// Entries of a page without a `limit`, and the most there may be.
 const LIMITS: (i64, i64) = (100, 1000);
 
 /// `GET /v3/audit`: newest first.
-pub async fn list(call: Call) -> Result<Reply> {
+pub async fn list(call: Call) -> Result<Json<AuditPage>> {
     let query = &call.query;
     let text = |name: &str| query.text(name).filter(|text| !text.is_empty());
     let limit = query.integer("limit").unwrap_or(LIMITS.0);
@@ -42,7 +42,7 @@ pub async fn list(call: Call) -> Result<Reply> {
         tracing::error!(%error, "the audit trail can't be read");
         Error::internal()
     })?;
-    Reply::json(&found)
+    Json::of(&found)
 }
 
 /// The object that a source names. One that is gone for good has a trail all the same, under its loid.

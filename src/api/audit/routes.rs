@@ -1,7 +1,6 @@
 //! The audit trail (ours).
 
 use crate::api::audit;
-use crate::audit::AuditPage;
 use crate::http::route::words::*;
 
 /// The routes of the group.
@@ -17,7 +16,6 @@ pub const ROUTES: &[Route] = &[Route {
         number("limit", Some("100"), "How many entries at most, up to 1000."),
         text("after", None, "The `next` of the page before."),
     ],
-    reply: Some(type_of::<AuditPage>),
     handler: handler!(audit::list),
     ..base(Verb::Get, Privilege::Configure, "ours")
 }];

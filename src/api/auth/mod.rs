@@ -19,7 +19,7 @@ use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::client::is_secure;
 use crate::http::display::Display;
-use crate::http::reply::Reply;
+use crate::http::reply::Json;
 
 fn info(connection: &ConnectionConfig) -> ConnectionInfo {
     ConnectionInfo {
@@ -123,7 +123,7 @@ struct ShownConfiguration {
 }
 
 /// The answer to every v3 login, whatever the user came in with.
-fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Reply> {
+fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Json<LoginReply>> {
     let app = &call.app;
     let session = new.session.session();
     let user = app.directory.user(&session.user)?.ok_or_else(Error::internal)?;
@@ -148,11 +148,11 @@ fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Reply> {
         available_connections: shown.connections.then(|| usable.map(info).collect()),
     };
     let cookie = cookie(call, new.token.text(), app.sessions.options().absolute_seconds)?;
-    Ok(Reply::json(&reply)?.with_header(SET_COOKIE, cookie))
+    Ok(Json::of(&reply)?.with_header(SET_COOKIE, cookie))
 }
 
 /// `GET /v3/auth/login`: by a ticket of the CAS server.
-pub async fn log_in_with_ticket(call: Call) -> Result<Reply> {
+pub async fn log_in_with_ticket(call: Call) -> Result<Json<LoginReply>> {
     let app = &call.app;
     // The table of endpoints requires all three.
     let given = |name| call.query.text(name).unwrap_or_default();
@@ -181,7 +181,7 @@ fn shown_configuration(load: bool, database: DatabaseId, display: Display) -> Op
 }
 
 /// `POST /v3/auth/login`
-pub async fn log_in(call: Call) -> Result<Reply> {
+pub async fn log_in(call: Call) -> Result<Json<LoginReply>> {
     let request: LoginRequest = call.json()?;
     let (load, database) = (request.option("loadConfig", true)?, request.database(&call.app)?);
     let shown = Shown {
@@ -196,41 +196,41 @@ pub async fn log_in(call: Call) -> Result<Reply> {
 }
 
 /// `POST /v3/auth/copy`: a second session of the same user; the first goes on.
-pub async fn copy(call: Call) -> Result<Reply> {
+pub async fn copy(call: Call) -> Result<Json<LoginReply>> {
     let request: CopyRequest = call.json()?;
     let new = call.app.sessions.copy(&request.token, &call.address().to_string()).await?;
     let shown = Shown { user: false, groups: false, privileges: false, configuration: None, connections: false };
     login_reply(&call, &new, &shown)
 }
 
-async fn end(call: &Call) -> Result<Reply> {
+async fn end(call: &Call) -> Result<Json<Ended>> {
     let token = call.token().ok_or_else(Error::internal)?;
     call.app.sessions.end(&token).await?;
     let gone = cookie(call, "", 0)?;
-    Ok(Reply::json(&Ended { result: "ok".to_owned() })?.with_header(SET_COOKIE, gone))
+    Ok(Json::of(&Ended { result: "ok".to_owned() })?.with_header(SET_COOKIE, gone))
 }
 
 /// `GET /v3/auth/logout`
-pub async fn log_out(call: Call) -> Result<Reply> {
+pub async fn log_out(call: Call) -> Result<Json<Ended>> {
     end(&call).await
 }
 
 /// `GET /auth/logout`
-pub async fn older_log_out(call: Call) -> Result<Reply> {
+pub async fn older_log_out(call: Call) -> Result<Json<OlderLogout>> {
     end(&call).await
 }
 
 /// `GET /v3/auth/connection/check`: whoever gets here has a session that is alive.
-pub async fn check(call: Call) -> Result<Reply> {
+pub async fn check(call: Call) -> Result<Json<Alive>> {
     call.caller()?;
-    Reply::json(&Alive { alive: true })
+    Json::of(&Alive { alive: true })
 }
 
 /// `GET /v3/auth/connection`
-pub async fn connection(call: Call) -> Result<Reply> {
+pub async fn connection(call: Call) -> Result<Json<ConnectionReply>> {
     let live = call.caller()?;
     let session = live.session();
-    Reply::json(&ConnectionReply {
+    Json::of(&ConnectionReply {
         connection: connection_of(&call.app, session),
         application_id: session.application_id.to_string(),
         username: session.user.to_string(),
@@ -241,7 +241,7 @@ pub async fn connection(call: Call) -> Result<Reply> {
 }
 
 /// `POST /auth/login`: a form, or the same as JSON.
-pub async fn older_log_in(call: Call) -> Result<Reply> {
+pub async fn older_log_in(call: Call) -> Result<Json<OlderLogin>> {
     let request: LoginRequest = call.form()?;
     let new = begin(&call, &request).await?;
     let session = new.session.session();
@@ -270,5 +270,5 @@ pub async fn older_log_in(call: Call) -> Result<Reply> {
         },
     };
     let cookie = cookie(&call, new.token.text(), call.app.sessions.options().absolute_seconds)?;
-    Ok(Reply::json(&reply)?.with_header(SET_COOKIE, cookie))
+    Ok(Json::of(&reply)?.with_header(SET_COOKIE, cookie))
 }

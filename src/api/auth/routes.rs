@@ -12,7 +12,6 @@ pub const ROUTES: &[Route] = &[
         id: "auth-connection-check-get",
         path: "/v3/auth/connection/check",
         summary: "Tell whether the current connection is alive.",
-        reply: Some(type_of::<auth::Alive>),
         handler: handler!(auth::check),
         ..GET
     },
@@ -20,7 +19,6 @@ pub const ROUTES: &[Route] = &[
         id: "auth-connection-get",
         path: "/v3/auth/connection",
         summary: "Connection details of the user's most recent login.",
-        reply: Some(type_of::<auth::ConnectionReply>),
         handler: handler!(auth::connection),
         ..GET
     },
@@ -44,7 +42,6 @@ pub const ROUTES: &[Route] = &[
             flag("showWebType", false, "Show the web type."),
             text("webProduct", None, "Web product used to search the web type."),
         ],
-        reply: Some(type_of::<auth::LoginReply>),
         handler: handler!(auth::log_in_with_ticket),
         ..GET
     },
@@ -52,7 +49,6 @@ pub const ROUTES: &[Route] = &[
         id: "auth-logout-get",
         path: "/v3/auth/logout",
         summary: "End the session; its token is dead afterwards.",
-        reply: Some(type_of::<auth::Ended>),
         handler: handler!(auth::log_out),
         ..GET
     },
@@ -64,7 +60,6 @@ pub const ROUTES: &[Route] = &[
         token: Token::InBody,
         body: required::<auth::CopyRequest>(),
         codes: &[200],
-        reply: Some(type_of::<auth::LoginReply>),
         handler: handler!(auth::copy),
         ..POST
     },
@@ -75,7 +70,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Log in with a user name and password.",
         token: Token::Login,
         body: required::<auth::LoginRequest>(),
-        reply: Some(type_of::<auth::LoginReply>),
         handler: handler!(auth::log_in),
         ..POST
     },

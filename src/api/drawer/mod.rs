@@ -1,29 +1,26 @@
 //! Drawers (interface 4.7 and 8.2, decisions 5).
 
-use std::fmt::Write;
-
-use stet_actors::command::{Command, containers_of};
-use stet_actors::drawer::{self, Address, Drawer, Placed};
+use stet_actors::command::Command;
+use stet_actors::drawer::{self, Address, Drawer, NewDrawer, Placed, UpdateDrawer};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
 use stet_actors::id::{DatabaseId, Loid, ShortcutId, Source};
-use stet_actors::lifecycle::{NewObject, NewParts, UpdateDrawer};
-use stet_actors::object::{CreateMode, FamilyKind};
+use stet_actors::lifecycle::NewObject;
+use stet_actors::object::{CreateMode, FamilyKind, containers_of};
 use stet_actors::store::View;
 
 use super::records::BulkError;
 use super::requests::{CreateOptions, ObjectListRequest, check_length, folder_source};
 use crate::config::for_user;
 use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::reply::{Content, Reply, to_json};
+use crate::http::reply::Json;
 use crate::records::{Page, Sort};
 
 mod reply;
 pub mod routes;
 mod types;
 
-use self::reply::{DrawerView, changed, moved_reply, rendered, seen, sees, shown, write_reply};
+use self::reply::{DrawerView, answer, changed, moved_reply, rendered, reply_of, seen, sees, shown};
 pub use self::types::{CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
 
 /// Name of the type of drawers in the objecttypes family.
@@ -90,20 +87,20 @@ async fn position(call: &Call) -> Result<i64> {
     Ok(i64::try_from(real).unwrap_or(i64::MAX))
 }
 
-async fn execute<C: Command<Family = Drawer, Reply = Placed>>(call: &Call, command: C) -> Result<Reply> {
+async fn execute<C: Command<Family = Drawer, Reply = Placed>>(call: &Call, command: C) -> Result<Json<DrawerReply>> {
     let (drawer, display) = (drawer_of(call, "source")?, call.display_of_body()?);
     let done = call.app.with_current(call.app.repository.execute(drawer, command, call.request(drawer)?).await)?;
     changed(call, &done.view, &done.reply, &display)
 }
 
 /// `POST /v3/container/drawer/{source}/item/{item}`
-pub async fn add_item(call: Call) -> Result<Reply> {
+pub async fn add_item(call: Call) -> Result<Json<DrawerReply>> {
     let items = vec![address(&call, "item", call.param("item")).await?];
     execute(&call, drawer::Add { items }).await
 }
 
 /// `POST /v3/container/drawer/{source}/item`
-pub async fn add_items(call: Call) -> Result<Reply> {
+pub async fn add_items(call: Call) -> Result<Json<DrawerReply>> {
     let request = ObjectListRequest::of(&call)?;
     let mut items = Vec::with_capacity(request.sources.len());
     for source in &request.sources {
@@ -113,21 +110,21 @@ pub async fn add_items(call: Call) -> Result<Reply> {
 }
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/position/{position}`
-pub async fn position_item(call: Call) -> Result<Reply> {
+pub async fn position_item(call: Call) -> Result<Json<DrawerReply>> {
     let item = address(&call, "item", call.param("item")).await?;
     let position = position(&call).await?;
     execute(&call, drawer::Position { item, position }).await
 }
 
 /// `PUT /v3/container/drawer/{source}/shortcut/{shortcut}/position/{position}`
-pub async fn position_shortcut(call: Call) -> Result<Reply> {
+pub async fn position_shortcut(call: Call) -> Result<Json<DrawerReply>> {
     let item = address(&call, "shortcut", call.param("shortcut")).await?;
     let position = position(&call).await?;
     execute(&call, drawer::Shift { item, position }).await
 }
 
 /// `DELETE /v3/container/drawer/{source}/item/{item}`
-pub async fn delete_item(call: Call) -> Result<Reply> {
+pub async fn delete_item(call: Call) -> Result<Json<DrawerReply>> {
     let items = vec![address(&call, "item", call.param("item")).await?];
     let (drawer, display) = (drawer_of(&call, "source")?, call.display_of_body()?);
     let command = drawer::Remove { items, strict: true };
@@ -136,7 +133,7 @@ pub async fn delete_item(call: Call) -> Result<Reply> {
 }
 
 /// `DELETE /v3/container/drawer/{source}/item`
-pub async fn delete_items(call: Call) -> Result<Reply> {
+pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
     let request = ObjectListRequest::of(&call)?;
     let mut errors = Vec::new();
     let (mut items, mut named) = (Vec::new(), Vec::new());
@@ -156,17 +153,12 @@ pub async fn delete_items(call: Call) -> Result<Reply> {
         errors.push(BulkError::new(&call.app, named[*index], error));
     }
     let removed = done.reply.items.iter().map(|(position, item)| (*position, item));
-    let (mut json, _) = write_reply(&call, &done.view, removed, &display)?;
-    // The reply is an object: its last brace makes room for one more member.
-    json.pop();
-    json.push_str(",\"errors\":");
-    json.push_str(&String::from_utf8_lossy(&to_json(&errors)?));
-    json.push('}');
-    Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(done.view.revision(), "change")))
+    let (drawer, _) = reply_of(&call, &done.view, removed, &display)?;
+    answer(&done.view, &DrawerReply { errors: Some(errors), ..drawer })
 }
 
 /// `PUT /v3/container/drawer/{source}/item/clear`
-pub async fn clear(call: Call) -> Result<Reply> {
+pub async fn clear(call: Call) -> Result<Json<DrawerReply>> {
     let drawer = drawer_of(&call, "source")?;
     let request = call.request(drawer)?;
     let done = call.app.with_current(call.app.repository.execute(drawer, drawer::Clear, request).await)?;
@@ -174,7 +166,7 @@ pub async fn clear(call: Call) -> Result<Reply> {
 }
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/move/{target}`; the reply is the target.
-pub async fn move_item(call: Call) -> Result<Reply> {
+pub async fn move_item(call: Call) -> Result<Json<DrawerReply>> {
     let item = address(&call, "item", call.param("item")).await?;
     let (from, to) = (drawer_of(&call, "source")?, drawer_of(&call, "target")?);
     let moved = call.app.repository.joint(drawer::Move { item, from, to }, call.request(from)?).await;
@@ -192,17 +184,17 @@ fn page_of_items(call: &Call) -> Page {
 }
 
 /// `GET /v3/container/drawer/{source}`
-pub async fn get(call: Call) -> Result<Reply> {
+pub async fn get(call: Call) -> Result<Json<DrawerReply>> {
     let (drawer, view) = view_of(&call).await?;
     let rendered = rendered(&call, drawer, view, &call.display(), page_of_items(&call))?;
     if rendered.etag.is_known(call.headers()) {
-        return Ok(Reply::not_modified(rendered.etag.clone()));
+        return Ok(Json::not_modified(rendered.etag.clone()));
     }
-    Ok(Reply::new(Content::Whole(rendered.body.clone())).with_etag(rendered.etag.clone()))
+    Ok(Json::from(rendered.reply.clone()).with_etag(rendered.etag.clone()))
 }
 
 /// `GET /v3/container/drawer/object/{source}`
-pub async fn get_by_object(call: Call) -> Result<Reply> {
+pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
     let app = &call.app;
     let object = call.resolve("source")?.loid;
     let display = call.display();
@@ -212,28 +204,27 @@ pub async fn get_by_object(call: Call) -> Result<Reply> {
     })?;
     let mut views = Vec::with_capacity(holders.len());
     for holder in holders {
+        // Others that hold it are not listed; neither are drawers in the recycle bin, which keep their items.
+        if app.records.get(&app.repository, holder)?.is_none_or(|record| record.family != FamilyKind::Drawer) {
+            continue;
+        }
         match app.repository.view::<Drawer>(holder).await {
             Ok(view) if call.access().sees(&view.state.object().record)? => views.push(view),
             Ok(_) => {}
-            // Drawers in the recycle bin keep their items and are not listed; one that went meanwhile neither.
+            // It went meanwhile.
             Err(error) if error.code == Code::ObjectNotFound => {}
             Err(error) => return Err(error),
         }
     }
     let total = views.len();
     Sort::parse(call.query.text("sortBy"))?.apply(&mut views, |view| &*view.state.object().record);
-    let items = if call.query.boolean("showItems") { usize::MAX } else { 0 };
-    let mut json = "{\"items\":[".to_owned();
-    for (index, view) in Page::of(&call.query).cut(views).iter().enumerate() {
-        if index > 0 {
-            json.push(',');
-        }
-        let page = Page { offset: 0, limit: items };
-        let (reply, _) = write_reply(&call, view, shown(&call, view, page)?, &display)?;
-        json.push_str(&reply);
-    }
-    let _ = write!(json, "],\"total\":{total}}}");
-    Ok(Reply::new(Content::Json(json.into())))
+    let limit = if call.query.boolean("showItems") { usize::MAX } else { 0 };
+    let views = Page::of(&call.query).cut(views);
+    let items = views.iter().map(|view| {
+        let items = shown(&call, view, Page { offset: 0, limit })?;
+        Ok(reply_of(&call, view, items, &display)?.0)
+    });
+    Json::of(&DrawerListing { items: items.collect::<Result<_>>()?, total })
 }
 
 /// A drawer to be made with what a body says of it.
@@ -252,22 +243,20 @@ fn new_drawer(
         items.push(call.find(&Source::parse("sources", source)?, database)?.loid);
     }
     let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());
-    let mut object = NewObject::document(name, TYPE_NAME);
-    object.family = FamilyKind::Drawer;
-    object.attributes = app.attribute_text("attributes", request.attributes.as_ref())?;
-    object.parts = NewParts::Drawer {
+    let attributes = app.attribute_text("attributes", request.attributes.as_ref())?;
+    let new = NewDrawer {
         capacity: drawer::check_capacity(capacity)?,
         automatic,
         title: request.title.as_deref().unwrap_or_default().into(),
         description: request.description.as_deref().unwrap_or_default().into(),
         items,
-        said: Box::new(drawer::Update {
+        said: drawer::Update {
             capacity: request.capacity.map(drawer::check_capacity).transpose()?,
             title: request.title.clone(),
             description: request.description.clone(),
-        }),
+        },
     };
-    Ok(object)
+    Ok(NewObject { attributes, ..NewObject::of::<Drawer>(name, TYPE_NAME, new) })
 }
 
 /// The database that a creation speaks of: in the body, or in the query.
@@ -279,7 +268,7 @@ fn database_of(call: &Call, request: &CreateDrawer) -> Result<DatabaseId> {
 }
 
 /// `POST /v3/container/drawer`
-pub async fn create(call: Call) -> Result<Reply> {
+pub async fn create(call: Call) -> Result<Json<DrawerReply>> {
     let request: CreateDrawer = call.json()?;
     let database = database_of(&call, &request)?;
     let mut object = new_drawer(&call, request.name.as_deref().unwrap_or(TYPE_NAME), false, &request, database)?;
@@ -291,7 +280,7 @@ pub async fn create(call: Call) -> Result<Reply> {
 }
 
 /// `POST /v3/container/drawer/automatic`: the user's own drawer, made at the first call.
-pub async fn create_automatic(call: Call) -> Result<Reply> {
+pub async fn create_automatic(call: Call) -> Result<Json<DrawerReply>> {
     let request: CreateDrawer = call.json()?;
     let database = database_of(&call, &request)?;
     let config = &call.app.config.drawer;
@@ -302,7 +291,12 @@ pub async fn create_automatic(call: Call) -> Result<Reply> {
     make(&call, folder_source(None, Some(&folder))?, object, database).await
 }
 
-async fn make(call: &Call, folder: Option<Source>, object: NewObject, database: DatabaseId) -> Result<Reply> {
+async fn make(
+    call: &Call,
+    folder: Option<Source>,
+    object: NewObject,
+    database: DatabaseId,
+) -> Result<Json<DrawerReply>> {
     let (app, display) = (&call.app, call.display_of_body()?);
     let create = app.place_in(call, folder, database)?.create(object);
     let created = app.with_current(app.repository.joint(create, call.unconditional()?).await)?;
@@ -312,7 +306,7 @@ async fn make(call: &Call, folder: Option<Source>, object: NewObject, database: 
 }
 
 /// `PUT /v3/container/drawer/{source}`
-pub async fn update(call: Call) -> Result<Reply> {
+pub async fn update(call: Call) -> Result<Json<DrawerReply>> {
     let request: UpdateRequest = call.json()?;
     let (drawer, display) = (drawer_of(&call, "source")?, call.display_of_body()?);
     let capacity = request.capacity.map(drawer::check_capacity).transpose()?;

@@ -1,6 +1,5 @@
-//! Replies about drawers, put together from records whose JSON is there already.
+//! Replies about drawers.
 
-use std::fmt::Write;
 use std::sync::Arc;
 
 use stet_actors::drawer::{Address, DrawerState, Item, Moved, Placed};
@@ -8,39 +7,34 @@ use stet_actors::error::Result;
 use stet_actors::id::Loid;
 use stet_actors::runtime::Published;
 
-use crate::api::records::{info_of, json_of, path_if_shown, quoted, with_path};
+use super::types::{DrawerInfo, DrawerItem, DrawerReply, MoveRevisions};
+use crate::api::records::{any_record_of, info_of, path_if_shown, shown as shown_record};
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::display::Display;
 use crate::http::etag::ETag;
-use crate::http::reply::{Content, Reply, enveloped, to_json};
+use crate::http::reply::{Enveloped, Json};
 use crate::records::{Page, Rendered, Seen};
 
-use super::types::MoveRevisions;
+/// About how long an item's JSON is without its object.
+const ITEM_BYTES: usize = 64;
 
 /// A drawer as it is on disk.
 pub(super) type DrawerView = Arc<Published<DrawerState>>;
 
-/// `info` as JSON: a record, and behind it what a drawer has beside.
-fn info(call: &Call, view: &DrawerView, display: &Display) -> Result<String> {
+fn info(call: &Call, view: &DrawerView, display: &Display) -> Result<DrawerInfo> {
     let (app, state) = (&call.app, &view.state);
     let (count, hidden) = counts(call, view)?;
     let head = state.head();
-    let mut json = info_of(app, state, display)?;
-    // A record is never the empty object: its last brace makes room for more members.
-    json.pop();
-    // Writing to a String can't fail.
-    let _ = write!(
-        json,
-        ",\"capacity\":{},\"count\":{},\"hidden\":{},\"automatic\":{},\"title\":{},\"description\":{}}}",
-        head.capacity,
+    Ok(DrawerInfo {
+        record: info_of(app, state, display)?,
+        capacity: head.capacity,
         count,
         hidden,
-        head.automatic,
-        quoted(&head.title),
-        quoted(&head.description)
-    );
-    Ok(json)
+        automatic: head.automatic,
+        title: head.title.clone(),
+        description: head.description.clone(),
+    })
 }
 
 /// How many items the caller sees, and how many more the drawer has for them. What they may not read is in neither.
@@ -74,79 +68,61 @@ pub(super) fn sees(call: &Call, item: &Item) -> Result<bool> {
     })
 }
 
-fn write_items<'i>(
+/// Items with the records of their objects, and what these were made of. One whose object was destroyed since the view was
+/// published is left out, as it will be of the next view.
+fn items_of<'i>(
     call: &Call,
     items: impl IntoIterator<Item = (usize, &'i Item)>,
     display: &Display,
-    out: &mut String,
-) -> Result<Seen> {
+) -> Result<(Vec<DrawerItem>, Seen)> {
     let app = &call.app;
-    let mut seen = Seen::new();
+    let items = items.into_iter();
+    let (mut shown, mut seen) = (Vec::with_capacity(items.size_hint().0), Seen::with_capacity(items.size_hint().0));
     for (position, item) in items {
         let cached = app.records.get(&app.repository, item.object)?;
-        let comma = if seen.is_empty() { "" } else { "," };
-        // Writing to a String can't fail.
-        let _ = write!(
-            out,
-            "{comma}{{\"id\":\"{}\",\"position\":{position},\"source\":\"{}\",\"object\":",
-            item.shortcut, item.object
-        );
-        match &cached {
-            Some(cached) => {
-                let json = json_of(app, cached, display)?;
-                match path_if_shown(app, &cached.record, display)? {
-                    Some(path) => out.push_str(&with_path(&json, &path)),
-                    None => out.push_str(&json),
-                }
-            }
-            // Destroyed since the view was published; the next view is without it.
-            None => out.push_str("null"),
+        let object = match &cached {
+            Some(cached) => Some(shown_record(app, cached, display, path_if_shown(app, cached, display)?.as_deref())?),
+            None => any_record_of(app, item.object, display)?,
+        };
+        if let Some(object) = object {
+            shown.push(DrawerItem { id: item.shortcut, position, source: item.object, object });
         }
-        out.push('}');
         seen.push((item.object, cached.map(|cached| cached.copy())));
     }
-    Ok(seen)
+    Ok((shown, seen))
 }
 
-/// A container reply: `info`, and the given items.
-pub(super) fn write_reply<'i>(
+/// A drawer with the given items, and what their records were made of.
+pub(super) fn reply_of<'i>(
     call: &Call,
     view: &DrawerView,
     items: impl IntoIterator<Item = (usize, &'i Item)>,
     display: &Display,
-) -> Result<(String, Seen)> {
+) -> Result<(DrawerReply, Seen)> {
     let info = info(call, view, display)?;
-    let items = items.into_iter();
-    // An item's record is about as long as the drawer's own.
-    let mut out = String::with_capacity((info.len() + 64) * (1 + items.size_hint().0));
-    out.push_str("{\"info\":");
-    out.push_str(&info);
-    out.push_str(",\"items\":[");
-    let seen = write_items(call, items, display, &mut out)?;
-    out.push_str("]}");
-    Ok((out, seen))
+    let (items, seen) = items_of(call, items, display)?;
+    Ok((DrawerReply { info, items, errors: None, revisions: None }, seen))
 }
 
 /// The reply to a change: the drawer as it is right after, and the items concerned. The display is asked for beforehand: a call
 /// whose options are wrong must change nothing.
-pub(super) fn changed(call: &Call, view: &DrawerView, items: &Placed, display: &Display) -> Result<Reply> {
-    let json = changed_json(call, view, items, display)?;
-    Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(view.revision(), "change")))
+pub(super) fn changed(call: &Call, view: &DrawerView, items: &Placed, display: &Display) -> Result<Json<DrawerReply>> {
+    answer(view, &changed_drawer(call, view, items, display)?)
 }
 
 /// The reply to a move: the target, and the revisions of both drawers that the move itself led to.
-pub(super) fn moved_reply(call: &Call, view: &DrawerView, items: &Placed, moved: &Moved) -> Result<Reply> {
-    let mut json = changed_json(call, view, items, &call.display())?;
+pub(super) fn moved_reply(call: &Call, view: &DrawerView, items: &Placed, moved: &Moved) -> Result<Json<DrawerReply>> {
+    let drawer = changed_drawer(call, view, items, &call.display())?;
     let revisions = MoveRevisions { source: moved.source_revision, target: moved.target_revision };
-    // The reply is an object: its last brace makes room for one more member.
-    json.pop();
-    json.push_str(",\"revisions\":");
-    json.push_str(&String::from_utf8_lossy(&to_json(&revisions)?));
-    json.push('}');
-    Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(view.revision(), "change")))
+    answer(view, &DrawerReply { revisions: Some(revisions), ..drawer })
 }
 
-fn changed_json(call: &Call, view: &DrawerView, items: &Placed, display: &Display) -> Result<String> {
+/// A reply to a change, with its ETag.
+pub(super) fn answer(view: &DrawerView, reply: &DrawerReply) -> Result<Json<DrawerReply>> {
+    Ok(Json::of(reply)?.with_etag(ETag::new(view.revision(), "change")))
+}
+
+fn changed_drawer(call: &Call, view: &DrawerView, items: &Placed, display: &Display) -> Result<DrawerReply> {
     let mut told = Vec::with_capacity(items.len());
     if call.access().sees_all() {
         told.extend(items.iter().map(|(position, item)| (*position, item)));
@@ -161,7 +137,7 @@ fn changed_json(call: &Call, view: &DrawerView, items: &Placed, display: &Displa
             }
         }
     }
-    Ok(write_reply(call, view, told, display)?.0)
+    Ok(reply_of(call, view, told, display)?.0)
 }
 
 /// The part of a drawer's items that is asked for, with their positions among those that the caller sees.
@@ -184,7 +160,7 @@ pub(super) fn rendered(
     view: DrawerView,
     display: &Display,
     page: Page,
-) -> Result<Arc<Rendered<DrawerState>>> {
+) -> Result<Arc<Rendered<DrawerState, DrawerReply>>> {
     let (app, common) = (&call.app, call.access().sees_all());
     let (all, none) = (page.offset == 0 && page.limit == usize::MAX, page.limit == 0);
     let key = (drawer, display.clone(), all);
@@ -195,9 +171,11 @@ pub(super) fn rendered(
         return Ok(kept);
     }
     let right_at = app.records.changes();
-    let (json, seen) = write_reply(call, &view, shown(call, &view, page)?, display)?;
-    let tag = ETag::new(view.revision(), &json);
-    let fresh = Arc::new(Rendered::new(right_at, view, seen, enveloped(json.as_bytes()), tag));
+    let (drawer, seen) = reply_of(call, &view, shown(call, &view, page)?, display)?;
+    let bytes = drawer.items.iter().map(|item| item.object.text().len() + ITEM_BYTES).sum();
+    let reply = Enveloped::of(&drawer, bytes)?;
+    let tag = reply.tag(view.revision());
+    let fresh = Arc::new(Rendered::new(right_at, view, seen, reply, tag));
     // Paths depend on folders above, which nothing here looks at.
     if common && !display.path && (all || none) {
         app.drawers.put(key, fresh.clone());

@@ -24,7 +24,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer/{source}/shortcut/{shortcut}/position/{position}",
         summary: "Move an item to another position of its drawer.",
         path_params: &[DRAWER, SHORTCUT, PLACE],
-        reply: Some(type_of::<drawer::DrawerReply>),
         handler: handler!(drawer::position_shortcut),
         ..PUT
     },
@@ -33,7 +32,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer/{source}/item/clear",
         summary: "Take every item out of a drawer.",
         path_params: &[DRAWER],
-        reply: Some(type_of::<drawer::DrawerReply>),
         handler: handler!(drawer::clear),
         ..PUT
     },
@@ -42,7 +40,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer/{source}/item/{item}",
         summary: "Take an item out of a drawer.",
         path_params: &[DRAWER, ITEM],
-        reply: Some(type_of::<drawer::DrawerReply>),
         handler: handler!(drawer::delete_item),
         ..DELETE
     },
@@ -52,7 +49,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Take the items named in the body out of a drawer; those that are not there are told.",
         path_params: &[DRAWER],
         body: required::<requests::ObjectListRequest>(),
-        reply: Some(type_of::<drawer::DrawerReply>),
         handler: handler!(drawer::delete_items),
         ..DELETE
     },
@@ -62,7 +58,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Read a drawer, on request with its items.",
         path_params: &[DRAWER],
         query: &[disp(false), SHOW_ITEMS],
-        reply: Some(type_of::<drawer::DrawerReply>),
         handler: handler!(drawer::get),
         ..GET
     },
@@ -73,7 +68,6 @@ pub const ROUTES: &[Route] = &[
         path_params: &[source("the object to look for")],
         query: &[disp(false), SHOW_ITEMS],
         untagged: true,
-        reply: Some(type_of::<drawer::DrawerListing>),
         handler: handler!(drawer::get_by_object),
         ..GET
     },
@@ -83,7 +77,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Create a drawer.",
         privilege: Some(Privilege::Create),
         body: optional::<drawer::CreateDrawer>(),
-        reply: Some(type_of::<drawer::DrawerReply>),
         handler: handler!(drawer::create),
         ..POST
     },
@@ -93,7 +86,6 @@ pub const ROUTES: &[Route] = &[
         summary: "The user's automatic drawer; made at the first call.",
         privilege: Some(Privilege::Create),
         body: optional::<drawer::CreateDrawer>(),
-        reply: Some(type_of::<drawer::DrawerReply>),
         handler: handler!(drawer::create_automatic),
         ..POST
     },
@@ -103,7 +95,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Add the items named in the body to a drawer: all or none.",
         path_params: &[DRAWER],
         body: required::<requests::ObjectListRequest>(),
-        reply: Some(type_of::<drawer::DrawerReply>),
         handler: handler!(drawer::add_items),
         ..POST
     },
@@ -112,7 +103,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer/{source}/item/{item}/position/{position}",
         summary: "Put an object at a position of a drawer.",
         path_params: &[DRAWER, OBJECT, PLACE],
-        reply: Some(type_of::<drawer::DrawerReply>),
         handler: handler!(drawer::position_item),
         ..PUT
     },
@@ -122,7 +112,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Add an object to a drawer.",
         path_params: &[DRAWER, OBJECT],
         body: optional::<Value>(),
-        reply: Some(type_of::<drawer::DrawerReply>),
         handler: handler!(drawer::add_item),
         ..POST
     },
@@ -131,7 +120,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer/{source}/item/{item}/move/{target}",
         summary: "Move an item from one drawer to another.",
         path_params: &[DRAWER, ITEM, other("target", Privilege::Write, "the drawer that the item goes to")],
-        reply: Some(type_of::<drawer::DrawerReply>),
         handler: handler!(drawer::move_item),
         ..PUT
     },
@@ -141,7 +129,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Change a drawer's title, description, capacity or attributes.",
         path_params: &[DRAWER],
         body: optional::<drawer::UpdateRequest>(),
-        reply: Some(type_of::<drawer::DrawerReply>),
         handler: handler!(drawer::update),
         ..PUT
     },

@@ -1,12 +1,15 @@
 //! Drawers on the wire.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
+use stet_actors::id::{Loid, ShortcutId};
+use stet_actors::object::Text;
 
 use crate::api::records::BulkError;
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode};
 use crate::http::body::Object;
+use crate::json::Ready;
 use crate::records::ObjectRecord;
 
 /// `info` of a drawer: its record, and what a drawer has beside.
@@ -24,22 +27,29 @@ pub struct DrawerInfo {
     /// Whether it is a user's automatic drawer.
     pub automatic: bool,
     /// May be empty.
-    pub title: String,
+    pub title: Text,
     /// May be empty.
-    pub description: String,
+    pub description: Text,
 }
 
 /// An item of a drawer.
 #[derive(Serialize, JsonSchema)]
 pub struct DrawerItem {
     /// The shortcut.
-    pub id: String,
+    #[serde(serialize_with = "as_text")]
+    #[schemars(with = "String")]
+    pub id: ShortcutId,
     /// Counted from 0 among the items that can be seen.
     pub position: usize,
     /// The object's loid.
-    pub source: String,
+    #[schemars(with = "String")]
+    pub source: Loid,
     /// The object's record.
-    pub object: ObjectRecord,
+    pub object: Ready<ObjectRecord>,
+}
+
+fn as_text<S: Serializer>(id: &ShortcutId, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(id)
 }
 
 /// A drawer. A read has all items with `showItems` and none without; a change has those it concerned.
@@ -49,9 +59,9 @@ pub struct DrawerReply {
     pub info: DrawerInfo,
     /// Its items, first to last.
     pub items: Vec<DrawerItem>,
-    /// Of a bulk removal: the sources that were not there.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub errors: Vec<BulkError>,
+    /// Of a bulk removal only: the sources that were not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errors: Option<Vec<BulkError>>,
     /// Of a move only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revisions: Option<MoveRevisions>,

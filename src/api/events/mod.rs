@@ -10,7 +10,7 @@ use stet_actors::object::FamilyKind;
 
 use crate::events::stream::Following;
 use crate::http::call::Call;
-use crate::http::reply::{Content, Reply};
+use crate::http::reply::Reply;
 use crate::records::Cached;
 
 /// What a client that has been cut off sends, to go on behind the last event that it has.
@@ -54,7 +54,7 @@ fn stream(call: &Call, container: &Cached) -> Result<Reply> {
         };
         following.begin(&call.app.followers)?
     };
-    Ok(Reply::new(Content::Events(body))
+    Ok(Reply::events(body)
         .with_header(CACHE_CONTROL, HeaderValue::from_static("no-store"))
         .with_header(ACCEL_BUFFERING, HeaderValue::from_static("no")))
 }

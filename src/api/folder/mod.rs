@@ -11,24 +11,24 @@ use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{FamilyKind, Record, check_path};
 use stet_actors::store::View;
 
-use super::object::record_after;
-use super::records::{seen_record_of, with_path};
+use super::object::{ChangedRecord, record_after};
+use super::records::{path_if_shown, seen_record_at};
 use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
 use crate::auth::Privilege;
 use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::display::Display;
-use crate::http::etag::ETag;
-use crate::http::reply::{Content, Reply};
+use crate::http::reply::{Enveloped, Json};
+use crate::json::Ready;
 use crate::records::{Cached, ObjectRecord, Page, Sort};
 
 /// A folder and what lies in it.
 #[derive(Serialize, JsonSchema)]
 pub struct FolderReply {
     /// The folder.
-    pub info: ObjectRecord,
+    pub info: Ready<ObjectRecord>,
     /// The page asked for.
-    pub items: Vec<ObjectRecord>,
+    pub items: Vec<Ready<ObjectRecord>>,
     /// How many objects there are in all.
     pub total: usize,
 }
@@ -37,7 +37,7 @@ pub struct FolderReply {
 #[derive(Serialize, JsonSchema)]
 pub struct FolderCreated {
     /// The folder.
-    pub info: ObjectRecord,
+    pub info: ChangedRecord,
 }
 
 /// Body of the creation of a folder: `{name, folder|folderPath}` or `{path}`.
@@ -72,7 +72,7 @@ pub fn check_folder(record: &Record, source: &str) -> Result<()> {
 }
 
 /// `POST /v3/folder`: makes a folder with its parents; one that exists is the answer.
-pub async fn create(call: Call) -> Result<Reply> {
+pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
     let request: CreateFolder = call.json()?;
     let app = &call.app;
     let database = app.database(request.database_id.as_ref().map(DatabaseRef::text).as_deref())?;
@@ -109,49 +109,48 @@ pub async fn create(call: Call) -> Result<Reply> {
         None => place.folder,
     };
     let display = Display { path: true, ..call.display_of_body()? };
-    let record = record_after(app, made, &display)?;
-    Ok(Reply::new(Content::Json(format!("{{\"info\":{record}}}").into())))
+    Json::of(&FolderCreated { info: record_after(app, made, &display)? })
 }
 
 /// `GET /v3/folder/{source}`
-pub async fn list(call: Call) -> Result<Reply> {
+pub async fn list(call: Call) -> Result<Json<FolderReply>> {
     let folder = call.resolve("source")?;
     check_folder(&folder, call.param("source"))?;
     listing(&call, &folder, |_| true)
 }
 
 /// `GET /v3/folder/{source}/subfolders`
-pub async fn subfolders(call: Call) -> Result<Reply> {
+pub async fn subfolders(call: Call) -> Result<Json<FolderReply>> {
     let folder = call.resolve("source")?;
     check_folder(&folder, call.param("source"))?;
     listing(&call, &folder, |record| record.family == FamilyKind::Folder)
 }
 
 /// `GET /v3/folder/root`
-pub async fn root_folder(call: Call) -> Result<Reply> {
+pub async fn root_folder(call: Call) -> Result<Json<FolderReply>> {
     let folder = call.find(&Source::Path("/".to_owned()), call.database()?)?;
     listing(&call, &folder, |_| true)
 }
 
 /// `GET /v3/folder/home`
-pub async fn home(call: Call) -> Result<Reply> {
+pub async fn home(call: Call) -> Result<Json<FolderReply>> {
     let path = call.app.home_of(call.caller()?.user())?;
     own_folder(&call, path)
 }
 
 /// `GET /v3/folder/work`
-pub async fn work(call: Call) -> Result<Reply> {
+pub async fn work(call: Call) -> Result<Json<FolderReply>> {
     let path = call.app.work_folder_of(call.caller()?.user())?;
     own_folder(&call, path)
 }
 
-fn own_folder(call: &Call, path: String) -> Result<Reply> {
+fn own_folder(call: &Call, path: String) -> Result<Json<FolderReply>> {
     let folder = call.find(&Source::Path(path.clone()), call.database()?)?;
     check_folder(&folder, &path)?;
     listing(call, &folder, |_| true)
 }
 
-fn listing(call: &Call, folder: &Cached, wanted: impl Fn(&Record) -> bool) -> Result<Reply> {
+fn listing(call: &Call, folder: &Cached, wanted: impl Fn(&Record) -> bool) -> Result<Json<FolderReply>> {
     let app = &call.app;
     let sort = Sort::parse(call.query.text("sortBy"))?;
     let page = Page::of(&call.query);
@@ -160,27 +159,19 @@ fn listing(call: &Call, folder: &Cached, wanted: impl Fn(&Record) -> bool) -> Re
     entries.retain(|entry| wanted(&entry.record));
     let total = entries.len();
     sort.apply(&mut entries, |entry| &entry.record);
-    let path = if display.path { Some(app.repository.path_of(folder)?) } else { None };
-    let info = seen_record_of(call, folder, &display)?;
-    let mut json = format!("{{\"info\":{info},\"items\":[");
-    for (index, entry) in page.cut(entries).iter().enumerate() {
-        if index > 0 {
-            json.push(',');
-        }
-        let record = seen_record_of(call, entry, &Display { path: false, ..display.clone() })?;
-        match &path {
-            Some(path) => {
-                let path = format!("{}/{}", path.trim_end_matches('/'), entry.record.name);
-                json.push_str(&with_path(&record, &path));
-            }
-            None => json.push_str(&record),
-        }
-    }
-    json.push_str(&format!("],\"total\":{total}}}"));
+    let path = path_if_shown(app, folder, &display)?;
+    let info = seen_record_at(call, folder, &display, path.as_deref())?;
+    let page = page.cut(entries);
+    let items = page.iter().map(|entry| {
+        let path = path.as_ref().map(|path| format!("{}/{}", path.trim_end_matches('/'), entry.record.name));
+        seen_record_at(call, entry, &display, path.as_deref())
+    });
+    let items: Vec<_> = items.collect::<Result<_>>()?;
+    let bytes = info.text().len() + items.iter().map(|item| item.text().len() + 1).sum::<usize>();
+    let reply = Enveloped::of(&FolderReply { info, items, total }, bytes)?;
     // A folder on the way has changed for this caller when what they see of it has.
     let readable = call.access().may(Privilege::Read, folder)?;
-    let tag = ETag::new(if readable { folder.revision } else { 0 }, &json);
-    Ok(Reply::new(Content::Json(json.into())).with_etag(tag))
+    Ok(reply.tagged(if readable { folder.revision } else { 0 }))
 }
 
 /// The objects in a folder that the caller sees, by name.

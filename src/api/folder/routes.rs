@@ -16,7 +16,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Create a folder and the parents that it lacks.",
         privilege: Some(Privilege::Create),
         body: optional::<folder::CreateFolder>(),
-        reply: Some(type_of::<folder::FolderCreated>),
         handler: handler!(folder::create),
         ..POST
     },
@@ -26,7 +25,6 @@ pub const ROUTES: &[Route] = &[
         summary: "List a folder.",
         path_params: &[FOLDER],
         query: &[SORT_BY, disp(true)],
-        reply: Some(type_of::<folder::FolderReply>),
         handler: handler!(folder::list),
         ..GET
     },
@@ -83,7 +81,6 @@ pub const ROUTES: &[Route] = &[
         summary: "List the folders in a folder.",
         path_params: &[FOLDER],
         query: &[LIMIT, disp(true)],
-        reply: Some(type_of::<folder::FolderReply>),
         handler: handler!(folder::subfolders),
         ..GET
     },
@@ -97,7 +94,6 @@ macro_rules! special {
             path: concat!("/v3/folder/", $name),
             summary: concat!("List ", $about, "."),
             query: &[SORT_BY, DATABASE, disp(true)],
-            reply: Some(type_of::<folder::FolderReply>),
             handler: handler!($handler),
             ..GET
         },

@@ -10,7 +10,7 @@ use crate::auth::Privilege;
 use crate::auth::{Grant, GroupChange};
 use crate::http::body::Object;
 use crate::http::call::Call;
-use crate::http::reply::Reply;
+use crate::http::reply::Json;
 
 /// Body of a group's creation, and of its change: then what is not named stays.
 #[derive(Default, Deserialize, JsonSchema)]
@@ -75,11 +75,11 @@ impl GroupRequest {
     }
 }
 
-fn reply(call: &Call, name: &str) -> Result<Reply> {
+fn reply(call: &Call, name: &str) -> Result<Json<GroupReply>> {
     let directory = &call.app.directory;
     let gone = || Error::new(Code::ObjectNotFound, format!("There is no group `{name}`.")).with_source(name);
     let group = directory.group(name)?.ok_or_else(gone)?;
-    Reply::json(&GroupReply {
+    Json::of(&GroupReply {
         group_name: group.name.to_string(),
         description: group.description,
         members: directory.members(name)?.iter().map(ToString::to_string).collect(),
@@ -88,31 +88,31 @@ fn reply(call: &Call, name: &str) -> Result<Reply> {
 }
 
 /// `POST /v3/group/create`
-pub async fn create(call: Call) -> Result<Reply> {
+pub async fn create(call: Call) -> Result<Json<GroupReply>> {
     let (name, change) = call.json::<GroupRequest>()?.parts()?;
     call.app.directory.create_group(&name, change).await?;
     reply(&call, &name)
 }
 
 /// `POST /v3/group/update`
-pub async fn update(call: Call) -> Result<Reply> {
+pub async fn update(call: Call) -> Result<Json<GroupReply>> {
     let (name, change) = call.json::<GroupRequest>()?.parts()?;
     call.app.directory.change_group(&name, change).await?;
     reply(&call, &name)
 }
 
 /// `DELETE /v3/group/delete`
-pub async fn delete(call: Call) -> Result<Reply> {
+pub async fn delete(call: Call) -> Result<Json<GroupDeleted>> {
     let name = call.query.text("groupName").filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| Error::new(Code::InvalidParameter, "`groupName` is required."))?;
     call.app.directory.remove_group(name).await?;
-    Reply::json(&GroupDeleted { group_name: name.to_owned() })
+    Json::of(&GroupDeleted { group_name: name.to_owned() })
 }
 
 /// `GET /conf/group/list`
-pub async fn list(call: Call) -> Result<Reply> {
+pub async fn list(call: Call) -> Result<Json<GroupNames>> {
     // Users and groups are those of the whole server, whichever database is asked for.
     call.database()?;
     let groups = call.app.directory.groups()?;
-    Reply::json(&groups.iter().map(|group| group.name.to_string()).collect::<GroupNames>())
+    Json::of(&groups.iter().map(|group| group.name.to_string()).collect::<GroupNames>())
 }

@@ -13,7 +13,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/group/create",
         summary: "Create a group.",
         body: optional::<group::GroupRequest>(),
-        reply: Some(type_of::<group::GroupReply>),
         handler: handler!(group::create),
         ..POST
     },
@@ -22,7 +21,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/group/delete",
         summary: "Remove a group.",
         query: &[text("groupName", None, "Name of the group.")],
-        reply: Some(type_of::<group::GroupDeleted>),
         handler: handler!(group::delete),
         ..DELETE
     },
@@ -31,7 +29,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/group/update",
         summary: "Change what is named of a group.",
         body: optional::<group::GroupRequest>(),
-        reply: Some(type_of::<group::GroupReply>),
         handler: handler!(group::update),
         ..POST
     },

@@ -9,7 +9,7 @@ use stet_actors::error::Result;
 use super::auth::Ended;
 use crate::admin::{Admin, KeyRequest, KeyView, Secret};
 use crate::http::call::Call;
-use crate::http::reply::Reply;
+use crate::http::reply::Json;
 use crate::records::Page;
 
 /// The keys in force, the oldest first.
@@ -31,21 +31,21 @@ pub struct NewKeyReply {
 }
 
 /// `GET /v3/key`
-pub async fn list(call: Call) -> Result<Reply> {
+pub async fn list(call: Call) -> Result<Json<KeyList>> {
     let keys = Admin::of(&call.app).keys().await?;
     let total = keys.len();
-    Reply::json(&KeyList { items: Page::of(&call.query).cut(keys), total })
+    Json::of(&KeyList { items: Page::of(&call.query).cut(keys), total })
 }
 
 /// `POST /v3/key`
-pub async fn create(call: Call) -> Result<Reply> {
+pub async fn create(call: Call) -> Result<Json<NewKeyReply>> {
     let request: KeyRequest = call.json()?;
     let (key, token) = Admin::of(&call.app).add_key(request).await?;
-    Reply::json(&NewKeyReply { token, key })
+    Json::of(&NewKeyReply { token, key })
 }
 
 /// `DELETE /v3/key/{name}`
-pub async fn revoke(call: Call) -> Result<Reply> {
+pub async fn revoke(call: Call) -> Result<Json<Ended>> {
     call.app.sessions.revoke(call.param("name")).await?;
-    Reply::json(&Ended { result: "ok".to_owned() })
+    Json::of(&Ended { result: "ok".to_owned() })
 }

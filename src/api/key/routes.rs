@@ -1,7 +1,7 @@
 //! Keys for machine clients.
 
 use crate::admin::KeyRequest;
-use crate::api::{auth, key};
+use crate::api::key;
 use crate::http::route::words::*;
 
 const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "ours") };
@@ -14,7 +14,6 @@ pub const ROUTES: &[Route] = &[
         id: "stet-key-list-get",
         path: "/v3/key",
         summary: "List the keys in force.",
-        reply: Some(type_of::<key::KeyList>),
         handler: handler!(key::list),
         ..GET
     },
@@ -24,7 +23,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/key",
         summary: "Make a key for a machine client; its token is told this once.",
         body: required::<KeyRequest>(),
-        reply: Some(type_of::<key::NewKeyReply>),
         handler: handler!(key::create),
         ..POST
     },
@@ -33,7 +31,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/key/{name}",
         summary: "Revoke a key.",
         path_params: &[word("name", "name of the key")],
-        reply: Some(type_of::<auth::Ended>),
         handler: handler!(key::revoke),
         ..DELETE
     },

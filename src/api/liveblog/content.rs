@@ -16,17 +16,19 @@ use stet_xml::Frame;
 use super::reply::changed_reply;
 use super::resolved::Posts;
 use super::settled::{Unsettled, settled};
+use super::types::{ChangedLiveBlog, RemovedLiveBlog};
 use super::{Open, liveblog_of, open};
 use crate::api::dtd;
-use crate::api::object::{check_whole, opened, record_after, stored, switches};
+use crate::api::object::{Removed, check_whole, opened, stored, switches};
 use crate::api::whole::{Part, Whole, with_replaced};
 use crate::content::ContentReader;
 use crate::content::words::{essence, is_markup};
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
-use crate::http::reply::{Content, Reply};
+use crate::http::reply::{Json, Reply};
 use crate::http::{body, pace};
+use crate::json::Changed;
 
 /// The attribute that marks the element which posts are written into, and its value.
 const MARK: (&str, &str) = ("posts", "here");
@@ -79,7 +81,7 @@ async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
 
 /// `PUT /v3/container/liveblog/{source}`: check-out, write and check-in as one step. The content must be well-formed XML, or no
 /// post could be written into it.
-pub async fn write_content(mut call: Call) -> Result<Reply> {
+pub async fn write_content(mut call: Call) -> Result<Json<ChangedLiveBlog>> {
     let source = call.source("source")?;
     let object = liveblog_of(&call)?;
     check_whole(&source)?;
@@ -93,17 +95,17 @@ pub async fn write_content(mut call: Call) -> Result<Reply> {
     let done = app.repository.joint(write, call.request(object)?).await;
     app.with_current(done)?;
     let display = call.display();
-    let view = match app.repository.view::<LiveBlog>(object).await {
+    // Another call may have discarded or destroyed it since, which makes no failure of the change.
+    let view = match app.repository.any_view::<LiveBlog>(object).await {
         Ok(view) => view,
-        // Another call may have discarded it since, which makes no failure of the change.
         Err(error) if error.code == Code::ObjectNotFound => {
-            let info = record_after(app, object, &display)?;
-            return Ok(Reply::new(Content::Json(format!("{{\"info\":{info},\"items\":[]}}").into())));
+            let info = Removed { id: object.to_string() };
+            return Json::of(&Changed::Gone(RemovedLiveBlog { info, items: [] }));
         }
         Err(error) => return Err(error),
     };
     let open = Open::of(&call, object, view)?;
-    changed_reply(&call, open, &display).await
+    Ok(changed_reply(&call, open, &display).await?.shown())
 }
 
 /// The body as a new content; `None` without one. Its type is that of the header `Content-Type` if that is of XML, else the one it

@@ -2,36 +2,36 @@
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
-use stet_actors::lifecycle::{NewObject, NewParts};
-use stet_actors::liveblog::LiveBlog;
+use stet_actors::lifecycle::NewObject;
+use stet_actors::liveblog::{LiveBlog, NewLiveBlog};
 use stet_actors::object::{CreateMode, FamilyKind, NewContent, Stored, Text, Version};
 use stet_actors::store::Key;
 
 use super::Open;
 use super::reply::changed_reply;
-use super::types::CreateLiveBlog;
+use super::types::{CreateLiveBlog, LiveBlogReply};
 use crate::api::download::{Found, opened};
 use crate::api::object::{ProductInfo, check_issue_date, status_of, version_named, with_product_info};
 use crate::api::requests::{CreateOptions, folder_source};
 use crate::http::call::Call;
-use crate::http::reply::Reply;
+use crate::http::reply::Json;
 
 /// Name of the type of liveblogs in the objecttypes family, where no other is asked for.
 const TYPE_NAME: &str = "LiveBlog";
 
 /// `POST /v3/container/liveblog/from/template`
-pub async fn create_from_default(call: Call) -> Result<Reply> {
+pub async fn create_from_default(call: Call) -> Result<Json<LiveBlogReply>> {
     let template = Source::Path(call.app.config.liveblog.template.clone());
     create(&call, &template, DatabaseId::MAIN).await
 }
 
 /// `POST /v3/container/liveblog/from/template/{source}`
-pub async fn create_from_template(call: Call) -> Result<Reply> {
+pub async fn create_from_template(call: Call) -> Result<Json<LiveBlogReply>> {
     let template = Source::parse("source", call.param("source"))?;
     create(&call, &template, call.database()?).await
 }
 
-async fn create(call: &Call, template: &Source, template_database: DatabaseId) -> Result<Reply> {
+async fn create(call: &Call, template: &Source, template_database: DatabaseId) -> Result<Json<LiveBlogReply>> {
     let request: CreateLiveBlog = call.json()?;
     let (app, display) = (&call.app, call.display_of_body()?);
     let database = match &request.database_id {
@@ -87,11 +87,11 @@ async fn new_liveblog(
     let workflow = known.and_then(|known| known.workflow.as_deref());
     check_issue_date(request.issue_date.as_deref())?;
     let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(Text::from);
-    let mut object = NewObject::document(
+    let mut object = NewObject::of::<LiveBlog>(
         request.name.as_deref().unwrap_or(TYPE_NAME),
         known.map_or(TYPE_NAME, |known| &*known.name),
+        NewLiveBlog { moderated: request.moderated },
     );
-    object.family = FamilyKind::LiveBlog;
     (object.status, object.initial_status) = status_of(app, request.status.as_deref(), workflow)?;
     object.type_inferred = wanted.is_none();
     object.work_folder = text(&request.work_folder);
@@ -111,7 +111,6 @@ async fn new_liveblog(
         with_product_info(app, system, &said)?.or_else(|| found.attributes.system_attributes.clone());
     object.usage_tickets = app.rooted_text("usageTickets", request.usage_tickets.as_ref(), "tl")?;
     object.content = Some(content);
-    object.parts = NewParts::LiveBlog { moderated: request.moderated };
     // A generated name has to be free; a given one is up to the caller.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };

@@ -2,8 +2,9 @@
 //! the liveblog changes.
 
 use stet_actors::error::{Error, Result};
-use stet_actors::liveblog::{Attachment, Post, attachment_body};
+use stet_actors::liveblog::Post;
 use stet_actors::object::Version;
+use stet_actors::part::{Attachment, attachment_body};
 use stet_actors::store::Row;
 
 use super::settled::{Unsettled, of_post};

@@ -18,7 +18,7 @@ use stet_actors::runtime::Published;
 use super::object::{Removed, check_whole};
 use crate::http::call::Call;
 use crate::http::etag::ETag;
-use crate::http::reply::{Content, Reply};
+use crate::http::reply::{Enveloped, Json};
 
 mod content;
 mod creation;
@@ -44,15 +44,12 @@ pub use self::files::{attachment, post_content};
 pub use self::kept::KeptPosts;
 pub use self::named::posts;
 pub use self::post::{approve, create_post, get_post, mark_deleted, reject, remove_post, set_pending, update_post};
-use self::reply::liveblog_json;
+use self::reply::{bytes_of, liveblog_reply};
 pub use self::resolved::Lengths;
 use self::search::Wanted;
 pub use self::search::search;
 use self::settled::settled;
-pub use self::types::{
-    ChangedPost, CreateLiveBlog, LiveBlogReply, PostListing, PostOptions, PostReply, RemovedPost, SearchReply,
-    SearchRequest,
-};
+pub use self::types::{CreateLiveBlog, LiveBlogReply, PostListing, PostOptions, SearchRequest};
 
 /// A liveblog as it is on disk, and what the caller may do there.
 #[derive(Clone)]
@@ -126,7 +123,7 @@ fn address(call: &Call, liveblog: Loid, text: &str) -> Result<PostAddress> {
 }
 
 /// `GET /v3/container/liveblog/{source}`
-pub async fn get(call: Call) -> Result<Reply> {
+pub async fn get(call: Call) -> Result<Json<LiveBlogReply>> {
     let (open, display) = (open(&call).await?, call.display());
     let wanted = Wanted::of_query(&call)?;
     settled(&call, open, async |open| {
@@ -136,20 +133,20 @@ pub async fn get(call: Call) -> Result<Reply> {
         let part = (wanted.page.offset, wanted.page.limit, call.query.text("sortBy"));
         let tag = ETag::new(open.view.revision(), (&open.sight, &display, part, path));
         if tag.is_known(call.headers()) {
-            return Ok(Reply::not_modified(tag));
+            return Ok(Json::not_modified(tag));
         }
         let told = wanted.find(open).await;
-        let json = liveblog_json(&call.app, open, &told, &display).await?;
-        Ok(Reply::new(Content::Json(json.into())).with_etag(tag))
+        let reply = liveblog_reply(&call.app, open, &told, &display).await?;
+        Ok(Json::from(Enveloped::of(&reply, bytes_of(&reply))?).with_etag(tag))
     })
     .await
 }
 
 /// `DELETE /v3/container/liveblog/{source}`: to the recycle bin.
-pub async fn discard(call: Call) -> Result<Reply> {
+pub async fn discard(call: Call) -> Result<Json<Removed>> {
     let object = liveblog_of(&call)?;
     check_whole(&call.source("source")?)?;
     let done = call.app.repository.joint(Discard { object }, call.request(object)?).await;
     call.app.with_current(done)?;
-    Reply::json(&Removed { id: object.to_string() })
+    Json::of(&Removed { id: object.to_string() })
 }

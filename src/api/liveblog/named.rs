@@ -9,15 +9,15 @@ use stet_actors::liveblog::{LiveBlog, PostAddress};
 use stet_actors::object::{FamilyKind, parent_path};
 use stet_actors::store::{Table, View};
 
-use super::reply::post_json;
-use super::{Open, settled};
+use super::reply::post_shown;
+use super::{Open, PostListing, settled};
 use crate::api::records::BulkError;
 use crate::api::requests::ObjectListRequest;
 use crate::http::call::Call;
-use crate::http::reply::{Content, Reply, to_json};
+use crate::http::reply::Json;
 
 /// `POST /v3/container/liveblog/posts`: posts of any liveblogs, by loid, uuid or path.
-pub async fn posts(call: Call) -> Result<Reply> {
+pub async fn posts(call: Call) -> Result<Json<PostListing>> {
     let request = ObjectListRequest::of(&call)?;
     let display = call.display_of_body()?;
     let mut liveblogs: HashMap<Loid, Open> = HashMap::new();
@@ -36,15 +36,14 @@ pub async fn posts(call: Call) -> Result<Reply> {
                     place.insert(Open::of(&call, liveblog, view)?)
                 }
             };
-            settled(&call, open.clone(), async |open| post_json(&call.app, open.seen(&address)?, &display)).await
+            settled(&call, open.clone(), async |open| post_shown(&call.app, open.seen(&address)?, &display)).await
         };
         match one.await {
-            Ok(json) => items.push(json),
+            Ok(post) => items.push(post),
             Err(error) => errors.push(BulkError::new(&call.app, source, &hidden(error, source))),
         }
     }
-    let errors = String::from_utf8_lossy(&to_json(&errors)?).into_owned();
-    Ok(Reply::new(Content::Json(format!("{{\"items\":[{}],\"errors\":{errors}}}", items.join(",")).into())))
+    Json::of(&PostListing { items, errors })
 }
 
 /// The same error for whatever is not there, so that it doesn't tell which liveblogs there are.

@@ -1,10 +1,8 @@
 //! Replies about liveblogs and posts.
 
-use std::fmt::Write;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde_json::Value;
 use stet_actors::error::{Error, Result};
 use stet_actors::liveblog::{Post, PostStatus};
 use stet_actors::object::{SmallBody, Stored};
@@ -13,59 +11,49 @@ use stet_actors::store::View;
 use super::Open;
 use super::piece::are_of;
 use super::settled::{Unsettled, of_post, settled};
-use super::types::{Attachment, Post as WirePost, StatusChange};
-use crate::api::records::{info_of, quoted};
+use super::types::{
+    Attachment, LiveBlogInfo, LiveBlogReply, Post as WirePost, PostCounts, PostReply, Revision, StatusChange,
+};
+use crate::api::records::{info_of, path_if_shown};
 use crate::content::text::decoded;
 use crate::content::words;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::display::Display;
 use crate::http::etag::ETag;
-use crate::http::reply::{Content, Reply, to_json};
-use crate::records::render;
+use crate::http::reply::{Enveloped, Json};
+use crate::json::{Ready, With};
+use crate::records::{ObjectRecord, render};
 
 /// Posts that are rendered before others get their turn.
 const AT_A_TIME: usize = 64;
 
-/// How a post's JSON begins.
-const BEGINNING: &str = "{\"info\":{";
-
-/// A post as JSON.
+/// A post.
 ///
 /// # Errors
 /// [`Unsettled::Changed`]; what the store says.
-pub(super) fn post_json(app: &App, post: &Post, display: &Display) -> Result<Arc<str>, Unsettled> {
-    let mut plain = display.clone();
-    // The path depends on the folders above, and what types are called on the configuration: neither is kept.
-    plain.path = false;
-    let key = (post.loid(), post.record.revision, plain);
-    let kept = if display.additional_info { None } else { app.posts.get(&key) };
-    let json = match kept {
-        Some(kept) => kept,
-        None => {
-            let json: Arc<str> =
-                of_post(&app.repository, post, || rendered(app, post, &key.2, content_of(app, post)?))?.into();
-            if !display.additional_info {
-                app.posts.put(key, json.clone());
-            }
-            json
-        }
-    };
-    if !display.path {
-        return Ok(json);
+pub(super) fn post_shown(app: &App, post: &Post, display: &Display) -> Result<Ready<WirePost>, Unsettled> {
+    let path = path_if_shown(app, &post.record, display)?;
+    let key = (post.loid(), post.record.revision, display.clone(), path);
+    // What types are called depends on the configuration, and is not kept.
+    let is_kept = !display.additional_info;
+    if is_kept && let Some(kept) = app.posts.get(&key) {
+        return Ok(kept);
     }
-    let path = quoted(&app.repository.path_of(&post.record)?);
-    // `info` is first, and never empty.
-    let rest = json.strip_prefix(BEGINNING).unwrap_or_default();
-    Ok(format!("{BEGINNING}\"path\":{path},{rest}").into())
+    let shown = of_post(&app.repository, post, || rendered(app, post, display, key.3.clone(), content_of(app, post)?))?;
+    let shown = Ready::of(&shown)?;
+    if is_kept {
+        app.posts.put(key, shown.clone());
+    }
+    Ok(shown)
 }
 
-fn rendered(app: &App, post: &Post, display: &Display, bytes: Option<Bytes>) -> Result<String> {
+fn rendered(app: &App, post: &Post, display: &Display, path: Option<String>, bytes: Option<Bytes>) -> Result<WirePost> {
     let attributes = app.repository.attributes(post.loid())?;
     let content = post.record.content.as_ref().zip(bytes.as_ref());
     let content = content.map(|(content, bytes)| decoded(&content.content_type, bytes).into_owned());
-    let shown = WirePost {
-        info: render(app, &post.record, &attributes, display)?,
+    Ok(WirePost {
+        info: ObjectRecord { path, ..render(app, &post.record, &attributes, display)? },
         status: post.status.name().to_owned(),
         title: post.title.to_string(),
         summary: post.summary.to_string(),
@@ -97,8 +85,7 @@ fn rendered(app: &App, post: &Post, display: &Display, bytes: Option<Bytes>) -> 
                 at: change.at_ms,
             })
             .collect(),
-    };
-    Ok(String::from_utf8_lossy(&to_json(&shown)?).into_owned())
+    })
 }
 
 /// The bytes of the content, if it is text and lies in the tables.
@@ -128,57 +115,51 @@ pub(super) struct Told<'v> {
 ///
 /// # Errors
 /// [`Unsettled::Changed`]; what the store says.
-pub(super) async fn liveblog_json(
+pub(super) async fn liveblog_reply(
     app: &App,
     open: &Open,
     told: &Told<'_>,
     display: &Display,
-) -> Result<String, Unsettled> {
-    let mut json = "{\"info\":".to_owned();
-    json.push_str(&info(app, open, display)?);
-    json.push_str(",\"items\":[");
+) -> Result<LiveBlogReply, Unsettled> {
+    let mut items = Vec::with_capacity(told.posts.len());
     for (index, post) in told.posts.iter().enumerate() {
-        if index > 0 {
-            json.push(',');
-            if index % AT_A_TIME == 0 {
-                tokio::task::yield_now().await;
-            }
+        if index % AT_A_TIME == AT_A_TIME - 1 {
+            tokio::task::yield_now().await;
         }
-        json.push_str(&post_json(app, post, display)?);
+        items.push(post_shown(app, post, display)?);
     }
-    // Writing to a String can't fail.
-    let _ = write!(json, "],\"total\":{},\"revision\":{}", told.total, open.view.revision());
-    if let Some(removed) = &told.removed {
-        let _ = write!(json, ",\"removed\":{}", Value::from(removed.as_slice()));
-    }
-    json.push('}');
-    Ok(json)
+    Ok(LiveBlogReply { info: info(app, open, display)?, items, total: told.total, revision: open.view.revision() })
 }
 
-/// `info` as JSON: a record, and behind it what a liveblog has beside.
-fn info(app: &App, open: &Open, display: &Display) -> Result<String> {
+/// How long the posts of a reply are.
+pub(super) fn bytes_of(reply: &LiveBlogReply) -> usize {
+    reply.items.iter().map(|post| post.text().len() + 1).sum::<usize>()
+}
+
+fn info(app: &App, open: &Open, display: &Display) -> Result<LiveBlogInfo> {
     let state = &open.view.state;
-    let mut json = info_of(app, state, display)?;
-    // A record is never the empty object: its last brace makes room for more members.
-    json.pop();
-    json.push_str(",\"postCounts\":{");
-    for (index, (status, count)) in PostStatus::ALL.iter().zip(state.seen_counts(&open.sight)).enumerate() {
-        let comma = if index > 0 { "," } else { "" };
-        // Writing to a String can't fail.
-        let _ = write!(json, "{comma}\"{}\":{count}", status.name());
-    }
-    let last = state.last_timestamp().map_or("null".to_owned(), |last| last.to_string());
-    let _ = write!(json, "}},\"moderated\":{},\"lastPostTimestamp\":{last}}}", state.head().moderated);
-    Ok(json)
+    let counts = state.seen_counts(&open.sight);
+    let count = |status: PostStatus| counts[status as usize];
+    Ok(LiveBlogInfo {
+        record: info_of(app, state, display)?,
+        post_counts: PostCounts {
+            pending: count(PostStatus::Pending),
+            approved: count(PostStatus::Approved),
+            rejected: count(PostStatus::Rejected),
+            deleted: count(PostStatus::Deleted),
+        },
+        moderated: state.head().moderated,
+        last_post_timestamp: state.last_timestamp(),
+    })
 }
 
 /// The reply to a change of a liveblog: as it is now, and none of its posts.
-pub(super) async fn changed_reply(call: &Call, open: Open, display: &Display) -> Result<Reply> {
+pub(super) async fn changed_reply(call: &Call, open: Open, display: &Display) -> Result<Json<LiveBlogReply>> {
     settled(call, open, async |open| {
         let total = open.view.state.seen_counts(&open.sight).iter().sum();
         let told = Told { posts: Vec::new(), total, removed: None };
-        let json = liveblog_json(&call.app, open, &told, display).await?;
-        Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(open.view.revision(), "change")))
+        let reply = liveblog_reply(&call.app, open, &told, display).await?;
+        Ok(Json::of(&reply)?.with_etag(ETag::new(open.view.revision(), "change")))
     })
     .await
 }
@@ -187,13 +168,15 @@ pub(super) async fn changed_reply(call: &Call, open: Open, display: &Display) ->
 ///
 /// # Errors
 /// [`Unsettled::Changed`]; what the store says.
-pub(super) fn post_reply(app: &App, open: &Open, post: &Post, what: &str) -> Result<Reply, Unsettled> {
-    Ok(reply_of(open, post, what, &post_json(app, post, &Display::with_defaults(false))?))
+pub(super) fn post_reply(app: &App, open: &Open, post: &Post, what: &str) -> Result<Json<PostReply>, Unsettled> {
+    let shown = post_shown(app, post, &Display::with_defaults(false))?;
+    let revision = Revision { revision: open.view.revision() };
+    Ok(Json::from(Enveloped::with(&shown, &revision)?).with_etag(tag_of(open, post, what)))
 }
 
 /// The post as a change has left it, for who made the change and so sees all of the post: although others have changed it since. `None` if
 /// its bytes were replaced in place. Attributes are those of now.
-pub(super) fn post_as_left(app: &App, open: &Open, post: &Post) -> Result<Option<Reply>> {
+pub(super) fn post_as_left(app: &App, open: &Open, post: &Post) -> Result<Option<Json<PostReply>>> {
     let bytes = content_of(app, post)?;
     let is_left = match (&bytes, &post.record.content) {
         (Some(bytes), Some(content)) => are_of(content, bytes),
@@ -204,13 +187,11 @@ pub(super) fn post_as_left(app: &App, open: &Open, post: &Post) -> Result<Option
     if !is_left {
         return Ok(None);
     }
-    let json = rendered(app, post, &Display::with_defaults(false), bytes)?;
-    Ok(Some(reply_of(open, post, "change", &json)))
+    let base = rendered(app, post, &Display::with_defaults(false), None, bytes)?;
+    let more = Revision { revision: open.view.revision() };
+    Ok(Some(Json::of(&With { base, more })?.with_etag(tag_of(open, post, "change"))))
 }
 
-fn reply_of(open: &Open, post: &Post, what: &str, json: &str) -> Reply {
-    // The post is an object: its last brace makes room for one more member.
-    let json = format!("{},\"revision\":{}}}", json.strip_suffix('}').unwrap_or(json), open.view.revision());
-    let tag = ETag::new(open.view.revision(), (what, post.loid(), post.record.revision));
-    Reply::new(Content::Json(json.into())).with_etag(tag)
+fn tag_of(open: &Open, post: &Post, what: &str) -> ETag {
+    ETag::new(open.view.revision(), (what, post.loid(), post.record.revision))
 }

@@ -1,6 +1,6 @@
 //! Liveblogs (interface 4.8); their posts are in [`super::post`].
 
-use crate::api::{liveblog, object, requests};
+use crate::api::{liveblog, requests};
 use crate::http::route::words::*;
 
 const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.8");
@@ -19,7 +19,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/{source}",
         summary: "Move a liveblog to the recycle bin.",
         path_params: &[LIVEBLOG],
-        reply: Some(type_of::<object::Removed>),
         handler: handler!(liveblog::discard),
         ..DELETE
     },
@@ -41,7 +40,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Read a liveblog.",
         path_params: &[LIVEBLOG],
         query: &[disp(false)],
-        reply: Some(type_of::<liveblog::LiveBlogReply>),
         handler: handler!(liveblog::get),
         ..GET
     },
@@ -51,7 +49,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Posts of a liveblog that match a filter.",
         path_params: &[LIVEBLOG],
         body: required::<liveblog::SearchRequest>(),
-        reply: Some(type_of::<liveblog::SearchReply>),
         handler: handler!(liveblog::search),
         ..POST
     },
@@ -60,7 +57,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/posts",
         summary: "Read all the posts named in the body.",
         body: required::<requests::ObjectListRequest>(),
-        reply: Some(type_of::<liveblog::PostListing>),
         handler: handler!(liveblog::posts),
         ..POST
     },
@@ -70,7 +66,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Create a liveblog from the default template.",
         privilege: Some(Privilege::Create),
         body: required::<liveblog::CreateLiveBlog>(),
-        reply: Some(type_of::<liveblog::LiveBlogReply>),
         handler: handler!(liveblog::create_from_default),
         ..POST
     },
@@ -81,7 +76,6 @@ pub const ROUTES: &[Route] = &[
         privilege: Some(Privilege::Create),
         path_params: &[TEMPLATE],
         body: required::<liveblog::CreateLiveBlog>(),
-        reply: Some(type_of::<liveblog::LiveBlogReply>),
         handler: handler!(liveblog::create_from_template),
         ..POST
     },
@@ -100,7 +94,6 @@ pub const ROUTES: &[Route] = &[
             flag("checkOutClean", false, "Check out from the last checked-in version, dropping a draft."),
         ],
         body: Body::Bytes,
-        reply: Some(type_of::<liveblog::LiveBlogReply>),
         handler: handler!(liveblog::write_content),
         ..PUT
     },

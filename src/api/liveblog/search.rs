@@ -7,12 +7,12 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::liveblog::{Post, PostAddress, PostStatus};
 
-use super::reply::{Told, liveblog_json};
-use super::types::{Filters, SearchRequest};
+use super::reply::{Told, bytes_of, liveblog_reply};
+use super::types::{Filters, SearchReply, SearchRequest};
 use super::{Open, address, open, settled};
 use crate::http::call::Call;
 use crate::http::etag::ETag;
-use crate::http::reply::{Content, Reply};
+use crate::http::reply::{Enveloped, Json};
 use crate::records::{Page, parse_sort};
 
 /// Posts that a search with one filter looks at before others get their turn; with many, fewer.
@@ -264,14 +264,16 @@ impl Turn {
 }
 
 /// `POST /v3/container/liveblog/{source}`
-pub async fn search(call: Call) -> Result<Reply> {
+pub async fn search(call: Call) -> Result<Json<SearchReply>> {
     let request: SearchRequest = call.json()?;
     let (open, display) = (open(&call).await?, call.display_of_body()?);
     let wanted = Wanted::of_request(&call, open.loid, &request)?;
     settled(&call, open, async |open| {
         let told = wanted.find(open).await;
-        let json = liveblog_json(&call.app, open, &told, &display).await?;
-        Ok(Reply::new(Content::Json(json.into())).with_etag(ETag::new(open.view.revision(), "search")))
+        let liveblog = liveblog_reply(&call.app, open, &told, &display).await?;
+        let bytes = bytes_of(&liveblog);
+        let reply = Enveloped::of(&SearchReply { liveblog, removed: told.removed }, bytes)?;
+        Ok(Json::from(reply).with_etag(ETag::new(open.view.revision(), "search")))
     })
     .await
 }

@@ -1,9 +1,9 @@
 //! What is shown of posts that change, or go, while they are looked at. Over HTTP no test could say when.
 
 use stet_actors::lifecycle::NewObject;
-use stet_actors::lifecycle::NewParts;
-use stet_actors::liveblog::{AddPost, NewAttachment, PostBody, PostFields, RemovePost, UpdatePost};
+use stet_actors::liveblog::{AddPost, NewLiveBlog, PostBody, PostFields, RemovePost, UpdatePost};
 use stet_actors::object::CreateMode;
+use stet_actors::part::NewAttachment;
 
 use super::files::attached;
 use super::reply::post_as_left;
@@ -22,9 +22,7 @@ struct Blog {
 impl Blog {
     async fn new() -> Blog {
         let house = House::new().await;
-        let mut object = NewObject::document("night", "LiveBlog");
-        object.family = FamilyKind::LiveBlog;
-        object.parts = NewParts::LiveBlog { moderated: None };
+        let object = NewObject::of::<LiveBlog>("night", "LiveBlog", NewLiveBlog::default());
         let loid = house.create(object).await;
         Blog { house, loid }
     }
@@ -82,8 +80,7 @@ impl Blog {
     fn left(&self, open: &Open, post: &PostAddress) -> Option<(String, String, u64)> {
         let post = open.view.state.get(post).expect("it is in the view");
         let reply = post_as_left(&self.house.app, open, post).expect("the store is well")?;
-        let Content::Json(json) = reply.content else { panic!("it is no JSON") };
-        let json: serde_json::Value = serde_json::from_slice(&json).expect("it is JSON");
+        let json = reply.result();
         let text = |name: &str| json[name].as_str().unwrap_or_default().to_owned();
         Some((text("title"), text("content"), json["revision"].as_u64().expect("it has one")))
     }

@@ -1,14 +1,14 @@
 //! Liveblogs and posts on the wire.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::api::object::Removed;
 use crate::api::records::BulkError;
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode};
 use crate::http::body::Object;
+use crate::json::{Changed, Ready, With};
 use crate::records::ObjectRecord;
 
 /// `info` of a liveblog: its record, and what a liveblog has beside. Numbers speak of the posts that the caller sees.
@@ -18,12 +18,25 @@ pub struct LiveBlogInfo {
     /// The record.
     #[serde(flatten)]
     pub record: ObjectRecord,
-    /// How many posts are `pending`, `approved`, `rejected` and `deleted`.
-    pub post_counts: BTreeMap<String, usize>,
+    /// How many posts there are in each state.
+    pub post_counts: PostCounts,
     /// Whether every new post waits for approval.
     pub moderated: bool,
     /// The latest timestamp of an approved post, epoch milliseconds.
     pub last_post_timestamp: Option<u64>,
+}
+
+/// How many posts are in each state.
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PostCounts {
+    /// Waiting for approval.
+    pub pending: usize,
+    /// Approved.
+    pub approved: usize,
+    /// Rejected.
+    pub rejected: usize,
+    /// Set to deleted, and there still.
+    pub deleted: usize,
 }
 
 /// A liveblog.
@@ -31,25 +44,33 @@ pub struct LiveBlogInfo {
 pub struct LiveBlogReply {
     /// The liveblog.
     pub info: LiveBlogInfo,
-    /// Its posts: pinned first, then newest first, unless asked for otherwise.
-    pub items: Vec<Post>,
+    /// Its posts: pinned first, then newest first, unless asked for otherwise; those of the page asked for. A search with `since`
+    /// has those changed after it, the oldest change first. A change has none.
+    pub items: Vec<Ready<Post>>,
     /// How many there are in all.
     pub total: usize,
     /// Counts the liveblog's changes: what a search takes as `since`.
     pub revision: u64,
 }
 
+/// The answer to a change of a liveblog; of one that others have destroyed since, no more than which it was.
+pub type ChangedLiveBlog = Changed<LiveBlogReply, RemovedLiveBlog>;
+
+/// A liveblog that others have destroyed.
+#[derive(Serialize, JsonSchema)]
+pub struct RemovedLiveBlog {
+    /// Which it was.
+    pub info: Removed,
+    /// None.
+    pub items: [Ready<Post>; 0],
+}
+
 /// What a search found.
 #[derive(Serialize, JsonSchema)]
 pub struct SearchReply {
-    /// The liveblog.
-    pub info: LiveBlogInfo,
-    /// The posts of the page asked for; with `since`, those changed after it, the oldest change first.
-    pub items: Vec<Post>,
-    /// How many there are in all.
-    pub total: usize,
-    /// Counts the liveblog's changes: what the next search takes as `since`.
-    pub revision: u64,
+    /// The liveblog, and what was found of its posts.
+    #[serde(flatten)]
+    pub liveblog: LiveBlogReply,
     /// With `since`: the posts that were removed after it, and those that changed and are not, or not any more, what is searched for;
     /// of all these, the ones that the caller may have seen.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,32 +111,24 @@ pub struct Post {
 }
 
 /// A post alone.
+pub type PostReply = With<Post, Revision>;
+
+/// What a post alone has beside.
 #[derive(Serialize, JsonSchema)]
-pub struct PostReply {
-    /// The post.
-    #[serde(flatten)]
-    pub post: Post,
+pub struct Revision {
     /// The liveblog's.
     pub revision: u64,
 }
 
-/// The answer to a change of a post: the post as the change left it; of one that others have removed since, no more than which it is.
-#[derive(Serialize, JsonSchema)]
-#[serde(untagged)]
-// What goes out is written as text; this is its shape in the document.
-#[allow(dead_code)]
-pub enum ChangedPost {
-    /// The post.
-    Shown(Box<PostReply>),
-    /// It has gone since; the revision is that of the change.
-    Gone(RemovedPost),
-}
+/// The answer to a change of a post: the post as the change left it; of one that others have removed since, no more than which it
+/// is, and the revision of the change.
+pub type ChangedPost = Changed<PostReply, RemovedPost>;
 
 /// Posts that were asked for one by one.
 #[derive(Serialize, JsonSchema)]
 pub struct PostListing {
     /// Those that were found.
-    pub items: Vec<Post>,
+    pub items: Vec<Ready<Post>>,
     /// One for each source that names none.
     pub errors: Vec<BulkError>,
 }

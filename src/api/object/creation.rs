@@ -12,13 +12,13 @@ use {
     actix_web::http::header::HeaderMap, bytes::Bytes, futures_util::Stream,
 };
 
-use super::reply_with;
+use super::{ChangedRecord, reply_with};
 use crate::api::form::{self, FileRule};
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
 use crate::http::app::App;
 use crate::http::body::Object;
 use crate::http::call::Call;
-use crate::http::reply::Reply;
+use crate::http::reply::Json;
 
 /// Part `options` of the creation of an object.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -58,7 +58,7 @@ pub struct CreateObject {
 }
 
 /// `POST /v3/object/create`: a multipart form of `options` (JSON) and `content` (file, optional), in any order.
-pub async fn create(mut call: Call) -> Result<Reply> {
+pub async fn create(mut call: Call) -> Result<Json<ChangedRecord>> {
     let mut form: Form = form::read(&mut call, FILES).await?;
     call.look_again()?;
     if let Some(reply) = call.answered_before(&form.sent()).await? {

@@ -5,10 +5,10 @@ use serde::Deserialize;
 use stet_actors::checkout::{TakeLock, Unlock};
 use stet_actors::error::Result;
 
-use super::{reply_with, target};
+use super::{ChangedRecord, reply_with, target};
 use crate::auth::Privilege;
 use crate::http::call::Call;
-use crate::http::reply::Reply;
+use crate::http::reply::Json;
 
 /// Body of an unlock.
 #[derive(Default, Deserialize, JsonSchema)]
@@ -19,7 +19,7 @@ pub struct UnlockRequest {
 }
 
 /// `POST /v3/object/{source}/lock`: the same session again puts off the lock's end.
-pub async fn lock(call: Call) -> Result<Reply> {
+pub async fn lock(call: Call) -> Result<Json<ChangedRecord>> {
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let take = TakeLock { object, lasts_s: call.app.config.auth.lock_idle_seconds };
     let done = call.app.repository.joint(take, call.request(object)?).await;
@@ -28,7 +28,7 @@ pub async fn lock(call: Call) -> Result<Reply> {
 }
 
 /// `POST /v3/object/{source}/unlock`
-pub async fn unlock(call: Call) -> Result<Reply> {
+pub async fn unlock(call: Call) -> Result<Json<ChangedRecord>> {
     let request: UnlockRequest = call.json()?;
     let source = call.source("source")?;
     let object = target(&call, Privilege::Write, &source, call.database()?)?;

@@ -2,20 +2,19 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::{Record, Version};
 
-use super::records::{BulkError, record_of, seen_record_of};
+use super::records::{BulkError, BulkReply, any_record_of, path_if_shown, seen_record_of};
 use super::requests::ObjectListRequest;
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::display::Display;
-use crate::http::etag::ETag;
-use crate::http::reply::{Content, Reply, to_json};
-use crate::records::{ObjectRecord, render, render_version};
+use crate::http::reply::{Enveloped, Json, Reply};
+use crate::json::{Changed, Ready};
+use crate::records::{ObjectRecord, render_version};
 
 mod content;
 mod creation;
@@ -36,7 +35,7 @@ pub(super) use self::creation::{ProductInfo, check_issue_date, status_of, with_p
 pub use self::locks::{UnlockRequest, lock, unlock};
 pub use self::pictures::content_as;
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
-pub use self::versions::{VersionList, restore_version, versions};
+pub use self::versions::{restore_version, versions};
 pub use self::writing::{switches, write_content, write_content_by_loid};
 
 /// What a bulk call did to an object.
@@ -49,40 +48,39 @@ pub struct BulkItem {
 }
 
 /// A record as the only thing in a reply.
-pub type RecordReply = ObjectRecord;
+pub type RecordReply = Ready<ObjectRecord>;
 
-/// The answer to a single discard, destroy or restore.
-#[derive(Serialize, JsonSchema)]
+/// The answer to a change of an object; of one that others have destroyed since, no more than which it was.
+pub type ChangedRecord = Changed<RecordReply, Removed>;
+
+/// An object that was discarded or destroyed.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Removed {
     /// The object's loid.
     pub id: String,
 }
 
 /// `GET /v3/object/{source}`: an object, or it as one of its versions has it.
-pub async fn get(call: Call) -> Result<Reply> {
-    let (revision, json) = shown(&call, &call.source("source")?, call.database()?, &call.display())?;
-    let tag = ETag::new(revision, &json);
-    Ok(Reply::new(Content::Json(json.into())).with_etag(tag))
+pub async fn get(call: Call) -> Result<Json<RecordReply>> {
+    let (revision, record) = shown(&call, &call.source("source")?, call.database()?, &call.display())?;
+    Ok(Enveloped::of(&record, record.text().len())?.tagged(revision))
 }
 
-/// The JSON of the object or version that a source names, and the object's revision.
-fn shown(call: &Call, source: &Source, database: DatabaseId, display: &Display) -> Result<(u64, String)> {
+/// The object or version that a source names, and the object's revision.
+fn shown(call: &Call, source: &Source, database: DatabaseId, display: &Display) -> Result<(u64, RecordReply)> {
     let app = &call.app;
     let record = call.find(source, database)?;
-    let json = match version_named(app, source, &record)? {
+    let shown = match version_named(app, source, &record)? {
         Some(version) => {
             let attributes = app.repository.attributes(record.loid)?;
-            let mut shown = render_version(app, &record, &attributes, &version, display)?;
-            if display.path {
-                shown.path = Some(app.repository.path_of(&record)?);
-            }
-            String::from_utf8_lossy(&to_json(&shown)?).into_owned()
+            let shown = render_version(app, &record, &attributes, &version, display)?;
+            Ready::of(&ObjectRecord { path: path_if_shown(app, &record, display)?, ..shown })?
         }
         None => seen_record_of(call, &record, display)?,
     };
     // A folder on the way has changed for this caller when what they see of it has.
     let readable = call.access().may(Privilege::Read, &record)?;
-    Ok((if readable { record.revision } else { 0 }, json))
+    Ok((if readable { record.revision } else { 0 }, shown))
 }
 
 /// The version that the source names, if it names one.
@@ -127,7 +125,7 @@ fn version(app: &App, record: &Record, number: u32) -> Result<Version> {
 }
 
 /// `POST /v3/object`: the records of all sources, and what could not be found.
-pub async fn list(call: Call) -> Result<Reply> {
+pub async fn list(call: Call) -> Result<Json<BulkReply<RecordReply>>> {
     let request = ObjectListRequest::of(&call)?;
     let app = &call.app;
     let display = call.display_of_body()?;
@@ -135,13 +133,11 @@ pub async fn list(call: Call) -> Result<Reply> {
     let (mut items, mut errors) = (Vec::new(), Vec::new());
     for source in &request.sources {
         match Source::parse("sources", source).and_then(|source| shown(&call, &source, database, &display)) {
-            Ok((_, json)) => items.push(json),
+            Ok((_, record)) => items.push(record),
             Err(error) => errors.push(BulkError::new(app, source, &error)),
         }
     }
-    let errors = String::from_utf8_lossy(&to_json(&errors)?).into_owned();
-    let json = format!("{{\"items\":[{}],\"errors\":{errors}}}", items.join(","));
-    Ok(Reply::new(Content::Json(json.into())))
+    Json::of(&BulkReply { items, errors })
 }
 
 /// `GET /v3/object/{source}/lastversionloid`: as plain text; the object's own loid while it has no version.
@@ -151,26 +147,17 @@ pub async fn last_version_loid(call: Call) -> Result<Reply> {
 }
 
 /// The object's record with its path: what creations answer.
-fn reply_with(app: &App, object: Loid) -> Result<Reply> {
+fn reply_with(app: &App, object: Loid) -> Result<Json<ChangedRecord>> {
     let display = Display { path: true, ..Display::with_defaults(false) };
-    Ok(Reply::new(Content::Json(record_after(app, object, &display)?.into())))
+    Json::of(&record_after(app, object, &display)?)
 }
 
-/// The JSON of a record after a change that has been made. Another call may have discarded or destroyed the object since; that
-/// makes no failure of the change.
+/// A record after a change that has been made. Another call may have discarded or destroyed the object since; that makes no failure
+/// of the change.
 ///
 /// # Errors
 /// What the store says.
-pub fn record_after(app: &App, object: Loid, display: &Display) -> Result<String> {
-    if let Some(json) = record_of(app, object, display)? {
-        return Ok(json);
-    }
-    let Some(record) = app.repository.any_record(object)? else {
-        return Ok(json!({ "id": object.to_string() }).to_string());
-    };
-    let mut shown = render(app, &record, &app.repository.attributes(object)?, display)?;
-    if display.path {
-        shown.path = Some(app.repository.path_of(&record)?);
-    }
-    Ok(String::from_utf8_lossy(&to_json(&shown)?).into_owned())
+pub fn record_after(app: &App, object: Loid, display: &Display) -> Result<ChangedRecord> {
+    let record = any_record_of(app, object, display)?;
+    Ok(record.map_or_else(|| Changed::Gone(Removed { id: object.to_string() }), Changed::Shown))
 }

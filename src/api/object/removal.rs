@@ -7,13 +7,13 @@ use stet_actors::id::{Loid, Source};
 use stet_actors::lifecycle::{Destroy, Discard, Restore};
 use stet_actors::object::CreateMode;
 
-use super::{BulkItem, Removed, any_target, reply_with, target};
+use super::{BulkItem, ChangedRecord, Removed, any_target, reply_with, target};
 use crate::api::records::{BulkError, BulkReply};
 use crate::api::requests::{CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
 use crate::auth::Privilege;
 use crate::http::body::Object;
 use crate::http::call::Call;
-use crate::http::reply::Reply;
+use crate::http::reply::Json;
 
 /// Body of a restore; all optional.
 #[derive(Default, Deserialize, JsonSchema)]
@@ -29,32 +29,32 @@ pub struct RestoreRequest {
 }
 
 /// `DELETE /v3/object/{source}/discard`
-pub async fn discard(call: Call) -> Result<Reply> {
+pub async fn discard(call: Call) -> Result<Json<Removed>> {
     let object = target(&call, Privilege::Delete, &call.source("source")?, call.database()?)?;
     let done = call.app.repository.joint(Discard { object }, call.request(object)?).await;
     call.app.with_current(done)?;
-    Reply::json(&Removed { id: object.to_string() })
+    Json::of(&Removed { id: object.to_string() })
 }
 
 /// `DELETE /v3/object/{source}/destroy`: from its folder or from the recycle bin.
-pub async fn destroy(call: Call) -> Result<Reply> {
+pub async fn destroy(call: Call) -> Result<Json<Removed>> {
     let object = any_target(&call, Privilege::Destroy, &call.source("source")?, call.database()?)?;
     let done = call.app.repository.joint(Destroy { object }, call.request(object)?).await;
     call.app.with_current(done)?;
-    Reply::json(&Removed { id: object.to_string() })
+    Json::of(&Removed { id: object.to_string() })
 }
 
 /// `DELETE /v3/object/discard`
-pub async fn discard_all(call: Call) -> Result<Reply> {
+pub async fn discard_all(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
     bulk(&call, false).await
 }
 
 /// `DELETE /v3/object/destroy`
-pub async fn destroy_all(call: Call) -> Result<Reply> {
+pub async fn destroy_all(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
     bulk(&call, true).await
 }
 
-async fn bulk(call: &Call, destroy: bool) -> Result<Reply> {
+async fn bulk(call: &Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
     let request = ObjectListRequest::of(call)?;
     let (app, database) = (&call.app, call.database()?);
     let mut reply = BulkReply { items: Vec::new(), errors: Vec::new() };
@@ -77,11 +77,11 @@ async fn bulk(call: &Call, destroy: bool) -> Result<Reply> {
             Err(error) => reply.errors.push(BulkError::new(app, source, &error)),
         }
     }
-    Reply::json(&reply)
+    Json::of(&reply)
 }
 
 /// `POST /v3/object/{source}/restore`
-pub async fn restore(call: Call) -> Result<Reply> {
+pub async fn restore(call: Call) -> Result<Json<ChangedRecord>> {
     let request: RestoreRequest = call.json()?;
     let app = &call.app;
     let object = any_target(&call, Privilege::Delete, &call.source("source")?, call.database()?)?;

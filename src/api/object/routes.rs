@@ -1,6 +1,6 @@
 //! Objects (interface 4.17), and what the interface document breaks off before (decisions 6).
 
-use crate::api::{object, records, requests};
+use crate::api::{object, requests};
 use crate::http::route::words::*;
 
 const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.17");
@@ -11,7 +11,7 @@ const DELETE: Route = base(Verb::Delete, Privilege::Delete, "interface 4.17");
 const OBJECT: PathParam = source("the object");
 
 /// Writing is the same under both paths.
-const WRITE: Route = Route { body: Body::Bytes, reply: Some(type_of::<object::RecordReply>), ..PUT };
+const WRITE: Route = Route { body: Body::Bytes, ..PUT };
 const CHECK_IN: QueryParam = flag("checkIn", true, "Check in after the write; else the working copy is saved.");
 const KEEP: QueryParam = flag("keepCheckedOut", false, "Keep the lock after the check-in.");
 const UNLOCK: QueryParam = flag("unlock", false, "Without a check-in: release the lock at the end.");
@@ -40,7 +40,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Destroy an object for good.",
         privilege: Some(Privilege::Destroy),
         path_params: &[OBJECT],
-        reply: Some(type_of::<object::Removed>),
         handler: handler!(object::destroy),
         ..DELETE
     },
@@ -50,7 +49,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Destroy the objects named in the body for good.",
         privilege: Some(Privilege::Destroy),
         body: required::<requests::ObjectListRequest>(),
-        reply: Some(type_of::<records::BulkReply<object::BulkItem>>),
         handler: handler!(object::destroy_all),
         ..DELETE
     },
@@ -59,7 +57,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/object/{source}/discard",
         summary: "Move an object to the recycle bin.",
         path_params: &[OBJECT],
-        reply: Some(type_of::<object::Removed>),
         handler: handler!(object::discard),
         ..DELETE
     },
@@ -68,7 +65,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/object/discard",
         summary: "Move the objects named in the body to the recycle bin.",
         body: required::<requests::ObjectListRequest>(),
-        reply: Some(type_of::<records::BulkReply<object::BulkItem>>),
         handler: handler!(object::discard_all),
         ..DELETE
     },
@@ -78,7 +74,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Loid of an object's last version, as plain text.",
         path_params: &[OBJECT],
         produces: Produces::Text,
-        reply: Some(type_of::<String>),
         handler: handler!(object::last_version_loid),
         ..GET
     },
@@ -88,7 +83,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Read an object.",
         path_params: &[OBJECT],
         query: &[disp(false)],
-        reply: Some(type_of::<object::RecordReply>),
         handler: handler!(object::get),
         ..GET
     },
@@ -106,7 +100,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Read the objects named in the body.",
         source: "decisions 6",
         body: required::<requests::ObjectListRequest>(),
-        reply: Some(type_of::<records::BulkReply<object::RecordReply>>),
         handler: handler!(object::list),
         ..POST
     },
@@ -117,7 +110,6 @@ pub const ROUTES: &[Route] = &[
         source: "decisions 6",
         privilege: Some(Privilege::Create),
         body: Body::Multipart(type_of::<object::CreateObject>, &["content"]),
-        reply: Some(type_of::<object::RecordReply>),
         handler: handler!(object::create),
         ..POST
     },
@@ -180,7 +172,6 @@ pub const ROUTES: &[Route] = &[
         summary: "List the versions of an object, the newest first.",
         source: "ours",
         path_params: &[OBJECT],
-        reply: Some(type_of::<object::VersionList>),
         handler: handler!(object::versions),
         ..GET
     },
@@ -194,7 +185,6 @@ pub const ROUTES: &[Route] = &[
             OBJECT,
             PathParam { name: "version", kind: Kind::Integer, needs: None, about: "number of the old version" },
         ],
-        reply: Some(type_of::<object::RecordReply>),
         handler: handler!(object::restore_version),
         ..POST
     },
@@ -205,7 +195,6 @@ pub const ROUTES: &[Route] = &[
         source: "ours",
         privilege: Some(Privilege::Write),
         path_params: &[OBJECT],
-        reply: Some(type_of::<object::RecordReply>),
         handler: handler!(object::lock),
         ..POST
     },
@@ -217,7 +206,6 @@ pub const ROUTES: &[Route] = &[
         privilege: Some(Privilege::Write),
         path_params: &[OBJECT],
         body: optional::<object::UnlockRequest>(),
-        reply: Some(type_of::<object::RecordReply>),
         handler: handler!(object::unlock),
         ..POST
     },
@@ -230,7 +218,6 @@ pub const ROUTES: &[Route] = &[
         privilege: Some(Privilege::Delete),
         path_params: &[OBJECT],
         body: optional::<object::RestoreRequest>(),
-        reply: Some(type_of::<object::RecordReply>),
         handler: handler!(object::restore),
         ..POST
     },

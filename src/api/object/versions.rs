@@ -10,11 +10,11 @@ use stet_actors::object::Version;
 use stet_actors::repository::Repository;
 use stet_actors::store::{Range, Table};
 
-use super::{reply_with, target};
+use super::{ChangedRecord, reply_with, target};
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
-use crate::http::reply::Reply;
+use crate::http::reply::Json;
 use crate::records::{Page, hex};
 
 /// Versions that are read before others get their turn.
@@ -64,14 +64,14 @@ impl VersionItem {
 }
 
 /// `GET /v3/object/{source}/versions`
-pub async fn versions(call: Call) -> Result<Reply> {
+pub async fn versions(call: Call) -> Result<Json<VersionList>> {
     let record = call.resolve("source")?;
     let page = Page::of(&call.query);
     // Numbers are given one after the other, and no version is ever removed but with its object.
     let newest = record.version.saturating_sub(u32::try_from(page.offset).unwrap_or(u32::MAX));
     let items = up_to(&call.app.repository, record.loid, newest, page.limit).await?;
     let tag = ETag::new(record.revision, ("versions", page.offset, page.limit));
-    Ok(Reply::json(&VersionList { items, total: record.version as usize })?.with_etag(tag))
+    Ok(Json::of(&VersionList { items, total: record.version as usize })?.with_etag(tag))
 }
 
 /// The versions of an object from that number down, `limit` at most.
@@ -99,7 +99,7 @@ async fn up_to(repository: &Repository, object: Loid, newest: u32, limit: usize)
 }
 
 /// `POST /v3/object/{source}/versions/{version}/restore`: a new version with the same bytes.
-pub async fn restore_version(call: Call) -> Result<Reply> {
+pub async fn restore_version(call: Call) -> Result<Json<ChangedRecord>> {
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let number = call.integer("version")?;
     let version = u32::try_from(number).ok().filter(|number| *number > 0);

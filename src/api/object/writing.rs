@@ -8,30 +8,30 @@ use stet_actors::id::Source;
 use stet_actors::object::{NewContent, Record};
 
 use super::content::loid_in_query;
-use super::{check_whole, record_after};
+use super::{ChangedRecord, check_whole, record_after};
 use crate::auth::Privilege;
 use crate::http::body::too_large;
 use crate::http::call::Call;
 use crate::http::pace::Paced;
 use crate::http::query::Query;
-use crate::http::reply::{Content, Reply};
+use crate::http::reply::Json;
 
 /// What a body is said to be by clients that know nothing of it.
 const ANY_BYTES: &str = "application/octet-stream";
 
 /// `PUT /v3/object/{source}/content`
-pub async fn write_content(call: Call) -> Result<Reply> {
+pub async fn write_content(call: Call) -> Result<Json<ChangedRecord>> {
     let source = call.source("source")?;
     write_to(call, source).await
 }
 
 /// `PUT /v3/object/loid/content?loid=`
-pub async fn write_content_by_loid(call: Call) -> Result<Reply> {
+pub async fn write_content_by_loid(call: Call) -> Result<Json<ChangedRecord>> {
     let source = loid_in_query(&call)?;
     write_to(call, source).await
 }
 
-async fn write_to(mut call: Call, source: Source) -> Result<Reply> {
+async fn write_to(mut call: Call, source: Source) -> Result<Json<ChangedRecord>> {
     // Before anything is received; who may not write need not send it all.
     let record = call.find_for(Privilege::Write, &source, call.database()?)?;
     check_whole(&source)?;
@@ -43,7 +43,7 @@ async fn write_to(mut call: Call, source: Source) -> Result<Reply> {
         WriteContent { object, body, switches: switches(&call.query), lasts_s: call.app.config.auth.lock_idle_seconds };
     let done = call.app.repository.joint(write, call.request(object)?).await;
     call.app.with_current(done)?;
-    Ok(Reply::new(Content::Json(record_after(&call.app, object, &call.display())?.into())))
+    Json::of(&record_after(&call.app, object, &call.display())?)
 }
 
 /// The switches of a write, as the query has them.

@@ -16,7 +16,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Log in with a form.",
         token: Token::Login,
         body: Body::Form(type_of::<auth::LoginRequest>),
-        reply: Some(type_of::<auth::OlderLogin>),
         handler: handler!(auth::older_log_in),
         ..POST
     },
@@ -25,7 +24,6 @@ pub const ROUTES: &[Route] = &[
         path: "/auth/logout",
         summary: "End the session.",
         privilege: None,
-        reply: Some(type_of::<auth::OlderLogout>),
         handler: handler!(auth::older_log_out),
         ..GET
     },
@@ -75,7 +73,6 @@ pub const ROUTES: &[Route] = &[
         path: "/conf/group/list",
         summary: "List the names of the groups.",
         query: &[DATABASE],
-        reply: Some(type_of::<group::GroupNames>),
         handler: handler!(group::list),
         ..GET
     },

@@ -196,6 +196,15 @@ fn every_endpoint_and_every_parameter_has_its_line_for_the_reference() {
 }
 
 #[test]
+fn who_answers_json_says_what_is_in_it() {
+    for route in all() {
+        let Some(handler) = route.handler else { continue };
+        let is_json = matches!(route.produces, Produces::Json | Produces::Any);
+        assert_eq!(handler.reply.is_some(), is_json, "{}", route.id);
+    }
+}
+
+#[test]
 fn the_readme_says_how_many_there_are() {
     let (ours, interface): (Vec<&Route>, Vec<&Route>) =
         all().filter(|route| route.handler.is_some()).partition(|route| route.id.starts_with("stet-"));

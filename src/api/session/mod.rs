@@ -10,7 +10,7 @@ use super::auth::Ended;
 use crate::admin::{Admin, SessionView};
 use crate::auth::Privilege;
 use crate::http::call::Call;
-use crate::http::reply::Reply;
+use crate::http::reply::Json;
 use crate::records::Page;
 
 /// Sessions, the oldest first.
@@ -23,7 +23,7 @@ pub struct SessionList {
 }
 
 /// `GET /v3/session`: one's own, or with `manageGroups` those of others or all. A key has none of its own.
-pub async fn list(call: Call) -> Result<Reply> {
+pub async fn list(call: Call) -> Result<Json<SessionList>> {
     let caller = call.caller()?;
     let named = call.query.text("user").filter(|user| !user.is_empty());
     let wanted = match named {
@@ -40,14 +40,11 @@ pub async fn list(call: Call) -> Result<Reply> {
     let sessions = call.app.sessions.list(wanted).await?;
     let total = sessions.len();
     let page = Page::of(&call.query).cut(sessions);
-    Reply::json(&SessionList {
-        items: page.iter().map(|live| SessionView::of(live, Some(caller.id()))).collect(),
-        total,
-    })
+    Json::of(&SessionList { items: page.iter().map(|live| SessionView::of(live, Some(caller.id()))).collect(), total })
 }
 
 /// `DELETE /v3/session/{id}`: one's own, or with `manageGroups` any; another's is not there without it.
-pub async fn end(call: Call) -> Result<Reply> {
+pub async fn end(call: Call) -> Result<Json<Ended>> {
     let caller = call.caller()?;
     let own_only = !call.access().has_everywhere(Privilege::ManageGroups);
     if own_only && caller.grants().is_some() {
@@ -55,5 +52,5 @@ pub async fn end(call: Call) -> Result<Reply> {
     }
     let whose = own_only.then_some(&**caller.user());
     call.app.sessions.end_by_id(call.param("id"), whose).await?;
-    Reply::json(&Ended { result: "ok".to_owned() })
+    Json::of(&Ended { result: "ok".to_owned() })
 }

@@ -1,6 +1,6 @@
 //! Sessions as they are looked after.
 
-use crate::api::{auth, session};
+use crate::api::session;
 use crate::http::route::words::*;
 
 const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "ours") };
@@ -22,7 +22,6 @@ pub const ROUTES: &[Route] = &[
             flag("all", false, "List the sessions of all users, which needs `manageGroups`; `user` goes first."),
         ],
         codes: S,
-        reply: Some(type_of::<session::SessionList>),
         handler: handler!(session::list),
         ..GET
     },
@@ -32,7 +31,6 @@ pub const ROUTES: &[Route] = &[
         summary: "End one of one's own sessions; with `manageGroups` any.",
         privilege: None,
         path_params: &[word("id", "public reference of the session")],
-        reply: Some(type_of::<auth::Ended>),
         handler: handler!(session::end),
         ..DELETE
     },

@@ -10,7 +10,7 @@ use stet_actors::error::{Code, Error, Result};
 use super::auth::{Ended, attempted, cookie};
 use crate::admin::{Admin, Secret, UserChange, UserView};
 use crate::http::call::Call;
-use crate::http::reply::Reply;
+use crate::http::reply::Json;
 use crate::records::Page;
 
 /// Users, in the order of their names.
@@ -32,31 +32,31 @@ pub struct PasswordRequest {
 }
 
 /// `GET /v3/user`
-pub async fn list(call: Call) -> Result<Reply> {
+pub async fn list(call: Call) -> Result<Json<UserList>> {
     let users = Admin::of(&call.app).users()?;
     let total = users.len();
-    Reply::json(&UserList { items: Page::of(&call.query).cut(users), total })
+    Json::of(&UserList { items: Page::of(&call.query).cut(users), total })
 }
 
 /// `GET /v3/user/{name}`
-pub async fn get(call: Call) -> Result<Reply> {
-    Reply::json(&Admin::of(&call.app).user(call.param("name"))?)
+pub async fn get(call: Call) -> Result<Json<UserView>> {
+    Json::of(&Admin::of(&call.app).user(call.param("name"))?)
 }
 
 /// `POST /v3/user`
-pub async fn create(call: Call) -> Result<Reply> {
+pub async fn create(call: Call) -> Result<Json<UserView>> {
     let change: UserChange = call.json()?;
-    Reply::json(&Admin::of(&call.app).add_user(change).await?)
+    Json::of(&Admin::of(&call.app).add_user(change).await?)
 }
 
 /// `PUT /v3/user/{name}`
-pub async fn change(call: Call) -> Result<Reply> {
+pub async fn change(call: Call) -> Result<Json<UserView>> {
     let change: UserChange = call.json()?;
-    Reply::json(&Admin::of(&call.app).change_user(call.param("name"), change).await?)
+    Json::of(&Admin::of(&call.app).change_user(call.param("name"), change).await?)
 }
 
 /// `POST /v3/user/password`: all sessions of the user end, the calling one too, for one of them may be the reason for the change.
-pub async fn set_own_password(call: Call) -> Result<Reply> {
+pub async fn set_own_password(call: Call) -> Result<Json<Ended>> {
     let request: PasswordRequest = call.json()?;
     let caller = call.caller()?;
     if caller.grants().is_some() {
@@ -72,5 +72,5 @@ pub async fn set_own_password(call: Call) -> Result<Reply> {
     })?;
     directory.set_password(caller.user(), request.new.text()).await?;
     let gone = cookie(&call, "", 0)?;
-    Ok(Reply::json(&Ended { result: "ok".to_owned() })?.with_header(SET_COOKIE, gone))
+    Ok(Json::of(&Ended { result: "ok".to_owned() })?.with_header(SET_COOKIE, gone))
 }

@@ -1,7 +1,7 @@
 //! Users as they are looked after.
 
-use crate::admin::{UserChange, UserView};
-use crate::api::{auth, user};
+use crate::admin::UserChange;
+use crate::api::user;
 use crate::http::route::words::*;
 
 const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "ours") };
@@ -16,7 +16,6 @@ pub const ROUTES: &[Route] = &[
         id: "stet-user-list-get",
         path: "/v3/user",
         summary: "List the users.",
-        reply: Some(type_of::<user::UserList>),
         handler: handler!(user::list),
         ..GET
     },
@@ -26,7 +25,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Read a user.",
         path_params: &[NAME],
         codes: S,
-        reply: Some(type_of::<UserView>),
         handler: handler!(user::get),
         ..GET
     },
@@ -36,7 +34,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/user",
         summary: "Make a user.",
         body: required::<UserChange>(),
-        reply: Some(type_of::<UserView>),
         handler: handler!(user::create),
         ..POST
     },
@@ -47,7 +44,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Change what is named of a user, the password too.",
         path_params: &[NAME],
         body: required::<UserChange>(),
-        reply: Some(type_of::<UserView>),
         handler: handler!(user::change),
         ..PUT
     },
@@ -59,7 +55,6 @@ pub const ROUTES: &[Route] = &[
         privilege: None,
         body: required::<user::PasswordRequest>(),
         codes: A,
-        reply: Some(type_of::<auth::Ended>),
         handler: handler!(user::set_own_password),
         ..POST
     },

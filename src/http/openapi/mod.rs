@@ -88,7 +88,7 @@ struct Shape {
 }
 
 fn operation(groups: &'static [Group], route: &'static Route, schemas: &mut Schemas) -> Value {
-    let reply = route.reply.map(|type_of| schemas.reply(type_of));
+    let reply = route.handler.and_then(|handler| handler.reply).map(|type_of| schemas.reply(type_of));
     let has = |name: &str| reply.as_ref().and_then(|reply| schemas.property(reply, name));
     let shape = Shape {
         pages: has("items").is_some_and(|items| items["type"] == "array") && has("next").is_none(),

@@ -11,19 +11,45 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use stet_actors::error::Error;
 
 use super::call::Call;
-use super::reply::Reply;
+use super::reply::{Answer, Reply};
 use crate::auth::Privilege;
 
-/// Answers one call. `None` in [`Route::handler`] stands for an endpoint that is not there yet: 501.
-pub type Handler = fn(Call) -> Pin<Box<dyn Future<Output = Result<Reply, Error>>>>;
+/// A call being answered.
+pub type Answering = Pin<Box<dyn Future<Output = Result<Reply, Error>>>>;
 
-/// Makes a [`Handler`] of an `async fn(Call) -> Result<Reply, Error>`.
+/// The code that answers one call, and what the document says of its answers.
+#[derive(Debug, Clone, Copy)]
+pub struct Handler {
+    /// Answers.
+    pub answer: fn(Call) -> Answering,
+    /// Type of the `result` (v3) or of the bare body (older surface); `None` for what is no JSON.
+    pub reply: Option<TypeOf>,
+}
+
+/// Makes a [`Route::handler`] of an `async fn(Call) -> Result<A, Error>`, where `A` is an [`Answer`]: the type that the handler
+/// answers is the one in the document.
 macro_rules! handler {
     ($function:path) => {
-        Some(|call| Box::pin($function(call)))
+        Some($crate::http::route::Handler {
+            answer: |call| {
+                let answered = $function(call);
+                Box::pin(async { answered.await.map($crate::http::reply::Answer::into_reply) })
+            },
+            reply: $crate::http::route::schema_of(&$function),
+        })
     };
 }
 pub(crate) use handler;
+
+/// What the document says of a handler's answers.
+pub(crate) const fn schema_of<F, R, A>(_: &F) -> Option<TypeOf>
+where
+    F: Fn(Call) -> R,
+    R: Future<Output = Result<A, Error>>,
+    A: Answer,
+{
+    A::SCHEMA
+}
 
 /// Endpoints that belong together.
 #[derive(Debug, Clone, Copy)]
@@ -78,9 +104,7 @@ pub struct Route {
     pub produces: Produces,
     /// Documented status codes beside 400, 413, 500, 503, which every endpoint may give.
     pub codes: &'static [u16],
-    /// Type of the `result` (v3) or of the bare body (older surface); `None` while it is not there yet.
-    pub reply: Option<TypeOf>,
-    /// The code that answers.
+    /// The code that answers, and the type of its answers; `None` for an endpoint that is not there yet: 501.
     pub handler: Option<Handler>,
 }
 

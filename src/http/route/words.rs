@@ -32,7 +32,6 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
         untagged: false,
         produces: Produces::Json,
         codes: S,
-        reply: None,
         handler: None,
     }
 }

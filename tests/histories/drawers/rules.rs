@@ -5,12 +5,11 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use stet_actors::clock::SystemClock;
 use stet_actors::command::{Command, Who};
-use stet_actors::drawer::{self, Address, Drawer, Placed};
+use stet_actors::drawer::{self, Address, Drawer, NewDrawer, Placed};
 use stet_actors::error::{Code, Error};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid, ShortcutId};
-use stet_actors::lifecycle::{Create, NewObject, NewParts};
-use stet_actors::object::FamilyKind;
+use stet_actors::lifecycle::{Create, NewObject};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
@@ -47,17 +46,8 @@ impl Real {
         }
         let mut drawers = Vec::new();
         for capacity in CAPACITIES {
-            let mut object = NewObject::document(&format!("drawer-{}", drawers.len()), "Drawer");
-            object.family = FamilyKind::Drawer;
-            object.parts = NewParts::Drawer {
-                capacity: capacity as u32,
-                automatic: false,
-                title: "".into(),
-                description: "".into(),
-                items: Vec::new(),
-                said: Box::default(),
-            };
-            drawers.push(create(object).await);
+            let new = NewDrawer::empty(capacity as u32);
+            drawers.push(create(NewObject::of::<Drawer>(&format!("drawer-{}", drawers.len()), "Drawer", new)).await);
         }
         Real { repository, drawers: [drawers[0], drawers[1]], objects }
     }

@@ -6,11 +6,10 @@ use parking_lot::{Condvar, Mutex};
 use stet_actors::checkout::{TakeLock, Unlock};
 use stet_actors::clock::SystemClock;
 use stet_actors::command::Who;
-use stet_actors::drawer::{Add, Address, Remove};
+use stet_actors::drawer::{Add, Address, Drawer, NewDrawer, Remove};
 use stet_actors::error::Code;
 use stet_actors::folder::root;
-use stet_actors::lifecycle::{Create, NewObject, NewParts};
-use stet_actors::object::FamilyKind;
+use stet_actors::lifecycle::{Create, NewObject};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::observe::{Observed, Observer};
@@ -85,16 +84,7 @@ fn what_changes_nothing_is_answered_when_what_it_saw_is_shown_by_the_caches_too(
             let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
             repository.joint(create, by("a")).await.expect("it can be made").loid
         };
-        let mut drawer = NewObject { family: FamilyKind::Drawer, ..NewObject::document("d", "Drawer") };
-        let (title, description) = ("".into(), "".into());
-        drawer.parts = NewParts::Drawer {
-            capacity: 5,
-            automatic: false,
-            title,
-            description,
-            items: Vec::new(),
-            said: Box::default(),
-        };
+        let drawer = NewObject::of::<Drawer>("d", "Drawer", NewDrawer::empty(5));
         let (drawer, story) = (create(drawer).await, create(NewObject::document("s", "Story")).await);
 
         // One that takes a turn: the lock of another session is seen, and no record shows it yet.

@@ -3,10 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use redb::{Builder, StorageBackend, WriteTransaction};
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::liveblog::{Attachment, Post, PostStatus};
-use stet_actors::object::{Content, Draft, FamilyKind, Record, Stored, Text, Version};
-use stet_actors::store::{Change, Look, Range, Row, Table, View, encode_value};
+use stet_actors::drawer::Item;
+use stet_actors::id::{DatabaseId, Loid, ShortcutId};
+use stet_actors::liveblog::{Post, PostStatus};
+use stet_actors::object::{Content, Draft, FamilyKind, Record, Stored, Text, Version, containers_of};
+use stet_actors::part::Attachment;
+use stet_actors::store::{Change, Look, Range, Row, Table, View, encode_value, key_of};
 
 use super::*;
 use crate::journal::FORMAT as JOURNAL_FORMAT;
@@ -267,4 +269,51 @@ fn a_row_that_cannot_be_read_stops_the_index_of_content_files_rather_than_lose_i
     store.close();
     let error = try_open(&disk).expect_err("refused");
     assert!(matches!(&error, OpenError::Migration(2, why) if why.contains("versions/1 no loid")), "{error}");
+}
+
+#[test]
+fn members_of_before_their_index_named_the_part_get_their_entries() {
+    let loid = |number| Loid::new(DatabaseId::MAIN, number);
+    let item = |drawer, shortcut, object| {
+        Item::new(loid(drawer), ShortcutId(shortcut), loid(object), u128::from(shortcut), false)
+    };
+    let items = [item(5, 20, 9), item(6, 21, 9), item(5, 22, 8)];
+    let before = |item: &Item| Change {
+        table: Table::MembersBefore,
+        key: key_of(&[&item.object.to_key(), &item.drawer.to_key()]),
+        value: Some(Bytes::copy_from_slice(&item.shortcut.0.to_be_bytes())),
+    };
+    let disk = Disk::new();
+    let store = RedbStore::open_with(options(&disk), &MIGRATIONS[..2]).expect("the store opens");
+    commit(&store, items[..2].iter().flat_map(|item| [row(item), before(item)]).collect());
+    store.close();
+    // The last one waits in the journal.
+    let store = RedbStore::open_with(options(&disk), &MIGRATIONS[..2]).expect("the store opens");
+    commit(&store, vec![row(&items[2]), before(&items[2])]);
+    disk.crash(3);
+    drop(store);
+    for _ in 0..2 {
+        let store = open(&disk);
+        let all =
+            |table| store.scan(View::Committed, table, &Range::prefix(&[]), usize::MAX, false).expect("it can be read");
+        let mut wanted = Vec::new();
+        items.iter().for_each(|item| item.index(&mut wanted));
+        let mut wanted: Vec<_> = wanted.into_iter().map(|(key, value)| (key.key, value)).collect();
+        wanted.sort();
+        assert_eq!(all(Table::Members), wanted);
+        assert_eq!(all(Table::MembersBefore), Vec::new());
+        assert_eq!(containers_of(&store, View::Committed, loid(9)), Ok(vec![loid(5), loid(6)]));
+    }
+}
+
+#[test]
+fn a_part_that_cannot_be_read_stops_the_index_of_members_and_leaves_the_one_before() {
+    let disk = Disk::new();
+    let store = RedbStore::open_with(options(&disk), &MIGRATIONS[..2]).expect("the store opens");
+    commit(&store, vec![put(Table::Parts, "no loid", "nonsense"), put(Table::MembersBefore, "member", "part")]);
+    store.close();
+    let error = try_open(&disk).expect_err("refused");
+    assert!(matches!(&error, OpenError::Migration(4, why) if why.contains("parts/1 no loid")), "{error}");
+    let store = RedbStore::open_with(options(&disk), &MIGRATIONS[..2]).expect("who had it before can still open it");
+    assert_eq!(get(&store, View::Committed, Table::MembersBefore, "member").as_deref(), Some("part"));
 }

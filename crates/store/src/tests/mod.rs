@@ -10,6 +10,7 @@ mod model;
 mod order;
 mod reads;
 mod refusals;
+mod shelves;
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};

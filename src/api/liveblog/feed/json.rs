@@ -1,57 +1,99 @@
 //! JSON Feed 1.1 (jsonfeed.org/version/1.1).
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use stet_actors::error::Result;
 
 use super::{Body, Entry, Feed, Link};
+use crate::json::written;
+
+#[derive(Serialize)]
+struct JsonFeed<'a> {
+    version: &'static str,
+    title: &'a str,
+    feed_url: &'a str,
+    authors: [Author<'a>; 1],
+    items: Vec<Item<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_url: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Author<'a> {
+    name: &'a str,
+}
+
+/// A post. One of the two contents must be there.
+#[derive(Serialize)]
+struct Item<'a> {
+    id: &'a str,
+    title: &'a str,
+    date_published: &'a str,
+    date_modified: &'a str,
+    authors: [Author<'a>; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_html: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_text: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    image: Option<&'a str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    summary: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    tags: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    attachments: Vec<Attachment<'a>>,
+}
+
+#[derive(Serialize)]
+struct Attachment<'a> {
+    url: &'a str,
+    mime_type: &'a str,
+    title: &'a str,
+    size_in_bytes: u64,
+}
 
 /// A feed as JSON Feed.
-pub(super) fn text(feed: &Feed) -> String {
-    let mut whole = json!({
-        "version": "https://jsonfeed.org/version/1.1",
-        "title": feed.title,
-        "feed_url": feed.address,
-        "authors": [{ "name": feed.author }],
-        "items": feed.entries.iter().map(item).collect::<Vec<_>>(),
-    });
-    if let Some(next) = &feed.next {
-        whole["next_url"] = json!(next);
-    }
-    whole.to_string()
+///
+/// # Errors
+/// None, for there are texts and numbers only.
+pub(super) fn text(feed: &Feed) -> Result<String> {
+    written(&JsonFeed {
+        version: "https://jsonfeed.org/version/1.1",
+        title: &feed.title,
+        feed_url: &feed.address,
+        authors: [Author { name: &feed.author }],
+        items: feed.entries.iter().map(Item::of).collect(),
+        next_url: feed.next.as_deref(),
+    })
 }
 
-fn item(entry: &Entry) -> Value {
-    let mut item = json!({
-        "id": entry.id,
-        "title": entry.title,
-        "date_published": entry.published,
-        "date_modified": entry.updated,
-        "authors": [{ "name": entry.author }],
-    });
-    let mut files: Vec<&Link> = entry.attachments.iter().collect();
-    // One of the two must be there.
-    match &entry.body {
-        Body::Html(html, _) => item["content_html"] = json!(html),
-        Body::Text(text) => item["content_text"] = json!(text),
-        Body::Elsewhere(file) => {
-            item["content_text"] = json!(if entry.summary.is_empty() { &entry.title } else { &entry.summary });
-            if file.media_type.starts_with("image/") {
-                item["image"] = json!(file.address);
+impl<'a> Item<'a> {
+    fn of(entry: &'a Entry) -> Item<'a> {
+        let (html, text, file) = match &entry.body {
+            Body::Html(html, _) => (Some(html.as_str()), None, None),
+            Body::Text(text) => (None, Some(text), None),
+            Body::Elsewhere(file) => {
+                (None, Some(if entry.summary.is_empty() { &entry.title } else { &entry.summary }), Some(file))
             }
-            files.insert(0, file);
+        };
+        Item {
+            id: &entry.id,
+            title: &entry.title,
+            date_published: &entry.published,
+            date_modified: &entry.updated,
+            authors: [Author { name: &entry.author }],
+            content_html: html,
+            content_text: text.map(String::as_str),
+            image: file.filter(|file| file.media_type.starts_with("image/")).map(|file| file.address.as_str()),
+            summary: &entry.summary,
+            tags: &entry.tags,
+            attachments: file.into_iter().chain(&entry.attachments).map(Attachment::of).collect(),
         }
     }
-    if !entry.summary.is_empty() {
-        item["summary"] = json!(entry.summary);
-    }
-    if !entry.tags.is_empty() {
-        item["tags"] = json!(entry.tags);
-    }
-    if !files.is_empty() {
-        item["attachments"] = files.into_iter().map(attachment).collect();
-    }
-    item
 }
 
-fn attachment(file: &Link) -> Value {
-    json!({ "url": file.address, "mime_type": file.media_type, "title": file.name, "size_in_bytes": file.size })
+impl<'a> Attachment<'a> {
+    fn of(file: &'a Link) -> Attachment<'a> {
+        Attachment { url: &file.address, mime_type: &file.media_type, title: &file.name, size_in_bytes: file.size }
+    }
 }

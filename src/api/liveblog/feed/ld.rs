@@ -1,59 +1,109 @@
 //! JSON-LD in the terms of schema.org: a `LiveBlogPosting` with a `BlogPosting` for each post.
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use stet_actors::error::Result;
 
 use super::{Body, Entry, Feed, Link};
+use crate::json::written;
+
+#[derive(Serialize)]
+#[serde(tag = "@type", rename_all = "camelCase")]
+struct LiveBlogPosting<'a> {
+    #[serde(rename = "@context")]
+    context: &'static str,
+    #[serde(rename = "@id")]
+    id: &'a str,
+    url: &'a str,
+    headline: &'a str,
+    author: Person<'a>,
+    date_published: &'a str,
+    date_modified: &'a str,
+    coverage_start_time: &'a str,
+    coverage_end_time: &'a str,
+    live_blog_update: Vec<BlogPosting<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "@type", rename_all = "camelCase")]
+struct BlogPosting<'a> {
+    #[serde(rename = "@id")]
+    id: &'a str,
+    headline: &'a str,
+    author: Person<'a>,
+    date_published: &'a str,
+    date_modified: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    article_body: Option<&'a str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    r#abstract: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    keywords: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    associated_media: Vec<MediaObject<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "@type")]
+struct Person<'a> {
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "@type", rename_all = "camelCase")]
+struct MediaObject<'a> {
+    content_url: &'a str,
+    encoding_format: &'a str,
+    name: &'a str,
+    content_size: String,
+}
 
 /// A feed as JSON-LD.
-pub(super) fn text(feed: &Feed) -> String {
+///
+/// # Errors
+/// None, for there are texts and numbers only.
+pub(super) fn text(feed: &Feed) -> Result<String> {
     let (begin, end) = &feed.covers;
-    let whole = json!({
-        "@context": "https://schema.org",
-        "@type": "LiveBlogPosting",
-        "@id": feed.id,
-        "url": feed.address,
-        "headline": feed.title,
-        "author": person(&feed.author),
-        "datePublished": feed.created,
-        "dateModified": feed.updated,
-        "coverageStartTime": begin,
-        "coverageEndTime": end,
-        "liveBlogUpdate": feed.entries.iter().map(posting).collect::<Vec<_>>(),
-    });
-    whole.to_string()
+    written(&LiveBlogPosting {
+        context: "https://schema.org",
+        id: &feed.id,
+        url: &feed.address,
+        headline: &feed.title,
+        author: Person { name: &feed.author },
+        date_published: &feed.created,
+        date_modified: &feed.updated,
+        coverage_start_time: begin,
+        coverage_end_time: end,
+        live_blog_update: feed.entries.iter().map(BlogPosting::of).collect(),
+    })
 }
 
-fn posting(entry: &Entry) -> Value {
-    let mut posting = json!({
-        "@type": "BlogPosting",
-        "@id": entry.id,
-        "headline": entry.title,
-        "author": person(&entry.author),
-        "datePublished": entry.published,
-        "dateModified": entry.updated,
-    });
-    let mut files: Vec<&Link> = entry.attachments.iter().collect();
-    match &entry.body {
-        Body::Html(_, text) | Body::Text(text) => posting["articleBody"] = json!(text),
-        Body::Elsewhere(file) => files.insert(0, file),
+impl<'a> BlogPosting<'a> {
+    fn of(entry: &'a Entry) -> BlogPosting<'a> {
+        let (text, file) = match &entry.body {
+            Body::Html(_, text) | Body::Text(text) => (Some(text.as_str()), None),
+            Body::Elsewhere(file) => (None, Some(file)),
+        };
+        BlogPosting {
+            id: &entry.id,
+            headline: &entry.title,
+            author: Person { name: &entry.author },
+            date_published: &entry.published,
+            date_modified: &entry.updated,
+            article_body: text,
+            r#abstract: &entry.summary,
+            keywords: &entry.tags,
+            associated_media: file.into_iter().chain(&entry.attachments).map(MediaObject::of).collect(),
+        }
     }
-    if !entry.summary.is_empty() {
-        posting["abstract"] = json!(entry.summary);
-    }
-    if !entry.tags.is_empty() {
-        posting["keywords"] = json!(entry.tags);
-    }
-    if !files.is_empty() {
-        posting["associatedMedia"] = files.into_iter().map(media).collect();
-    }
-    posting
 }
 
-fn person(name: &str) -> Value {
-    json!({ "@type": "Person", "name": name })
-}
-
-fn media(file: &Link) -> Value {
-    json!({ "@type": "MediaObject", "contentUrl": file.address, "encodingFormat": file.media_type, "name": file.name,
-        "contentSize": file.size.to_string() })
+impl<'a> MediaObject<'a> {
+    fn of(file: &'a Link) -> MediaObject<'a> {
+        MediaObject {
+            content_url: &file.address,
+            encoding_format: &file.media_type,
+            name: &file.name,
+            content_size: file.size.to_string(),
+        }
+    }
 }

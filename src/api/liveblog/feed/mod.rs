@@ -25,7 +25,7 @@ use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::client;
 use crate::http::etag::ETag;
-use crate::http::reply::{Content, Reply};
+use crate::http::reply::Reply;
 
 /// Posts in one reply at most: it is put together in memory.
 const MOST: u64 = 1000;
@@ -137,12 +137,11 @@ pub async fn feed(call: Call) -> Result<Reply> {
         let feed = feed_of(&call.app, open, format, &origin, limit, offset).await?.ok_or(Unsettled::Changed)?;
         let text = match format {
             Format::Atom => atom::text(&feed),
-            Format::Json => json::text(&feed),
-            Format::Ld => ld::text(&feed),
+            Format::Json => json::text(&feed)?,
+            Format::Ld => ld::text(&feed)?,
         };
         let (media_type, size) = (format.media_type().to_owned(), text.len() as u64);
-        let body = Content::Stream(media_type, size, streamed(ContentReader::of(text.into())));
-        Ok(Reply::new(body).with_etag(tag))
+        Ok(Reply::stream(media_type, size, streamed(ContentReader::of(text.into()))).with_etag(tag))
     })
     .await
 }

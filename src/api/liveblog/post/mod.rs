@@ -5,14 +5,14 @@ pub mod routes;
 use stet_actors::command::Command;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::liveblog::{
-    AddPost, LiveBlog, NewAttachment, PostAddress, PostBody, PostDone, PostFields, PostStatus, RemovePost, SetStatus,
-    UpdatePost,
+    AddPost, LiveBlog, PostAddress, PostBody, PostDone, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
 };
 use stet_actors::object::Text;
+use stet_actors::part::NewAttachment;
 
 use super::reply::{post_as_left, post_reply};
 use super::settled::Unsettled;
-use super::types::{AttachmentRef, PostOptions, RemovedPost};
+use super::types::{AttachmentRef, ChangedPost, PostOptions, PostReply, RemovedPost};
 use super::{Open, address, open, settled};
 use crate::api::form::{self, FilePart, FileRule, Form};
 use crate::api::requests::CreateOptions;
@@ -20,7 +20,8 @@ use crate::content::words;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
-use crate::http::reply::Reply;
+use crate::http::reply::Json;
+use crate::json::Changed;
 
 /// The files of a post's form.
 const FILES: &[FileRule] = &[
@@ -29,7 +30,7 @@ const FILES: &[FileRule] = &[
 ];
 
 /// `POST /v3/container/liveblog/{source}/post`: a multipart form of `options`, `content` and any number of `attachments`.
-pub async fn create_post(mut call: Call) -> Result<Reply> {
+pub async fn create_post(mut call: Call) -> Result<Json<ChangedPost>> {
     let mut form: Form<PostOptions> = form::read(&mut call, FILES).await?;
     call.look_again()?;
     if let Some(reply) = call.answered_before(&form.sent()).await? {
@@ -53,7 +54,7 @@ pub async fn create_post(mut call: Call) -> Result<Reply> {
 }
 
 /// `PUT /v3/container/liveblog/{source}/post/{post}`: the same form; what is not in it stays as it is.
-pub async fn update_post(mut call: Call) -> Result<Reply> {
+pub async fn update_post(mut call: Call) -> Result<Json<ChangedPost>> {
     let mut form: Form<PostOptions> = form::read(&mut call, FILES).await?;
     call.look_again()?;
     let open = open(&call).await?;
@@ -78,47 +79,47 @@ pub async fn update_post(mut call: Call) -> Result<Reply> {
 }
 
 /// `GET /v3/container/liveblog/{source}/post/{post}`
-pub async fn get_post(call: Call) -> Result<Reply> {
+pub async fn get_post(call: Call) -> Result<Json<PostReply>> {
     let open = open(&call).await?;
     let address = address(&call, open.loid, call.param("post"))?;
     settled(&call, open, async |open| post_reply(&call.app, open, open.seen(&address)?, "post")).await
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/approve`
-pub async fn approve(call: Call) -> Result<Reply> {
+pub async fn approve(call: Call) -> Result<Json<ChangedPost>> {
     set_status(&call, PostStatus::Approved).await
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/reject`
-pub async fn reject(call: Call) -> Result<Reply> {
+pub async fn reject(call: Call) -> Result<Json<ChangedPost>> {
     set_status(&call, PostStatus::Rejected).await
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/pending`
-pub async fn set_pending(call: Call) -> Result<Reply> {
+pub async fn set_pending(call: Call) -> Result<Json<ChangedPost>> {
     set_status(&call, PostStatus::Pending).await
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/delete`: the post stays in the liveblog.
-pub async fn mark_deleted(call: Call) -> Result<Reply> {
+pub async fn mark_deleted(call: Call) -> Result<Json<ChangedPost>> {
     set_status(&call, PostStatus::Deleted).await
 }
 
-async fn set_status(call: &Call, to: PostStatus) -> Result<Reply> {
+async fn set_status(call: &Call, to: PostStatus) -> Result<Json<ChangedPost>> {
     let open = open(call).await?;
     let command = SetStatus { post: seen_post(call, &open)?, to, reach: open.reach };
     execute(call, open, command).await
 }
 
 /// `DELETE /v3/container/liveblog/{source}/post/{post}`: for good, whatever its status.
-pub async fn remove_post(call: Call) -> Result<Reply> {
+pub async fn remove_post(call: Call) -> Result<Json<RemovedPost>> {
     let open = open(&call).await?;
     let command = RemovePost { post: seen_post(&call, &open)?, reach: open.reach };
     let request = call.request(open.loid)?;
     let done = call.app.with_current(call.app.repository.execute(open.loid, command, request).await)?;
     let revision = done.view.revision();
     let reply = RemovedPost { id: done.reply.post.to_string(), revision };
-    Ok(Reply::json(&reply)?.with_etag(ETag::new(revision, "change")))
+    Ok(Json::of(&reply)?.with_etag(ETag::new(revision, "change")))
 }
 
 /// The post of the path, which the caller must see: by its loid, so that the command means the same one.
@@ -132,7 +133,7 @@ async fn execute<C: Command<Family = LiveBlog, Reply = PostDone>>(
     call: &Call,
     open: Open,
     command: C,
-) -> Result<Reply> {
+) -> Result<Json<ChangedPost>> {
     let app = &call.app;
     let done = app.with_current(app.repository.execute(open.loid, command, call.request(open.loid)?).await)?;
     let open = open.after(done.view);
@@ -144,15 +145,15 @@ async fn execute<C: Command<Family = LiveBlog, Reply = PostDone>>(
         Err(Unsettled::Changed) => post_as_left(app, &open, post),
     });
     if let Some(reply) = left.transpose()?.flatten() {
-        return Ok(reply);
+        return Ok(reply.shown());
     }
     let shown = settled(call, open, async |open| post_reply(app, open, open.view.state.get(&post)?, "change")).await;
     match shown {
         // The change was made, now or when the call was sent before. Others have removed the post since, or never cease to change it.
         Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => {
-            Reply::json(&RemovedPost { id: done.reply.post.to_string(), revision })
+            Json::of(&Changed::Gone(RemovedPost { id: done.reply.post.to_string(), revision }))
         }
-        shown => shown,
+        shown => shown.map(Json::shown),
     }
 }
 

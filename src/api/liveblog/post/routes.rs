@@ -31,7 +31,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/{source}/post/{post}",
         summary: "Remove a post, whatever its state.",
         path_params: &[LIVEBLOG, THE_POST],
-        reply: Some(type_of::<liveblog::RemovedPost>),
         handler: handler!(liveblog::remove_post),
         ..DELETE
     },
@@ -40,7 +39,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/{source}/post/{post}",
         summary: "Read a post.",
         path_params: &[LIVEBLOG, THE_POST],
-        reply: Some(type_of::<liveblog::PostReply>),
         handler: handler!(liveblog::get_post),
         ..GET
     },
@@ -50,7 +48,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Create a post.",
         path_params: &[LIVEBLOG],
         body: FORM,
-        reply: Some(type_of::<liveblog::ChangedPost>),
         handler: handler!(liveblog::create_post),
         ..POST
     },
@@ -60,7 +57,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Change a post.",
         path_params: &[LIVEBLOG, THE_POST],
         body: FORM,
-        reply: Some(type_of::<liveblog::ChangedPost>),
         handler: handler!(liveblog::update_post),
         ..PUT
     },
@@ -70,7 +66,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Approve a post.",
         privilege: Some(Privilege::Moderate),
         path_params: &[LIVEBLOG, THE_POST],
-        reply: Some(type_of::<liveblog::ChangedPost>),
         handler: handler!(liveblog::approve),
         ..POST
     },
@@ -79,7 +74,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/{source}/post/{post}/delete",
         summary: "Set a post to deleted; it stays in the liveblog.",
         path_params: &[LIVEBLOG, THE_POST],
-        reply: Some(type_of::<liveblog::ChangedPost>),
         handler: handler!(liveblog::mark_deleted),
         ..POST
     },
@@ -88,7 +82,6 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/{source}/post/{post}/pending",
         summary: "Set a post to pending.",
         path_params: &[LIVEBLOG, THE_POST],
-        reply: Some(type_of::<liveblog::ChangedPost>),
         handler: handler!(liveblog::set_pending),
         ..POST
     },
@@ -98,7 +91,6 @@ pub const ROUTES: &[Route] = &[
         summary: "Reject a post.",
         privilege: Some(Privilege::Moderate),
         path_params: &[LIVEBLOG, THE_POST],
-        reply: Some(type_of::<liveblog::ChangedPost>),
         handler: handler!(liveblog::reject),
         ..POST
     },

@@ -1,9 +1,72 @@
-//! Order numbers: an item keeps its number while others come and go, so that an insertion writes one row and not
-//! all behind it. A number between two neighbours is half-way; where there is none left, the few items around are
-//! spread out again.
+//! Order numbers of items that stand where they were put: an item keeps its number while others come and go, so that an insertion
+//! writes one row and not all behind it. A number between two neighbours is half-way; where there is none left, the few items around
+//! are spread out again.
 
-/// Where the first item of an empty drawer stands, so that there is room on both sides.
-pub const MIDDLE: u128 = 1 << 127;
+use serde::{Deserialize, Serialize};
+
+use super::{Ordered, Sequence};
+
+/// What stands in a [`Sequence`] where it was put.
+pub trait Movable: Ordered {
+    /// The same item elsewhere.
+    #[must_use]
+    fn at(&self, order: u128) -> Self;
+}
+
+/// An order number as rows have it: MessagePack has no integers of 128 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredOrder(u64, u64);
+
+impl From<u128> for StoredOrder {
+    fn from(order: u128) -> StoredOrder {
+        StoredOrder((order >> 64) as u64, order as u64)
+    }
+}
+
+impl From<StoredOrder> for u128 {
+    fn from(stored: StoredOrder) -> u128 {
+        u128::from(stored.0) << 64 | u128::from(stored.1)
+    }
+}
+
+impl<T: Movable> Sequence<T> {
+    /// Index of a position, hidden items counted; that of a position behind all is the end, behind hidden items too.
+    pub fn index_at(&self, position: usize) -> usize {
+        self.nth_visible(position).map_or(self.len(), |item| self.rank(item.order()).0)
+    }
+
+    /// An order number for an item in front of `index`, hidden items counted. Where there is none left the items around are spread;
+    /// `moved` hears of each of them, as it was and as it is.
+    pub fn room_at(&mut self, index: usize, mut moved: impl FnMut(&T, &T)) -> u128 {
+        if let Some(order) = self.gap_at(index) {
+            return order;
+        }
+        // Asked for places below `len` only.
+        let order_at = |at| self.nth(at).map(Ordered::order).unwrap_or_default();
+        let (from, orders) = spread(self.len(), order_at, index);
+        let old: Vec<T> = self.iter().skip(from).take(orders.len()).cloned().collect();
+        // The new numbers may be others' old ones: first all go, then all come.
+        for item in &old {
+            self.remove(item.order());
+        }
+        for (old, order) in old.iter().zip(orders) {
+            let new = old.at(order);
+            if order != old.order() {
+                moved(old, &new);
+            }
+            self.put(new);
+        }
+        self.gap_at(index).expect("spread leaves neighbours at least two apart: no sequence has 2^100 items")
+    }
+
+    fn gap_at(&self, index: usize) -> Option<u128> {
+        let order_at = |index| self.nth(index).map(Ordered::order);
+        between(index.checked_sub(1).and_then(order_at), order_at(index))
+    }
+}
+
+/// Where the first item of an empty sequence stands, so that there is room on both sides.
+const MIDDLE: u128 = 1 << 127;
 
 /// Distance of an item added at either end. Two thousand million additions fit on each side, and
 /// some 96 insertions at the same place before anything has to be spread.
@@ -14,7 +77,7 @@ const STRIDE: u128 = 1 << 96;
 const ROOMY: u128 = 1 << 110;
 
 /// A number strictly between the neighbours; `None` when there is none.
-pub fn between(before: Option<u128>, after: Option<u128>) -> Option<u128> {
+fn between(before: Option<u128>, after: Option<u128>) -> Option<u128> {
     match (before, after) {
         (None, None) => Some(MIDDLE),
         (Some(before), None) => before.checked_add(STRIDE).or_else(|| halfway(before, u128::MAX)),
@@ -32,7 +95,7 @@ fn halfway(before: u128, after: u128) -> Option<u128> {
 ///
 /// The window grows until its items can stand far enough apart, so the work is shared by the insertions that used up the room:
 /// some seven items for each, on average, where it is worst.
-pub fn spread(len: usize, order_at: impl Fn(usize) -> u128, index: usize) -> (usize, Vec<u128>) {
+fn spread(len: usize, order_at: impl Fn(usize) -> u128, index: usize) -> (usize, Vec<u128>) {
     let (mut reach, mut roomy) = (8, ROOMY);
     loop {
         let from = index.saturating_sub(reach);

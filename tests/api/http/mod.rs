@@ -171,7 +171,7 @@ fn endpoints(server: &Server) -> Vec<Endpoint> {
         }
     }
     let text = |row: &Value, key: &str| row[key].as_str().expect("a row has its fields").to_owned();
-    let rows: Vec<Value> = serde_json::from_str(include_str!("../endpoints.json")).expect("the file is JSON");
+    let rows: Vec<Value> = serde_json::from_str(include_str!("../../endpoints.json")).expect("the file is JSON");
     let mut all: Vec<Endpoint> = rows
         .iter()
         .map(|row| {

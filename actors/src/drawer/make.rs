@@ -1,0 +1,104 @@
+//! How a drawer comes to be, and is written over by a creation that names one that is there.
+
+use super::MAX_CAPACITY;
+use super::commands::{Update, check_alive, full};
+use super::rows::DrawerHead;
+use super::state::{Address, DrawerState};
+use crate::command::{Context, Fault};
+use crate::error::{Error, Result};
+use crate::id::{Loid, ShortcutId};
+use crate::object::{CreateMode, Object, Text};
+
+/// What is said of a new drawer.
+#[derive(Debug, Clone)]
+pub struct NewDrawer {
+    /// How many items fit.
+    pub capacity: u32,
+    /// Whether it is a user's automatic drawer.
+    pub automatic: bool,
+    /// May be empty.
+    pub title: Text,
+    /// May be empty.
+    pub description: Text,
+    /// The objects in it, first to last.
+    pub items: Vec<Loid>,
+    /// What the caller really said of these: all that changes of a drawer that is there and not replaced.
+    pub said: Update,
+}
+
+impl NewDrawer {
+    /// An empty one without a title.
+    pub fn empty(capacity: u32) -> NewDrawer {
+        NewDrawer {
+            capacity,
+            automatic: false,
+            title: "".into(),
+            description: "".into(),
+            items: Vec::new(),
+            said: Update::default(),
+        }
+    }
+
+    /// Puts head and items of a new drawer.
+    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+        let head = DrawerHead {
+            loid: object.record.loid,
+            capacity: check_capacity(self.capacity.into())?,
+            automatic: self.automatic,
+            title: self.title.clone(),
+            description: self.description.clone(),
+        };
+        context.put(None, &head);
+        DrawerState::new(object, head, Vec::new()).fill(&self.items, context)
+    }
+
+    /// Writes it over a drawer that is there.
+    pub(super) fn write_over(
+        &self,
+        drawer: &mut DrawerState,
+        mode: CreateMode,
+        context: &mut Context<'_>,
+    ) -> Result<(), Fault> {
+        if mode == CreateMode::Replace {
+            drawer.take_all(context);
+            let all = Update {
+                capacity: Some(self.capacity),
+                title: Some(self.title.to_string()),
+                description: Some(self.description.to_string()),
+            };
+            all.change(drawer, context)?;
+        } else {
+            self.said.change(drawer, context)?;
+        }
+        drawer.fill(&self.items, context)
+    }
+}
+
+/// A capacity that a drawer can have.
+///
+/// # Errors
+/// `InvalidParameter` naming it.
+pub fn check_capacity(capacity: i64) -> Result<u32> {
+    u32::try_from(capacity)
+        .ok()
+        .filter(|capacity| (1..=MAX_CAPACITY).contains(capacity))
+        .ok_or_else(|| Error::parameter("capacity", capacity, &format!("between 1 and {MAX_CAPACITY}")))
+}
+
+impl DrawerState {
+    /// Puts objects into a drawer at its making, first to last.
+    fn fill(&mut self, objects: &[Loid], context: &mut Context<'_>) -> Result<(), Fault> {
+        for object in objects {
+            if self.find(Address::Object(*object)).is_some() {
+                continue;
+            }
+            check_alive(*object, context)?;
+            if self.is_full() {
+                return Err(full(self).into());
+            }
+            let shortcut = ShortcutId(context.next_number()?);
+            self.insert(*object, shortcut, usize::MAX, context);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,25 @@
+//! What must hold of a drawer's rows.
+
+use super::rows::{DrawerHead, HEAD, ITEM, Item};
+use crate::object::Record;
+use crate::proof::{Head, Proof};
+use crate::store::StoreError;
+
+/// Every item stands for an object that is there, and is hidden if that lies in the recycle bin; a head, and no more items than fit.
+pub(super) fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
+    let drawer = record.loid;
+    let head = proof.head::<DrawerHead>(record, HEAD)?;
+    let mut count = 0;
+    proof.each::<Item>(drawer, ITEM, |proof, place, item| {
+        count += 1;
+        proof.member(place, item.object, item.hidden)
+    })?;
+    match head {
+        Head::Missing if count > 0 => proof.fault(format!("the drawer {drawer} has items but no head")),
+        Head::There(head) if count > u64::from(head.capacity) => {
+            proof.fault(format!("the drawer {drawer} has {count} items, where {} fit", head.capacity));
+        }
+        _ => {}
+    }
+    Ok(())
+}

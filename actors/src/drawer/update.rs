@@ -1,0 +1,51 @@
+//! What is named of a drawer: changed together with what every object has.
+
+use std::sync::Arc;
+
+use super::Drawer;
+use super::commands::Update;
+use crate::checkout::check_lock;
+use crate::command::{Context, Fault};
+use crate::family::State;
+use crate::id::Loid;
+use crate::joint::{Joint, Turns};
+use crate::lifecycle::Rename;
+use crate::object::Text;
+
+/// Changes what is named of a drawer: its head, its name, its attributes.
+#[derive(Debug, Clone)]
+pub struct UpdateDrawer {
+    /// The drawer.
+    pub drawer: Loid,
+    /// Its head.
+    pub head: Update,
+    /// A new name.
+    pub name: Option<String>,
+    /// New attributes, XML.
+    pub attributes: Option<Text>,
+}
+
+impl Joint for UpdateDrawer {
+    type Reply = ();
+    const NAME: &'static str = "drawer.update";
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.drawer]
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        let drawer = turns.get::<Drawer>(self.drawer)?;
+        check_lock(&drawer.object().record, context)?;
+        self.head.change(drawer, context)?;
+        if let Some(name) = &self.name {
+            Rename { object: self.drawer, name: name.clone() }.apply(turns, context)?;
+        }
+        let object = turns.any(self.drawer)?;
+        if let Some(attributes) = &self.attributes
+            && object.attributes.attributes.as_ref() != Some(attributes)
+        {
+            Arc::make_mut(&mut object.attributes).attributes = Some(attributes.clone());
+        }
+        Ok(())
+    }
+}

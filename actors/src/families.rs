@@ -1,0 +1,130 @@
+//! The families that there are, in one list. All that does the same for each of them goes by it: finding containers, indexes that
+//! follow from parts, the check of a data directory, events.
+
+use std::sync::Arc;
+
+use crate::document::Document;
+use crate::drawer::Drawer;
+use crate::error::Result;
+use crate::family::Family;
+use crate::folder::Folder;
+use crate::id::Loid;
+use crate::liveblog::LiveBlog;
+use crate::object::{FamilyKind, Record};
+use crate::part::PartKind;
+use crate::proof::Proof;
+use crate::runtime::registry::{AnyHandle, Registry};
+use crate::store::StoreError;
+
+/// A list of families. What a repository is started with; the same for as long as its rows are there.
+#[derive(Debug, Clone, Copy)]
+pub struct Families(&'static [Entry]);
+
+/// A family in a list.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    kind: FamilyKind,
+    parts: &'static [PartKind],
+    hides_parts: bool,
+    part_events: &'static [&'static str],
+    prove: fn(&Record, &mut Proof<'_>) -> Result<(), StoreError>,
+    handle: fn(&Registry, Loid) -> Result<Arc<dyn AnyHandle>>,
+}
+
+impl Families {
+    /// All that there are.
+    pub const ALL: Families =
+        Families::of(&[Entry::of::<Document>(), Entry::of::<Folder>(), Entry::of::<Drawer>(), Entry::of::<LiveBlog>()]);
+
+    /// A list of these.
+    ///
+    /// # Panics
+    /// Two of them have the same kind of objects, or a kind of parts that are rows; where the list is a constant, the compiler says so.
+    pub const fn of(list: &'static [Entry]) -> Families {
+        let mut one = 0;
+        while one < list.len() {
+            let mut other = one + 1;
+            while other < list.len() {
+                assert!(list[one].kind as u8 != list[other].kind as u8, "two families have the same kind of objects");
+                assert!(!share_parts(list[one].parts, list[other].parts), "two families have the same kind of parts");
+                other += 1;
+            }
+            one += 1;
+        }
+        Families(list)
+    }
+
+    /// The family of objects of that kind; `None`: it is a name only.
+    pub fn get(self, kind: FamilyKind) -> Option<&'static Entry> {
+        self.0.iter().find(|entry| entry.kind == kind)
+    }
+
+    /// All kinds of parts.
+    pub fn parts(self) -> impl Iterator<Item = PartKind> {
+        self.0.iter().flat_map(|entry| entry.parts).copied()
+    }
+
+    /// The kind of parts of that number.
+    pub fn part(self, number: u8) -> Option<PartKind> {
+        self.parts().find(|kind| kind.number() == number)
+    }
+}
+
+impl Entry {
+    /// The family in a list.
+    pub const fn of<F: Family>() -> Entry {
+        Entry {
+            kind: F::KIND,
+            parts: F::PARTS,
+            hides_parts: F::HIDES_PARTS,
+            part_events: F::PART_EVENTS,
+            prove: F::prove,
+            handle: |registry, loid| Ok(registry.get::<F>(loid)?),
+        }
+    }
+
+    /// See [`Family::HIDES_PARTS`].
+    pub fn hides_parts(&self) -> bool {
+        self.hides_parts
+    }
+
+    /// Whether events of the command of that name speak of parts alone: see [`Family::PART_EVENTS`].
+    pub fn is_of_parts(&self, command: &str) -> bool {
+        self.part_events.contains(&command)
+    }
+
+    /// Whether any event speaks of parts, which are no objects whose records could be looked at.
+    pub fn tells_of_parts(&self) -> bool {
+        !self.part_events.is_empty()
+    }
+
+    /// See [`Family::prove`].
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn prove(&self, record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
+        (self.prove)(record, proof)
+    }
+
+    /// Finds or starts a container of the family.
+    pub(crate) fn handle(&self, registry: &Registry, loid: Loid) -> Result<Arc<dyn AnyHandle>> {
+        (self.handle)(registry, loid)
+    }
+}
+
+/// Whether a number stands in both for parts of which one would have to be read as the other.
+const fn share_parts(some: &[PartKind], others: &[PartKind]) -> bool {
+    let mut one = 0;
+    while one < some.len() {
+        let mut other = 0;
+        while other < others.len() {
+            let rows = some[one].has_rows() || others[other].has_rows();
+            if some[one].number() == others[other].number() && rows {
+                return true;
+            }
+            other += 1;
+        }
+        one += 1;
+    }
+    false
+}

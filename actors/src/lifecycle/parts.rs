@@ -1,0 +1,88 @@
+//! What a new object has as a container, whatever its family.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::command::{Context, Fault};
+use crate::family::Family;
+use crate::id::Loid;
+use crate::joint::Turns;
+use crate::object::{CreateMode, FamilyKind, Object};
+
+/// What a new object has as a container: the family says what that is ([`Family::New`]). It tells to which family the object belongs.
+#[derive(Clone)]
+pub struct NewParts(Arc<dyn AnyNew>);
+
+impl NewParts {
+    /// What is said of a new container of the family `F`.
+    pub fn of<F: Family>(new: F::New) -> NewParts {
+        NewParts(Arc::new(Typed::<F>(new)))
+    }
+
+    /// The family.
+    pub fn family(&self) -> FamilyKind {
+        self.0.family()
+    }
+
+    /// See [`Family::make`].
+    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+        self.0.make(object, context)
+    }
+
+    /// See [`Family::write_over`]. The container's turn must have been taken.
+    pub(super) fn write_over(
+        &self,
+        existing: Loid,
+        mode: CreateMode,
+        turns: &mut Turns,
+        context: &mut Context<'_>,
+    ) -> Result<(), Fault> {
+        self.0.write_over(existing, mode, turns, context)
+    }
+}
+
+impl fmt::Debug for NewParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.debug(f)
+    }
+}
+
+/// [`Family::New`] of any family.
+trait AnyNew: Send + Sync {
+    fn family(&self) -> FamilyKind;
+    fn make(&self, object: Object, context: &mut Context<'_>) -> Result<(), Fault>;
+    fn write_over(
+        &self,
+        existing: Loid,
+        mode: CreateMode,
+        turns: &mut Turns,
+        context: &mut Context<'_>,
+    ) -> Result<(), Fault>;
+    fn debug(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+}
+
+struct Typed<F: Family>(F::New);
+
+impl<F: Family> AnyNew for Typed<F> {
+    fn family(&self) -> FamilyKind {
+        F::KIND
+    }
+
+    fn make(&self, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+        F::make(&self.0, object, context)
+    }
+
+    fn write_over(
+        &self,
+        existing: Loid,
+        mode: CreateMode,
+        turns: &mut Turns,
+        context: &mut Context<'_>,
+    ) -> Result<(), Fault> {
+        F::write_over(&self.0, turns.get::<F>(existing)?, mode, context)
+    }
+
+    fn debug(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple(F::KIND.name()).field(&self.0).finish()
+    }
+}

@@ -1,0 +1,12 @@
+//! Parts of containers: the kinds that there are, how they are read, and what they may have that objects have.
+
+mod kind;
+mod own;
+mod read;
+
+pub use self::kind::{Derived, PartKind};
+pub use self::own::{
+    ATTACHMENT_BODY, Attachment, MAX_ATTACHMENTS, NewAttachment, Owner, attach, attachment_body, detach, erase,
+    refer_all, set_attributes, write_content,
+};
+pub use self::read::Parts;

@@ -1,0 +1,175 @@
+//! What a part may have that objects have: bytes with versions, attribute texts, files beside them.
+//!
+//! Versions and attribute texts are rows under the part's own loid, as those of an object; its record is in its own row, and so is the
+//! list of its files. The bytes of a small file are a part of their own.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::PartKind;
+use crate::command::{Context, Fault};
+use crate::error::{Code, Error};
+use crate::id::Loid;
+use crate::object::{Attributes, Content, NewContent, Record, Stored, Text, Version, refer};
+use crate::store::Key;
+
+/// How many files a part may have beside its content: they are in its row, which is written anew at each change.
+pub const MAX_ATTACHMENTS: usize = 100;
+
+/// The kind of the bytes of a small file beside a part, in any family: they are as they are, under the file's id.
+pub const ATTACHMENT_BODY: PartKind = PartKind::bytes(6);
+
+/// A file beside a part's content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Its id; never given twice in the repository.
+    pub id: u64,
+    /// Its name, as it was sent.
+    pub name: Text,
+    /// Its bytes.
+    pub content: Content,
+}
+
+/// A file to be put beside a part's content.
+#[derive(Debug, Clone)]
+pub struct NewAttachment {
+    /// Its name.
+    pub name: Text,
+    /// What it is, and where.
+    pub content: NewContent,
+}
+
+/// A part with a loid of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct Owner {
+    /// The container that it is a part of.
+    pub container: Loid,
+    /// Its own loid.
+    pub part: Loid,
+    /// What it is, for messages: `post`.
+    pub name: &'static str,
+}
+
+/// Where the bytes of a small attachment lie.
+pub fn attachment_body(container: Loid, attachment: u64) -> Key {
+    ATTACHMENT_BODY.place(container, &attachment.to_be_bytes())
+}
+
+/// Notes which content files the attachments in the row at `row` refer to; for `Row::index`.
+pub fn refer_all(attachments: &[Attachment], row: &Key, entries: &mut Vec<(Key, Bytes)>) {
+    for attachment in attachments {
+        refer(&attachment.content, row, &attachment.id.to_be_bytes(), entries);
+    }
+}
+
+/// Writes bytes as a new version of a part with that record, or in place of the version `replaced` if that is not 0.
+///
+/// # Errors
+/// What the store says.
+pub fn write_content(
+    record: &mut Record,
+    content: &NewContent,
+    replaced: u32,
+    context: &mut Context<'_>,
+) -> Result<(), Fault> {
+    let old = match replaced {
+        0 => {
+            record.version += 1;
+            None
+        }
+        version => context.look_up::<Version>(&Version::key(record.loid.at_version(version)))?,
+    };
+    record.content = Some(content.content.clone());
+    let at = context.now_s();
+    context.put_version(old.as_ref(), record.loid.at_version(record.version), content, at);
+    Ok(())
+}
+
+/// Sets the attribute texts of a part that are given. Tells whether any of them changed.
+///
+/// # Errors
+/// What the store says.
+pub fn set_attributes(
+    part: Loid,
+    attributes: Option<&Text>,
+    system_attributes: Option<&Text>,
+    context: &mut Context<'_>,
+) -> Result<bool, Fault> {
+    if attributes.is_none() && system_attributes.is_none() {
+        return Ok(false);
+    }
+    let old = context.look_up::<Attributes>(&Attributes::key(part))?;
+    let mut new = old.clone().unwrap_or_else(|| Attributes::none(part));
+    if attributes.is_some() {
+        new.attributes = attributes.cloned();
+    }
+    if system_attributes.is_some() {
+        new.system_attributes = system_attributes.cloned();
+    }
+    let changed = old.as_ref() != Some(&new);
+    if changed {
+        context.put(old.as_ref(), &new);
+    }
+    Ok(changed)
+}
+
+/// Puts files beside those that a part has.
+///
+/// # Errors
+/// `TooLarge` when there would be too many; `Overloaded`.
+pub fn attach(
+    owner: Owner,
+    attachments: &mut Vec<Attachment>,
+    new: &[NewAttachment],
+    context: &mut Context<'_>,
+) -> Result<(), Fault> {
+    let all = attachments.len() + new.len();
+    if all > MAX_ATTACHMENTS && !new.is_empty() {
+        let message =
+            format!("The {} would have {all} `attachments`; at most {MAX_ATTACHMENTS} are allowed.", owner.name);
+        return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_ATTACHMENTS).into());
+    }
+    for new in new {
+        let id = context.next_number()?;
+        if let Some(small) = &new.content.small {
+            context.set(attachment_body(owner.container, id), Some(small.clone()));
+        }
+        attachments.push(Attachment { id, name: new.name.clone(), content: new.content.content.clone() });
+    }
+    Ok(())
+}
+
+/// Takes a file away.
+///
+/// # Errors
+/// `ObjectNotFound` when the part has no such file.
+pub fn detach(
+    owner: Owner,
+    attachments: &mut Vec<Attachment>,
+    id: u64,
+    context: &mut Context<'_>,
+) -> Result<(), Fault> {
+    let Some(at) = attachments.iter().position(|attachment| attachment.id == id) else {
+        let message = format!("The {} `{}` has no attachment `{id}`.", owner.name, owner.part);
+        return Err(Error::new(Code::ObjectNotFound, message).with_source(id).into());
+    };
+    attachments.remove(at);
+    context.set(attachment_body(owner.container, id), None);
+    Ok(())
+}
+
+/// Removes all that a part has beside its own row: attribute texts, versions, the bytes of its files.
+///
+/// # Errors
+/// What the store says.
+pub fn erase(owner: Owner, attachments: &[Attachment], context: &mut Context<'_>) -> Result<(), Fault> {
+    let attributes = Attributes::key(owner.part);
+    if context.look_up::<Attributes>(&attributes)?.is_some() {
+        context.set(attributes, None);
+    }
+    context.remove_versions(owner.part)?;
+    for attachment in attachments.iter().filter(|attachment| attachment.content.stored == Stored::Row) {
+        context.set(attachment_body(owner.container, attachment.id), None);
+    }
+    Ok(())
+}

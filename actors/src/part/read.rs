@@ -1,0 +1,70 @@
+//! Reading the parts of a container.
+
+use bytes::Bytes;
+
+use super::PartKind;
+use crate::id::Loid;
+use crate::store::{Look, Range, Row, StoreError, Table, View, decode_value};
+
+/// Reads the parts of one container from what is on disk.
+pub struct Parts<'a> {
+    look: &'a dyn Look,
+    container: Loid,
+}
+
+impl<'a> Parts<'a> {
+    /// The parts of `container`.
+    pub fn new(look: &'a dyn Look, container: Loid) -> Parts<'a> {
+        Parts { look, container }
+    }
+
+    /// All parts of a kind, in key order.
+    ///
+    /// # Errors
+    /// What the store says, or that a row can't be understood.
+    pub fn all<R: Row>(&self, kind: PartKind) -> Result<Vec<R>, StoreError> {
+        let mut rows = Vec::new();
+        self.each(kind, |_, value| {
+            rows.push(decode_value(R::FORMAT, &value)?);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// The part of a kind of which there is one.
+    ///
+    /// # Errors
+    /// What the store says, that the row can't be understood, or that there is none.
+    pub fn head<R: Row>(&self, kind: PartKind) -> Result<R, StoreError> {
+        let place = kind.place(self.container, &[]);
+        let value = self.look.get(View::Committed, place.table, &place.key)?;
+        let value =
+            value.ok_or_else(|| StoreError::Corrupt(format!("the container {} has no head row", self.container)))?;
+        Ok(decode_value(R::FORMAT, &value)?)
+    }
+
+    /// Calls `each` with the key and the stored value of every part of a kind, in key order.
+    ///
+    /// # Errors
+    /// What the store or `each` says.
+    pub fn each(
+        &self,
+        kind: PartKind,
+        mut each: impl FnMut(Bytes, Bytes) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        const PAGE: usize = 1000;
+        let mut range = Range::prefix(&kind.place(self.container, &[]).key);
+        loop {
+            let page = self.look.scan(View::Committed, Table::Parts, &range, PAGE, false)?;
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            range = range.after(last);
+            let full = page.len() == PAGE;
+            for (key, value) in page {
+                each(key, value)?;
+            }
+            if !full {
+                return Ok(());
+            }
+        }
+    }
+}

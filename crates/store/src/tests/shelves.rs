@@ -1,0 +1,183 @@
+//! A family that the store knows nothing of keeps the promise as all do: its life is cut off at every sync that there is.
+
+use stet_actors::clock::SystemClock;
+use stet_actors::command::Who;
+use stet_actors::error::Result;
+use stet_actors::folder::root;
+use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, Restore};
+use stet_actors::object::{CreateMode, FolderKey, Record};
+use stet_actors::proof::Proof;
+use stet_actors::repository::Repository;
+use stet_actors::rows::index_of;
+use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::store::{Range, Row, decode_value};
+
+use super::*;
+use crate::fault::{Fault, Plan};
+use stet_testkit::shelf::{Carry, FAMILIES, NewShelf, Put, Shelf, Stands, Take};
+
+const MAIN: Loid = root(DatabaseId::MAIN);
+const STEPS: usize = 12;
+
+fn by() -> Request {
+    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+}
+
+/// Two shelves and two stories, as far as they have come to be.
+#[derive(Default)]
+struct Life {
+    shelves: Vec<Loid>,
+    stories: Vec<Loid>,
+    slots: Vec<u64>,
+}
+
+impl Life {
+    async fn create(repository: &Repository, object: NewObject) -> Result<Loid> {
+        Ok(repository.joint(Create { folder: MAIN, below: Vec::new(), object }, by()).await?.loid)
+    }
+
+    async fn put(&mut self, shelf: usize, stands: Stands, repository: &Repository) -> Result<()> {
+        let put = Put { board: "top".into(), stands, position: 0 };
+        self.slots.push(repository.execute(self.shelves[shelf], put, by()).await?.reply);
+        Ok(())
+    }
+
+    async fn step(&mut self, number: usize, repository: &Repository) -> Result<()> {
+        let held = |life: &Life, story: usize| Stands::Object(FolderKey(life.stories[story]));
+        match number {
+            0 | 1 => {
+                let new = NewShelf { boards: vec!["top".into()] };
+                let shelf = NewObject::of::<Shelf>(&format!("shelf-{number}"), "Shelf", new);
+                self.shelves.push(Life::create(repository, shelf).await?);
+            }
+            2 | 3 => {
+                let story = NewObject::document(&format!("story-{number}"), "Story");
+                self.stories.push(Life::create(repository, story).await?);
+            }
+            4 | 5 => self.put(0, held(self, 0), repository).await?,
+            6 => self.put(0, Stands::Divider("d".into()), repository).await?,
+            7 => self.put(1, held(self, 1), repository).await?,
+            8 => {
+                let carry = Carry { slot: self.slots[0], from: self.shelves[0], to: self.shelves[1], position: 1 };
+                repository.joint(carry, by()).await?;
+            }
+            9 => repository.joint(Discard { object: self.stories[0] }, by()).await?,
+            10 => {
+                let restore = Restore { object: self.stories[0], folder: None, mode: CreateMode::Exception };
+                repository.joint(restore, by()).await?;
+            }
+            11 => repository.joint(Destroy { object: self.stories[0] }, by()).await?,
+            _ => {
+                repository.execute(self.shelves[0], Take { slot: self.slots[2] }, by()).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What stands on all shelves of the root folder, visible or not, as shelf, slot and whether it is hidden.
+async fn shown(repository: &Repository) -> Vec<(Loid, u64, bool)> {
+    let mut shown = Vec::new();
+    for record in repository.rows::<Record>(Table::Objects).expect("readable") {
+        if record.family == <Shelf as stet_actors::family::Family>::KIND {
+            let view = repository.view::<Shelf>(record.loid).await.expect("it is there");
+            shown.extend(view.state.slots().iter().map(|slot| (record.loid, slot.id, slot.hidden)));
+        }
+    }
+    shown
+}
+
+/// Every index entry follows from a row, and every container is as its family says.
+fn assert_proved(store: &RedbStore, when: &str) {
+    let all = |table| store.scan(View::Committed, table, &Range::prefix(&[]), usize::MAX, false).expect("readable");
+    let (mut wanted, mut there) = (Vec::new(), Vec::new());
+    for table in Table::ALL {
+        for (key, value) in all(*table) {
+            if table.is_index() {
+                there.push((*table, key, value));
+                continue;
+            }
+            let entries = index_of(FAMILIES, *table, &key, &value).expect("a row is understood");
+            wanted.extend(entries.into_iter().map(|(key, value)| (key.table, key.key, value)));
+            if matches!(table, Table::Objects | Table::Recycled) {
+                let record: Record = decode_value(Record::FORMAT, &value).expect("a record can be read");
+                let mut tell = |fault| panic!("{when}: {fault}");
+                let mut proof = Proof::new(store, &|_| true, &mut tell);
+                FAMILIES.get(record.family).expect("it is listed").prove(&record, &mut proof).expect("readable");
+            }
+        }
+    }
+    wanted.sort();
+    there.sort();
+    assert_eq!(there, wanted, "{when}");
+}
+
+/// Resolves when the machine has gone down.
+async fn down(disk: &Disk) {
+    while disk.boots() == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// Lives until the machine goes down at that sync, and once more. Tells how many syncs there were, and what was shown after each step.
+async fn live(at: Option<u64>, whole: &[Vec<(Loid, u64, bool)>]) -> (u64, Vec<Vec<(Loid, u64, bool)>>) {
+    let disk = Disk::new();
+    let start = async |store: &Arc<RedbStore>| {
+        let options = RuntimeOptions::default();
+        let repository = Repository::start_with(FAMILIES, store.clone(), Arc::new(SystemClock), options).await?;
+        repository.make_roots(&[DatabaseId::MAIN]).await.map_err(|_| StoreError::Closed)?;
+        Ok::<_, StoreError>(repository)
+    };
+    let mut seen = Vec::new();
+    let store = Arc::new(open(&disk));
+    let begun = disk.syncs();
+    if let Some(at) = at {
+        disk.plan(Plan { at: begun + at, times: 1, fault: Fault::Crash });
+    }
+    let started = tokio::select! {
+        started = start(&store) => started.ok(),
+        () = down(&disk) => None,
+    };
+    if let Some(repository) = started {
+        let mut life = Life::default();
+        for number in 0..=STEPS {
+            // The store would try for some time to get at a machine that is down.
+            let done = tokio::select! {
+                done = life.step(number, &repository) => done.is_ok(),
+                () = down(&disk) => false,
+            };
+            if !done {
+                assert!(disk.boots() > 0, "step {number} can be taken");
+                break;
+            }
+            seen.push(shown(&repository).await);
+        }
+        if disk.boots() == 0 {
+            repository.shut_down().await;
+        }
+    }
+    let syncs = disk.syncs() - begun;
+    disk.crash(at.unwrap_or_default());
+    drop(store);
+    let store = Arc::new(open(&disk));
+    let when = format!("down at sync {at:?}, after {} steps", seen.len());
+    assert_proved(&store, &when);
+    let repository = start(&store).await.expect("it starts again");
+    let there = shown(&repository).await;
+    let steps = if at.is_some() { whole } else { &seen };
+    let last = seen.len().checked_sub(1).map_or(&[][..], |last| &steps[last]);
+    assert!(there == last || steps.get(seen.len()) == Some(&there), "{when}: {there:?}");
+    repository.shut_down().await;
+    (syncs, seen)
+}
+
+#[test]
+fn a_crash_at_any_sync_of_the_life_of_a_family_leaves_it_whole() {
+    actix::System::new().block_on(async {
+        let (syncs, whole) = live(None, &[]).await;
+        assert!(whole.len() > STEPS && syncs as usize > STEPS, "{syncs} syncs");
+        for at in 1..=syncs {
+            live(Some(at), &whole).await;
+        }
+    });
+}

@@ -1,0 +1,104 @@
+//! What changes shelves.
+
+use stet_actors::command::{Command, Context, Fault};
+use stet_actors::error::{Code, Error};
+use stet_actors::id::Loid;
+use stet_actors::joint::{Joint, Turns};
+use stet_actors::object::Text;
+
+use super::rows::Stands;
+use super::{Shelf, ShelfState};
+
+/// Puts an object or a divider on a board, at a position among all that can be seen.
+#[derive(Debug, Clone)]
+pub struct Put {
+    /// One that the shelf has.
+    pub board: Text,
+    /// What it is.
+    pub stands: Stands,
+    /// Counted from 0; beyond the last is the end.
+    pub position: usize,
+}
+
+impl Command for Put {
+    type Family = Shelf;
+    /// Id of the slot.
+    type Reply = u64;
+    const NAME: &'static str = "test.shelf.put";
+
+    fn apply(&self, shelf: &mut ShelfState, context: &mut Context<'_>) -> Result<u64, Fault> {
+        if !shelf.head().boards.contains(&self.board) {
+            return Err(Error::new(Code::ObjectNotFound, format!("The shelf has no board `{}`.", self.board)).into());
+        }
+        if let Some(object) = self.stands.object() {
+            if !context.is_alive(object)? {
+                return Err(Error::not_found(object).into());
+            }
+            context.concerns(object);
+        }
+        let id = context.next_number()?;
+        shelf.put(id, &self.board, self.stands.clone(), self.position, context);
+        Ok(id)
+    }
+}
+
+/// Takes what stands in a slot away.
+#[derive(Debug, Clone)]
+pub struct Take {
+    /// Id of the slot.
+    pub slot: u64,
+}
+
+impl Command for Take {
+    type Family = Shelf;
+    type Reply = ();
+    const NAME: &'static str = "test.shelf.take";
+
+    fn apply(&self, shelf: &mut ShelfState, context: &mut Context<'_>) -> Result<(), Fault> {
+        let slot = shelf.slot(self.slot)?;
+        shelf.take(&slot, context);
+        context.concerns(slot.id);
+        Ok(())
+    }
+}
+
+/// Carries a slot to another shelf's first board, or to another position of its own.
+#[derive(Debug, Clone)]
+pub struct Carry {
+    /// Id of the slot.
+    pub slot: u64,
+    /// The shelf that it is on.
+    pub from: Loid,
+    /// The shelf that it goes to.
+    pub to: Loid,
+    /// As in [`Put`].
+    pub position: usize,
+}
+
+impl Joint for Carry {
+    type Reply = ();
+    const NAME: &'static str = "test.shelf.carry";
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.from, self.to]
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        let from = turns.get::<Shelf>(self.from)?;
+        let slot = from.slot(self.slot)?;
+        if self.from == self.to {
+            from.carry(&slot, self.position, context);
+            return Ok(());
+        }
+        if let Some(object) = slot.stands.object()
+            && !context.is_alive(object)?
+        {
+            return Err(Error::not_found(object).into());
+        }
+        turns.get::<Shelf>(self.from)?.take(&slot, context);
+        let to = turns.get::<Shelf>(self.to)?;
+        let board = to.head().boards[0].clone();
+        to.put(slot.id, &board, slot.stands, self.position, context);
+        Ok(())
+    }
+}

@@ -1,0 +1,109 @@
+//! A small family of the tests' own: shelves. All that a family must say is here; the list that it is in is [`FAMILIES`].
+//!
+//! A shelf has boards, each of which holds objects and dividers in one order; an object may stand on it any number of times. What is
+//! discarded is hidden where it stands, what ceases to be is taken away.
+
+mod commands;
+mod rows;
+mod state;
+
+use stet_actors::command::{Command, Context, Fault};
+use stet_actors::document::Document;
+use stet_actors::drawer::Drawer;
+use stet_actors::families::{Entry, Families};
+use stet_actors::family::{Family, Fate};
+use stet_actors::folder::Folder;
+use stet_actors::id::Loid;
+use stet_actors::liveblog::LiveBlog;
+use stet_actors::object::{CreateMode, FamilyKind, Object, Record, Text};
+use stet_actors::part::{PartKind, Parts};
+use stet_actors::proof::{Head, Proof};
+use stet_actors::store::StoreError;
+
+pub use self::commands::{Carry, Put, Take};
+pub use self::rows::{HEAD, SLOT, ShelfHead, Slot, Stands};
+pub use self::state::ShelfState;
+
+/// All families that there are, and this one.
+pub const FAMILIES: Families = Families::of(&[
+    Entry::of::<Document>(),
+    Entry::of::<Folder>(),
+    Entry::of::<Drawer>(),
+    Entry::of::<LiveBlog>(),
+    Entry::of::<Shelf>(),
+]);
+
+/// The family of shelves.
+#[derive(Debug)]
+pub struct Shelf;
+
+/// What is said of a new shelf.
+#[derive(Debug, Clone)]
+pub struct NewShelf {
+    /// Its boards.
+    pub boards: Vec<Text>,
+}
+
+impl Family for Shelf {
+    type State = ShelfState;
+    type New = NewShelf;
+    // A name that no family in the list has: there is none for tests.
+    const KIND: FamilyKind = FamilyKind::WebContainer;
+    const PARTS: &'static [PartKind] = &[HEAD, SLOT];
+    const HAS_CONTENT: bool = false;
+    const PART_EVENTS: &'static [&'static str] = &[Take::NAME];
+
+    fn load(object: Object, parts: &Parts<'_>) -> Result<ShelfState, StoreError> {
+        Ok(ShelfState::new(object, parts.head(HEAD)?, parts.all(SLOT)?))
+    }
+
+    fn make(new: &NewShelf, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+        context.put(None, &ShelfHead { loid: object.record.loid, boards: new.boards.clone() });
+        Ok(())
+    }
+
+    fn write_over(
+        new: &NewShelf,
+        shelf: &mut ShelfState,
+        mode: CreateMode,
+        context: &mut Context<'_>,
+    ) -> Result<(), Fault> {
+        if mode == CreateMode::Replace {
+            shelf.clear(context);
+        }
+        shelf.rename_boards(new.boards.clone(), context);
+        Ok(())
+    }
+
+    fn member(shelf: &mut ShelfState, member: Loid, becomes: Fate, context: &mut Context<'_>) -> Result<(), Fault> {
+        for slot in shelf.slots_of(member) {
+            match becomes {
+                Fate::Hidden => shelf.hide(&slot, true, context),
+                Fate::Shown => shelf.hide(&slot, false, context),
+                Fate::Gone => shelf.take(&slot, context),
+            }
+        }
+        Ok(())
+    }
+
+    fn dissolve(shelf: &mut ShelfState, context: &mut Context<'_>) -> Result<(), Fault> {
+        shelf.clear(context);
+        context.remove(shelf.head());
+        Ok(())
+    }
+
+    fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
+        let head = proof.head::<ShelfHead>(record, HEAD)?;
+        proof.each::<Slot>(record.loid, SLOT, |proof, place, slot| {
+            if let Head::There(head) = &head
+                && !head.boards.contains(&slot.board)
+            {
+                proof.fault(format!("{place}: the shelf has no board `{}`", slot.board));
+            }
+            match slot.stands.object() {
+                Some(object) => proof.member(place, object, slot.hidden),
+                None => Ok(()),
+            }
+        })
+    }
+}

@@ -1,0 +1,96 @@
+//! How a shelf is stored: one head, one row for each slot.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use stet_actors::id::Loid;
+use stet_actors::object::{FolderKey, Text, hold};
+use stet_actors::part::PartKind;
+use stet_actors::sequence::{Movable, Ordered, StoredOrder};
+use stet_actors::store::{Key, Row, loid_key};
+
+/// The kind of [`ShelfHead`].
+pub const HEAD: PartKind = PartKind::of::<ShelfHead>(250);
+
+/// The kind of [`Slot`].
+pub const SLOT: PartKind = PartKind::of::<Slot>(251);
+
+/// What a shelf has beside its record and slots.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShelfHead {
+    /// The shelf.
+    #[serde(with = "loid_key")]
+    pub loid: Loid,
+    /// Its boards.
+    pub boards: Vec<Text>,
+}
+
+impl Row for ShelfHead {
+    fn place(&self) -> Key {
+        HEAD.place(self.loid, &[])
+    }
+}
+
+/// What stands in a slot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stands {
+    /// An object.
+    Object(FolderKey),
+    /// A divider with that title.
+    Divider(Text),
+}
+
+impl Stands {
+    /// The object, if it is one.
+    pub fn object(&self) -> Option<Loid> {
+        match self {
+            Stands::Object(key) => Some(key.0),
+            Stands::Divider(_) => None,
+        }
+    }
+}
+
+/// One slot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slot {
+    /// The shelf.
+    #[serde(with = "loid_key")]
+    pub shelf: Loid,
+    /// The slot's own id.
+    pub id: u64,
+    /// The board that it is on.
+    pub board: Text,
+    /// What stands there.
+    pub stands: Stands,
+    /// Its place among the slots.
+    pub order: StoredOrder,
+    /// Whether the object lies in the recycle bin.
+    pub hidden: bool,
+}
+
+impl Row for Slot {
+    fn place(&self) -> Key {
+        SLOT.place(self.shelf, &self.id.to_be_bytes())
+    }
+
+    fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
+        if let Some(object) = self.stands.object() {
+            hold(object, &self.place(), entries);
+        }
+    }
+}
+
+impl Ordered for Slot {
+    fn order(&self) -> u128 {
+        self.order.into()
+    }
+
+    fn is_visible(&self) -> bool {
+        !self.hidden
+    }
+}
+
+impl Movable for Slot {
+    fn at(&self, order: u128) -> Slot {
+        Slot { order: order.into(), ..self.clone() }
+    }
+}

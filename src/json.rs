@@ -1,0 +1,189 @@
+//! The shapes that replies share, and JSON that is made before it is needed.
+//!
+//! A reply is one value, serialised once. What would be too slow to make for each reply (a record, a post) is kept as
+//! [`Ready`], the JSON of a value of its type, and stands in replies as that value would.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use stet_actors::error::{Error, Result};
+
+/// The JSON of a `T`. Only serialising one makes it, so it is what the schema of `T` says. A clone shares the text.
+pub struct Ready<T> {
+    text: Arc<RawValue>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Serialize> Ready<T> {
+    /// Serialises a value.
+    ///
+    /// # Errors
+    /// None for the types that endpoints answer with: texts, numbers, lists and maps with text keys.
+    pub fn of(value: &T) -> Result<Ready<T>> {
+        let text = serde_json::value::to_raw_value(value).map_err(|error| unserialisable(&error))?;
+        Ok(Ready { text: text.into(), of: PhantomData })
+    }
+}
+
+impl<T> Ready<T> {
+    /// The JSON.
+    pub fn text(&self) -> &str {
+        self.text.get()
+    }
+
+    /// Stands for one of that length, 2 at least, where no more counts.
+    #[cfg(test)]
+    pub(crate) fn of_length(bytes: usize) -> Ready<T> {
+        let text = serde_json::value::to_raw_value(&"x".repeat(bytes - 2)).expect("a text can be serialised");
+        Ready { text: text.into(), of: PhantomData }
+    }
+}
+
+impl<T> Clone for Ready<T> {
+    fn clone(&self) -> Self {
+        Ready { text: self.text.clone(), of: PhantomData }
+    }
+}
+
+impl<T> fmt::Debug for Ready<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+impl<T> Serialize for Ready<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.text.serialize(serializer)
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Ready<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
+/// The members of a `T`, and behind them those of an `M`; both are structs with at least one member.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "{T}With{M}", description = "One alone, and what is told beside.")]
+pub struct With<T, M> {
+    /// What the reply is about.
+    #[serde(flatten)]
+    pub base: T,
+    /// What the reply tells beside.
+    #[serde(flatten)]
+    pub more: M,
+}
+
+impl<T, M: Serialize> With<T, M> {
+    /// Writes what serialising a `With` writes, where the base is ready.
+    ///
+    /// # Errors
+    /// As [`Ready::of`].
+    pub(crate) fn write(base: &Ready<T>, more: &M, out: &mut Vec<u8>) -> Result<()> {
+        let base = base.text();
+        debug_assert!(base.starts_with("{\"") && base.ends_with('}'), "a struct with members is such an object");
+        out.extend_from_slice(base.strip_suffix('}').unwrap_or(base).as_bytes());
+        let place = out.len();
+        serde_json::to_writer(&mut *out, more).map_err(|error| unserialisable(&error))?;
+        debug_assert!(out[place..].starts_with(b"{\""), "a struct with members is such an object");
+        // Its members go on where those of the base end.
+        out[place] = b',';
+        Ok(())
+    }
+}
+
+/// The answer to a change: what it is about as it is now; or, where others have removed that since, what is left to tell of it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "Changed{T}")]
+pub enum Changed<T, G> {
+    /// As it is.
+    Shown(T),
+    /// It has gone since, which makes no failure of the change.
+    Gone(G),
+}
+
+/// A value as JSON.
+///
+/// # Errors
+/// As [`Ready::of`].
+pub fn written(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| unserialisable(&error))
+}
+
+/// Tells of a value that can't be serialised, which is our fault.
+pub(crate) fn unserialisable(error: &serde_json::Error) -> Error {
+    tracing::error!(%error, "a reply can't be serialised");
+    Error::internal()
+}
+
+#[cfg(test)]
+mod tests {
+    use schemars::schema_for;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Serialize, JsonSchema)]
+    struct Story {
+        name: String,
+        tags: Vec<String>,
+    }
+
+    #[derive(Serialize, JsonSchema)]
+    struct Place {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+        position: usize,
+    }
+
+    fn story() -> Story {
+        Story { name: "a \"{}\"".to_owned(), tags: vec!["}".to_owned()] }
+    }
+
+    #[test]
+    fn what_is_ready_stands_where_the_value_would_and_has_its_schema() {
+        let ready = Ready::of(&story()).expect("it can be serialised");
+        let list = serde_json::to_string(&[ready.clone(), ready]).expect("it can be serialised");
+        assert_eq!(list, serde_json::to_string(&[story(), story()]).expect("it can be serialised"));
+        assert_eq!(schema_for!(Vec<Ready<Story>>), schema_for!(Vec<Story>));
+    }
+
+    #[test]
+    fn members_behind_what_is_ready_are_written_as_those_of_the_whole_are() {
+        let ready = Ready::of(&story()).expect("it can be serialised");
+        for path in [None, Some("/a".to_owned())] {
+            let more = || Place { path: path.clone(), position: 3 };
+            let mut written = b"before".to_vec();
+            With::write(&ready, &more(), &mut written).expect("it can be serialised");
+            let whole = serde_json::to_string(&With { base: story(), more: more() }).expect("it can be serialised");
+            assert_eq!(String::from_utf8(written).expect("it is text"), format!("before{whole}"));
+        }
+    }
+
+    #[test]
+    fn shapes_are_named_after_what_is_in_them() {
+        assert_eq!(With::<Story, Place>::schema_name(), "StoryWithPlace");
+        assert_eq!(Changed::<Ready<Story>, Place>::schema_name(), "ChangedStory");
+        let gone = Changed::<Story, _>::Gone(Place { path: None, position: 1 });
+        assert_eq!(serde_json::to_value(gone).expect("it can be serialised"), json!({ "position": 1 }));
+    }
+}
