@@ -194,6 +194,34 @@ number_id! {
     ShortcutId
 }
 
+/// The identifiers as regular expressions, for schemas. They stand on their own, and are put together in [`Source`]'s.
+const LOID: &str = r"(?:[0-9]+\$)?[0-9]+\.[0-9]+\.[0-9]+";
+const UUID: &str =
+    r"(?:urn:uuid:|\{)?[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}\}?";
+const NUMBER: &str = "[0-9]+";
+
+/// Defines the schema of an identifier.
+macro_rules! text_schema {
+    ($name:ident, $what:literal, $example:literal, $($pattern:tt)+) => {
+        impl JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({
+                    "type": "string", "description": $what, "pattern": format!($($pattern)+), "examples": [$example]
+                })
+            }
+        }
+    };
+}
+
+text_schema!(Loid, "a loid", "1$1.0.4711", "^{LOID}$");
+text_schema!(ObjectUuid, "a uuid", "0190f3a1-7c1e-7000-8000-0123456789ab", "^{UUID}$");
+text_schema!(ShortcutId, "the id of an item of a drawer", "4711", "^{NUMBER}$");
+// Of a path no more is said than that it is absolute: what is wrong with a name in it, the call is told.
+text_schema!(Source, "a loid, uuid or path", "/News/City/harbour-ferry.xml", "^(?:/|(?:{LOID}|{UUID})$)");
+
 macro_rules! text_serde {
     ($name:ident, $what:literal, $example:literal) => {
         impl Serialize for $name {
@@ -205,18 +233,8 @@ macro_rules! text_serde {
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-                text.parse().map_err(|_| {
-                    serde::de::Error::custom(format!("`{text}` is not {}, e.g. `{}`", $what, $example))
-                })
-            }
-        }
-
-        impl JsonSchema for $name {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "type": "string", "description": $what, "examples": [$example] })
+                text.parse()
+                    .map_err(|_| serde::de::Error::custom(format!("`{text}` is not {}, e.g. `{}`", $what, $example)))
             }
         }
     };

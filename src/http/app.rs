@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use actix_web::http::header::HeaderValue;
-use bytes::Bytes;
 use foldhash::HashMap;
 
 use super::calls::CallLimit;
 use super::client::Proxies;
 use super::meters::Meters;
+use super::openapi::Served;
 use super::route::Group;
 use super::router::Router;
 use crate::auth::{AttemptOptions, Attempts};
@@ -72,7 +72,7 @@ pub struct App {
     /// The meters of the endpoints.
     pub meters: Meters,
     /// What `/openapi.json` answers, once it was asked for.
-    pub openapi: OnceLock<Bytes>,
+    pub openapi: OnceLock<Served>,
     kept: Kept,
     stage: AtomicU8,
     request_ids: RequestIds,

@@ -1,12 +1,13 @@
 //! Reading request bodies (decisions 1): bounded while they stream, refused with the place of the fault.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
 use actix_web::web::Payload;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -113,9 +114,27 @@ impl Reading {
 
 /// Something that must be an object, as a body or within one. A struct alone does not see to that: serde also takes a list for
 /// it, of its fields in their order.
-#[derive(Debug, Clone, Default, JsonSchema)]
-#[schemars(transparent)]
+#[derive(Debug, Clone, Default)]
 pub struct Object<T>(pub T);
+
+/// That of what it holds.
+impl<T: JsonSchema> JsonSchema for Object<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Object<T>, D::Error> {

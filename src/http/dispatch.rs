@@ -40,7 +40,7 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
     let started = Instant::now();
     let request_id = app.next_request_id();
     let path = http.uri().path();
-    if let Some(response) = cors::preflight(&app, &http).or_else(|| probe::answer(&app, http.method(), path)) {
+    if let Some(response) = cors::preflight(&app, &http).or_else(|| probe::answer(&app, &http)) {
         return finish(&app, &http, response, request_id);
     }
     let inside = app.config.server.base_path.as_str();

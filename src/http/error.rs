@@ -2,12 +2,10 @@
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use stet_actors::error::{Code, Error};
-
-use super::reply::{Envelope, Status};
 
 /// Which of the two sets of resources an endpoint belongs to (interface 9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +87,7 @@ pub struct Failure<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct FailureBody<'a> {
     /// The code with its prefix.
+    #[schemars(schema_with = "code_schema")]
     pub code: String,
     /// A whole sentence.
     pub message: &'a str,
@@ -102,14 +101,37 @@ pub struct FailureBody<'a> {
     pub request_id: &'a str,
 }
 
-/// RFC 9457.
-#[derive(Serialize)]
+/// The code of an error: any of them, for further ones may come.
+fn code_schema(_: &mut SchemaGenerator) -> Schema {
+    let names: Vec<_> = Code::ALL.iter().map(|code| code.name()).collect();
+    json_schema!({
+        "type": "string",
+        "description": format!("A configured prefix, `CMS.` by default, followed by one of: {}.", names.join(", ")),
+        "examples": ["CMS.ObjectNotFound"],
+    })
+}
+
+/// A failure of a call below `/v3`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Failure")]
+pub struct FailureEnvelope<'a> {
+    #[schemars(extend("const" = "error"))]
+    status: &'static str,
+    result: FailureBody<'a>,
+}
+
+/// RFC 9457, where `Accept` prefers it.
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Problem<'a> {
+pub struct Problem<'a> {
     r#type: &'static str,
+    /// The code without its prefix.
     title: &'a str,
+    /// The status of the answer.
     status: u16,
+    /// A whole sentence.
     detail: &'a str,
+    #[schemars(schema_with = "code_schema")]
     code: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'a str>,
@@ -149,7 +171,7 @@ impl Failure<'_> {
             return ("application/problem+json", serde_json::to_vec(&problem).unwrap_or_default());
         }
         let bytes = match self.surface {
-            Surface::V3 => serde_json::to_vec(&Envelope { status: Status::Error, result: body }),
+            Surface::V3 => serde_json::to_vec(&FailureEnvelope { status: "error", result: body }),
             Surface::Older => serde_json::to_vec(&body),
         };
         ("application/json", bytes.unwrap_or_default())

@@ -1,29 +1,29 @@
 //! What operators ask for, outside the base path: health, readiness, metrics, and the OpenAPI document.
 
-use actix_web::HttpResponse;
 use actix_web::http::Method;
+use actix_web::{HttpRequest, HttpResponse};
 use serde_json::json;
 use stet_actors::store::Health;
 
 use super::app::{App, Stage};
-use super::openapi;
+use super::openapi::{self, Served};
 
 /// Answers a probe; `None` when the path is none.
-pub fn answer(app: &App, method: &Method, path: &str) -> Option<HttpResponse> {
-    let answer: fn(&App) -> HttpResponse = match path {
-        "/healthz" => health,
-        "/readyz" => readiness,
-        "/metrics" => metrics,
-        "/openapi.json" => |app| {
-            let make = || openapi::document(app.groups, &app.config.server.base_path).to_string().into();
-            HttpResponse::Ok().content_type("application/json").body(app.openapi.get_or_init(make).clone())
+pub fn answer(app: &App, http: &HttpRequest) -> Option<HttpResponse> {
+    let answer: fn(&App, &HttpRequest) -> HttpResponse = match http.uri().path() {
+        "/healthz" => |app, _| health(app),
+        "/readyz" => |app, _| readiness(app),
+        "/metrics" => |app, _| metrics(app),
+        "/openapi.json" => |app, http| {
+            let make = || Served::new(&openapi::document(app.groups, &app.config.server.base_path));
+            app.openapi.get_or_init(make).answer(http)
         },
         _ => return None,
     };
-    if !matches!(*method, Method::GET | Method::HEAD) {
+    if !matches!(*http.method(), Method::GET | Method::HEAD) {
         return Some(HttpResponse::MethodNotAllowed().insert_header(("allow", "GET, HEAD")).finish());
     }
-    Some(answer(app))
+    Some(answer(app, http))
 }
 
 /// The process is there, answers, and need not be started again: only that brings back a store that has broken down.

@@ -188,19 +188,11 @@ impl<T: JsonSchema> Answer for Json<T> {
     }
 }
 
-/// What every v3 reply is.
+/// What every v3 reply to a call that succeeded is; of others see [`super::error::FailureEnvelope`].
 #[derive(Serialize)]
-pub(super) struct Envelope<R> {
-    pub status: Status,
-    pub result: R,
-}
-
-/// How a call went.
-#[derive(Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Status {
-    Success,
-    Error,
+struct Envelope<R> {
+    status: &'static str,
+    result: R,
 }
 
 /// What stands before and after the `result` of a successful [`Envelope`].
@@ -245,7 +237,7 @@ impl<T> Enveloped<T> {
     {
         // With room for a record, so that the bytes need not move while they grow.
         let mut whole = Vec::with_capacity(bytes + 2048);
-        let envelope = Envelope { status: Status::Success, result };
+        let envelope = Envelope { status: "success", result };
         serde_json::to_writer(&mut whole, &envelope).map_err(|error| unserialisable(&error))?;
         // It may be kept.
         let unused = whole.capacity() - whole.len();

@@ -5,6 +5,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::{Loid, ObjectUuid};
 use stet_actors::object::{Attributes, FamilyKind, Record, Text, Version};
 use stet_actors::store::{Range, Table, View};
 use stet_xml::Limits;
@@ -16,6 +17,7 @@ use crate::newsroom::Newsroom;
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Uuid {
     /// Lower-case, hyphenated.
+    #[schemars(with = "ObjectUuid")]
     pub uuid: String,
 }
 
@@ -102,6 +104,7 @@ pub struct AdditionalInfo {
 #[serde(rename_all = "camelCase")]
 pub struct ObjectRecord {
     /// The loid.
+    #[schemars(with = "Loid")]
     pub id: String,
     /// Name in its folder.
     pub name: Text,
@@ -109,6 +112,7 @@ pub struct ObjectRecord {
     pub r#type: Text,
     /// With `showPath`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("pattern" = "^/"))]
     pub path: Option<String>,
     /// The uuid.
     pub pstate: Uuid,

@@ -2,6 +2,7 @@
 //! containers are held against, and a family of containers that nobody else has.
 
 mod dice;
+mod document;
 pub mod drawer;
 mod follow;
 pub mod shelf;
@@ -306,7 +307,9 @@ impl Client {
         let status = response.status().as_u16();
         let mut bytes = Vec::new();
         response.body_mut().as_reader().read_to_end(&mut bytes).map_err(|error| format!("{method} {path}: {error}"))?;
-        Ok(Answer { status, headers, body: bytes })
+        let answer = Answer { status, headers, body: bytes };
+        document::hold(method, path, &answer);
+        Ok(answer)
     }
 
     /// Sends a request.

@@ -4,7 +4,7 @@ use stet_actors::error::Result;
 
 use super::super::call::Call;
 use super::super::reply::Json;
-use super::super::route::{Verb, handler, type_of};
+use super::super::route::{Body, Produces, Verb, handler, type_of};
 use super::*;
 use crate::api::routes;
 use crate::auth::Privilege;
@@ -71,16 +71,112 @@ fn parameters_have_their_schemas_and_defaults() {
         json!({
             "name": "source", "in": "path", "required": true,
             "description": "The folder: a loid, a uuid, or a path with its slashes as %2F.",
-            "schema": {"type": "string"},
+            "schema": {"$ref": "#/components/schemas/Source"},
         })
     );
-    assert_eq!(parameters[1]["schema"], json!({"type": "integer", "format": "int64", "default": 20}));
-    assert_eq!(
-        (&parameters[2]["name"], &parameters[2]["schema"]["default"]),
-        (&json!("showAdditionalInfo"), &json!(true))
-    );
+    assert_eq!(parameters[1]["schema"], json!({"type": "integer", "format": "int64", "minimum": 0, "default": 20}));
     assert_eq!(of("old-channel-list-get")["parameters"][0]["required"], true);
-    assert_eq!(of("liveblog-content-get")["parameters"].as_array().unwrap().last().unwrap()["name"], "Range");
+}
+
+/// The names of the parameters that an operation refers to.
+fn referred(id: &str) -> Vec<String> {
+    let operation = of(id);
+    let references = operation["parameters"].as_array().unwrap().iter().filter_map(|one| one["$ref"].as_str());
+    references.map(|reference| reference.rsplit('/').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn what_many_operations_take_stands_once() {
+    let shared = whole()["components"]["parameters"].clone();
+    assert_eq!(shared["showAdditionalInfo"]["schema"], json!({"type": "boolean", "default": false}));
+    assert_eq!(shared["showAdditionalInfo.shown"]["schema"], json!({"type": "boolean", "default": true}));
+    assert_eq!(shared["showAdditionalInfo.shown"]["name"], "showAdditionalInfo");
+    let has = |id: &str, name: &str| referred(id).iter().any(|known| known == name);
+    assert!(has("object-get", "showAdditionalInfo") && has("folder-get", "showAdditionalInfo.shown"));
+    // Whatever is a listing has pages; what has a limit of its own, or leads on by itself, takes no other.
+    for (id, limit, offset) in [
+        ("drawer-get", true, true),
+        ("stet-object-versions-get", true, true),
+        ("folder-subfolders-get", false, true),
+        ("stet-audit-get", false, false),
+        ("object-get", false, false),
+        ("drawer-items-post", false, false),
+    ] {
+        assert_eq!((has(id, "limit"), has(id, "offset")), (limit, offset), "{id}");
+    }
+    for (id, headers) in [
+        ("object-get", &["If-None-Match"][..]),
+        ("folder-home-get", &["If-None-Match"]),
+        ("liveblog-content-get", &["Range", "If-None-Match"]),
+        ("drawer-by-object-get", &[]),
+        ("object-lastversionloid-get", &[]),
+        ("drawer-put", &["If-Match"]),
+        ("drawer-item-post", &["If-Match", "Idempotency-Key"]),
+        ("stet-object-loid-content-put", &["If-Match"]),
+        ("drawer-post", &["Idempotency-Key"]),
+        ("stet-object-list-post", &[]),
+        ("auth-login-post", &[]),
+        ("stet-liveblog-events-get", &["Last-Event-ID"]),
+    ] {
+        let found: Vec<_> = referred(id).into_iter().filter(|name| shared[name]["in"] == "header").collect();
+        assert_eq!(found, headers, "{id}");
+    }
+}
+
+#[test]
+fn every_status_that_may_come_is_listed_and_no_other() {
+    let statuses = |id: &str| of(id)["responses"].as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+    for (id, wanted) in [
+        ("object-get", "200 304 400 401 403 404 413 429 500 503"),
+        ("drawer-put", "200 400 401 403 404 409 412 413 429 500 503 507"),
+        ("drawer-item-post", "200 400 401 403 404 409 412 413 422 429 500 503 507"),
+        ("stet-object-content-get", "200 206 304 400 401 403 404 413 416 429 500 503"),
+        ("auth-login-post", "200 400 401 404 413 429 500 503 507"),
+        ("auth-connection-check-get", "200 400 401 403 413 429 500 503"),
+        ("old-auth-logout-get", "200 400 401 413 429 500 503"),
+        ("conf-indexes-get", "200 400 401 403 404 413 429 500 501 503"),
+        ("old-group-list-get", "200 400 401 404 413 429 500 503"),
+    ] {
+        assert_eq!(statuses(id), wanted, "{id}");
+    }
+}
+
+#[test]
+fn no_schema_is_a_mere_boolean() {
+    /// Where schemas stand by name, and where one stands.
+    const MAPS: [&str; 4] = ["properties", "patternProperties", "$defs", "schemas"];
+    const ONES: [&str; 5] = ["schema", "items", "additionalProperties", "not", "propertyNames"];
+    fn walk(value: &Value, place: &str) {
+        match value {
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    let place = format!("{place}/{name}");
+                    assert!(!(ONES.contains(&name.as_str()) && value.is_boolean()), "{place}");
+                    if let (true, Some(named)) = (MAPS.contains(&name.as_str()), value.as_object()) {
+                        assert!(named.values().all(Value::is_object), "{place}");
+                    }
+                    walk(value, &place);
+                }
+            }
+            Value::Array(values) => values.iter().for_each(|value| walk(value, place)),
+            _ => {}
+        }
+    }
+    let whole = whole();
+    walk(&whole, "");
+    assert_eq!(of("drawer-item-post")["requestBody"]["content"]["application/json"]["schema"], json!({}));
+}
+
+#[test]
+fn a_type_that_is_another_in_requests_has_two_schemas() {
+    let whole = whole();
+    let schemas = &whole["components"]["schemas"];
+    let body = of("stet-key-create-post")["requestBody"]["content"]["application/json"]["schema"].clone();
+    assert_eq!(body, json!({"$ref": "#/components/schemas/KeyRequest"}));
+    // What always comes, but need not be sent.
+    let required = |name: &str| schemas[name]["required"].as_array().cloned().unwrap_or_default();
+    assert!(required("ObjectRecord").contains(&json!("locked")));
+    assert!(!required("ObjectRecord").contains(&json!("path")));
 }
 
 #[test]
@@ -91,7 +187,11 @@ fn a_body_is_json_a_form_or_multipart_and_required_or_not() {
     assert!(of("old-auth-login-post")["requestBody"]["content"]["application/x-www-form-urlencoded"].is_object());
     let form = &of("liveblog-post-create")["requestBody"]["content"]["multipart/form-data"];
     assert_eq!(form["schema"]["required"], json!(["content"]));
-    assert_eq!(form["schema"]["properties"]["attachments"]["type"], "array");
+    assert_eq!(form["schema"]["properties"]["options"], json!({"$ref": "#/components/schemas/PostOptions"}));
+    let parts = &form["schema"]["properties"];
+    for file in [&parts["content"], &parts["attachments"]["items"]] {
+        assert_eq!((&file["type"], &file["format"]), (&json!("string"), &json!("binary")));
+    }
     assert_eq!(form["encoding"]["options"]["contentType"], "application/json");
 }
 
@@ -103,9 +203,9 @@ fn failures_are_enveloped_under_v3_and_bare_on_the_older_surface() {
         named.unwrap_or(&response)["content"]["application/json"]["schema"].clone()
     };
     assert_eq!(schema("object-get", "404"), json!({"$ref": "#/components/schemas/Failure"}));
-    assert_eq!(schema("object-get", "default"), json!({"$ref": "#/components/schemas/Failure"}));
-    assert_eq!(schema("old-userdata-get", "401"), json!({"$ref": "#/components/schemas/OlderFailure"}));
-    assert_eq!(schema("object-get", "200")["properties"]["status"], json!({"const": "success"}));
+    assert!(of("object-get")["responses"].get("default").is_none());
+    assert_eq!(schema("old-userdata-get", "401"), json!({"$ref": "#/components/schemas/FailureBody"}));
+    assert_eq!(schema("object-get", "200")["properties"]["status"], json!({"type": "string", "const": "success"}));
     assert!(of("conf-xmlfile-get")["responses"]["200"]["content"]["application/xml;charset=utf-8"].is_object());
     assert!(of("stet-object-content-get")["responses"]["206"]["content"]["*/*"].is_object());
 }
@@ -142,6 +242,7 @@ fn types_stand_among_the_components() {
         body: Body::Optional(type_of::<Drawer>),
         takes_recycled: false,
         secret: false,
+        untagged: false,
         produces: Produces::Json,
         codes: &[200],
         handler: handler!(drawers),

@@ -28,12 +28,15 @@ pub struct Parameter {
 }
 
 /// Taken by every endpoint whether it lists them or not; where one is listed, its default is the listed one.
-const EVERYWHERE: [Parameter; 4] = [
+pub const EVERYWHERE: [Parameter; 4] = [
     everywhere("limit", Kind::Integer, "How many entries at most."),
     everywhere("offset", Kind::Integer, "How many entries to skip."),
     everywhere("sortBy", Kind::Text, "Order of the listing."),
     everywhere("databaseId", Kind::Text, "Number or name of the database."),
 ];
+
+/// The whole numbers that count something, and are never below 0.
+pub const COUNTS: [&str; 2] = ["limit", "offset"];
 
 const fn everywhere(name: &'static str, kind: Kind, about: &'static str) -> Parameter {
     Parameter { name, kind, required: false, default: None, about }
@@ -52,7 +55,8 @@ pub fn parameters(route: &'static Route) -> impl Iterator<Item = Parameter> {
     })
 }
 
-fn display_set(additional_info: bool, path: bool, web: bool) -> impl Iterator<Item = Parameter> {
+/// The display options `DISP(additional_info, path)`; see [`QueryParam::Display`].
+pub fn display_set(additional_info: bool, path: bool, web: bool) -> impl Iterator<Item = Parameter> {
     let flags = FLAGS.iter().filter(move |flag| match flag.name {
         display::PATH => path,
         display::WEB_TYPE => web,
@@ -264,7 +268,7 @@ fn find(route: &'static Route, name: &str) -> Option<Parameter> {
 }
 
 fn parse_integer(name: &str, value: &str) -> Result<i64> {
-    let counts = matches!(name, "limit" | "offset");
+    let counts = COUNTS.contains(&name);
     let wanted = if counts { "a whole number from 0 on" } else { "a whole number" };
     let read = value.parse::<i64>().ok().filter(|number| !counts || *number >= 0);
     read.ok_or_else(|| Error::parameter(name, value, wanted))

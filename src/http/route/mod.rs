@@ -99,6 +99,8 @@ pub struct Route {
     pub takes_recycled: bool,
     /// Whether a password or a token is in what is sent or answered: then nothing of the call is kept, here or on the way.
     pub secret: bool,
+    /// Whether a read of objects has no ETag all the same.
+    pub untagged: bool,
     /// Content type of a 200.
     pub produces: Produces,
     /// Documented status codes beside 400, 413, 500, 503, which every endpoint may give.
@@ -187,6 +189,34 @@ impl Route {
             && !self.secret
             && self.privilege != Some(Privilege::Read)
             && !matches!(self.token, Token::Login | Token::InBody)
+    }
+
+    /// Whether a call changes nothing.
+    pub fn is_read(&self) -> bool {
+        self.method == Verb::Get
+    }
+
+    /// Whether the call is about an object that it names: in the path, or in the query parameter `loid`.
+    pub fn names_object(&self) -> bool {
+        let in_query = |param: &QueryParam| matches!(param, QueryParam::One { name: "loid", .. });
+        self.path_params.iter().any(|param| param.kind == Kind::Source) || self.query.iter().any(in_query)
+    }
+
+    /// Whether a read has an ETag, and looks at `If-None-Match`: that of an object, of a content, and of a container, which is what
+    /// `container` says of the reply.
+    pub fn is_conditional(&self, container: bool) -> bool {
+        self.is_read()
+            && self.privilege == Some(Privilege::Read)
+            && matches!(self.produces, Produces::Json | Produces::Stream)
+            && (self.names_object() || container)
+            && !self.untagged
+    }
+
+    /// Whether `If-Match` is looked at: by changes of an object that the call names.
+    pub fn takes_if_match(&self) -> bool {
+        let of_objects =
+            !matches!(self.privilege, None | Some(Privilege::Read | Privilege::ManageGroups | Privilege::Configure));
+        !self.is_read() && of_objects && self.names_object()
     }
 
     /// The objects in the path, and the privilege that each needs.

@@ -116,9 +116,14 @@ fn kind(schema: &Value) -> String {
     }
 }
 
-fn from_document(path: &str, method: &str, operation: &Value) -> Endpoint {
+fn from_document(document: &Value, path: &str, method: &str, operation: &Value) -> Endpoint {
     let parameters = operation["parameters"].as_array().expect("an operation has parameters");
-    let query = parameters.iter().filter(|parameter| parameter["in"] == "query").map(|parameter| {
+    // What many operations have in common stands elsewhere.
+    let parameters = parameters.iter().map(|parameter| match parameter["$ref"].as_str() {
+        Some(reference) => document.pointer(&reference[1..]).expect("a reference leads somewhere"),
+        None => parameter,
+    });
+    let query = parameters.filter(|parameter| parameter["in"] == "query").map(|parameter| {
         let name = parameter["name"].as_str().expect("a parameter has a name").to_owned();
         (name, kind(&parameter["schema"]), parameter["required"] == true)
     });
@@ -161,7 +166,7 @@ fn endpoints(server: &Server) -> Vec<Endpoint> {
     let mut served: HashMap<String, Endpoint> = HashMap::new();
     for (path, methods) in paths {
         for (method, operation) in methods.as_object().expect("a path has methods") {
-            let endpoint = from_document(path, method, operation);
+            let endpoint = from_document(&document, path, method, operation);
             served.insert(endpoint.id.clone(), endpoint);
         }
     }

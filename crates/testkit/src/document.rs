@@ -1,0 +1,172 @@
+//! Every answer of every test is held against the OpenAPI document: the status must be listed for the operation, and what comes must
+//! be as its schema says.
+//!
+//! The document is the one in `tests/golden`, which a test of its own holds against what the server tells of itself. So nothing need
+//! be asked of servers that are about to die, or have no room for another call.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::Write;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use jsonschema::Validator;
+use serde_json::{Map, Value, json};
+
+use super::Answer;
+
+/// Replies that are not as the document says: the operation, and a part of what is wrong. It should be empty.
+const NOT_YET: &[(&str, &str)] = &[];
+
+/// Where to write what is wrong, for all tests in one run, in place of failing.
+const TOLD_TO: &str = "STET_SCHEMA_FAULTS";
+
+static DOCUMENT: LazyLock<Document> = LazyLock::new(Document::read);
+
+struct Document {
+    whole: Value,
+    /// For each method the paths, each with where its operation is in the document.
+    routers: HashMap<String, matchit::Router<String>>,
+    /// What has been compiled, by where the schema stands.
+    validators: Mutex<HashMap<String, Arc<Validator>>>,
+}
+
+/// Holds the answer to a call against the document. What no operation fits is nobody's to describe, as is the answer of a server
+/// that is mounted elsewhere; and what has no request id is not the server's.
+pub fn hold(method: &str, path: &str, answer: &Answer) {
+    let nobodys = answer.status == 404 && String::from_utf8_lossy(&answer.body).contains("NoSuchEndpoint");
+    if nobodys || answer.header("x-request-id").is_none() {
+        return;
+    }
+    let Some((id, fault)) = DOCUMENT.fault_of(method, path, answer) else { return };
+    if NOT_YET.iter().any(|(known, part)| *known == id && fault.contains(part)) {
+        return;
+    }
+    let text = format!("{id} {}: {fault}", answer.status);
+    match std::env::var_os(TOLD_TO) {
+        Some(file) => {
+            let open = std::fs::OpenOptions::new().create(true).append(true).open(file);
+            let written = open.and_then(|mut file| writeln!(file, "{}", text.replace('\n', " ")));
+            written.expect("the file can be written");
+        }
+        None => panic!(
+            "{method} {path} is not answered as the document says.\n{text}\n{}",
+            String::from_utf8_lossy(&answer.body)
+        ),
+    }
+}
+
+impl Document {
+    fn read() -> Document {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/openapi.json");
+        let text = std::fs::read_to_string(file).expect("the document can be read");
+        let whole: Value = serde_json::from_str(&text).expect("the document is JSON");
+        let mut routers: HashMap<String, matchit::Router<String>> = HashMap::new();
+        for (path, methods) in whole["paths"].as_object().expect("the document has paths") {
+            for method in methods.as_object().expect("a path has methods").keys() {
+                let pointer = format!("/paths/{}/{method}", escaped(path));
+                let router = routers.entry(method.to_ascii_uppercase()).or_default();
+                router.insert(path, pointer).expect("paths are unlike each other");
+            }
+        }
+        Document { whole, routers, validators: Mutex::default() }
+    }
+
+    /// The operation that answered, and what is wrong with the answer, if anything is.
+    fn fault_of(&self, method: &str, path: &str, answer: &Answer) -> Option<(String, String)> {
+        // Of a mounted server the path has more in front.
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        let path = path.find("/v3/").map_or(path, |begin| &path[begin..]);
+        let verb = if method == "HEAD" { "GET" } else { method };
+        let operation = &**self.routers.get(verb)?.at(path).ok()?.value;
+        let id = self.whole.pointer(operation)?["operationId"].as_str()?.to_owned();
+        let fault = self.fault(operation, method, answer)?;
+        Some((id, fault))
+    }
+
+    fn fault(&self, operation: &str, method: &str, answer: &Answer) -> Option<String> {
+        let mut response = format!("{operation}/responses/{}", answer.status);
+        let Some(found) = self.whole.pointer(&response) else { return Some("the status is not listed".to_owned()) };
+        if let Some(reference) = found["$ref"].as_str() {
+            response = reference.trim_start_matches('#').to_owned();
+        }
+        let content = &self.whole.pointer(&response).expect("a reference leads somewhere")["content"];
+        if method == "HEAD" {
+            return None;
+        }
+        let Some(content) = content.as_object() else {
+            return (!answer.body.is_empty()).then(|| "a body came, and none is described".to_owned());
+        };
+        let essence = |media_type: &str| media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let came = essence(answer.header("content-type").unwrap_or_default());
+        let Some(described) = content.keys().find(|known| essence(known) == came) else {
+            return (!content.contains_key("*/*")).then(|| format!("`{came}` is not among the media types"));
+        };
+        // Any bytes will do for what is no JSON.
+        if !came.ends_with("json") {
+            return None;
+        }
+        let json: Value = match serde_json::from_slice(&answer.body) {
+            Ok(json) => json,
+            Err(error) => return Some(format!("it is no JSON: {error}")),
+        };
+        let validator = self.validator(&format!("{response}/content/{}/schema", escaped(described)));
+        if validator.is_valid(&json) {
+            return None;
+        }
+        let faults: Vec<_> = validator
+            .iter_errors(&json)
+            .map(|error| {
+                let told: String = error.to_string().chars().take(300).collect();
+                format!("at `{}` {told}", error.instance_path())
+            })
+            .collect();
+        Some(faults.join("; "))
+    }
+
+    fn validator(&self, place: &str) -> Arc<Validator> {
+        if let Some(known) = self.validators.lock().expect("nobody panics with it").get(place) {
+            return known.clone();
+        }
+        let mut schema = self.whole.pointer(place).expect("a media type has a schema").clone();
+        let components = self.referred(&schema);
+        schema["components"] = json!({ "schemas": components });
+        let compiled = jsonschema::options()
+            .with_draft(jsonschema::Draft::Draft202012)
+            .should_validate_formats(true)
+            .build(&schema)
+            .unwrap_or_else(|error| panic!("{place}: {error}"));
+        let compiled = Arc::new(compiled);
+        // Two tests may have compiled it at once: either will do.
+        self.validators.lock().expect("nobody panics with it").insert(place.to_owned(), compiled.clone());
+        compiled
+    }
+
+    /// The schemas that one refers to, and those that they refer to.
+    fn referred(&self, schema: &Value) -> Map<String, Value> {
+        fn gather(value: &Value, names: &mut BTreeSet<String>) {
+            match value {
+                Value::Object(fields) => {
+                    let name = fields.get("$ref").and_then(|it| it.as_str()?.strip_prefix("#/components/schemas/"));
+                    names.extend(name.map(str::to_owned));
+                    fields.values().for_each(|value| gather(value, names));
+                }
+                Value::Array(values) => values.iter().for_each(|value| gather(value, names)),
+                _ => {}
+            }
+        }
+        let (mut found, mut wanted) = (Map::new(), BTreeSet::new());
+        gather(schema, &mut wanted);
+        while let Some(name) = wanted.pop_first() {
+            if !found.contains_key(&name) {
+                let schema = self.whole["components"]["schemas"][&name].clone();
+                gather(&schema, &mut wanted);
+                found.insert(name, schema);
+            }
+        }
+        found
+    }
+}
+
+/// A key as it stands in a JSON pointer.
+fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}

@@ -1,0 +1,152 @@
+//! The parameters of operations. What many have in common stands once among the components, and is referred to.
+
+use serde_json::{Map, Value, json};
+use stet_actors::id::{ShortcutId, Source};
+
+use super::super::query::{COUNTS, EVERYWHERE, Parameter, display_set, parameters};
+use super::super::route::{Kind, PathParam, QueryParam, Route, type_of};
+use super::Shape;
+use super::schemas::Schemas;
+use crate::records::display::{self, FLAGS};
+
+/// The parameters of an operation with replies of this shape.
+pub fn list(route: &'static Route, shape: Shape, schemas: &mut Schemas) -> Vec<Value> {
+    let mut all: Vec<Value> = route.path_params.iter().map(|param| in_path(param, schemas)).collect();
+    for listed in route.query {
+        match *listed {
+            QueryParam::One { name, kind, required, default, about } => {
+                all.push(in_query(&Parameter { name, kind, required, default, about }));
+            }
+            QueryParam::Display { additional_info, path, web } => {
+                all.extend(display_set(additional_info, path, web).map(|option| reference(&option_name(&option))));
+            }
+        }
+    }
+    for parameter in &EVERYWHERE {
+        let taken = match parameter.name {
+            "limit" | "offset" => shape.pages && route.is_read(),
+            "databaseId" => route.names_object(),
+            _ => false,
+        };
+        if taken && parameters(route).all(|own| own.name != parameter.name) {
+            all.push(reference(parameter.name));
+        }
+    }
+    all.extend(route.headers.iter().map(|name| reference(name)));
+    for (name, taken) in [
+        ("If-None-Match", route.is_conditional(shape.container)),
+        ("If-Match", route.takes_if_match()),
+        ("Idempotency-Key", route.takes_key()),
+    ] {
+        if taken {
+            all.push(reference(name));
+        }
+    }
+    all
+}
+
+/// The parameters that operations refer to.
+pub fn shared() -> Map<String, Value> {
+    let options = [false, true].into_iter().flat_map(|shown| display_set(shown, true, true));
+    let options = options.map(|option| (option_name(&option), in_query(&option)));
+    let everywhere = EVERYWHERE.iter().map(|parameter| (parameter.name.to_owned(), in_query(parameter)));
+    let headers = HEADERS.iter().map(|(name, about)| {
+        let mut schema = json!({"type": "string"});
+        if *name == "Idempotency-Key" {
+            schema = json!({"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"});
+        }
+        ((*name).to_owned(), json!({"name": name, "in": "header", "description": about, "schema": schema}))
+    });
+    options.chain(everywhere).chain(headers).collect()
+}
+
+/// The request headers that operations are read for.
+const HEADERS: [(&str, &str); 6] = [
+    ("Range", "A part of the content, bytes counted from 0 (RFC 9110)."),
+    ("If-Range", "ETag or time of the content that the client has a part of; of another one it is sent all."),
+    ("Last-Event-ID", "The last event that the client has."),
+    ("If-None-Match", "ETags that the client has; if one is still good, the answer is 304."),
+    (
+        "If-Match",
+        "ETags of the object or container that the path names first, of any representation. If it has changed since, nothing is \
+         done, and the answer is 412.",
+    ),
+    ("Idempotency-Key", "Names the call, so that it is carried out once however often it is sent."),
+];
+
+fn reference(name: &str) -> Value {
+    debug_assert!(
+        name.starts_with(display::ADDITIONAL_INFO)
+            || EVERYWHERE.iter().any(|known| known.name == name)
+            || HEADERS.iter().any(|(known, _)| *known == name)
+            || FLAGS.iter().any(|flag| flag.name == name)
+            || name == display::WEB_PRODUCT,
+        "{name} is not among the shared parameters"
+    );
+    json!({"$ref": format!("#/components/parameters/{name}")})
+}
+
+/// Under which name a display option is among the shared parameters: one has a default that is up to the endpoint.
+fn option_name(option: &Parameter) -> String {
+    match option {
+        Parameter { name: display::ADDITIONAL_INFO, default: Some("true"), .. } => format!("{}.shown", option.name),
+        _ => option.name.to_owned(),
+    }
+}
+
+fn in_path(param: &PathParam, schemas: &mut Schemas) -> Value {
+    let (about, schema) = match param.kind {
+        Kind::Source => {
+            let about = format!("{}: a loid, a uuid, or a path with its slashes as %2F", param.about);
+            (about, schemas.request(type_of::<Source>))
+        }
+        // An item of a drawer has two names.
+        Kind::Text if matches!(param.name, "item" | "shortcut") => {
+            let names = json!({"anyOf": [schemas.request(type_of::<Source>), schemas.request(type_of::<ShortcutId>)]});
+            (param.about.to_owned(), names)
+        }
+        Kind::Text => (param.about.to_owned(), json!({"type": "string", "minLength": 1})),
+        kind => (param.about.to_owned(), schema(param.name, kind, None)),
+    };
+    json!({"name": param.name, "in": "path", "required": true, "description": sentence(&about), "schema": schema})
+}
+
+fn in_query(Parameter { name, kind, required, default, about }: &Parameter) -> Value {
+    let mut parameter = json!({"name": name, "in": "query"});
+    if *required {
+        parameter["required"] = json!(true);
+    }
+    if !about.is_empty() {
+        parameter["description"] = json!(about);
+    }
+    parameter["schema"] = schema(name, *kind, *default);
+    parameter
+}
+
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
+}
+
+fn schema(name: &str, kind: Kind, default: Option<&str>) -> Value {
+    let mut schema = match kind {
+        Kind::Text | Kind::Source => json!({"type": "string"}),
+        Kind::Boolean => json!({"type": "boolean"}),
+        Kind::Integer => json!({"type": "integer", "format": "int64"}),
+        Kind::TextList => json!({"type": "array", "items": {"type": "string"}}),
+    };
+    if COUNTS.contains(&name) {
+        schema["minimum"] = json!(0);
+    }
+    if name == display::WEB_PRODUCT {
+        schema["maxLength"] = json!(display::MAX_WEB_PRODUCT_BYTES);
+    }
+    if let Some(default) = default {
+        schema["default"] = match kind {
+            // A boolean or a number reads as itself in JSON; the table's tests see to it that it is one.
+            Kind::Boolean | Kind::Integer => serde_json::from_str(default).unwrap_or_default(),
+            Kind::Text | Kind::Source | Kind::TextList => json!(default),
+        };
+    }
+    schema
+}

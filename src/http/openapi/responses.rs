@@ -1,0 +1,180 @@
+//! What operations answer: every status that an operation may give, and what comes with it.
+
+use serde_json::{Map, Value, json};
+
+use super::super::error::{FailureBody, FailureEnvelope, Problem};
+use super::super::route::{Produces, QueryParam, Route, Token, type_of};
+use super::schemas::Schemas;
+use super::{Shape, bodies, enveloped};
+use crate::auth::Privilege;
+
+/// The statuses of an operation with replies of this shape.
+fn statuses(route: &'static Route, shape: Shape) -> Vec<u16> {
+    // A parameter or the body that is not valid, a token that is not, a URL that is too long, a caller who calls too often, a disk
+    // that fails, too much work at once: no operation is beyond these.
+    let mut codes = vec![200, 400, 401, 413, 429, 500, 503];
+    codes.extend(route.codes);
+    let mut also = |holds: bool, more: &[u16]| {
+        if holds {
+            codes.extend(more);
+        }
+    };
+    also(route.headers.contains(&"Range"), &[206, 416]);
+    also(route.is_conditional(shape.container), &[304]);
+    // A missing privilege is a 401 on the older surface (interface 7.2), but not a write that comes from a foreign page. Below `/v3`
+    // whoever calls may lack a right; if there is no privilege to lack, the one to do with sessions what a key may not.
+    let by_cookie = !route.is_read() && matches!(route.token, Token::Required | Token::NotListed);
+    also(by_cookie || enveloped(route) && route.token != Token::Login, &[403]);
+    also(names_something(route), &[404]);
+    let changes = !route.is_read() && !matches!(route.privilege, None | Some(Privilege::Read));
+    also(changes, &[409]);
+    // A login makes a session.
+    also(changes || matches!(route.token, Token::Login | Token::InBody), &[507]);
+    also(route.takes_if_match(), &[412]);
+    also(route.takes_key(), &[409, 422]);
+    also(route.handler.is_none(), &[501]);
+    codes.sort_unstable();
+    codes.dedup();
+    codes
+}
+
+/// Whether there is anything in a call that may name what is not there.
+fn names_something(route: &Route) -> bool {
+    let database = |param: &QueryParam| matches!(param, QueryParam::One { name: "databaseId" | "loid", .. });
+    !route.path_params.is_empty() || route.query.iter().any(database) || !route.is_read()
+}
+
+/// The responses of an operation.
+pub fn list(route: &'static Route, shape: Shape, reply: Option<Value>) -> Map<String, Value> {
+    let success = success(route, reply);
+    let response = |code: u16| match code {
+        200 => json!({"description": description(200), "headers": success_headers(route, shape), "content": success}),
+        206 => {
+            let mut headers = success_headers(route, shape);
+            headers.insert("Content-Range".to_owned(), header("Content-Range"));
+            json!({"description": description(206), "headers": headers, "content": success})
+        }
+        304 => json!({"$ref": "#/components/responses/NotModified"}),
+        code => {
+            let surface = if enveloped(route) { "Failure" } else { "OlderFailure" };
+            debug_assert!(FAILURES.contains(&code), "{code} is not listed");
+            json!({"$ref": format!("#/components/responses/{surface}-{code}")})
+        }
+    };
+    statuses(route, shape).into_iter().map(|code| (code.to_string(), response(code))).collect()
+}
+
+fn success_headers(route: &'static Route, shape: Shape) -> Map<String, Value> {
+    let mut headers = vec!["X-Request-Id"];
+    if route.is_conditional(shape.container) || route.takes_if_match() {
+        headers.push("ETag");
+    }
+    if route.takes_key() {
+        headers.push("Idempotency-Replayed");
+    }
+    headers.into_iter().map(|name| (name.to_owned(), header(name))).collect()
+}
+
+fn success(route: &Route, reply: Option<Value>) -> Value {
+    let kind = match route.produces {
+        Produces::Json | Produces::Any => {
+            let result = reply.unwrap_or_else(|| json!({}));
+            let schema = if enveloped(route) { envelope(&result) } else { result };
+            return json!({"application/json": {"schema": schema}});
+        }
+        Produces::Xml => "application/xml;charset=utf-8",
+        Produces::Text => "text/plain",
+        Produces::Events => "text/event-stream",
+        // Its own bytes under its own type, of which no schema can say more, for it may be JSON. Generators look for a type that they
+        // know, so that stands first.
+        Produces::Stream => {
+            return json!({"application/octet-stream": {"schema": bodies::bytes()}, "*/*": {"schema": {}}});
+        }
+    };
+    json!({kind: {"schema": {"type": "string"}}})
+}
+
+fn envelope(result: &Value) -> Value {
+    json!({
+        "type": "object",
+        "properties": {"status": {"type": "string", "const": "success"}, "result": result},
+        "required": ["status", "result"],
+    })
+}
+
+/// The statuses of failures that endpoints name.
+const FAILURES: [u16; 14] = [400, 401, 403, 404, 409, 412, 413, 416, 422, 429, 500, 501, 503, 507];
+
+/// What failures look like, once for each status and surface.
+pub fn failures(schemas: &mut Schemas) -> Map<String, Value> {
+    let problem = schemas.reply(type_of::<Problem<'static>>);
+    let surfaces = [
+        ("Failure", schemas.reply(type_of::<FailureEnvelope<'static>>)),
+        ("OlderFailure", schemas.reply(type_of::<FailureBody<'static>>)),
+    ];
+    let mut responses = Map::new();
+    for (surface, schema) in surfaces {
+        let content = json!({"application/json": {"schema": schema}, "application/problem+json": {"schema": problem}});
+        for code in FAILURES {
+            let mut headers = Map::from_iter([("X-Request-Id".to_owned(), header("X-Request-Id"))]);
+            let more = match code {
+                401 => Some("WWW-Authenticate"),
+                416 => Some("Content-Range"),
+                429 | 503 => Some("Retry-After"),
+                _ => None,
+            };
+            headers.extend(more.map(|name| (name.to_owned(), header(name))));
+            let response = json!({"description": description(code), "headers": headers, "content": content});
+            responses.insert(format!("{surface}-{code}"), response);
+        }
+    }
+    let headers = json!({"ETag": header("ETag"), "X-Request-Id": header("X-Request-Id")});
+    responses.insert("NotModified".to_owned(), json!({"description": description(304), "headers": headers}));
+    responses
+}
+
+/// The response headers with a meaning of their own.
+const HEADERS: [(&str, &str, &str); 6] = [
+    ("Content-Range", "string", "Which bytes come, and how many there are (RFC 9110)."),
+    ("ETag", "string", "The revision and the representation: for `If-None-Match`, and for `If-Match` of a change."),
+    ("Idempotency-Replayed", "string", "`true`: the call was carried out before, and this is what was answered then."),
+    ("Retry-After", "integer", "Seconds after which to try again."),
+    ("WWW-Authenticate", "string", "That a token is wanted."),
+    ("X-Request-Id", "string", "The request, as the log names it."),
+];
+
+/// The response headers that operations refer to.
+pub fn headers() -> Map<String, Value> {
+    let made = HEADERS
+        .iter()
+        .map(|(name, kind, about)| ((*name).to_owned(), json!({"description": about, "schema": {"type": kind}})));
+    made.collect()
+}
+
+fn header(name: &str) -> Value {
+    debug_assert!(HEADERS.iter().any(|(known, ..)| *known == name), "{name} is not listed");
+    json!({"$ref": format!("#/components/headers/{name}")})
+}
+
+fn description(code: u16) -> &'static str {
+    match code {
+        200 => "The call succeeded.",
+        206 => "The part of the content that `Range` asks for.",
+        304 => "The caller's copy is still good.",
+        400 => "A parameter or the body is not valid.",
+        401 => "Not authorized: the token is missing, unknown or expired, or the login failed.",
+        403 => "Forbidden: a privilege is missing, a lock is in the way, or a cookie came from a foreign page.",
+        404 => "Something that the call names does not exist.",
+        409 => "A name is taken, a drawer is full, an object does not fit, or the same call is still running.",
+        412 => "The object has changed since: `If-Match` names none of its present ETags.",
+        413 => "The body or the URL is larger than allowed.",
+        416 => "No byte of the content lies in the range.",
+        422 => "The `Idempotency-Key` stands for another call.",
+        429 => "The caller calls too often.",
+        500 => "The repository failed.",
+        501 => "The endpoint is not there yet.",
+        503 => "There is too much work at once.",
+        507 => "The disk of the repository is full: nothing was changed.",
+        _ => "See the status code.",
+    }
+}
