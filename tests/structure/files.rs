@@ -231,6 +231,9 @@ impl<'a> Visit<'a> for Paths<'_> {
         syn::visit::visit_path(self, path);
     }
 
+    /// `pub(super)` is no use of what is above.
+    fn visit_visibility(&mut self, _: &'a Visibility) {}
+
     fn visit_macro(&mut self, invoked: &'a syn::Macro) {
         self.note(invoked.tokens.clone());
         syn::visit::visit_macro(self, invoked);
