@@ -1,4 +1,4 @@
-//! Who may do what with which object (decisions 4).
+//! Who may do what with which object (docs/api/rights.md).
 //!
 //! A grant holds everywhere, or for a folder and all below it. Asked is always the object itself: the folders that it lies in now,
 //! or lay in before it came to the recycle bin. Three rules come on top:
@@ -13,7 +13,7 @@
 //!
 //! A key for a machine has neither home nor what its user or itself created: it may do exactly what it was granted.
 //!
-//! Without a session there is nothing but the configuration below [`CONFIGURATION`] (decisions 1).
+//! Without a session there is nothing but the configuration below [`CONFIGURATION`] (docs/api/README.md, "Tokens").
 
 use std::fmt::Display;
 

@@ -16,7 +16,7 @@ pub trait Clock: Send + Sync + 'static {
     /// Resolves when `duration` has passed on this clock.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
-    /// Seconds since 1970-01-01T00:00:00Z, as object records carry them (decisions 1).
+    /// Seconds since 1970-01-01T00:00:00Z, as object records carry them (docs/api/README.md, "Dates and times").
     fn now_s(&self) -> u64 {
         self.now_ms() / 1000
     }

@@ -1,4 +1,4 @@
-//! The error vocabulary of the domain (decisions 1). It knows nothing of HTTP: the web layer has the
+//! The error vocabulary of the domain (docs/api/README.md, "Codes"). It knows nothing of HTTP: the web layer has the
 //! one table that gives each [`Code`] its status.
 //!
 //! Which one to use: a fault of the request's form is one of the `Invalid…` codes and names the field

@@ -1,4 +1,4 @@
-//! Typed identifiers, and the `source` that names an object by any of them (interface 2.1, decisions 2).
+//! Typed identifiers, and the `source` that names an object by any of them (docs/api/README.md, "Sources").
 //!
 //! Everything is parsed at the edge, once; behind it a mixed-up argument is a compile error.
 
@@ -17,7 +17,7 @@ use crate::error::{Code, Error};
 pub struct DatabaseId(pub u16);
 
 impl DatabaseId {
-    /// The database that is meant where none is named (interface 2.1).
+    /// The database that is meant where none is named (docs/api/README.md, "Databases").
     pub const MAIN: DatabaseId = DatabaseId(1);
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for DatabaseId {
 /// Name of an object that never changes and is never reused: `database$major.version.number`.
 ///
 /// `version` is 0 for the object itself and counts from 1 for its immutable versions, so that every
-/// version has a loid of its own (decisions 4) from which the object's follows.
+/// version has a loid of its own (docs/api/README.md, "Versions as sources") from which the object's follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Loid {
     /// The database that holds the object.
@@ -105,7 +105,7 @@ fn number<T: FromStr>(text: &str) -> Option<T> {
 impl FromStr for Loid {
     type Err = NotAnIdentifier;
 
-    /// `^(?:(\d+)\$)?(\d+)\.(\d+)\.(\d+)$`; without the database part the main one is meant (decisions 2).
+    /// `^(?:(\d+)\$)?(\d+)\.(\d+)\.(\d+)$`; without the database part the main one is meant (docs/api/README.md, "Sources").
     fn from_str(text: &str) -> Result<Loid, NotAnIdentifier> {
         let parse = || {
             let (database, rest) = match text.split_once('$') {
@@ -243,7 +243,7 @@ macro_rules! text_serde {
 text_serde!(Loid, "a loid", "1$1.0.4711");
 text_serde!(Source, "a loid, uuid or path", "/News/City/harbour-ferry.xml");
 
-/// A `source`: what a client names an object by (interface 1.4).
+/// A `source`: what a client names an object by (docs/api/README.md, "Sources").
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Source {
     /// By loid; with a version other than 0, that version of the object.
@@ -272,7 +272,7 @@ impl FromStr for Source {
 
     fn from_str(text: &str) -> Result<Source, NotAnIdentifier> {
         if text.starts_with('/') {
-            // `path?uuid=<uuid>`: clients append the uuid they know, and it wins (decisions 2).
+            // `path?uuid=<uuid>`: clients append the uuid they know, and it wins (docs/api/README.md, "Sources").
             if let Some((_, uuid)) = text.rsplit_once("?uuid=") {
                 return uuid.parse().map(Source::Uuid);
             }

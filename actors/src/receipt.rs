@@ -1,4 +1,4 @@
-//! Receipts: how a call that is sent again is carried out once (decisions 1, `Idempotency-Key`).
+//! Receipts: how a call that is sent again is carried out once (docs/api/README.md, "Sending a call again").
 //!
 //! A caller names a call by a key of its own. The outcome of each command of the call, a *step*, is kept in a row that
 //! goes with the command's own change set: it is on disk exactly if the change is. The reply that the caller got is kept

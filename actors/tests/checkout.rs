@@ -1,4 +1,4 @@
-//! Locks, check-out and check-in, drafts and versions (decisions 4), for objects of any family.
+//! Locks, check-out and check-in, drafts and versions (docs/api/content.md), for objects of any family.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! The rules of a liveblog (interface 2.3, 3; decisions 5), against a plain list of posts and one by one.
+//! The rules of a liveblog (docs/api/posts.md), against a plain list of posts and one by one.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Attribute texts in request bodies (decisions 3).
+//! Attribute texts in request bodies (docs/api/objects.md, "Attributes").
 
 use serde_json::Value;
 use stet_actors::error::{Code, Error, Result};
@@ -13,7 +13,7 @@ impl App {
         Limits { max_depth: self.config.limits.xml_depth, max_bytes: self.config.limits.xml_bytes }
     }
 
-    /// An attribute text given as XML or as JSON; stored is XML (decisions 3). Nothing for null or absence.
+    /// An attribute text given as XML or as JSON; stored is XML (docs/api/objects.md, "Attributes"). Nothing for null or absence.
     ///
     /// # Errors
     /// `InvalidAttributes` naming the field.

@@ -1,4 +1,4 @@
-//! What a login's `loadConfig` shows: the configuration of one user (interface 4.2; decisions 4, 5).
+//! What a login's `loadConfig` shows: the configuration of one user (docs/api/configuration.md, "What a login shows").
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -129,7 +129,7 @@ pub fn path_if_shown(app: &App, record: &Record, display: &Display) -> Result<Op
 }
 
 impl App {
-    /// Adds the current record to a failed precondition (decisions 1).
+    /// Adds the current record to a failed precondition (docs/api/README.md, "Conditional requests").
     ///
     /// # Errors
     /// The outcome's own.

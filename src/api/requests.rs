@@ -11,7 +11,7 @@ use crate::http::app::App;
 use crate::http::body::Object;
 use crate::http::call::Call;
 
-/// An object list: `{"sources": […], "options": {…}}`, or a bare array (decisions 4, 5).
+/// An object list: `{"sources": […], "options": {…}}`, or a bare array (docs/api/README.md, "Object lists").
 #[derive(Debug, JsonSchema)]
 #[schemars(with = "ObjectListSchema")]
 pub struct ObjectListRequest {
@@ -120,7 +120,7 @@ impl From<WireCreateMode> for CreateMode {
     }
 }
 
-/// Where creations take a `createMode`: at the top or under `options` (decisions 3).
+/// Where creations take a `createMode`: at the top or under `options` (docs/api/README.md, "When a name is taken").
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CreateOptions {
@@ -135,7 +135,7 @@ impl CreateOptions {
     }
 }
 
-/// A number or name of a database, as a text or a number (decisions 2).
+/// A number or name of a database, as a text or a number (docs/api/README.md, "Databases").
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a database must be a number or a name")]
 pub enum DatabaseRef {

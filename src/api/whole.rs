@@ -125,7 +125,7 @@ pub fn told_time(call: &Call, at: u64) -> Option<u64> {
     Some(at).filter(|at| *at < call.app.repository.clock().now_s())
 }
 
-/// How many bytes `maxSize` lets through; it counts megabytes of 1,000,000 bytes (decisions 5). All, where a call has no such
+/// How many bytes `maxSize` lets through; it counts megabytes of 1,000,000 bytes (docs/api/content.md, "Reading content"). All, where a call has no such
 /// parameter, as for the files of a post.
 fn most(call: &Call) -> Result<u64> {
     if !parameters(call.route).any(|parameter| parameter.name == "maxSize") {

@@ -1,4 +1,4 @@
-//! How often a login may fail (decisions 4: logins are rate-limited per user and address).
+//! How often a login may fail (docs/api/auth.md, "Failed logins").
 //!
 //! Each attempt takes one from the budgets of its address and of its user name before the password is looked at, so that
 //! many at once get no further than many in a row. A failure leaves them taken. A success makes the user's budget whole

@@ -1,4 +1,4 @@
-//! Who may come in, and what they may do: users, groups, passwords, sessions and keys (decisions 4).
+//! Who may come in, and what they may do: users, groups, passwords, sessions and keys (docs/api/auth.md, docs/api/rights.md).
 //!
 //! [`Directory`] knows users and groups, [`Sessions`] who is logged in. Both keep their rows in the repository's store, and what
 //! they hold in memory is thrown away by the very commit that makes it wrong: a change holds from the next request on.
@@ -29,7 +29,7 @@ pub use self::rights::Rights;
 pub use self::rows::{Grant, Group, Session, User};
 pub use self::sessions::{LiveSession, NewKey, NewSession, SessionOptions, Sessions};
 
-/// Name of the cookie that may carry the token (decisions 1).
+/// Name of the cookie that may carry the token (docs/api/README.md, "Tokens").
 pub const COOKIE: &str = "MRS_CONNECTION_TOKEN";
 
 #[cfg(test)]

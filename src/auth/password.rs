@@ -1,4 +1,4 @@
-//! Passwords: Argon2id, away from the threads that serve requests (decisions 4).
+//! Passwords: Argon2id, away from the threads that serve requests (docs/api/groups-and-users.md, "Passwords").
 
 use std::fmt;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 
-/// What a group may allow its members (decisions 4).
+/// What a group may allow its members (docs/api/rights.md, "Privileges").
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize, JsonSchema,
 )]

@@ -1,4 +1,4 @@
-//! What a caller's grants add up to (decisions 4).
+//! What a caller's grants add up to (docs/api/rights.md, "Privileges").
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -109,7 +109,7 @@ impl Row for User {
     }
 }
 
-/// What a group may do, everywhere or below a folder (decisions 4).
+/// What a group may do, everywhere or below a folder (docs/api/rights.md, "Privileges").
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Grant {
     /// What is allowed.

@@ -1,4 +1,4 @@
-//! Tokens: opaque texts whose owner is whoever has them (decisions 4).
+//! Tokens: opaque texts whose owner is whoever has them (docs/api/auth.md, "Sessions").
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ const READABLE: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 pub struct Token(String);
 
 impl Token {
-    /// Characters of a session's token: 6 random bits each, so 192 bits, where decisions 4 wants at least 128.
+    /// Characters of a session's token: 6 random bits each, so 192 bits (docs/api/auth.md, "Sessions").
     pub const LEN: usize = 32;
 
     /// What a key's token begins with, so that whoever looks through files for secrets knows one.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// `[auth.cas]`: which CAS server vouches for users, and what becomes of those it names (decisions 4).
+/// `[auth.cas]`: which CAS server vouches for users, and what becomes of those it names (docs/api/auth.md, "CAS").
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CasConfig {

@@ -1,4 +1,4 @@
-//! Reading request bodies (decisions 1): bounded while they stream, refused with the place of the fault.
+//! Reading request bodies (docs/api/README.md, "Bodies"): bounded while they stream, refused with the place of the fault.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The one table that gives each error code its status (decisions 1, interface 7), and the form an error goes out in.
+//! The one table that gives each error code its status (docs/api/README.md, "Codes"), and the form an error goes out in.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use stet_actors::error::{Code, Error};
 
-/// Which of the two sets of resources an endpoint belongs to (interface 9).
+/// Which of the two sets of resources an endpoint belongs to (docs/api/README.md, "Base path and surfaces").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Surface {
     /// Below `/v3`: replies in an envelope.
@@ -23,7 +23,7 @@ impl Surface {
     }
 }
 
-/// The status of a code. First column: v3 (decisions 1). Second: the older surface, where table 7.2 says otherwise.
+/// The status of a code. First: v3. Second: the older surface, where it differs (docs/api/README.md, "Codes").
 pub fn status(code: Code, surface: Surface) -> StatusCode {
     use StatusCode as S;
     let (v3, older) = match code {

@@ -1,4 +1,4 @@
-//! Who calls: the token of a request, and whether a cookie alone may stand for it (decisions 1).
+//! Who calls: the token of a request, and whether a cookie alone may stand for it (docs/api/README.md, "Tokens").
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::route::{Route, Token, Verb};
 use super::{client, cors};
 use crate::auth::LiveSession;
 
-/// Where a token may stand, in the order they are looked at (decisions 1).
+/// Where a token may stand, in the order they are looked at (docs/api/README.md, "Tokens").
 enum Transport {
     Query,
     Header,

@@ -1,5 +1,5 @@
 //! Finds the endpoint of a path. The path is looked at as it came, still percent-encoded, so that a `%2F` inside a
-//! segment does not end it (decisions 2); each captured segment is decoded afterwards.
+//! segment does not end it (docs/api/README.md, "Sources"); each captured segment is decoded afterwards.
 
 use std::borrow::Cow;
 

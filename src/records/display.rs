@@ -1,4 +1,4 @@
-//! The display options: which parts of a record a reply shows (interface 4.1). They come from the query, or from a
+//! The display options: which parts of a record a reply shows (docs/api/README.md, "Display options"). They come from the query, or from a
 //! body, and are part of the key under which a rendered record is cached: so only what makes a difference is among them, and
 //! nothing whose size is up to the client.
 
@@ -75,7 +75,7 @@ const fn flag(name: &'static str, default: bool, about: &'static str, field: fn(
     Flag { name, default, about, field }
 }
 
-/// The option's name for a name that clients use for it (decisions 1, Query values).
+/// The option's name for a name that clients use for it (docs/api/README.md, "Query parameters").
 pub fn canonical(name: &str) -> &str {
     if name.eq_ignore_ascii_case("showSystemAttribute") { "showSystemAttributes" } else { name }
 }

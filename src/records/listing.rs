@@ -1,4 +1,4 @@
-//! Order and pages of listings (decisions 1).
+//! Order and pages of listings (docs/api/README.md, "Paging and sorting").
 
 use std::cmp::Ordering;
 

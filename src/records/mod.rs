@@ -1,4 +1,4 @@
-//! The object record on the wire (decisions 3).
+//! The object record on the wire (docs/api/objects.md, "The object record").
 
 mod cache;
 pub mod display;

@@ -1,6 +1,6 @@
 //! The site configuration that the service itself goes by: object types and workflows.
 //!
-//! Both are XML files of the repository that an operator edits through the interface and refreshes (decisions 7).
+//! Both are XML files of the repository that an operator edits through the interface and refreshes (docs/api/configuration.md, "Configuration files").
 //! [`SysConfig`] holds what was read last; a text that does not parse leaves the old in force.
 
 mod document;

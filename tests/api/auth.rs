@@ -1,4 +1,4 @@
-//! Login, logout and the connection (interface 2.4, 4.2, 4.18, 5; decisions 4).
+//! Login, logout and the connection (docs/api/auth.md).
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Keys for machine clients (decisions 4).
+//! Keys for machine clients (docs/api/keys.md).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Who may do what with which object (decisions 4).
+//! Who may do what with which object (docs/api/rights.md).
 
 use std::io::{Read, Write};
 

@@ -1,4 +1,4 @@
-//! Sessions: the limit, the list, and ending one (decisions 4).
+//! Sessions: the limit, the list, and ending one (docs/api/auth.md, "Sessions").
 
 use serde_json::{Value, json};
 

@@ -11,7 +11,7 @@ use crate::joint::{Joint, Turns};
 use crate::object::{Base, Draft, NewContent, Record, SmallBody, Stored, Version};
 use crate::store::StoreError;
 
-/// What a write is to do beside writing (interface 3, decisions 4).
+/// What a write is to do beside writing (docs/api/content.md, "Writing content").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Switches {
     /// Check in; else the bytes are saved as the draft.

@@ -1,4 +1,4 @@
-//! What changes a drawer. The rules are interface 8.2 and decisions 5; the reply names the items concerned, with the
+//! What changes a drawer. The rules are docs/api/drawers.md; the reply names the items concerned, with the
 //! positions they have once the change is done.
 
 use std::collections::HashSet;
@@ -74,7 +74,7 @@ impl Command for Add {
     }
 }
 
-/// Puts an object at a position: interface 8.2.
+/// Puts an object at a position: docs/api/drawers.md, "Adding at a position".
 #[derive(Debug, Clone, Copy)]
 pub struct Position {
     /// The object, or the shortcut of an item that is there.

@@ -1,4 +1,4 @@
-//! Drawers: bounded, ordered lists of shortcuts to objects (interface 4.7 and 8.2, decisions 5).
+//! Drawers: bounded, ordered lists of shortcuts to objects (docs/api/drawers.md).
 
 mod commands;
 mod make;

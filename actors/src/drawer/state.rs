@@ -14,7 +14,7 @@ use crate::object::Object;
 use crate::sequence::{Movable, Numbers, Ordered, Sequence};
 use crate::store::Row;
 
-/// What a call names an item by: the object, or the shortcut (decisions 5).
+/// What a call names an item by: the object, or the shortcut (docs/api/drawers.md, "Items").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Address {
     /// By the object it stands for.
@@ -130,7 +130,7 @@ impl DrawerState {
     }
 
     /// Puts an item that is not there in front of the visible position `position` (`count` or more: at the tail),
-    /// and makes room: hidden items yield first, then the last visible one goes (interface 8.2.4).
+    /// and makes room: hidden items yield first, then the last visible one goes (docs/api/drawers.md, "Capacity").
     pub(super) fn insert(
         &mut self,
         object: Loid,

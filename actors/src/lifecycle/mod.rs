@@ -1,4 +1,4 @@
-//! How objects of any family come to be, go to the recycle bin, come back, and cease to be (decisions 3 and 4).
+//! How objects of any family come to be, go to the recycle bin, come back, and cease to be (docs/api/objects.md, "Creating" and "The recycle bin").
 //!
 //! Each of these changes several containers at once: the folder that holds the name, the object, the containers that
 //! hold it. They are joint commands, so none is ever half done.

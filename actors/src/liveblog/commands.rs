@@ -1,4 +1,4 @@
-//! What changes a liveblog (interface 2.3, 3; decisions 5).
+//! What changes a liveblog (docs/api/posts.md).
 //!
 //! Who may do it is asked before; what depends on the post as it will be found is told to the command as a [`Reach`]: that of who
 //! holds `moderate` is all posts, and nobody else's.
@@ -161,7 +161,7 @@ impl Command for UpdatePost {
     }
 }
 
-/// Sets the status of a post (interface 3). The same again changes nothing.
+/// Sets the status of a post (docs/api/posts.md, "States"). The same again changes nothing.
 #[derive(Debug, Clone)]
 pub struct SetStatus {
     /// The post.

@@ -1,4 +1,4 @@
-//! Liveblogs: posts in order of time, each with a status that says who sees it (interface 3, 4.8, 4.9; decisions 5).
+//! Liveblogs: posts in order of time, each with a status that says who sees it (docs/api/liveblogs.md, docs/api/posts.md).
 //!
 //! A post is a part of its liveblog: the liveblog's actor makes all its changes one after the other, and a new post
 //! is one row more, however many there are. It has a loid, a uuid, versions and attributes as objects have.

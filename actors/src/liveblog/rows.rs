@@ -45,7 +45,7 @@ impl Row for LiveBlogHead {
     }
 }
 
-/// What readers may see of a post (interface 3).
+/// What readers may see of a post (docs/api/posts.md, "Who sees a post").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PostStatus {
@@ -196,7 +196,7 @@ impl Row for Post {
 /// The least order number of a post that is not pinned.
 pub(super) const FIRST_UNPINNED: u128 = 1 << 127;
 
-/// Newest first, pinned ones before all others (decisions 5): the number grows from the first post to the last.
+/// Newest first, pinned ones before all others (docs/api/liveblogs.md, "Replies"): the number grows from the first post to the last.
 fn order(pinned: bool, timestamp: u64, post: Loid) -> u128 {
     // Timestamps have less than 63 bits: `post_name` refuses what lies beyond the year 9999.
     let age = !timestamp & (u64::MAX >> 1);

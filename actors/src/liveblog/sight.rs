@@ -1,4 +1,4 @@
-//! Who sees which posts (decisions 4, 5). What somebody does not see costs them nothing: it is not walked.
+//! Who sees which posts (docs/api/posts.md, "Who sees a post"). What somebody does not see costs them nothing: it is not walked.
 
 use std::sync::Arc;
 

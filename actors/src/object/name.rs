@@ -1,4 +1,4 @@
-//! Names and paths (decisions 2).
+//! Names and paths (docs/api/README.md, "Names and paths").
 
 use bytes::Bytes;
 use unicode_normalization::UnicodeNormalization;
@@ -10,7 +10,7 @@ use crate::store::key_of;
 /// The longest name there is, in bytes of UTF-8.
 pub const MAX_NAME_BYTES: usize = 255;
 
-/// What happens when the name is taken (decisions 2).
+/// What happens when the name is taken (docs/api/README.md, "When a name is taken").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CreateMode {
     /// `DuplicatedName`.

@@ -10,7 +10,7 @@ pub enum Reach {
     All,
     /// What they made themselves.
     Own,
-    /// None of it: a key for a machine, to which nothing belongs (decisions 4).
+    /// None of it: a key for a machine, to which nothing belongs (docs/api/rights.md, "Home and ownership").
     Nothing,
 }
 

@@ -1,4 +1,4 @@
-//! The object record (decisions 3) as it is stored.
+//! The object record (docs/api/objects.md, "The object record") as it is stored.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ impl FamilyKind {
     }
 }
 
-/// An exclusive lock (decisions 4).
+/// An exclusive lock (docs/api/content.md, "Locks").
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lock {
     /// Name of the user who holds it.
@@ -240,7 +240,7 @@ impl Row for Record {
     }
 }
 
-/// The attribute texts of an object: XML, stored as it came (decisions 3). `None` where nothing was ever given.
+/// The attribute texts of an object: XML, stored as it came (docs/api/objects.md, "Attributes"). `None` where nothing was ever given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attributes {
     /// The object.

@@ -1,4 +1,4 @@
-//! Versions: linear, immutable, each with its own loid (decisions 4).
+//! Versions: linear, immutable, each with its own loid (docs/api/content.md, "Versions").
 
 use std::any::Any;
 use std::sync::Arc;

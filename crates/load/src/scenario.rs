@@ -24,7 +24,7 @@ impl Outcome {
             Err(trouble) => return Outcome::Failed(trouble.kind().to_owned()),
         };
         let code = answer.code();
-        // The prefix is the server's own (decisions 1).
+        // The prefix is the server's own (docs/api/README.md, "Errors").
         let bare = code.rsplit_once('.').map_or(code.as_str(), |(_, bare)| bare);
         if answer.status < 500 && rules.contains(&bare) { Outcome::Refused(code) } else { Outcome::Failed(code) }
     }

@@ -1,6 +1,6 @@
 //! Object attributes as XML text, and the JSON view of them.
 //!
-//! XML is what is stored; clients send and receive either form (decisions 3). The mapping is:
+//! XML is what is stored; clients send and receive either form (docs/api/objects.md, "Attributes"). The mapping is:
 //!
 //! | XML | JSON |
 //! |---|---|
@@ -49,7 +49,7 @@
 //!
 //! # What is never done
 //!
-//! No entity is expanded and nothing is fetched (decisions 3). A DOCTYPE is kept, with whatever it
+//! No entity is expanded and nothing is fetched (docs/api/objects.md, "Attributes"). A DOCTYPE is kept, with whatever it
 //! declares, but nothing in it takes effect: neither entities nor attribute defaults nor attribute
 //! types. The five predefined entities and character references are resolved; a reference to any
 //! other entity is an error that names it.

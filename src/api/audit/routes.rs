@@ -17,5 +17,5 @@ pub const ROUTES: &[Route] = &[Route {
         text("after", None, "The `next` of the page before."),
     ],
     handler: handler!(audit::list),
-    ..base(Verb::Get, Privilege::Configure, "ours")
+    ..base(Verb::Get, Privilege::Configure, "docs/api/audit.md")
 }];

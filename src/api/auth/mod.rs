@@ -1,4 +1,4 @@
-//! Login, logout and the connection (interface 4.2, 4.18, 2.4; decisions 4).
+//! Login, logout and the connection (docs/api/auth.md).
 
 pub mod routes;
 mod types;
@@ -84,7 +84,7 @@ pub(super) async fn attempted<T>(call: &Call, user: &str, check: impl Future<Out
     outcome
 }
 
-/// The cookie that carries the token (decisions 1).
+/// The cookie that carries the token (docs/api/README.md, "Tokens").
 pub(super) fn cookie(call: &Call, token: &str, seconds: u64) -> Result<HeaderValue> {
     let path = Some(call.app.config.server.base_path.as_str()).filter(|path| !path.is_empty()).unwrap_or("/");
     let secure = if is_secure(&call.http, &call.app.proxies) { "; Secure" } else { "" };

@@ -1,10 +1,12 @@
-//! Login, logout and the connection (interface 4.2, 5).
+//! Login, logout and the connection (docs/api/auth.md).
 
 use crate::api::auth;
 use crate::http::route::words::*;
 
-const GET: Route = Route { privilege: None, codes: &[200, 401], ..base(Verb::Get, Privilege::Read, "interface 4.2") };
-const POST: Route = Route { privilege: None, codes: &[200, 401], ..base(Verb::Post, Privilege::Read, "interface 4.2") };
+const GET: Route =
+    Route { privilege: None, codes: &[200, 401], ..base(Verb::Get, Privilege::Read, "docs/api/auth.md") };
+const POST: Route =
+    Route { privilege: None, codes: &[200, 401], ..base(Verb::Post, Privilege::Read, "docs/api/auth.md") };
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[

@@ -144,10 +144,10 @@ pub struct Ended {
     pub result: String,
 }
 
-/// The older logout's answer (interface 2.8).
+/// The older logout's answer (docs/api/auth.md, "Copy and logout").
 pub type OlderLogout = Ended;
 
-/// The older login's answer (interface 2.4).
+/// The older login's answer (docs/api/auth.md, "Older login").
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OlderLogin {
@@ -163,7 +163,7 @@ pub struct OlderLogin {
     pub connection_data: ConnectionData,
 }
 
-/// See interface 2.4.
+/// See docs/api/auth.md, "Older login".
 #[derive(Serialize, JsonSchema)]
 pub struct ConnectionData {
     /// Whether it spans several databases.
@@ -178,7 +178,7 @@ pub struct ConnectionData {
     pub parameters: Vec<ConnectionParameter>,
 }
 
-/// See interface 2.4: one for each database of the connection.
+/// See docs/api/auth.md, "Older login": one for each database of the connection.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionParameter {

@@ -1,9 +1,9 @@
-//! Bundles and their views (interface 4.3).
+//! Bundles and their views (docs/api/README.md, "Not served yet").
 
 use crate::http::route::words::*;
 
-const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.3");
-const POST: Route = base(Verb::Post, Privilege::Read, "interface 4.3");
+const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/README.md#not-served-yet");
+const POST: Route = base(Verb::Post, Privilege::Read, "docs/api/README.md#not-served-yet");
 
 const BUNDLE: PathParam = source("the bundle");
 

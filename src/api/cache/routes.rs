@@ -1,8 +1,8 @@
-//! Configuration caches (interface 4.5).
+//! Configuration caches (docs/api/README.md, "Not served yet").
 
 use crate::http::route::words::*;
 
-const READ: Route = Route { codes: A, ..base(Verb::Get, Privilege::Read, "interface 4.5") };
+const READ: Route = Route { codes: A, ..base(Verb::Get, Privilege::Read, "docs/api/README.md#not-served-yet") };
 /// A refresh is a GET too, but not everyone's.
 const REFRESH: Route = Route { privilege: Some(Privilege::Configure), ..READ };
 

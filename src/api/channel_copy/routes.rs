@@ -1,9 +1,9 @@
-//! Channel copies of a bundle (interface 4.6).
+//! Channel copies of a bundle (docs/api/README.md, "Not served yet").
 
 use crate::http::route::words::*;
 
-const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.6");
-const POST: Route = base(Verb::Post, Privilege::Create, "interface 4.6");
+const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/README.md#not-served-yet");
+const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/README.md#not-served-yet");
 
 const BUNDLE: PathParam = source("the bundle");
 

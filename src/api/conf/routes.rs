@@ -1,9 +1,9 @@
-//! Configuration (interface 4.4).
+//! Configuration (docs/api/README.md, "Not served yet").
 
 use crate::http::route::words::*;
 
-const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::Read, "interface 4.4") };
-const POST: Route = Route { codes: A, ..base(Verb::Post, Privilege::Read, "interface 4.4") };
+const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::Read, "docs/api/README.md#not-served-yet") };
+const POST: Route = Route { codes: A, ..base(Verb::Post, Privilege::Read, "docs/api/README.md#not-served-yet") };
 
 const STORY: PathParam = source("the story");
 

@@ -1,11 +1,11 @@
-//! Cross references (interface 4.13).
+//! Cross references (docs/api/README.md, "Not served yet").
 
 use crate::http::route::words::*;
 
 /// The one group whose documented codes have a 400.
 const CODES: &[u16] = &[200, 400, 401, 403, 404];
 
-const POST: Route = Route { codes: CODES, ..base(Verb::Post, Privilege::Read, "interface 4.13") };
+const POST: Route = Route { codes: CODES, ..base(Verb::Post, Privilege::Read, "docs/api/README.md#not-served-yet") };
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[

@@ -1,4 +1,4 @@
-//! Drawers (interface 4.7 and 8.2, decisions 5).
+//! Drawers (docs/api/drawers.md).
 
 use stet_actors::command::Command;
 use stet_actors::drawer::{self, Address, Drawer, NewDrawer, Placed, UpdateDrawer};

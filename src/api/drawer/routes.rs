@@ -1,18 +1,18 @@
-//! Drawers (interface 4.7, 8.2).
+//! Drawers (docs/api/drawers.md).
 
 use crate::api::{drawer, requests};
 use crate::http::route::words::*;
 
-const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.7");
-const POST: Route = base(Verb::Post, Privilege::Write, "interface 4.7");
-const PUT: Route = base(Verb::Put, Privilege::Write, "interface 4.7");
-const DELETE: Route = base(Verb::Delete, Privilege::Write, "interface 4.7");
+const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/drawers.md");
+const POST: Route = base(Verb::Post, Privilege::Write, "docs/api/drawers.md");
+const PUT: Route = base(Verb::Put, Privilege::Write, "docs/api/drawers.md");
+const DELETE: Route = base(Verb::Delete, Privilege::Write, "docs/api/drawers.md");
 
 const DRAWER: PathParam = source("the drawer");
 const PLACE: PathParam = position("where the item is to stand; 0 is first, -1 the tail");
 /// Adding and positioning name the object.
 const OBJECT: PathParam = word("item", "the object, as loid, uuid or path");
-/// Removing and moving take either name of an item (decisions 5), so that the value is looked at later.
+/// Removing and moving take either name of an item (docs/api/drawers.md, "Items"), so that the value is looked at later.
 const ITEM: PathParam = word("item", "the item: its object or its shortcut id");
 const SHORTCUT: PathParam = word("shortcut", "the item: its shortcut id or its object");
 const SHOW_ITEMS: QueryParam = flag("showItems", false, "Show the items.");

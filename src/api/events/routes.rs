@@ -10,7 +10,7 @@ const GET: Route = Route {
     ],
     headers: &["Last-Event-ID"],
     produces: Produces::Events,
-    ..base(Verb::Get, Privilege::Read, "ours")
+    ..base(Verb::Get, Privilege::Read, "docs/api/events.md")
 };
 
 /// The routes of the group.

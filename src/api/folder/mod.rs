@@ -1,4 +1,4 @@
-//! Folders (interface 4.14, decisions 8).
+//! Folders (docs/api/folders.md).
 
 pub mod routes;
 

@@ -1,10 +1,10 @@
-//! Folders and their views (interface 4.14).
+//! Folders and their views (docs/api/folders.md).
 
 use crate::api::folder;
 use crate::http::route::words::*;
 
-const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.14");
-const POST: Route = base(Verb::Post, Privilege::Read, "interface 4.14");
+const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/folders.md");
+const POST: Route = base(Verb::Post, Privilege::Read, "docs/api/folders.md");
 
 const FOLDER: PathParam = source("the folder");
 
@@ -30,6 +30,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "folder-view-get",
+        source: "docs/api/README.md#not-served-yet",
         path: "/v3/folder/{source}/view",
         summary: "List a folder in the default view.",
         path_params: &[FOLDER],
@@ -38,6 +39,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "folder-view-post",
+        source: "docs/api/README.md#not-served-yet",
         path: "/v3/folder/{source}/view",
         summary: "List a folder in the default view, the parameters in the body.",
         path_params: &[FOLDER],
@@ -46,6 +48,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "folder-view-named-get",
+        source: "docs/api/README.md#not-served-yet",
         path: "/v3/folder/{source}/view/{view}",
         summary: "List a folder in a named view.",
         path_params: &[FOLDER, VIEW],
@@ -54,6 +57,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "folder-view-named-post",
+        source: "docs/api/README.md#not-served-yet",
         path: "/v3/folder/{source}/view/{view}",
         summary: "List a folder in a named view, the parameters in the body.",
         path_params: &[FOLDER, VIEW],
@@ -62,6 +66,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "folder-filter-get",
+        source: "docs/api/README.md#not-served-yet",
         path: "/v3/folder/{source}/filter",
         summary: "List what in a folder has a name of one of the patterns.",
         path_params: &[FOLDER],

@@ -1,4 +1,4 @@
-//! Groups (interface 4.15, 4.18; decisions 8).
+//! Groups (docs/api/groups-and-users.md, "Groups").
 
 pub mod routes;
 

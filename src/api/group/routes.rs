@@ -1,10 +1,10 @@
-//! Groups (interface 4.15).
+//! Groups (docs/api/groups-and-users.md).
 
 use crate::api::group;
 use crate::http::route::words::*;
 
-const POST: Route = Route { codes: A, ..base(Verb::Post, Privilege::ManageGroups, "interface 4.15") };
-const DELETE: Route = Route { codes: A, ..base(Verb::Delete, Privilege::ManageGroups, "interface 4.15") };
+const POST: Route = Route { codes: A, ..base(Verb::Post, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
+const DELETE: Route = Route { codes: A, ..base(Verb::Delete, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[

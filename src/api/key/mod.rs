@@ -1,4 +1,4 @@
-//! Keys for machine clients (ours; decisions 4).
+//! Keys for machine clients (docs/api/keys.md).
 
 pub mod routes;
 

@@ -4,9 +4,9 @@ use crate::admin::KeyRequest;
 use crate::api::key;
 use crate::http::route::words::*;
 
-const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "ours") };
-const POST: Route = Route { codes: S, ..base(Verb::Post, Privilege::ManageGroups, "ours") };
-const DELETE: Route = base(Verb::Delete, Privilege::ManageGroups, "ours");
+const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/keys.md") };
+const POST: Route = Route { codes: S, ..base(Verb::Post, Privilege::ManageGroups, "docs/api/keys.md") };
+const DELETE: Route = base(Verb::Delete, Privilege::ManageGroups, "docs/api/keys.md");
 
 /// The routes of keys.
 pub const ROUTES: &[Route] = &[

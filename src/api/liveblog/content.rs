@@ -1,4 +1,4 @@
-//! A liveblog's own content: an XML document, which its approved posts are written into when it is read (decisions 5).
+//! A liveblog's own content: an XML document, which its approved posts are written into when it is read (docs/api/liveblogs.md, "Content").
 //!
 //! They are written at the end of the first element that has the attribute `posts="here"`, or of the root. A content that is no
 //! well-formed XML, or is longer or deeper than an attribute text may be, is served as it is stored: such a template can have been
@@ -118,7 +118,7 @@ async fn received(call: &mut Call, present: Option<String>) -> Result<Option<New
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     let said = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(|value| value.trim().to_owned());
     let bytes = pace::within(limits.body_seconds, body::read(payload, announced, limits.xml_bytes)).await?;
-    // An optional body may be empty or `{}` (decisions 1).
+    // An optional body may be empty or `{}` (docs/api/README.md, "Bodies").
     if bytes.is_empty() || bytes.trim_ascii() == b"{}" {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! Liveblogs are made from templates: objects of the repository whose content they begin with (decisions 5).
+//! Liveblogs are made from templates: objects of the repository whose content they begin with (docs/api/liveblogs.md, "Making a liveblog").
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};

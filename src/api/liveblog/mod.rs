@@ -1,4 +1,4 @@
-//! Liveblogs (interface 4.8; decisions 5).
+//! Liveblogs (docs/api/liveblogs.md).
 //!
 //! Who sees and changes which posts is up to [`Access::sight`] and [`Access::reach`](crate::access::Access::reach). What is not seen
 //! is not there: it is in no listing, no number and no search.

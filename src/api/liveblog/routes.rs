@@ -1,12 +1,12 @@
-//! Liveblogs (interface 4.8); their posts are in [`super::post`].
+//! Liveblogs (docs/api/liveblogs.md); their posts are in [`super::post`].
 
 use crate::api::{liveblog, requests};
 use crate::http::route::words::*;
 
-const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.8");
-const POST: Route = base(Verb::Post, Privilege::Read, "interface 4.8");
-const PUT: Route = base(Verb::Put, Privilege::Write, "interface 4.8");
-const DELETE: Route = base(Verb::Delete, Privilege::Delete, "interface 4.8");
+const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/liveblogs.md");
+const POST: Route = base(Verb::Post, Privilege::Read, "docs/api/liveblogs.md");
+const PUT: Route = base(Verb::Put, Privilege::Write, "docs/api/liveblogs.md");
+const DELETE: Route = base(Verb::Delete, Privilege::Delete, "docs/api/liveblogs.md");
 
 const LIVEBLOG: PathParam = source("the liveblog");
 /// One that may not be read is as one that is not there, which has a code of its own: it is looked at later.
@@ -54,6 +54,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "liveblog-posts-post",
+        source: "docs/api/posts.md",
         path: "/v3/container/liveblog/posts",
         summary: "Read all the posts named in the body.",
         body: required::<requests::ObjectListRequest>(),
@@ -99,9 +100,9 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "stet-liveblog-feed-get",
+        source: "docs/api/liveblogs.md",
         path: "/v3/container/liveblog/{source}/feed/{format}",
         summary: "The approved posts of a liveblog as a feed.",
-        source: "ours",
         path_params: &[LIVEBLOG, word("format", "`atom`, `json` (JSON Feed) or `jsonld` (schema.org)")],
         query: &[
             number("limit", Some("50"), "How many posts at most, 1000 at the most."),

@@ -1,4 +1,4 @@
-//! Which posts of a liveblog a reply shows: filters, order and pages (decisions 5).
+//! Which posts of a liveblog a reply shows: filters, order and pages (docs/api/liveblogs.md, "Search").
 
 use std::cmp::Ordering;
 use std::collections::HashSet;

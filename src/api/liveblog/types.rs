@@ -210,7 +210,7 @@ pub struct CreateLiveBlog {
     pub(super) options: Option<Object<CreateOptions>>,
 }
 
-/// Part `options` of a post's form (interface 2.3); all optional. Of an update, what is named changes.
+/// Part `options` of a post's form (docs/api/posts.md, "Adding and changing"); all optional. Of an update, what is named changes.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PostOptions {

@@ -1,9 +1,9 @@
-//! Mail between users (interface 4.16).
+//! Mail between users (docs/api/README.md, "Not served yet").
 
 use crate::http::route::words::*;
 
-const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.16");
-const POST: Route = base(Verb::Post, Privilege::Create, "interface 4.16");
+const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/README.md#not-served-yet");
+const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/README.md#not-served-yet");
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[

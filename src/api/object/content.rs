@@ -1,4 +1,4 @@
-//! The bytes of an object (decisions 6).
+//! The bytes of an object (docs/api/content.md, "Reading content").
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! Creating objects (decisions 3, 6).
+//! Creating objects (docs/api/objects.md, "Creating").
 
 use schemars::JsonSchema;
 use serde::Deserialize;

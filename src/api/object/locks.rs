@@ -1,4 +1,4 @@
-//! Locking and unlocking (ours; decisions 4).
+//! Locking and unlocking (docs/api/content.md, "Locks").
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Objects (interface 4.17, decisions 3, 4 and 6).
+//! Objects (docs/api/objects.md, docs/api/content.md).
 
 use schemars::JsonSchema;
 use serde::Serialize;

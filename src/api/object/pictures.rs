@@ -1,4 +1,4 @@
-//! Pictures, scaled down (decisions 6).
+//! Pictures, scaled down (docs/api/content.md, "Pictures").
 
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Source;

@@ -1,4 +1,4 @@
-//! To the recycle bin, back, and for good (interface 4.17, decisions 4, 8).
+//! To the recycle bin, back, and for good (docs/api/objects.md, "The recycle bin").
 
 use schemars::JsonSchema;
 use serde::Deserialize;

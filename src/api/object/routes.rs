@@ -1,12 +1,12 @@
-//! Objects (interface 4.17), and what the interface document breaks off before (decisions 6).
+//! Objects (docs/api/objects.md, docs/api/content.md).
 
 use crate::api::{object, requests};
 use crate::http::route::words::*;
 
-const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.17");
-const POST: Route = base(Verb::Post, Privilege::Read, "interface 4.17");
-const PUT: Route = base(Verb::Put, Privilege::Write, "decisions 6");
-const DELETE: Route = base(Verb::Delete, Privilege::Delete, "interface 4.17");
+const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/objects.md");
+const POST: Route = base(Verb::Post, Privilege::Read, "docs/api/objects.md");
+const PUT: Route = base(Verb::Put, Privilege::Write, "docs/api/content.md");
+const DELETE: Route = base(Verb::Delete, Privilege::Delete, "docs/api/objects.md");
 
 const OBJECT: PathParam = source("the object");
 
@@ -70,6 +70,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "object-lastversionloid-get",
+        source: "docs/api/content.md",
         path: "/v3/object/{source}/lastversionloid",
         summary: "Loid of an object's last version, as plain text.",
         path_params: &[OBJECT],
@@ -88,6 +89,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "object-family-get",
+        source: "docs/api/README.md#not-served-yet",
         path: "/v3/object/{uuid}/family",
         summary: "List the members of a story family: the objects that share a SUID.",
         path_params: &[object("uuid", "any member of the family")],
@@ -96,18 +98,18 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "stet-object-list-post",
+        source: "docs/api/objects.md",
         path: "/v3/object",
         summary: "Read the objects named in the body.",
-        source: "decisions 6",
         body: required::<requests::ObjectListRequest>(),
         handler: handler!(object::list),
         ..POST
     },
     Route {
         id: "stet-object-create-post",
+        source: "docs/api/objects.md",
         path: "/v3/object/create",
         summary: "Create an object from its content.",
-        source: "decisions 6",
         privilege: Some(Privilege::Create),
         body: Body::Multipart(type_of::<object::CreateObject>, &["content"]),
         handler: handler!(object::create),
@@ -117,7 +119,7 @@ pub const ROUTES: &[Route] = &[
         id: "stet-object-content-get",
         path: "/v3/object/{source}/content",
         summary: "Content of an object, resolved or as it is stored.",
-        source: "decisions 6",
+        source: "docs/api/content.md",
         handler: handler!(object::content),
         ..CONTENT
     },
@@ -125,7 +127,7 @@ pub const ROUTES: &[Route] = &[
         id: "stet-object-content-binary-get",
         path: "/v3/object/{source}/content/binary",
         summary: "Content of an object as a stream of bytes.",
-        source: "decisions 6",
+        source: "docs/api/content.md",
         handler: handler!(object::content),
         ..CONTENT
     },
@@ -133,7 +135,7 @@ pub const ROUTES: &[Route] = &[
         id: "stet-object-content-format-get",
         path: "/v3/object/{source}/content/{format}",
         summary: "Content of an object in a format: `binary`, or `lowres` for a picture scaled down.",
-        source: "decisions 6",
+        source: "docs/api/content.md",
         path_params: &[OBJECT, word("format", "`binary`: the bytes as they are; `lowres`: a scaled JPEG, or a PNG")],
         codes: &[200, 206, 304, 400, 401, 403, 404, 416, 503],
         handler: handler!(object::content_as),
@@ -143,7 +145,7 @@ pub const ROUTES: &[Route] = &[
         id: "stet-object-loid-content-get",
         path: "/v3/object/loid/content",
         summary: "Content of the object whose loid is in the query.",
-        source: "decisions 6",
+        source: "docs/api/content.md",
         path_params: &[],
         query: &[LOID, VERSION, RAW, SHOW_DTD, MAX_SIZE],
         handler: handler!(object::content_by_loid),
@@ -168,18 +170,18 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "stet-object-versions-get",
+        source: "docs/api/content.md",
         path: "/v3/object/{source}/versions",
         summary: "List the versions of an object, the newest first.",
-        source: "ours",
         path_params: &[OBJECT],
         handler: handler!(object::versions),
         ..GET
     },
     Route {
         id: "stet-object-version-restore-post",
+        source: "docs/api/content.md",
         path: "/v3/object/{source}/versions/{version}/restore",
         summary: "Make a new version of an object with the bytes of an old one.",
-        source: "ours",
         privilege: Some(Privilege::Write),
         path_params: &[
             OBJECT,
@@ -190,9 +192,9 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "stet-object-lock-post",
+        source: "docs/api/content.md",
         path: "/v3/object/{source}/lock",
         summary: "Lock an object for this session.",
-        source: "ours",
         privilege: Some(Privilege::Write),
         path_params: &[OBJECT],
         handler: handler!(object::lock),
@@ -200,9 +202,9 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "stet-object-unlock-post",
+        source: "docs/api/content.md",
         path: "/v3/object/{source}/unlock",
         summary: "Take the lock off an object.",
-        source: "ours",
         privilege: Some(Privilege::Write),
         path_params: &[OBJECT],
         body: optional::<object::UnlockRequest>(),
@@ -211,10 +213,10 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "stet-object-restore-post",
+        source: "docs/api/objects.md",
         takes_recycled: true,
         path: "/v3/object/{source}/restore",
         summary: "Take an object out of the recycle bin, back to where it was.",
-        source: "ours",
         privilege: Some(Privilege::Delete),
         path_params: &[OBJECT],
         body: optional::<object::RestoreRequest>(),

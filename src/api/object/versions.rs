@@ -1,4 +1,4 @@
-//! Versions: which there are, and an old one again (ours; decisions 4).
+//! Versions: which there are, and an old one again (docs/api/content.md, "Versions").
 
 use bytes::Bytes;
 use schemars::JsonSchema;

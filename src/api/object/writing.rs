@@ -1,4 +1,4 @@
-//! Writing the bytes of an object: check-out, write and check-in as one step (decisions 4, 6).
+//! Writing the bytes of an object: check-out, write and check-in as one step (docs/api/content.md, "Writing content").
 
 use actix_web::http::header::CONTENT_TYPE;
 use futures_util::StreamExt;

@@ -1,16 +1,17 @@
-//! The older, unversioned resources (interface 4.18). They document no codes of their own; table 7.2 holds for all.
+//! The older, unversioned resources (docs/api/README.md, "Base path and surfaces"). They document no codes of their own; docs/api/README.md, "Codes", holds for all.
 
 use crate::api::{auth, group};
 use crate::http::route::words::*;
 
-const GET: Route = Route { codes: &[], ..base(Verb::Get, Privilege::Read, "interface 4.18") };
-const POST: Route = Route { privilege: None, codes: &[], ..base(Verb::Post, Privilege::Read, "interface 4.18") };
-const DELETE: Route = Route { codes: &[], ..base(Verb::Delete, Privilege::Delete, "interface 4.18") };
+const GET: Route = Route { codes: &[], ..base(Verb::Get, Privilege::Read, "docs/api/README.md") };
+const POST: Route = Route { privilege: None, codes: &[], ..base(Verb::Post, Privilege::Read, "docs/api/README.md") };
+const DELETE: Route = Route { codes: &[], ..base(Verb::Delete, Privilege::Delete, "docs/api/README.md") };
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[
     Route {
         id: "old-auth-login-post",
+        source: "docs/api/auth.md",
         secret: true,
         path: "/auth/login",
         summary: "Log in with a form.",
@@ -21,6 +22,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-auth-logout-get",
+        source: "docs/api/auth.md",
         path: "/auth/logout",
         summary: "End the session.",
         privilege: None,
@@ -29,6 +31,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-calendar-nextpublicationdate-get",
+        source: "docs/api/README.md#not-served-yet",
         path: "/calendar/nextPublicationDate",
         summary: "Next publication date of a product.",
         query: &[
@@ -40,6 +43,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-channel-list-get",
+        source: "docs/api/README.md#not-served-yet",
         path: "/conf/channel/list",
         summary: "List the channels.",
         query: &[
@@ -56,6 +60,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-contentitems-list-get",
+        source: "docs/api/README.md#not-served-yet",
         path: "/conf/contentItems/list",
         summary: "List the content items.",
         query: &[flag("validate", true, "Leave out content items that are not valid.")],
@@ -63,6 +68,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-contentitems-map-get",
+        source: "docs/api/README.md#not-served-yet",
         path: "/conf/contentItems/map",
         summary: "Content items keyed by their type.",
         query: &[flag("validate", true, "Leave out content items that are not valid.")],
@@ -70,6 +76,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-group-list-get",
+        source: "docs/api/groups-and-users.md",
         path: "/conf/group/list",
         summary: "List the names of the groups.",
         query: &[DATABASE],
@@ -78,6 +85,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-metadata-dtd-get",
+        source: "docs/api/README.md#not-served-yet",
         path: "/conf/metadata/dtd",
         summary: "Read a metadata definition.",
         query: &[
@@ -92,6 +100,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-metadata-treedb-get",
+        source: "docs/api/README.md#not-served-yet",
         path: "/conf/metadata/dtd/treedb",
         summary: "Tree paths below a node of a metadata definition.",
         query: &[
@@ -104,6 +113,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-metadata-treedbxml-get",
+        source: "docs/api/README.md#not-served-yet",
         path: "/conf/metadata/dtd/treedbxml",
         summary: "Tree values below a node of a metadata definition, as XML.",
         query: &[
@@ -117,6 +127,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-resolve-path-get",
+        source: "docs/api/README.md#not-served-yet",
         path: "/conf/resolve/path",
         summary: "Resolve a path from a content type and its context.",
         query: &[
@@ -135,6 +146,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-siteconfig-get",
+        source: "docs/api/README.md#not-served-yet",
         path: "/conf/siteconfig",
         summary: "Site configuration for an object type.",
         query: &[
@@ -149,6 +161,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-team-list-get",
+        source: "docs/api/README.md#not-served-yet",
         path: "/conf/team/list",
         summary: "List the teams.",
         query: &[DATABASE, flag("showChannels", false, "Show the channels of each team.")],
@@ -156,6 +169,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-user-list-get",
+        source: "docs/api/README.md#not-served-yet",
         path: "/conf/user/list",
         summary: "List the users.",
         query: &[
@@ -167,6 +181,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-userdata-get",
+        source: "docs/api/README.md#not-served-yet",
         path: "/conf/userdata",
         summary: "Team, workfolder and product of the user.",
         query: &[flag("checkWorkfolder", false, "Check that the workfolder exists.")],
@@ -174,6 +189,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-workfolder-list-get",
+        source: "docs/api/README.md#not-served-yet",
         path: "/conf/workfolder/list",
         summary: "List the workfolders.",
         query: &[
@@ -189,6 +205,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-pageplan-delete",
+        source: "docs/api/README.md#not-served-yet",
         path: "/containers/pagePlan",
         summary: "Remove a page plan.",
         query: &[

@@ -1,8 +1,8 @@
-//! Opening of generic containers (interface 4.10).
+//! Opening of generic containers (docs/api/README.md, "Not served yet").
 
 use crate::http::route::words::*;
 
-const POST: Route = base(Verb::Post, Privilege::Read, "interface 4.10");
+const POST: Route = base(Verb::Post, Privilege::Read, "docs/api/README.md#not-served-yet");
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[

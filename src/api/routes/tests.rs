@@ -1,12 +1,14 @@
 //! Holds the table against the machine-readable form of the interface, field by field and in both directions.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::{GROUPS, all};
+use crate::auth::Privilege;
 use crate::http::query::parameters;
-use crate::http::route::{Body, Kind, Produces, Route, Token};
+use crate::http::route::{Body, Kind, Produces, Route, Token, Verb};
 
 fn interface() -> Vec<Value> {
     serde_json::from_str(include_str!("../../../tests/endpoints.json")).expect("the file is JSON")
@@ -165,13 +167,48 @@ fn the_rule_for_the_token_is_that_of_the_interface() {
     }
 }
 
+/// Method, path and privilege of every row in the tables of a document.
+fn rows_of(document: &str) -> Vec<(String, String, Option<String>)> {
+    let between = |text: &str, after: &str| Some(text.split_once(after)?.1.split_once('`')?.0.to_owned());
+    let below = between(document, "Paths are below `").unwrap_or_default();
+    let cells = |line: &str| -> Vec<String> { line.split('|').map(|cell| cell.trim().to_owned()).collect() };
+    let rows = document
+        .lines()
+        .map(cells)
+        .filter(|cells| cells.len() == 6 && Verb::ALL.iter().any(|verb| verb.name() == cells[1]));
+    let paths = |cells: Vec<String>| {
+        let named: Vec<String> = cells[2].split('`').skip(1).step_by(2).map(str::to_owned).collect();
+        let whole = |path: &String| {
+            let path = path.split('?').next().unwrap_or_default();
+            if path.starts_with("/v3/") { path.to_owned() } else { format!("{below}{path}") }
+        };
+        let all: Vec<String> = if named.is_empty() { vec![below.clone()] } else { named.iter().map(whole).collect() };
+        let privilege = cells[4].starts_with('`').then(|| between(&cells[4], "`")).flatten();
+        all.into_iter().map(move |path| (cells[1].clone(), path, privilege.clone()))
+    };
+    rows.flat_map(paths).collect()
+}
+
 #[test]
-fn the_source_names_the_section_of_the_interface() {
-    for (row, route) in rows_with_routes() {
-        assert_eq!(format!("interface {}", row["section"].as_str().expect("a section")), route.source, "{}", route.id);
-    }
-    for route in all().filter(|route| route.id.starts_with("stet-")) {
-        assert!(route.source == "ours" || route.source.starts_with("decisions "), "{}", route.id);
+fn every_endpoint_that_is_served_stands_with_its_privilege_in_the_document_that_it_names() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut documents: HashMap<&str, Vec<_>> = HashMap::new();
+    for route in all() {
+        let file = route.source.split('#').next().unwrap_or_default();
+        let rows = documents.entry(file).or_insert_with(|| {
+            rows_of(
+                &std::fs::read_to_string(root.join(file))
+                    .unwrap_or_else(|error| panic!("{}: {file}: {error}", route.id)),
+            )
+        });
+        // What is not served is not described.
+        if route.handler.is_none() {
+            continue;
+        }
+        let row = rows.iter().find(|(method, path, _)| method == route.method.name() && path == route.path);
+        let (_, _, privilege) =
+            row.unwrap_or_else(|| panic!("{file} has no row for {} {}", route.method.name(), route.path));
+        assert_eq!(privilege.as_deref(), route.privilege.map(Privilege::name), "{file}: {}", route.id);
     }
 }
 

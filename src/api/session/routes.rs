@@ -3,8 +3,8 @@
 use crate::api::session;
 use crate::http::route::words::*;
 
-const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "ours") };
-const DELETE: Route = base(Verb::Delete, Privilege::ManageGroups, "ours");
+const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/auth.md") };
+const DELETE: Route = base(Verb::Delete, Privilege::ManageGroups, "docs/api/auth.md");
 
 /// The routes of sessions.
 pub const ROUTES: &[Route] = &[

@@ -1,11 +1,11 @@
-//! Topics, their items and dividers (interface 4.11).
+//! Topics, their items and dividers (docs/api/README.md, "Not served yet").
 
 use crate::http::route::words::*;
 
-const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.11");
-const POST: Route = base(Verb::Post, Privilege::Write, "interface 4.11");
-const PUT: Route = base(Verb::Put, Privilege::Write, "interface 4.11");
-const DELETE: Route = base(Verb::Delete, Privilege::Write, "interface 4.11");
+const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/README.md#not-served-yet");
+const POST: Route = base(Verb::Post, Privilege::Write, "docs/api/README.md#not-served-yet");
+const PUT: Route = base(Verb::Put, Privilege::Write, "docs/api/README.md#not-served-yet");
+const DELETE: Route = base(Verb::Delete, Privilege::Write, "docs/api/README.md#not-served-yet");
 
 const TOPIC: PathParam = object("topic", "the topic");
 const ITEM: PathParam = object("topicItem", "the topic item");

@@ -1,11 +1,11 @@
-//! Topic plans (interface 4.12).
+//! Topic plans (docs/api/README.md, "Not served yet").
 
 use crate::http::route::words::*;
 
-const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.12");
-const POST: Route = base(Verb::Post, Privilege::Create, "interface 4.12");
-const PUT: Route = base(Verb::Put, Privilege::Write, "interface 4.12");
-const DELETE: Route = base(Verb::Delete, Privilege::Write, "interface 4.12");
+const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/README.md#not-served-yet");
+const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/README.md#not-served-yet");
+const PUT: Route = base(Verb::Put, Privilege::Write, "docs/api/README.md#not-served-yet");
+const DELETE: Route = base(Verb::Delete, Privilege::Write, "docs/api/README.md#not-served-yet");
 
 const PLAN: PathParam = object("topicPlan", "the topic plan");
 const TOPIC: PathParam = other("topic", Privilege::Read, "the topic");

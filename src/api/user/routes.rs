@@ -4,9 +4,9 @@ use crate::admin::UserChange;
 use crate::api::user;
 use crate::http::route::words::*;
 
-const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "ours") };
-const POST: Route = Route { codes: S, ..base(Verb::Post, Privilege::ManageGroups, "ours") };
-const PUT: Route = base(Verb::Put, Privilege::ManageGroups, "ours");
+const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
+const POST: Route = Route { codes: S, ..base(Verb::Post, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
+const PUT: Route = base(Verb::Put, Privilege::ManageGroups, "docs/api/groups-and-users.md");
 
 const NAME: PathParam = word("name", "name of the user");
 

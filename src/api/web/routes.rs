@@ -1,8 +1,8 @@
-//! Web containers (interface 4.13).
+//! Web containers (docs/api/README.md, "Not served yet").
 
 use crate::http::route::words::*;
 
-const POST: Route = base(Verb::Post, Privilege::Create, "interface 4.13");
+const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/README.md#not-served-yet");
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[Route {

@@ -1,4 +1,4 @@
-//! Single sign-on: a CAS server says who has come (decisions 4; CAS protocol 3.0, `/p3/serviceValidate`).
+//! Single sign-on: a CAS server says who has come (docs/api/auth.md, "CAS"; CAS protocol 3.0, `/p3/serviceValidate`).
 //!
 //! The server of `[auth.cas]` is trusted to say who somebody is, as the passwords here are. What it can't do is to make
 //! names that are none, to let disabled users in, or to give groups that the configuration does not name. That a ticket

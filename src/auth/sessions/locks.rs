@@ -1,4 +1,4 @@
-//! Locks end with the session that holds them (decisions 4), and by themselves.
+//! Locks end with the session that holds them (docs/api/content.md, "Locks"), and by themselves.
 //!
 //! A session that is ended on request gives its locks back before that is answered. What ends without a call (a session that
 //! idles out or whose user is disabled, a lock that has not been used) is found by [`Sessions::release_locks`]; so are locks that

@@ -1,4 +1,4 @@
-//! Sessions (decisions 4), and keys, which are sessions of machines.
+//! Sessions (docs/api/auth.md, "Sessions"), and keys, which are sessions of machines.
 //!
 //! # When a session ends
 //!
@@ -76,7 +76,7 @@ pub struct SessionOptions {
 }
 
 impl Default for SessionOptions {
-    /// As in decisions 4; the number of sessions is the configuration's.
+    /// As in docs/api/auth.md, "Sessions"; the number of sessions is the configuration's.
     fn default() -> SessionOptions {
         SessionOptions { idle_seconds: 4 * 3600, absolute_seconds: 24 * 3600, flush_seconds: 60, per_user: 100 }
     }

@@ -17,7 +17,7 @@ use self::schemas::Schemas;
 pub use self::served::Served;
 use super::route::{Group, Route, Token};
 
-/// Where a session's token may stand, in the order in which it is looked for (decisions 1, Token).
+/// Where a session's token may stand, in the order in which it is looked for (docs/api/README.md, "Tokens").
 const TOKEN_SCHEMES: [&str; 4] = ["queryToken", "headerToken", "bearerToken", "cookieToken"];
 
 /// The document for these endpoints, mounted under a base path. The same table gives the same text.

@@ -21,7 +21,7 @@ fn statuses(route: &'static Route, shape: Shape) -> Vec<u16> {
     };
     also(route.headers.contains(&"Range"), &[206, 416]);
     also(route.is_conditional(shape.container), &[304]);
-    // A missing privilege is a 401 on the older surface (interface 7.2), but not a write that comes from a foreign page. Below `/v3`
+    // A missing privilege is a 401 on the older surface (docs/api/README.md, "Codes"), but not a write that comes from a foreign page. Below `/v3`
     // whoever calls may lack a right; if there is no privilege to lack, the one to do with sessions what a key may not.
     let by_cookie = !route.is_read() && matches!(route.token, Token::Required | Token::NotListed);
     also(by_cookie || enveloped(route) && route.token != Token::Login, &[403]);

@@ -233,7 +233,7 @@ fn types_stand_among_the_components() {
         method: Verb::Get,
         path: "/v3/example",
         summary: "An example.",
-        source: "ours",
+        source: "docs/api/README.md",
         token: Token::Required,
         privilege: Some(Privilege::Read),
         path_params: &[],

@@ -1,4 +1,4 @@
-//! The query of a call, checked against its endpoint's table (decisions 1, Query values).
+//! The query of a call, checked against its endpoint's table (docs/api/README.md, "Query parameters").
 
 #[cfg(test)]
 mod tests;

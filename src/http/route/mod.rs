@@ -81,7 +81,7 @@ pub struct Route {
     pub path: &'static str,
     /// One line for the reference.
     pub summary: &'static str,
-    /// Where the endpoint is described: `interface 4.7`, `decisions 6`, or `ours`.
+    /// The document that describes it, from the top of the repository: `docs/api/drawers.md`.
     pub source: &'static str,
     /// Whether a token is needed.
     pub token: Token,
@@ -148,7 +148,7 @@ impl Verb {
     }
 }
 
-/// Whether an endpoint needs a token (interface 5.2, decisions 1).
+/// Whether an endpoint needs a token (docs/api/README.md, "Tokens").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Token {
     /// 401 without a valid one.
@@ -272,7 +272,7 @@ pub enum QueryParam {
         /// For the reference; may be empty.
         about: &'static str,
     },
-    /// The display option set `DISP(additional_info, path)` of interface 4.1, without `showWebType` and `webProduct`
+    /// The display options (docs/api/README.md, "Display options"), without `showWebType` and `webProduct`
     /// where `web` is false.
     Display {
         /// Default of `showAdditionalInfo`.

@@ -7,9 +7,9 @@ pub(crate) use crate::auth::Privilege;
 
 pub(crate) use super::{Body, Kind, PathParam, Produces, QueryParam, Route, Token, Verb, handler, type_of};
 
-/// The codes that interface 4.1 calls S.
+/// The statuses of most endpoints.
 pub(crate) const S: &[u16] = &[200, 401, 403, 404];
-/// The codes that interface 4.1 calls A.
+/// The statuses of endpoints that name no object.
 pub(crate) const A: &[u16] = &[200, 401, 403];
 
 /// What most endpoints have in common: a token, no parameters, no body, JSON out, the codes S. Each group derives its
@@ -102,7 +102,7 @@ pub(crate) const fn list(name: &'static str, required: bool, about: &'static str
     QueryParam::One { name, kind: Kind::TextList, required, default: None, about }
 }
 
-/// DISP(additional_info, yes) of interface 4.1.
+/// The display options, `showPath` and `showWebType` among them (docs/api/README.md, "Display options").
 pub(crate) const fn disp(additional_info: bool) -> QueryParam {
     QueryParam::Display { additional_info, path: true, web: true }
 }

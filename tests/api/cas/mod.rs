@@ -1,4 +1,4 @@
-//! Single sign-on with a CAS server (interface 4.2; decisions 4).
+//! Single sign-on with a CAS server (docs/api/auth.md, "CAS").
 
 mod people;
 mod server;

@@ -1,4 +1,4 @@
-//! ETags, `If-None-Match`, `If-Match` (decisions 1).
+//! ETags, `If-None-Match`, `If-Match` (docs/api/README.md, "Conditional requests").
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! `/v3/container/drawer`: interface 4.7 and 8.2, decisions 5.
+//! `/v3/container/drawer`: docs/api/drawers.md.
 
 use std::fmt::Display;
 use std::sync::OnceLock;

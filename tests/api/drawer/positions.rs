@@ -1,4 +1,4 @@
-//! Interface 8.2, line by line, and the holes that decisions 5 fills.
+//! docs/api/drawers.md, "Adding at a position", line by line.
 
 use super::*;
 

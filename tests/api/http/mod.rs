@@ -1,4 +1,4 @@
-//! What every endpoint has in common (interface 4.1, 5, 7; decisions 1, 2).
+//! What every endpoint has in common (docs/api/README.md).
 
 mod base_path;
 mod contract;

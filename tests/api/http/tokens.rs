@@ -1,4 +1,4 @@
-//! Where a token may stand, and what a cookie may do (decisions 1, Token).
+//! Where a token may stand, and what a cookie may do (docs/api/README.md, "Tokens").
 
 use serde_json::json;
 

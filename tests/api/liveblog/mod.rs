@@ -1,4 +1,4 @@
-//! `/v3/container/liveblog`: interface 2.3, 3, 4.8, 4.9, decisions 5.
+//! `/v3/container/liveblog`: docs/api/liveblogs.md, docs/api/posts.md.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The states of a post (interface 3, decisions 5).
+//! The states of a post (docs/api/posts.md, "States").
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Writing a liveblog's content: check-out, write and check-in as one step (interface 3, decisions 4).
+//! Writing a liveblog's content: check-out, write and check-in as one step (docs/api/content.md, "Writing content").
 
 use super::*;
 

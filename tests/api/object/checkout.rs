@@ -1,4 +1,4 @@
-//! Check-out, write and check-in as one step, and the working copy between (decisions 4).
+//! Check-out, write and check-in as one step, and the working copy between (docs/api/content.md, "Writing content").
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Locks between two sessions of one user and those of others (decisions 4).
+//! Locks between two sessions of one user and those of others (docs/api/content.md, "Locks").
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Reading the bytes of an object: parts of them, and what says which they are (decisions 5, 6; RFC 9110).
+//! Reading the bytes of an object: parts of them, and what says which they are (docs/api/content.md, "Ranges"; RFC 9110).
 
 use serde_json::json;
 

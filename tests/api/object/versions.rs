@@ -1,4 +1,4 @@
-//! Versions: the list, and an old one again (decisions 4).
+//! Versions: the list, and an old one again (docs/api/content.md, "Versions").
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Two drawers as anyone would write them on a whiteboard: lists with a bound each (interface 8.2, decisions 5), and what each call
+//! Two drawers as anyone would write them on a whiteboard: lists with a bound each (docs/api/drawers.md), and what each call
 //! is answered.
 
 use crate::histories::record::Whiteboard;

@@ -1,4 +1,4 @@
-//! An object as anyone would write it on a whiteboard (interface 3, decisions 4): its versions, a draft, a lock; and what becomes of
+//! An object as anyone would write it on a whiteboard (docs/api/content.md): its versions, a draft, a lock; and what becomes of
 //! them with each change. Bytes are whatever tells them apart: a number, or themselves.
 
 /// A session, by number.

@@ -1,4 +1,4 @@
-//! The posts of a liveblog as anyone would write them on a whiteboard (interface 2.3, 3; decisions 5), and what each call is answered.
+//! The posts of a liveblog as anyone would write them on a whiteboard (docs/api/posts.md), and what each call is answered.
 
 use stet_actors::error::Error;
 use stet_actors::folder::free_name;

@@ -27,7 +27,7 @@ use self::options::DrawerSettings;
 use self::plan::{DEFAULT_MIX, KINDS, Kind, Operation, Plan, Recipe};
 use self::wire::{Paths, Reply};
 
-/// The codes by which a drawer says no for a reason of its own (interface 8.2, decisions 5): full, not there, no such position.
+/// The codes by which a drawer says no for a reason of its own (docs/api/drawers.md): full, not there, no such position.
 const RULES: &[&str] = &["DrawerFull", "ObjectNotFound", "InvalidParameter"];
 /// Stands for an object that is none of the load's.
 const FOREIGN: u32 = u32::MAX;

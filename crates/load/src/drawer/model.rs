@@ -1,4 +1,4 @@
-//! A drawer on paper: a bounded list (interface 8.2, decisions 5), and what the changes of it do.
+//! A drawer on paper: a bounded list (docs/api/drawers.md), and what the changes of it do.
 
 use super::plan::Kind;
 

@@ -15,7 +15,7 @@ impl std::fmt::Display for PostId {
     }
 }
 
-/// The states of a post (interface 3), in the order in which `postCounts` has them.
+/// The states of a post (docs/api/posts.md, "States"), in the order in which `postCounts` has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Status {
@@ -146,7 +146,7 @@ impl Paper {
     pub fn apply(&mut self, change: Change, revision: u64) {
         match change {
             Change::Post { step, attached } => {
-                // Whoever writes may approve, which was tried out before: a new post is approved (interface 3).
+                // Whoever writes may approve, which was tried out before: a new post is approved (docs/api/posts.md, "States").
                 *self = Paper {
                     look: Look { step: Some(step), status: Status::Approved, attached },
                     changed: revision,

@@ -1,4 +1,4 @@
-//! The rules of `decisions 3` on attributes, as sentences.
+//! The rules on attributes (docs/api/objects.md, "Attributes"), as sentences.
 
 mod faults;
 mod hostile;

@@ -1,4 +1,4 @@
-//! Posts (interface 2.3, 3, 4.9; decisions 5). What depends on the post as a change finds it is decided by the command.
+//! Posts (docs/api/posts.md). What depends on the post as a change finds it is decided by the command.
 
 pub mod routes;
 

@@ -1,19 +1,19 @@
-//! Posts of a liveblog (interface 4.9, 3; decisions 5).
+//! Posts of a liveblog (docs/api/posts.md).
 
 use crate::api::liveblog;
 use crate::http::route::words::*;
 
-// Whoever may create posts may change their own; that another's take `moderate`, too, the command sees to (decisions 5).
-const GET: Route = base(Verb::Get, Privilege::Read, "interface 4.9");
-const POST: Route = base(Verb::Post, Privilege::Create, "interface 4.9");
-const PUT: Route = base(Verb::Put, Privilege::Create, "interface 4.9");
-const DELETE: Route = base(Verb::Delete, Privilege::Create, "interface 4.9");
+// Whoever may create posts may change their own; that another's take `moderate`, too, the command sees to (docs/api/posts.md, "States").
+const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/posts.md");
+const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/posts.md");
+const PUT: Route = base(Verb::Put, Privilege::Create, "docs/api/posts.md");
+const DELETE: Route = base(Verb::Delete, Privilege::Create, "docs/api/posts.md");
 
 const LIVEBLOG: PathParam = source("the liveblog");
 /// A name is no source, so that the value is looked at later.
 const THE_POST: PathParam = word("post", "the post, as loid, uuid or name");
 
-/// `options` as interface 2.3 has them, the content, and any number of attachments.
+/// `options` as docs/api/posts.md, "Adding and changing", has them, the content, and any number of attachments.
 const FORM: Body = Body::Multipart(type_of::<liveblog::PostOptions>, &["content", "attachments"]);
 
 /// Files are served alike.
@@ -98,16 +98,16 @@ pub const ROUTES: &[Route] = &[
         id: "stet-liveblog-post-attachment-get",
         path: "/v3/container/liveblog/{source}/post/{post}/attachment/{id}",
         summary: "Download an attachment of a post.",
-        source: "decisions 5",
+        source: "docs/api/posts.md",
         path_params: &[LIVEBLOG, THE_POST, word("id", "the attachment's id")],
         handler: handler!(liveblog::attachment),
         ..FILE
     },
     Route {
         id: "stet-liveblog-post-content-get",
+        source: "docs/api/posts.md",
         path: "/v3/container/liveblog/{source}/post/{post}/content",
         summary: "Download the content of a post.",
-        source: "ours",
         path_params: &[LIVEBLOG, THE_POST],
         handler: handler!(liveblog::post_content),
         ..FILE
