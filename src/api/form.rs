@@ -16,6 +16,7 @@ use crate::content::ContentStore;
 use crate::http::body::{self, too_large};
 use crate::http::call::Call;
 use crate::http::pace::Paced;
+use crate::http::reply::Json;
 
 /// A file that a form may have.
 pub(crate) struct FileRule {
@@ -70,13 +71,31 @@ impl<T> Form<T> {
     }
 }
 
-/// Reads the form of a call.
+/// A form that came with a call.
+pub(crate) enum Submitted<T, R> {
+    /// It is to be carried out.
+    New(Form<T>),
+    /// The same call has been answered before: so.
+    Answered(Json<R>),
+}
+
+/// Reads the form of a call, looks at the caller again, and asks whether the same call has been answered before.
 ///
 /// # Errors
-/// As [`read_parts`].
-pub(crate) async fn read<T: DeserializeOwned + Default>(call: &mut Call, rules: &[FileRule]) -> Result<Form<T>> {
-    let payload = call.payload.take().ok_or_else(Error::internal)?;
-    read_parts(call.headers(), payload, &call.app.config.limits, &call.app.content, rules).await
+/// As [`read_parts`] and [`Call::received`]; `IdempotencyMismatch`.
+pub(crate) async fn read<T: DeserializeOwned + Default, R>(
+    call: &mut Call,
+    rules: &[FileRule],
+) -> Result<Submitted<T, R>> {
+    let form: Form<T> = call
+        .received(async |call, payload| {
+            read_parts(call.headers(), payload, &call.app.config.limits, &call.app.content, rules).await
+        })
+        .await?;
+    Ok(match call.answered_before(&form.sent()).await? {
+        Some(reply) => Submitted::Answered(reply),
+        None => Submitted::New(form),
+    })
 }
 
 fn broken(error: MultipartError) -> Error {

@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
-use stet_actors::error::{Code, Error, Result};
+
+use stet_actors::error::{Error, Result};
 use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::object::Record;
@@ -126,28 +126,4 @@ pub fn info_of(app: &App, state: &impl State, display: &Display) -> Result<Objec
 /// What the store says.
 pub fn path_if_shown(app: &App, record: &Record, display: &Display) -> Result<Option<String>> {
     if display.path { app.repository.path_of(record).map(Some) } else { Ok(None) }
-}
-
-impl App {
-    /// Adds the current record to a failed precondition (docs/api/README.md, "Conditional requests").
-    ///
-    /// # Errors
-    /// The outcome's own.
-    pub fn with_current<T>(&self, outcome: Result<T>) -> Result<T> {
-        outcome.map_err(|error| {
-            let loid = error.source.as_ref().and_then(|source| source.parse().ok());
-            let (Code::PreconditionFailed, Some(loid)) = (error.code, loid) else { return error };
-            let display = Display::with_defaults(false);
-            match current_record(self, loid, &display) {
-                Some(current) => error.with_detail("current", current),
-                None => error,
-            }
-        })
-    }
-}
-
-/// An object's record as a JSON value; `None` when it can't be had.
-fn current_record(app: &App, loid: Loid, display: &Display) -> Option<Value> {
-    let cached = app.records.get(&app.repository, loid).ok()??;
-    serde_json::to_value(rendered(app, &cached, display, None).ok()?).ok()
 }

@@ -12,16 +12,14 @@ use serde_json::Value;
 use smallvec::SmallVec;
 use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::id::{DatabaseId, Source};
 use stet_actors::receipt::Once;
-use stet_actors::runtime::Request;
 use tracing::Span;
 
 use super::app::App;
 use super::authorise::check_again;
 use super::body::{self, Reading};
 use super::client::client_address;
-use super::etag;
 use super::identify::token_of;
 use super::query::Query;
 use super::reply::Json;
@@ -57,7 +55,7 @@ pub struct Call {
     /// The body, where the route has one that is not a multipart form.
     pub body: Bytes,
     /// The unread body of a multipart form.
-    pub payload: Option<Payload>,
+    pub(super) payload: Option<Payload>,
     /// The `Idempotency-Key` that the call has taken.
     pub claim: Option<Arc<Claim>>,
     /// The request's span.
@@ -117,13 +115,17 @@ impl Call {
         }
     }
 
-    /// Looks at the caller again; for handlers that read a body themselves, once they have. See [`check_again`].
+    /// Has a body read that comes bit by bit. That may take long, so the caller is looked at again afterwards (see [`check_again`]): no
+    /// handler gets such a body in another way.
     ///
     /// # Errors
-    /// `InvalidToken`, `PermissionDenied`, `ObjectNotFound`; what the store says.
-    pub fn look_again(&mut self) -> Result<()> {
+    /// What `read` says; `InvalidToken`, `PermissionDenied`, `ObjectNotFound`; what the store says.
+    pub async fn received<T>(&mut self, read: impl AsyncFnOnce(&Call, Payload) -> Result<T>) -> Result<T> {
+        // The dispatcher gives one to every route whose body comes so; it is read once.
+        let payload = self.payload.take().ok_or_else(Error::internal)?;
+        let received = read(self, payload).await?;
         self.rights = check_again(&self.app, self.route, self.session.as_ref(), &self.query, &self.sources)?;
-        Ok(())
+        Ok(received)
     }
 
     /// The record of the object that a path parameter names.
@@ -178,31 +180,13 @@ impl Call {
         client_address(&self.http, &self.app.proxies)
     }
 
-    /// A request to the domain that makes something new, or speaks of several objects: there is nothing in the path that an
-    /// `If-Match` could speak of.
-    ///
-    /// # Errors
-    /// As [`Call::caller`].
-    pub fn unconditional(&self) -> Result<Request> {
-        Ok(Request { who: self.who()?, expect: None, once: self.once(), span: self.span.clone() })
-    }
-
-    /// A request to the domain whose `If-Match` speaks of `container`.
-    ///
-    /// # Errors
-    /// As [`Call::caller`].
-    pub fn request(&self, container: Loid) -> Result<Request> {
-        let expect = etag::expectation(self.headers(), container);
-        Ok(Request { who: self.who()?, expect, once: self.once(), span: self.span.clone() })
-    }
-
-    fn once(&self) -> Option<Arc<Once>> {
+    /// What is kept of the outcome of this call, where it may be sent again.
+    pub(super) fn once(&self) -> Option<Arc<Once>> {
         self.claim.as_ref().and_then(|claim| claim.once())
     }
 
-    /// The answer to give at once if the call has been answered before: for handlers of multipart forms, who alone know what
-    /// was sent. To be asked when the form has been read and before anything is changed; a handler that does not ask
-    /// carries out its call each time. `body` is what tells the form from others, whatever its boundary.
+    /// The answer to give at once if the call has been answered before: for multipart forms, of which only their reader knows what was
+    /// sent. `body` is what tells the form from others, whatever its boundary.
     ///
     /// # Errors
     /// `IdempotencyMismatch`; what the store says.

@@ -5,6 +5,7 @@ pub(crate) mod authorise;
 pub(crate) mod body;
 pub(crate) mod call;
 pub(crate) mod calls;
+pub(crate) mod change;
 pub(crate) mod client;
 pub(crate) mod cors;
 pub(crate) mod dispatch;

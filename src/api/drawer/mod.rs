@@ -1,10 +1,10 @@
 //! Drawers (docs/api/drawers.md).
 
 use stet_actors::command::Command;
-use stet_actors::drawer::{self, Address, Drawer, NewDrawer, Placed, UpdateDrawer};
+use stet_actors::drawer::{self, Address, Drawer, Item, NewDrawer, Placed, UpdateDrawer};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
-use stet_actors::id::{DatabaseId, Loid, ShortcutId, Source};
+use stet_actors::id::{DatabaseId, ShortcutId, Source};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{CreateMode, FamilyKind, containers_of};
 use stet_actors::store::View;
@@ -13,6 +13,7 @@ use super::records::BulkError;
 use super::requests::{CreateOptions, ObjectListRequest, check_length, folder_source};
 use crate::config::for_user;
 use crate::http::call::Call;
+use crate::http::change::Container;
 use crate::http::reply::Json;
 use crate::records::{Page, Sort};
 
@@ -22,125 +23,108 @@ pub mod routes;
 mod types;
 
 pub(crate) use self::rendered::RenderedDrawers;
-use self::reply::{DrawerView, answer, changed, moved_reply, rendered, reply_of, seen, sees, shown};
+use self::reply::{DrawerView, answer, changed, moved_reply, rendered, reply_of, seen, shown};
 pub use self::types::{CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
 
 /// Name of the type of drawers in the objecttypes family.
 const TYPE_NAME: &str = "Drawer";
 
-/// The drawer that a path parameter names.
-fn drawer_of(call: &Call, param: &str) -> Result<Loid> {
-    // One that is in memory is known to be a drawer, and one that is changed all the time is in no other cache.
-    if let Source::Loid(loid) = call.source(param)?
-        && loid.version == 0
-        && call.app.repository.is_in_memory::<Drawer>(loid)
-    {
-        return Ok(loid);
-    }
-    let record = call.resolve(param)?;
-    if record.family == FamilyKind::Drawer {
-        return Ok(record.loid);
-    }
-    let message = format!("`{}` is of type {}, not a drawer.", call.param(param), record.type_name);
-    Err(Error::new(Code::InvalidType, message).with_source(call.param(param)))
+/// The drawer of the path and who calls it. Only whoever does not see all objects needs its view to name an item or a position in it.
+struct Desk<'c> {
+    call: &'c Call,
+    drawer: Container<Drawer>,
+    /// For a caller who does not see all: what the drawer holds, and what of it they see, with the positions in the whole drawer.
+    partial: Option<(DrawerView, Vec<(usize, Item)>)>,
 }
 
-/// The drawer of the path, as it is on disk.
-async fn view_of(call: &Call) -> Result<(Loid, DrawerView)> {
-    if let Source::Loid(loid) = call.source("source")?
-        && loid.version == 0
-        && let Some(view) = call.app.repository.loaded::<Drawer>(loid)
-    {
-        return Ok((loid, view));
+impl<'c> Desk<'c> {
+    async fn of(call: &'c Call) -> Result<Desk<'c>> {
+        let drawer = call.container::<Drawer>("source")?;
+        if call.access().sees_all() {
+            return Ok(Desk { call, drawer, partial: None });
+        }
+        let view = call.view(&drawer).await?;
+        let seen = seen(call, &view)?.into_iter().map(|(position, item)| (position, *item)).collect();
+        Ok(Desk { call, drawer, partial: Some((view, seen)) })
     }
-    let drawer = drawer_of(call, "source")?;
-    Ok((drawer, call.app.repository.view::<Drawer>(drawer).await?))
-}
 
-/// An item by its shortcut id or its object. One whose object may not be read is not there under either.
-async fn address(call: &Call, parameter: &str, text: &str) -> Result<Address> {
-    let Ok(shortcut) = text.parse::<ShortcutId>() else {
-        let source = Source::parse(parameter, text)?;
-        return Ok(Address::Object(call.find(&source, call.database()?)?.loid));
-    };
-    let address = Address::Shortcut(shortcut);
-    if !call.access().sees_all() {
-        let (_, view) = view_of(call).await?;
-        if let Some((_, item)) = view.state.find(address)
-            && !sees(call, item)?
+    /// An item by its shortcut id or its object. One whose object may not be read is not there under either.
+    fn address(&self, parameter: &str, text: &str) -> Result<Address> {
+        let Ok(shortcut) = text.parse::<ShortcutId>() else {
+            let source = Source::parse(parameter, text)?;
+            return Ok(Address::Object(self.call.find(&source, self.call.database()?)?.loid));
+        };
+        let address = Address::Shortcut(shortcut);
+        if let Some((view, seen)) = &self.partial
+            && view.state.find(address).is_some()
+            && !seen.iter().any(|(_, item)| item.shortcut == shortcut)
         {
             return Err(view.state.not_held(address));
         }
+        Ok(address)
     }
-    Ok(address)
-}
 
-/// The position in the whole drawer that stands for one among the items that the caller sees.
-async fn position(call: &Call) -> Result<i64> {
-    let told = call.integer("position")?;
-    let Ok(index) = usize::try_from(told) else { return Ok(told) };
-    if call.access().sees_all() {
-        return Ok(told);
+    /// The position in the whole drawer that stands for one among the items that the caller sees.
+    fn position(&self) -> Result<i64> {
+        let asked = self.call.integer("position")?;
+        let (Ok(index), Some((view, seen))) = (usize::try_from(asked), &self.partial) else { return Ok(asked) };
+        // Behind the last that they see is behind the last of all.
+        let real = seen.get(index).map_or_else(|| view.state.count() + index - seen.len(), |(position, _)| *position);
+        Ok(i64::try_from(real).unwrap_or(i64::MAX))
     }
-    let (_, view) = view_of(call).await?;
-    let seen = seen(call, &view)?;
-    // Behind the last that they see is behind the last of all.
-    let real = seen.get(index).map_or_else(|| view.state.count() + index - seen.len(), |(position, _)| *position);
-    Ok(i64::try_from(real).unwrap_or(i64::MAX))
-}
 
-async fn execute<C: Command<Family = Drawer, Reply = Placed>>(call: &Call, command: C) -> Result<Json<DrawerReply>> {
-    let (drawer, display) = (drawer_of(call, "source")?, call.display_of_body()?);
-    let done = call.app.with_current(call.app.repository.execute(drawer, command, call.request(drawer)?).await)?;
-    changed(call, &done.view, &done.reply, &display)
+    async fn change<C: Command<Family = Drawer, Reply = Placed>>(&self, command: C) -> Result<Json<DrawerReply>> {
+        let display = self.call.display_of_body()?;
+        let done = self.call.change(&self.drawer, command).await?;
+        changed(self.call, &done.view, &done.reply, &display)
+    }
 }
 
 /// `POST /v3/container/drawer/{source}/item/{item}`
 pub async fn add_item(call: Call) -> Result<Json<DrawerReply>> {
-    let items = vec![address(&call, "item", call.param("item")).await?];
-    execute(&call, drawer::Add { items }).await
+    let desk = Desk::of(&call).await?;
+    let items = vec![desk.address("item", call.param("item"))?];
+    desk.change(drawer::Add { items }).await
 }
 
 /// `POST /v3/container/drawer/{source}/item`
 pub async fn add_items(call: Call) -> Result<Json<DrawerReply>> {
     let request = ObjectListRequest::of(&call)?;
-    let mut items = Vec::with_capacity(request.sources.len());
-    for source in &request.sources {
-        items.push(address(&call, "sources", source).await?);
-    }
-    execute(&call, drawer::Add { items }).await
+    let desk = Desk::of(&call).await?;
+    let items = request.sources.iter().map(|source| desk.address("sources", source)).collect::<Result<_>>()?;
+    desk.change(drawer::Add { items }).await
 }
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/position/{position}`
 pub async fn position_item(call: Call) -> Result<Json<DrawerReply>> {
-    let item = address(&call, "item", call.param("item")).await?;
-    let position = position(&call).await?;
-    execute(&call, drawer::Position { item, position }).await
+    let desk = Desk::of(&call).await?;
+    let (item, position) = (desk.address("item", call.param("item"))?, desk.position()?);
+    desk.change(drawer::Position { item, position }).await
 }
 
 /// `PUT /v3/container/drawer/{source}/shortcut/{shortcut}/position/{position}`
 pub async fn position_shortcut(call: Call) -> Result<Json<DrawerReply>> {
-    let item = address(&call, "shortcut", call.param("shortcut")).await?;
-    let position = position(&call).await?;
-    execute(&call, drawer::Shift { item, position }).await
+    let desk = Desk::of(&call).await?;
+    let (item, position) = (desk.address("shortcut", call.param("shortcut"))?, desk.position()?);
+    desk.change(drawer::Shift { item, position }).await
 }
 
 /// `DELETE /v3/container/drawer/{source}/item/{item}`
 pub async fn delete_item(call: Call) -> Result<Json<DrawerReply>> {
-    let items = vec![address(&call, "item", call.param("item")).await?];
-    let (drawer, display) = (drawer_of(&call, "source")?, call.display_of_body()?);
-    let command = drawer::Remove { items, strict: true };
-    let done = call.app.with_current(call.app.repository.execute(drawer, command, call.request(drawer)?).await)?;
+    let (desk, display) = (Desk::of(&call).await?, call.display_of_body()?);
+    let items = vec![desk.address("item", call.param("item"))?];
+    let done = call.change(&desk.drawer, drawer::Remove { items, strict: true }).await?;
     changed(&call, &done.view, &done.reply.items, &display)
 }
 
 /// `DELETE /v3/container/drawer/{source}/item`
 pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
     let request = ObjectListRequest::of(&call)?;
+    let (desk, display) = (Desk::of(&call).await?, call.display_of_body()?);
     let mut errors = Vec::new();
     let (mut items, mut named) = (Vec::new(), Vec::new());
     for source in &request.sources {
-        match address(&call, "sources", source).await {
+        match desk.address("sources", source) {
             Ok(address) => {
                 items.push(address);
                 named.push(source);
@@ -148,9 +132,7 @@ pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
             Err(error) => errors.push(BulkError::new(&call.app, source, &error)),
         }
     }
-    let (drawer, display) = (drawer_of(&call, "source")?, call.display_of_body()?);
-    let command = drawer::Remove { items, strict: false };
-    let done = call.app.with_current(call.app.repository.execute(drawer, command, call.request(drawer)?).await)?;
+    let done = call.change(&desk.drawer, drawer::Remove { items, strict: false }).await?;
     for (index, error) in &done.reply.errors {
         errors.push(BulkError::new(&call.app, named[*index], error));
     }
@@ -161,19 +143,18 @@ pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
 
 /// `PUT /v3/container/drawer/{source}/item/clear`
 pub async fn clear(call: Call) -> Result<Json<DrawerReply>> {
-    let drawer = drawer_of(&call, "source")?;
-    let request = call.request(drawer)?;
-    let done = call.app.with_current(call.app.repository.execute(drawer, drawer::Clear, request).await)?;
+    let done = call.change(&call.container("source")?, drawer::Clear).await?;
     changed(&call, &done.view, &Vec::new(), &call.display())
 }
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/move/{target}`; the reply is the target.
 pub async fn move_item(call: Call) -> Result<Json<DrawerReply>> {
-    let item = address(&call, "item", call.param("item")).await?;
-    let (from, to) = (drawer_of(&call, "source")?, drawer_of(&call, "target")?);
-    let moved = call.app.repository.joint(drawer::Move { item, from, to }, call.request(from)?).await;
-    let moved = call.app.with_current(moved)?;
-    let view = call.app.repository.view::<Drawer>(to).await?;
+    let desk = Desk::of(&call).await?;
+    let target = call.container::<Drawer>("target")?;
+    let (from, to) = (desk.drawer.loid(), target.loid());
+    let item = desk.address("item", call.param("item"))?;
+    let moved = call.change_all(from, drawer::Move { item, from, to }).await?;
+    let view = call.view(&target).await?;
     // Others may have been here since: the item is shown where it stands in the drawer that the reply shows.
     let now = moved.items.iter().filter_map(|(_, item)| view.state.find(Address::Object(item.object)));
     let now: Placed = now.map(|(position, item)| (position, *item)).collect();
@@ -187,8 +168,9 @@ fn page_of_items(call: &Call) -> Page {
 
 /// `GET /v3/container/drawer/{source}`
 pub async fn get(call: Call) -> Result<Json<DrawerReply>> {
-    let (drawer, view) = view_of(&call).await?;
-    let rendered = rendered(&call, drawer, view, &call.display(), page_of_items(&call))?;
+    let drawer = call.container::<Drawer>("source")?;
+    let view = call.view(&drawer).await?;
+    let rendered = rendered(&call, drawer.loid(), view, &call.display(), page_of_items(&call))?;
     if rendered.etag.is_known(call.headers()) {
         return Ok(Json::not_modified(rendered.etag.clone()));
     }
@@ -301,7 +283,7 @@ async fn make(
 ) -> Result<Json<DrawerReply>> {
     let (app, display) = (&call.app, call.display_of_body()?);
     let create = app.place_in(call, folder, database)?.create(object);
-    let created = app.with_current(app.repository.joint(create, call.unconditional()?).await)?;
+    let created = call.change_unnamed(create).await?;
     let view = app.repository.view::<Drawer>(created.loid).await?;
     let items: Placed = view.state.visible().copied().enumerate().collect();
     changed(call, &view, &items, &display)
@@ -310,15 +292,15 @@ async fn make(
 /// `PUT /v3/container/drawer/{source}`
 pub async fn update(call: Call) -> Result<Json<DrawerReply>> {
     let request: UpdateRequest = call.json()?;
-    let (drawer, display) = (drawer_of(&call, "source")?, call.display_of_body()?);
+    let (drawer, display) = (call.container::<Drawer>("source")?, call.display_of_body()?);
     let capacity = request.capacity.map(drawer::check_capacity).transpose()?;
     let command = UpdateDrawer {
-        drawer,
+        drawer: drawer.loid(),
         head: drawer::Update { capacity, title: request.title, description: request.description },
         name: request.name,
         attributes: call.app.attribute_text("attributes", request.attributes.as_ref())?,
     };
-    call.app.with_current(call.app.repository.joint(command, call.request(drawer)?).await)?;
-    let view = call.app.repository.view::<Drawer>(drawer).await?;
+    call.change_all(drawer.loid(), command).await?;
+    let view = call.view(&drawer).await?;
     changed(&call, &view, &Vec::new(), &display)
 }

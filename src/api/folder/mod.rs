@@ -104,7 +104,7 @@ pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
             {
                 object.mode = mode.into();
             }
-            app.with_current(app.repository.joint(place.create(object), call.unconditional()?).await)?.loid
+            call.change_unnamed(place.create(object)).await?.loid
         }
         None => place.folder,
     };

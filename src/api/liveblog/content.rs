@@ -5,6 +5,7 @@
 //! copied, and such bytes can have been written through the object.
 
 use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use actix_web::web::Payload;
 use bytes::Bytes;
 use stet_actors::checkout::WriteContent;
 use stet_actors::error::{Code, Error, Result};
@@ -17,7 +18,7 @@ use super::reply::changed_reply;
 use super::resolved::Posts;
 use super::settled::{Unsettled, settled};
 use super::types::{ChangedLiveBlog, RemovedLiveBlog};
-use super::{Open, liveblog_of, open};
+use super::{Open, open};
 use crate::api::dtd;
 use crate::api::object::{Removed, check_whole, opened, stored, switches};
 use crate::api::whole::{Part, Whole, with_replaced};
@@ -83,17 +84,15 @@ async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
 /// post could be written into it.
 pub async fn write_content(mut call: Call) -> Result<Json<ChangedLiveBlog>> {
     let source = call.source("source")?;
-    let object = liveblog_of(&call)?;
+    let object = call.container::<LiveBlog>("source")?.loid();
     check_whole(&source)?;
     let present = call.app.repository.record(object)?.and_then(|record| record.content);
-    let body = received(&mut call, present.map(|content| content.content_type.to_string())).await?;
-    // It may have taken long.
-    call.look_again()?;
+    let present = present.map(|content| content.content_type.to_string());
+    let body = call.received(async |call, payload| receive(call, payload, present).await).await?;
     let app = &call.app;
     let write =
         WriteContent { object, body, switches: switches(&call.query), lasts_s: app.config.auth.lock_idle_seconds };
-    let done = app.repository.joint(write, call.request(object)?).await;
-    app.with_current(done)?;
+    call.change_all(object, write).await?;
     let display = call.display();
     // Another call may have discarded or destroyed it since, which makes no failure of the change.
     let view = match app.repository.any_view::<LiveBlog>(object).await {
@@ -104,17 +103,15 @@ pub async fn write_content(mut call: Call) -> Result<Json<ChangedLiveBlog>> {
         }
         Err(error) => return Err(error),
     };
-    let open = Open::of(&call, object, view)?;
+    let open = Open::of(&call, view)?;
     Ok(changed_reply(&call, open, &display).await?.shown())
 }
 
 /// The body as a new content; `None` without one. Its type is that of the header `Content-Type` if that is of XML, else the one it
 /// has.
-async fn received(call: &mut Call, present: Option<String>) -> Result<Option<NewContent>> {
-    let payload = call.payload.take().ok_or_else(Error::internal)?;
-    let app = call.app.clone();
+async fn receive(call: &Call, payload: Payload, present: Option<String>) -> Result<Option<NewContent>> {
+    let (app, headers) = (&call.app, call.headers());
     let limits = &app.config.limits;
-    let headers = call.headers();
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     let said = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(|value| value.trim().to_owned());
     let bytes = pace::within(limits.body_seconds, body::read(payload, announced, limits.xml_bytes)).await?;
@@ -122,7 +119,7 @@ async fn received(call: &mut Call, present: Option<String>) -> Result<Option<New
     if bytes.is_empty() || bytes.trim_ascii() == b"{}" {
         return Ok(None);
     }
-    check_xml(&app, &bytes)?;
+    check_xml(app, &bytes)?;
     let is_xml = |kind: &String| is_markup(&essence(kind));
     let media_type = said.filter(is_xml).or(present.filter(is_xml)).unwrap_or_else(|| XML_TYPE.to_owned());
     let mut upload = app.content.upload();

@@ -20,7 +20,7 @@ use crate::http::reply::Reply;
 /// `GET /v3/container/liveblog/{source}/post/{post}/attachment/{id}`
 pub async fn attachment(call: Call) -> Result<Reply> {
     let open = open(&call).await?;
-    let post = open.seen(&address(&call, open.loid, call.param("post"))?)?;
+    let post = open.seen(&address(&call, open.loid(), call.param("post"))?)?;
     let text = call.param("id");
     let id: u64 = text.parse().map_err(|_| Error::parameter("id", text, "the id of an attachment, a number"))?;
     let found = post.attachments.iter().find(|attachment| attachment.id == id);
@@ -56,7 +56,7 @@ pub(super) async fn attached(
 pub async fn post_content(call: Call) -> Result<Reply> {
     let open = open(&call).await?;
     let named = call.param("post");
-    let address = address(&call, open.loid, named)?;
+    let address = address(&call, open.loid(), named)?;
     let (app, repository) = (&call.app, &call.app.repository);
     let (found, reader, post) = settled(&call, open, async |open| {
         let post = open.seen(&address)?;

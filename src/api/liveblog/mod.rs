@@ -7,16 +7,17 @@
 
 use std::sync::Arc;
 
-use stet_actors::error::{Code, Error, Result};
+use stet_actors::error::Result;
 use stet_actors::family::State;
 use stet_actors::id::{Loid, Source};
 use stet_actors::lifecycle::Discard;
 use stet_actors::liveblog::{LiveBlog, LiveBlogState, Post, PostAddress, Sight};
-use stet_actors::object::{FamilyKind, Reach, parent_path};
+use stet_actors::object::{Reach, parent_path};
 use stet_actors::runtime::Published;
 
 use super::object::{Removed, check_whole};
 use crate::http::call::Call;
+use crate::http::change::Container;
 use crate::http::etag::ETag;
 use crate::http::reply::{Enveloped, Json};
 
@@ -54,7 +55,7 @@ pub use self::types::{CreateLiveBlog, LiveBlogReply, PostListing, PostOptions, S
 /// A liveblog as it is on disk, and what the caller may do there.
 #[derive(Clone)]
 struct Open {
-    loid: Loid,
+    liveblog: Container<LiveBlog>,
     view: Arc<Published<LiveBlogState>>,
     /// Which posts they see.
     sight: Sight,
@@ -63,10 +64,15 @@ struct Open {
 }
 
 impl Open {
-    fn of(call: &Call, loid: Loid, view: Arc<Published<LiveBlogState>>) -> Result<Open> {
+    fn of(call: &Call, view: Arc<Published<LiveBlogState>>) -> Result<Open> {
+        let liveblog = Container::of(&view);
         let (access, record) = (call.access(), &view.state.object().record);
         let (sight, reach) = (access.sight(record)?, access.reach(record)?);
-        Ok(Open { loid, view, sight, reach })
+        Ok(Open { liveblog, view, sight, reach })
+    }
+
+    fn loid(&self) -> Loid {
+        self.liveblog.loid()
     }
 
     /// The same caller with the liveblog as it is after a change.
@@ -81,27 +87,9 @@ impl Open {
     }
 }
 
-/// The liveblog that the path names.
-fn liveblog_of(call: &Call) -> Result<Loid> {
-    let record = call.resolve("source")?;
-    if record.family == FamilyKind::LiveBlog {
-        return Ok(record.loid);
-    }
-    let message = format!("`{}` is of type {}, not a liveblog.", call.param("source"), record.type_name);
-    Err(Error::new(Code::InvalidType, message).with_source(call.param("source")))
-}
-
 /// The liveblog of the path, as it is on disk.
 async fn open(call: &Call) -> Result<Open> {
-    // One that is in memory is known to be a liveblog, and one that is changed all the time is in no other cache.
-    if let Source::Loid(loid) = call.source("source")?
-        && loid.version == 0
-        && let Some(view) = call.app.repository.loaded::<LiveBlog>(loid)
-    {
-        return Open::of(call, loid, view);
-    }
-    let loid = liveblog_of(call)?;
-    Open::of(call, loid, call.app.repository.view::<LiveBlog>(loid).await?)
+    Open::of(call, call.view(&call.container::<LiveBlog>("source")?).await?)
 }
 
 /// What a text names a post of the liveblog by: loid, uuid, name, or path, which is the liveblog's and the name.
@@ -144,9 +132,8 @@ pub async fn get(call: Call) -> Result<Json<LiveBlogReply>> {
 
 /// `DELETE /v3/container/liveblog/{source}`: to the recycle bin.
 pub async fn discard(call: Call) -> Result<Json<Removed>> {
-    let object = liveblog_of(&call)?;
+    let object = call.container::<LiveBlog>("source")?.loid();
     check_whole(&call.source("source")?)?;
-    let done = call.app.repository.joint(Discard { object }, call.request(object)?).await;
-    call.app.with_current(done)?;
+    call.change_all(object, Discard { object }).await?;
     Json::of(&Removed { id: object.to_string() })
 }

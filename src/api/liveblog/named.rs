@@ -33,7 +33,7 @@ pub async fn posts(call: Call) -> Result<Json<PostListing>> {
                         return Err(Error::not_found(source));
                     }
                     let view = call.app.repository.view::<LiveBlog>(liveblog).await?;
-                    place.insert(Open::of(&call, liveblog, view)?)
+                    place.insert(Open::of(&call, view)?)
                 }
             };
             settled(&call, open.clone(), async |open| post_shown(&call.app, open.seen(&address)?, &display)).await

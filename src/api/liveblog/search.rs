@@ -267,7 +267,7 @@ impl Turn {
 pub async fn search(call: Call) -> Result<Json<SearchReply>> {
     let request: SearchRequest = call.json()?;
     let (open, display) = (open(&call).await?, call.display_of_body()?);
-    let wanted = Wanted::of_request(&call, open.loid, &request)?;
+    let wanted = Wanted::of_request(&call, open.loid(), &request)?;
     settled(&call, open, async |open| {
         let told = wanted.find(open).await;
         let liveblog = liveblog_reply(&call.app, open, &told, &display).await?;

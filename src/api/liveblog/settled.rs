@@ -77,13 +77,13 @@ pub(super) async fn settled<T>(
             open = again(call, &open).await?;
         }
     }
-    let message = format!("The posts of `{}` keep changing; try again.", open.loid);
-    Err(Error::new(Code::Overloaded, message).with_source(open.loid))
+    let message = format!("The posts of `{}` keep changing; try again.", open.loid());
+    Err(Error::new(Code::Overloaded, message).with_source(open.loid()))
 }
 
 /// The same caller with the liveblog as it is by now.
 async fn again(call: &Call, open: &Open) -> Result<Open> {
-    Open::of(call, open.loid, call.app.repository.view::<LiveBlog>(open.loid).await?)
+    Open::of(call, call.app.repository.view::<LiveBlog>(open.loid()).await?)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::reply::post_as_left;
 use super::resolved::Posts;
 use super::*;
 use crate::http::testing::{House, SMALL, by_editor};
+use stet_actors::error::Code;
 
 const LATIN: &str = "text/plain; charset=iso-8859-1";
 
@@ -37,7 +38,7 @@ impl Blog {
         C: stet_actors::command::Command<Family = LiveBlog, Reply = stet_actors::liveblog::PostDone>,
     {
         let done = self.house.app.repository.execute(self.loid, command, by_editor()).await.expect("it is done");
-        let open = Open { loid: self.loid, view: done.view, sight: Sight::All, reach: Reach::All };
+        let open = Open { liveblog: Container::of(&done.view), view: done.view, sight: Sight::All, reach: Reach::All };
         (open, PostAddress::Loid(done.reply.post))
     }
 

@@ -13,7 +13,7 @@ use {
 };
 
 use super::{ChangedRecord, reply_with};
-use crate::api::form::{self, FileRule};
+use crate::api::form::{self, FileRule, Submitted};
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
 use crate::http::app::App;
 use crate::http::body::Object;
@@ -59,11 +59,10 @@ pub struct CreateObject {
 
 /// `POST /v3/object/create`: a multipart form of `options` (JSON) and `content` (file, optional), in any order.
 pub async fn create(mut call: Call) -> Result<Json<ChangedRecord>> {
-    let mut form: Form = form::read(&mut call, FILES).await?;
-    call.look_again()?;
-    if let Some(reply) = call.answered_before(&form.sent()).await? {
-        return Ok(reply);
-    }
+    let mut form: Form = match form::read(&mut call, FILES).await? {
+        Submitted::New(form) => form,
+        Submitted::Answered(reply) => return Ok(reply),
+    };
     let app = &call.app;
     let (content, file_name) = form.take("content").map(|file| (file.content, file.file_name)).unzip();
     let options = form.options;
@@ -110,8 +109,8 @@ pub async fn create(mut call: Call) -> Result<Json<ChangedRecord>> {
     let database = app.database(options.database_id.as_ref().map(DatabaseRef::text).as_deref())?;
     let folder = folder_source(options.folder.as_deref(), options.folder_path.as_deref())?;
     let create = app.place_in(&call, folder, database)?.create(object);
-    let created = app.repository.joint(create, call.unconditional()?).await;
-    reply_with(app, app.with_current(created)?.loid)
+    let created = call.change_unnamed(create).await?;
+    reply_with(app, created.loid)
 }
 
 /// The status that is asked for, and the one that a new object gets without one: the workflow's first.

@@ -22,8 +22,7 @@ pub struct UnlockRequest {
 pub async fn lock(call: Call) -> Result<Json<ChangedRecord>> {
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let take = TakeLock { object, lasts_s: call.app.config.auth.lock_idle_seconds };
-    let done = call.app.repository.joint(take, call.request(object)?).await;
-    call.app.with_current(done)?;
+    call.change_all(object, take).await?;
     reply_with(&call.app, object)
 }
 
@@ -35,7 +34,6 @@ pub async fn unlock(call: Call) -> Result<Json<ChangedRecord>> {
     let record = call.find(&source, call.database()?)?;
     let may_break = call.access().may(Privilege::ForceUnlock, &record)?;
     let unlock = Unlock { object, force: request.force, may_break };
-    let done = call.app.repository.joint(unlock, call.request(object)?).await;
-    call.app.with_current(done)?;
+    call.change_all(object, unlock).await?;
     reply_with(&call.app, object)
 }

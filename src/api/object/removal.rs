@@ -31,16 +31,14 @@ pub struct RestoreRequest {
 /// `DELETE /v3/object/{source}/discard`
 pub async fn discard(call: Call) -> Result<Json<Removed>> {
     let object = target(&call, Privilege::Delete, &call.source("source")?, call.database()?)?;
-    let done = call.app.repository.joint(Discard { object }, call.request(object)?).await;
-    call.app.with_current(done)?;
+    call.change_all(object, Discard { object }).await?;
     Json::of(&Removed { id: object.to_string() })
 }
 
 /// `DELETE /v3/object/{source}/destroy`: from its folder or from the recycle bin.
 pub async fn destroy(call: Call) -> Result<Json<Removed>> {
     let object = any_target(&call, Privilege::Destroy, &call.source("source")?, call.database()?)?;
-    let done = call.app.repository.joint(Destroy { object }, call.request(object)?).await;
-    call.app.with_current(done)?;
+    call.change_all(object, Destroy { object }).await?;
     Json::of(&Removed { id: object.to_string() })
 }
 
@@ -63,11 +61,11 @@ async fn bulk(call: &Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
             let parsed = Source::parse("sources", source)?;
             let object = if destroy {
                 let object = any_target(call, Privilege::Destroy, &parsed, database)?;
-                app.repository.joint(Destroy { object }, call.unconditional()?).await?;
+                call.change_unnamed(Destroy { object }).await?;
                 object
             } else {
                 let object = target(call, Privilege::Delete, &parsed, database)?;
-                app.repository.joint(Discard { object }, call.unconditional()?).await?;
+                call.change_unnamed(Discard { object }).await?;
                 object
             };
             Ok::<Loid, Error>(object)
@@ -98,7 +96,6 @@ pub async fn restore(call: Call) -> Result<Json<ChangedRecord>> {
         }
         None => None,
     };
-    let done = app.repository.joint(Restore { object, folder, mode }, call.request(object)?).await;
-    app.with_current(done)?;
+    call.change_all(object, Restore { object, folder, mode }).await?;
     reply_with(app, object)
 }

@@ -104,8 +104,7 @@ pub async fn restore_version(call: Call) -> Result<Json<ChangedRecord>> {
     let number = call.integer("version")?;
     let version = u32::try_from(number).ok().filter(|number| *number > 0);
     let version = version.ok_or_else(|| Error::parameter("version", number, "a version's number"))?;
-    let done = call.app.repository.joint(RestoreVersion { object, version }, call.request(object)?).await;
-    call.app.with_current(done)?;
+    call.change_all(object, RestoreVersion { object, version }).await?;
     reply_with(&call.app, object)
 }
 

@@ -1,6 +1,7 @@
 //! Writing the bytes of an object: check-out, write and check-in as one step (docs/api/content.md, "Writing content").
 
 use actix_web::http::header::CONTENT_TYPE;
+use actix_web::web::Payload;
 use futures_util::StreamExt;
 use stet_actors::checkout::{Switches, WriteContent};
 use stet_actors::error::{Code, Error, Result};
@@ -35,14 +36,11 @@ async fn write_to(mut call: Call, source: Source) -> Result<Json<ChangedRecord>>
     // Before anything is received; who may not write need not send it all.
     let record = call.find_for(Privilege::Write, &source, call.database()?)?;
     check_whole(&source)?;
-    let body = receive(&mut call, &record).await?;
-    // It may have taken long.
-    call.look_again()?;
+    let body = call.received(async |call, payload| receive(call, payload, &record).await).await?;
     let object = call.find_for(Privilege::Write, &source, call.database()?)?.loid;
     let write =
         WriteContent { object, body, switches: switches(&call.query), lasts_s: call.app.config.auth.lock_idle_seconds };
-    let done = call.app.repository.joint(write, call.request(object)?).await;
-    call.app.with_current(done)?;
+    call.change_all(object, write).await?;
     Json::of(&record_after(&call.app, object, &call.display())?)
 }
 
@@ -63,8 +61,7 @@ pub fn switches(query: &Query) -> Switches {
 ///
 /// # Errors
 /// `TooLarge`; `InvalidBody` when the client breaks off or is too slow; what the disk says.
-pub async fn receive(call: &mut Call, record: &Record) -> Result<Option<NewContent>> {
-    let payload = call.payload.take().ok_or_else(Error::internal)?;
+async fn receive(call: &Call, payload: Payload, record: &Record) -> Result<Option<NewContent>> {
     let limits = &call.app.config.limits;
     let mut payload = Paced::new(payload, limits.upload_progress_bytes, limits.upload_progress_seconds);
     let mut upload = call.app.content.upload();

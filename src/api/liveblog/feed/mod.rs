@@ -11,12 +11,12 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use stet_actors::error::{Error, Result};
 use stet_actors::family::State;
-use stet_actors::liveblog::Post;
+use stet_actors::liveblog::{LiveBlog, Post};
 use stet_actors::object::Stored;
 
 use super::piece::{address_of, bytes_of};
 use super::settled::{Unsettled, settled};
-use super::{Open, liveblog_of, open};
+use super::{Open, open};
 use crate::api::whole::streamed;
 use crate::content::ContentReader;
 use crate::content::text::decoded;
@@ -120,7 +120,7 @@ struct Link {
 /// `GET /v3/container/liveblog/{source}/feed/{format}`
 pub async fn feed(call: Call) -> Result<Reply> {
     // Of one that is not there, nothing else counts.
-    liveblog_of(&call)?;
+    call.container::<LiveBlog>("source")?;
     let named = call.param("format");
     let format = Format::ALL.into_iter().find(|format| format.name() == named);
     let format = format.ok_or_else(|| Error::parameter("format", named, "atom, json or jsonld"))?;

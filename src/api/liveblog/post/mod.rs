@@ -14,7 +14,7 @@ use super::reply::{post_as_left, post_reply};
 use super::settled::Unsettled;
 use super::types::{AttachmentRef, ChangedPost, PostOptions, PostReply, RemovedPost};
 use super::{Open, address, open, settled};
-use crate::api::form::{self, FilePart, FileRule, Form};
+use crate::api::form::{self, FilePart, FileRule, Form, Submitted};
 use crate::api::requests::CreateOptions;
 use crate::content::words;
 use crate::http::app::App;
@@ -31,11 +31,10 @@ const FILES: &[FileRule] = &[
 
 /// `POST /v3/container/liveblog/{source}/post`: a multipart form of `options`, `content` and any number of `attachments`.
 pub async fn create_post(mut call: Call) -> Result<Json<ChangedPost>> {
-    let mut form: Form<PostOptions> = form::read(&mut call, FILES).await?;
-    call.look_again()?;
-    if let Some(reply) = call.answered_before(&form.sent()).await? {
-        return Ok(reply);
-    }
+    let mut form: Form<PostOptions> = match form::read(&mut call, FILES).await? {
+        Submitted::New(form) => form,
+        Submitted::Answered(reply) => return Ok(reply),
+    };
     let open = open(&call).await?;
     let body = form.take("content").map(body_of).ok_or_else(|| {
         Error::new(Code::InvalidBody, "The form has no part `content`: a post needs one.")
@@ -55,8 +54,10 @@ pub async fn create_post(mut call: Call) -> Result<Json<ChangedPost>> {
 
 /// `PUT /v3/container/liveblog/{source}/post/{post}`: the same form; what is not in it stays as it is.
 pub async fn update_post(mut call: Call) -> Result<Json<ChangedPost>> {
-    let mut form: Form<PostOptions> = form::read(&mut call, FILES).await?;
-    call.look_again()?;
+    let mut form: Form<PostOptions> = match form::read(&mut call, FILES).await? {
+        Submitted::New(form) => form,
+        Submitted::Answered(reply) => return Ok(reply),
+    };
     let open = open(&call).await?;
     let post = seen_post(&call, &open)?;
     let body = form.take("content").map(body_of);
@@ -81,7 +82,7 @@ pub async fn update_post(mut call: Call) -> Result<Json<ChangedPost>> {
 /// `GET /v3/container/liveblog/{source}/post/{post}`
 pub async fn get_post(call: Call) -> Result<Json<PostReply>> {
     let open = open(&call).await?;
-    let address = address(&call, open.loid, call.param("post"))?;
+    let address = address(&call, open.loid(), call.param("post"))?;
     settled(&call, open, async |open| post_reply(&call.app, open, open.seen(&address)?, "post")).await
 }
 
@@ -115,8 +116,7 @@ async fn set_status(call: &Call, to: PostStatus) -> Result<Json<ChangedPost>> {
 pub async fn remove_post(call: Call) -> Result<Json<RemovedPost>> {
     let open = open(&call).await?;
     let command = RemovePost { post: seen_post(&call, &open)?, reach: open.reach };
-    let request = call.request(open.loid)?;
-    let done = call.app.with_current(call.app.repository.execute(open.loid, command, request).await)?;
+    let done = call.change(&open.liveblog, command).await?;
     let revision = done.view.revision();
     let reply = RemovedPost { id: done.reply.post.to_string(), revision };
     Ok(Json::of(&reply)?.with_etag(ETag::new(revision, "change")))
@@ -124,7 +124,7 @@ pub async fn remove_post(call: Call) -> Result<Json<RemovedPost>> {
 
 /// The post of the path, which the caller must see: by its loid, so that the command means the same one.
 fn seen_post(call: &Call, open: &Open) -> Result<PostAddress> {
-    let post = open.seen(&address(call, open.loid, call.param("post"))?)?;
+    let post = open.seen(&address(call, open.loid(), call.param("post"))?)?;
     Ok(PostAddress::Loid(post.loid()))
 }
 
@@ -135,7 +135,7 @@ async fn execute<C: Command<Family = LiveBlog, Reply = PostDone>>(
     command: C,
 ) -> Result<Json<ChangedPost>> {
     let app = &call.app;
-    let done = app.with_current(app.repository.execute(open.loid, command, call.request(open.loid)?).await)?;
+    let done = call.change(&open.liveblog, command).await?;
     let open = open.after(done.view);
     let (post, revision) = (PostAddress::Loid(done.reply.post), open.view.revision());
     let left = open.view.state.get(&post).ok().map(|post| match post_reply(app, &open, post, "change") {

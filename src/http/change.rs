@@ -1,0 +1,136 @@
+//! The one way in which a call changes something: `If-Match`, the outcome of an earlier same call, and the record that a failed
+//! precondition shows are seen to here, for a handler has no other way to the repository's commands.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use serde_json::Value;
+use stet_actors::command::Command;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::family::{Family, State};
+use stet_actors::id::{Loid, Source};
+use stet_actors::joint::Joint;
+use stet_actors::runtime::{Done, Published, Request};
+
+use super::app::App;
+use super::call::Call;
+use super::etag;
+use crate::records::{Display, render};
+
+/// A container that a call speaks of, known to be of its family.
+pub struct Container<F> {
+    loid: Loid,
+    of: PhantomData<fn() -> F>,
+}
+
+impl<F> Clone for Container<F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for Container<F> {}
+
+impl<F: Family> Container<F> {
+    /// The container that is seen.
+    pub fn of(view: &Published<F::State>) -> Container<F> {
+        Container { loid: view.state.object().record.loid, of: PhantomData }
+    }
+
+    /// Its loid.
+    pub fn loid(&self) -> Loid {
+        self.loid
+    }
+}
+
+/// A container of family `F` as it is on disk.
+pub type ViewOf<F> = Arc<Published<<F as Family>::State>>;
+
+/// What a command `C` gives.
+pub type DoneOf<C> = Done<<C as Command>::Reply, <<C as Command>::Family as Family>::State>;
+
+impl Call {
+    /// The container of family `F` that a path parameter names.
+    ///
+    /// # Errors
+    /// `ObjectNotFound`; `InvalidType` for one of another family.
+    pub fn container<F: Family>(&self, param: &str) -> Result<Container<F>> {
+        // One that is in memory is known to be of its family, and one that is changed all the time is in no other cache.
+        if let Source::Loid(loid) = self.source(param)?
+            && loid.version == 0
+            && self.app.repository.is_in_memory::<F>(loid)
+        {
+            return Ok(Container { loid, of: PhantomData });
+        }
+        let record = self.resolve(param)?;
+        if record.family == F::KIND {
+            return Ok(Container { loid: record.loid, of: PhantomData });
+        }
+        let (source, wanted) = (self.param(param), F::KIND.name());
+        let message = format!("`{source}` is of type {}, not a {wanted}.", record.type_name);
+        Err(Error::new(Code::InvalidType, message).with_source(source))
+    }
+
+    /// A container as it is on disk.
+    ///
+    /// # Errors
+    /// `ObjectNotFound` for one that has gone since, or lies in the recycle bin; that it can't be loaded.
+    pub async fn view<F: Family>(&self, container: &Container<F>) -> Result<ViewOf<F>> {
+        match self.app.repository.loaded::<F>(container.loid) {
+            Some(view) => Ok(view),
+            None => self.app.repository.view::<F>(container.loid).await,
+        }
+    }
+
+    /// Changes a container; an `If-Match` speaks of it.
+    ///
+    /// # Errors
+    /// The command's own; `PreconditionFailed`, with the record as it is; `Overloaded`; what the store says.
+    pub async fn change<C: Command>(&self, container: &Container<C::Family>, command: C) -> Result<DoneOf<C>> {
+        let request = self.request(Some(container.loid))?;
+        with_current(&self.app, self.app.repository.execute(container.loid, command, request).await)
+    }
+
+    /// Changes several objects as one; an `If-Match` speaks of `about`.
+    ///
+    /// # Errors
+    /// As [`Call::change`].
+    pub async fn change_all<J: Joint>(&self, about: Loid, joint: J) -> Result<J::Reply> {
+        let request = self.request(Some(about))?;
+        with_current(&self.app, self.app.repository.joint(joint, request).await)
+    }
+
+    /// Makes something new, or changes one of several objects that a body names: an `If-Match` is not looked at, for nothing in the path
+    /// is what it could speak of.
+    ///
+    /// # Errors
+    /// As [`Call::change`].
+    pub async fn change_unnamed<J: Joint>(&self, joint: J) -> Result<J::Reply> {
+        let request = self.request(None)?;
+        with_current(&self.app, self.app.repository.joint(joint, request).await)
+    }
+
+    fn request(&self, about: Option<Loid>) -> Result<Request> {
+        let expect = about.and_then(|container| etag::expectation(self.headers(), container));
+        Ok(Request { who: self.who()?, expect, once: self.once(), span: self.span.clone() })
+    }
+}
+
+/// Adds the current record to a failed precondition (docs/api/README.md, "Conditional requests").
+fn with_current<T>(app: &App, outcome: Result<T>) -> Result<T> {
+    outcome.map_err(|error| {
+        let loid = error.source.as_ref().and_then(|source| source.parse().ok());
+        let (Code::PreconditionFailed, Some(loid)) = (error.code, loid) else { return error };
+        match current_record(app, loid) {
+            Some(current) => error.with_detail("current", current),
+            None => error,
+        }
+    })
+}
+
+/// An object's record as a JSON value; `None` when it can't be had.
+fn current_record(app: &App, loid: Loid) -> Option<Value> {
+    let cached = app.records.get(&app.repository, loid).ok()??;
+    let record = render(app, &cached.record, &cached.attributes, &Display::with_defaults(false)).ok()?;
+    serde_json::to_value(record).ok()
+}
