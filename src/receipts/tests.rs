@@ -168,12 +168,15 @@ fn a_key_is_taken_until_its_last_command_is_decided_even_if_nobody_waits_for_it(
         drop(claim);
         let claim = world.claim("k");
         world.identify(&claim, "body").await.unwrap();
+        // Nothing is decided while the store holds it.
+        world.store.hold();
         let mut create = Box::pin(world.create(&claim));
         // Polled once: the command is on its way; then the caller goes away.
         assert!(create.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         drop(create);
         drop(claim);
         assert_eq!(world.try_claim("editor", "k").map(drop).unwrap_err().code, Code::IdempotencyRunning);
+        world.store.release();
         while world.try_claim("editor", "k").is_err() {
             tokio::task::yield_now().await;
         }

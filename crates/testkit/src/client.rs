@@ -1,0 +1,245 @@
+//! Who speaks to a server, and what is answered.
+
+use std::io::Read;
+
+use serde_json::{Value, json};
+
+use crate::{PATIENCE, Server, document};
+
+/// Speaks to a server.
+#[derive(Clone)]
+pub struct Client {
+    agent: ureq::Agent,
+    /// `http://127.0.0.1:PORT`
+    pub base: String,
+    /// Sent as query parameter `token`, as clients do.
+    pub token: Option<String>,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+fn agent() -> ureq::Agent {
+    ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .allow_non_standard_methods(true)
+        .timeout_global(Some(PATIENCE))
+        // They are filled with zeros for each connection, which takes its time without optimisation. A head must fit.
+        .input_buffer_size(16 << 10)
+        .output_buffer_size(64 << 10)
+        .build()
+        .new_agent()
+}
+
+impl Client {
+    /// A client of the server at `base`, with the token of a session or without.
+    pub fn at(base: &str, token: Option<String>) -> Client {
+        Client { agent: agent(), base: base.to_owned(), token }
+    }
+
+    /// The same client with connections of its own.
+    pub fn afresh(&self) -> Client {
+        Client { agent: agent(), ..self.clone() }
+    }
+
+    /// The same client, speaking to a server that was started again.
+    pub fn to(&self, server: &Server) -> Client {
+        Client { token: self.token.clone(), ..server.client() }
+    }
+
+    /// Sends a request, or tells that no answer came.
+    pub fn try_send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<Answer, String> {
+        let glue = if path.contains('?') { '&' } else { '?' };
+        let token = self.token.as_ref().map(|token| format!("{glue}token={token}")).unwrap_or_default();
+        let uri = format!("{}{path}{token}", self.base);
+        // A DELETE may have a body here, which the library wants to be told.
+        let outcome = if method == "DELETE" && !body.is_empty() {
+            let request =
+                headers.iter().fold(self.agent.delete(&uri), |request, (name, value)| request.header(*name, *value));
+            request.force_send_body().send(body)
+        } else {
+            let request = ureq::http::Request::builder().method(method).uri(&uri);
+            let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+            let made = "a request can be made of this";
+            match method {
+                "POST" | "PUT" | "PATCH" => self.agent.run(request.body(body).expect(made)),
+                _ => self.agent.run(request.body(()).expect(made)),
+            }
+        };
+        let mut response = outcome.map_err(|error| format!("{method} {path}: {error}"))?;
+        let headers = response
+            .headers()
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_str().unwrap_or_default().to_owned()))
+            .collect();
+        let status = response.status().as_u16();
+        let mut bytes = Vec::new();
+        response.body_mut().as_reader().read_to_end(&mut bytes).map_err(|error| format!("{method} {path}: {error}"))?;
+        let answer = Answer { status, headers, body: bytes };
+        document::hold(method, path, &answer);
+        Ok(answer)
+    }
+
+    /// Sends a request.
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        self.try_send(method, path, headers, body).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Sends JSON.
+    pub fn send_json(&self, method: &str, path: &str, body: &Value) -> Answer {
+        self.send(method, path, &[("content-type", "application/json")], body.to_string().as_bytes())
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], b"")
+    }
+
+    pub fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send_json("POST", path, body)
+    }
+
+    pub fn put(&self, path: &str, body: &Value) -> Answer {
+        self.send_json("PUT", path, body)
+    }
+
+    pub fn delete(&self, path: &str) -> Answer {
+        self.send("DELETE", path, &[], b"")
+    }
+
+    pub fn delete_with(&self, path: &str, body: &Value) -> Answer {
+        self.send_json("DELETE", path, body)
+    }
+
+    /// A multipart form of `options` and, if given, a file `content` (name, media type, bytes).
+    pub fn upload(&self, path: &str, options: &Value, content: Option<(&str, &str, &[u8])>) -> Answer {
+        let files: Vec<_> =
+            content.map(|(name, media_type, bytes)| ("content", name, media_type, bytes)).into_iter().collect();
+        self.send_form("POST", path, &[], options, &files)
+    }
+
+    /// Creates a liveblog from the default template; gives its loid.
+    pub fn liveblog(&self, folder: &str, name: &str) -> String {
+        let body = json!({ "name": name, "folderPath": folder });
+        let reply = self.post("/v3/container/liveblog/from/template", &body).ok();
+        reply["info"]["id"].as_str().expect("a new liveblog has an id").to_owned()
+    }
+
+    /// Sends a multipart form of `options` and files: name of the part, file name, media type, bytes.
+    pub fn send_form(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        options: &Value,
+        files: &[(&str, &str, &str, &[u8])],
+    ) -> Answer {
+        self.try_send_form(method, path, headers, options, files).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The same, or tells that no answer came.
+    pub fn try_send_form(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        options: &Value,
+        files: &[(&str, &str, &str, &[u8])],
+    ) -> Result<Answer, String> {
+        const BOUNDARY: &str = "----stet-form-boundary";
+        let mut body = format!(
+            "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"options\"\r\n\
+             content-type: application/json\r\n\r\n{options}\r\n"
+        )
+        .into_bytes();
+        for (part, name, media_type, bytes) in files {
+            let head = format!(
+                "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"{part}\"; filename=\"{name}\"\r\n\
+                 content-type: {media_type}\r\n\r\n"
+            );
+            body.extend([head.as_bytes(), bytes, b"\r\n"].concat());
+        }
+        body.extend(format!("--{BOUNDARY}--\r\n").bytes());
+        let content_type = format!("multipart/form-data; boundary={BOUNDARY}");
+        let headers: Vec<_> = headers.iter().copied().chain([("content-type", content_type.as_str())]).collect();
+        self.try_send(method, path, &headers, &body)
+    }
+
+    /// Creates a story in a folder; gives its loid.
+    pub fn story(&self, folder: &str, name: &str) -> String {
+        let options = json!({ "name": name, "type": "Story", "folderPath": folder });
+        let reply = self.upload("/v3/object/create", &options, Some((name, "text/xml", b"<story/>"))).ok();
+        reply["id"].as_str().expect("a new object has an id").to_owned()
+    }
+
+    /// Creates a drawer in a folder; gives its loid.
+    pub fn drawer(&self, folder: &str, name: &str, capacity: u32) -> String {
+        let body = json!({ "name": name, "folderPath": folder, "capacity": capacity });
+        let reply = self.post("/v3/container/drawer", &body).ok();
+        reply["info"]["id"].as_str().expect("a new drawer has an id").to_owned()
+    }
+
+    /// The loids of a drawer's items, first to last.
+    pub fn items(&self, drawer: &str) -> Vec<String> {
+        let reply = self.get(&format!("/v3/container/drawer/{}?showItems=true", encoded(drawer))).ok();
+        let items = reply["items"].as_array().expect("a drawer has items").iter();
+        items.map(|item| item["source"].as_str().expect("an item has a source").to_owned()).collect()
+    }
+
+    /// A value of the server's `/metrics`; 0 when it is not there yet.
+    pub fn metric(&self, name: &str) -> f64 {
+        let text = String::from_utf8(self.get("/metrics").body).expect("metrics are text");
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value.map_or(0.0, |value| value.parse().expect("a metric is a number"))
+    }
+
+    /// The same of one that counts.
+    pub fn count(&self, name: &str) -> u64 {
+        self.metric(name) as u64
+    }
+}
+
+impl Answer {
+    /// The JSON of the body.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {} {:?}", self.status, String::from_utf8_lossy(&self.body)))
+    }
+
+    /// The `result` of a success in its envelope.
+    pub fn ok(&self) -> Value {
+        assert_eq!(self.status, 200, "{}", String::from_utf8_lossy(&self.body));
+        let mut json = self.json();
+        assert_eq!(json["status"], "success");
+        json["result"].take()
+    }
+
+    /// The `result` of a failure in its envelope, which must have this status and code.
+    pub fn fails(&self, status: u16, code: &str) -> Value {
+        assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
+        let mut json = self.json();
+        assert_eq!(json["status"], "error");
+        assert_eq!(json["result"]["code"], format!("CMS.{code}"), "{json}");
+        json["result"].take()
+    }
+
+    /// The same, telling what it was the answer to.
+    pub fn fails_on(&self, what: &str, status: u16, code: &str) -> Value {
+        assert_eq!(self.status, status, "{what}: {}", String::from_utf8_lossy(&self.body));
+        self.fails(status, code)
+    }
+
+    /// A response header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+}
+
+/// A source as it stands in a path segment.
+pub fn encoded(source: &str) -> String {
+    percent_encoding::utf8_percent_encode(source, percent_encoding::NON_ALPHANUMERIC).to_string()
+}

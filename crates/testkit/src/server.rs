@@ -1,0 +1,233 @@
+//! A running server.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::{Client, PATIENCE};
+
+/// Password of `admin` in every test server.
+pub const ADMIN_PASSWORD: &str = "admin-secret";
+/// Password of the sample's other users.
+pub const SAMPLE_PASSWORD: &str = "sample-secret";
+
+/// A running `stet`, killed when dropped.
+pub struct Server {
+    child: Child,
+    /// `http://127.0.0.1:PORT`
+    pub base: String,
+    data: Data,
+    settings: Vec<(String, String)>,
+    log: PathBuf,
+}
+
+/// The binary that servers here are: the one built with the tests, or the one that `STET_TEST_BINARY` names.
+pub fn binary() -> PathBuf {
+    std::env::var_os("STET_TEST_BINARY").map_or_else(built, PathBuf::from)
+}
+
+/// Cargo puts test binaries into `deps`, below the folder of the package's own binary.
+fn built() -> PathBuf {
+    let test = std::env::current_exe().expect("a process has a binary");
+    test.parent().and_then(Path::parent).expect("a test lies in a folder of its build").join("stet")
+}
+
+enum Data {
+    Own(TempDir),
+    Given(PathBuf),
+}
+
+impl Server {
+    /// A server on a new data directory with the sample newsroom.
+    pub fn start() -> Server {
+        Server::with(&[])
+    }
+
+    /// The same with keys of the configuration set, e.g. `("DRAWER__DEFAULT_CAPACITY", "3")`.
+    pub fn with(settings: &[(&str, &str)]) -> Server {
+        let data = TempDir::new().expect("a temporary directory can be made");
+        let settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        Server::spawn(Data::Own(data), settings)
+    }
+
+    /// The server that tests share which change nothing but what they make themselves.
+    pub fn shared() -> &'static Server {
+        static SHARED: OnceLock<(Server, Child)> = OnceLock::new();
+        let (server, _) = SHARED.get_or_init(|| {
+            let server = Server::start();
+            // A static is never dropped. This one waits for the pipe to close, which it does when the tests end, however they do.
+            let clean_up = format!("cat; kill -9 {}; rm -rf {:?} {:?}", server.child.id(), server.data(), server.log);
+            let watch = Command::new("sh").args(["-c", &clean_up]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
+            (server, watch.expect("a shell can be started"))
+        });
+        server
+    }
+
+    /// A server on a given directory, which stays when the server ends.
+    pub fn on(directory: &Path, settings: &[(&str, &str)]) -> Server {
+        let settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        Server::spawn(Data::Given(directory.to_owned()), settings)
+    }
+
+    fn spawn(data: Data, settings: Vec<(String, String)>) -> Server {
+        let directory = match &data {
+            Data::Own(own) => own.path().to_owned(),
+            Data::Given(path) => path.clone(),
+        };
+        let log = directory.with_extension("log");
+        let mut child = Server::begin(&directory, &settings, &log);
+        let mut lines = BufReader::new(child.stdout.take().expect("its output is piped")).lines();
+        let base = loop {
+            let line = lines.next().unwrap_or_else(|| {
+                panic!("the server ended before it listened:\n{}", std::fs::read_to_string(&log).unwrap_or_default())
+            });
+            if let Some(base) = line.expect("its output is text").strip_prefix("listening on ") {
+                break base.to_owned();
+            }
+        };
+        Server { child, base, data, settings, log }
+    }
+
+    /// Starts a process, without waiting for anything.
+    fn begin(directory: &Path, settings: &[(String, String)], log: &Path) -> Child {
+        let errors = std::fs::OpenOptions::new().create(true).append(true).open(log).expect("a log can be written");
+        let mut command = Command::new(binary());
+        command
+            .current_dir(std::env::temp_dir())
+            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .arg(directory)
+            .env("STET_ADMIN_PASSWORD", ADMIN_PASSWORD)
+            .env("STET_SAMPLE_PASSWORD", SAMPLE_PASSWORD)
+            // Tests log in often; how hard passwords are to guess is tested where they are hashed.
+            .env("STET_AUTH__PASSWORD_MEMORY_KIB", "64")
+            .env("STET_AUTH__PASSWORD_ITERATIONS", "1")
+            // And none of their sessions may end for another test's login.
+            .env("STET_AUTH__SESSIONS_PER_USER", "0")
+            .envs(settings.iter().map(|(key, value)| (variable(key), value)))
+            .stdout(Stdio::piped())
+            .stderr(errors);
+        command.spawn().expect("the binary can be started")
+    }
+
+    /// The data directory.
+    pub fn data(&self) -> &Path {
+        match &self.data {
+            Data::Own(own) => own.path(),
+            Data::Given(path) => path,
+        }
+    }
+
+    /// What it has logged so far.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// `kill -9`, as a crash would be.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it can be killed");
+        self.child.wait().expect("it can be waited for");
+    }
+
+    /// Starts a server that was killed, and kills it again at some moment of its recovery or soon after.
+    pub fn crash_while_starting(&mut self, moment: Duration) {
+        self.child = Server::begin(self.data(), &self.settings, &self.log);
+        std::thread::sleep(moment);
+        self.kill();
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// SIGTERM, without waiting for what comes of it.
+    pub fn ask_to_end(&self) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status().expect("`kill` can be run");
+        assert!(sent.success());
+    }
+
+    /// SIGTERM; gives the exit code.
+    pub fn terminate(&mut self) -> Option<i32> {
+        self.ask_to_end();
+        self.ended()
+    }
+
+    /// Waits until it has ended; gives the exit code.
+    pub fn ended(&mut self) -> Option<i32> {
+        let log = self.log.clone();
+        ended(&mut self.child, || std::fs::read_to_string(&log).unwrap_or_default())
+    }
+
+    /// Starts again on the same data directory; kills what still runs.
+    pub fn restart(mut self) -> Server {
+        if self.child.try_wait().expect("it can be asked").is_none() {
+            self.kill();
+        }
+        let data = std::mem::replace(&mut self.data, Data::Given(PathBuf::new()));
+        let settings = std::mem::take(&mut self.settings);
+        Server::spawn(data, settings)
+    }
+
+    /// Runs `stet check` on the data directory of a server that has ended: exit code and output.
+    pub fn check(&self) -> (Option<i32>, String) {
+        let output = Command::new(binary())
+            .current_dir(std::env::temp_dir())
+            .args(["check", "--data"])
+            .arg(self.data())
+            .output()
+            .expect("the binary can be started");
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// A client without a session.
+    pub fn client(&self) -> Client {
+        Client::at(&self.base, None)
+    }
+
+    /// A client logged in as a user of the sample.
+    pub fn login(&self, user: &str) -> Client {
+        let mut client = self.client();
+        let password = if user == "admin" { ADMIN_PASSWORD } else { SAMPLE_PASSWORD };
+        let body =
+            json!({ "connectionId": "Editorial", "applicationId": "test", "username": user, "password": password });
+        let reply = client.post("/v3/auth/login", &body).ok();
+        client.token = Some(reply["token"]["value"].as_str().expect("a login gives a token").to_owned());
+        client
+    }
+}
+
+/// The environment variable of a setting; those of the TLS library are nobody's to rename.
+fn variable(key: &str) -> String {
+    if key.starts_with("SSL_") { key.to_owned() } else { format!("STET_{key}") }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            eprintln!("--- log of the server ---\n{}", self.log());
+        }
+        let _ = std::fs::remove_file(&self.log);
+    }
+}
+
+/// Waits until a process has ended; gives the exit code. `told` is what it has said, in case that it does not.
+pub fn ended(child: &mut Child, told: impl Fn() -> String) -> Option<i32> {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("it can be waited for") {
+            return status.code();
+        }
+        assert!(begun.elapsed() < PATIENCE, "the server does not end:\n{}", told());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
