@@ -1,10 +1,10 @@
 //! Who may do what with which object (docs/api/rights.md).
 //!
-//! A grant holds everywhere, or for a folder and all below it. Asked is always the object itself: the folders that it lies in now,
-//! or lay in before it came to the recycle bin. Three rules come on top:
+//! A grant holds everywhere, or for a folder and all below it. Asked is always the object itself: the folders that it lies in
+//! now, or lay in before it came to the recycle bin. Three rules come on top:
 //!
-//! - **What may not be read is not there**: the answer is that for an object that does not exist, whatever the call was to do, and
-//!   no other privilege holds for it. Folders on the way to one that may be read are seen, but nothing else in them.
+//! - **What may not be read is not there**: the answer is that for an object that does not exist, whatever the call was to do,
+//!   and no other privilege holds for it. Folders on the way to one that may be read are seen, but nothing else in them.
 //! - **The home**: a privilege that someone has below any folder, they have in their own home, too, and they may have it made.
 //! - **Ownership**: whoever may create where an object lies may change and discard it if they created it. That does not go for
 //!   folders, in which others may have put things.

@@ -1,5 +1,5 @@
-//! What the newsroom is made of, whoever asks: its objects, its people, its configuration; and the questions that several parts of the
-//! server ask of it. Nothing here knows of HTTP.
+//! What the newsroom is made of, whoever asks: its objects, its people, its configuration; and the questions that several parts
+//! of the server ask of it. Nothing here knows of HTTP.
 
 use std::sync::Arc;
 

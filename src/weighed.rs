@@ -8,12 +8,12 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 /// Bytes that an entry takes beside what is in it: there may be many of few bytes.
 pub(crate) const ENTRY: usize = 128;
 
-/// A cache of that many bytes, whose entries have some `each`. What a `weighter` says of an entry must not change while it is in the
-/// cache.
+/// A cache of that many bytes, whose entries have some `each`. What a `weighter` says of an entry must not change while it is in
+/// the cache.
 ///
 /// Each of `shards` has its share of the room and of the locking, and what is larger than a share is not kept: one where a single
-/// entry may be large, more where very many are looked up at once. Not as many as there are processors, as is quick_cache's default:
-/// what is kept must not hang on the machine.
+/// entry may be large, more where very many are looked up at once. Not as many as there are processors, as is quick_cache's
+/// default: what is kept must not hang on the machine.
 pub(crate) fn cache<K, V, W>(bytes: u64, each: u64, shards: usize, weighter: W) -> Cache<K, V, W>
 where
     K: Eq + Hash,

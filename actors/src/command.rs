@@ -14,9 +14,9 @@ use crate::store::{Change, Event, Guard, Key, Look, Range, Row, StoreError, Tabl
 
 /// A change of one container.
 ///
-/// `apply` is synchronous and takes microseconds; time, fresh numbers and rows of others come through the context. What it does to the
-/// state counts only if it returns `Ok` *and* the store takes the changes: the runtime hands it a copy.
-/// It may be called again when a guard has failed in the meantime, hence `&self`.
+/// `apply` is synchronous and takes microseconds; time, fresh numbers and rows of others come through the context. What it does
+/// to the state counts only if it returns `Ok` *and* the store takes the changes: the runtime hands it a copy. It may be called
+/// again when a guard has failed in the meantime, hence `&self`.
 pub trait Command: Send + Sync + 'static {
     /// The kind of container it changes.
     type Family: Family;
@@ -249,8 +249,8 @@ impl<'a> Context<'a> {
         self.concerned.ids.push(id);
     }
 
-    /// What the command changes is no change of the object as readers have it, such as a lock: the revision goes up, but `modified`
-    /// and `last_modifier` stay.
+    /// What the command changes is no change of the object as readers have it, such as a lock: the revision goes up, but
+    /// `modified` and `last_modifier` stay.
     pub fn keep_stamp(&mut self) {
         self.keeps_stamp = true;
     }

@@ -39,7 +39,8 @@ impl Families {
     /// A list of these.
     ///
     /// # Panics
-    /// Two of them have the same kind of objects, or a kind of parts that are rows; where the list is a constant, the compiler says so.
+    /// Two of them have the same kind of objects, or a kind of parts that are rows; where the list is a constant, the compiler
+    /// says so.
     pub const fn of(list: &'static [Entry]) -> Families {
         let mut one = 0;
         while one < list.len() {

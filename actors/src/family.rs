@@ -57,7 +57,8 @@ pub trait Family: Sized + Send + Sync + 'static {
         context: &mut Context<'_>,
     ) -> Result<(), Fault>;
 
-    /// The objects that go to the recycle bin along with a container, and cease to be with it. The container's turn has been taken.
+    /// The objects that go to the recycle bin along with a container, and cease to be with it. The container's turn has been
+    /// taken.
     ///
     /// # Errors
     /// What the store says.
@@ -84,7 +85,8 @@ pub trait Family: Sized + Send + Sync + 'static {
     /// What the store says.
     fn dissolve(state: &mut Self::State, context: &mut Context<'_>) -> Result<(), Fault>;
 
-    /// Proves what only the family knows of a container's rows. That each can be read, and has its index entries, has been proved.
+    /// Proves what only the family knows of a container's rows. That each can be read, and has its index entries, has been
+    /// proved.
     ///
     /// # Errors
     /// What the store says; what is wrong is told to `proof`.

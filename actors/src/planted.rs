@@ -1,7 +1,7 @@
 //! Faults on purpose, for the tests that show that the checks of histories find faults (`tests/histories/plants.rs`).
 //!
-//! Only in builds with the feature `planted-bugs`, and even there nothing is wrong unless `STET_PLANTED_BUG` names a fault. A build
-//! without the feature has nothing of this: not even that name is in the binary, which a test looks at.
+//! Only in builds with the feature `planted-bugs`, and even there nothing is wrong unless `STET_PLANTED_BUG` names a fault. A
+//! build without the feature has nothing of this: not even that name is in the binary, which a test looks at.
 //!
 //! | fault | what is wrong |
 //! |---|---|

@@ -15,7 +15,8 @@ pub struct Proof<'a> {
 }
 
 impl<'a> Proof<'a> {
-    /// Reads rows from `look`, asks `has_file` whether the file of a content is there, and tells faults, a sentence each, to `tell`.
+    /// Reads rows from `look`, asks `has_file` whether the file of a content is there, and tells faults, a sentence each, to
+    /// `tell`.
     pub fn new(
         look: &'a dyn Look,
         has_file: &'a dyn Fn(&Content) -> bool,
@@ -66,8 +67,8 @@ impl<'a> Proof<'a> {
         Ok(self.row(&place)?.map_or(Head::Unreadable, Head::There))
     }
 
-    /// All parts of a container of a kind, and where they stand. Those that can't be read, or stand elsewhere than they should, have
-    /// been told of, and are left out.
+    /// All parts of a container of a kind, and where they stand. Those that can't be read, or stand elsewhere than they should,
+    /// have been told of, and are left out.
     ///
     /// # Errors
     /// What the store or `each` says.

@@ -1,4 +1,5 @@
-//! Random life of a few drawers against whiteboard lists: commands, joint commands, panics, failed commits, idle sweeps, restarts.
+//! Random life of a few drawers against whiteboard lists: commands, joint commands, panics, failed commits, idle sweeps,
+//! restarts.
 //!
 //! What it proves: nothing acknowledged is lost, nothing refused is half there, no two instances of a container live at once, and
 //! what is on disk is what the containers show, with every index as the rows say.

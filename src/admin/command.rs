@@ -210,8 +210,8 @@ impl SessionArgs {
     }
 }
 
-/// A new password: typed twice, unseen, where there is a terminal; else the first line of standard input. Never an argument, which
-/// every process of the machine could see.
+/// A new password: typed twice, unseen, where there is a terminal; else the first line of standard input. Never an argument,
+/// which every process of the machine could see.
 fn password(user: &str) -> Result<Secret, Failure> {
     let usage = |message: String| Failure::new(Exit::Usage, message);
     let mut line = String::new();

@@ -2,9 +2,9 @@
 //!
 //! # Who may speak
 //!
-//! Whoever may open it: it has mode 0600, and is made in a directory of mode 0700 before it is moved to its place, so that there is
-//! no moment at which somebody else could have connected. The move also replaces what a killed server has left behind: the data
-//! directory is locked by then, so nobody can be listening there.
+//! Whoever may open it: it has mode 0600, and is made in a directory of mode 0700 before it is moved to its place, so that there
+//! is no moment at which somebody else could have connected. The move also replaces what a killed server has left behind: the
+//! data directory is locked by then, so nobody can be listening there.
 
 use std::fs::{File, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};

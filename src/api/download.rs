@@ -29,8 +29,8 @@ impl From<Version> for Found {
     }
 }
 
-/// What `found` finds, with its bytes. Small ones may be replaced in place between the look at what they are and the look at them:
-/// then both once more, so that what is given always belongs together. `named` is what the caller calls it.
+/// What `found` finds, with its bytes. Small ones may be replaced in place between the look at what they are and the look at
+/// them: then both once more, so that what is given always belongs together. `named` is what the caller calls it.
 ///
 /// # Errors
 /// What `found` says; `Overloaded` when the content is replaced again and again; `ObjectNotFound`; what disk and store say.

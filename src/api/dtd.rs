@@ -1,6 +1,6 @@
-//! The DTD of a document put into it (`showDtd`). It comes from the repository, and only if the caller may read it there: nothing is
-//! ever fetched from elsewhere. A DTD that is not there, that can't stand in a document, or that is longer than an attribute text may
-//! be leaves the document as it is stored.
+//! The DTD of a document put into it (`showDtd`). It comes from the repository, and only if the caller may read it there: nothing
+//! is ever fetched from elsewhere. A DTD that is not there, that can't stand in a document, or that is longer than an attribute
+//! text may be leaves the document as it is stored.
 
 use std::ops::Range;
 
@@ -39,8 +39,8 @@ async fn within(app: &App, record: &Record, most: u64) -> Result<Option<Bytes>> 
     }
 }
 
-/// The DOCTYPE of a document with its DTD, if the call asks for it and it can be had. A DTD that is named by a path is looked for in
-/// the given database.
+/// The DOCTYPE of a document with its DTD, if the call asks for it and it can be had. A DTD that is named by a path is looked for
+/// in the given database.
 ///
 /// # Errors
 /// What disk and store say.

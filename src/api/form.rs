@@ -1,4 +1,5 @@
-//! Multipart forms: a JSON part `options` and files, in any order (docs/api/README.md, "Multipart forms"). Files go to the content store as they come.
+//! Multipart forms: a JSON part `options` and files, in any order (docs/api/README.md, "Multipart forms"). Files go to the
+//! content store as they come.
 
 use std::collections::HashSet;
 

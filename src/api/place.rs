@@ -35,8 +35,8 @@ impl Place {
 }
 
 impl App {
-    /// Where something new goes: a folder that exists and that the caller may create in, and the names below it that may not be there
-    /// yet. Without a source the user's home. Paths are looked up in the given database.
+    /// Where something new goes: a folder that exists and that the caller may create in, and the names below it that may not be
+    /// there yet. Without a source the user's home. Paths are looked up in the given database.
     ///
     /// # Errors
     /// `ObjectNotFound`, `PermissionDenied`, `InvalidType`, `InvalidPath`.

@@ -78,8 +78,8 @@ pub struct Whole {
 }
 
 impl Whole {
-    /// The answer to a call for all or a part of them (RFC 9110, 14); `source` is what the caller calls them, `name` what a browser is
-    /// to call the file.
+    /// The answer to a call for all or a part of them (RFC 9110, 14); `source` is what the caller calls them, `name` what a
+    /// browser is to call the file.
     ///
     /// # Errors
     /// `RangeNotSatisfiable`; `InvalidParameter` for `maxSize`.
@@ -119,14 +119,14 @@ impl Whole {
     }
 }
 
-/// When bytes were written, as far as it can be told, in epoch seconds: they may change again within the second; the time says which
-/// they were only once that is over.
+/// When bytes were written, as far as it can be told, in epoch seconds: they may change again within the second; the time says
+/// which they were only once that is over.
 pub fn told_time(call: &Call, at: u64) -> Option<u64> {
     Some(at).filter(|at| *at < call.app.repository.clock().now_s())
 }
 
-/// How many bytes `maxSize` lets through; it counts megabytes of 1,000,000 bytes (docs/api/content.md, "Reading content"). All, where a call has no such
-/// parameter, as for the files of a post.
+/// How many bytes `maxSize` lets through; it counts megabytes of 1,000,000 bytes (docs/api/content.md, "Reading content"). All,
+/// where a call has no such parameter, as for the files of a post.
 fn most(call: &Call) -> Result<u64> {
     if !parameters(call.route).any(|parameter| parameter.name == "maxSize") {
         return Ok(u64::MAX);
@@ -149,7 +149,8 @@ fn disposition(name: &str) -> Option<HeaderValue> {
     HeaderValue::from_str(&format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{encoded}")).ok()
 }
 
-/// A reader as the body of a response. A failure midway breaks the connection off, which tells the client that it has not got all.
+/// A reader as the body of a response. A failure midway breaks the connection off, which tells the client that it has not got
+/// all.
 pub fn streamed(reader: ContentReader) -> BodyStream {
     Box::pin(futures_util::stream::try_unfold(reader, |mut reader| async {
         let chunk = reader.next_chunk().await.map_err(actix_web::error::ErrorInternalServerError)?;

@@ -3,8 +3,8 @@
 //! # Why nothing stale stays in memory
 //!
 //! Every change is a commit that, before it is answered, empties the cache and raises its generation. A reader that misses notes
-//! the generation before it reads the row, and keeps what it read only if the generation is still the same: what was read before a
-//! commit can't be kept after it. Changes are rare, so emptying all of it is cheaper than knowing what depends on what.
+//! the generation before it reads the row, and keeps what it read only if the generation is still the same: what was read before
+//! a commit can't be kept after it. Changes are rare, so emptying all of it is cheaper than knowing what depends on what.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -68,7 +68,8 @@ impl Directory {
     /// Changes what is named of a group.
     ///
     /// # Errors
-    /// `ObjectNotFound` for the group, a member, or the folder of a grant; `InvalidType` for what is no folder; what the store says.
+    /// `ObjectNotFound` for the group, a member, or the folder of a grant; `InvalidType` for what is no folder; what the store
+    /// says.
     pub async fn change_group(&self, name: &str, change: GroupChange) -> Result<()> {
         self.write_group(name, change, |there| if there { Ok(()) } else { Err(unknown("group", name)) }).await
     }

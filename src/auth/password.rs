@@ -62,7 +62,8 @@ impl Passwords {
     /// Hashing at that cost. Quick: hashes nothing yet.
     ///
     /// # Errors
-    /// `InvalidParameter` for numbers that Argon2 can't do with; `RepositoryError` when the operating system has no random numbers.
+    /// `InvalidParameter` for numbers that Argon2 can't do with; `RepositoryError` when the operating system has no random
+    /// numbers.
     pub fn new(options: PasswordOptions) -> Result<Passwords> {
         let params = Params::new(options.memory_kib, options.iterations, options.lanes, None).map_err(|error| {
             Error::new(Code::InvalidParameter, format!("Passwords can't be hashed with {options:?}: {error}."))

@@ -86,7 +86,8 @@ fn add(row: &impl Row, changes: &mut Vec<Change>) {
 }
 
 impl Ground {
-    /// A root folder with a story, a drawer that holds it and a discarded one, and a liveblog with a post and the memory of another.
+    /// A root folder with a story, a drawer that holds it and a discarded one, and a liveblog with a post and the memory of
+    /// another.
     fn new() -> Ground {
         let data = tempfile::tempdir().expect("a temporary directory can be made");
         let store = RedbStore::open(StoreOptions::new(data.path())).expect("a new directory opens");

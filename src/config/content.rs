@@ -41,8 +41,8 @@ impl Default for ContentConfig {
 }
 
 impl Config {
-    /// After how long content files that nothing refers to are removed; `None`: never. Without durability a crash may bring back rows
-    /// that were surely gone, and what they refer to must be there.
+    /// After how long content files that nothing refers to are removed; `None`: never. Without durability a crash may bring back
+    /// rows that were surely gone, and what they refer to must be there.
     pub fn collect_after(&self) -> Option<Duration> {
         let after = Duration::from_secs(self.content.collect_after_seconds);
         (self.store.durability == Durability::Journal && !after.is_zero()).then_some(after)

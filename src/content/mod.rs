@@ -93,8 +93,8 @@ impl ContentStore {
         fs::metadata(self.places.file(&content.sha256)).is_ok_and(|found| found.len() == content.size)
     }
 
-    /// Keeps the file of a content that is to be referred to once more; `None` if it is not there. For contents that were read from
-    /// rows of another container, which may end meanwhile. Takes as long as looking up a row.
+    /// Keeps the file of a content that is to be referred to once more; `None` if it is not there. For contents that were read
+    /// from rows of another container, which may end meanwhile. Takes as long as looking up a row.
     pub fn pin(&self, content: &Content) -> Option<Pin> {
         let held = self.places.pins.pin(content.sha256);
         self.is_there(content).then(|| Arc::new(held) as Pin)
@@ -123,8 +123,8 @@ impl ContentStore {
         self.open_if_there(content).await?.ok_or_else(missing)
     }
 
-    /// As [`ContentStore::open_content`]; `None` if there is no such file. For readers of a row that may have changed meanwhile: then the
-    /// file may have been collected, which is no failure.
+    /// As [`ContentStore::open_content`]; `None` if there is no such file. For readers of a row that may have changed meanwhile:
+    /// then the file may have been collected, which is no failure.
     ///
     /// # Errors
     /// `RepositoryError`: the file is not as long as it was, or can't be read.

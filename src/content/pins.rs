@@ -29,8 +29,8 @@ struct Inner {
 }
 
 impl Pins {
-    /// Keeps a file, there or not yet, until what is returned is dropped. Waits while it leaves, which takes a look at two rows and
-    /// a renaming.
+    /// Keeps a file, there or not yet, until what is returned is dropped. Waits while it leaves, which takes a look at two rows
+    /// and a renaming.
     pub fn pin(self: &Arc<Pins>, hash: Hash) -> Held {
         let mut inner = self.inner.lock();
         while inner.leaving.contains(&hash) {

@@ -38,7 +38,8 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let declaration = std::str::from_utf8(&head[..end]).ok()?.strip_prefix("<?xml ")?;
     let (_, value) = declaration.split_once("encoding")?;
     let encoding = Encoding::for_label(value.split(['"', '\'']).nth(1)?.as_bytes())?;
-    // A declaration that can be read byte by byte is not in it: libraries declare the strings of their memory so, and send others.
+    // A declaration that can be read byte by byte is not in it: libraries declare the strings of their memory so, and send
+    // others.
     (encoding != UTF_16LE && encoding != UTF_16BE).then_some(encoding)
 }
 

@@ -1,10 +1,10 @@
 //! Following containers live: who follows what, and what they are told.
 //!
-//! What a follower is told is what the store keeps: the events that each change leaves in its own change set
-//! ([`stored`]). A commit only rings a bell (`Followers`, told as an observer of the store): it costs a lock that nobody holds for long, and
-//! nothing more where nobody follows. A task for each container that is followed, its *pump*, then reads what is new,
-//! makes the text of each event once, and passes it to all followers of the container in memory that is shared and
-//! bounded. Whoever comes back, or is found to have missed something, reads the same events from the store.
+//! What a follower is told is what the store keeps: the events that each change leaves in its own change set ([`stored`]). A
+//! commit only rings a bell (`Followers`, told as an observer of the store): it costs a lock that nobody holds for long, and
+//! nothing more where nobody follows. A task for each container that is followed, its *pump*, then reads what is new, makes the
+//! text of each event once, and passes it to all followers of the container in memory that is shared and bounded. Whoever comes
+//! back, or is found to have missed something, reads the same events from the store.
 //!
 //! # Why there is no gap
 //!

@@ -1,9 +1,9 @@
 //! One follower's connection: where it begins, what it is told, when it ends.
 //!
 //! It ends when the caller's session ends, the container may not be read any more or is gone, the follower has fallen behind by
-//! more than `events.queue_events`, or the server ends. Before each event all of that is looked at, and every
-//! [`LOOK`] besides, so that an idle stream ends as well. A container in the recycle bin is followed up to the revision that it has
-//! there: its state may be far ahead of the event that is told.
+//! more than `events.queue_events`, or the server ends. Before each event all of that is looked at, and every [`LOOK`] besides,
+//! so that an idle stream ends as well. A container in the recycle bin is followed up to the revision that it has there: its
+//! state may be far ahead of the event that is told.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -122,8 +122,8 @@ impl Following {
         named(name, &Notice::bare(self.container, revision))
     }
 
-    /// Looks at the caller, then gives the record to `tell`. Beside its answer is the last revision that there is to tell of, if the
-    /// container is in the recycle bin.
+    /// Looks at the caller, then gives the record to `tell`. Beside its answer is the last revision that there is to tell of, if
+    /// the container is in the recycle bin.
     fn looked_at<T>(&self, tell: impl FnOnce(Access<'_>, &Record) -> Result<T>) -> Result<(T, Option<u64>), Over> {
         let over = |error: Error| {
             tracing::debug!(container = %self.container, %error, "a stream ends");

@@ -46,8 +46,8 @@ pub fn check_objects(app: &App, access: Access<'_>, route: &Route, query: &Query
     Ok(())
 }
 
-/// Looks at the caller again once a body has come, which may take as long as it likes: what a session and its rights are is decided
-/// when something is done. Gives the rights as they are now.
+/// Looks at the caller again once a body has come, which may take as long as it likes: what a session and its rights are is
+/// decided when something is done. Gives the rights as they are now.
 ///
 /// # Errors
 /// `InvalidToken` for a session that has ended since; else as the first time.

@@ -115,8 +115,8 @@ impl Call {
         }
     }
 
-    /// Has a body read that comes bit by bit. That may take long, so the caller is looked at again afterwards (see [`check_again`]): no
-    /// handler gets such a body in another way.
+    /// Has a body read that comes bit by bit. That may take long, so the caller is looked at again afterwards (see
+    /// [`check_again`]): no handler gets such a body in another way.
     ///
     /// # Errors
     /// What `read` says; `InvalidToken`, `PermissionDenied`, `ObjectNotFound`; what the store says.
@@ -185,8 +185,8 @@ impl Call {
         self.claim.as_ref().and_then(|claim| claim.once())
     }
 
-    /// The answer to give at once if the call has been answered before: for multipart forms, of which only their reader knows what was
-    /// sent. `body` is what tells the form from others, whatever its boundary.
+    /// The answer to give at once if the call has been answered before: for multipart forms, of which only their reader knows
+    /// what was sent. `body` is what tells the form from others, whatever its boundary.
     ///
     /// # Errors
     /// `IdempotencyMismatch`; what the store says.

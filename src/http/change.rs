@@ -100,8 +100,8 @@ impl Call {
         with_current(&self.app, self.app.repository.joint(joint, request).await)
     }
 
-    /// Makes something new, or changes one of several objects that a body names: an `If-Match` is not looked at, for nothing in the path
-    /// is what it could speak of.
+    /// Makes something new, or changes one of several objects that a body names: an `If-Match` is not looked at, for nothing in
+    /// the path is what it could speak of.
     ///
     /// # Errors
     /// As [`Call::change`].

@@ -8,11 +8,12 @@
 //! Of version 0.7.2, with the origins, methods and headers below, was seen:
 //!
 //! - Origins that are not listed, and requests without one, are told `Access-Control-Allow-Credentials`,
-//!   `Access-Control-Expose-Headers` and `Vary: Origin, Access-Control-Request-Method, Access-Control-Request-Headers` all the same;
-//!   only `Access-Control-Allow-Origin` is kept from them. Caches in between then keep answers by three request headers, on which none
-//!   of them hangs.
-//! - A preflight from an origin that is not listed, or for another method or header, is 400 with a line of text, where every `OPTIONS` is
-//!   405 `MethodNotAllowed` with `Allow`. The middleware stands before the endpoints, so its own answers have no `X-Request-Id`.
+//!   `Access-Control-Expose-Headers` and `Vary: Origin, Access-Control-Request-Method, Access-Control-Request-Headers` all the
+//!   same; only `Access-Control-Allow-Origin` is kept from them. Caches in between then keep answers by three request headers, on
+//!   which none of them hangs.
+//! - A preflight from an origin that is not listed, or for another method or header, is 400 with a line of text, where every
+//!   `OPTIONS` is 405 `MethodNotAllowed` with `Allow`. The middleware stands before the endpoints, so its own answers have no
+//!   `X-Request-Id`.
 //! - A preflight is 200, not 204, and its lists are in another order in each process: the methods are a set.
 //! - Who may write with a cookie alone (`http::identify`) is asked of the same list, and would need one of its own.
 

@@ -1,4 +1,5 @@
-//! Calls that are sent again under an `Idempotency-Key` (docs/api/README.md, "Sending a call again"): recognised, repeated, refused, and in time forgotten.
+//! Calls that are sent again under an `Idempotency-Key` (docs/api/README.md, "Sending a call again"): recognised, repeated,
+//! refused, and in time forgotten.
 //!
 //! A key belongs to a user, whatever session it comes from. [`Receipts::claim`] takes it for a call, or refuses because the
 //! call still runs; [`Receipts::identify`] compares what is sent with what was sent under it before, and finds the reply to

@@ -6,13 +6,13 @@
 //! 2. Revision 8 is committed; the cache is told, and finds nothing to drop.
 //! 3. The reader puts revision 7 into the cache, where it would stay for ever.
 //!
-//! So a shard counts what it was told; the reader notes the count before it reads, and keeps what it read only if the count is still
-//! the same. Nothing goes in but under the lock of its shard's count, and what a change drops goes out under it.
+//! So a shard counts what it was told; the reader notes the count before it reads, and keeps what it read only if the count is
+//! still the same. Nothing goes in but under the lock of its shard's count, and what a change drops goes out under it.
 //!
 //! # What it takes
 //!
-//! Entries are weighed, and those that are used least make room. A weight must not change while its entry is there, so an entry is put
-//! in once more, with another weight, each time that JSON was made for it.
+//! Entries are weighed, and those that are used least make room. A weight must not change while its entry is there, so an entry
+//! is put in once more, with another weight, each time that JSON was made for it.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -67,8 +67,8 @@ impl Cached {
         Cached { copy: COPIES.fetch_add(1, Ordering::Relaxed), record, attributes, shown: Mutex::default() }
     }
 
-    /// Which reading of the object this is: no two have the same number, and between two looks at the cache that find the same one
-    /// the object has not changed.
+    /// Which reading of the object this is: no two have the same number, and between two looks at the cache that find the same
+    /// one the object has not changed.
     pub fn copy(&self) -> u64 {
         self.copy
     }

@@ -1,6 +1,6 @@
-//! The display options: which parts of a record a reply shows (docs/api/README.md, "Display options"). They come from the query, or from a
-//! body, and are part of the key under which a rendered record is cached: so only what makes a difference is among them, and
-//! nothing whose size is up to the client.
+//! The display options: which parts of a record a reply shows (docs/api/README.md, "Display options"). They come from the query,
+//! or from a body, and are part of the key under which a rendered record is cached: so only what makes a difference is among
+//! them, and nothing whose size is up to the client.
 
 use serde_json::{Map, Value};
 use stet_actors::error::{Code, Error, Result};

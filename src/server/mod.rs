@@ -287,8 +287,8 @@ async fn run(
     outcome
 }
 
-/// One thread for requests for each two cores, and one more: of a change, over half is spent there, and the rest in the threads of
-/// the containers, the writer and the checkpointer.
+/// One thread for requests for each two cores, and one more: of a change, over half is spent there, and the rest in the threads
+/// of the containers, the writer and the checkpointer.
 fn automatic_workers() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() / 2 + 1)
 }

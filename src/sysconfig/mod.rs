@@ -1,7 +1,7 @@
 //! The site configuration that the service itself goes by: object types and workflows.
 //!
-//! Both are XML files of the repository that an operator edits through the interface and refreshes (docs/api/configuration.md, "Configuration files").
-//! [`SysConfig`] holds what was read last; a text that does not parse leaves the old in force.
+//! Both are XML files of the repository that an operator edits through the interface and refreshes (docs/api/configuration.md,
+//! "Configuration files"). [`SysConfig`] holds what was read last; a text that does not parse leaves the old in force.
 
 mod document;
 mod object_types;

@@ -1,8 +1,8 @@
 //! `kill -9` under load, again and again: what was acknowledged is there, and nothing is half there.
 //!
 //! Each worker changes things that nobody else touches, and keeps a model of them: what every acknowledged change has made of
-//! them. The one change under way when the server dies may be there or not, but nothing between. Now and then the server is killed
-//! again while it recovers.
+//! them. The one change under way when the server dies may be there or not, but nothing between. Now and then the server is
+//! killed again while it recovers.
 //!
 //! `STET_CRASH_ROUNDS` says how many rounds (3), `STET_CRASH_SEED` repeats the choices of a run.
 

@@ -125,8 +125,8 @@ fn play(at: Option<At>) -> ([u64; 2], bool) {
     ([StoreFile::Journal, StoreFile::State].map(|file| run.house.disk.syncs_of(file)), came)
 }
 
-/// So many syncs of a file are there in some runs and not in others: what the server commits by itself goes with a call's commit or
-/// alone.
+/// So many syncs of a file are there in some runs and not in others: what the server commits by itself goes with a call's commit
+/// or alone.
 const LOOSE: u64 = 6;
 
 /// Every sync of both files goes wrong in this way, each in a run of its own.

@@ -69,8 +69,8 @@ pub const SECOND: &[Step] = &[
 pub const THIRD: &[Step] =
     &[Add("b", "four"), Destroy("three"), Clear("a"), Add("b", "one"), Write("four", 20), Post("live", 3, 30)];
 
-/// What there is, by name: the sizes of stories' versions, which stories are locked, what is in drawers, and of posts the sizes and
-/// whether they were rejected.
+/// What there is, by name: the sizes of stories' versions, which stories are locked, what is in drawers, and of posts the sizes
+/// and whether they were rejected.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct State {
     stories: BTreeMap<String, Vec<usize>>,

@@ -119,8 +119,8 @@ impl<W: Whiteboard> Specification for Rules<W> {
 /// Whether there is an order of all calls in which each is answered as it was, and none comes before one that had been answered
 /// before it was asked.
 ///
-/// A call without an answer may come anywhere behind its asking. If it was never carried out it comes last, where nobody sees it: its
-/// answer is taken to come when all is over.
+/// A call without an answer may come anywhere behind its asking. If it was never carried out it comes last, where nobody sees it:
+/// its answer is taken to come when all is over.
 pub fn is_linearizable<W: Whiteboard>(history: &[Call<W>]) -> bool {
     let end = usize::MAX;
     let mut actions = Vec::new();
@@ -148,8 +148,8 @@ fn up_to<W: Whiteboard>(history: &[Call<W>], place: usize) -> History<W> {
     cut
 }
 
-/// The least part of a refused history that is refused for the same reason: everything up to the first answer that nothing explains,
-/// without the calls that changed nothing and are not needed for the refusal.
+/// The least part of a refused history that is refused for the same reason: everything up to the first answer that nothing
+/// explains, without the calls that changed nothing and are not needed for the refusal.
 ///
 /// Leaving out a call that may have changed something would make other answers wrong that were right.
 pub fn shrink<W: Whiteboard>(history: &[Call<W>]) -> History<W> {

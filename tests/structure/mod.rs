@@ -1,5 +1,5 @@
-//! The structure that `docs/ARCHITECTURE.md` describes, held by the code itself: dependencies run one way, and no ring of files that
-//! all need each other grows beyond what one person can hold in mind.
+//! The structure that `docs/ARCHITECTURE.md` describes, held by the code itself: dependencies run one way, and no ring of files
+//! that all need each other grows beyond what one person can hold in mind.
 
 mod files;
 

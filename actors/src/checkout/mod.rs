@@ -2,9 +2,9 @@
 //!
 //! # Locks
 //!
-//! An object has one lock at most. A user holds it in one session, and each use of it there puts its end off. It keeps others, and
-//! the user's own other sessions, from writing the object's content and record: its name, its attributes, its being there. What a
-//! container holds is not its own: items of a locked drawer and posts of a locked liveblog can be changed.
+//! An object has one lock at most. A user holds it in one session, and each use of it there puts its end off. It keeps others,
+//! and the user's own other sessions, from writing the object's content and record: its name, its attributes, its being there.
+//! What a container holds is not its own: items of a locked drawer and posts of a locked liveblog can be changed.
 //!
 //! One that has expired counts as none at once; it is taken out of the record by [`Release`] some time later. A lock ends, too,
 //! when the object is discarded. Locking and unlocking raise the revision, but are no change of the object: `modified` stays.

@@ -28,12 +28,12 @@ pub struct Switches {
     pub check_out_clean: bool,
 }
 
-/// Checks out, writes and checks in, as the switches say. Without bytes the draft is checked in; without a draft either, nothing is
-/// written. Without a lock and a check-out the lock is taken and released within the step; a draft of another user is then not saved
-/// over.
+/// Checks out, writes and checks in, as the switches say. Without bytes the draft is checked in; without a draft either, nothing
+/// is written. Without a lock and a check-out the lock is taken and released within the step; a draft of another user is then not
+/// saved over.
 ///
-/// A draft that does not come from the present content is checked in as a new version whatever the switches say: it was not written
-/// by someone who knew what it would replace.
+/// A draft that does not come from the present content is checked in as a new version whatever the switches say: it was not
+/// written by someone who knew what it would replace.
 #[derive(Debug, Clone)]
 pub struct WriteContent {
     /// The object.

@@ -13,8 +13,8 @@ use crate::joint::{Joint, Turns};
 use crate::object::{Bin, Record};
 use crate::store::View;
 
-/// Moves an object to the recycle bin, a folder with all that lies below it. Versions, attributes and the places in containers that
-/// hold it are kept; the name becomes free.
+/// Moves an object to the recycle bin, a folder with all that lies below it. Versions, attributes and the places in containers
+/// that hold it are kept; the name becomes free.
 #[derive(Debug, Clone, Copy)]
 pub struct Discard {
     /// The object.

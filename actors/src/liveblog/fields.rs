@@ -11,7 +11,8 @@ use crate::part::{set_attributes, write_content};
 /// The last millisecond of the year 9999.
 const LAST_TIMESTAMP: u64 = 253_402_300_799_999;
 
-/// The name that a timestamp (epoch milliseconds) gives a post: `yyyyMMdd-HHmmss-SSS` in UTC (docs/api/posts.md, "Timestamp and name").
+/// The name that a timestamp (epoch milliseconds) gives a post: `yyyyMMdd-HHmmss-SSS` in UTC (docs/api/posts.md, "Timestamp and
+/// name").
 ///
 /// # Errors
 /// `InvalidParameter` for one beyond the year 9999.
@@ -25,7 +26,8 @@ pub fn post_name(timestamp: u64) -> Result<String> {
     Ok(format!("{}-{}-{}", &digits[..8], &digits[8..14], &digits[14..]))
 }
 
-/// What a caller says of a post (docs/api/posts.md, "Adding and changing"); what is `None` stays as it is, or is empty in a new post.
+/// What a caller says of a post (docs/api/posts.md, "Adding and changing"); what is `None` stays as it is, or is empty in a new
+/// post.
 #[derive(Debug, Clone, Default)]
 pub struct PostFields {
     /// See [`Post`].

@@ -117,8 +117,8 @@ pub struct Post {
     pub tags: Vec<Text>,
     /// Files, in the order they came.
     pub attachments: Vec<Attachment>,
-    /// What became of its status, oldest first; never empty. Beyond [`MAX_HISTORY`] the oldest are forgotten, but for the creation
-    /// and the first approval.
+    /// What became of its status, oldest first; never empty. Beyond [`MAX_HISTORY`] the oldest are forgotten, but for the
+    /// creation and the first approval.
     pub history: Vec<StatusChange>,
     /// The words of its content, without mark-up and in lower case, for searching; cut off where it is long.
     pub text: Text,
@@ -196,7 +196,8 @@ impl Row for Post {
 /// The least order number of a post that is not pinned.
 pub(super) const FIRST_UNPINNED: u128 = 1 << 127;
 
-/// Newest first, pinned ones before all others (docs/api/liveblogs.md, "Replies"): the number grows from the first post to the last.
+/// Newest first, pinned ones before all others (docs/api/liveblogs.md, "Replies"): the number grows from the first post to the
+/// last.
 fn order(pinned: bool, timestamp: u64, post: Loid) -> u128 {
     // Timestamps have less than 63 bits: `post_name` refuses what lies beyond the year 9999.
     let age = !timestamp & (u64::MAX >> 1);
@@ -225,7 +226,8 @@ pub struct RemovedPost {
     pub post: Loid,
     /// The liveblog's revision that it went with.
     pub revision: u64,
-    /// Whether it was ever approved. Rows from before this was noted say no, and name no author: then only who sees all posts is told.
+    /// Whether it was ever approved. Rows from before this was noted say no, and name no author: then only who sees all posts is
+    /// told.
     #[serde(default)]
     pub was_approved: bool,
     /// Name of the user who made it.

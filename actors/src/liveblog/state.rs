@@ -60,9 +60,9 @@ impl Change {
 
 /// See the module's head. A clone shares everything.
 ///
-/// What finds posts is ordered, not hashed: a new post has the greatest number and uuid, and mostly the greatest name, so it is the same
-/// nodes that are copied and let go each time, and they are in the processor's cache. Hashed, each change touches nodes all over
-/// the memory of a large liveblog.
+/// What finds posts is ordered, not hashed: a new post has the greatest number and uuid, and mostly the greatest name, so it is
+/// the same nodes that are copied and let go each time, and they are in the processor's cache. Hashed, each change touches nodes
+/// all over the memory of a large liveblog.
 #[derive(Debug, Clone)]
 pub struct LiveBlogState {
     object: Object,
@@ -179,8 +179,8 @@ impl LiveBlogState {
         self.posts.get(*self.by_loid.get(loid)?)
     }
 
-    /// What has changed after a revision, oldest change first, each post once: the post as it is, or what is known of one that was
-    /// removed.
+    /// What has changed after a revision, oldest change first, each post once: the post as it is, or what is known of one that
+    /// was removed.
     pub fn since(&self, revision: u64) -> impl Iterator<Item = std::result::Result<&Arc<Post>, &RemovedPost>> {
         let after = (std::ops::Bound::Excluded(revision), std::ops::Bound::Unbounded);
         self.changes.range(after).filter_map(|(_, change)| match change {

@@ -5,7 +5,8 @@ use bytes::Bytes;
 use crate::id::Loid;
 use crate::store::{Key, Look, Range, StoreError, Table, View, key_of};
 
-/// Notes that the part at `part`, a place in [`Table::Parts`], holds an object. Once for each object, however often the part names it.
+/// Notes that the part at `part`, a place in [`Table::Parts`], holds an object. Once for each object, however often the part
+/// names it.
 pub fn hold(object: Loid, part: &Key, entries: &mut Vec<(Key, Bytes)>) {
     let key = Key { table: Table::Members, key: key_of(&[&object.to_key(), &part.key]) };
     if !entries.iter().any(|(there, _)| *there == key) {

@@ -240,7 +240,8 @@ impl Row for Record {
     }
 }
 
-/// The attribute texts of an object: XML, stored as it came (docs/api/objects.md, "Attributes"). `None` where nothing was ever given.
+/// The attribute texts of an object: XML, stored as it came (docs/api/objects.md, "Attributes"). `None` where nothing was ever
+/// given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attributes {
     /// The object.

@@ -5,8 +5,8 @@ use bytes::Bytes;
 use crate::id::Loid;
 use crate::store::{DecodeError, Key, Row, Table, decode_value, encode_value, key_of};
 
-/// A kind of part in [`Table::Parts`]: its number, and what its values are. Numbers are part of the file format: one that has been
-/// used is never given to another kind, in no family.
+/// A kind of part in [`Table::Parts`]: its number, and what its values are. Numbers are part of the file format: one that has
+/// been used is never given to another kind, in no family.
 #[derive(Debug, Clone, Copy)]
 pub struct PartKind {
     number: u8,

@@ -1,7 +1,7 @@
 //! What a part may have that objects have: bytes with versions, attribute texts, files beside them.
 //!
-//! Versions and attribute texts are rows under the part's own loid, as those of an object; its record is in its own row, and so is the
-//! list of its files. The bytes of a small file are a part of their own.
+//! Versions and attribute texts are rows under the part's own loid, as those of an object; its record is in its own row, and so
+//! is the list of its files. The bytes of a small file are a part of their own.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};

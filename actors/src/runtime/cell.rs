@@ -90,7 +90,8 @@ impl<F: Family> Cell<F> {
         self.publish(view);
     }
 
-    /// `seq` is on disk, and nothing shows any more what was before it: from now on answers may build on it that wait for nothing.
+    /// `seq` is on disk, and nothing shows any more what was before it: from now on answers may build on it that wait for
+    /// nothing.
     pub fn acknowledge(&self, seq: Seq) {
         self.acknowledged.store(seq, Ordering::Release);
     }
@@ -151,8 +152,8 @@ mod tests {
         Arc::new(Published { state: Plain::new(object) })
     }
 
-    /// The view may come at any instant of the wait, and none may be missed: two threads begin together, one of them later by a few
-    /// instructions more each time.
+    /// The view may come at any instant of the wait, and none may be missed: two threads begin together, one of them later by a
+    /// few instructions more each time.
     #[test]
     fn whoever_waits_for_a_view_gets_it_whenever_it_comes() {
         const ROUNDS: usize = 60_000;

@@ -31,10 +31,11 @@
 //!
 //! - **At most one instance of a container lives.** The registry keeps a note of an actor that is on its way out, and a new
 //!   one loads only when that is gone ([`registry`]).
-//! - **An answer never speaks of what may yet fail.** A change is answered after its commit; a refusal, or a
-//!   command that changed nothing, is answered once all that it saw is committed, and caches above the store have heard of it ([`cell::Cell::acknowledge`]).
-//! - **Admission is by permit**, per container and overall; a mailbox has no bound of its own. A permit is held until the answer goes
-//!   out, so a container without permits out has nothing pending, and may be let go.
+//! - **An answer never speaks of what may yet fail.** A change is answered after its commit; a refusal, or a command that changed
+//!   nothing, is answered once all that it saw is committed, and caches above the store have heard of it
+//!   ([`cell::Cell::acknowledge`]).
+//! - **Admission is by permit**, per container and overall; a mailbox has no bound of its own. A permit is held until the answer
+//!   goes out, so a container without permits out has nothing pending, and may be let go.
 //! - **Once admitted, a mutation runs to its end** even if the caller goes away.
 
 mod attempt;
@@ -73,9 +74,10 @@ pub(crate) struct Shared {
     pub options: RuntimeOptions,
     /// Admission overall.
     pub admission: Arc<Semaphore>,
-    /// A step is a command's look at the rows of others, its application and its submission; it takes microseconds and waits for nothing.
-    /// Steps go on beside each other, but a command that removes objects steps alone ([`crate::joint::Joint::ALONE`]): so an object
-    /// that a command has found alive is so still when the command's change is submitted, and whoever removes it finds all that speaks of it.
+    /// A step is a command's look at the rows of others, its application and its submission; it takes microseconds and waits for
+    /// nothing. Steps go on beside each other, but a command that removes objects steps alone ([`crate::joint::Joint::ALONE`]):
+    /// so an object that a command has found alive is so still when the command's change is submitted, and whoever removes it
+    /// finds all that speaks of it.
     pub steps: RwLock<()>,
 }
 

@@ -2,12 +2,13 @@
 //!
 //! # The race that the note of departure resolves
 //!
-//! 1. A container is idle and no permit is out: the sweep takes it from the map, and with the last address its actor begins to stop.
+//! 1. A container is idle and no permit is out: the sweep takes it from the map, and with the last address its actor begins to
+//!    stop.
 //! 2. A call for the same container arrives before the actor has stopped, finds no entry, and starts a second actor.
 //! 3. Without further care both would live for a moment.
 //!
-//! So the sweep leaves a [`Entry::Leaving`] in the map, which resolves when the old actor is dropped; the new one is started with it
-//! and loads only then.
+//! So the sweep leaves a [`Entry::Leaving`] in the map, which resolves when the old actor is dropped; the new one is started with
+//! it and loads only then.
 
 use std::any::Any;
 use std::pin::Pin;

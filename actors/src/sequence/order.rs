@@ -1,6 +1,6 @@
 //! Order numbers of items that stand where they were put: an item keeps its number while others come and go, so that an insertion
-//! writes one row and not all behind it. A number between two neighbours is half-way; where there is none left, the few items around
-//! are spread out again.
+//! writes one row and not all behind it. A number between two neighbours is half-way; where there is none left, the few items
+//! around are spread out again.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,8 +35,8 @@ impl<T: Movable> Sequence<T> {
         self.nth_visible(position).map_or(self.len(), |item| self.rank(item.order()).0)
     }
 
-    /// An order number for an item in front of `index`, hidden items counted. Where there is none left the items around are spread;
-    /// `moved` hears of each of them, as it was and as it is.
+    /// An order number for an item in front of `index`, hidden items counted. Where there is none left the items around are
+    /// spread; `moved` hears of each of them, as it was and as it is.
     pub fn room_at(&mut self, index: usize, mut moved: impl FnMut(&T, &T)) -> u128 {
         if let Some(order) = self.gap_at(index) {
             return order;
@@ -72,8 +72,9 @@ const MIDDLE: u128 = 1 << 127;
 /// some 96 insertions at the same place before anything has to be spread.
 const STRIDE: u128 = 1 << 96;
 
-/// The least distance between neighbours that a window of 16 items must have room for; each doubling of the window asks for
-/// 2^12 times less. A small window is enough while there is room to spare around it; where there is not, a larger one is spread, less often.
+/// The least distance between neighbours that a window of 16 items must have room for; each doubling of the window asks for 2^12
+/// times less. A small window is enough while there is room to spare around it; where there is not, a larger one is spread, less
+/// often.
 const ROOMY: u128 = 1 << 110;
 
 /// A number strictly between the neighbours; `None` when there is none.

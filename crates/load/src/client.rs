@@ -81,8 +81,8 @@ impl Target {
         format!("{}{path}{token}", self.base_path)
     }
 
-    /// Opens a stream of events on a connection of its own, behind the event `last` if there is one. How long its events are waited
-    /// for is up to the caller.
+    /// Opens a stream of events on a connection of its own, behind the event `last` if there is one. How long its events are
+    /// waited for is up to the caller.
     ///
     /// # Errors
     /// The answer of a server that refuses, or [`Trouble`].

@@ -1,8 +1,8 @@
 //! `stet load`: many clients against a running server, and what came of it.
 //!
-//! A [`scenario`] says what is done and how it is verified; all the rest is the same for every one: [`options`] from [`flags`] and a
-//! file, the [`client`]'s connection, the [`desk`] that prepares and cleans up, the [`pace`], [`mod@drive`], what it [`measure`]s, and
-//! the [`report`]. docs/LOAD.md is the manual.
+//! A [`scenario`] says what is done and how it is verified; all the rest is the same for every one: [`options`] from [`flags`]
+//! and a file, the [`client`]'s connection, the [`desk`] that prepares and cleans up, the [`pace`], [`mod@drive`], what it
+//! [`measure`]s, and the [`report`]. docs/LOAD.md is the manual.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;

@@ -229,8 +229,8 @@ impl Checkpointer {
     /// Freezes what has gathered, unless something is frozen already, and waits until all of it is decided. `None`:
     /// there is nothing.
     ///
-    /// Gives the change set up to which all that stands is frozen. That is never more than has been committed: of a batch that was
-    /// given up the record may yet be found, and must then be carried out whole.
+    /// Gives the change set up to which all that stands is frozen. That is never more than has been committed: of a batch that
+    /// was given up the record may yet be found, and must then be carried out whole.
     fn freeze(&mut self) -> Option<Seq> {
         let mut gate = self.shared.gate.lock();
         let folded = match self.frozen {

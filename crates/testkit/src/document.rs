@@ -1,8 +1,8 @@
-//! Every answer of every test is held against the OpenAPI document: the status must be listed for the operation, and what comes must
-//! be as its schema says.
+//! Every answer of every test is held against the OpenAPI document: the status must be listed for the operation, and what comes
+//! must be as its schema says.
 //!
-//! The document is the one in `tests/golden`, which a test of its own holds against what the server tells of itself. So nothing need
-//! be asked of servers that are about to die, or have no room for another call.
+//! The document is the one in `tests/golden`, which a test of its own holds against what the server tells of itself. So nothing
+//! need be asked of servers that are about to die, or have no room for another call.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;

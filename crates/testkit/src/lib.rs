@@ -28,8 +28,8 @@ pub fn own_folder() -> String {
     format!("/Test/{}-{number}", std::process::id())
 }
 
-/// Waits until `done`, looking again and again without taking the processor from those it waits for; often enough to kill a server
-/// amid what it is doing.
+/// Waits until `done`, looking again and again without taking the processor from those it waits for; often enough to kill a
+/// server amid what it is doing.
 pub fn wait_until(what: &str, done: impl Fn() -> bool) {
     wait(what, done, Duration::from_micros(200), Duration::from_micros(200));
 }

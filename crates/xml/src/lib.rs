@@ -44,8 +44,8 @@
 //!
 //! # Parts of documents
 //!
-//! A liveblog's content is a [`frame()`] that posts are put into: each a [`fragment()`], which means the same wherever it stands, or
-//! text. A [`doctype_of`] a document can be given the DTD that it refers to.
+//! A liveblog's content is a [`frame()`] that posts are put into: each a [`fragment()`], which means the same wherever it stands,
+//! or text. A [`doctype_of`] a document can be given the DTD that it refers to.
 //!
 //! # What is never done
 //!

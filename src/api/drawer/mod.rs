@@ -29,7 +29,8 @@ pub use self::types::{CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
 /// Name of the type of drawers in the objecttypes family.
 const TYPE_NAME: &str = "Drawer";
 
-/// The drawer of the path and who calls it. Only whoever does not see all objects needs its view to name an item or a position in it.
+/// The drawer of the path and who calls it. Only whoever does not see all objects needs its view to name an item or a position in
+/// it.
 struct Desk<'c> {
     call: &'c Call,
     drawer: Container<Drawer>,

@@ -17,8 +17,8 @@ use crate::http::reply::Enveloped;
 use crate::records::{Display, RecordCache};
 use crate::weighed;
 
-/// The records that a reply was made of, by the copy that was in memory ([`Cached::copy`](crate::records::Cached::copy)), for they are not held;
-/// `None` for an object that was not there.
+/// The records that a reply was made of, by the copy that was in memory ([`Cached::copy`](crate::records::Cached::copy)), for
+/// they are not held; `None` for an object that was not there.
 pub type Seen = Vec<(Loid, Option<u64>)>;
 
 /// A reply of type `T` about a container with the state `S`, and what it was made of.

@@ -151,7 +151,8 @@ pub(super) fn shown<'v>(call: &Call, view: &'v DrawerView, page: Page) -> Result
     Ok(cut(&mut seen(call, view)?.into_iter().map(|(_, item)| item)))
 }
 
-/// The reply to a read: kept from the last one where nothing has changed. Those who do not see everything have replies of their own.
+/// The reply to a read: kept from the last one where nothing has changed. Those who do not see everything have replies of their
+/// own.
 ///
 /// # Errors
 /// What the store says.

@@ -1,8 +1,9 @@
-//! A liveblog's own content: an XML document, which its approved posts are written into when it is read (docs/api/liveblogs.md, "Content").
+//! A liveblog's own content: an XML document, which its approved posts are written into when it is read (docs/api/liveblogs.md,
+//! "Content").
 //!
 //! They are written at the end of the first element that has the attribute `posts="here"`, or of the root. A content that is no
-//! well-formed XML, or is longer or deeper than an attribute text may be, is served as it is stored: such a template can have been
-//! copied, and such bytes can have been written through the object.
+//! well-formed XML, or is longer or deeper than an attribute text may be, is served as it is stored: such a template can have
+//! been copied, and such bytes can have been written through the object.
 
 use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use actix_web::web::Payload;
@@ -107,8 +108,8 @@ pub async fn write_content(mut call: Call) -> Result<Json<ChangedLiveBlog>> {
     Ok(changed_reply(&call, open, &display).await?.shown())
 }
 
-/// The body as a new content; `None` without one. Its type is that of the header `Content-Type` if that is of XML, else the one it
-/// has.
+/// The body as a new content; `None` without one. Its type is that of the header `Content-Type` if that is of XML, else the one
+/// it has.
 async fn receive(call: &Call, payload: Payload, present: Option<String>) -> Result<Option<NewContent>> {
     let (app, headers) = (&call.app, call.headers());
     let limits = &app.config.limits;

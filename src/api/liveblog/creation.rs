@@ -1,4 +1,5 @@
-//! Liveblogs are made from templates: objects of the repository whose content they begin with (docs/api/liveblogs.md, "Making a liveblog").
+//! Liveblogs are made from templates: objects of the repository whose content they begin with (docs/api/liveblogs.md, "Making a
+//! liveblog").
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
@@ -117,8 +118,8 @@ async fn new_liveblog(
     Ok(object)
 }
 
-/// The content of a version, with its bytes where they are small; `None` if it is not there any more. Both as they are in the tables:
-/// the template's record, which was read before, may be that of a content that has been replaced since.
+/// The content of a version, with its bytes where they are small; `None` if it is not there any more. Both as they are in the
+/// tables: the template's record, which was read before, may be that of a content that has been replaced since.
 async fn content_of(call: &Call, version: Key, template: &Source) -> Result<Option<NewContent>> {
     let (app, repository) = (&call.app, &call.app.repository);
     let found = || -> Result<Found> {

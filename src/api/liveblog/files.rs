@@ -1,5 +1,5 @@
-//! The files of a post: its content, and what is attached to it. Their ETags tell of the bytes alone: they stay what they are while
-//! the liveblog changes.
+//! The files of a post: its content, and what is attached to it. Their ETags tell of the bytes alone: they stay what they are
+//! while the liveblog changes.
 
 use stet_actors::error::{Error, Result};
 use stet_actors::liveblog::Post;

@@ -72,8 +72,8 @@ pub(super) async fn bytes_of(app: &App, post: &Post, content: &Content) -> Resul
     Ok(found.filter(|bytes| are_of(content, bytes)))
 }
 
-/// Whether bytes are those of a content. A post may have been replaced since it was looked at; then what lies in its place is nothing
-/// that anybody needs to have approved.
+/// Whether bytes are those of a content. A post may have been replaced since it was looked at; then what lies in its place is
+/// nothing that anybody needs to have approved.
 pub(super) fn are_of(content: &Content, bytes: &[u8]) -> bool {
     *Sha256::digest(bytes) == content.sha256
 }

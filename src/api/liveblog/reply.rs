@@ -175,8 +175,8 @@ pub(super) fn post_reply(app: &App, open: &Open, post: &Post, what: &str) -> Res
     Ok(Json::from(Enveloped::with(&shown, &revision)?).with_etag(tag_of(open, post, what)))
 }
 
-/// The post as a change has left it, for who made the change and so sees all of the post: although others have changed it since. `None` if
-/// its bytes were replaced in place. Attributes are those of now.
+/// The post as a change has left it, for who made the change and so sees all of the post: although others have changed it since.
+/// `None` if its bytes were replaced in place. Attributes are those of now.
 pub(super) fn post_as_left(app: &App, open: &Open, post: &Post) -> Result<Option<Json<PostReply>>> {
     let bytes = content_of(app, post)?;
     let is_left = match (&bytes, &post.record.content) {

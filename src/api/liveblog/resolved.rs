@@ -1,5 +1,5 @@
-//! A liveblog's content with its approved posts in it, made while it is sent: neither the posts nor what is made of them is ever in
-//! memory as a whole.
+//! A liveblog's content with its approved posts in it, made while it is sent: neither the posts nor what is made of them is ever
+//! in memory as a whole.
 //!
 //! All posts are of one view. They are walked twice: once to know how long the content is, which a range and the length in the
 //! headers need, and once to send it. What a post is made of can't differ between the two, for its bytes are held against their

@@ -19,8 +19,8 @@ use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
 
-/// `GET /v3/object/{source}/content` and `/content/binary`: the bytes, streamed. What is stored is what a plain object resolves to,
-/// so `raw` changes nothing here.
+/// `GET /v3/object/{source}/content` and `/content/binary`: the bytes, streamed. What is stored is what a plain object resolves
+/// to, so `raw` changes nothing here.
 pub async fn content(call: Call) -> Result<Reply> {
     let source = call.source("source")?;
     content_of(&call, &source).await

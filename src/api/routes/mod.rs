@@ -1,5 +1,5 @@
-//! The endpoints, one table a resource, in the order of the interface. Everything that is said about an endpoint is said once, in its
-//! row beside its handler; the router, the checks, the OpenAPI document and the contract test read it.
+//! The endpoints, one table a resource, in the order of the interface. Everything that is said about an endpoint is said once, in
+//! its row beside its handler; the router, the checks, the OpenAPI document and the contract test read it.
 
 #[cfg(test)]
 mod tests;

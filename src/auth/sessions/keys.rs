@@ -26,8 +26,8 @@ impl Sessions {
     /// Makes a key. Its token can't be had again.
     ///
     /// # Errors
-    /// `InvalidName`; `DuplicatedName`; `ObjectNotFound` for an unknown user; `InvalidParameter` for a disabled user, a list without
-    /// grants or an end that has passed; as for a group's grants; what the store says.
+    /// `InvalidName`; `DuplicatedName`; `ObjectNotFound` for an unknown user; `InvalidParameter` for a disabled user, a list
+    /// without grants or an end that has passed; as for a group's grants; what the store says.
     pub async fn make_key(&self, new: NewKey) -> Result<NewSession> {
         file_name(&new.name)?;
         let now_ms = self.repository.clock().now_ms();

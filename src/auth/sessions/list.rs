@@ -38,9 +38,9 @@ impl Sessions {
         Ok(live)
     }
 
-    /// The sessions, or keys, that still stand and are wanted, the oldest first. It reads all rows: there are some hundred bytes for
-    /// each session of the last day, and the calls that need it are rare. One whose user can't be read counts as standing: that is no
-    /// reason to end it, nor to keep anything of the others.
+    /// The sessions, or keys, that still stand and are wanted, the oldest first. It reads all rows: there are some hundred bytes
+    /// for each session of the last day, and the calls that need it are rare. One whose user can't be read counts as standing:
+    /// that is no reason to end it, nor to keep anything of the others.
     pub(super) async fn standing(&self, wanted: impl Fn(&Session) -> bool) -> Result<Vec<Arc<LiveSession>>> {
         let now_ms = self.repository.clock().now_ms();
         let mut found = Vec::new();

@@ -31,8 +31,8 @@ impl Sessions {
         }
     }
 
-    /// Takes off the locks that have expired, and those of sessions that have ended; tells how many. To be called now and then: an
-    /// expired lock counts as none without it. One that can't be taken off keeps no other; it is told in the log.
+    /// Takes off the locks that have expired, and those of sessions that have ended; tells how many. To be called now and then:
+    /// an expired lock counts as none without it. One that can't be taken off keeps no other; it is told in the log.
     ///
     /// # Errors
     /// That locks or sessions can't be read.

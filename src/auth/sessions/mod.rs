@@ -3,10 +3,10 @@
 //! # When a session ends
 //!
 //! At logout; when its user's password is changed or the user disabled; [`SessionOptions::idle_seconds`] after it was last used;
-//! and [`SessionOptions::absolute_seconds`] after the login, used or not. A copy ends no later than its original was to: otherwise
-//! copying would be a way around the absolute limit. For the same reason both have one budget of calls, until a restart. In
-//! everything else it is on its own. Someone who may manage groups can end
-//! any session by its public reference, and everyone their own.
+//! and [`SessionOptions::absolute_seconds`] after the login, used or not. A copy ends no later than its original was to:
+//! otherwise copying would be a way around the absolute limit. For the same reason both have one budget of calls, until a
+//! restart. In everything else it is on its own. Someone who may manage groups can end any session by its public reference, and
+//! everyone their own.
 //!
 //! One user has [`SessionOptions::per_user`] sessions at most. A login or copy beyond that ends the session of the user that was
 //! least recently used, in the same commit: whoever sits down at a desk gets in, and what goes is what was left open elsewhere.
@@ -15,27 +15,28 @@
 //! # Keys
 //!
 //! A key is a session for a machine client. It does not idle out, ends at no limit but its own, if it was given one, and survives
-//! its user's change of password; it dies when it is revoked or its user disabled, for good. It acts under the user, whose home and
-//! name it has, but may do exactly what it was granted, be that more or less than the user's groups may: whoever makes keys may
-//! change groups as well, so nothing is gained by it. It can't be copied or logged out, is no session in lists and does not count
-//! against the limit.
+//! its user's change of password; it dies when it is revoked or its user disabled, for good. It acts under the user, whose home
+//! and name it has, but may do exactly what it was granted, be that more or less than the user's groups may: whoever makes keys
+//! may change groups as well, so nothing is gained by it. It can't be copied or logged out, is no session in lists and does not
+//! count against the limit.
 //!
 //! # What a request costs
 //!
-//! One SHA-256, one look into a map, one store to an atomic. That a session was used is written down by [`Sessions::flush`], for all
-//! sessions used since the last one together. Whether the user still stands is looked up once after each change of the directory.
+//! One SHA-256, one look into a map, one store to an atomic. That a session was used is written down by [`Sessions::flush`], for
+//! all sessions used since the last one together. Whether the user still stands is looked up once after each change of the
+//! directory.
 //!
 //! # After a restart
 //!
-//! A token is still good. Its session is read when it is first used. The idle time counts from the use that was last recorded, plus
-//! the flush interval, but not from later than the restart: uses of the last interval before a crash could not be recorded, and a
-//! session that was in steady use must not end for that. One that was taken up again after a long pause in that very interval counts
-//! as if the pause had gone on; at worst its user logs in again.
+//! A token is still good. Its session is read when it is first used. The idle time counts from the use that was last recorded,
+//! plus the flush interval, but not from later than the restart: uses of the last interval before a crash could not be recorded,
+//! and a session that was in steady use must not end for that. One that was taken up again after a long pause in that very
+//! interval counts as if the pause had gone on; at worst its user logs in again.
 //!
 //! # Who is in the map
 //!
-//! Sessions and keys that exist, from their login or first use until [`Sessions::sweep`] or the logout removes their row. Tokens that are no
-//! good leave nothing behind, however many there are.
+//! Sessions and keys that exist, from their login or first use until [`Sessions::sweep`] or the logout removes their row. Tokens
+//! that are no good leave nothing behind, however many there are.
 
 mod keys;
 mod limit;
@@ -170,7 +171,8 @@ impl Sessions {
                 created_ms: now_ms,
                 expires_ms: now_ms.saturating_add(self.options.absolute_seconds.saturating_mul(1000)),
                 last_seen_ms: now_ms,
-                // As it was when the user was looked up: if they have been disabled or given another password since, the session is born dead.
+                // As it was when the user was looked up: if they have been disabled or given another password since, the session
+                // is born dead.
                 generation: user.generation,
                 address: address.to_owned(),
                 key: None,
@@ -300,7 +302,8 @@ impl Sessions {
         let session = make(token.hash(), reference()?.into(), self.repository.clock().now_ms());
         let gone = surplus.iter().map(|live| live.session.token_hash).collect();
         let new = self.insert(token, session, calls, gone).await?;
-        // Giving locks back may take long, and is nobody else's affair: a flush that waited for it would keep every logout waiting.
+        // Giving locks back may take long, and is nobody else's affair: a flush that waited for it would keep every logout
+        // waiting.
         drop((turn, beginning));
         for ended in surplus {
             self.release_locks_of(&ended).await;

@@ -6,8 +6,8 @@
 //!
 //! 1. no pin is held ([`super::pins`]), and none comes until it goes,
 //! 2. no row on disk or on its way there refers to it ([`View::Latest`]),
-//! 3. all that was on its way then has been decided (the barrier), and no commit has failed meanwhile (the epoch): so no row comes
-//!    back, not after a crash either,
+//! 3. all that was on its way then has been decided (the barrier), and no commit has failed meanwhile (the epoch): so no row
+//!    comes back, not after a crash either,
 //! 4. still no row refers to it, and of every change set it is certain what became of it.
 //!
 //! It goes by being renamed, so that whoever uploads the same bytes finds either the file or none. A crash between leaves it

@@ -145,7 +145,8 @@ async fn a_row_on_its_way_to_the_disk_keeps_its_file() {
     assert_eq!(ground.collect().await.files, 1, "the change was refused");
 }
 
-/// Collects while the store holds what `pending` submits, and lets go once the collector waits for it; with `fails` the commit fails.
+/// Collects while the store holds what `pending` submits, and lets go once the collector waits for it; with `fails` the commit
+/// fails.
 async fn collect_amid(
     ground: &Ground,
     pending: impl FnOnce(),

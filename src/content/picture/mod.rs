@@ -1,7 +1,7 @@
 //! Scaling a picture down: bytes in, bytes out.
 //!
-//! What is a picture is told by its first bytes; what is said of its type does not count. Nothing is decoded before its dimensions
-//! are known to be within bounds.
+//! What is a picture is told by its first bytes; what is said of its type does not count. Nothing is decoded before its
+//! dimensions are known to be within bounds.
 
 use std::io::Cursor;
 

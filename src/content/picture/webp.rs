@@ -1,14 +1,14 @@
-//! What a WebP file claims, looked at before it is decoded: the decoder takes memory for a chunk by the length that the chunk claims,
-//! and decodes a lossy frame of any size before it compares that with the picture's.
+//! What a WebP file claims, looked at before it is decoded: the decoder takes memory for a chunk by the length that the chunk
+//! claims, and decodes a lossy frame of any size before it compares that with the picture's.
 //!
-//! The walk is the decoder's own: the chunks behind `VP8X`, and those in the first frame of an animation. A file without `VP8X` is one
-//! frame, of which all that is claimed is the size that the picture is taken to have. Lossless frames are compared with the picture's
-//! size before they take memory.
+//! The walk is the decoder's own: the chunks behind `VP8X`, and those in the first frame of an animation. A file without `VP8X`
+//! is one frame, of which all that is claimed is the size that the picture is taken to have. Lossless frames are compared with
+//! the picture's size before they take memory.
 //!
 //! It stands in for these, and can go when they are done: image-rs/image-webp#21 (memory limits, open: the length of a chunk is
-//! believed, and lossy frames are decoded before any limit), image-rs/image-webp#186 (open: a lossy frame behind an alpha channel is
-//! never compared with the frame of the animation), image-rs/image#3077 (`image` passes no limits on to its WebP decoder; closed, but
-//! nothing of it is in `image` 0.25.10).
+//! believed, and lossy frames are decoded before any limit), image-rs/image-webp#186 (open: a lossy frame behind an alpha channel
+//! is never compared with the frame of the animation), image-rs/image#3077 (`image` passes no limits on to its WebP decoder;
+//! closed, but nothing of it is in `image` 0.25.10).
 
 /// Where chunks begin: behind `RIFF`, its length and `WEBP`.
 const CHUNKS: u64 = 12;

@@ -68,7 +68,8 @@ impl Scaler {
     /// The picture that `content` is, scaled; `reader` reads the content from its beginning.
     ///
     /// # Errors
-    /// `InvalidType`: the content is no picture that can be scaled. `Overloaded`: its turn has not come in time. What the disk says.
+    /// `InvalidType`: the content is no picture that can be scaled. `Overloaded`: its turn has not come in time. What the disk
+    /// says.
     pub async fn scaled(&self, content: &Content, reader: ContentReader) -> Result<Scaled> {
         let until = Instant::now() + Duration::from_secs(self.config.scaling_wait_seconds);
         let key = (content.sha256, self.longest());

@@ -1,8 +1,8 @@
 //! The schemas of the types in requests and replies.
 //!
-//! What a type looks like may depend on the direction: a field with a default need not be sent, but always comes; one that is left
-//! out where it is empty does not. So each direction has a generator of its own. A type that looks the same both ways stands in the
-//! document once; of one that does not, the form in requests is called `…Input`.
+//! What a type looks like may depend on the direction: a field with a default need not be sent, but always comes; one that is
+//! left out where it is empty does not. So each direction has a generator of its own. A type that looks the same both ways stands
+//! in the document once; of one that does not, the form in requests is called `…Input`.
 
 use std::collections::BTreeSet;
 

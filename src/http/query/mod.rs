@@ -210,7 +210,8 @@ impl Query {
         }
     }
 
-    /// A list of texts, in the order that they came in; empty where it is absent. The endpoints that take one have no handlers yet.
+    /// A list of texts, in the order that they came in; empty where it is absent. The endpoints that take one have no handlers
+    /// yet.
     #[cfg(any(test, feature = "fuzzing"))]
     pub fn list(&self, name: &str) -> &[String] {
         match self.given(name) {

@@ -183,7 +183,8 @@ impl Route {
         }
     }
 
-    /// Whether an `Idempotency-Key` has a meaning here: the key is the user's, what the call was is stored, and it does something.
+    /// Whether an `Idempotency-Key` has a meaning here: the key is the user's, what the call was is stored, and it does
+    /// something.
     pub fn takes_key(&self) -> bool {
         self.method == Verb::Post
             && !self.secret
@@ -202,8 +203,8 @@ impl Route {
         self.path_params.iter().any(|param| param.kind == Kind::Source) || self.query.iter().any(in_query)
     }
 
-    /// Whether a read has an ETag, and looks at `If-None-Match`: that of an object, of a content, and of a container, which is what
-    /// `container` says of the reply.
+    /// Whether a read has an ETag, and looks at `If-None-Match`: that of an object, of a content, and of a container, which is
+    /// what `container` says of the reply.
     pub fn is_conditional(&self, container: bool) -> bool {
         self.is_read()
             && self.privilege == Some(Privilege::Read)
@@ -234,8 +235,8 @@ pub struct PathParam {
     pub name: &'static str,
     /// What values it takes.
     pub kind: Kind,
-    /// The privilege needed on an object that is not the one that the endpoint is about. The first one without is what the endpoint
-    /// is about, and needs the endpoint's own; what follows is part of that.
+    /// The privilege needed on an object that is not the one that the endpoint is about. The first one without is what the
+    /// endpoint is about, and needs the endpoint's own; what follows is part of that.
     pub needs: Option<Privilege>,
     /// For the reference.
     pub about: &'static str,

@@ -168,7 +168,8 @@ fn attachments_keep_their_files_and_so_does_a_liveblog_the_file_of_its_template(
     house.done();
 }
 
-/// Clients that create objects of the same few contents and destroy them again, while files are collected and the server is killed.
+/// Clients that create objects of the same few contents and destroy them again, while files are collected and the server is
+/// killed.
 #[test]
 fn a_kill_amid_uploads_and_collecting_leaves_no_row_without_its_file() {
     const BODIES: usize = 4;

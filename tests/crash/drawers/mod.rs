@@ -1,5 +1,5 @@
-//! Objects and drawers. Each worker has objects and two drawers of its own; one more drawer is shared by all, each adding objects of
-//! its own.
+//! Objects and drawers. Each worker has objects and two drawers of its own; one more drawer is shared by all, each adding objects
+//! of its own.
 
 mod model;
 

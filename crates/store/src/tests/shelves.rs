@@ -119,7 +119,8 @@ async fn down(disk: &Disk) {
     }
 }
 
-/// Lives until the machine goes down at that sync, and once more. Tells how many syncs there were, and what was shown after each step.
+/// Lives until the machine goes down at that sync, and once more. Tells how many syncs there were, and what was shown after each
+/// step.
 async fn live(at: Option<u64>, whole: &[Vec<(Loid, u64, bool)>]) -> (u64, Vec<Vec<(Loid, u64, bool)>>) {
     let disk = Disk::new();
     let start = async |store: &Arc<RedbStore>| {

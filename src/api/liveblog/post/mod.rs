@@ -149,7 +149,8 @@ async fn execute<C: Command<Family = LiveBlog, Reply = PostDone>>(
     }
     let shown = settled(call, open, async |open| post_reply(app, open, open.view.state.get(&post)?, "change")).await;
     match shown {
-        // The change was made, now or when the call was sent before. Others have removed the post since, or never cease to change it.
+        // The change was made, now or when the call was sent before. Others have removed the post since, or never cease to change
+        // it.
         Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => {
             Json::of(&Changed::Gone(RemovedPost { id: done.reply.post.to_string(), revision }))
         }

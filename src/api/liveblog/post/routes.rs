@@ -3,7 +3,8 @@
 use crate::api::liveblog;
 use crate::http::route::words::*;
 
-// Whoever may create posts may change their own; that another's take `moderate`, too, the command sees to (docs/api/posts.md, "States").
+// Whoever may create posts may change their own; that another's take `moderate`, too, the command sees to (docs/api/posts.md,
+// "States").
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/posts.md");
 const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/posts.md");
 const PUT: Route = base(Verb::Put, Privilege::Create, "docs/api/posts.md");
