@@ -1,7 +1,7 @@
 //! Drawers (docs/api/drawers.md).
 
 use stet_actors::command::Command;
-use stet_actors::drawer::{self, Address, Drawer, Item, NewDrawer, Placed, UpdateDrawer};
+use stet_actors::drawer::{self, Address, Drawer, NewDrawer, Placed, UpdateDrawer};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
 use stet_actors::id::{DatabaseId, ShortcutId, Source};
@@ -23,30 +23,25 @@ pub mod routes;
 mod types;
 
 pub(crate) use self::rendered::RenderedDrawers;
-use self::reply::{DrawerView, answer, changed, moved_reply, rendered, reply_of, seen, shown};
+use self::reply::{DrawerView, answer, changed, moved_reply, rendered, reply_of, seen, sees, shown};
 pub use self::types::{CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
 
 /// Name of the type of drawers in the objecttypes family.
 const TYPE_NAME: &str = "Drawer";
 
-/// The drawer of the path and who calls it. Only whoever does not see all objects needs its view to name an item or a position in
-/// it.
+/// The drawer of the path, and who calls it.
 struct Desk<'c> {
     call: &'c Call,
     drawer: Container<Drawer>,
-    /// For a caller who does not see all: what the drawer holds, and what of it they see, with the positions in the whole drawer.
-    partial: Option<(DrawerView, Vec<(usize, Item)>)>,
+    /// What the drawer holds, for a caller who may not see all of it: what they name is looked for among what they see.
+    partial: Option<DrawerView>,
 }
 
 impl<'c> Desk<'c> {
     async fn of(call: &'c Call) -> Result<Desk<'c>> {
         let drawer = call.container::<Drawer>("source")?;
-        if call.access().sees_all() {
-            return Ok(Desk { call, drawer, partial: None });
-        }
-        let view = call.view(&drawer).await?;
-        let seen = seen(call, &view)?.into_iter().map(|(position, item)| (position, *item)).collect();
-        Ok(Desk { call, drawer, partial: Some((view, seen)) })
+        let partial = if call.access().sees_all() { None } else { Some(call.view(&drawer).await?) };
+        Ok(Desk { call, drawer, partial })
     }
 
     /// An item by its shortcut id or its object. One whose object may not be read is not there under either.
@@ -56,9 +51,9 @@ impl<'c> Desk<'c> {
             return Ok(Address::Object(self.call.find(&source, self.call.database()?)?.loid));
         };
         let address = Address::Shortcut(shortcut);
-        if let Some((view, seen)) = &self.partial
-            && view.state.find(address).is_some()
-            && !seen.iter().any(|(_, item)| item.shortcut == shortcut)
+        if let Some(view) = &self.partial
+            && let Some((_, item)) = view.state.find(address)
+            && !sees(self.call, item)?
         {
             return Err(view.state.not_held(address));
         }
@@ -68,7 +63,8 @@ impl<'c> Desk<'c> {
     /// The position in the whole drawer that stands for one among the items that the caller sees.
     fn position(&self) -> Result<i64> {
         let asked = self.call.integer("position")?;
-        let (Ok(index), Some((view, seen))) = (usize::try_from(asked), &self.partial) else { return Ok(asked) };
+        let (Ok(index), Some(view)) = (usize::try_from(asked), &self.partial) else { return Ok(asked) };
+        let seen = seen(self.call, view)?;
         // Behind the last that they see is behind the last of all.
         let real = seen.get(index).map_or_else(|| view.state.count() + index - seen.len(), |(position, _)| *position);
         Ok(i64::try_from(real).unwrap_or(i64::MAX))
