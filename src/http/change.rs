@@ -1,5 +1,5 @@
-//! The one way in which a call changes something: `If-Match`, the outcome of an earlier same call, and the record that a failed
-//! precondition shows are seen to here, for a handler has no other way to the repository's commands.
+//! How a call changes something: `If-Match`, the outcome of an earlier same call, and the record that a failed precondition shows are
+//! seen to here. Handlers change by these methods and not by the repository's, which they could reach, too.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
