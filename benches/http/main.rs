@@ -3,7 +3,8 @@
 //!
 //! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios: hot, many, size, single,
 //! read, rights, start, redis, liveblog, followers.
-//! `ROUNDS` (default 5) and `SECONDS` per measurement (default 2) come from the environment.
+//! `ROUNDS` (default 5) and `SECONDS` per measurement (default 2) come from the environment;
+//! `STET_BINARY` names another server to measure in place of the one built with this, such as the version before.
 
 mod bare;
 mod client;

@@ -1,5 +1,6 @@
 //! A server of ours, filled with what the scenarios need.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -22,6 +23,11 @@ pub struct Stet {
     pub started: Duration,
 }
 
+/// The server that is measured: the one built with this, or the one at `STET_BINARY`, e.g. of the version before.
+fn binary() -> OsString {
+    std::env::var_os("STET_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_stet").into())
+}
+
 /// How a server is ended.
 #[derive(Debug, Clone, Copy)]
 pub enum End {
@@ -40,7 +46,7 @@ impl Stet {
 
     fn start_on(data: TempDir, durability: &str) -> Stet {
         let begun = Instant::now();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_stet"))
+        let mut child = Command::new(binary())
             .current_dir(data.path())
             .args(["serve", "--listen", "127.0.0.1:0", "--data", "data"])
             .env("STET_ADMIN_PASSWORD", "bench")
