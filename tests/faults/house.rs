@@ -62,9 +62,8 @@ pub struct House {
     _place: Place,
 }
 
-/// Metrics belong to the process, so a test that looks at them has it for itself; others go on beside each other. A guard is
-/// never read, only held.
-#[allow(dead_code)]
+/// Metrics belong to the process, so a test that looks at them has it for itself; others go on beside each other.
+#[expect(dead_code, reason = "a guard is never read, only held")]
 enum Place {
     Alone(RwLockWriteGuard<'static, ()>),
     Shared(RwLockReadGuard<'static, ()>),

@@ -94,7 +94,7 @@ pub(crate) fn store_failure(error: &StoreError) -> Error {
             Error::internal()
         }
         StoreError::Unknown(_) => unknown(),
-        StoreError::Stale | StoreError::Guard(_) | StoreError::Failed(_) => Error::internal(),
+        StoreError::Stale | StoreError::Failed(_) => Error::internal(),
     }
 }
 

@@ -17,12 +17,11 @@ use crate::http::change::Container;
 use crate::http::reply::Json;
 use crate::records::{Page, Sort};
 
-mod rendered;
 mod reply;
 pub mod routes;
 mod types;
 
-pub(crate) use self::rendered::RenderedDrawers;
+pub(crate) use self::reply::RenderedDrawers;
 use self::reply::{DrawerView, answer, changed, moved_reply, rendered, reply_of, seen, sees, shown};
 pub use self::types::{CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
 
@@ -167,11 +166,7 @@ fn page_of_items(call: &Call) -> Page {
 pub async fn get(call: Call) -> Result<Json<DrawerReply>> {
     let drawer = call.container::<Drawer>("source")?;
     let view = call.view(&drawer).await?;
-    let rendered = rendered(&call, drawer.loid(), view, &call.display(), page_of_items(&call))?;
-    if rendered.etag.is_known(call.headers()) {
-        return Ok(Json::not_modified(rendered.etag.clone()));
-    }
-    Ok(Json::from(rendered.reply.clone()).with_etag(rendered.etag.clone()))
+    Ok(rendered(&call, &view, &call.display(), page_of_items(&call))?.answer(call.headers()))
 }
 
 /// `GET /v3/container/drawer/object/{source}`

@@ -36,6 +36,7 @@ pub struct VersionItem {
     /// Its number, counted from 1.
     pub version: u32,
     /// Its own loid.
+    #[schemars(with = "Loid")]
     pub id: String,
     /// Name of the user who wrote it.
     pub author: String,
