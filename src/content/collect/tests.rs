@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::object::{NewContent, Version};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{Change, ChangeSet, Row, Table, encode_value};
+use stet_actors::store::{Change, ChangeSet, Row, encode_value};
 use tempfile::TempDir;
 
 use super::*;
