@@ -23,6 +23,7 @@ pub mod part;
 #[cfg(feature = "planted-bugs")]
 pub mod planted;
 pub mod proof;
+pub mod readable;
 pub mod receipt;
 pub mod repository;
 pub mod rows;

@@ -112,7 +112,8 @@ impl Call {
 
     fn request(&self, about: Option<Loid>) -> Result<Request> {
         let expect = about.and_then(|container| etag::expectation(self.headers(), container));
-        Ok(Request { who: self.who()?, expect, once: self.once(), span: self.span.clone() })
+        let readable = self.access().readable()?;
+        Ok(Request { who: self.who()?, readable, expect, once: self.once(), span: self.span.clone() })
     }
 }
 
