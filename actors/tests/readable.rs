@@ -10,7 +10,9 @@ use futures_util::future::join;
 use proptest::prelude::*;
 use stet_actors::clock::ManualClock;
 use stet_actors::command::{Command, Context, Fault, Numbers, Who};
-use stet_actors::drawer::{Add, Address, Drawer, DrawerHead, DrawerState, Move, NewDrawer, Position, Remove, Shift, Update};
+use stet_actors::drawer::{
+    Add, Address, Drawer, DrawerHead, DrawerState, Move, NewDrawer, Position, Remove, Shift, Update,
+};
 use stet_actors::drawer::{Placed, UpdateDrawer};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::folder::root;
@@ -213,7 +215,8 @@ fn check(drawer: &mut Bare, step: Step) {
                 assert_eq!(seen(&after), wanted);
                 assert_eq!(without(&after, object), without(&before, object), "nothing else has moved");
             } else {
-                let wanted = Error::parameter("position", position, &format!("between 0 and {last}, or -1 for the tail"));
+                let wanted =
+                    Error::parameter("position", position, &format!("between 0 and {last}, or -1 for the tail"));
                 assert_eq!(outcome, Err(wanted), "it names what was sent, and counts what they see");
                 assert_eq!(after, before);
             }
@@ -253,7 +256,8 @@ struct Named;
 impl Readable for Named {
     fn over<'a>(&'a self, look: &'a dyn Look) -> Result<Decide<'a>> {
         Ok(Box::new(move |object: Loid| {
-            let found = look.get(View::Latest, Table::Objects, &object.to_key()).map_err(|error| store_failure(&error))?;
+            let found =
+                look.get(View::Latest, Table::Objects, &object.to_key()).map_err(|error| store_failure(&error))?;
             let record = found.map(|value| decode_value::<Record>(Record::FORMAT, &value));
             let record = record.transpose().map_err(|error| store_failure(&error.into()))?;
             Ok(record.is_some_and(|record| !record.name.starts_with("secret")))
@@ -370,10 +374,10 @@ fn what_the_caller_may_not_read_is_not_there_for_any_command() {
             not_found(shifted.err().map(|error| error.code));
             let removed = Remove { items: vec![item, Address::Object(h2)], strict: false };
             let removed = world.repository.execute(drawer, removed, by_reader()).await.expect("it is no error");
-            assert_eq!(removed.reply.errors.iter().map(|(index, error)| (*index, error.code)).collect::<Vec<_>>(), [
-                (0, Code::ObjectNotFound),
-                (1, Code::ObjectNotFound),
-            ]);
+            assert_eq!(
+                removed.reply.errors.iter().map(|(index, error)| (*index, error.code)).collect::<Vec<_>>(),
+                [(0, Code::ObjectNotFound), (1, Code::ObjectNotFound),]
+            );
             let added = world.repository.execute(drawer, Add { items: vec![item] }, by_reader()).await;
             not_found(added.err().map(|error| error.code));
         }

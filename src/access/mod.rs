@@ -19,6 +19,8 @@
 //! Without a session there is nothing but the configuration below [`CONFIGURATION`] (docs/api/README.md, "Tokens").
 
 mod rows;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Display;
 use std::sync::Arc;

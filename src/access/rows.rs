@@ -163,8 +163,7 @@ impl Readable for Reading {
     fn over<'a>(&'a self, look: &'a dyn Look) -> Result<Decide<'a>> {
         let known = self.caller.as_ref();
         let latest = Latest::new(look, known.and_then(|known| known.home.as_deref()));
-        let caller =
-            known.map(|Known { user, rights, home }| Caller { user, rights, person: home.is_some() });
+        let caller = known.map(|Known { user, rights, home }| Caller { user, rights, person: home.is_some() });
         Ok(Box::new(move |object| {
             let rows = Rows::Latest(&latest);
             let Some(record) = rows.record(object)? else { return Ok(false) };

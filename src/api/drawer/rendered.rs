@@ -8,7 +8,7 @@ use quick_cache::sync::Cache;
 use stet_actors::drawer::DrawerState;
 use stet_actors::error::Result;
 use stet_actors::id::Loid;
-use stet_actors::repository::Repository;
+use stet_actors::repository::Reader;
 use stet_actors::runtime::Published;
 
 use super::types::DrawerReply;
@@ -43,7 +43,7 @@ impl<S, T> Rendered<S, T> {
     ///
     /// # Errors
     /// What the store says.
-    pub fn is_current(&self, records: &RecordCache, repository: &Repository, view: &Arc<Published<S>>) -> Result<bool> {
+    pub fn is_current(&self, records: &RecordCache, repository: &Reader, view: &Arc<Published<S>>) -> Result<bool> {
         if !Arc::ptr_eq(&self.view, view) {
             return Ok(false);
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::liveblog::{LiveBlog, Post};
-use stet_actors::repository::Repository;
+use stet_actors::repository::Reader;
 use stet_actors::store::Row;
 
 use super::Open;
@@ -40,11 +40,7 @@ impl From<Error> for Unsettled {
 ///
 /// # Errors
 /// [`Unsettled::Changed`] when it is that no longer; what `read` and the store say.
-pub(super) fn of_post<T>(
-    repository: &Repository,
-    post: &Post,
-    read: impl FnOnce() -> Result<T>,
-) -> Result<T, Unsettled> {
+pub(super) fn of_post<T>(repository: &Reader, post: &Post, read: impl FnOnce() -> Result<T>) -> Result<T, Unsettled> {
     let read = read();
     let place = post.place();
     let there: Option<Post> = repository.row(place.table, &place.key)?;
@@ -94,6 +90,7 @@ mod tests {
     use stet_actors::id::{DatabaseId, Loid};
     use stet_actors::liveblog::PostStatus;
     use stet_actors::object::{FamilyKind, Record};
+    use stet_actors::repository::Repository;
     use stet_actors::runtime::RuntimeOptions;
     use stet_actors::store::memory::MemoryStore;
     use stet_actors::store::{Change, ChangeSet, Key, Store, encode_value};
