@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::join;
@@ -25,12 +26,16 @@ use stet_actors::runtime::{Request, RuntimeOptions, store_failure};
 use stet_actors::store::memory::MemoryStore;
 use stet_actors::store::{Look, Range, Row, StoreError, Table, View, decode_value};
 
-/// Every object is alive.
-struct Everything;
+/// Every object is alive, but for those in the recycle bin.
+#[derive(Default)]
+struct Alive {
+    bin: HashSet<Loid>,
+}
 
-impl Look for Everything {
-    fn get(&self, _: View, _: Table, _: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        Ok(Some(Bytes::new()))
+impl Look for Alive {
+    fn get(&self, _: View, _: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        let in_bin = Loid::from_key(key).is_some_and(|object| self.bin.contains(&object));
+        Ok((!in_bin).then(Bytes::new))
     }
 
     fn scan(&self, _: View, _: Table, _: &Range, _: usize, _: bool) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
@@ -64,12 +69,13 @@ fn object(number: u64) -> Loid {
 const OBJECTS: u64 = 12;
 
 fn is_seen(object: Loid) -> bool {
-    object.number % 2 == 0
+    object.number.is_multiple_of(2)
 }
 
 /// A drawer without a runtime around it.
 struct Bare {
     state: DrawerState,
+    rows: Alive,
     numbers: Counting,
     caller: Only,
 }
@@ -82,6 +88,7 @@ impl Bare {
         let own = Object { record: Arc::new(record), attributes: Arc::new(Attributes::none(loid)) };
         Bare {
             state: DrawerState::new(own, head, Vec::new()),
+            rows: Alive::default(),
             numbers: Counting(AtomicU64::new(1)),
             caller: Only((0..OBJECTS).map(object).filter(|object| is_seen(*object)).collect()),
         }
@@ -91,7 +98,7 @@ impl Bare {
     fn apply<C: Command<Family = Drawer>>(&mut self, command: &C, restricted: bool) -> Result<C::Reply, Error> {
         let who = Who::system();
         let readable: Option<&dyn Readable> = if restricted { Some(&self.caller) } else { None };
-        let mut context = Context::new(0, &who, &Everything, &self.numbers).reading(readable);
+        let mut context = Context::new(0, &who, &self.rows, &self.numbers).reading(readable);
         let mut after = self.state.clone();
         let reply = command.apply(&mut after, &mut context).map_err(|fault| match fault {
             Fault::Refused(error) => error,
@@ -101,9 +108,15 @@ impl Bare {
         Ok(reply)
     }
 
+    /// What the runtime has done to the drawer when an object is discarded or restored.
     fn set_hidden(&mut self, object: Loid, hidden: bool) {
         let who = Who::system();
-        self.state.set_hidden(object, hidden, &mut Context::new(0, &who, &Everything, &self.numbers));
+        if hidden {
+            self.rows.bin.insert(object);
+        } else {
+            self.rows.bin.remove(&object);
+        }
+        self.state.set_hidden(object, hidden, &mut Context::new(0, &who, &self.rows, &self.numbers));
     }
 
     fn all(&self) -> Vec<Loid> {
@@ -162,26 +175,17 @@ fn check(drawer: &mut Bare, step: Step) {
             let _ = drawer.apply(&Position { item: Address::Object(object(number)), position }, false);
         }
         Step::Discard(number) => drawer.set_hidden(object(number), true),
-        Step::Restore(number) => {
-            // As the runtime has it: what is restored must fit.
-            if !full {
-                drawer.set_hidden(object(number), false);
-            }
-        }
+        Step::Restore(number) => drawer.set_hidden(object(number), false),
         Step::Position(number, position) => {
             let object = object(number);
-            let hidden = drawer.shortcut_of(object).is_none() && drawer.state.rows().len() > before.len() + 1;
-            if hidden && !before.contains(&object) {
-                // It may lie in the recycle bin, and can't be named.
-                return;
-            }
+            let there = is_seen(object) && !drawer.rows.bin.contains(&object);
             let outcome = drawer.apply(&Position { item: Address::Object(object), position }, true);
             let after = drawer.all();
             let others = without(&seen(&before), object);
             if position < -1 {
                 assert_eq!(outcome.expect_err("it is refused").code, Code::InvalidParameter);
                 assert_eq!(after, before);
-            } else if !is_seen(object) {
+            } else if !there {
                 assert_eq!(outcome, Err(Error::not_found(object)), "whether or not it is there");
                 assert_eq!(after, before);
             } else if before.contains(&object) {
@@ -207,7 +211,7 @@ fn check(drawer: &mut Bare, step: Step) {
             if !is_seen(object) {
                 let absent = drawer.apply(&Shift { item: Address::Shortcut(ShortcutId(999_999)), position }, true);
                 let text = |outcome: Result<Placed, Error>| outcome.expect_err("it is not there").message;
-                assert_eq!(text(outcome).replace(&shortcut.to_string(), "*"), text(absent).replace("999999", "*"));
+                assert_eq!(text(outcome).replace(&format!("`{shortcut}`"), "*"), text(absent).replace("`999999`", "*"));
                 assert_eq!(after, before);
             } else if position == -1 || (0..=last as i64).contains(&position) {
                 let mut wanted = without(&seen(&before), object);
@@ -224,7 +228,8 @@ fn check(drawer: &mut Bare, step: Step) {
         Step::Add(number) => {
             let object = object(number);
             let outcome = drawer.apply(&Add { items: vec![Address::Object(object)] }, true);
-            assert_eq!(outcome.is_ok(), is_seen(object) && (before.contains(&object) || !full), "{outcome:?}");
+            let there = is_seen(object) && !drawer.rows.bin.contains(&object);
+            assert_eq!(outcome.is_ok(), there && (before.contains(&object) || !full), "{outcome:?}");
         }
         Step::Remove(number) => {
             let object = object(number);
@@ -279,13 +284,14 @@ struct World {
 }
 
 impl World {
-    fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
+    fn run(test: impl AsyncFnOnce(World)) {
         actix::System::new().block_on(async {
             let (store, clock) = (Arc::new(MemoryStore::new()), Arc::new(ManualClock::at(1_700_000_000_000)));
             let started = Repository::start(store.clone(), clock, RuntimeOptions::default()).await;
             let repository = started.expect("a repository starts");
             repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots are made");
-            test(World { store, repository }).await;
+            let all = test(World { store, repository });
+            tokio::time::timeout(Duration::from_secs(30), all).await.expect("nothing hangs");
         });
     }
 
@@ -339,8 +345,10 @@ fn what_the_caller_may_read_is_what_they_may_when_the_change_is_made() {
         let drawer = world.drawer("mixed", &[h1, s1]).await;
         // From here on nothing comes to the disk: readers still have the secret.
         world.store.hold();
-        let rename = world.repository.joint(Rename { object: h1, name: "open".to_owned() }, by_editor());
-        let rename = actix::spawn(rename);
+        let rename = actix::spawn({
+            let repository = world.repository.clone();
+            async move { repository.joint(Rename { object: h1, name: "open".to_owned() }, by_editor()).await }
+        });
         while world.store.pending() == 0 {
             tokio::task::yield_now().await;
         }
