@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::family::Family;
 use crate::id::Loid;
 use crate::object::{Attributes, NewContent, Object, Record, SmallBody, Text, Version};
+use crate::readable::{Readable, Reads};
 use crate::store::{Change, Event, Key, Look, Range, Row, StoreError, Table, View, decode_value};
 
 /// A change of one container.
@@ -118,6 +119,7 @@ pub struct Context<'a> {
     pub who: &'a Who,
     look: &'a dyn Look,
     numbers: &'a dyn Numbers,
+    readable: Option<&'a dyn Readable>,
     changes: Vec<Change>,
     keeps_stamp: bool,
     concerned: Concerned,
@@ -144,9 +146,37 @@ pub struct Noted {
 }
 
 impl<'a> Context<'a> {
-    /// A context with nothing noted.
+    /// A context with nothing noted, of a caller who reads everything.
     pub fn new(now_ms: u64, who: &'a Who, look: &'a dyn Look, numbers: &'a dyn Numbers) -> Context<'a> {
-        Context { now_ms, who, look, numbers, changes: Vec::new(), concerned: Concerned::default(), keeps_stamp: false }
+        Context {
+            now_ms,
+            who,
+            look,
+            numbers,
+            readable: None,
+            changes: Vec::new(),
+            concerned: Concerned::default(),
+            keeps_stamp: false,
+        }
+    }
+
+    /// The same for a caller who reads what that says; everything if it is `None`.
+    #[must_use]
+    pub fn reading(self, readable: Option<&'a dyn Readable>) -> Context<'a> {
+        Context { readable, ..self }
+    }
+
+    /// What the caller may read at this moment.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn reads(&self) -> Result<Reads<'a>> {
+        Reads::over(self.readable, self.look)
+    }
+
+    /// Whether the caller may read everything: what is counted for the others must not tell what is hidden from them.
+    pub fn reads_all(&self) -> bool {
+        self.readable.is_none()
     }
 
     /// Epoch seconds.

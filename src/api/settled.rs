@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::{Family, State};
-use stet_actors::repository::Repository;
+use stet_actors::repository::Reader;
 use stet_actors::store::Row;
 
 use crate::http::call::Call;
@@ -60,7 +60,7 @@ pub(crate) trait Opened: Sized {
 /// # Errors
 /// [`Unsettled::Changed`] when the row is that no longer; what `read` and the store say.
 pub(crate) fn beside<R: Row, T>(
-    repository: &Repository,
+    repository: &Reader,
     part: &R,
     revision: impl Fn(&R) -> u64,
     read: impl FnOnce() -> Result<T>,
@@ -110,6 +110,7 @@ mod tests {
     use bytes::Bytes;
     use serde::{Deserialize, Serialize};
     use stet_actors::clock::SystemClock;
+    use stet_actors::repository::Repository;
     use stet_actors::runtime::RuntimeOptions;
     use stet_actors::store::memory::MemoryStore;
     use stet_actors::store::{Change, ChangeSet, Key, Store, Table, encode_value};

@@ -49,8 +49,9 @@ impl<F: Family> Container<F> {
         let shared = self.shared.clone();
         let _step = shared.steps.read();
         let mut after = before.clone();
-        let who = job.request().who.clone();
-        let mut context = Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers);
+        let (who, readable) = (job.request().who.clone(), job.request().readable.clone());
+        let mut context =
+            Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers).reading(readable.as_deref());
         let applied = catch_unwind(AssertUnwindSafe(|| {
             job.apply(&mut after, &mut context)?;
             // Last: a precondition counts only for what would succeed without it (RFC 9110, 13.2.1).

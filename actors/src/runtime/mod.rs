@@ -82,7 +82,7 @@ pub(crate) struct Shared {
 }
 
 /// What the caller is told about a failure of the store; the store has logged it.
-pub(crate) fn store_failure(error: &StoreError) -> Error {
+pub fn store_failure(error: &StoreError) -> Error {
     match error {
         StoreError::Full => {
             Error::new(Code::StorageFull, "The disk of the repository is full: nothing was changed, reads go on.")

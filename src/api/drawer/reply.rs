@@ -46,7 +46,7 @@ fn counts(call: &Call, view: &DrawerView) -> Result<(usize, usize)> {
 }
 
 /// The items that the caller sees, with their positions in the whole drawer.
-pub(super) fn seen<'v>(call: &Call, view: &'v DrawerView) -> Result<Vec<(usize, &'v Item)>> {
+fn seen<'v>(call: &Call, view: &'v DrawerView) -> Result<Vec<(usize, &'v Item)>> {
     let mut seen = Vec::new();
     for (position, item) in view.state.visible().enumerate() {
         if sees(call, item)? {
@@ -57,7 +57,7 @@ pub(super) fn seen<'v>(call: &Call, view: &'v DrawerView) -> Result<Vec<(usize, 
 }
 
 /// Whether the caller may read an item's object.
-pub(super) fn sees(call: &Call, item: &Item) -> Result<bool> {
+fn sees(call: &Call, item: &Item) -> Result<bool> {
     let access = call.access();
     if access.sees_all() {
         return Ok(true);

@@ -161,7 +161,7 @@ mod tests {
         let other = house.create(NewObject::document("other", "Story")).await;
         let rename = async |object, name: &str| {
             let rename = Rename { object, name: name.to_owned() };
-            house.app.repository.joint(rename, by_editor()).await.expect("it is renamed");
+            house.repository.joint(rename, by_editor()).await.expect("it is renamed");
         };
         let view = async || house.app.repository.view::<Document>(container).await.expect("it is there");
         let kept = Kept::new(1 << 20);

@@ -13,7 +13,7 @@ use stet_actors::id::{Loid, Source};
 use stet_actors::lifecycle::Discard;
 use stet_actors::liveblog::{LiveBlog, Post, PostAddress, Sight};
 use stet_actors::object::{Reach, parent_path};
-use stet_actors::repository::Repository;
+use stet_actors::repository::Reader;
 
 use super::object::{Removed, check_whole};
 use super::settled::{Opened, Unsettled, beside, settled};
@@ -96,7 +96,7 @@ impl Open {
 }
 
 /// What `read` finds in the rows beside a post ([`beside`]).
-fn of_post<T>(repository: &Repository, post: &Post, read: impl FnOnce() -> Result<T>) -> Result<T, Unsettled> {
+fn of_post<T>(repository: &Reader, post: &Post, read: impl FnOnce() -> Result<T>) -> Result<T, Unsettled> {
     beside(repository, post, |post| post.record.revision, read)
 }
 
