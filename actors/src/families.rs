@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::family::Family;
 use crate::folder::Folder;
 use crate::id::Loid;
-use crate::liveblog::LiveBlog;
+use crate::liveblog::Liveblog;
 use crate::object::{FamilyKind, Record};
 use crate::part::PartKind;
 use crate::proof::Proof;
@@ -34,7 +34,7 @@ pub struct Entry {
 impl Families {
     /// All that there are.
     pub const ALL: Families =
-        Families::of(&[Entry::of::<Document>(), Entry::of::<Folder>(), Entry::of::<Drawer>(), Entry::of::<LiveBlog>()]);
+        Families::of(&[Entry::of::<Document>(), Entry::of::<Folder>(), Entry::of::<Drawer>(), Entry::of::<Liveblog>()]);
 
     /// A list of these.
     ///

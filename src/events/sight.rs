@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     fn liveblog() -> Option<&'static Entry> {
-        Families::ALL.get(FamilyKind::LiveBlog)
+        Families::ALL.get(FamilyKind::Liveblog)
     }
 
     fn happening(ids: &[&str], withdrawn: &[&str], unseen: &[&str]) -> Happening {

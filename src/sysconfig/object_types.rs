@@ -57,7 +57,7 @@ impl Default for ObjectTypes {
         ObjectTypes::of(vec![
             built_in("Folder", FamilyKind::Folder, &[]),
             built_in("Drawer", FamilyKind::Drawer, &[]),
-            built_in("LiveBlog", FamilyKind::LiveBlog, &[]),
+            built_in("LiveBlog", FamilyKind::Liveblog, &[]),
             built_in(stet_actors::liveblog::POST_TYPE, FamilyKind::Document, &[]),
             built_in("Binary", FamilyKind::Document, &[GENERIC]),
         ])

@@ -9,8 +9,8 @@ use crate::part::{Attachment, Owner, PartKind, refer_all};
 use crate::sequence::Ordered;
 use crate::store::{Key, Row, Table, loid_key};
 
-/// The kind of [`LiveBlogHead`].
-pub const HEAD: PartKind = PartKind::of::<LiveBlogHead>(3);
+/// The kind of [`LiveblogHead`].
+pub const HEAD: PartKind = PartKind::of::<LiveblogHead>(3);
 
 /// The kind of [`Post`].
 pub const POST: PartKind = PartKind::of::<Post>(4);
@@ -31,7 +31,7 @@ pub const MAX_HISTORY: usize = 1000;
 
 /// What a liveblog has beside its record and posts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LiveBlogHead {
+pub struct LiveblogHead {
     /// The liveblog.
     #[serde(with = "loid_key")]
     pub loid: Loid,
@@ -39,7 +39,7 @@ pub struct LiveBlogHead {
     pub moderated: bool,
 }
 
-impl Row for LiveBlogHead {
+impl Row for LiveblogHead {
     fn place(&self) -> Key {
         HEAD.place(self.loid, &[])
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::rows::{Post, PostStatus, RemovedPost};
-use super::state::LiveBlogState;
+use super::state::LiveblogState;
 use crate::object::Text;
 use crate::sequence::{Ordered, Sequence};
 
@@ -77,7 +77,7 @@ impl Sight {
     }
 }
 
-impl LiveBlogState {
+impl LiveblogState {
     /// Whether the post is seen.
     pub fn sees(&self, sight: &Sight, post: &Post) -> bool {
         match sight {

@@ -31,7 +31,7 @@ pub async fn follow(call: Call) -> Result<Reply> {
 /// `GET /v3/container/liveblog/{source}/events`
 pub async fn follow_liveblog(call: Call) -> Result<Reply> {
     let container = call.resolve("source")?;
-    if container.family != FamilyKind::LiveBlog {
+    if container.family != FamilyKind::Liveblog {
         let source = call.param("source");
         let message = format!("`{source}` is of type {}, not a liveblog.", container.type_name);
         return Err(Error::new(Code::InvalidType, message).with_source(source));

@@ -11,14 +11,14 @@ use bytes::Bytes;
 use stet_actors::checkout::WriteContent;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
-use stet_actors::liveblog::LiveBlog;
+use stet_actors::liveblog::Liveblog;
 use stet_actors::object::NewContent;
 use stet_xml::Frame;
 
 use super::reply::changed_reply;
 use super::resolved::Posts;
 use super::settled::{Unsettled, settled};
-use super::types::{ChangedLiveBlog, RemovedLiveBlog};
+use super::types::{ChangedLiveblog, RemovedLiveblog};
 use super::{Open, open};
 use crate::api::dtd;
 use crate::api::object::{Removed, check_whole, opened, stored, switches};
@@ -83,9 +83,9 @@ async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
 
 /// `PUT /v3/container/liveblog/{source}`: check-out, write and check-in as one step. The content must be well-formed XML, or no
 /// post could be written into it.
-pub async fn write_content(mut call: Call) -> Result<Json<ChangedLiveBlog>> {
+pub async fn write_content(mut call: Call) -> Result<Json<ChangedLiveblog>> {
     let source = call.source("source")?;
-    let object = call.container::<LiveBlog>("source")?.loid();
+    let object = call.container::<Liveblog>("source")?.loid();
     check_whole(&source)?;
     let present = call.app.repository.record(object)?.and_then(|record| record.content);
     let present = present.map(|content| content.content_type.to_string());
@@ -96,11 +96,11 @@ pub async fn write_content(mut call: Call) -> Result<Json<ChangedLiveBlog>> {
     call.change_all(object, write).await?;
     let display = call.display();
     // Another call may have discarded or destroyed it since, which makes no failure of the change.
-    let view = match app.repository.any_view::<LiveBlog>(object).await {
+    let view = match app.repository.any_view::<Liveblog>(object).await {
         Ok(view) => view,
         Err(error) if error.code == Code::ObjectNotFound => {
             let info = Removed { id: object.to_string() };
-            return Json::of(&Changed::Gone(RemovedLiveBlog { info, items: [] }));
+            return Json::of(&Changed::Gone(RemovedLiveblog { info, items: [] }));
         }
         Err(error) => return Err(error),
     };

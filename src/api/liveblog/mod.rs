@@ -11,7 +11,7 @@ use stet_actors::error::Result;
 use stet_actors::family::State;
 use stet_actors::id::{Loid, Source};
 use stet_actors::lifecycle::Discard;
-use stet_actors::liveblog::{LiveBlog, LiveBlogState, Post, PostAddress, Sight};
+use stet_actors::liveblog::{Liveblog, LiveblogState, Post, PostAddress, Sight};
 use stet_actors::object::{Reach, parent_path};
 use stet_actors::runtime::Published;
 
@@ -50,13 +50,13 @@ pub use self::resolved::Lengths;
 use self::search::Wanted;
 pub use self::search::search;
 use self::settled::settled;
-pub use self::types::{CreateLiveBlog, LiveBlogReply, PostListing, PostOptions, SearchRequest};
+pub use self::types::{CreateLiveblog, LiveblogReply, PostListing, PostOptions, SearchRequest};
 
 /// A liveblog as it is on disk, and what the caller may do there.
 #[derive(Clone)]
 struct Open {
-    liveblog: Container<LiveBlog>,
-    view: Arc<Published<LiveBlogState>>,
+    liveblog: Container<Liveblog>,
+    view: Arc<Published<LiveblogState>>,
     /// Which posts they see.
     sight: Sight,
     /// Which posts they may change; who reaches all of them decides on them.
@@ -64,7 +64,7 @@ struct Open {
 }
 
 impl Open {
-    fn of(call: &Call, view: Arc<Published<LiveBlogState>>) -> Result<Open> {
+    fn of(call: &Call, view: Arc<Published<LiveblogState>>) -> Result<Open> {
         let liveblog = Container::of(&view);
         let (access, record) = (call.access(), &view.state.object().record);
         let (sight, reach) = (access.sight(record)?, access.reach(record)?);
@@ -76,7 +76,7 @@ impl Open {
     }
 
     /// The same caller with the liveblog as it is after a change.
-    fn after(self, view: Arc<Published<LiveBlogState>>) -> Open {
+    fn after(self, view: Arc<Published<LiveblogState>>) -> Open {
         Open { view, ..self }
     }
 
@@ -89,7 +89,7 @@ impl Open {
 
 /// The liveblog of the path, as it is on disk.
 async fn open(call: &Call) -> Result<Open> {
-    Open::of(call, call.view(&call.container::<LiveBlog>("source")?).await?)
+    Open::of(call, call.view(&call.container::<Liveblog>("source")?).await?)
 }
 
 /// What a text names a post of the liveblog by: loid, uuid, name, or path, which is the liveblog's and the name.
@@ -111,7 +111,7 @@ fn address(call: &Call, liveblog: Loid, text: &str) -> Result<PostAddress> {
 }
 
 /// `GET /v3/container/liveblog/{source}`
-pub async fn get(call: Call) -> Result<Json<LiveBlogReply>> {
+pub async fn get(call: Call) -> Result<Json<LiveblogReply>> {
     let (open, display) = (open(&call).await?, call.display());
     let wanted = Wanted::of_query(&call)?;
     settled(&call, open, async |open| {
@@ -132,7 +132,7 @@ pub async fn get(call: Call) -> Result<Json<LiveBlogReply>> {
 
 /// `DELETE /v3/container/liveblog/{source}`: to the recycle bin.
 pub async fn discard(call: Call) -> Result<Json<Removed>> {
-    let object = call.container::<LiveBlog>("source")?.loid();
+    let object = call.container::<Liveblog>("source")?.loid();
     check_whole(&call.source("source")?)?;
     call.change_all(object, Discard { object }).await?;
     Json::of(&Removed { id: object.to_string() })

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{Loid, Source};
-use stet_actors::liveblog::{LiveBlog, PostAddress};
+use stet_actors::liveblog::{Liveblog, PostAddress};
 use stet_actors::object::{FamilyKind, parent_path};
 use stet_actors::store::{Table, View};
 
@@ -29,10 +29,10 @@ pub async fn posts(call: Call) -> Result<Json<PostListing>> {
                 Entry::Occupied(there) => there.into_mut(),
                 Entry::Vacant(place) => {
                     // Of one that may not be read, no post is there.
-                    if call.find(&Source::Loid(liveblog), liveblog.database)?.family != FamilyKind::LiveBlog {
+                    if call.find(&Source::Loid(liveblog), liveblog.database)?.family != FamilyKind::Liveblog {
                         return Err(Error::not_found(source));
                     }
-                    let view = call.app.repository.view::<LiveBlog>(liveblog).await?;
+                    let view = call.app.repository.view::<Liveblog>(liveblog).await?;
                     place.insert(Open::of(&call, view)?)
                 }
             };

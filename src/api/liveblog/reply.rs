@@ -13,7 +13,7 @@ use super::kept::KeptPosts;
 use super::piece::are_of;
 use super::settled::{Unsettled, of_post, settled};
 use super::types::{
-    Attachment, LiveBlogInfo, LiveBlogReply, Post as WirePost, PostCounts, PostReply, Revision, StatusChange,
+    Attachment, LiveblogInfo, LiveblogReply, Post as WirePost, PostCounts, PostReply, Revision, StatusChange,
 };
 use crate::api::records::{info_of, path_if_shown};
 use crate::content::text::decoded;
@@ -121,7 +121,7 @@ pub(super) async fn liveblog_reply(
     open: &Open,
     told: &Told<'_>,
     display: &Display,
-) -> Result<LiveBlogReply, Unsettled> {
+) -> Result<LiveblogReply, Unsettled> {
     let mut items = Vec::with_capacity(told.posts.len());
     for (index, post) in told.posts.iter().enumerate() {
         if index % AT_A_TIME == AT_A_TIME - 1 {
@@ -129,19 +129,19 @@ pub(super) async fn liveblog_reply(
         }
         items.push(post_shown(app, post, display)?);
     }
-    Ok(LiveBlogReply { info: info(app, open, display)?, items, total: told.total, revision: open.view.revision() })
+    Ok(LiveblogReply { info: info(app, open, display)?, items, total: told.total, revision: open.view.revision() })
 }
 
 /// How long the posts of a reply are.
-pub(super) fn bytes_of(reply: &LiveBlogReply) -> usize {
+pub(super) fn bytes_of(reply: &LiveblogReply) -> usize {
     reply.items.iter().map(|post| post.text().len() + 1).sum::<usize>()
 }
 
-fn info(app: &App, open: &Open, display: &Display) -> Result<LiveBlogInfo> {
+fn info(app: &App, open: &Open, display: &Display) -> Result<LiveblogInfo> {
     let state = &open.view.state;
     let counts = state.seen_counts(&open.sight);
     let count = |status: PostStatus| counts[status as usize];
-    Ok(LiveBlogInfo {
+    Ok(LiveblogInfo {
         record: info_of(app, state, display)?,
         post_counts: PostCounts {
             pending: count(PostStatus::Pending),
@@ -155,7 +155,7 @@ fn info(app: &App, open: &Open, display: &Display) -> Result<LiveBlogInfo> {
 }
 
 /// The reply to a change of a liveblog: as it is now, and none of its posts.
-pub(super) async fn changed_reply(call: &Call, open: Open, display: &Display) -> Result<Json<LiveBlogReply>> {
+pub(super) async fn changed_reply(call: &Call, open: Open, display: &Display) -> Result<Json<LiveblogReply>> {
     settled(call, open, async |open| {
         let total = open.view.state.seen_counts(&open.sight).iter().sum();
         let told = Told { posts: Vec::new(), total, removed: None };

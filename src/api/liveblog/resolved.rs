@@ -14,7 +14,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::liveblog::LiveBlogState;
+use stet_actors::liveblog::LiveblogState;
 use stet_actors::runtime::Published;
 
 use super::piece::piece;
@@ -74,7 +74,7 @@ impl Posts {
     /// What disk and store say.
     pub(super) async fn of(
         app: &Arc<App>,
-        view: &Arc<Published<LiveBlogState>>,
+        view: &Arc<Published<LiveblogState>>,
         in_default: bool,
     ) -> Result<Option<Posts>> {
         let mut walk = Walk { app: app.clone(), view: view.clone(), in_default, next: 0 };
@@ -135,7 +135,7 @@ impl Posts {
 /// A place among the approved posts of a view.
 struct Walk {
     app: Arc<App>,
-    view: Arc<Published<LiveBlogState>>,
+    view: Arc<Published<LiveblogState>>,
     in_default: bool,
     /// Number of the next post.
     next: usize,

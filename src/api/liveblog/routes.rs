@@ -66,7 +66,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/from/template",
         summary: "Create a liveblog from the default template.",
         privilege: Some(Privilege::Create),
-        body: required::<liveblog::CreateLiveBlog>(),
+        body: required::<liveblog::CreateLiveblog>(),
         handler: handler!(liveblog::create_from_default),
         ..POST
     },
@@ -76,7 +76,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Create a liveblog from a template.",
         privilege: Some(Privilege::Create),
         path_params: &[TEMPLATE],
-        body: required::<liveblog::CreateLiveBlog>(),
+        body: required::<liveblog::CreateLiveblog>(),
         handler: handler!(liveblog::create_from_template),
         ..POST
     },

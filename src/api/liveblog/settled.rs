@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::liveblog::{LiveBlog, Post};
+use stet_actors::liveblog::{Liveblog, Post};
 use stet_actors::repository::Repository;
 use stet_actors::store::Row;
 
@@ -83,7 +83,7 @@ pub(super) async fn settled<T>(
 
 /// The same caller with the liveblog as it is by now.
 async fn again(call: &Call, open: &Open) -> Result<Open> {
-    Open::of(call, call.app.repository.view::<LiveBlog>(open.loid()).await?)
+    Open::of(call, call.app.repository.view::<Liveblog>(open.loid()).await?)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use stet_actors::error::{Error, Result};
 use stet_actors::family::State;
-use stet_actors::liveblog::{LiveBlog, Post};
+use stet_actors::liveblog::{Liveblog, Post};
 use stet_actors::object::Stored;
 
 use super::piece::{address_of, bytes_of};
@@ -120,7 +120,7 @@ struct Link {
 /// `GET /v3/container/liveblog/{source}/feed/{format}`
 pub async fn feed(call: Call) -> Result<Reply> {
     // Of one that is not there, nothing else counts.
-    call.container::<LiveBlog>("source")?;
+    call.container::<Liveblog>("source")?;
     let named = call.param("format");
     let format = Format::ALL.into_iter().find(|format| format.name() == named);
     let format = format.ok_or_else(|| Error::parameter("format", named, "atom, json or jsonld"))?;

@@ -5,7 +5,7 @@ pub mod routes;
 use stet_actors::command::Command;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::liveblog::{
-    AddPost, LiveBlog, PostAddress, PostBody, PostDone, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
+    AddPost, Liveblog, PostAddress, PostBody, PostDone, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
 };
 use stet_actors::object::Text;
 use stet_actors::part::NewAttachment;
@@ -129,7 +129,7 @@ fn seen_post(call: &Call, open: &Open) -> Result<PostAddress> {
 }
 
 /// Changes a post; the reply is the post as it is right after.
-async fn execute<C: Command<Family = LiveBlog, Reply = PostDone>>(
+async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
     call: &Call,
     open: Open,
     command: C,
