@@ -199,7 +199,7 @@ async fn frame(body: &mut Incoming) -> Result<Option<hyper::body::Bytes>, Troubl
     loop {
         match body.frame().await {
             Some(Ok(frame)) => {
-                // What is no data tells nothing.
+                // Frames that are not data (trailers) are ignored.
                 if let Ok(bytes) = frame.into_data() {
                     return Ok(Some(bytes));
                 }
