@@ -3,7 +3,7 @@
 //! The head fills the first page: [`MAGIC`], format number (u64), salt (16 bytes), checksum of those (u32). A record is a
 //! head of [`HEAD`] bytes (the file's salt, `previous` and `last` (u64 each), length of the payload (u32), checksum
 //! (u32) of all that and of the payload), the payload, and zeros up to the page's end. Integers are little-endian, checksums
-//! CRC-32 (ISO 3309). The salt is made by chance with the file: what clients send, wherever it comes to stand, can't be
+//! CRC-32 (ISO 3309). The salt is random, made with the file: what clients send, wherever it comes to stand, can't be
 //! taken for a record.
 
 use stet_actors::store::Seq;
@@ -68,7 +68,7 @@ impl FileHead {
     }
 }
 
-/// What tells the records of a file from anything else.
+/// Distinguishes the records of a file from anything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Salt([u8; SALT]);
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 pub use self::client::{Answer, Client, encoded};
 pub use self::dice::{Dice, seed, setting};
-pub use self::follow::{Follow, Told};
+pub use self::follow::{Follow, FollowedEvent};
 pub use self::server::{ADMIN_PASSWORD, SAMPLE_PASSWORD, Server, binary, ended};
 /// A disk in memory, for the store's own tests and for those of the whole server.
 pub use stet_store::fault as disk;

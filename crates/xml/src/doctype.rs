@@ -1,5 +1,5 @@
-//! The outer shape of a DOCTYPE. It is kept as it is and nothing in it takes effect, so the
-//! declarations of its internal subset are only looked at for where they begin and end, and which entities they name.
+//! The outer shape of a DOCTYPE. It is kept as it is and nothing in it takes effect, so only
+//! the extent of the declarations of its internal subset is read, and which entities they name.
 
 use std::collections::HashSet;
 use std::ops::Range;

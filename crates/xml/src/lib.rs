@@ -80,7 +80,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 pub use dtd::{Doctype, doctype_of};
-pub use error::{Place, XmlError, XmlErrorKind};
+pub use error::{Location, XmlError, XmlErrorKind};
 pub use fragment::{Fragment, fragment};
 pub use frame::{DECLARATION, Frame, frame};
 pub use output::Output;

@@ -4,7 +4,7 @@ use stet_actors::store::{ChangeSet, Health, Store, StoreError, Table, View};
 
 use super::*;
 use crate::StoreFile;
-use crate::fault::{Fault, Plan};
+use crate::fault::{DiskFault, Plan};
 
 fn refused(store: &RedbStore, set: ChangeSet) -> StoreError {
     store.submit(set).expect_err("the set is refused").why
@@ -61,7 +61,7 @@ fn a_set_from_before_a_failed_commit_is_stale() {
     let disk = Disk::new();
     let store = open(&disk);
     let old = ChangeSet { changes: vec![put(Table::Marks, "m", "old")], ..empty(&store) };
-    disk.plan(Plan { at: disk.syncs() + 1, times: 1, fault: Fault::Write });
+    disk.plan(Plan { at: disk.syncs() + 1, times: 1, fault: DiskFault::Write });
     let failed = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
     assert!(matches!(failed.wait(), Err(StoreError::Failed(_))));
     assert_eq!(store.epoch(), 1);

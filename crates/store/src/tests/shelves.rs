@@ -13,7 +13,7 @@ use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::{Range, Row, decode_value};
 
 use super::*;
-use crate::fault::{Fault, Plan};
+use crate::fault::{DiskFault, Plan};
 use stet_testkit::shelf::{Carry, FAMILIES, NewShelf, Put, Shelf, Stands, Take};
 
 const MAIN: Loid = root(DatabaseId::MAIN);
@@ -133,7 +133,7 @@ async fn live(at: Option<u64>, whole: &[Vec<(Loid, u64, bool)>]) -> (u64, Vec<Ve
     let store = Arc::new(open(&disk));
     let begun = disk.syncs();
     if let Some(at) = at {
-        disk.plan(Plan { at: begun + at, times: 1, fault: Fault::Crash });
+        disk.plan(Plan { at: begun + at, times: 1, fault: DiskFault::Crash });
     }
     let started = tokio::select! {
         started = start(&store) => started.ok(),
