@@ -20,7 +20,7 @@ use crate::store::{Change, Event, Guard, Key, Look, Range, Row, StoreError, Tabl
 pub trait Command: Send + Sync + 'static {
     /// The kind of container it changes.
     type Family: Family;
-    /// What the caller gets when the change is on disk. It can be written down, so that a call sent again is told the same: see
+    /// What the caller gets when the change is on disk. It can be written down, so that a call sent again gets the same: see
     /// [`crate::receipt`].
     type Reply: Serialize + DeserializeOwned + Send + 'static;
     /// Name in events, logs and metrics, e.g. `drawer.item.add`.
@@ -40,7 +40,7 @@ pub trait Command: Send + Sync + 'static {
 /// Why a command did not go through.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fault {
-    /// The caller is told.
+    /// The caller gets this error.
     Refused(crate::error::Error),
     /// The store failed while a row was looked up.
     Store(StoreError),
@@ -129,7 +129,7 @@ pub struct Context<'a> {
 pub struct Concerned {
     /// Objects or parts.
     pub ids: Vec<String>,
-    /// Those of them that readers see no more; `None` if nobody has said who sees what.
+    /// Those of them that readers see no more; `None` if the command has not said who sees what.
     pub withdrawn: Option<Vec<String>>,
     /// Those of them that readers did not see, and do not; `None` likewise.
     pub unseen: Option<Vec<String>>,
@@ -317,7 +317,7 @@ impl<'a> Context<'a> {
     }
 
     /// Notes what became of an object's own rows between `before` and `after`; with a change, or with rows
-    /// noted by the command (`touched`), raises the revision and stamps the record. Tells whether it did.
+    /// noted by the command (`touched`), raises the revision and stamps the record. Returns whether it did.
     pub(crate) fn settle(&mut self, before: &Object, after: &mut Object, touched: bool) -> bool {
         let attributes_changed = !Arc::ptr_eq(&before.attributes, &after.attributes);
         if attributes_changed {

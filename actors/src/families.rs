@@ -1,4 +1,4 @@
-//! The families that there are, in one list. All that does the same for each of them goes by it: finding containers, indexes that
+//! The list of families. Everything that treats all of them alike uses it: finding containers, indexes that
 //! follow from parts, the check of a data directory, events.
 
 use std::sync::Arc;

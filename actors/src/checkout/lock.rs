@@ -1,4 +1,4 @@
-//! Taking a lock, giving it back, and what it keeps others from.
+//! Taking a lock, giving it back, and what it prevents others from doing.
 
 use std::sync::Arc;
 

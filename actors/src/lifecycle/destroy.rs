@@ -1,4 +1,4 @@
-//! The end of an object.
+//! Destroying an object for good.
 
 use super::discard::check_removable;
 use super::subtree;

@@ -1,4 +1,4 @@
-//! To the recycle bin.
+//! Discarding an object: to the recycle bin.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Back from the recycle bin.
+//! Restoring an object: back from the recycle bin.
 
 use std::sync::Arc;
 

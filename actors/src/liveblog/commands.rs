@@ -1,7 +1,7 @@
-//! What changes a liveblog (docs/api/posts.md).
+//! The commands that change a liveblog (docs/api/posts.md).
 //!
-//! Who may do it is asked before; what depends on the post as it will be found is told to the command as a [`Reach`]: that of who
-//! holds `moderate` is all posts, and nobody else's.
+//! Rights are checked before. The command gets a [`Reach`] for what depends on the post's state: for a caller who
+//! holds `moderate` it is all posts, and for nobody else.
 
 use serde::{Deserialize, Serialize};
 

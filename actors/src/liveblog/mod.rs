@@ -35,7 +35,7 @@ pub struct Liveblog;
 /// What is said of a new liveblog.
 #[derive(Debug, Clone, Default)]
 pub struct NewLiveblog {
-    /// Whether every post waits for approval; `None`: nobody said so.
+    /// Whether every post waits for approval; `None`: not said.
     pub moderated: Option<bool>,
 }
 

@@ -130,7 +130,7 @@ impl Post {
         self.record.loid
     }
 
-    /// What tells its versions, attributes and files from those of others.
+    /// Distinguishes its versions, attributes and files from those of other parts.
     pub(super) fn owner(&self) -> Owner {
         Owner { container: self.liveblog, part: self.loid(), name: "post" }
     }
@@ -215,7 +215,7 @@ impl Ordered for std::sync::Arc<Post> {
     }
 }
 
-/// A post that was removed: who asks what has changed since a revision is told, if they may have seen it.
+/// A removed post: a caller who asks for the changes since a revision gets its id, if they may have seen it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovedPost {
     /// The liveblog.

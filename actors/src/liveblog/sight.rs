@@ -1,4 +1,5 @@
-//! Who sees which posts (docs/api/posts.md, "Who sees a post"). What somebody does not see costs them nothing: it is not walked.
+//! Who sees which posts (docs/api/posts.md, "Who sees a post"). Posts that a reader does not see cost them nothing: they are
+//! not walked.
 
 use std::sync::Arc;
 
@@ -20,9 +21,9 @@ pub enum Sight {
 
 /// The order number of a post that is not approved.
 #[derive(Debug, Clone, Copy)]
-struct Place(u128);
+struct OrderNumber(u128);
 
-impl Ordered for Place {
+impl Ordered for OrderNumber {
     fn order(&self) -> u128 {
         self.0
     }
@@ -35,24 +36,24 @@ impl Ordered for Place {
 /// The posts of one author that are not approved.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Hidden {
-    places: Sequence<Place>,
+    numbers: Sequence<OrderNumber>,
     /// By status, in the order of [`PostStatus::ALL`].
     counts: [usize; 4],
 }
 
 impl Hidden {
     pub(super) fn put(&mut self, post: &Post) {
-        self.places.put(Place(post.place_in_order()));
+        self.numbers.put(OrderNumber(post.place_in_order()));
         self.counts[post.status as usize] += 1;
     }
 
     pub(super) fn remove(&mut self, post: &Post) {
-        self.places.remove(post.place_in_order());
+        self.numbers.remove(post.place_in_order());
         self.counts[post.status as usize] -= 1;
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.numbers.is_empty()
     }
 }
 
@@ -108,7 +109,7 @@ impl LiveblogState {
             Sight::Approved => None,
         };
         let Some(hidden) = hidden else { return Box::new(all.visible_at(skip)) };
-        let own = &hidden.places;
+        let own = &hidden.numbers;
         // Of the caller's hidden posts, the first so many are skipped: before each of them stand fewer posts than are skipped.
         let (mut low, mut high) = (0, own.len());
         while low < high {

@@ -1,8 +1,8 @@
-//! Which of what is there a caller may change.
+//! Which existing objects a caller may change.
 
 use super::Text;
 
-/// Which of what is there a caller may change. Found by whoever knows the caller's rights, and told to a command, which alone
+/// Which existing objects a caller may change. Found by whoever knows the caller's rights, and given to a command, which alone
 /// sees what it would change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {

@@ -173,7 +173,7 @@ enum Attempt<F: Family> {
     GuardFailed(Box<dyn Job<F>>),
 }
 
-/// What the caller is told about a fault of a command.
+/// The error that the caller gets for a fault of a command.
 pub(super) fn refusal(fault: Fault) -> Error {
     match fault {
         Fault::Refused(error) => error,

@@ -1,4 +1,4 @@
-//! A command on its way: the command, who asks, the permit it was admitted with, and where the answer goes.
+//! A command on its way: the command, its caller, the permit it was admitted with, and where the answer goes.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub struct Request {
     pub expect: Option<Expect>,
     /// What was done under the caller's key, where the call has one.
     pub once: Option<Arc<Once>>,
-    /// The request's span; the command and its commit are told within it.
+    /// The request's span; the command and its commit are traced within it.
     pub span: Span,
 }
 

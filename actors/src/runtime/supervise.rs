@@ -24,7 +24,7 @@ impl Census {
     }
 }
 
-/// Dropped with the actor: tells a successor that this instance is gone.
+/// Dropped with the actor: a successor learns by it that this instance is gone.
 pub(crate) struct Alive {
     loid: Loid,
     census: Arc<Census>,

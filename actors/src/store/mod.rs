@@ -2,7 +2,7 @@
 //!
 //! **The promise.** A change set whose `on_done` is called with `Ok` is on disk, whole, and so is
 //! everything submitted before it that was not refused. One that is answered with an error is not there,
-//! and never will be, not even after a crash; save for [`StoreError::Unknown`], which says that nobody can tell.
+//! and never will be, not even after a crash; save for [`StoreError::Unknown`], which says that it is unknown.
 //!
 //! **Two views.** Between its submission and its commit a change set is *pending*. Readers see
 //! [`View::Committed`] only. The containers that compute further changes see [`View::Latest`], which has
@@ -129,7 +129,7 @@ pub struct ChangeSet {
     pub events: Vec<Event>,
     /// The oldest epoch in which a container of the change set was loaded.
     pub epoch: Epoch,
-    /// The request that this came from; the commit is told within it.
+    /// The request that this came from; the commit is traced within it.
     pub span: tracing::Span,
     /// Called after the commit and before any `on_done` of the same batch: publishes the containers' new views.
     /// Runs on the writer's thread, so it must be quick and must not block. Not called when the commit fails.
@@ -243,7 +243,7 @@ impl Range {
     }
 }
 
-/// Whether the store can do its work; what readiness tells.
+/// Whether the store can do its work; readiness reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
     /// Commits go through.

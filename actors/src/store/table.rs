@@ -79,7 +79,7 @@ tables! {
     /// Events of a container: container's loid, revision (u64) → key in `Events`.
     EventsOf = 69, "events_of/1", index: true;
     /// Content files and the rows that refer to them: SHA-256 (32 bytes), number of the row's table (u8), the row's key, and what
-    /// tells several references of one row from each other → empty.
+    /// distinguishes several references of one row → empty.
     Files = 90, "files/1", index: true;
     /// Receipts in order of time: epoch ms (u64), key in `Receipts` → empty.
     ReceiptTimes = 80, "receipt_times/1", index: true;
