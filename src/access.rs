@@ -1,19 +1,20 @@
 //! Who may do what with which object (docs/api/rights.md).
 //!
-//! A grant holds everywhere, or for a folder and all below it. Asked is always the object itself: the folders that it lies in
-//! now, or lay in before it came to the recycle bin. Three rules come on top:
+//! A grant holds everywhere, or for a folder and all below it. Rights are always checked on the object itself: the folders that
+//! it lies in now, or lay in before it came to the recycle bin. Three rules come on top:
 //!
-//! - **What may not be read is not there**: the answer is that for an object that does not exist, whatever the call was to do,
-//!   and no other privilege holds for it. Folders on the way to one that may be read are seen, but nothing else in them.
-//! - **The home**: a privilege that someone has below any folder, they have in their own home, too, and they may have it made.
-//! - **Ownership**: whoever may create where an object lies may change and discard it if they created it. That does not go for
+//! - **An object that the caller may not read does not exist for them**: the answer is that for a missing object, whatever the
+//!   call,
+//!   and no other privilege counts for it. Folders on the way to a readable one are seen, but nothing else in them.
+//! - **The home**: a user who has a privilege below any folder has it in their own home, too, and may have the home made.
+//! - **Ownership**: whoever may create where an object lies may change and discard it if they created it. This does not apply to
 //!   folders, in which others may have put things.
 //!
-//! Posts are parts of their liveblog, and go by who made them, too: see [`Access::sight`] and [`Access::reach`].
+//! Posts are parts of their liveblog; rights on them also depend on who made them: see [`Access::sight`] and [`Access::reach`].
 //!
-//! A key for a machine has neither home nor what its user or itself created: it may do exactly what it was granted.
+//! A key for a machine has no home, and no rights by ownership: it may do exactly what it was granted.
 //!
-//! Without a session there is nothing but the configuration below [`CONFIGURATION`] (docs/api/README.md, "Tokens").
+//! Without a session a caller sees nothing but the configuration below [`CONFIGURATION`] (docs/api/README.md, "Tokens").
 
 use std::fmt::Display;
 
@@ -111,8 +112,8 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Refuses a caller who may not create in a folder; tells what they may change of what is there. The refusal is the same
-    /// whichever folder it is, so that the answer for a path does not tell how far it leads.
+    /// Refuses a caller who may not create in a folder; returns which existing objects they may change. The refusal is the same
+    /// whichever folder it is, so that the answer for a path does not reveal how much of it exists.
     ///
     /// # Errors
     /// `PermissionDenied`, what the store says.

@@ -1,5 +1,5 @@
 //! The DTD of a document put into it (`showDtd`). It comes from the repository, and only if the caller may read it there: nothing
-//! is ever fetched from elsewhere. A DTD that is not there, that can't stand in a document, or that is longer than an attribute
+//! is ever fetched from elsewhere. A DTD that does not exist, that can't stand in a document, or that is longer than an attribute
 //! text may be leaves the document as it is stored.
 
 use std::ops::Range;

@@ -59,7 +59,7 @@ impl<T> Form<T> {
         Some(self.files.remove(at))
     }
 
-    /// What tells the form from others, whatever order and boundary its parts came with: of files of one name the order counts.
+    /// Identifies the form's content, whatever order and boundary its parts came with; among files of one name the order counts.
     pub fn sent(&self) -> Vec<&[u8]> {
         let mut files: Vec<&FilePart> = self.files.iter().collect();
         files.sort_by_key(|file| file.name);
@@ -108,7 +108,7 @@ fn broken(error: MultipartError) -> Error {
     Error::new(Code::InvalidBody, format!("The form could not be read: {why}."))
 }
 
-/// Reads a form whose type and boundary `headers` tell; what is uploaded goes to `contents`.
+/// Reads a form whose type and boundary are in `headers`; what is uploaded goes to `contents`.
 ///
 /// # Errors
 /// `InvalidBody`, `TooLarge`, `InvalidName` for a file that could not be called so; what the disk says.

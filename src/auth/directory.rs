@@ -4,7 +4,7 @@
 //!
 //! Every change is a commit that, before it is answered, empties the cache and raises its generation. A reader that misses notes
 //! the generation before it reads the row, and keeps what it read only if the generation is still the same: what was read before
-//! a commit can't be kept after it. Changes are rare, so emptying all of it is cheaper than knowing what depends on what.
+//! a commit can't be kept after it. Changes are rare, so emptying all of it is cheaper than tracking what depends on what.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -145,7 +145,7 @@ impl Directory {
         .await
     }
 
-    /// Changes what is named of a user, or makes one; `change` is told whether the user is new. See [`Directory::put_user`].
+    /// Changes what is named of a user, or makes one; `change` is given whether the user is new. See [`Directory::put_user`].
     ///
     /// # Errors
     /// `InvalidName`; what `change` says; what the store says.

@@ -77,7 +77,7 @@ impl Rights {
         Ok(rights)
     }
 
-    /// What tells these rights from others.
+    /// A fingerprint of these rights, by which they are compared with others.
     pub fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.hash(&mut hasher);

@@ -62,7 +62,7 @@ impl fmt::Debug for Token {
 /// SHA-256 of a token: what is stored, and what sessions are found by.
 ///
 /// A slow hash would protect nothing, because a token is as random as a key. Nor need hashes be compared in constant time: how
-/// long a comparison takes tells something of the first bytes of a stored hash, but a caller chooses tokens, not hashes, and
+/// long a comparison takes reveals something of the first bytes of a stored hash, but a caller chooses tokens, not hashes, and
 /// can't find a token whose hash begins as wanted any sooner for knowing them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TokenHash([u8; 32]);

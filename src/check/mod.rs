@@ -34,7 +34,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Faults told one by one; the rest is counted.
+    /// How many faults are reported one by one; the rest is counted.
     const TOLD: usize = 100;
 
     fn fault(&mut self, fault: String) {

@@ -100,7 +100,7 @@ impl Check<'_> {
             self.report.fault(format!("{place}: its key is none of a version"));
             return Ok(());
         };
-        // A row that can't be read is told of in its own place.
+        // An unreadable row is reported where its own table is checked.
         let stored = if loid == Draft::body_loid(loid.object()) {
             let draft = self.get(&Draft::key(loid.object()))?;
             draft.map(|draft| decode_value::<Draft>(Draft::FORMAT, &draft).map(|draft| draft.content.stored))

@@ -7,7 +7,7 @@ use actix_web::http::Uri;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-/// What a trusted proxy tells in for whom it speaks.
+/// The header in which a trusted proxy names the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForwardedHeader {
@@ -30,7 +30,7 @@ pub struct TlsConfig {
     pub reload_seconds: u64,
     /// Seconds that a handshake may take.
     pub handshake_seconds: u64,
-    /// Seconds for which browsers are told to come by TLS only (HSTS); 0 tells them nothing.
+    /// Seconds for which browsers must use TLS only (HSTS); with 0 the header is not sent.
     pub strict_transport_seconds: u64,
 }
 

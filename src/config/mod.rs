@@ -17,7 +17,6 @@ mod content;
 mod edge;
 mod environment;
 mod events;
-mod fault;
 mod layers;
 mod liveblog;
 mod load;
@@ -25,6 +24,7 @@ mod repository;
 mod service;
 #[cfg(test)]
 mod tests;
+mod value;
 
 use std::fmt;
 

@@ -9,7 +9,7 @@ use super::words::{essence, is_markup};
 /// The text of a content's bytes: by its byte order mark, by what its type says, by what its declaration says, else as UTF-8.
 ///
 /// What can be nothing but UTF-8 is read as such, whatever is said of it: agencies do send UTF-8 that is declared to be Latin-1,
-/// and hardly any text in another encoding is UTF-8 by chance.
+/// and hardly any text in another encoding happens to be valid UTF-8.
 pub fn decoded<'b>(content_type: &str, bytes: &'b [u8]) -> Cow<'b, str> {
     let said = if !bytes.is_ascii() && std::str::from_utf8(bytes).is_ok() {
         None

@@ -111,7 +111,7 @@ impl Words {
     }
 }
 
-/// As far as the mark-up can be told from the text: posts come from editors in browsers, too, and needn't be well-formed.
+/// As far as the mark-up can be separated from the text: posts come from editors in browsers, too, and needn't be well-formed.
 fn without_markup(markup: &str, words: &mut Words) {
     let markup = &*with_strays_escaped(markup);
     let mut reader = Reader::from_str(markup);
@@ -122,7 +122,7 @@ fn without_markup(markup: &str, words: &mut Words) {
         // Where the next event begins.
         let place = reader.buffer_position();
         let Ok(event) = reader.read_event() else {
-            // Mark-up without an end, from which no text behind it can be told.
+            // Mark-up without an end: no text behind it can be recognised.
             if words.whole && unread == 0 {
                 let rest = usize::try_from(place).ok().and_then(|place| markup.get(place..)).unwrap_or_default();
                 words.gap = true;

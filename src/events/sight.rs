@@ -1,9 +1,9 @@
-//! What one caller may be told of a change.
+//! What one caller may learn of a change.
 //!
-//! The container must be one that the caller may read, at the moment of telling; else the stream is over. Objects that may not be
+//! The caller must be allowed to read the container at the moment of sending; else the stream ends. Objects that may not be
 //! read are left out, and posts of a liveblog that are not approved for all who do not see all posts ([`Access::sight`]): an
-//! event does not know whose post it names. A change of which nothing is left is told by its revision alone, so that the numbers
-//! stay without gaps.
+//! event does not know whose post it names. A change of which nothing is left is reported by its revision alone, so that the
+//! numbers stay without gaps.
 
 use bytes::Bytes;
 use stet_actors::error::Result;

@@ -1,9 +1,9 @@
-//! One follower's connection: where it begins, what it is told, when it ends.
+//! One follower's connection: where it begins, what it is sent, when it ends.
 //!
 //! It ends when the caller's session ends, the container may not be read any more or is gone, the follower has fallen behind by
-//! more than `events.queue_events`, or the server ends. Before each event all of that is looked at, and every [`LOOK`] besides,
+//! more than `events.queue_events`, or the server ends. All of that is checked before each event, and every [`LOOK`] besides,
 //! so that an idle stream ends as well. A container in the recycle bin is followed up to the revision that it has there: its
-//! state may be far ahead of the event that is told.
+//! state may be far ahead of the event that is sent.
 
 use std::pin::Pin;
 use std::sync::Arc;

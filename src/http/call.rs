@@ -186,7 +186,7 @@ impl Call {
     }
 
     /// The answer to give at once if the call has been answered before: for multipart forms, of which only their reader knows
-    /// what was sent. `body` is what tells the form from others, whatever its boundary.
+    /// what was sent. `body` identifies the form's content, whatever its boundary.
     ///
     /// # Errors
     /// `IdempotencyMismatch`; what the store says.

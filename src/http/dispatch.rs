@@ -1,5 +1,5 @@
-//! From an HTTP request to an endpoint and back. What every endpoint has in common is here, in this order: route, token, origin,
-//! privilege, parameters, body, handler, reply.
+//! From an HTTP request to an endpoint and back. The steps that all endpoints have in common are here, in this order: route,
+//! token, origin, privilege, parameters, body, handler, reply.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use tracing::{Instrument, Span};
 use super::app::{App, RequestId};
 use super::authorise::{check_again, check_objects, check_privilege};
 use super::call::{Call, Sources};
-use super::error::{Failure, Surface};
+use super::error::{ErrorReply, Surface};
 use super::identify::identify;
 use super::meters::NO_ENDPOINT;
 use super::query::{Pairs, Query};
@@ -208,7 +208,7 @@ fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Ro
             Found::MethodNotAllowed(allow) => Err(not_allowed(allow)),
             Found::NoEndpoint => Err(not_found()),
         },
-        // A method that no endpoint has: which others fit is still told.
+        // A method that no endpoint has: the reply still lists those that fit.
         None => {
             let fitting: Vec<&str> = Verb::ALL
                 .into_iter()
@@ -256,7 +256,7 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
         Some(Produces::Xml) => "application/xml;charset=utf-8",
         _ => "application/json",
     };
-    // What a browser might show as a page: it may do nothing there, load nothing, and tell nobody its address, in which a
+    // What a browser might show as a page: it may run nothing, load nothing, and send its address to nobody, in which a
     // token may stand.
     let page = matches!(content, Content::Stream(..) | Content::Part(..))
         || (!matches!(content, Content::NotModified) && json.starts_with("application/xml"));
@@ -299,7 +299,7 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
 }
 
 fn render_error(app: &App, error: &Error, surface: Surface, http: &HttpRequest, request_id: &str) -> HttpResponse {
-    let failure = Failure { error, surface, request_id, prefix: &app.config.compat.code_prefix };
+    let failure = ErrorReply { error, surface, request_id, prefix: &app.config.compat.code_prefix };
     let (media_type, bytes) = failure.body(http.headers());
     let mut response = HttpResponse::build(failure.status()).content_type(media_type).body(bytes);
     for (name, value) in failure.headers() {

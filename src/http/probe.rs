@@ -1,4 +1,4 @@
-//! What operators ask for, outside the base path: health, readiness, metrics, and the OpenAPI document.
+//! Endpoints for operators, outside the base path: health, readiness, metrics, and the OpenAPI document.
 
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse};

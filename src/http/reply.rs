@@ -1,7 +1,7 @@
-//! What an endpoint answers, before it is put on the wire.
+//! The reply of an endpoint, before it is put on the wire.
 //!
 //! JSON is answered as [`Json`], which names the type that is serialised: the document says of an endpoint what its handler
-//! answers. All else, of which no schema can say more than that there are bytes or text, is a [`Reply`].
+//! answers. Everything else, for which a schema can only say "bytes" or "text", is a [`Reply`].
 
 use std::marker::PhantomData;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! The sample newsroom: what a new data directory is filled with, so that every endpoint has something to answer.
+//! The sample newsroom: it fills a new data directory, so that every endpoint has something to answer.
 //!
 //! `newsroom.json` says which users, groups, objects, drawers and liveblogs there are; the files below `files/` are the
 //! objects' bytes, each at the path it has in the repository. It goes in through the same commands as anything else, by its

@@ -1,4 +1,4 @@
-//! What has to be done every now and then while the server runs.
+//! Recurring tasks while the server runs.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -39,7 +39,7 @@ pub(super) async fn maintain(app: Arc<App>) {
 /// Something to be done now and then, and how many it was done to.
 type Step<'a> = Pin<Box<dyn Future<Output = Result<usize, Error>> + 'a>>;
 
-/// Takes one step after the other. One that fails is told in the log, and none waits for it to go well: what can't be read or
+/// Takes one step after the other. A failed step is logged, and no step waits for another to succeed: what can't be read or
 /// written now may be so for good.
 async fn each_of<'a>(steps: impl IntoIterator<Item = (&'static str, Step<'a>)>) {
     for (failed, step) in steps {

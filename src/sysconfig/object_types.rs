@@ -109,7 +109,7 @@ impl ObjectTypes {
         made
     }
 
-    /// The type of that name. A prefix (`EOM::`) counts for nothing, and neither does case, unless it tells two apart.
+    /// The type of that name. A prefix (`EOM::`) is ignored, and so is case, unless two types differ by it alone.
     pub fn get(&self, name: &str) -> Option<&ObjectType> {
         let place = self
             .by_name
@@ -119,7 +119,7 @@ impl ObjectTypes {
         self.types.get(*place)
     }
 
-    /// The type that an object gets when none is asked for: by its content type, if that tells anything, else by its
+    /// The type that an object gets when none is asked for: by its content type, if that is known, else by its
     /// name's extension, else the type of unspecific content.
     pub fn infer(&self, content_type: Option<&str>, file_name: &str) -> Option<&ObjectType> {
         let content_type = content_type.map(media_type).filter(|text| text != GENERIC);

@@ -279,7 +279,7 @@ async fn make(
     database: DatabaseId,
 ) -> Result<Json<DrawerReply>> {
     let (app, display) = (&call.app, call.display_of_body()?);
-    let create = app.place_in(call, folder, database)?.create(object);
+    let create = app.destination(call, folder, database)?.create(object);
     let created = call.change_unnamed(create).await?;
     let view = app.repository.view::<Drawer>(created.loid).await?;
     let items: Placed = view.state.visible().copied().enumerate().collect();

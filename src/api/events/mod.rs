@@ -19,7 +19,7 @@ const LAST_EVENT_ID: &str = "Last-Event-ID";
 /// The same for clients that can't set headers.
 const LAST_EVENT_ID_PARAM: &str = "lastEventId";
 
-/// Tells proxies of the nginx kind not to gather what should go on at once.
+/// Stops proxies such as nginx from buffering what should be forwarded at once.
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// `GET /v3/container/{source}/events`

@@ -95,7 +95,7 @@ pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
             return Err(Error::new(Code::InvalidName, message));
         }
     };
-    let place = app.place_in(&call, parent, database)?;
+    let place = app.destination(&call, parent, database)?;
     let made = match name {
         Some(name) => {
             let mut object = NewObject::folder(&name);

@@ -1,9 +1,9 @@
-//! A liveblog's own content: an XML document, which its approved posts are written into when it is read (docs/api/liveblogs.md,
+//! A liveblog's own content: an XML document. A read puts the approved posts into it (docs/api/liveblogs.md,
 //! "Content").
 //!
-//! They are written at the end of the first element that has the attribute `posts="here"`, or of the root. A content that is no
-//! well-formed XML, or is longer or deeper than an attribute text may be, is served as it is stored: such a template can have
-//! been copied, and such bytes can have been written through the object.
+//! They are written at the end of the first element that has the attribute `posts="here"`, or of the root. A content that is not
+//! well-formed XML, or is longer or deeper than an attribute text may be, is served as it is stored: such a template may have
+//! been copied, and such bytes may have been written through the object.
 
 use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use actix_web::web::Payload;

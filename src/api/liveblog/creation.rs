@@ -41,7 +41,7 @@ async fn create(call: &Call, template: &Source, template_database: DatabaseId) -
     };
     let object = new_liveblog(call, &request, template, template_database).await?;
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    let create = app.place_in(call, folder, database)?.create(object);
+    let create = app.destination(call, folder, database)?.create(object);
     let created = call.change_unnamed(create).await?;
     let open = Open::of(call, app.repository.view::<Liveblog>(created.loid).await?)?;
     changed_reply(call, open, &display).await

@@ -1,4 +1,4 @@
-//! The files of a post: its content, and what is attached to it. Their ETags tell of the bytes alone: they stay what they are
+//! The files of a post: its content, and what is attached to it. Their ETags depend on the bytes alone: they stay what they are
 //! while the liveblog changes.
 
 use stet_actors::error::{Error, Result};

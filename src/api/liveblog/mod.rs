@@ -1,7 +1,7 @@
 //! Liveblogs (docs/api/liveblogs.md).
 //!
-//! Who sees and changes which posts is up to [`Access::sight`] and [`Access::reach`](crate::access::Access::reach). What is not
-//! seen is not there: it is in no listing, no number and no search.
+//! Who sees and changes which posts is up to [`Access::sight`] and [`Access::reach`](crate::access::Access::reach). A post that is
+//! not seen does not exist for the caller: it is in no listing, no number and no search.
 //!
 //! [`Access::sight`]: crate::access::Access::sight
 

@@ -1,4 +1,4 @@
-//! Posts that are named one by one, of any liveblogs.
+//! Reading posts of any liveblogs, named one by one.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -46,7 +46,7 @@ pub async fn posts(call: Call) -> Result<Json<PostListing>> {
     Json::of(&PostListing { items, errors })
 }
 
-/// The same error for whatever is not there, so that it doesn't tell which liveblogs there are.
+/// The same error for whatever does not exist, so that it doesn't reveal which liveblogs exist.
 fn hidden(error: Error, source: &str) -> Error {
     if error.code == Code::ObjectNotFound { Error::not_found(source) } else { error }
 }

@@ -102,8 +102,8 @@ fn content_of(app: &App, post: &Post) -> Result<Option<Bytes>> {
     })
 }
 
-/// What a reply about a liveblog has beside `info`.
-pub(super) struct Told<'v> {
+/// The posts of a reply about a liveblog.
+pub(super) struct PostList<'v> {
     /// The posts shown.
     pub posts: Vec<&'v Arc<Post>>,
     /// How many there are.
@@ -119,17 +119,17 @@ pub(super) struct Told<'v> {
 pub(super) async fn liveblog_reply(
     app: &App,
     open: &Open,
-    told: &Told<'_>,
+    list: &PostList<'_>,
     display: &Display,
 ) -> Result<LiveblogReply, Unsettled> {
-    let mut items = Vec::with_capacity(told.posts.len());
-    for (index, post) in told.posts.iter().enumerate() {
+    let mut items = Vec::with_capacity(list.posts.len());
+    for (index, post) in list.posts.iter().enumerate() {
         if index % AT_A_TIME == AT_A_TIME - 1 {
             tokio::task::yield_now().await;
         }
         items.push(post_shown(app, post, display)?);
     }
-    Ok(LiveblogReply { info: info(app, open, display)?, items, total: told.total, revision: open.view.revision() })
+    Ok(LiveblogReply { info: info(app, open, display)?, items, total: list.total, revision: open.view.revision() })
 }
 
 /// How long the posts of a reply are.
@@ -158,8 +158,8 @@ fn info(app: &App, open: &Open, display: &Display) -> Result<LiveblogInfo> {
 pub(super) async fn changed_reply(call: &Call, open: Open, display: &Display) -> Result<Json<LiveblogReply>> {
     settled(call, open, async |open| {
         let total = open.view.state.seen_counts(&open.sight).iter().sum();
-        let told = Told { posts: Vec::new(), total, removed: None };
-        let reply = liveblog_reply(&call.app, open, &told, display).await?;
+        let list = PostList { posts: Vec::new(), total, removed: None };
+        let reply = liveblog_reply(&call.app, open, &list, display).await?;
         Ok(Json::of(&reply)?.with_etag(ETag::new(open.view.revision(), "change")))
     })
     .await

@@ -7,7 +7,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::liveblog::{Post, PostAddress, PostStatus};
 
-use super::reply::{Told, bytes_of, liveblog_reply};
+use super::reply::{PostList, bytes_of, liveblog_reply};
 use super::types::{Filters, SearchReply, SearchRequest};
 use super::{Open, address, open, settled};
 use crate::http::call::Call;
@@ -172,18 +172,18 @@ impl Wanted {
     }
 
     /// The posts, and how many there are.
-    pub(super) async fn find<'o>(&self, open: &'o Open) -> Told<'o> {
+    pub(super) async fn find<'o>(&self, open: &'o Open) -> PostList<'o> {
         let Page { offset, limit } = self.page;
         let (state, sight) = (&open.view.state, &open.sight);
         if self.since.is_none() && self.sort.is_empty() {
             // Parts of the listing itself: what is not shown is not walked.
             if self.filter.is_only(None) {
                 let total = state.seen_counts(sight).iter().sum();
-                return Told { posts: state.seen_from(sight, offset).take(limit).collect(), total, removed: None };
+                return PostList { posts: state.seen_from(sight, offset).take(limit).collect(), total, removed: None };
             }
             if self.filter.is_only(Some(PostStatus::Approved)) {
                 let posts = state.sequence().visible_at(offset).take(limit).collect();
-                return Told { posts, total: state.sequence().visible_len(), removed: None };
+                return PostList { posts, total: state.sequence().visible_len(), removed: None };
             }
         }
         let (mut found, mut removed) = (Vec::new(), None);
@@ -240,7 +240,7 @@ impl Wanted {
             });
         }
         let total = found.len();
-        Told { posts: found.into_iter().skip(offset).take(limit).collect(), total, removed }
+        PostList { posts: found.into_iter().skip(offset).take(limit).collect(), total, removed }
     }
 }
 
@@ -269,10 +269,10 @@ pub async fn search(call: Call) -> Result<Json<SearchReply>> {
     let (open, display) = (open(&call).await?, call.display_of_body()?);
     let wanted = Wanted::of_request(&call, open.loid(), &request)?;
     settled(&call, open, async |open| {
-        let told = wanted.find(open).await;
-        let liveblog = liveblog_reply(&call.app, open, &told, &display).await?;
+        let list = wanted.find(open).await;
+        let liveblog = liveblog_reply(&call.app, open, &list, &display).await?;
         let bytes = bytes_of(&liveblog);
-        let reply = Enveloped::of(&SearchReply { liveblog, removed: told.removed }, bytes)?;
+        let reply = Enveloped::of(&SearchReply { liveblog, removed: list.removed }, bytes)?;
         Ok(Json::from(reply).with_etag(ETag::new(open.view.revision(), "search")))
     })
     .await

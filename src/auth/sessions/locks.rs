@@ -31,8 +31,8 @@ impl Sessions {
         }
     }
 
-    /// Takes off the locks that have expired, and those of sessions that have ended; tells how many. To be called now and then:
-    /// an expired lock counts as none without it. One that can't be taken off keeps no other; it is told in the log.
+    /// Takes off the locks that have expired, and those of sessions that have ended. Returns how many. To be called now and then:
+    /// an expired lock counts as none without it. One that can't be taken off does not hold up the others; it is logged.
     ///
     /// # Errors
     /// That locks or sessions can't be read.
@@ -61,7 +61,7 @@ impl Sessions {
         }
     }
 
-    /// Whether the lock is off now; if not, that is told in the log.
+    /// Whether the lock is off now; if not, that is logged.
     async fn release(&self, object: Loid, session: Option<Text>) -> bool {
         match self.repository.joint(Release { object, session }, Request::by(Who::system())).await {
             Ok(()) => true,

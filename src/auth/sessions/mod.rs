@@ -239,7 +239,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Ends a session that is in the map; tells whether it had not been ended before.
+    /// Ends a session that is in the map. Returns whether it was still running.
     async fn end_live(&self, live: &LiveSession) -> Result<bool> {
         if live.ended.swap(true, Ordering::AcqRel) {
             return Ok(false);
@@ -302,7 +302,7 @@ impl Sessions {
         let session = make(token.hash(), reference()?.into(), self.repository.clock().now_ms());
         let gone = surplus.iter().map(|live| live.session.token_hash).collect();
         let new = self.insert(token, session, calls, gone).await?;
-        // Giving locks back may take long, and is nobody else's affair: a flush that waited for it would keep every logout
+        // Giving locks back may take long, and must not delay others: a flush that waited for it would keep every logout
         // waiting.
         drop((turn, beginning));
         for ended in surplus {

@@ -25,7 +25,7 @@ const KNOWN: [&[u8; 4]; 8] = [b"VP8 ", b"VP8L", b"ALPH", b"ANIM", b"ANMF", b"ICC
 /// # Errors
 /// As the end of a sentence: a chunk ends behind the file, or a lossy frame has more than `most_pixels`.
 pub(super) fn check(bytes: &[u8], most_pixels: u64) -> Result<(), String> {
-    // Whatever is wrong with these is the decoder's to tell.
+    // The decoder reports whatever is wrong with these.
     let Some(first) = Chunk::at(bytes, CHUNKS).filter(|first| first.name == *b"VP8X") else { return Ok(()) };
     let length = number(bytes, 4, 4).unwrap_or_default();
     // So far the decoder looks, which is a little behind the end.

@@ -1,4 +1,4 @@
-//! What operations answer: every status that an operation may give, and what comes with it.
+//! The replies of operations: every status that an operation may give, with headers and body.
 
 use serde_json::{Map, Value, json};
 

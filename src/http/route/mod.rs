@@ -1,4 +1,4 @@
-//! What an endpoint is, as data. The router, the rights check, the parameter check, the OpenAPI document and the
+//! Endpoints as data. The router, the rights check, the parameter check, the OpenAPI document and the
 //! contract test are all derived from [`Route`]. The tables stand beside the handlers.
 
 pub mod words;

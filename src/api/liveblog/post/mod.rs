@@ -1,4 +1,4 @@
-//! Posts (docs/api/posts.md). What depends on the post as a change finds it is decided by the command.
+//! Posts (docs/api/posts.md). The command decides what depends on the state of the post.
 
 pub mod routes;
 
@@ -141,7 +141,7 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
     let left = open.view.state.get(&post).ok().map(|post| match post_reply(app, &open, post, "change") {
         Ok(reply) => Ok(Some(reply)),
         Err(Unsettled::Failed(error)) => Err(error),
-        // Others have changed it since; who made the change is told of it all the same, and not of theirs.
+        // Others have changed it since. The reply describes the caller's own change all the same, not theirs.
         Err(Unsettled::Changed) => post_as_left(app, &open, post),
     });
     if let Some(reply) = left.transpose()?.flatten() {
