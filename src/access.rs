@@ -112,8 +112,8 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Refuses a caller who may not create in a folder; returns which existing objects they may change. The refusal is the same
-    /// whichever folder it is, so that the answer for a path does not reveal how much of it exists.
+    /// Refuses a caller who may not create in a folder; otherwise returns which existing objects they may change. The refusal
+    /// is the same whichever folder it is, so that the answer for a path does not reveal how much of it exists.
     ///
     /// # Errors
     /// `PermissionDenied`, what the store says.
@@ -150,7 +150,7 @@ impl<'a> Access<'a> {
         Ok(if self.may(Privilege::Moderate, liveblog)? { Reach::All } else { self.reach_of_own() })
     }
 
-    /// What is within reach of a caller who has no right to what others made.
+    /// The reach of a caller who has no right to objects that others made.
     fn reach_of_own(&self) -> Reach {
         if self.caller.is_some_and(|caller| caller.person) { Reach::Own } else { Reach::Nothing }
     }

@@ -342,7 +342,7 @@ impl<'a> Context<'a> {
         &self.changes
     }
 
-    /// What has been noted.
+    /// The changes noted so far.
     pub(crate) fn into_noted(self) -> Noted {
         Noted { changes: self.changes, guards: self.guards, concerned: self.concerned }
     }

@@ -94,8 +94,8 @@ impl Entry {
         self.part_events.contains(&command)
     }
 
-    /// Whether any event speaks of parts, which are no objects whose records could be looked at.
-    pub fn tells_of_parts(&self) -> bool {
+    /// Whether any event names parts, which are not objects with a record to look at.
+    pub fn names_parts(&self) -> bool {
         !self.part_events.is_empty()
     }
 

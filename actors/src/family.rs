@@ -15,7 +15,7 @@ pub trait Family: Sized + Send + Sync + 'static {
     /// What the container's actor holds in memory. Cloning must share structure: it happens once per change.
     type State: State;
 
-    /// What is said of a new container beside what every object has.
+    /// The settings of a new container, beside those that every object has.
     type New: Debug + Send + Sync + 'static;
 
     /// Which objects belong to it.

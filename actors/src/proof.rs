@@ -11,7 +11,7 @@ use crate::store::{Key, Look, Range, Row, StoreError, Table, View, decode_value}
 pub struct Proof<'a> {
     look: &'a dyn Look,
     has_file: &'a dyn Fn(&Content) -> bool,
-    tell: &'a mut dyn FnMut(String),
+    report: &'a mut dyn FnMut(String),
 }
 
 impl<'a> Proof<'a> {
@@ -20,14 +20,14 @@ impl<'a> Proof<'a> {
     pub fn new(
         look: &'a dyn Look,
         has_file: &'a dyn Fn(&Content) -> bool,
-        tell: &'a mut dyn FnMut(String),
+        report: &'a mut dyn FnMut(String),
     ) -> Proof<'a> {
-        Proof { look, has_file, tell }
+        Proof { look, has_file, report }
     }
 
     /// Reports a fault.
     pub fn fault(&mut self, fault: String) {
-        (self.tell)(fault);
+        (self.report)(fault);
     }
 
     /// A value as it is stored.

@@ -560,12 +560,12 @@ async fn play(mut world: World, steps: Vec<Step>) {
         for since in [0, view.revision() / 2, view.revision()] {
             let wanted: Vec<(Loid, bool)> =
                 changes.iter().filter(|(revision, ..)| *revision > since).map(|(_, loid, is)| (*loid, *is)).collect();
-            let told: Vec<(Loid, bool)> = view
+            let changed: Vec<(Loid, bool)> = view
                 .state
                 .since(since)
                 .map(|change| change.map_or_else(|gone| (gone.post, false), |post| (post.loid(), true)))
                 .collect();
-            assert_eq!(told, wanted, "since {since}");
+            assert_eq!(changed, wanted, "since {since}");
         }
     }
     let view = world.view().await;

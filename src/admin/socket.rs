@@ -50,7 +50,7 @@ impl From<Error> for Refusal {
     }
 }
 
-/// What comes back.
+/// The reply.
 pub type Outcome = Result<AdminReply, Refusal>;
 
 /// The open socket; it is closed and removed when dropped.

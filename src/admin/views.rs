@@ -136,7 +136,7 @@ impl KeyView {
         Ok(KeyView {
             name: session.key.as_ref().map(|key| key.name.to_string()).unwrap_or_default(),
             user: session.user.to_string(),
-            privileges: directory.told(live.grants().unwrap_or_default())?,
+            privileges: directory.with_paths(live.grants().unwrap_or_default())?,
             session: session.id.to_string(),
             created: session.created_ms / 1000,
             last_used: live.last_seen_ms() / 1000,

@@ -22,7 +22,7 @@ const LOOKED_AT: u64 = 64 << 10;
 pub(super) struct Shown {
     /// Where that of the document stands, in bytes.
     pub place: Range<u64>,
-    /// What stands there now.
+    /// The present text at that place.
     pub doctype: String,
     /// Of the DTD.
     pub sha256: [u8; 32],

@@ -121,7 +121,7 @@ impl Whole {
 
 /// When bytes were written, as far as it is known, in epoch seconds: they may change again within the second; the time says
 /// which they were only once that is over.
-pub fn told_time(call: &Call, at: u64) -> Option<u64> {
+pub fn known_time(call: &Call, at: u64) -> Option<u64> {
     Some(at).filter(|at| *at < call.app.repository.clock().now_s())
 }
 

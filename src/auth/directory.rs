@@ -229,7 +229,7 @@ impl Directory {
         self.commit(turn, vec![put(&new)]).await
     }
 
-    /// Waits until nobody else is changing anything. What is read then is what the change is made of.
+    /// Waits until nobody else is changing anything. The change is based on what is read then.
     pub(super) async fn turn(&self) -> Turn {
         self.turn.clone().lock_owned().await
     }

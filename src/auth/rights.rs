@@ -84,7 +84,7 @@ impl Rights {
         hasher.finish()
     }
 
-    /// What is allowed for all objects, and for what is no object.
+    /// What is allowed for all objects, and for calls that concern no object.
     pub fn everywhere(&self) -> Privileges {
         self.everywhere
     }

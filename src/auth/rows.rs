@@ -38,9 +38,9 @@ pub struct User {
     pub business_email: Option<String>,
     /// When the password was last set, epoch milliseconds; 0 for never.
     pub(super) password_changed_ms: u64,
-    /// The generation of the user's sessions: those begun under another are dead. It goes up when the password is changed and when
-    /// the user is disabled, which ends all sessions in one row, whether they are in memory or not. It begins with the time, so that
-    /// nobody gets to use the sessions of a former user of the same name.
+    /// The generation of the user's sessions: those begun under another are dead. It goes up when the password is changed and
+    /// when the user is disabled, which ends all sessions in one row, whether they are in memory or not. It begins with the
+    /// time, so that nobody gets to use the sessions of a former user of the same name.
     pub(super) generation: u64,
     /// The same for the user's keys, which survive a change of the password: it goes up when the user is disabled.
     #[serde(default)]
@@ -114,8 +114,8 @@ impl Row for User {
 pub struct Grant {
     /// What is allowed.
     pub privilege: Privilege,
-    /// The folder below which it is, itself included; `None` for everywhere. Stored is its loid, so that the grant goes along when
-    /// the folder gets another path; told is the path it has, and taken any source.
+    /// The folder below which it is, itself included; `None` for everywhere. Its loid is stored, so that the grant stays valid when
+    /// the folder gets another path. Replies show its present path, and requests may give any source.
     pub folder: Option<String>,
 }
 

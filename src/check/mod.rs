@@ -18,7 +18,7 @@ use stet_store::RedbStore;
 
 use crate::content::ContentStore;
 
-/// What was found.
+/// The result of a check.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Rows in each table, indexes too.

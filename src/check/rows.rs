@@ -122,7 +122,7 @@ impl Check<'_> {
     /// What the domain looks with.
     fn proof<T>(&mut self, prove: impl FnOnce(&mut Proof<'_>) -> T) -> T {
         let has_file = |content: &Content| self.content.is_there(content);
-        let mut tell = |fault| self.report.fault(fault);
-        prove(&mut Proof::new(self.store, &has_file, &mut tell))
+        let mut report = |fault| self.report.fault(fault);
+        prove(&mut Proof::new(self.store, &has_file, &mut report))
     }
 }

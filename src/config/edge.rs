@@ -70,9 +70,9 @@ pub(super) fn is_origin(text: &str) -> bool {
         }
     };
     let port = uri.port_u16();
-    let told = port.map(|port| format!(":{port}")).unwrap_or_default();
+    let suffix = port.map(|port| format!(":{port}")).unwrap_or_default();
     // Put together again it is the same, so there is no user, path or query in it.
-    well && port != Some(own_port) && text == format!("{scheme}://{host}{told}")
+    well && port != Some(own_port) && text == format!("{scheme}://{host}{suffix}")
 }
 
 /// One network, or one address as the network that has nothing else; `None` for anything that is neither.

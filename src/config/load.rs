@@ -49,7 +49,7 @@ impl Config {
         let mut layers = Layers::over(defaults.clone());
         if let Some(file) = file {
             layers.lay(read(file)?, &file.display().to_string());
-            // What is wrong in the file is said before the environment is laid over it.
+            // Faults of the file are reported before the environment is laid over it.
             config(&layers)?;
         }
         for variable in environment::variables(environment)? {

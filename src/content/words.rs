@@ -29,8 +29,9 @@ pub fn is_text(content_type: &str) -> bool {
     kind.starts_with("text/") || is_markup(&kind) || kind == "application/json" || kind.ends_with("+json")
 }
 
-/// The text of a content, whose first bytes are given: XML and HTML without mark-up, other text as it is; in lower case,
-/// white space as one space, cut off where it is long. What is no text has none. Of [`LOOKED_AT`] bytes there may be more.
+/// The text of a content, whose first bytes are given: XML and HTML without mark-up, other text as it is; in lower case, white
+/// space as one space, cut off where it is long. Bytes that are not text have none. The text may be longer than [`LOOKED_AT`]
+/// bytes, of which alone it is taken.
 pub fn text_of(content_type: &str, head: &[u8]) -> String {
     if !is_text(content_type) {
         return String::new();

@@ -53,7 +53,7 @@ impl Kept {
 
 /// See the module's head. It stands for its newsroom, too: handlers ask it what they would ask that.
 pub struct App {
-    /// What is served.
+    /// The newsroom that is served.
     pub newsroom: Arc<Newsroom>,
     /// The endpoints, as tables.
     pub groups: &'static [Group],

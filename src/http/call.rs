@@ -180,7 +180,7 @@ impl Call {
         client_address(&self.http, &self.app.proxies)
     }
 
-    /// What is kept of the outcome of this call, where it may be sent again.
+    /// The receipt under which the outcome of this call is kept, if it may be sent again.
     pub(super) fn once(&self) -> Option<Arc<Once>> {
         self.claim.as_ref().and_then(|claim| claim.once())
     }

@@ -59,7 +59,7 @@ fn refusal(standing: &Standing) -> Error {
 }
 
 /// Reports the budget to the client, in headers.
-pub fn tell(standing: &Standing, headers: &mut HeaderMap) {
+pub fn report(standing: &Standing, headers: &mut HeaderMap) {
     headers.insert(LIMIT, HeaderValue::from(standing.limit));
     headers.insert(REMAINING, HeaderValue::from(standing.remaining));
     headers.insert(RESET, HeaderValue::from(standing.reset_seconds));

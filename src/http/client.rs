@@ -31,7 +31,7 @@ pub struct Proxies {
     header: ForwardedHeader,
 }
 
-/// What is known of a client.
+/// A client as the connection and the headers of trusted proxies show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Client<'r> {
     address: IpAddr,

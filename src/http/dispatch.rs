@@ -66,7 +66,7 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
         Err(error) => render_error(&app, &error, surface, &http, request_id.as_str()),
     };
     if let Some(standing) = standing {
-        calls::tell(&standing, response.headers_mut());
+        calls::report(&standing, response.headers_mut());
     }
     let response = finish(&app, &http, response, request_id.clone());
     let status = response.status();
@@ -84,7 +84,7 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
     response
 }
 
-/// What has been found out about a call, be it answered or refused.
+/// The facts about a call that are known when it is answered or refused.
 #[derive(Default)]
 struct Known {
     route: Option<&'static Route>,

@@ -87,7 +87,7 @@ fn readiness(app: &App) -> HttpResponse {
     response.json(answer)
 }
 
-/// What has been counted, and how the store is at this moment.
+/// All metrics, with the state of the store at this moment.
 fn metrics(app: &App) -> HttpResponse {
     let Standing { word, waits_ms, .. } = standing(app);
     for known in WORDS {

@@ -26,7 +26,7 @@ pub trait Answer {
     /// The schema of what it says; `None` if that is no JSON.
     const SCHEMA: Option<TypeOf>;
 
-    /// What goes on the wire.
+    /// The body on the wire.
     fn into_reply(self) -> Reply;
 }
 
@@ -195,7 +195,7 @@ struct Envelope<R> {
     result: R,
 }
 
-/// What stands before and after the `result` of a successful [`Envelope`].
+/// The text before and after the `result` of a successful [`Envelope`].
 const AROUND: (&[u8], &[u8]) = (b"{\"status\":\"success\",\"result\":", b"}");
 
 /// The JSON of a result in its envelope.

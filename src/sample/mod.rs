@@ -29,7 +29,7 @@ static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/sample/files");
 
 const MANIFEST: &str = include_str!("newsroom.json");
 
-/// What is made beside objects: for the module that knows users.
+/// The users and groups of the sample: for the module that knows users.
 pub use self::manifest::{SampleGroup, SampleUser};
 
 /// The sample newsroom, read but not yet written.

@@ -67,8 +67,10 @@ async fn make_users(app: &App, sample: &Sample) -> Result<(), Failure> {
     let password = given.clone().unwrap_or_else(random_password);
     if given.is_none() {
         // To the operator's terminal only: the log may be kept. It comes first: a password that can't be printed must not be set.
-        let told = writeln!(std::io::stdout(), "new data directory: log in as `{ADMIN}` with the password {password}");
-        told.map_err(|error| Failure::new(Exit::Failed, format!("the password of `{ADMIN}` can't be told: {error}")))?;
+        let printed =
+            writeln!(std::io::stdout(), "new data directory: log in as `{ADMIN}` with the password {password}");
+        printed
+            .map_err(|error| Failure::new(Exit::Failed, format!("the password of `{ADMIN}` can't be told: {error}")))?;
     }
     app.directory.set_password(ADMIN, &password).await?;
     Ok(())

@@ -14,7 +14,7 @@ use crate::content::collect::Collector;
 use crate::http::app::App;
 use crate::tls::Certificates;
 
-/// What has to be done every now and then.
+/// The recurring tasks.
 pub(super) async fn maintain(app: Arc<App>) {
     let mut sweep = tokio::time::interval(Duration::from_secs(app.config.runtime.sweep_seconds.max(1)));
     let mut flush = tokio::time::interval(Duration::from_secs(app.config.auth.flush_seconds.max(1)));

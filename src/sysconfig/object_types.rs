@@ -146,7 +146,7 @@ fn media_type(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// What stands behind a name's last dot, in lower case; a name that is nothing else has none.
+/// The file extension of a name, in lower case; a name that begins with its only dot has none.
 fn extension(file_name: &str) -> Option<String> {
     let (stem, extension) = file_name.rsplit_once('.')?;
     (!stem.is_empty() && !extension.is_empty()).then(|| extension.to_lowercase())

@@ -72,7 +72,7 @@ impl Joint for TakeLock {
     }
 }
 
-/// Takes the lock off an object. What was saved under it stays as a draft.
+/// Takes the lock off an object. Content that was saved under it stays as a draft.
 #[derive(Debug, Clone, Copy)]
 pub struct Unlock {
     /// The object.

@@ -15,7 +15,7 @@ use crate::object::{CreateMode, FamilyKind, Object};
 pub struct NewParts(Arc<dyn AnyNew>);
 
 impl NewParts {
-    /// What is said of a new container of the family `F`.
+    /// The settings of a new container of the family `F`.
     pub fn of<F: Family>(new: F::New) -> NewParts {
         NewParts(Arc::new(Typed::<F>(new)))
     }

@@ -72,6 +72,6 @@ impl Joint for Restore {
                 record.folder = Some(FolderKey(folder));
             }
         }
-        tree.tell(Fate::Shown, turns, context)
+        tree.notify(Fate::Shown, turns, context)
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct Subtree {
 
 impl Subtree {
     /// Informs the containers of what becomes of the objects.
-    pub fn tell(&self, becomes: Fate, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    pub fn notify(&self, becomes: Fate, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         for (container, members) in &self.holders {
             for member in members {
                 turns.member(*container, *member, becomes, context)?;

@@ -18,7 +18,7 @@ use crate::object::{CreateMode, FamilyKind, FolderKey, Reach, Record, Text};
 use crate::part::{NewAttachment, attach, detach};
 use crate::store::loid_key;
 
-/// What was done to which post.
+/// Which post a command changed, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PostDone {
     /// The post.

@@ -32,7 +32,7 @@ pub const POST_TYPE: &str = "LiveBlogPost";
 #[derive(Debug)]
 pub struct Liveblog;
 
-/// What is said of a new liveblog.
+/// The settings of a new liveblog.
 #[derive(Debug, Clone, Default)]
 pub struct NewLiveblog {
     /// Whether every post waits for approval; `None`: not said.

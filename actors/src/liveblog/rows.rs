@@ -256,8 +256,8 @@ mod tests {
         let removed: RemovedPost = decode_value(RemovedPost::FORMAT, &before).expect("it can be read");
         let expected = RemovedPost { liveblog, post, revision: 9, was_approved: false, author: "".into() };
         assert_eq!(removed, expected);
-        for (sight, told) in [(Sight::All, true), (Sight::Own("ada".into()), false), (Sight::Approved, false)] {
-            assert_eq!(sight.may_have_seen_removed(&removed), told, "{sight:?}");
+        for (sight, seen) in [(Sight::All, true), (Sight::Own("ada".into()), false), (Sight::Approved, false)] {
+            assert_eq!(sight.may_have_seen_removed(&removed), seen, "{sight:?}");
         }
     }
 }

@@ -100,7 +100,7 @@ impl LiveblogState {
         counts
     }
 
-    /// The posts that are seen, in the order of the listing, without the first `skip`. What is skipped is not walked.
+    /// The posts that are seen, in the order of the listing, without the first `skip`. Skipped posts are not walked.
     pub fn seen_from<'s>(&'s self, sight: &Sight, skip: usize) -> Box<dyn Iterator<Item = &'s Arc<Post>> + 's> {
         let all = self.sequence();
         let hidden = match sight {

@@ -179,7 +179,7 @@ impl LiveblogState {
         self.posts.get(*self.by_loid.get(loid)?)
     }
 
-    /// What has changed after a revision, oldest change first, each post once: the post as it is, or what is known of one that
+    /// The posts that have changed after a revision, oldest change first, each once: the post as it is, or the row of one that
     /// was removed.
     pub fn since(&self, revision: u64) -> impl Iterator<Item = std::result::Result<&Arc<Post>, &RemovedPost>> {
         let after = (std::ops::Bound::Excluded(revision), std::ops::Bound::Unbounded);

@@ -212,7 +212,8 @@ impl<F: Family> Container<F> {
         }
     }
 
-    /// What comes while there is no state waits for it; in quarantine it is refused, or starts the next try once that is over.
+    /// A message that comes while there is no state waits for it; in quarantine it is refused, or starts the next try once that
+    /// is over.
     fn set_aside(&mut self, work: Work<F>, ctx: &mut <Self as Actor>::Context) {
         match &self.quarantined {
             Some(quarantine) if self.shared.clock.now_ms() < quarantine.until => {

@@ -19,7 +19,7 @@ pub struct Request {
     pub who: Who,
     /// `If-Match`: the revisions that a container may have; anything else is `PreconditionFailed`.
     pub expect: Option<Expect>,
-    /// What was done under the caller's key, where the call has one.
+    /// The receipt for the caller's key, if the call has one.
     pub once: Option<Arc<Once>>,
     /// The request's span; the command and its commit are traced within it.
     pub span: Span,

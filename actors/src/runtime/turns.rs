@@ -335,7 +335,7 @@ fn attempt<J: Joint>(
     let mut events = Vec::new();
     for (loid, turn) in &mut held.0 {
         if let Some(revision) = turn.settle(*loid, &mut turns, touched.contains(loid), &mut context) {
-            // What is concerned is known once all turns are settled.
+            // The objects concerned are known once all turns are settled.
             events.push(request.who.event(*loid, revision, J::NAME, Concerned::default(), now_ms));
         }
     }

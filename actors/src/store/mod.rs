@@ -42,7 +42,7 @@ pub type Epoch = u64;
 /// What a reader gets to see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// What is on disk.
+    /// The state on disk.
     Committed,
     /// That, and what is on its way there.
     Latest,
@@ -207,7 +207,7 @@ impl std::error::Error for StoreError {}
 pub struct Refusal {
     /// Why.
     pub why: StoreError,
-    /// What was submitted.
+    /// The submitted change set.
     pub set: ChangeSet,
 }
 

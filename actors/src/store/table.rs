@@ -54,7 +54,7 @@ tables! {
     Marks = 10, "marks/1", index: false;
     /// Events: seq (u64), ordinal (u16) → `Event`.
     Events = 11, "events/1", index: false;
-    /// What is saved of a content that is checked out: object's loid → `Draft`.
+    /// Drafts, saved contents of objects that are checked out: object's loid → `Draft`.
     Drafts = 12, "drafts/1", index: false;
     /// Receipts of calls that are carried out once: user, key, step → `Receipt`.
     Receipts = 20, "receipts/1", index: false;

@@ -114,7 +114,7 @@ impl Journal {
 
     /// A new file. Its first record holds nothing; it says what the next one builds upon.
     fn make(kept: Arc<Kept>, lease: Lease, folded: Seq) -> io::Result<Journal> {
-        let mut journal = Journal::with(kept, lease, Salt::by_chance(), 0);
+        let mut journal = Journal::with(kept, lease, Salt::random(), 0);
         journal.lease.set_len(0)?;
         journal.mark(folded)?;
         journal.lease.write(0, &journal.head().page())?;
@@ -149,7 +149,7 @@ impl Journal {
         let claims = self.claims()?;
         let (old, new) = claims.split_at(claims.partition_point(|place| place.head.last <= folded));
         let mut records = Vec::new();
-        // What is not sound is what a crash has left of the last one, or has been written over in part.
+        // An unsound record is the rest of the last one, torn by a crash, or has been written over in part.
         for place in new {
             records.extend(self.read(place)?.map(|record| (*place, record)));
         }

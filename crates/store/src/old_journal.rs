@@ -53,7 +53,7 @@ pub(super) fn remove(backends: &dyn Backends) -> Result<(), OpenError> {
     backends.remove_old_journal().map_err(|error| OpenError::Io(format!("{OLD_JOURNAL}: {error}")))
 }
 
-/// What was dropped, and the records behind `last`.
+/// The number up to which change sets were dropped, and the records behind `last`.
 fn read(db: &Database, last: Seq) -> Result<(Seq, Vec<(Seq, Bytes)>), RedbError> {
     let transaction = db.begin_read().map_err(failure)?;
     let meta = match transaction.open_table(META) {

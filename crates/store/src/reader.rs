@@ -35,7 +35,7 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// What there is after closing.
+    /// The snapshot after closing.
     pub fn closed() -> Snapshot {
         Snapshot { tables: Vec::new(), _kept: None, lease: None }
     }

@@ -223,7 +223,7 @@ impl Shared {
 
     /// [`stet_actors::store::Store::is_certain`].
     pub fn is_certain(&self) -> bool {
-        // What is found of a set of unknown outcome is removed before the phase is `Open` again.
+        // Any record of a set of unknown outcome is removed before the phase is `Open` again.
         self.gate.lock().phase == Phase::Open
     }
 

@@ -34,7 +34,7 @@ impl StoredEvent {
     }
 }
 
-/// What was found in the tables before the gate was entered, so that no disk is waited for inside.
+/// Rows read from the tables before the gate was entered, so that nothing inside waits for the disk.
 struct Ahead {
     snapshot: Arc<Snapshot>,
     on_disk: Vec<Option<bool>>,

@@ -1,4 +1,4 @@
-//! What is in `state.redb`, where each table is described once.
+//! The tables of `state.redb`, each described once.
 
 use std::sync::Arc;
 

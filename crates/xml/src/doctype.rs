@@ -16,7 +16,7 @@ pub(super) struct Doctype<'a> {
     pub(super) system: Option<&'a str>,
     /// From `SYSTEM` or `PUBLIC` to the quote that ends the system identifier, in bytes of the declaration.
     pub(super) external: Range<usize>,
-    /// What stands between the brackets, in bytes of the declaration.
+    /// The range between the brackets, in bytes of the declaration.
     pub(super) subset: Option<Range<usize>>,
     /// Names of the general entities that the subset declares.
     entities: HashSet<&'a str>,

@@ -42,7 +42,7 @@ pub async fn follow_liveblog(call: Call) -> Result<Reply> {
 fn stream(call: &Call, container: &Cached) -> Result<Reply> {
     let after = last_event_id(call)?;
     let body = if call.http.method() == Method::HEAD {
-        // Nobody reads it.
+        // No client reads it.
         Box::pin(empty())
     } else {
         let following = Following {

@@ -177,7 +177,7 @@ fn listing(call: &Call, folder: &Cached, wanted: impl Fn(&Record) -> bool) -> Re
 /// The objects in a folder that the caller sees, by name.
 fn entries(call: &Call, folder: &Record) -> Result<Vec<std::sync::Arc<Cached>>> {
     let (app, access) = (&call.app, call.access());
-    // What may be read goes down to all below.
+    // The right to read a folder extends to everything below it.
     let all = access.sees_all() || access.may(Privilege::Read, folder)?;
     let look = app.repository.look();
     let (loids, _) = children(look, View::Committed, folder.loid, None, usize::MAX).map_err(|error| {

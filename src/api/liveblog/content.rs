@@ -53,10 +53,10 @@ async fn content_of(call: &Call, open: &Open) -> Result<Option<Reply>> {
         return stored(call, &source, record, &found, reader).await.map(Some);
     };
     let dtd = dtd::of(call, record.loid.database, &reader).await?;
-    let told = (found.content.sha256, call.query.integer("maxSize"), dtd.as_ref().map(|dtd| dtd.sha256));
+    let identity = (found.content.sha256, call.query.integer("maxSize"), dtd.as_ref().map(|dtd| dtd.sha256));
     // The posts are those of the revision. How each is written hangs on the configuration as well, and tags outlive a restart.
     let limits = (app.config.limits.xml_bytes, app.config.limits.xml_depth);
-    let tag = ETag::new(open.view.revision(), ("resolved", told, &app.config.server.base_path, limits));
+    let tag = ETag::new(open.view.revision(), ("resolved", identity, &app.config.server.base_path, limits));
     if tag.is_known(call.headers()) {
         return Ok(Some(Reply::not_modified(tag)));
     }

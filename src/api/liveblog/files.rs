@@ -10,7 +10,7 @@ use stet_actors::store::Row;
 use super::settled::{Unsettled, of_post};
 use super::{address, open, settled};
 use crate::api::download::{Found, opened};
-use crate::api::whole::{Part, Whole, told_time};
+use crate::api::whole::{Part, Whole, known_time};
 use crate::content::ContentReader;
 use crate::http::app::App;
 use crate::http::call::Call;
@@ -75,7 +75,7 @@ pub async fn post_content(call: Call) -> Result<Reply> {
 
 fn send(call: &Call, found: Found, reader: ContentReader, name: &str, id: u64, source: &str) -> Result<Reply> {
     let tag = ETag::new(0, (id, found.content.sha256, &*found.content.content_type, name));
-    let modified = told_time(call, found.at);
+    let modified = known_time(call, found.at);
     let whole =
         Whole { media_type: found.content.content_type.to_string(), parts: vec![Part::read(reader)], tag, modified };
     whole.reply(call, source, name)

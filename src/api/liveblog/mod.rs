@@ -117,14 +117,14 @@ pub async fn get(call: Call) -> Result<Json<LiveblogReply>> {
     settled(&call, open, async |open| {
         let path =
             if display.path { call.app.repository.path_of(&open.view.state.object().record)? } else { String::new() };
-        // What stands in a reply follows from these.
+        // These determine the content of a reply.
         let part = (wanted.page.offset, wanted.page.limit, call.query.text("sortBy"));
         let tag = ETag::new(open.view.revision(), (&open.sight, &display, part, path));
         if tag.is_known(call.headers()) {
             return Ok(Json::not_modified(tag));
         }
-        let told = wanted.find(open).await;
-        let reply = liveblog_reply(&call.app, open, &told, &display).await?;
+        let list = wanted.find(open).await;
+        let reply = liveblog_reply(&call.app, open, &list, &display).await?;
         Ok(Json::from(Enveloped::of(&reply, bytes_of(&reply))?).with_etag(tag))
     })
     .await

@@ -160,7 +160,7 @@ pub(in crate::api) struct ProductInfo<'a> {
     pub team: Option<&'a str>,
 }
 
-/// System attributes with what the client said of product and team beside them. What stands in them already counts for more.
+/// System attributes with what the client said of product and team beside them. Values that they have already take precedence.
 ///
 /// # Errors
 /// `InvalidAttributes`.

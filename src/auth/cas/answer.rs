@@ -59,7 +59,7 @@ impl Refusal {
     }
 }
 
-/// What was answered.
+/// The server's answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// The ticket is good.

@@ -17,7 +17,7 @@ use stet_actors::store::{Range, Table, View, key_of};
 use super::{LiveSession, PAGE, Sessions};
 
 impl Sessions {
-    /// Gives back what an ended session holds. What can't be given back now is found by the next [`Sessions::release_locks`].
+    /// Gives back what an ended session holds. The next [`Sessions::release_locks`] finds locks that can't be given back now.
     pub(super) async fn release_locks_of(&self, ended: &LiveSession) {
         match self.locks(&Range::prefix(&key_of(&[ended.id().as_bytes(), &[0]]))) {
             Ok(locks) => {

@@ -1,4 +1,4 @@
-//! What is done every now and then: writing down which sessions were used, and removing those that have ended.
+//! Recurring tasks: writing down which sessions were used, and removing those that have ended.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -46,7 +46,7 @@ pub struct Collector {
     after: Duration,
 }
 
-/// What was removed.
+/// The removed files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Collected {
     /// Files.
@@ -192,7 +192,7 @@ pub(super) fn old_files(folder: &Path, after: Duration) -> io::Result<Vec<(Hash,
     let mut old = Vec::new();
     for entry in entries {
         let path = entry?.path();
-        // What is not ours is left alone.
+        // Foreign files are left alone.
         let Some(hash) = file_hash(&path) else { continue };
         let found = match fs::metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,

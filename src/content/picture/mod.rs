@@ -73,7 +73,7 @@ fn scale_with(decoder: ImageResult<impl ImageDecoder>, longest: u32, most_pixels
         return Err("it has no pixels".to_owned());
     }
     decoder.set_limits(limits(most_pixels)).map_err(damaged)?;
-    // What is wrong with these leaves the picture what it is.
+    // Faults in these do not affect the picture.
     let orientation = decoder.orientation().ok();
     let profile = decoder.icc_profile().ok().flatten();
     let mut picture = DynamicImage::from_decoder(decoder).map_err(damaged)?;

@@ -13,7 +13,7 @@
 /// Where chunks begin: behind `RIFF`, its length and `WEBP`.
 const CHUNKS: u64 = 12;
 
-/// Of a chunk: its name and its length.
+/// The head of a chunk: its name and its length.
 const HEADER: u64 = 8;
 
 /// What a frame of an animation (`ANMF`) begins with, before its chunks.

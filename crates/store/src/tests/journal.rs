@@ -201,7 +201,7 @@ fn what_is_no_journal_is_refused_and_left_alone() {
     let sound = disk.bytes(StoreFile::Journal);
     let mut headless = sound.clone();
     headless[..PAGE].fill(0);
-    let foreign = FileHead { format: 2, salt: crate::record::Salt::by_chance() }.page();
+    let foreign = FileHead { format: 2, salt: crate::record::Salt::random() }.page();
     for bytes in [headless, b"this is no journal".to_vec(), sound[..PAGE].to_vec(), foreign] {
         let disk = Disk::holding([(StoreFile::Journal, bytes.clone())]);
         assert!(matches!(open_journal(&disk, 0), Err(OpenError::Corrupt(_))));

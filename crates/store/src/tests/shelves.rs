@@ -101,8 +101,8 @@ fn assert_proved(store: &RedbStore, when: &str) {
             wanted.extend(entries.into_iter().map(|(key, value)| (key.table, key.key, value)));
             if matches!(table, Table::Objects | Table::Recycled) {
                 let record: Record = decode_value(Record::FORMAT, &value).expect("a record can be read");
-                let mut tell = |fault| panic!("{when}: {fault}");
-                let mut proof = Proof::new(store, &|_| true, &mut tell);
+                let mut report = |fault| panic!("{when}: {fault}");
+                let mut proof = Proof::new(store, &|_| true, &mut report);
                 FAMILIES.get(record.family).expect("it is listed").prove(&record, &mut proof).expect("readable");
             }
         }
