@@ -18,7 +18,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let command = Cli::parse().command();
     if let Command::Load(load) = command {
-        // It has options of its own: the configuration is the server's.
+        // `load` has options of its own: the configuration is the server's.
         return ended(load.run().map_err(Failure::from));
     }
     let config = match command.config() {

@@ -103,7 +103,7 @@ pub enum Fate {
     Hidden,
     /// It comes back from there.
     Shown,
-    /// It ceases to be: nothing may hold it any more.
+    /// It is destroyed: nothing may hold it any more.
     Gone,
 }
 

@@ -63,7 +63,7 @@ pub struct Receipt {
     pub key: Text,
     /// 0 for the reply, then the steps in their order.
     pub step: u16,
-    /// Of the call.
+    /// The fingerprint of the call.
     pub fingerprint: Bytes,
     /// When it was written, epoch milliseconds.
     pub at_ms: u64,

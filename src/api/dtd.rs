@@ -24,7 +24,7 @@ pub(super) struct Shown {
     pub place: Range<u64>,
     /// The present text at that place.
     pub doctype: String,
-    /// Of the DTD.
+    /// The hash of the DTD.
     pub sha256: [u8; 32],
 }
 

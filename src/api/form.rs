@@ -76,7 +76,7 @@ impl<T> Form<T> {
 pub(crate) enum Submitted<T, R> {
     /// It is to be carried out.
     New(Form<T>),
-    /// The same call has been answered before: so.
+    /// The same call has been answered before, with this reply.
     Answered(Json<R>),
 }
 

@@ -66,7 +66,7 @@ fn too_deep(json: &[u8], limit: usize) -> bool {
 /// How a JSON body is read.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
-    /// Whether there must be one: an absent or blank one is `{}` otherwise.
+    /// Whether a body is required: otherwise an absent or blank one is `{}`.
     pub required: bool,
     /// How deep it may be nested.
     pub depth: usize,

@@ -158,7 +158,7 @@ pub fn client_address(http: &HttpRequest, proxies: &Proxies) -> IpAddr {
     client(http, proxies).address
 }
 
-/// Whether the client has asked over TLS: of us, or of the proxy that it speaks to.
+/// Whether the client uses TLS, to this server or to the proxy that it speaks to.
 pub fn is_secure(http: &HttpRequest, proxies: &Proxies) -> bool {
     http.app_config().secure()
         || client(http, proxies).scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))

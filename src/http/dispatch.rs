@@ -50,7 +50,7 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
     };
     let surface = Surface::of(path);
     // A span costs about as much as a read from memory does, and a tenth of a change. So there is one when debugging; what goes
-    // wrong is told with the request's id all the same, below.
+    // wrong is reported with the request's id all the same, below.
     let span = tracing::debug_span!("request", id = request_id.as_str(), method = %http.method(), path);
     let mut known = Known::default();
     let outcome = answer(&app, &http, path, payload, &span, &mut known).instrument(span.clone()).await;

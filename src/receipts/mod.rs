@@ -212,7 +212,8 @@ impl Receipts {
             return Err(mismatch(key));
         }
         let reply = receipts.iter().find_map(|receipt| match &receipt.kept {
-            // With other rights it is made again, of what they let the caller see; what was done is not done again.
+            // If the caller's rights have changed, the reply is made again, with what they may see now; the change is not made
+            // again.
             Kept::Reply(reply) if reply.rights == claim.rights => Some(Arc::new(reply.clone())),
             Kept::Reply(_) | Kept::Outcome { .. } => None,
         });

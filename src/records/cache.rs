@@ -67,7 +67,7 @@ impl Cached {
         Cached { copy: COPIES.fetch_add(1, Ordering::Relaxed), record, attributes, shown: Mutex::default() }
     }
 
-    /// Which reading of the object this is: no two have the same number, and between two looks at the cache that find the same
+    /// The number of this reading of the object: no two have the same, and between two looks at the cache that find the same
     /// one the object has not changed.
     pub fn copy(&self) -> u64 {
         self.copy

@@ -17,7 +17,7 @@ use crate::store::View;
 pub struct Restore {
     /// The entry.
     pub object: Loid,
-    /// Where to; `None`: where it was.
+    /// The folder to restore to; `None`: where it was.
     pub folder: Option<Loid>,
     /// When the name has been taken meanwhile: `Exception` or `AutoRename`.
     pub mode: CreateMode,

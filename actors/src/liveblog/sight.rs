@@ -110,7 +110,7 @@ impl LiveblogState {
         };
         let Some(hidden) = hidden else { return Box::new(all.visible_at(skip)) };
         let own = &hidden.numbers;
-        // Of the caller's hidden posts, the first so many are skipped: before each of them stand fewer posts than are skipped.
+        // So many of the caller's hidden posts are skipped: each of them has fewer posts before it than are to be skipped.
         let (mut low, mut high) = (0, own.len());
         while low < high {
             let middle = low.midpoint(high);

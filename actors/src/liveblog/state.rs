@@ -142,7 +142,7 @@ impl LiveblogState {
 
     /// The latest timestamp of an approved post, epoch milliseconds.
     pub fn last_timestamp(&self) -> Option<u64> {
-        // Of the pinned ones and of the others the newest stands first.
+        // The newest stands first, among the pinned posts and among the others.
         let (_, pinned) = self.posts.rank(FIRST_UNPINNED);
         let at = |position| self.posts.nth_visible(position).map(|post| post.timestamp);
         at(0).max(at(pinned))

@@ -10,7 +10,7 @@ pub enum Reach {
     All,
     /// What they made themselves.
     Own,
-    /// None of it: a key for a machine, to which nothing belongs (docs/api/rights.md, "Home and ownership").
+    /// None: a key for a machine owns no objects (docs/api/rights.md, "Home and ownership").
     Nothing,
 }
 

@@ -60,7 +60,7 @@ pub(crate) struct Container<F: Family> {
     quarantined: Option<Quarantine>,
     /// The instance before this one; resolves when it is gone.
     predecessor: Option<watch::Receiver<()>>,
-    /// It has been loaded, or tried to: something of it may be on its way to the disk.
+    /// It has been loaded, or a load was tried: changes of it may be on their way to the disk.
     begun: bool,
     alive: Alive,
 }

@@ -267,7 +267,7 @@ impl Checkpointer {
         }
         match outcome {
             Ok(()) => {
-                // With a checkpoint outstanding, only its success shows that all is well.
+                // While a checkpoint is outstanding, only its success shows that the disk works.
                 self.shared.fault(|faults| faults.state.take_if(|_| self.frozen.is_none()));
                 true
             }

@@ -19,8 +19,8 @@ use super::tables::{self, RedbError, failure, place};
 /// How long a reader whose snapshot has failed waits for the file to be opened anew.
 const REOPENED_WITHIN: Duration = Duration::from_secs(2);
 
-/// How often one read is tried: what fails in file after file opened anew is the disk's own fault, and nobody should wait for
-/// ever. More than twice, for others' failures end a snapshot, too.
+/// How often one read is tried: a read that fails again each time the file is opened anew is the disk's own fault, and nobody
+/// should wait for ever. More than twice, for others' failures end a snapshot, too.
 const MOST_ATTEMPTS: usize = 4;
 
 type TableReader = ReadOnlyTable<&'static [u8], &'static [u8]>;

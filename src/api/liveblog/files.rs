@@ -43,7 +43,7 @@ pub(super) async fn attached(
     let (content, small) = (attachment.content.clone(), attachment_body(post.liveblog, attachment.id));
     let found = Found { content, small, at: post.record.modified };
     let found = || {
-        // Whether it is the post's still: if it is not, its file may have been collected.
+        // Does the content still belong to the post? If not, its file may have been collected.
         let place = post.place();
         let there: Option<Post> = app.repository.row(place.table, &place.key)?;
         let is_there = there.is_some_and(|there| there.attachments.iter().any(|there| there.id == attachment.id));

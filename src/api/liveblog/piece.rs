@@ -54,7 +54,7 @@ pub(super) async fn piece(app: &App, post: &Post, in_default: bool) -> Result<Op
 /// What disk and store say.
 pub(super) async fn bytes_of(app: &App, post: &Post, content: &Content) -> Result<Option<Bytes>> {
     if content.stored == Stored::File {
-        // It is named by its hash: it is never another. But it may be collected once the post has changed.
+        // A file is named by its hash, so its bytes never change. But it may be collected once the post has changed.
         let reader = match app.content.open_if_there(content).await? {
             Some(reader) => reader,
             None => match of_post(&app.repository, post, || Ok(())) {
@@ -79,7 +79,7 @@ pub(super) fn are_of(content: &Content, bytes: &[u8]) -> bool {
     *Sha256::digest(bytes) == content.sha256
 }
 
-/// Where the files of a post are had: its content, or the attachment of that id.
+/// The address of a file of a post: its content, or the attachment with that id.
 pub(super) fn address_of(app: &App, post: &Post, attachment: Option<u64>) -> String {
     let (base, liveblog, post) = (&app.config.server.base_path, post.liveblog, post.loid());
     match attachment {

@@ -108,7 +108,7 @@ pub(super) struct PostList<'v> {
     pub posts: Vec<&'v Arc<Post>>,
     /// How many there are.
     pub total: usize,
-    /// Of a search with `since`.
+    /// The removed posts, for a search with `since`.
     pub removed: Option<Vec<String>>,
 }
 

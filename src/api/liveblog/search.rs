@@ -90,7 +90,7 @@ struct Filter {
     tag: Vec<String>,
     from: Option<u64>,
     to: Option<u64>,
-    /// Of all lists together.
+    /// The number of entries of all lists together.
     entries: usize,
 }
 

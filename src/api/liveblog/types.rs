@@ -74,8 +74,8 @@ pub struct SearchReply {
     /// The liveblog, and what was found of its posts.
     #[serde(flatten)]
     pub liveblog: LiveblogReply,
-    /// With `since`: the posts that were removed after it, and those that changed and are not, or not any more, what is
-    /// searched for; of all these, the ones that the caller may have seen.
+    /// With `since`: the posts that were removed after it, and those that changed and are not, or not any more, what is searched for;
+    /// of all these, the ones that the caller may have seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub removed: Option<Vec<String>>,
 }
@@ -109,8 +109,7 @@ pub struct Post {
     pub content: Option<String>,
     /// Files beside the content.
     pub attachments: Vec<Attachment>,
-    /// What became of its status, oldest first: its creation, its first approval, and so many of the latest that there are
-    /// 1,000 in all.
+    /// What became of its status, oldest first: its creation, its first approval, and so many of the latest that there are 1,000 in all.
     pub history: Vec<StatusChange>,
 }
 

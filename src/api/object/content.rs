@@ -62,7 +62,7 @@ pub(in crate::api) async fn stored(
         None => ETag::new(record.revision, identity),
         Some(dtd) => ETag::new(record.revision, (identity, dtd.sha256)),
     };
-    // Of a DTD it says nothing.
+    // The time does not cover a DTD that is put in.
     let modified = known_time(call, *at).filter(|_| dtd.is_none());
     let replaced = dtd.map(|dtd| (dtd.place, vec![Part::text(dtd.doctype)])).into_iter().collect();
     let parts = with_replaced(&reader, replaced);

@@ -25,7 +25,7 @@ pub(super) struct Client {
 #[derive(Clone)]
 struct Asking {
     agent: ureq::Agent,
-    /// Of the validation, without the query.
+    /// The address of the validation, without the query.
     address: String,
     service: String,
     answer_bytes: usize,

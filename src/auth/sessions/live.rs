@@ -63,7 +63,7 @@ impl LiveSession {
         &self.session.user
     }
 
-    /// Whose its doings are: the user, or one of the user's keys, which has rights of its own.
+    /// Who is recorded as the author of its changes: the user, or one of the user's keys, which has rights of its own.
     pub fn acts_as(&self) -> Text {
         match &self.session.key {
             // No user's name has a slash.

@@ -65,7 +65,7 @@ impl Collector {
     pub async fn run(&self, mut end: oneshot::Receiver<()>) {
         let share = self.after / u32::from(FOLDERS);
         let pause = share.max(SHORTEST);
-        // Of all folders, as many as keep the pace.
+        // As many of the folders as keep the pace.
         let at_once = (pause.as_nanos().div_ceil(share.as_nanos().max(1))).min(u128::from(FOLDERS)) as u16;
         // Anywhere: a server that is started anew often comes to all of them nevertheless.
         let mut next = u16::from(rand::random::<u8>());
@@ -198,7 +198,7 @@ pub(super) fn old_files(folder: &Path, after: Duration) -> io::Result<Vec<(Hash,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             found => found?,
         };
-        // One of the future is young: clocks are set back at times.
+        // A file with a time in the future counts as young: clocks are set back at times.
         let age = now.duration_since(found.modified()?).unwrap_or_default();
         if found.is_file() && age >= after {
             old.push((hash, found.len()));

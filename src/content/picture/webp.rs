@@ -23,7 +23,7 @@ const FRAME_HEADER: u64 = 16;
 const KNOWN: [&[u8; 4]; 8] = [b"VP8 ", b"VP8L", b"ALPH", b"ANIM", b"ANMF", b"ICCP", b"EXIF", b"XMP "];
 
 /// # Errors
-/// As the end of a sentence: a chunk ends behind the file, or a lossy frame has more than `most_pixels`.
+/// Errors, each the end of a sentence: a chunk ends behind the file, or a lossy frame has more than `most_pixels`.
 pub(super) fn check(bytes: &[u8], most_pixels: u64) -> Result<(), String> {
     // The decoder reports whatever is wrong with these.
     let Some(first) = Chunk::at(bytes, CHUNKS).filter(|first| first.name == *b"VP8X") else { return Ok(()) };
@@ -54,10 +54,10 @@ fn check_frame(bytes: &[u8], frame: &Chunk, most_pixels: u64) -> Result<(), Stri
 
 struct Chunk {
     name: [u8; 4],
-    /// Of what is in it.
+    /// Where its content begins; `len` is its length.
     start: u64,
     len: u64,
-    /// Where the next one begins: at an even place.
+    /// Where the next chunk begins, at an even offset.
     next: u64,
 }
 

@@ -100,7 +100,7 @@ impl Scaler {
         let turn = timeout_at(until, self.turns.clone().acquire_owned()).await.map_err(|_| overloaded())?;
         // The semaphore is never closed.
         let turn = turn.map_err(|_| Error::internal())?;
-        // With the turn taken: so many are in memory at a time.
+        // Read only once the turn is taken: this bounds how many are in memory at a time.
         let bytes = reader.read_all().await?;
         let (longest, most_pixels) = (self.longest(), self.config.picture_pixels);
         let work = tokio::task::spawn_blocking(move || {
