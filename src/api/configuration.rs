@@ -15,7 +15,7 @@ use crate::http::app::App;
 use crate::records::Display;
 use crate::records::{ObjectRecord, render};
 
-/// The configuration of a user.
+/// What is set up for a user.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserConfiguration {

@@ -114,8 +114,8 @@ impl Row for User {
 pub struct Grant {
     /// What is allowed.
     pub privilege: Privilege,
-    /// The folder below which it is, itself included; `None` for everywhere. Its loid is stored, so that the grant stays valid when
-    /// the folder gets another path. Replies show its present path, and requests may give any source.
+    /// The folder below which it is, itself included; `None` for everywhere. Stored is its loid, so that the grant goes along when
+    /// the folder gets another path; told is the path it has, and taken any source.
     pub folder: Option<String>,
 }
 

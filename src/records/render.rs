@@ -66,7 +66,7 @@ impl Serialize for Group {
     }
 }
 
-/// The computed fields of an object.
+/// What is computed of an object.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VirtualAttributes {
@@ -78,12 +78,12 @@ pub struct VirtualAttributes {
     pub content_type: Option<Text>,
     /// How many versions there are.
     pub version_count: u32,
-    /// How many objects lie in it, for a folder.
+    /// Of a folder: how many objects lie in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub child_count: Option<usize>,
 }
 
-/// Facts about an object that are not in its record.
+/// What is known of an object beside its record.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AdditionalInfo {
