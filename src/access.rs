@@ -3,9 +3,9 @@
 //! A grant holds everywhere, or for a folder and all below it. Rights are always checked on the object itself: the folders that
 //! it lies in now, or lay in before it came to the recycle bin. Three rules come on top:
 //!
-//! - **An object that the caller may not read does not exist for them**: the answer is that for a missing object, whatever the
-//!   call,
-//!   and no other privilege counts for it. Folders on the way to a readable one are seen, but nothing else in them.
+//! - **An object that the caller may not read does not exist for them**: the answer is that for a missing object, whatever
+//!   the call, and no other privilege counts for it. Folders on the way to a readable one are seen, but nothing else in
+//!   them.
 //! - **The home**: a user who has a privilege below any folder has it in their own home, too, and may have the home made.
 //! - **Ownership**: whoever may create where an object lies may change and discard it if they created it. This does not apply to
 //!   folders, in which others may have put things.
@@ -27,7 +27,7 @@ use crate::auth::Privilege;
 use crate::auth::{LiveSession, Rights};
 use crate::newsroom::Newsroom;
 
-/// Where what is served without a token lies.
+/// The folder of the files that are served without a token.
 pub const CONFIGURATION: &str = "/SysConfig";
 
 /// What one caller may do.
@@ -41,7 +41,7 @@ pub struct Access<'a> {
 struct Caller<'a> {
     user: &'a Text,
     rights: &'a Rights,
-    /// Whether it is a person, and not a key for a machine.
+    /// Whether the caller is a person, and not a key for a machine.
     person: bool,
 }
 
@@ -96,10 +96,10 @@ impl<'a> Access<'a> {
                 || self.holds(caller, Privilege::Create, &around)?))
     }
 
-    /// Refuses what the privilege does not hold for.
+    /// Refuses an object for which the privilege does not hold.
     ///
     /// # Errors
-    /// `ObjectNotFound` for what the caller does not see, as for what is not there; `PermissionDenied`.
+    /// `ObjectNotFound` for an object that the caller does not see, as for a missing one; `PermissionDenied`.
     pub fn check(&self, privilege: Privilege, record: &Record, source: &impl Display) -> Result<()> {
         if self.may(privilege, record)? {
             return Ok(());
@@ -230,7 +230,7 @@ impl<'a> Access<'a> {
         self.newsroom.repository.loid_of(&home, DatabaseId::MAIN)
     }
 
-    /// Whether it is a folder above one that may be read.
+    /// Whether it is a folder above an object that may be read.
     fn passes_through(&self, record: &Record) -> Result<bool> {
         let Some(caller) = self.caller.filter(|_| record.family == FamilyKind::Folder) else { return Ok(false) };
         let readable = caller.rights.below().iter();

@@ -32,7 +32,7 @@ pub struct Entry {
 }
 
 impl Families {
-    /// All that there are.
+    /// All families.
     pub const ALL: Families =
         Families::of(&[Entry::of::<Document>(), Entry::of::<Folder>(), Entry::of::<Drawer>(), Entry::of::<Liveblog>()]);
 

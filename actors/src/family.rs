@@ -46,7 +46,7 @@ pub trait Family: Sized + Send + Sync + 'static {
     /// Whatever rule says no; then nothing is made.
     fn make(new: &Self::New, object: Object, context: &mut Context<'_>) -> Result<(), Fault>;
 
-    /// Writes what is said over a container that is there: `Replace` all of it, `NewVersion` only what was really said.
+    /// Writes the given settings over an existing container: `Replace` sets all of them, `NewVersion` only those that were given.
     ///
     /// # Errors
     /// Whatever rule says no; then nothing is changed.

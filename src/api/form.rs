@@ -101,7 +101,7 @@ pub(crate) async fn read<T: DeserializeOwned + Default, R>(
 
 fn broken(error: MultipartError) -> Error {
     let why = match error {
-        // The library's words for it are that there was an error.
+        // The library says only that there was an error.
         MultipartError::Payload(PayloadError::Io(error)) => error.to_string(),
         other => other.to_string(),
     };

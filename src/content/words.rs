@@ -163,7 +163,7 @@ fn with_strays_escaped(markup: &str) -> Cow<'_, str> {
     while let Some(found) = markup[place..].find('<') {
         let at = place + found;
         let rest = &markup[at + 1..];
-        // In these, a `<` is what it is.
+        // In these, a `<` is plain text.
         let end = [("![CDATA[", "]]>"), ("!--", "-->")].into_iter().find(|(begin, _)| rest.starts_with(begin));
         place = at + 1;
         if let Some((_, end)) = end {

@@ -1,5 +1,5 @@
-//! How a call changes something: `If-Match`, the outcome of an earlier same call, and the record that a failed precondition shows are
-//! seen to here. Handlers change by these methods and not by the repository's, which they could reach, too.
+//! How a call changes something: `If-Match`, the outcome of an earlier same call, and the record in a failed precondition are
+//! handled here. Handlers use these methods and not the repository's, which they could reach, too.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::call::Call;
 use super::etag;
 use crate::records::{Display, render};
 
-/// A container that a call speaks of, known to be of its family.
+/// A container that a call names, known to be of its family.
 pub struct Container<F> {
     loid: Loid,
     of: PhantomData<fn() -> F>,
@@ -82,7 +82,7 @@ impl Call {
         }
     }
 
-    /// Changes a container; an `If-Match` speaks of it.
+    /// Changes a container, to which an `If-Match` refers.
     ///
     /// # Errors
     /// The command's own; `PreconditionFailed`, with the record as it is; `Overloaded`; what the store says.
@@ -91,7 +91,7 @@ impl Call {
         with_current(&self.app, self.app.repository.execute(container.loid, command, request).await)
     }
 
-    /// Changes several objects as one; an `If-Match` speaks of `about`.
+    /// Changes several objects as one; an `If-Match` refers to `about`.
     ///
     /// # Errors
     /// As [`Call::change`].
@@ -100,8 +100,8 @@ impl Call {
         with_current(&self.app, self.app.repository.joint(joint, request).await)
     }
 
-    /// Makes something new, or changes one of several objects that a body names: an `If-Match` is not looked at, for nothing in
-    /// the path is what it could speak of.
+    /// Makes something new, or changes one of several objects that a body names: an `If-Match` is ignored, for nothing in
+    /// the path is what it could refer to.
     ///
     /// # Errors
     /// As [`Call::change`].

@@ -61,7 +61,7 @@ impl Sample {
         &self.manifest.groups
     }
 
-    /// The text of a file that the service itself goes by.
+    /// The text of a configuration file that the service itself uses.
     pub fn text(path: &str) -> Option<&'static str> {
         FILES.get_file(path.trim_start_matches('/'))?.contents_utf8()
     }

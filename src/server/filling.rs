@@ -21,7 +21,7 @@ pub(super) async fn fill_if_new(app: &App) -> Result<(), Failure> {
         return Ok(());
     }
     let sample = Sample::read()?;
-    // What the service itself goes by, before the files that say so are there.
+    // The built-in configuration, before the files with the site's own exist.
     let (types, workflows) = (Sample::text(OBJECT_TYPES_PATH), Sample::text(WORKFLOWS_PATH));
     report_sysconfig(app.sysconfig.load(types, workflows));
     if app.config.sample.enabled {

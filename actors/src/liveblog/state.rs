@@ -184,7 +184,7 @@ impl LiveblogState {
     pub fn since(&self, revision: u64) -> impl Iterator<Item = std::result::Result<&Arc<Post>, &RemovedPost>> {
         let after = (std::ops::Bound::Excluded(revision), std::ops::Bound::Unbounded);
         self.changes.range(after).filter_map(|(_, change)| match change {
-            // Each that is said to be there is.
+            // The index names only posts that exist.
             Change::There(loid) => self.by_loid.get(loid).and_then(|order| self.posts.get(*order)).map(Ok),
             Change::Removed(removed) => Some(Err(&**removed)),
         })

@@ -32,8 +32,7 @@
 //! - **At most one instance of a container lives.** The registry keeps a note of an actor that is on its way out, and a new
 //!   one loads only when that is gone ([`registry`]).
 //! - **An answer never depends on a commit that may yet fail.** A change is answered after its commit; a refusal, or a command
-//!   that changed
-//!   nothing, is answered once all that it saw is committed, and caches above the store have been notified
+//!   that changed nothing, is answered once all that it saw is committed, and caches above the store have been notified
 //!   ([`cell::Cell::acknowledge`]).
 //! - **Admission is by permit**, per container and overall; a mailbox has no bound of its own. A permit is held until the answer
 //!   goes out, so a container without permits out has nothing pending, and may be let go.

@@ -123,7 +123,7 @@ impl State {
     }
 }
 
-/// Takes a panic of redb for what it is: a file that is damaged.
+/// Treats a panic of redb as what it means: a damaged file.
 fn unless_it_panics<T>(work: impl FnOnce() -> Result<T, RedbError>) -> Result<T, RedbError> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(Box::new(redb::Error::Corrupted("it panicked".to_owned()))))

@@ -44,7 +44,7 @@ impl<'c> Desk<'c> {
         Ok(Desk { call, drawer, partial })
     }
 
-    /// An item by its shortcut id or its object. One whose object may not be read is not there under either.
+    /// An item by its shortcut id or its object. An item whose object the caller may not read is not found under either.
     fn address(&self, parameter: &str, text: &str) -> Result<Address> {
         let Ok(shortcut) = text.parse::<ShortcutId>() else {
             let source = Source::parse(parameter, text)?;
@@ -65,7 +65,7 @@ impl<'c> Desk<'c> {
         let asked = self.call.integer("position")?;
         let (Ok(index), Some(view)) = (usize::try_from(asked), &self.partial) else { return Ok(asked) };
         let seen = seen(self.call, view)?;
-        // Behind the last that they see is behind the last of all.
+        // A position behind the last item that they see is behind the last of all.
         let real = seen.get(index).map_or_else(|| view.state.count() + index - seen.len(), |(position, _)| *position);
         Ok(i64::try_from(real).unwrap_or(i64::MAX))
     }
@@ -152,13 +152,13 @@ pub async fn move_item(call: Call) -> Result<Json<DrawerReply>> {
     let item = desk.address("item", call.param("item"))?;
     let moved = call.change_all(from, drawer::Move { item, from, to }).await?;
     let view = call.view(&target).await?;
-    // Others may have been here since: the item is shown where it stands in the drawer that the reply shows.
+    // Others may have changed the drawer since: the item has the position that it has in the drawer of the reply.
     let now = moved.items.iter().filter_map(|(_, item)| view.state.find(Address::Object(item.object)));
     let now: Placed = now.map(|(position, item)| (position, *item)).collect();
     moved_reply(&call, &view, &now, &moved)
 }
 
-/// All items, those of a page, or none.
+/// Which items a read shows: all, those of a page, or none.
 fn page_of_items(call: &Call) -> Page {
     if call.query.boolean("showItems") { call.query.page() } else { Page { offset: 0, limit: 0 } }
 }
@@ -192,7 +192,7 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
         match app.repository.view::<Drawer>(holder).await {
             Ok(view) if call.access().sees(&view.state.object().record)? => views.push(view),
             Ok(_) => {}
-            // It went meanwhile.
+            // It was removed meanwhile.
             Err(error) if error.code == Code::ObjectNotFound => {}
             Err(error) => return Err(error),
         }
