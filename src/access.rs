@@ -51,7 +51,7 @@ impl<'a> Access<'a> {
         Access { newsroom, caller: Some(Caller { user: session.user(), rights, person: session.grants().is_none() }) }
     }
 
-    /// What anybody may do.
+    /// What a caller without a session may do.
     pub fn anonymous(newsroom: &'a Newsroom) -> Access<'a> {
         Access { newsroom, caller: None }
     }

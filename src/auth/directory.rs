@@ -38,7 +38,7 @@ struct Cache {
     rows: RwLock<Rows>,
 }
 
-/// Only what exists: names that someone made up take no room.
+/// Only users and groups that exist: made-up names take no room.
 #[derive(Default)]
 struct Rows {
     users: HashMap<Text, Arc<User>>,
@@ -253,7 +253,7 @@ impl Directory {
 /// Held by whoever is changing the directory.
 pub(super) type Turn = OwnedMutexGuard<()>;
 
-/// The answer to the name of somebody or something that is not there.
+/// The error for the name of a user or group that does not exist.
 pub(super) fn unknown(kind: &str, name: &str) -> Error {
     Error::new(Code::ObjectNotFound, format!("There is no {kind} `{name}`.")).with_source(name)
 }

@@ -68,8 +68,8 @@ impl Directory {
     /// Changes what is named of a group.
     ///
     /// # Errors
-    /// `ObjectNotFound` for the group, a member, or the folder of a grant; `InvalidType` for what is no folder; what the store
-    /// says.
+    /// `ObjectNotFound` for the group, a member, or the folder of a grant; `InvalidType` for an object that is not a folder;
+    /// what the store says.
     pub async fn change_group(&self, name: &str, change: GroupChange) -> Result<()> {
         self.write_group(name, change, |there| if there { Ok(()) } else { Err(unknown("group", name)) }).await
     }
@@ -141,7 +141,8 @@ impl Directory {
     /// Grants whose folders are named by loid, so that they go along when a folder is renamed or moved.
     ///
     /// # Errors
-    /// `InvalidParameter` for what is no source; `ObjectNotFound`; `InvalidType` for what is no folder; what the store says.
+    /// `InvalidParameter` for a malformed source; `ObjectNotFound`; `InvalidType` for an object that is not a folder; what the
+    /// store says.
     pub(super) fn anchored(&self, grants: Vec<Grant>, old: &[Grant]) -> Result<Vec<Grant>> {
         let anchor = |grant: Grant| {
             // A grant that is stored already stays, though its folder may have gone.

@@ -42,7 +42,7 @@ impl fmt::Debug for Privileges {
     }
 }
 
-/// What someone may do everywhere, and what below which folders.
+/// The privileges of a user or key: those that hold everywhere, and those below single folders.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Rights {
     everywhere: Privileges,

@@ -24,7 +24,7 @@ const CHUNK: usize = 32;
 /// How long a pump waits before it reads again what it could not read.
 const TRY_AGAIN: Duration = Duration::from_millis(200);
 
-/// After how many seconds one for whom there is no room may try again.
+/// After how many seconds a follower for whom there is no room may try again.
 const RETRY_AFTER_SECONDS: u64 = 5;
 
 /// See the module's head.

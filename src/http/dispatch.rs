@@ -120,7 +120,7 @@ async fn answer(
     if let Some(session) = &session
         && route.takes_key()
     {
-        // However the token comes, it is no part of what the call is: it may come of a new login.
+        // The token does not identify the call, however it is sent: a retry may have the token of a new login.
         let query = pairs.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("token"));
         let target = [route.method.name(), path].into_iter().chain(query.flat_map(|(name, value)| [name, value]));
         known.claim = app.receipts.claim(http.headers(), &session.acts_as(), &rights, target)?;

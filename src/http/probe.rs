@@ -42,7 +42,7 @@ const STALLED_MS: u64 = 10_000;
 struct Standing {
     word: &'static str,
     why: Option<String>,
-    /// Whether changes are carried out, or may be as soon as somebody tries.
+    /// Whether changes are carried out, or may be with the next try.
     serves: bool,
     /// Since when the commit under way has been with the disk, milliseconds.
     waits_ms: u64,

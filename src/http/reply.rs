@@ -23,7 +23,7 @@ pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, actix_web::Error>>
 
 /// What a handler gives.
 pub trait Answer {
-    /// The schema of what it says; `None` if that is no JSON.
+    /// The schema of the body; `None` if that is not JSON.
     const SCHEMA: Option<TypeOf>;
 
     /// The body on the wire.

@@ -14,7 +14,7 @@ pub fn is_held_by(lock: &Lock, user: &str, session: &str) -> bool {
     *lock.user == *user && *lock.session == *session
 }
 
-/// Refuses a change of an object that anybody has locked but the caller in this session.
+/// Refuses a change of an object that is locked, unless the caller holds the lock in this session.
 ///
 /// # Errors
 /// `ObjectLocked`; `ObjectLockedByMe` for a lock of the same user in another session.

@@ -33,7 +33,7 @@ pub struct Switches {
 /// saved over.
 ///
 /// A draft that does not come from the present content is checked in as a new version whatever the switches say: it was not
-/// written by someone who knew what it would replace.
+/// written by a caller who knew what it would replace.
 #[derive(Debug, Clone)]
 pub struct WriteContent {
     /// The object.

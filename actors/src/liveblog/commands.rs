@@ -245,7 +245,7 @@ fn turn(post: &mut Post, to: PostStatus, context: &Context<'_>) {
     post.status = to;
 }
 
-/// An edit by someone who does not moderate takes the approval back.
+/// An edit by a caller who may not moderate takes the approval back.
 fn unapprove(post: &mut Post, reach: Reach, context: &Context<'_>) {
     if reach != Reach::All && post.status == PostStatus::Approved {
         turn(post, PostStatus::Pending, context);

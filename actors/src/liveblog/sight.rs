@@ -8,7 +8,7 @@ use super::state::LiveblogState;
 use crate::object::Text;
 use crate::sequence::{Ordered, Sequence};
 
-/// Which posts someone sees.
+/// Which posts a reader sees.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Sight {
     /// All of them.

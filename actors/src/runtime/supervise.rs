@@ -73,7 +73,7 @@ pub(crate) struct Budget {
     failures: VecDeque<u64>,
 }
 
-/// That a container is out of use. Counted as long as it is there, until when or whether anybody asks.
+/// A container that is out of use. It counts in the metrics until this is dropped, whether or not the container is called.
 pub(crate) struct Quarantine {
     /// When it may be tried again, epoch milliseconds.
     pub until: u64,

@@ -144,7 +144,7 @@ impl<T: Ordered> Sequence<T> {
 
     /// Takes the item with this number out; `None` when there is none.
     pub fn remove(&mut self, order: u128) -> Option<T> {
-        // Looked for first: what is not there must not cost copies.
+        // Looked for first: a missing item must not cost copies.
         let item = self.get(order)?.clone();
         self.root.remove(order);
         loop {

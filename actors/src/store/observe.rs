@@ -1,4 +1,4 @@
-//! A store that reports which objects have changed: for caches above it that must never show what is no longer so.
+//! A store that reports which objects have changed: for caches above it that must never show an outdated record.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Carrying a plan out: threads with clients, each client one call at a time, and someone who looks on.
+//! Carrying a plan out: threads with clients, each client one call at a time, and an observer.
 
 use std::pin::pin;
 use std::sync::Arc;

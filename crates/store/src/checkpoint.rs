@@ -182,7 +182,7 @@ impl Checkpointer {
     fn wait(&self, pause: Option<Duration>) -> (bool, bool) {
         let until = Instant::now() + pause.unwrap_or(self.shared.options.checkpoint.interval);
         let mut signal = self.shared.signal.lock();
-        // After a failure a passed threshold is no news.
+        // After a failure a passed threshold says nothing new.
         while !signal.broken && !signal.last && (pause.is_some() || !signal.due) {
             if self.shared.signalled.wait_until(&mut signal, until).timed_out() {
                 break;

@@ -32,7 +32,7 @@ impl Trim {
             if event.as_ref().is_ok_and(|event| event.at_ms >= before_ms) {
                 break;
             }
-            // One that can't be read is of no use to anybody, and must not keep all the later ones.
+            // An unreadable event is of no use, and must not keep the later ones from being removed.
             old.push((key.value().to_vec(), event.ok()));
         }
         let mut of = transaction.open_table(tables::rows(Table::EventsOf)).map_err(failure)?;

@@ -59,7 +59,7 @@ pub struct CreateFolder {
     options: Option<Object<CreateOptions>>,
 }
 
-/// Refuses what is no folder.
+/// Refuses an object that is not a folder.
 ///
 /// # Errors
 /// `InvalidType`.

@@ -72,7 +72,7 @@ async fn content_of(call: &Call, open: &Open) -> Result<Option<Reply>> {
     whole.reply(call, &source.to_string(), &record.name).map(Some)
 }
 
-/// Where the posts go in a content; `None` if it is no XML.
+/// Where the posts go in a content; `None` if it is not XML.
 async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
     if reader.remaining() > app.config.limits.xml_bytes as u64 {
         return Ok(None);
@@ -129,7 +129,7 @@ async fn receive(call: &Call, payload: Payload, present: Option<String>) -> Resu
 }
 
 /// # Errors
-/// `InvalidBody` for what is no well-formed XML in UTF-8.
+/// `InvalidBody` for bytes that are not well-formed XML in UTF-8.
 fn check_xml(app: &App, bytes: &Bytes) -> Result<()> {
     let fault = match std::str::from_utf8(bytes) {
         Ok(text) => match stet_xml::frame(text, MARK, &app.xml_limits()) {

@@ -176,7 +176,7 @@ impl Wanted {
         let Page { offset, limit } = self.page;
         let (state, sight) = (&open.view.state, &open.sight);
         if self.since.is_none() && self.sort.is_empty() {
-            // Parts of the listing itself: what is not shown is not walked.
+            // A part of the listing itself: posts that are not shown are not walked.
             if self.filter.is_only(None) {
                 let total = state.seen_counts(sight).iter().sum();
                 return PostList { posts: state.seen_from(sight, offset).take(limit).collect(), total, removed: None };

@@ -139,7 +139,7 @@ pub(in crate::api) fn status_of(
     Err(Error::new(Code::InvalidStatus, message).with_source(wanted))
 }
 
-/// Refuses what is no date.
+/// Refuses a text that is not a date.
 ///
 /// # Errors
 /// `InvalidParameter`.

@@ -1,4 +1,4 @@
-//! Which sessions there are, and ending one that is somebody else's.
+//! Listing sessions, and ending one of another user.
 
 use std::sync::Arc;
 

@@ -224,7 +224,7 @@ impl Sessions {
         Ok(live)
     }
 
-    /// Ends a session: the token is no good from now on.
+    /// Ends a session: the token is invalid from now on.
     ///
     /// # Errors
     /// As [`Sessions::find`]; `PermissionDenied` for a key; what the store says. If the disk refuses, the session is dead all the

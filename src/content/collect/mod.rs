@@ -10,7 +10,7 @@
 //!    comes back, not after a crash either,
 //! 4. still no row refers to it, and of every change set it is certain what became of it.
 //!
-//! It goes by being renamed, so that whoever uploads the same bytes finds either the file or none. A crash between leaves it
+//! It is removed by renaming, so that an upload of the same bytes finds either the file or none. A crash between leaves it
 //! where it was, or among what the next start removes.
 //!
 //! Files lie in 256 folders. Each is looked at once in the time that files are kept, so that there is never much to do at once.
@@ -165,7 +165,7 @@ impl Collector {
     }
 }
 
-/// Files under consideration, which they are no more when this is dropped.
+/// Files under consideration, until this is dropped.
 struct Considered {
     contents: ContentStore,
     files: Vec<(Hash, u64)>,

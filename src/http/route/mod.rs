@@ -23,7 +23,7 @@ pub type Answering = Pin<Box<dyn Future<Output = Result<Reply, Error>>>>;
 pub struct Handler {
     /// Answers.
     pub answer: fn(Call) -> Answering,
-    /// Type of the `result` (v3) or of the bare body (older surface); `None` for what is no JSON.
+    /// Type of the `result` (v3) or of the bare body (older surface); `None` if it is not JSON.
     pub reply: Option<TypeOf>,
 }
 

@@ -52,7 +52,7 @@ pub async fn create_post(mut call: Call) -> Result<Json<ChangedPost>> {
     execute(&call, open, command).await
 }
 
-/// `PUT /v3/container/liveblog/{source}/post/{post}`: the same form; what is not in it stays as it is.
+/// `PUT /v3/container/liveblog/{source}/post/{post}`: the same form; parts that it does not have stay as they are.
 pub async fn update_post(mut call: Call) -> Result<Json<ChangedPost>> {
     let mut form: Form<PostOptions> = match form::read(&mut call, FILES).await? {
         Submitted::New(form) => form,
