@@ -155,7 +155,7 @@ impl<'a> Access<'a> {
         if self.caller.is_some_and(|caller| caller.person) { Reach::Own } else { Reach::Nothing }
     }
 
-    /// Refuses a caller who holds the privilege nowhere: then no object need be looked at, and nothing can be learnt of any.
+    /// Refuses a caller who holds the privilege nowhere: then no object is looked up, and nothing can be learnt of any.
     ///
     /// # Errors
     /// `PermissionDenied`.

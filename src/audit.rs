@@ -150,7 +150,7 @@ impl std::fmt::Display for EventKey {
     }
 }
 
-/// What is looked for; all that is named must fit.
+/// The conditions of a search; an event must fit all that are given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     /// The object, as the container that changed or among those concerned.

@@ -89,7 +89,7 @@ impl Entry {
         self.hides_parts
     }
 
-    /// Whether events of the command of that name speak of parts alone: see [`Family::PART_EVENTS`].
+    /// Whether events of the command of that name name parts only: see [`Family::PART_EVENTS`].
     pub fn is_of_parts(&self, command: &str) -> bool {
         self.part_events.contains(&command)
     }

@@ -250,7 +250,7 @@ pub enum Source {
     Loid(Loid),
     /// By uuid.
     Uuid(ObjectUuid),
-    /// By absolute path in the database that the call speaks of.
+    /// By absolute path in the database that the call names.
     Path(String),
 }
 

@@ -131,7 +131,7 @@ impl<'a> Proof<'a> {
         Ok(())
     }
 
-    /// The version that a record speaks of is there, is as it says, and is the latest.
+    /// The version that a record names exists, is as the record says, and is the latest.
     ///
     /// # Errors
     /// What the store says.

@@ -80,7 +80,7 @@ pub(crate) enum Submitted<T, R> {
     Answered(Json<R>),
 }
 
-/// Reads the form of a call, looks at the caller again, and asks whether the same call has been answered before.
+/// Reads the form of a call, checks the caller again, and finds out whether the same call has been answered before.
 ///
 /// # Errors
 /// As [`read_parts`] and [`Call::received`]; `IdempotencyMismatch`.

@@ -1,6 +1,6 @@
 //! How often a login may fail (docs/api/auth.md, "Failed logins").
 //!
-//! Each attempt takes one from the budgets of its address and of its user name before the password is looked at, so that
+//! Each attempt takes one from the budgets of its address and of its user name before the password is checked, so that
 //! many at once get no further than many in a row. A failure leaves them taken. A success makes the user's budget whole
 //! and returns the one attempt to the address, no more: a caller with a password of their own can't use it to go on guessing.
 //!

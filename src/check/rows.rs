@@ -14,7 +14,7 @@ use stet_store::RedbStore;
 use super::Report;
 use crate::content::ContentStore;
 
-/// What a row is looked at with.
+/// The state of a check of rows.
 pub(super) struct Check<'a> {
     pub families: Families,
     pub store: &'a RedbStore,

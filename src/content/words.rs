@@ -11,7 +11,7 @@ use super::text::decoded;
 /// Bytes of the text that are kept at most.
 const MOST: usize = 16 << 10;
 
-/// Bytes of a content that are looked at: with a lot of mark-up there is still text enough in them.
+/// Bytes of a content that are read: even with a lot of mark-up there is enough text in them.
 pub const LOOKED_AT: usize = 256 << 10;
 
 /// Elements that may stand within a word. All others end one.

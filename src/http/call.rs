@@ -99,7 +99,7 @@ impl Call {
         text.parse().map_err(|_| Error::parameter(name, text, "a whole number"))
     }
 
-    /// The database that the call speaks of.
+    /// The database that the call names.
     ///
     /// # Errors
     /// `DatabaseNotFound`.
@@ -115,7 +115,7 @@ impl Call {
         }
     }
 
-    /// Has a body read that comes bit by bit. That may take long, so the caller is looked at again afterwards (see
+    /// Reads a body that comes bit by bit. That may take long, so the caller is checked again afterwards (see
     /// [`check_again`]): no handler gets such a body in another way.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use stet_actors::error::{Code, Error, Result};
 use crate::auth::LiveSession;
 use crate::limits::{Budgets, MOST_BUDGETS, Quota, Standing, counted_as};
 
-/// Seconds that the limit speaks of.
+/// Seconds that the limit counts over.
 const WINDOW_SECONDS: u64 = 60;
 
 // The three fields that clients know, of the drafts of "RateLimit fields for HTTP" up to the sixth; later drafts put the

@@ -320,7 +320,7 @@ fn finish(app: &App, http: &HttpRequest, mut response: HttpResponse, request_id:
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, request_id.into_value());
     cors::admit(app, http, headers);
-    // It speaks of a body, and a 304 has none; the one that the client keeps came with it (RFC 9110, 15.4.5).
+    // The header describes a body, and a 304 has none; the body that the client keeps came with it (RFC 9110, 15.4.5).
     if bodiless {
         return response;
     }

@@ -35,7 +35,7 @@ impl Request {
 /// A precondition on a container's revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expect {
-    /// The container it speaks of.
+    /// The container that it refers to.
     pub container: Loid,
     /// The revisions allowed.
     pub revisions: Vec<u64>,

@@ -29,7 +29,7 @@ pub(crate) trait RuntimeTurn: Send {
     fn epoch(&self) -> Epoch;
     /// Whether all that the state shows is on disk.
     fn settled(&self) -> bool;
-    /// Checks an `If-Match` that speaks of this container.
+    /// Checks an `If-Match` that refers to this container.
     fn expect(&self, expect: &Expect) -> Result<()>;
     /// Puts a copy of the state where the command finds it.
     fn lend_to(&self, loid: Loid, turns: &mut Turns);

@@ -27,7 +27,7 @@ pub trait Ordered: Clone {
     /// Its place among the others; no two have the same.
     fn order(&self) -> u128;
 
-    /// Whether it counts for positions that readers speak of.
+    /// Whether it counts for the positions that readers see.
     fn is_visible(&self) -> bool;
 }
 

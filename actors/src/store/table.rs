@@ -62,7 +62,7 @@ tables! {
     Names = 64, "names/1", index: true;
     /// Uuids: uuid (16 bytes) → loid. Discarded objects too.
     Uuids = 65, "uuids/1", index: true;
-    /// What [`Table::Members`] was before it named the part. Always empty now; a journal from before may still speak of it.
+    /// What [`Table::Members`] was before it named the part. Always empty now; an older journal may still have changes of it.
     MembersBefore = 66, "members/1", index: true;
     /// Containers that hold an object: object's loid, then the key in `Parts` of the part that holds it → empty.
     Members = 73, "members/2", index: true;

@@ -240,7 +240,7 @@ fn new_drawer(
     Ok(NewObject { attributes, ..NewObject::of::<Drawer>(name, TYPE_NAME, new) })
 }
 
-/// The database that a creation speaks of: in the body, or in the query.
+/// The database that a creation names: in the body, or in the query.
 fn database_of(call: &Call, request: &CreateDrawer) -> Result<DatabaseId> {
     match &request.database_id {
         Some(named) => call.app.database(Some(&named.text())),

@@ -9,7 +9,7 @@ const PUT: Route = base(Verb::Put, Privilege::Write, "docs/api/liveblogs.md");
 const DELETE: Route = base(Verb::Delete, Privilege::Delete, "docs/api/liveblogs.md");
 
 const LIVEBLOG: PathParam = source("the liveblog");
-/// One that may not be read is as one that is not there, which has a code of its own: it is looked at later.
+/// An unreadable template gets the same reply as a missing one, which has a code of its own: it is resolved later.
 const TEMPLATE: PathParam = word("source", "the template, as loid, uuid or path");
 
 /// The routes of the group.

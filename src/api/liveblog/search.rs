@@ -15,7 +15,7 @@ use crate::http::etag::ETag;
 use crate::http::reply::{Enveloped, Json};
 use crate::records::{Page, parse_sort};
 
-/// Posts that a search with one filter looks at before others get their turn; with many, fewer.
+/// Posts that a search with one filter examines before other calls get their turn; with many filters, fewer.
 const AT_A_TIME: usize = 256;
 
 /// What posts can be sorted by.

@@ -32,7 +32,7 @@ use tokio::sync::oneshot;
 use super::pins::Hash;
 use super::{ContentStore, FOLDERS, blocking, failure, file_hash, hex};
 
-/// Files looked at before the store is asked to decide what it has.
+/// Files examined before the store is asked which of them it refers to.
 const BATCH: usize = 256;
 
 /// The shortest pause between two looks.

@@ -161,7 +161,7 @@ pub enum Token {
     Login,
 }
 
-/// What the privilege of an endpoint is looked at for.
+/// What the privilege of an endpoint is checked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Scope {
@@ -174,7 +174,7 @@ pub enum Scope {
 }
 
 impl Route {
-    /// What the privilege is looked at for.
+    /// What the privilege is checked for.
     pub fn scope(&self) -> Scope {
         match self.privilege {
             Some(Privilege::ManageGroups | Privilege::Configure) => Scope::Server,
@@ -203,7 +203,7 @@ impl Route {
         self.path_params.iter().any(|param| param.kind == Kind::Source) || self.query.iter().any(in_query)
     }
 
-    /// Whether a read has an ETag, and looks at `If-None-Match`: that of an object, of a content, and of a container, which is
+    /// Whether a read has an ETag, and evaluates `If-None-Match`: that of an object, of a content, and of a container, which is
     /// what `container` says of the reply.
     pub fn is_conditional(&self, container: bool) -> bool {
         self.is_read()
@@ -213,7 +213,7 @@ impl Route {
             && !self.untagged
     }
 
-    /// Whether `If-Match` is looked at: by changes of an object that the call names.
+    /// Whether `If-Match` is evaluated: by changes of an object that the call names.
     pub fn takes_if_match(&self) -> bool {
         let of_objects =
             !matches!(self.privilege, None | Some(Privilege::Read | Privilege::ManageGroups | Privilege::Configure));
