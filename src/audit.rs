@@ -1,9 +1,9 @@
-//! The audit trail: who did what to which object, when, from which session and address. It is made of the events that
+//! The audit trail: who did what to which object, when, from which session and address. It consists of the events that
 //! each change leaves in its own change set, so it has every change and nothing else, and it is kept as long as they are
 //! (`store.events_keep_days`).
 //!
-//! Events lie in the order of their commits. There is no index over users and objects: a search reads them one after the
-//! other, [`MOST_READ`] at most for a page, and a page says where the next one goes on.
+//! Events are in the order of their commits. There is no index over users and objects: a search reads them one after the
+//! other, [`MOST_READ`] at most for a page, and a page says where the next one starts.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -52,9 +52,9 @@ pub struct AuditEntry {
 }
 
 impl AuditEntry {
-    fn of(place: &Place, event: Event) -> AuditEntry {
+    fn of(key: &EventKey, event: Event) -> AuditEntry {
         AuditEntry {
-            id: place.to_string(),
+            id: key.to_string(),
             at: event.at_ms,
             user: event.user,
             session: event.session,
@@ -116,28 +116,28 @@ pub struct AuditPage {
 
 /// Key of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct EventKey {
     seq: u64,
     ordinal: u16,
 }
 
-impl Place {
+impl EventKey {
     /// Reads what [`AuditEntry::id`] shows.
     ///
     /// # Errors
     /// `InvalidParameter`.
-    pub fn parse(parameter: &str, text: &str) -> Result<Place> {
+    pub fn parse(parameter: &str, text: &str) -> Result<EventKey> {
         let parts = text.split_once('-').and_then(|(seq, ordinal)| {
             let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
             let well = digits(seq) && digits(ordinal);
-            if well { Some(Place { seq: seq.parse().ok()?, ordinal: ordinal.parse().ok()? }) } else { None }
+            if well { Some(EventKey { seq: seq.parse().ok()?, ordinal: ordinal.parse().ok()? }) } else { None }
         });
         parts.ok_or_else(|| Error::parameter(parameter, text, "the `next` of another page"))
     }
 
-    fn of_key(key: &[u8]) -> Option<Place> {
+    fn of_key(key: &[u8]) -> Option<EventKey> {
         let (seq, ordinal) = (key.get(..8)?.try_into().ok()?, key.get(8..)?.try_into().ok()?);
-        Some(Place { seq: u64::from_be_bytes(seq), ordinal: u16::from_be_bytes(ordinal) })
+        Some(EventKey { seq: u64::from_be_bytes(seq), ordinal: u16::from_be_bytes(ordinal) })
     }
 
     fn key(self) -> Bytes {
@@ -145,13 +145,13 @@ impl Place {
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for EventKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}-{}", self.seq, self.ordinal)
     }
 }
 
-/// What is looked for; all that is named must fit.
+/// The conditions of a search; an event must fit all that are given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     /// The object, as the container that changed or among those concerned.
@@ -180,29 +180,29 @@ impl Filter {
     }
 }
 
-fn read(key: &[u8], value: &[u8]) -> Result<(Place, Event), StoreError> {
-    let place = Place::of_key(key).ok_or_else(|| DecodeError("a key in `events` has not ten bytes".to_owned()))?;
-    Ok((place, decode_value(1, value)?))
+fn read(key: &[u8], value: &[u8]) -> Result<(EventKey, Event), StoreError> {
+    let key = EventKey::of_key(key).ok_or_else(|| DecodeError("a key in `events` has not ten bytes".to_owned()))?;
+    Ok((key, decode_value(1, value)?))
 }
 
 /// The newest `limit` events before `after` that fit.
 ///
 /// # Errors
 /// What the store says.
-pub fn page(look: &dyn Look, filter: &Filter, after: Option<Place>, limit: usize) -> Result<AuditPage, StoreError> {
+pub fn page(look: &dyn Look, filter: &Filter, after: Option<EventKey>, limit: usize) -> Result<AuditPage, StoreError> {
     let mut items = Vec::new();
-    let mut range = Range { from: Bytes::new(), to: after.map(Place::key) };
+    let mut range = Range { from: Bytes::new(), to: after.map(EventKey::key) };
     for _ in 0..MOST_READ / CHUNK {
         let rows = look.scan(View::Committed, Table::Events, &range, CHUNK, true)?;
         for (key, value) in &rows {
-            let (place, event) = read(key, value)?;
+            let (key, event) = read(key, value)?;
             if filter.ends_at(&event) {
                 return Ok(AuditPage { items, next: None });
             }
             if filter.fits(&event) {
-                items.push(AuditEntry::of(&place, event));
+                items.push(AuditEntry::of(&key, event));
                 if items.len() >= limit {
-                    return Ok(AuditPage { items, next: Some(place.to_string()) });
+                    return Ok(AuditPage { items, next: Some(key.to_string()) });
                 }
             }
         }
@@ -211,7 +211,7 @@ pub fn page(look: &dyn Look, filter: &Filter, after: Option<Place>, limit: usize
             _ => return Ok(AuditPage { items, next: None }),
         }
     }
-    let next = range.to.as_deref().and_then(Place::of_key).map(|place| place.to_string());
+    let next = range.to.as_deref().and_then(EventKey::of_key).map(|key| key.to_string());
     Ok(AuditPage { items, next })
 }
 
@@ -225,7 +225,7 @@ pub fn walk(
     mut each: impl FnMut(AuditEntry) -> ControlFlow<()>,
 ) -> Result<(), StoreError> {
     let end = store.for_each(View::Committed, Table::Events, |key, value| match read(key, value) {
-        Ok((place, event)) if filter.fits(&event) => match each(AuditEntry::of(&place, event)) {
+        Ok((key, event)) if filter.fits(&event) => match each(AuditEntry::of(&key, event)) {
             ControlFlow::Continue(()) => ControlFlow::Continue(()),
             ControlFlow::Break(()) => ControlFlow::Break(Ok(())),
         },
@@ -266,7 +266,7 @@ mod tests {
                 withdrawn: None,
                 unseen: None,
             };
-            let key = Place { seq: index as u64 / 2, ordinal: index as u16 % 2 }.key();
+            let key = EventKey { seq: index as u64 / 2, ordinal: index as u16 % 2 }.key();
             set.changes.push(Change { table: Table::Events, key, value: Some(encode_value(1, &event)) });
         }
         store.submit(set).expect("it is taken");
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(times(&first), [4, 3, 2]);
         let next = first.next.expect("there is more");
         assert_eq!(first.items[2].id, next);
-        let rest = page(&store, &Filter::default(), Some(Place::parse("after", &next).unwrap()), 3).unwrap();
+        let rest = page(&store, &Filter::default(), Some(EventKey::parse("after", &next).unwrap()), 3).unwrap();
         assert_eq!((times(&rest), rest.next), (vec![1, 0], None));
     }
 
@@ -306,7 +306,7 @@ mod tests {
         let filter = Filter { user: Some("ada".into()), ..Filter::default() };
         let first = page(&store, &filter, None, 1).unwrap();
         assert_eq!(times(&first), Vec::<u64>::new());
-        let next = Place::parse("after", &first.next.expect("there is more")).unwrap();
+        let next = EventKey::parse("after", &first.next.expect("there is more")).unwrap();
         assert_eq!(times(&page(&store, &filter, Some(next), 1).unwrap()), [3]);
     }
 
@@ -347,9 +347,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_is_refused() {
+    fn only_event_keys_are_accepted() {
         for text in ["", "1", "-", "1-", "-1", "1-2-3", "+1-2", "1-70000", "x-1"] {
-            assert!(Place::parse("after", text).is_err(), "{text}");
+            assert!(EventKey::parse("after", text).is_err(), "{text}");
         }
     }
 }

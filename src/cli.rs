@@ -78,7 +78,7 @@ pub enum Command {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ServeArgs {
     #[command(flatten)]
-    place: Place,
+    locations: Locations,
     /// Address and port to listen at; port 0 takes a free one [default: 127.0.0.1:8080]
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<String>,
@@ -88,14 +88,14 @@ pub struct ServeArgs {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct CheckArgs {
     #[command(flatten)]
-    place: Place,
+    locations: Locations,
 }
 
 /// The options of `audit`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct AuditArgs {
     #[command(flatten)]
-    place: Place,
+    locations: Locations,
     /// Only changes of this object
     #[arg(long, value_name = "LOID")]
     object: Option<Loid>,
@@ -127,7 +127,7 @@ impl AuditArgs {
 
 /// Where the configuration and the data are.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
-struct Place {
+struct Locations {
     /// Configuration file, which must be there [default: ./config.toml, if it is there]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -158,11 +158,11 @@ impl Command {
     }
 
     /// Configuration file and data directory.
-    fn place(&self) -> (Option<&Path>, Option<&Path>) {
+    fn locations(&self) -> (Option<&Path>, Option<&Path>) {
         let (config, data) = match self {
-            Command::Serve(ServeArgs { place, .. })
-            | Command::Check(CheckArgs { place })
-            | Command::Audit(AuditArgs { place, .. }) => (&place.config, &place.data),
+            Command::Serve(ServeArgs { locations, .. })
+            | Command::Check(CheckArgs { locations })
+            | Command::Audit(AuditArgs { locations, .. }) => (&locations.config, &locations.data),
             Command::User(UserArgs { common, .. })
             | Command::Key(KeyArgs { common, .. })
             | Command::Session(SessionArgs { common, .. }) => {
@@ -176,7 +176,7 @@ impl Command {
     }
 
     fn file(&self) -> Option<&Path> {
-        self.place().0
+        self.locations().0
     }
 
     fn overrides(&self) -> Overrides {
@@ -184,7 +184,7 @@ impl Command {
             Command::Serve(serve) => serve.listen.clone(),
             _ => None,
         };
-        Overrides { data: self.place().1.map(Path::to_owned), listen }
+        Overrides { data: self.locations().1.map(Path::to_owned), listen }
     }
 }
 

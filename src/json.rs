@@ -1,7 +1,7 @@
 //! The shapes that replies share, and JSON that is made before it is needed.
 //!
-//! A reply is one value, serialised once. What would be too slow to make for each reply (a record, a post) is kept as
-//! [`Ready`], the JSON of a value of its type, and stands in replies as that value would.
+//! A reply is one value, serialised once. Parts that would be too slow to make for each reply (a record, a post) are kept as
+//! [`Ready`], the JSON of a value of its type, and stand in replies as that value would.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -145,7 +145,7 @@ pub fn written(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| unserialisable(&error))
 }
 
-/// Tells of a value that can't be serialised, which is our fault.
+/// Logs a value that can't be serialised, which is our fault.
 pub(crate) fn unserialisable(error: &serde_json::Error) -> Error {
     tracing::error!(%error, "a reply can't be serialised");
     Error::internal()
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[derive(Serialize, JsonSchema)]
-    struct Place {
+    struct Placement {
         #[serde(skip_serializing_if = "Option::is_none")]
         path: Option<String>,
         position: usize,
@@ -187,7 +187,7 @@ mod tests {
     fn members_behind_what_is_ready_are_written_as_those_of_the_whole_are() {
         let ready = Ready::of(&story()).expect("it can be serialised");
         for path in [None, Some("/a".to_owned())] {
-            let more = || Place { path: path.clone(), position: 3 };
+            let more = || Placement { path: path.clone(), position: 3 };
             let mut written = b"before".to_vec();
             With::write(&ready, &more(), &mut written).expect("it can be serialised");
             let whole = serde_json::to_string(&With { base: story(), more: more() }).expect("it can be serialised");
@@ -197,9 +197,9 @@ mod tests {
 
     #[test]
     fn shapes_are_named_after_what_is_in_them() {
-        assert_eq!(With::<Story, Place>::schema_name(), "StoryWithPlace");
-        assert_eq!(Changed::<Ready<Story>, Place>::schema_name(), "ChangedStory");
-        let gone = Changed::<Story, _>::Gone(Place { path: None, position: 1 });
+        assert_eq!(With::<Story, Placement>::schema_name(), "StoryWithPlacement");
+        assert_eq!(Changed::<Ready<Story>, Placement>::schema_name(), "ChangedStory");
+        let gone = Changed::<Story, _>::Gone(Placement { path: None, position: 1 });
         assert_eq!(serde_json::to_value(gone).expect("it can be serialised"), json!({ "position": 1 }));
     }
 }

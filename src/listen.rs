@@ -9,13 +9,13 @@ use socket2::{Domain, Protocol, Socket, Type};
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
 
-/// Listens at every address of `host:port` that can be had.
+/// Listens at every available address of `host:port`.
 ///
 /// A client that takes nothing of what is sent to it, not even after `unread`, is cut off by the system: connections
 /// inherit that from the listener. Without it one could hold connections, and what is ready for them, for ever.
 ///
 /// # Errors
-/// None of them can be had.
+/// None of them is available.
 pub fn listen(address: &str, unread: Option<Duration>) -> io::Result<Vec<TcpListener>> {
     let (mut listeners, mut last) = (Vec::new(), None);
     for address in address.to_socket_addrs()? {

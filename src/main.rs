@@ -18,7 +18,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let command = Cli::parse().command();
     if let Command::Load(load) = command {
-        // It has options of its own: the configuration is the server's.
+        // `load` has options of its own: the configuration is the server's.
         return ended(load.run().map_err(Failure::from));
     }
     let config = match command.config() {
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
             // Listens for signals from here on: one that comes while it starts, or just as it has, must not kill it.
             let stop = asked_to_stop();
             let listening = |address: &str| {
-                // One line, for people and for programs that start stet; whoever reads may have gone.
+                // One line, for people and for programs that start stet; the reader may have gone.
                 let _ = writeln!(std::io::stdout(), "listening on {address}");
             };
             server::serve(config, stop, listening).await

@@ -1,4 +1,4 @@
-//! What the running server tells of itself: the log on standard error, and the metrics behind `GET /metrics`.
+//! What the running server reports about itself: its log on standard error, and the metrics behind `GET /metrics`.
 
 use std::fmt;
 use std::io::{self, IsTerminal};

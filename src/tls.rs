@@ -1,8 +1,8 @@
 //! TLS: the certificate, from files that may change while it serves.
 //!
-//! Files are read whole and compared with what is in force, so that it does not matter how they were replaced. New ones
+//! Files are read whole and compared with what is in force, so that it does not matter how they were replaced. New files
 //! count for connections made from then on. A certificate without its key, as it may be read between the writing of the
-//! two, is refused like any that can't be used: the old one stays, and the next look finds both.
+//! two, is refused like any unusable one: the old one stays, and the next look finds both.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl Certificates {
         }))
     }
 
-    /// Reads the files again; tells whether they have changed and are now in force.
+    /// Reads the files again. Returns whether they have changed and are now in force.
     ///
     /// # Errors
     /// As [`Certificates::load`]; what was in force stays.

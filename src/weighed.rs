@@ -1,4 +1,4 @@
-//! Caches that are bounded by the bytes of what is in them, however many entries that is. What is used least makes room.
+//! Caches that are bounded by the bytes of what is in them, however many entries that is. The least used entries make room.
 
 use std::hash::Hash;
 

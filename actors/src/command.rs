@@ -21,7 +21,7 @@ use crate::store::{Change, Event, Key, Look, Range, Row, StoreError, Table, View
 pub trait Command: Send + Sync + 'static {
     /// The kind of container it changes.
     type Family: Family;
-    /// What the caller gets when the change is on disk. It can be written down, so that a call sent again is told the same: see
+    /// What the caller gets when the change is on disk. It can be written down, so that a call sent again gets the same: see
     /// [`crate::receipt`].
     type Reply: Serialize + DeserializeOwned + Send + 'static;
     /// Name in events, logs and metrics, e.g. `drawer.item.add`.
@@ -41,7 +41,7 @@ pub trait Command: Send + Sync + 'static {
 /// Why a command did not go through.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fault {
-    /// The caller is told.
+    /// The caller gets this error.
     Refused(crate::error::Error),
     /// The store failed while a row was looked up.
     Store(StoreError),
@@ -130,7 +130,7 @@ pub struct Context<'a> {
 pub struct Concerned {
     /// Objects or parts.
     pub ids: Vec<String>,
-    /// Those of them that readers see no more; `None` if nobody has said who sees what.
+    /// Those of them that readers see no more; `None` if the command has not said who sees what.
     pub withdrawn: Option<Vec<String>>,
     /// Those of them that readers did not see, and do not; `None` likewise.
     pub unseen: Option<Vec<String>>,
@@ -330,7 +330,7 @@ impl<'a> Context<'a> {
     }
 
     /// Notes what became of an object's own rows between `before` and `after`; with a change, or with rows
-    /// noted by the command (`touched`), raises the revision and stamps the record. Tells whether it did.
+    /// noted by the command (`touched`), raises the revision and stamps the record. Returns whether it did.
     pub(crate) fn settle(&mut self, before: &Object, after: &mut Object, touched: bool) -> bool {
         let attributes_changed = !Arc::ptr_eq(&before.attributes, &after.attributes);
         if attributes_changed {
@@ -355,7 +355,7 @@ impl<'a> Context<'a> {
         &self.changes
     }
 
-    /// What has been noted.
+    /// The changes noted so far.
     pub(crate) fn into_noted(self) -> Noted {
         Noted { changes: self.changes, concerned: self.concerned }
     }

@@ -2,8 +2,8 @@
 //! one table that gives each [`Code`] its status.
 //!
 //! Which one to use: a fault of the request's form is one of the `Invalid…` codes and names the field
-//! and the value; something addressed that is not there is one of the `…NotFound` codes; a rule of a
-//! container that says no has its own code; [`Code::RepositoryError`] is our own fault only, and its
+//! and the value; something addressed that does not exist is one of the `…NotFound` codes; a rule of a
+//! container that refuses has its own code; [`Code::RepositoryError`] is our own fault only, and its
 //! message gives nothing internal away.
 
 use std::fmt;

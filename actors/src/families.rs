@@ -1,4 +1,4 @@
-//! The families that there are, in one list. All that does the same for each of them goes by it: finding containers, indexes that
+//! The list of families. Everything that treats all of them alike uses it: finding containers, indexes that
 //! follow from parts, the check of a data directory, events.
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::family::Family;
 use crate::folder::Folder;
 use crate::id::Loid;
-use crate::liveblog::LiveBlog;
+use crate::liveblog::Liveblog;
 use crate::object::{FamilyKind, Record};
 use crate::part::PartKind;
 use crate::proof::Proof;
@@ -32,9 +32,9 @@ pub struct Entry {
 }
 
 impl Families {
-    /// All that there are.
+    /// All families.
     pub const ALL: Families =
-        Families::of(&[Entry::of::<Document>(), Entry::of::<Folder>(), Entry::of::<Drawer>(), Entry::of::<LiveBlog>()]);
+        Families::of(&[Entry::of::<Document>(), Entry::of::<Folder>(), Entry::of::<Drawer>(), Entry::of::<Liveblog>()]);
 
     /// A list of these.
     ///
@@ -89,13 +89,13 @@ impl Entry {
         self.hides_parts
     }
 
-    /// Whether events of the command of that name speak of parts alone: see [`Family::PART_EVENTS`].
+    /// Whether events of the command of that name name parts only: see [`Family::PART_EVENTS`].
     pub fn is_of_parts(&self, command: &str) -> bool {
         self.part_events.contains(&command)
     }
 
-    /// Whether any event speaks of parts, which are no objects whose records could be looked at.
-    pub fn tells_of_parts(&self) -> bool {
+    /// Whether any event names parts, which are not objects with a record to look at.
+    pub fn names_parts(&self) -> bool {
         !self.part_events.is_empty()
     }
 

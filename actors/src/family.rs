@@ -1,5 +1,5 @@
-//! What a kind of container is: all that is asked of it by the runtime, by the lifecycle of objects, by the check of a data
-//! directory, and by whoever says who may hear of its changes. The list of those there are is [`crate::families`].
+//! What a kind of container must provide: to the runtime, to the lifecycle of objects, to the check of a data
+//! directory, and to the code that decides who may learn of its changes. [`crate::families`] lists the families.
 
 use std::fmt::Debug;
 
@@ -15,7 +15,7 @@ pub trait Family: Sized + Send + Sync + 'static {
     /// What the container's actor holds in memory. Cloning must share structure: it happens once per change.
     type State: State;
 
-    /// What is said of a new container beside what every object has.
+    /// The settings of a new container, beside those that every object has.
     type New: Debug + Send + Sync + 'static;
 
     /// Which objects belong to it.
@@ -27,7 +27,7 @@ pub trait Family: Sized + Send + Sync + 'static {
     /// Whether its objects have bytes of their own, with versions and drafts.
     const HAS_CONTENT: bool = true;
 
-    /// Whether some of its readers see only some of its parts. Then its commands tell of each part that they concern who saw it
+    /// Whether some of its readers see only some of its parts. Then its commands note of each part that they concern who saw it
     /// ([`Context::concerns_seen`]).
     const HIDES_PARTS: bool = false;
 
@@ -46,7 +46,7 @@ pub trait Family: Sized + Send + Sync + 'static {
     /// Whatever rule says no; then nothing is made.
     fn make(new: &Self::New, object: Object, context: &mut Context<'_>) -> Result<(), Fault>;
 
-    /// Writes what is said over a container that is there: `Replace` all of it, `NewVersion` only what was really said.
+    /// Writes the given settings over an existing container: `Replace` sets all of them, `NewVersion` only those that were given.
     ///
     /// # Errors
     /// Whatever rule says no; then nothing is changed.
@@ -67,7 +67,7 @@ pub trait Family: Sized + Send + Sync + 'static {
         Ok(Vec::new())
     }
 
-    /// Tells a container what becomes of an object that its parts hold ([`crate::object::hold`]). Called once for each object,
+    /// Informs a container of what becomes of an object that its parts hold ([`crate::object::hold`]). Called once for each object,
     /// however many parts hold it. The container may lie in the recycle bin itself, or be on its way there, or on its way out.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ pub trait Family: Sized + Send + Sync + 'static {
     /// proved.
     ///
     /// # Errors
-    /// What the store says; what is wrong is told to `proof`.
+    /// Errors of the store; faults are reported to `proof`.
     fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
         let _ = (record, proof);
         Ok(())
@@ -103,7 +103,7 @@ pub enum Fate {
     Hidden,
     /// It comes back from there.
     Shown,
-    /// It ceases to be: nothing may hold it any more.
+    /// It is destroyed: nothing may hold it any more.
     Gone,
 }
 

@@ -39,7 +39,7 @@ pub struct Loid {
     pub major: u32,
     /// 0 for the object itself, else the number of one of its versions.
     pub version: u32,
-    /// The number that tells objects apart.
+    /// The number that identifies the object.
     pub number: u64,
 }
 
@@ -219,7 +219,7 @@ macro_rules! text_schema {
 text_schema!(Loid, "a loid", "1$1.0.4711", "^{LOID}$");
 text_schema!(ObjectUuid, "a uuid", "0190f3a1-7c1e-7000-8000-0123456789ab", "^{UUID}$");
 text_schema!(ShortcutId, "the id of an item of a drawer", "4711", "^{NUMBER}$");
-// Of a path no more is said than that it is absolute: what is wrong with a name in it, the call is told.
+// Only that a path is absolute is checked here: the call reports what is wrong with a name in it.
 text_schema!(Source, "a loid, uuid or path", "/News/City/harbour-ferry.xml", "^(?:/|(?:{LOID}|{UUID})$)");
 
 macro_rules! text_serde {
@@ -250,12 +250,12 @@ pub enum Source {
     Loid(Loid),
     /// By uuid.
     Uuid(ObjectUuid),
-    /// By absolute path in the database that the call speaks of.
+    /// By absolute path in the database that the call names.
     Path(String),
 }
 
 impl Source {
-    /// What a client is told about a text that is none of the three.
+    /// The error for a text that is none of the three.
     pub fn parse(parameter: &str, text: &str) -> Result<Source, Error> {
         text.parse().map_err(|_| {
             Error::new(

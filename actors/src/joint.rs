@@ -138,7 +138,7 @@ impl Turns {
         Ok(self.state(loid)?.below(look)?)
     }
 
-    /// Tells a container what becomes of an object that it holds: see [`Family::member`].
+    /// Informs a container of what becomes of an object that it holds: see [`Family::member`].
     pub(crate) fn member(
         &mut self,
         container: Loid,

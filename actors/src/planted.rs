@@ -1,7 +1,7 @@
 //! Faults on purpose, for the tests that show that the checks of histories find faults (`tests/histories/plants.rs`).
 //!
-//! Only in builds with the feature `planted-bugs`, and even there nothing is wrong unless `STET_PLANTED_BUG` names a fault. A
-//! build without the feature has nothing of this: not even that name is in the binary, which a test looks at.
+//! Only in builds with the feature `planted-bugs`, and even there nothing is wrong unless `STET_PLANTED_BUG` names a fault. In a
+//! build without the feature not even that name is in the binary, which a test checks.
 //!
 //! | fault | what is wrong |
 //! |---|---|
@@ -10,10 +10,10 @@
 //! | `stale-read` | now and then a change is answered but not shown before the next one |
 //! | `wrong-trim` | a full drawer drops the item before the last to make room |
 //! | `torn-move` | now and then a move's removal of the item from its old drawer never gets to the disk |
-//! | `lost-status` | now and then what a post's status was set to never gets to the disk |
-//! | `lost-bytes` | now and then the bytes of a content never get to the disk, and what tells of them does |
+//! | `lost-status` | now and then a change of a post's status never gets to the disk |
+//! | `lost-bytes` | now and then the bytes of a content never get to the disk, and the rows that refer to them do |
 //! | `lost-lock` | now and then a lock never gets to the disk, so that after a restart another session is given it, too |
-//! | `hasty-answer` | what changed nothing is answered before that which it saw is on disk, and the disk is slow |
+//! | `hasty-answer` | a call that changed nothing is answered before the state that it saw is on disk, and the disk is slow |
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,7 +27,7 @@ use crate::liveblog::SetStatus;
 use crate::store::{ChangeSet, Table};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
+enum PlantedFault {
     EarlyReply,
     LostUpdate,
     StaleRead,
@@ -39,19 +39,19 @@ enum Fault {
     HastyAnswer,
 }
 
-fn is_planted(fault: Fault) -> bool {
-    static CHOSEN: OnceLock<Option<Fault>> = OnceLock::new();
+fn is_planted(fault: PlantedFault) -> bool {
+    static CHOSEN: OnceLock<Option<PlantedFault>> = OnceLock::new();
     let chosen = CHOSEN.get_or_init(|| {
         Some(match std::env::var("STET_PLANTED_BUG").ok()?.as_str() {
-            "early-reply" => Fault::EarlyReply,
-            "lost-update" => Fault::LostUpdate,
-            "stale-read" => Fault::StaleRead,
-            "wrong-trim" => Fault::WrongTrim,
-            "torn-move" => Fault::TornMove,
-            "lost-status" => Fault::LostStatus,
-            "lost-bytes" => Fault::LostBytes,
-            "lost-lock" => Fault::LostLock,
-            "hasty-answer" => Fault::HastyAnswer,
+            "early-reply" => PlantedFault::EarlyReply,
+            "lost-update" => PlantedFault::LostUpdate,
+            "stale-read" => PlantedFault::StaleRead,
+            "wrong-trim" => PlantedFault::WrongTrim,
+            "torn-move" => PlantedFault::TornMove,
+            "lost-status" => PlantedFault::LostStatus,
+            "lost-bytes" => PlantedFault::LostBytes,
+            "lost-lock" => PlantedFault::LostLock,
+            "hasty-answer" => PlantedFault::HastyAnswer,
             unknown => panic!("STET_PLANTED_BUG: there is no fault `{unknown}`"),
         })
     });
@@ -67,7 +67,7 @@ fn now_and_then(every: u64) -> bool {
 /// Shows and answers a change that has not even been submitted.
 #[must_use]
 pub fn early_reply(mut set: ChangeSet) -> ChangeSet {
-    if is_planted(Fault::EarlyReply) {
+    if is_planted(PlantedFault::EarlyReply) {
         std::mem::replace(&mut set.on_commit, Box::new(|_| ()))(0);
         std::mem::replace(&mut set.on_done, Box::new(|_| ()))(Ok(0));
     }
@@ -76,24 +76,24 @@ pub fn early_reply(mut set: ChangeSet) -> ChangeSet {
 
 /// Makes the disk slow, so that it shows who did not wait for it.
 pub fn slow_disk() {
-    if is_planted(Fault::EarlyReply) || is_planted(Fault::HastyAnswer) {
+    if is_planted(PlantedFault::EarlyReply) || is_planted(PlantedFault::HastyAnswer) {
         std::thread::sleep(Duration::from_millis(30));
     }
 }
 
 /// Whether the container forgets the state that its command has just made.
 pub fn forgets_update() -> bool {
-    is_planted(Fault::LostUpdate) && now_and_then(7)
+    is_planted(PlantedFault::LostUpdate) && now_and_then(7)
 }
 
 /// Whether a view is kept from readers.
 pub fn holds_back_view() -> bool {
-    is_planted(Fault::StaleRead) && now_and_then(7)
+    is_planted(PlantedFault::StaleRead) && now_and_then(7)
 }
 
 /// By how much the item to be dropped is off.
 pub fn trim_offset() -> usize {
-    usize::from(is_planted(Fault::WrongTrim))
+    usize::from(is_planted(PlantedFault::WrongTrim))
 }
 
 /// Takes something out of a change set that belongs into it.
@@ -101,24 +101,25 @@ pub fn trim_offset() -> usize {
 pub fn torn(mut set: ChangeSet) -> ChangeSet {
     let is_of = |name: &str| set.events.iter().any(|event| event.kind == name);
     let (fault, kind) = if is_of(Move::NAME) {
-        (Fault::TornMove, Table::Parts)
+        (PlantedFault::TornMove, Table::Parts)
     } else if is_of(SetStatus::NAME) {
-        (Fault::LostStatus, Table::Parts)
+        (PlantedFault::LostStatus, Table::Parts)
     } else if is_of(WriteContent::NAME) {
-        (Fault::LostBytes, Table::Bodies)
+        (PlantedFault::LostBytes, Table::Bodies)
     } else if is_of(TakeLock::NAME) {
-        (Fault::LostLock, Table::Objects)
+        (PlantedFault::LostLock, Table::Objects)
     } else {
         return set;
     };
     if is_planted(fault) && now_and_then(2) {
         // Of a move only the removal from the old drawer.
-        set.changes.retain(|change| change.table != kind || (fault == Fault::TornMove && change.value.is_some()));
+        set.changes
+            .retain(|change| change.table != kind || (fault == PlantedFault::TornMove && change.value.is_some()));
     }
     set
 }
 
 /// Whether an answer goes out at once.
 pub fn answers_at_once() -> bool {
-    is_planted(Fault::HastyAnswer)
+    is_planted(PlantedFault::HastyAnswer)
 }

@@ -1,4 +1,4 @@
-//! What a check of all rows looks at them with, and tells its faults to.
+//! How a check of all rows reads them, and where it reports faults.
 
 use bytes::Bytes;
 
@@ -11,23 +11,23 @@ use crate::store::{Key, Look, Range, Row, StoreError, Table, View, decode_value}
 pub struct Proof<'a> {
     look: &'a dyn Look,
     has_file: &'a dyn Fn(&Content) -> bool,
-    tell: &'a mut dyn FnMut(String),
+    report: &'a mut dyn FnMut(String),
 }
 
 impl<'a> Proof<'a> {
-    /// Reads rows from `look`, asks `has_file` whether the file of a content is there, and tells faults, a sentence each, to
+    /// Reads rows from `look`, asks `has_file` whether the file of a content exists, and reports faults, a sentence each, to
     /// `tell`.
     pub fn new(
         look: &'a dyn Look,
         has_file: &'a dyn Fn(&Content) -> bool,
-        tell: &'a mut dyn FnMut(String),
+        report: &'a mut dyn FnMut(String),
     ) -> Proof<'a> {
-        Proof { look, has_file, tell }
+        Proof { look, has_file, report }
     }
 
-    /// Tells a fault.
+    /// Reports a fault.
     pub fn fault(&mut self, fault: String) {
-        (self.tell)(fault);
+        (self.report)(fault);
     }
 
     /// A value as it is stored.
@@ -38,7 +38,7 @@ impl<'a> Proof<'a> {
         self.look.get(View::Committed, key.table, &key.key)
     }
 
-    /// A row. One that can't be read is told of in its own place, and counts as none.
+    /// A row. An unreadable one is reported where its own table is checked, and counts as none.
     ///
     /// # Errors
     /// What the store says.
@@ -54,7 +54,7 @@ impl<'a> Proof<'a> {
         Ok(self.look.get(View::Committed, table, &object.to_key())?.is_some())
     }
 
-    /// The head of a container, its one part of a kind. Tells of one that is not there.
+    /// The head of a container, its one part of a kind. A missing one is reported.
     ///
     /// # Errors
     /// What the store says.
@@ -68,7 +68,7 @@ impl<'a> Proof<'a> {
     }
 
     /// All parts of a container of a kind, and where they stand. Those that can't be read, or stand elsewhere than they should,
-    /// have been told of, and are left out.
+    /// have been reported, and are left out.
     ///
     /// # Errors
     /// What the store or `each` says.
@@ -131,7 +131,7 @@ impl<'a> Proof<'a> {
         Ok(())
     }
 
-    /// The version that a record speaks of is there, is as it says, and is the latest.
+    /// The version that a record names exists, is as the record says, and is the latest.
     ///
     /// # Errors
     /// What the store says.
@@ -164,9 +164,9 @@ impl<'a> Proof<'a> {
 pub enum Head<R> {
     /// It can be read.
     There(R),
-    /// It is there. That it can't be read is told of in its own place.
+    /// It exists and can't be read, which is reported where its own table is checked.
     Unreadable,
-    /// It is not there, and that was told.
+    /// It does not exist, which was reported.
     Missing,
 }
 

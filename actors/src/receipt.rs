@@ -2,10 +2,10 @@
 //!
 //! A caller names a call by a key of its own. The outcome of each command of the call, a *step*, is kept in a row that
 //! goes with the command's own change set: it is on disk exactly if the change is. The reply that the caller got is kept
-//! in one more row, after the fact. When the call is sent again, its reply is repeated if it is there; else the call runs
+//! in one more row, afterwards. When the call is sent again, its reply is repeated if it was kept; else the call runs
 //! again, and each step that has an outcome gives that back and changes nothing.
 //!
-//! A step that changes nothing leaves no outcome, for it may be repeated: nobody was told of it yet.
+//! A step that changes nothing leaves no outcome, for it may be repeated: no caller has seen its reply yet.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ pub struct KeptReply {
     pub headers: Vec<(String, Bytes)>,
     /// The body.
     pub body: Bytes,
-    /// What tells the caller's rights at the time from others: who may see other things gets another answer.
+    /// A fingerprint of the caller's rights at the time: a caller who may see other things gets another answer.
     #[serde(default)]
     pub rights: u64,
 }
@@ -63,7 +63,7 @@ pub struct Receipt {
     pub key: Text,
     /// 0 for the reply, then the steps in their order.
     pub step: u16,
-    /// Of the call.
+    /// The fingerprint of the call.
     pub fingerprint: Bytes,
     /// When it was written, epoch milliseconds.
     pub at_ms: u64,
@@ -149,7 +149,7 @@ impl Once {
         Once { user, key, fingerprint, outcomes, steps: AtomicU16::new(0), under_way: Arc::downgrade(under_way) }
     }
 
-    /// What tells the call from others.
+    /// A fingerprint of the call.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
@@ -202,7 +202,7 @@ impl Step {
     ///
     /// # Errors
     /// `IdempotencyMismatch` when it is that of another command, or can't be understood any more: the change was made and
-    /// will not be made again, but what it said can't be told. `InvalidParameter` when there are too many steps.
+    /// will not be made again, but its reply can't be repeated. `InvalidParameter` when there are too many steps.
     pub fn kept<R: DeserializeOwned>(&self, command: &str) -> Result<Option<R>> {
         let Some(number) = self.number else {
             let message = "The call has too many parts to be carried out under an `Idempotency-Key`.";

@@ -1,4 +1,4 @@
-//! Every kind of row there is, by where it lives: what a check of the whole store needs to know.
+//! Every kind of row, by the table that it is in: what a check of the whole store needs to know.
 
 use bytes::Bytes;
 

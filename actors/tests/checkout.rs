@@ -16,7 +16,7 @@ use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::joint::Joint;
 use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, NewParts, Rename, Restore};
-use stet_actors::liveblog::{LiveBlog, NewLiveBlog};
+use stet_actors::liveblog::{Liveblog, NewLiveblog};
 use stet_actors::object::{
     Content, CreateMode, Draft, FamilyKind, Lock, NewContent, Record, SmallBody, Stored, Version,
 };
@@ -45,7 +45,7 @@ fn by(who: &str) -> Request {
 
 /// What two colleagues and a second session can do to an object of each family that has content.
 fn run<F: Future<Output = ()>>(test: impl Fn(World) -> F) {
-    for family in [FamilyKind::Document, FamilyKind::LiveBlog] {
+    for family in [FamilyKind::Document, FamilyKind::Liveblog] {
         actix::System::new().block_on(async {
             let store = Arc::new(MemoryStore::new());
             let clock = ManualClock::at(NOON_S * 1000);
@@ -66,7 +66,7 @@ fn run<F: Future<Output = ()>>(test: impl Fn(World) -> F) {
 
 fn parts_of(family: FamilyKind) -> NewParts {
     match family {
-        FamilyKind::LiveBlog => NewParts::of::<LiveBlog>(NewLiveBlog::default()),
+        FamilyKind::Liveblog => NewParts::of::<Liveblog>(NewLiveblog::default()),
         _ => NewParts::of::<Document>(()),
     }
 }

@@ -64,8 +64,8 @@ fn assert_proved(store: &MemoryStore) {
     for ((table, _), value) in store.rows() {
         if matches!(table, Table::Objects | Table::Recycled) {
             let record: Record = decode_value(Record::FORMAT, &value).expect("a record can be read");
-            let mut tell = |fault| faults.push(fault);
-            let mut proof = Proof::new(store, &|_| true, &mut tell);
+            let mut report = |fault| faults.push(fault);
+            let mut proof = Proof::new(store, &|_| true, &mut report);
             FAMILIES.get(record.family).expect("it is listed").prove(&record, &mut proof).expect("readable");
         }
     }
@@ -292,9 +292,9 @@ fn what_does_not_hold_of_a_shelf_is_proved() {
             let set = ChangeSet { changes, ..ChangeSet::fence(store.epoch(), drop) };
             store.submit(set).expect("it is taken");
             let mut faults = Vec::new();
-            let mut tell = |fault| faults.push(fault);
+            let mut report = |fault| faults.push(fault);
             let family = FAMILIES.get(record.family).expect("it is listed");
-            family.prove(&record, &mut Proof::new(&store, &|_| true, &mut tell)).expect("readable");
+            family.prove(&record, &mut Proof::new(&store, &|_| true, &mut report)).expect("readable");
             faults
         };
         let slot = world.repository.view::<Shelf>(shelf).await.unwrap().state.slot(id).unwrap();

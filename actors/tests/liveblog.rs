@@ -17,7 +17,7 @@ use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, Restore};
 use stet_actors::liveblog::{
-    AddPost, LiveBlog, LiveBlogState, MAX_HISTORY, NewLiveBlog, Post, PostAddress, PostBody, PostDone, PostFields,
+    AddPost, Liveblog, LiveblogState, MAX_HISTORY, NewLiveblog, Post, PostAddress, PostBody, PostDone, PostFields,
     PostStatus, RemovePost, SetStatus, Sight, UpdatePost, post_name,
 };
 use stet_actors::object::{Content, CreateMode, NewContent, Reach, SmallBody, Stored, Version};
@@ -49,7 +49,7 @@ fn by(user: &str) -> Request {
 
 /// What makes the liveblog, or says of it whether posts wait.
 fn night(moderated: Option<bool>) -> Create {
-    let mut object = NewObject::of::<LiveBlog>("night", "LiveBlog", NewLiveBlog { moderated });
+    let mut object = NewObject::of::<Liveblog>("night", "LiveBlog", NewLiveblog { moderated });
     object.mode = CreateMode::Replace;
     Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object }
 }
@@ -101,16 +101,16 @@ fn update(post: Loid) -> UpdatePost {
 }
 
 impl World {
-    async fn as_user<C: Command<Family = LiveBlog>>(&self, user: &str, command: C) -> Result<C::Reply, Error> {
+    async fn as_user<C: Command<Family = Liveblog>>(&self, user: &str, command: C) -> Result<C::Reply, Error> {
         self.repository.execute(self.liveblog, command, by(user)).await.map(|done| done.reply)
     }
 
-    async fn run<C: Command<Family = LiveBlog>>(&self, command: C) -> C::Reply {
+    async fn run<C: Command<Family = Liveblog>>(&self, command: C) -> C::Reply {
         self.as_user("editor", command).await.expect("the editor may")
     }
 
-    async fn view(&self) -> Arc<Published<LiveBlogState>> {
-        self.repository.view::<LiveBlog>(self.liveblog).await.expect("the liveblog is there")
+    async fn view(&self) -> Arc<Published<LiveblogState>> {
+        self.repository.view::<Liveblog>(self.liveblog).await.expect("the liveblog is there")
     }
 
     async fn post(&self, loid: Loid) -> Post {
@@ -136,7 +136,7 @@ fn pinned_posts_stand_first_then_the_newest() {
         let old = world.run(post("old", 1)).await.post;
         let new = world.run(post("new", 3)).await.post;
         let between = world.run(post("between", 2)).await.post;
-        let order = |view: &Published<LiveBlogState>| view.state.posts().map(|post| post.loid()).collect::<Vec<_>>();
+        let order = |view: &Published<LiveblogState>| view.state.posts().map(|post| post.loid()).collect::<Vec<_>>();
         assert_eq!(order(&*world.view().await), [new, between, old]);
         assert_eq!(world.view().await.state.last_timestamp(), Some(NOON + 3));
         let fields = PostFields { pinned: Some(true), ..PostFields::default() };
@@ -403,7 +403,7 @@ fn a_liveblog_takes_its_posts_along_to_the_recycle_bin_and_out_of_the_world() {
         let editor = || by("editor");
         let object = world.liveblog;
         world.repository.joint(Discard { object }, editor()).await.unwrap();
-        assert_eq!(world.repository.view::<LiveBlog>(object).await.unwrap_err().code, Code::ObjectNotFound);
+        assert_eq!(world.repository.view::<Liveblog>(object).await.unwrap_err().code, Code::ObjectNotFound);
         let restore = Restore { object, folder: None, mode: CreateMode::Exception };
         world.repository.joint(restore, editor()).await.unwrap();
         assert_eq!(world.post(kept).await.record.loid, kept);
@@ -459,7 +459,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// Whoever looks, and wherever they begin, they see what is theirs to see, in the order of all.
-fn assert_sights(state: &LiveBlogState) {
+fn assert_sights(state: &LiveblogState) {
     let own = ["editor", "reporter", "nobody"].map(|user| Sight::Own(user.into()));
     for sight in own.into_iter().chain([Sight::All, Sight::Approved]) {
         let wanted: Vec<Loid> = state
@@ -560,12 +560,12 @@ async fn play(mut world: World, steps: Vec<Step>) {
         for since in [0, view.revision() / 2, view.revision()] {
             let wanted: Vec<(Loid, bool)> =
                 changes.iter().filter(|(revision, ..)| *revision > since).map(|(_, loid, is)| (*loid, *is)).collect();
-            let told: Vec<(Loid, bool)> = view
+            let changed: Vec<(Loid, bool)> = view
                 .state
                 .since(since)
                 .map(|change| change.map_or_else(|gone| (gone.post, false), |post| (post.loid(), true)))
                 .collect();
-            assert_eq!(told, wanted, "since {since}");
+            assert_eq!(changed, wanted, "since {since}");
         }
     }
     let view = world.view().await;

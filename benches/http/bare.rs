@@ -62,7 +62,7 @@ pub fn serve() {
                 .app_data(answer.clone())
                 .app_data(followers.clone())
                 .route("/events", web::get().to(follow))
-                .route("/events", web::post().to(tell))
+                .route("/events", web::post().to(publish))
                 .default_service(web::to(handle))
         };
         let server = HttpServer::new(app).workers(workers).bind("127.0.0.1:0").expect("a port is free");
@@ -79,7 +79,7 @@ async fn handle(request: HttpRequest, _: Payload, answer: Data<(Bytes, String)>)
     HttpResponse::Ok().content_type("application/json").body(answer.0.clone())
 }
 
-/// A stream of what is told to all, a greeting first.
+/// A stream of what is sent to all, a greeting first.
 async fn follow(followers: Data<Sender<Bytes>>) -> HttpResponse {
     let hello = Bytes::from_static(b"id: 0\nevent: hello\ndata: {}\n\n");
     let events = unfold((Some(hello), followers.subscribe()), |(hello, mut events)| async move {
@@ -92,8 +92,8 @@ async fn follow(followers: Data<Sender<Bytes>>) -> HttpResponse {
     HttpResponse::Ok().content_type("text/event-stream").streaming(events)
 }
 
-/// Tells all that follow the bytes that it was started with.
-async fn tell(answer: Data<(Bytes, String)>, followers: Data<Sender<Bytes>>) -> HttpResponse {
+/// Sends all followers the bytes that it was started with.
+async fn publish(answer: Data<(Bytes, String)>, followers: Data<Sender<Bytes>>) -> HttpResponse {
     let _ = followers.send(answer.0.clone());
     HttpResponse::Ok().finish()
 }

@@ -108,7 +108,7 @@ pub async fn answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> u16 {
     status
 }
 
-/// Reads one line; tells whether it is no error.
+/// Reads one line. Returns whether it is not an error.
 async fn line(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> bool {
     buffer.clear();
     while !buffer.ends_with(b"\r\n") {
@@ -117,7 +117,7 @@ async fn line(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> bool {
     buffer[0] != b'-'
 }
 
-/// The length that the head of an answer tells; actix writes names in lower case.
+/// The length in the head of an answer; actix writes names in lower case.
 fn content_length(head: &[u8]) -> usize {
     const NAME: &[u8] = b"\r\ncontent-length: ";
     let Some(at) = head.windows(NAME.len()).position(|window| window == NAME) else { return 0 };

@@ -1,4 +1,4 @@
-//! Many connections that wait for what is told to all of them.
+//! Many connections that wait for what is sent to all of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -15,7 +15,7 @@ impl Redis {
     /// Starts `redis-server` on a new directory on the disk of the build; `None` where there is no such program.
     pub fn start() -> Option<Redis> {
         let data = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made");
-        // Asked of the system and given back: Redis can't be told to choose one itself.
+        // Taken from the system and given back: Redis can't choose one itself.
         let port =
             std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
         let child = Command::new("redis-server")

@@ -1,22 +1,23 @@
 //! Who may do what with which object (docs/api/rights.md).
 //!
-//! A grant holds everywhere, or for a folder and all below it. Asked is always the object itself: the folders that it lies in
-//! now, or lay in before it came to the recycle bin. Three rules come on top:
+//! A grant holds everywhere, or for a folder and all below it. Rights are always checked on the object itself: the folders that
+//! it lies in now, or lay in before it came to the recycle bin. Three rules come on top:
 //!
-//! - **What may not be read is not there**: the answer is that for an object that does not exist, whatever the call was to do,
-//!   and no other privilege holds for it. Folders on the way to one that may be read are seen, but nothing else in them.
-//! - **The home**: a privilege that someone has below any folder, they have in their own home, too, and they may have it made.
-//! - **Ownership**: whoever may create where an object lies may change and discard it if they created it. That does not go for
+//! - **An object that the caller may not read does not exist for them**: the answer is that for a missing object, whatever
+//!   the call, and no other privilege counts for it. Folders on the way to a readable one are seen, but nothing else in
+//!   them.
+//! - **The home**: a user who has a privilege below any folder has it in their own home, too, and may have the home made.
+//! - **Ownership**: whoever may create where an object lies may change and discard it if they created it. This does not apply to
 //!   folders, in which others may have put things.
 //!
-//! Posts are parts of their liveblog, and go by who made them, too: see [`Access::sight`] and [`Access::reach`].
+//! Posts are parts of their liveblog; rights on them also depend on who made them: see [`Access::sight`] and [`Access::reach`].
 //!
-//! A key for a machine has neither home nor what its user or itself created: it may do exactly what it was granted.
+//! A key for a machine has no home, and no rights by ownership: it may do exactly what it was granted.
 //!
 //! Commands ask the same of the rows as they find them ([`Access::readable`]): which items are there for the caller, and at which
 //! position, is decided where nobody can come between.
 //!
-//! Without a session there is nothing but the configuration below [`CONFIGURATION`] (docs/api/README.md, "Tokens").
+//! Without a session a caller sees nothing but the configuration below [`CONFIGURATION`] (docs/api/README.md, "Tokens").
 
 mod rows;
 #[cfg(test)]
@@ -36,7 +37,7 @@ use crate::auth::Privilege;
 use crate::auth::{LiveSession, Rights};
 use crate::newsroom::Newsroom;
 
-/// Where what is served without a token lies.
+/// The folder of the files that are served without a token.
 pub const CONFIGURATION: &str = "/SysConfig";
 
 /// What one caller may do.
@@ -50,7 +51,7 @@ pub struct Access<'a> {
 struct Caller<'a> {
     user: &'a Text,
     rights: &'a Rights,
-    /// Whether it is a person, and not a key for a machine.
+    /// Whether the caller is a person, and not a key for a machine.
     person: bool,
 }
 
@@ -61,7 +62,7 @@ impl<'a> Access<'a> {
         Access { rows: Rows::Committed(newsroom), caller: Some(caller) }
     }
 
-    /// What anybody may do.
+    /// What a caller without a session may do.
     pub fn anonymous(newsroom: &'a Newsroom) -> Access<'a> {
         Access { rows: Rows::Committed(newsroom), caller: None }
     }
@@ -115,10 +116,10 @@ impl<'a> Access<'a> {
                 || self.holds(caller, Privilege::Create, &around)?))
     }
 
-    /// Refuses what the privilege does not hold for.
+    /// Refuses an object for which the privilege does not hold.
     ///
     /// # Errors
-    /// `ObjectNotFound` for what the caller does not see, as for what is not there; `PermissionDenied`.
+    /// `ObjectNotFound` for an object that the caller does not see, as for a missing one; `PermissionDenied`.
     pub fn check(&self, privilege: Privilege, record: &Record, source: &impl Display) -> Result<()> {
         if self.may(privilege, record)? {
             return Ok(());
@@ -131,8 +132,8 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Refuses a caller who may not create in a folder; tells what they may change of what is there. The refusal is the same
-    /// whichever folder it is, so that the answer for a path does not tell how far it leads.
+    /// Refuses a caller who may not create in a folder; otherwise returns which existing objects they may change. The refusal
+    /// is the same whichever folder it is, so that the answer for a path does not reveal how much of it exists.
     ///
     /// # Errors
     /// `PermissionDenied`, what the store says.
@@ -169,12 +170,12 @@ impl<'a> Access<'a> {
         Ok(if self.may(Privilege::Moderate, liveblog)? { Reach::All } else { self.reach_of_own() })
     }
 
-    /// What is within reach of a caller who has no right to what others made.
+    /// The reach of a caller who has no right to objects that others made.
     fn reach_of_own(&self) -> Reach {
         if self.caller.is_some_and(|caller| caller.person) { Reach::Own } else { Reach::Nothing }
     }
 
-    /// Refuses a caller who holds the privilege nowhere: then no object need be looked at, and nothing can be learnt of any.
+    /// Refuses a caller who holds the privilege nowhere: then no object is looked up, and nothing can be learnt of any.
     ///
     /// # Errors
     /// `PermissionDenied`.
@@ -245,7 +246,7 @@ impl<'a> Access<'a> {
         if caller.person { self.rows.home(caller.user) } else { Ok(None) }
     }
 
-    /// Whether it is a folder above one that may be read.
+    /// Whether it is a folder above an object that may be read.
     fn passes_through(&self, record: &Record) -> Result<bool> {
         let Some(caller) = self.caller.filter(|_| record.family == FamilyKind::Folder) else { return Ok(false) };
         let readable = caller.rights.below().iter();

@@ -1,4 +1,4 @@
-//! The same without a server: opens the data directory for one operation.
+//! The operations without a server: opens the data directory for one of them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What can be done, as data, and the one place where it is done.
+//! The operations, as data, and the one place where they are carried out.
 
 use std::sync::Arc;
 

@@ -51,7 +51,7 @@ fn session(session: &SessionView) -> Vec<String> {
     row
 }
 
-/// Epoch seconds as people read them: RFC 3339, in UTC. What is too far off for that stays a number.
+/// Epoch seconds as people read them: RFC 3339, in UTC. A time outside its range stays a number.
 fn time(epoch_s: u64) -> String {
     const END_OF_YEAR_9999: u64 = 253_402_300_799;
     if epoch_s > END_OF_YEAR_9999 {

@@ -50,7 +50,7 @@ impl From<Error> for Refusal {
     }
 }
 
-/// What comes back.
+/// The reply.
 pub type Outcome = Result<AdminReply, Refusal>;
 
 /// The open socket; it is closed and removed when dropped.
@@ -132,7 +132,7 @@ async fn answer(stream: UnixStream, admin: Admin) {
         Ok(Ok(_)) if line.last() == Some(&b'\n') => {}
         _ => return,
     }
-    // What is wrong with it is not told in full, for it may quote a password.
+    // The error is not reported in full, for it may quote a password.
     let outcome: Outcome = match serde_json::from_slice::<AdminRequest>(&line) {
         Ok(request) => admin.carry_out(request).await.map_err(Refusal::from),
         Err(_) => Err(Error::new(Code::InvalidBody, "The request can't be understood: is it another stet's?").into()),

@@ -1,4 +1,4 @@
-//! Users, keys and sessions as they are shown and asked for, over HTTP and on the command line.
+//! Users, keys and sessions as requests and replies show them, over HTTP and on the command line.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ impl Secret {
         Secret(text)
     }
 
-    /// The text, for hashing and checking, and for the one reply that tells a token.
+    /// The text, for hashing and checking, and for the one reply that contains a token.
     pub fn text(&self) -> &str {
         &self.0
     }
@@ -60,7 +60,7 @@ pub struct UserView {
 }
 
 impl UserView {
-    /// What may be told of a user.
+    /// What an operator may see of a user.
     pub fn of(user: &User) -> UserView {
         UserView {
             name: user.name.to_string(),
@@ -127,7 +127,7 @@ pub struct KeyView {
 }
 
 impl KeyView {
-    /// What may be told of a key.
+    /// What an operator may see of a key.
     ///
     /// # Errors
     /// What the store says.
@@ -136,7 +136,7 @@ impl KeyView {
         Ok(KeyView {
             name: session.key.as_ref().map(|key| key.name.to_string()).unwrap_or_default(),
             user: session.user.to_string(),
-            privileges: directory.told(live.grants().unwrap_or_default())?,
+            privileges: directory.with_paths(live.grants().unwrap_or_default())?,
             session: session.id.to_string(),
             created: session.created_ms / 1000,
             last_used: live.last_seen_ms() / 1000,
@@ -183,7 +183,7 @@ pub struct SessionView {
 }
 
 impl SessionView {
-    /// What may be told of a session; `current` is the reference of the one that asks.
+    /// What may be shown of a session; `current` is the reference of the caller's own.
     pub fn of(live: &LiveSession, current: Option<&str>) -> SessionView {
         let session = live.session();
         SessionView {

@@ -34,7 +34,7 @@ impl App {
             }
             Some(json) => {
                 let text = stet_xml::from_json(json, &limits).map_err(invalid)?;
-                // What is stored must be readable within the same bounds.
+                // A stored text must be readable within the same bounds.
                 stet_xml::check(&text, &limits).map_err(invalid)?;
                 Ok(Some(text.into()))
             }

@@ -1,5 +1,5 @@
 //! The DTD of a document put into it (`showDtd`). It comes from the repository, and only if the caller may read it there: nothing
-//! is ever fetched from elsewhere. A DTD that is not there, that can't stand in a document, or that is longer than an attribute
+//! is ever fetched from elsewhere. A DTD that does not exist, that can't stand in a document, or that is longer than an attribute
 //! text may be leaves the document as it is stored.
 
 use std::ops::Range;
@@ -22,9 +22,9 @@ const LOOKED_AT: u64 = 64 << 10;
 pub(super) struct Shown {
     /// Where that of the document stands, in bytes.
     pub place: Range<u64>,
-    /// What stands there now.
+    /// The present text at that place.
     pub doctype: String,
-    /// Of the DTD.
+    /// The hash of the DTD.
     pub sha256: [u8; 32],
 }
 

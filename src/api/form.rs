@@ -59,7 +59,7 @@ impl<T> Form<T> {
         Some(self.files.remove(at))
     }
 
-    /// What tells the form from others, whatever order and boundary its parts came with: of files of one name the order counts.
+    /// Identifies the form's content, whatever order and boundary its parts came with; among files of one name the order counts.
     pub fn sent(&self) -> Vec<&[u8]> {
         let mut files: Vec<&FilePart> = self.files.iter().collect();
         files.sort_by_key(|file| file.name);
@@ -76,11 +76,11 @@ impl<T> Form<T> {
 pub(crate) enum Submitted<T, R> {
     /// It is to be carried out.
     New(Form<T>),
-    /// The same call has been answered before: so.
+    /// The same call has been answered before, with this reply.
     Answered(Json<R>),
 }
 
-/// Reads the form of a call, looks at the caller again, and asks whether the same call has been answered before.
+/// Reads the form of a call, checks the caller again, and finds out whether the same call has been answered before.
 ///
 /// # Errors
 /// As [`read_parts`] and [`Call::received`]; `IdempotencyMismatch`.
@@ -101,14 +101,14 @@ pub(crate) async fn read<T: DeserializeOwned + Default, R>(
 
 fn broken(error: MultipartError) -> Error {
     let why = match error {
-        // The library's words for it are that there was an error.
+        // The library says only that there was an error.
         MultipartError::Payload(PayloadError::Io(error)) => error.to_string(),
         other => other.to_string(),
     };
     Error::new(Code::InvalidBody, format!("The form could not be read: {why}."))
 }
 
-/// Reads a form whose type and boundary `headers` tell; what is uploaded goes to `contents`.
+/// Reads a form whose type and boundary are in `headers`; what is uploaded goes to `contents`.
 ///
 /// # Errors
 /// `InvalidBody`, `TooLarge`, `InvalidName` for a file that could not be called so; what the disk says.

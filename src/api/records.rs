@@ -68,7 +68,7 @@ pub fn any_record_of(app: &App, loid: Loid, display: &Display) -> Result<Option<
 }
 
 /// The record of a live object as the caller may see it, path included if asked for. Of a folder that is merely on the way to
-/// what may be seen, all is left out that tells what goes on in it.
+/// what may be seen, all is left out that shows what goes on in it.
 ///
 /// # Errors
 /// What the store says.

@@ -1,4 +1,4 @@
-//! Bytes on their way to a client, whatever they are made of: all of them or a part, and the headers that tell which.
+//! Bytes on their way to a client, whatever they are made of: all of them or a part, and the headers that say which.
 
 use std::ops::Range;
 
@@ -71,7 +71,7 @@ pub struct Whole {
     pub media_type: String,
     /// What they are made of, before `maxSize`.
     pub parts: Vec<Part>,
-    /// What tells them from others; `maxSize` included.
+    /// Identifies the bytes; `maxSize` included.
     pub tag: ETag,
     /// What `Last-Modified` says, epoch seconds, if anything.
     pub modified: Option<u64>,
@@ -119,9 +119,9 @@ impl Whole {
     }
 }
 
-/// When bytes were written, as far as it can be told, in epoch seconds: they may change again within the second; the time says
+/// When bytes were written, as far as it is known, in epoch seconds: they may change again within the second; the time says
 /// which they were only once that is over.
-pub fn told_time(call: &Call, at: u64) -> Option<u64> {
+pub fn known_time(call: &Call, at: u64) -> Option<u64> {
     Some(at).filter(|at| *at < call.app.repository.clock().now_s())
 }
 
@@ -149,7 +149,7 @@ fn disposition(name: &str) -> Option<HeaderValue> {
     HeaderValue::from_str(&format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{encoded}")).ok()
 }
 
-/// A reader as the body of a response. A failure midway breaks the connection off, which tells the client that it has not got
+/// A reader as the body of a response. A failure midway breaks the connection off, which shows the client that it has not got
 /// all.
 pub fn streamed(reader: ContentReader) -> BodyStream {
     Box::pin(futures_util::stream::try_unfold(reader, |mut reader| async {

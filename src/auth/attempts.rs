@@ -1,14 +1,15 @@
 //! How often a login may fail (docs/api/auth.md, "Failed logins").
 //!
-//! Each attempt takes one from the budgets of its address and of its user name before the password is looked at, so that
+//! Each attempt takes one from the budgets of its address and of its user name before the password is checked, so that
 //! many at once get no further than many in a row. A failure leaves them taken. A success makes the user's budget whole
-//! and gives the address back the one that it took, no more: who has a password of their own can't use it to guess on.
+//! and returns the one attempt to the address, no more: a caller with a password of their own can't use it to go on guessing.
 //!
-//! So a budget may be empty although nothing has failed, for attempts that are still under way have taken all of it. Who comes
-//! then waits until one of them ends, and looks again. Refused is only who finds a budget empty that nobody may give back to.
+//! So a budget may be empty although nothing has failed, for attempts that are still under way have taken all of it. The next
+//! caller waits until one of them ends, and looks again. A caller is refused only if a budget is empty and no attempt under way
+//! may refill it.
 //!
-//! Names are counted as they come, known or not, so that a refusal tells nothing of whether there is such a user. Kept
-//! of a name is a hash under a random key: eight bytes, however long it is.
+//! Names are counted as they come, known or not, so that a refusal does not reveal whether there is such a user. Only
+//! a hash of a name is kept, under a random key: eight bytes, however long the name is.
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::IpAddr;
@@ -58,7 +59,7 @@ struct Limited<K: Hash + Eq + Copy> {
 #[derive(Default)]
 struct UnderWay {
     count: usize,
-    /// Told each time that one of them ends.
+    /// Notified each time that one of them ends.
     ended: Arc<Notify>,
 }
 
@@ -73,7 +74,7 @@ impl<K: Hash + Eq + Copy> Limited<K> {
         Limited { budgets: Budgets::new(quota, MOST_BUDGETS), under_way: Mutex::default() }
     }
 
-    /// Takes one, as soon as it is known whether there is one; or tells how the budget stands that has none.
+    /// Takes one, as soon as it is known whether there is one; or returns the state of the budget that has none.
     async fn take(&self, key: K, clock: &dyn Clock) -> std::result::Result<Hold<'_, K>, Standing> {
         loop {
             let ended = {
@@ -84,7 +85,7 @@ impl<K: Hash + Eq + Copy> Limited<K> {
                     return Ok(Hold { of: self, key });
                 }
                 let Some(others) = under_way.get(&key) else { return Err(standing) };
-                // Made before the lock is free: it is told of every end that this look has not seen.
+                // Made before the lock is released: it is notified of every end that this look has not seen.
                 others.ended.clone().notified_owned()
             };
             ended.await;
@@ -118,7 +119,7 @@ impl Attempts {
     /// Lets a login through, or not; waits while that hangs on others.
     ///
     /// # Errors
-    /// `TooManyRequests`, also with the right password: an answer that tells it from a wrong one would go on with the
+    /// `TooManyRequests`, also with the right password: an answer that distinguishes it from a wrong one would go on with the
     /// guessing.
     pub async fn begin(&self, user: &str, address: IpAddr, clock: &dyn Clock) -> Result<Attempt<'_>> {
         let (name, counted) = (self.names.hash_one(user), counted_as(address));

@@ -4,7 +4,7 @@
 //!
 //! Every change is a commit that, before it is answered, empties the cache and raises its generation. A reader that misses notes
 //! the generation before it reads the row, and keeps what it read only if the generation is still the same: what was read before
-//! a commit can't be kept after it. Changes are rare, so emptying all of it is cheaper than knowing what depends on what.
+//! a commit can't be kept after it. Changes are rare, so emptying all of it is cheaper than tracking what depends on what.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,7 +38,7 @@ struct Cache {
     rows: RwLock<Rows>,
 }
 
-/// Only what exists: names that someone made up take no room.
+/// Only users and groups that exist: made-up names take no room.
 #[derive(Default)]
 struct Rows {
     users: HashMap<Text, Arc<User>>,
@@ -145,7 +145,7 @@ impl Directory {
         .await
     }
 
-    /// Changes what is named of a user, or makes one; `change` is told whether the user is new. See [`Directory::put_user`].
+    /// Changes what is named of a user, or makes one; `change` is given whether the user is new. See [`Directory::put_user`].
     ///
     /// # Errors
     /// `InvalidName`; what `change` says; what the store says.
@@ -229,7 +229,7 @@ impl Directory {
         self.commit(turn, vec![put(&new)]).await
     }
 
-    /// Waits until nobody else is changing anything. What is read then is what the change is made of.
+    /// Waits until nobody else is changing anything. The change is based on what is read then.
     pub(super) async fn turn(&self) -> Turn {
         self.turn.clone().lock_owned().await
     }
@@ -253,7 +253,7 @@ impl Directory {
 /// Held by whoever is changing the directory.
 pub(super) type Turn = OwnedMutexGuard<()>;
 
-/// The answer to the name of somebody or something that is not there.
+/// The error for the name of a user or group that does not exist.
 pub(super) fn unknown(kind: &str, name: &str) -> Error {
     Error::new(Code::ObjectNotFound, format!("There is no {kind} `{name}`.")).with_source(name)
 }

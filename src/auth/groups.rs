@@ -10,7 +10,7 @@ use stet_actors::store::{Change, Table};
 use super::directory::{Directory, unknown};
 use super::rows::{Grant, Group, User, put, remove};
 
-/// What is to be different about a group; what is not named stays.
+/// A change of a group; fields that are not given stay.
 #[derive(Debug, Clone, Default)]
 pub struct GroupChange {
     /// What it is for.
@@ -68,8 +68,8 @@ impl Directory {
     /// Changes what is named of a group.
     ///
     /// # Errors
-    /// `ObjectNotFound` for the group, a member, or the folder of a grant; `InvalidType` for what is no folder; what the store
-    /// says.
+    /// `ObjectNotFound` for the group, a member, or the folder of a grant; `InvalidType` for an object that is not a folder;
+    /// what the store says.
     pub async fn change_group(&self, name: &str, change: GroupChange) -> Result<()> {
         self.write_group(name, change, |there| if there { Ok(()) } else { Err(unknown("group", name)) }).await
     }
@@ -128,23 +128,24 @@ impl Directory {
     ///
     /// # Errors
     /// What the store says.
-    pub fn told(&self, grants: &[Grant]) -> Result<Vec<Grant>> {
-        let told = |grant: &Grant| {
+    pub fn with_paths(&self, grants: &[Grant]) -> Result<Vec<Grant>> {
+        let with_path = |grant: &Grant| {
             let loid = grant.folder.as_ref().and_then(|folder| folder.parse().ok());
             let record = loid.map(|loid| self.repository.record(loid)).transpose()?.flatten();
             let path = record.map(|record| self.repository.path_of(&record)).transpose()?;
             Ok(Grant { privilege: grant.privilege, folder: path.or_else(|| grant.folder.clone()) })
         };
-        grants.iter().map(told).collect()
+        grants.iter().map(with_path).collect()
     }
 
     /// Grants whose folders are named by loid, so that they go along when a folder is renamed or moved.
     ///
     /// # Errors
-    /// `InvalidParameter` for what is no source; `ObjectNotFound`; `InvalidType` for what is no folder; what the store says.
+    /// `InvalidParameter` for a malformed source; `ObjectNotFound`; `InvalidType` for an object that is not a folder; what the
+    /// store says.
     pub(super) fn anchored(&self, grants: Vec<Grant>, old: &[Grant]) -> Result<Vec<Grant>> {
         let anchor = |grant: Grant| {
-            // What is stored already stays, though its folder may have gone.
+            // A grant that is stored already stays, though its folder may have gone.
             let Some(folder) = grant.folder.as_ref().filter(|_| !old.contains(&grant)) else { return Ok(grant) };
             let record = self.repository.resolve(&Source::parse("folder", folder)?, DatabaseId::MAIN)?;
             if record.family != FamilyKind::Folder {

@@ -14,8 +14,8 @@ use tokio::sync::Semaphore;
 /// Bytes of UTF-8 in the longest password; a longer one can't be set, and is wrong at a login.
 pub const MAX_PASSWORD_BYTES: usize = 1024;
 
-/// How many may wait for their password to be looked at. At some 20 ms each the last of them waits for seconds, so more are told
-/// to try again.
+/// How many may wait for their password to be checked. At some 20 ms each the last of them waits for seconds, so more get the
+/// error to try again.
 const MAX_WAITING: usize = 256;
 
 /// What hashing one password costs. Hashes keep the numbers that they were made with, so new numbers hold for a user from the

@@ -42,7 +42,7 @@ impl fmt::Debug for Privileges {
     }
 }
 
-/// What someone may do everywhere, and what below which folders.
+/// The privileges of a user or key: those that hold everywhere, and those below single folders.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Rights {
     everywhere: Privileges,
@@ -77,14 +77,14 @@ impl Rights {
         Ok(rights)
     }
 
-    /// What tells these rights from others.
+    /// A fingerprint of these rights, by which they are compared with others.
     pub fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.hash(&mut hasher);
         hasher.finish()
     }
 
-    /// What is allowed for all objects, and for what is no object.
+    /// What is allowed for all objects, and for calls that concern no object.
     pub fn everywhere(&self) -> Privileges {
         self.everywhere
     }

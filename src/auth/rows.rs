@@ -38,9 +38,9 @@ pub struct User {
     pub business_email: Option<String>,
     /// When the password was last set, epoch milliseconds; 0 for never.
     pub(super) password_changed_ms: u64,
-    /// The generation of the user's sessions: those begun under another are dead. It goes up when the password is changed and when
-    /// the user is disabled, which ends all sessions in one row, whether they are in memory or not. It begins with the time, so that
-    /// nobody gets to use the sessions of a former user of the same name.
+    /// The generation of the user's sessions: those begun under another are dead. It goes up when the password is changed and
+    /// when the user is disabled, which ends all sessions in one row, whether they are in memory or not. It begins with the
+    /// time, so that nobody gets to use the sessions of a former user of the same name.
     pub(super) generation: u64,
     /// The same for the user's keys, which survive a change of the password: it goes up when the user is disabled.
     #[serde(default)]

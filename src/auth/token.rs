@@ -1,4 +1,4 @@
-//! Tokens: opaque texts whose owner is whoever has them (docs/api/auth.md, "Sessions").
+//! Tokens: opaque texts that authenticate whoever holds them (docs/api/auth.md, "Sessions").
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ impl Token {
     /// Characters of a session's token: 6 random bits each, so 192 bits (docs/api/auth.md, "Sessions").
     pub const LEN: usize = 32;
 
-    /// What a key's token begins with, so that whoever looks through files for secrets knows one.
+    /// What a key's token begins with, so that scanners for secrets recognise one.
     pub const KEY_PREFIX: &str = "stk_";
 
     /// A key's token that nobody can guess: [`Token::KEY_PREFIX`], then what a session's is made of.
@@ -62,7 +62,7 @@ impl fmt::Debug for Token {
 /// SHA-256 of a token: what is stored, and what sessions are found by.
 ///
 /// A slow hash would protect nothing, because a token is as random as a key. Nor need hashes be compared in constant time: how
-/// long a comparison takes tells something of the first bytes of a stored hash, but a caller chooses tokens, not hashes, and
+/// long a comparison takes reveals something of the first bytes of a stored hash, but a caller chooses tokens, not hashes, and
 /// can't find a token whose hash begins as wanted any sooner for knowing them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TokenHash([u8; 32]);

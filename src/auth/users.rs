@@ -1,4 +1,4 @@
-//! Users as they are administered: which there are, making one, changing one along with the password.
+//! Administration of users: listing them, making one, changing one along with the password.
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::file_name;

@@ -18,7 +18,7 @@ use stet_store::RedbStore;
 
 use crate::content::ContentStore;
 
-/// What was found.
+/// The result of a check.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Rows in each table, indexes too.
@@ -34,7 +34,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Faults told one by one; the rest is counted.
+    /// How many faults are reported one by one; the rest is counted.
     const TOLD: usize = 100;
 
     fn fault(&mut self, fault: String) {

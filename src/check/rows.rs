@@ -14,7 +14,7 @@ use stet_store::RedbStore;
 use super::Report;
 use crate::content::ContentStore;
 
-/// What a row is looked at with.
+/// The state of a check of rows.
 pub(super) struct Check<'a> {
     pub families: Families,
     pub store: &'a RedbStore,
@@ -100,7 +100,7 @@ impl Check<'_> {
             self.report.fault(format!("{place}: its key is none of a version"));
             return Ok(());
         };
-        // A row that can't be read is told of in its own place.
+        // An unreadable row is reported where its own table is checked.
         let stored = if loid == Draft::body_loid(loid.object()) {
             let draft = self.get(&Draft::key(loid.object()))?;
             draft.map(|draft| decode_value::<Draft>(Draft::FORMAT, &draft).map(|draft| draft.content.stored))
@@ -122,7 +122,7 @@ impl Check<'_> {
     /// What the domain looks with.
     fn proof<T>(&mut self, prove: impl FnOnce(&mut Proof<'_>) -> T) -> T {
         let has_file = |content: &Content| self.content.is_there(content);
-        let mut tell = |fault| self.report.fault(fault);
-        prove(&mut Proof::new(self.store, &has_file, &mut tell))
+        let mut report = |fault| self.report.fault(fault);
+        prove(&mut Proof::new(self.store, &has_file, &mut report))
     }
 }

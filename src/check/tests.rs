@@ -5,7 +5,7 @@ use stet_actors::drawer::{DrawerHead, Item};
 use stet_actors::family::Family;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
-use stet_actors::liveblog::{LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange};
+use stet_actors::liveblog::{LiveblogHead, Post, PostStatus, RemovedPost, StatusChange};
 use stet_actors::object::{Bin, Content, Draft, FamilyKind, FolderKey, Lock, Record, SmallBody, Stored, Version};
 use stet_actors::part::{ATTACHMENT_BODY, Attachment, attachment_body};
 use stet_actors::store::{Change, ChangeSet, Key, Row, Store, encode_value, key_of};
@@ -94,7 +94,7 @@ impl Ground {
         let content = ContentStore::open(data.path(), 1000).expect("a new directory opens");
         let ground = Ground { _data: data, store, content };
         let mut changes = Vec::new();
-        let (drawer, blog) = (record(DRAWER, "d", FamilyKind::Drawer), record(BLOG, "l", FamilyKind::LiveBlog));
+        let (drawer, blog) = (record(DRAWER, "d", FamilyKind::Drawer), record(BLOG, "l", FamilyKind::Liveblog));
         for record in [record(ROOT, "", FamilyKind::Folder), story(), spiked(), drawer, blog] {
             add(&record, &mut changes);
         }
@@ -102,7 +102,7 @@ impl Ground {
         add(&head, &mut changes);
         add(&item(20, STORY, false), &mut changes);
         add(&item(21, SPIKED, true), &mut changes);
-        add(&LiveBlogHead { loid: BLOG, moderated: false }, &mut changes);
+        add(&LiveblogHead { loid: BLOG, moderated: false }, &mut changes);
         add(&post(), &mut changes);
         let gone = Loid::new(DatabaseId::MAIN, 12);
         let removed =
@@ -361,8 +361,8 @@ fn bytes_of_an_attachment_that_no_post_has_are_found() {
     let ground = Ground::new();
     let other = Loid::new(DatabaseId::MAIN, 13);
     let mut changes = Vec::new();
-    add(&record(other, "m", FamilyKind::LiveBlog), &mut changes);
-    add(&LiveBlogHead { loid: other, moderated: false }, &mut changes);
+    add(&record(other, "m", FamilyKind::Liveblog), &mut changes);
+    add(&LiveblogHead { loid: other, moderated: false }, &mut changes);
     ground.write(changes);
     ground.set(attachment_body(other, 30), Some(Bytes::from_static(b"<story/>")));
     ground.one_fault(&[&other.to_string(), "bytes of an attachment 30"]);

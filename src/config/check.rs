@@ -17,19 +17,19 @@ const MAX_SECONDS: u64 = 10 * 365 * 24 * 60 * 60;
 const MAX_BYTES: u64 = 1 << 40;
 
 /// A value that can't be used.
-pub(super) struct Fault {
+pub(super) struct BadValue {
     pub(super) key: String,
     pub(super) sentence: String,
 }
 
 #[derive(Default)]
-struct Faults(Vec<Fault>);
+struct Faults(Vec<BadValue>);
 
 impl Faults {
     fn unless(&mut self, well: bool, key: &str, wanted: &str, is: impl Display) {
         if !well {
             let sentence = format!("`{key}` must be {wanted}, but is `{is}`.");
-            self.0.push(Fault { key: key.to_owned(), sentence });
+            self.0.push(BadValue { key: key.to_owned(), sentence });
         }
     }
 
@@ -61,7 +61,7 @@ fn is_name(name: &str) -> bool {
 
 impl Config {
     /// All that is wrong with the values.
-    pub(super) fn faults(&self) -> Vec<Fault> {
+    pub(super) fn faults(&self) -> Vec<BadValue> {
         let mut faults = Faults::default();
         self.check_service(&mut faults);
         self.check_limits(&mut faults);

@@ -7,7 +7,7 @@ use actix_web::http::Uri;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-/// What a trusted proxy tells in for whom it speaks.
+/// The header in which a trusted proxy names the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForwardedHeader {
@@ -30,7 +30,7 @@ pub struct TlsConfig {
     pub reload_seconds: u64,
     /// Seconds that a handshake may take.
     pub handshake_seconds: u64,
-    /// Seconds for which browsers are told to come by TLS only (HSTS); 0 tells them nothing.
+    /// Seconds for which browsers must use TLS only (HSTS); with 0 the header is not sent.
     pub strict_transport_seconds: u64,
 }
 
@@ -70,9 +70,9 @@ pub(super) fn is_origin(text: &str) -> bool {
         }
     };
     let port = uri.port_u16();
-    let told = port.map(|port| format!(":{port}")).unwrap_or_default();
+    let suffix = port.map(|port| format!(":{port}")).unwrap_or_default();
     // Put together again it is the same, so there is no user, path or query in it.
-    well && port != Some(own_port) && text == format!("{scheme}://{host}{told}")
+    well && port != Some(own_port) && text == format!("{scheme}://{host}{suffix}")
 }
 
 /// One network, or one address as the network that has nothing else; `None` for anything that is neither.

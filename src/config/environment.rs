@@ -10,7 +10,7 @@ use super::ConfigError;
 use super::layers::{find, nested};
 
 const PREFIX: &str = "STET_";
-/// Tells the section from the key, whose own name may have single underscores.
+/// Separates the section from the key, whose own name may have single underscores.
 const SEPARATOR: &str = "__";
 
 /// One variable `STET_SECTION__KEY`, or `STET_SECTION__INNER__KEY` for a section inside a section.

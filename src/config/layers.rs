@@ -57,7 +57,7 @@ pub(super) fn nested(key: &str, value: Value) -> Table {
     }
 }
 
-/// `set` is told of each key that is laid, a section's own among them.
+/// `set` is called for each key that is set, sections included.
 fn merge(below: &mut Table, above: Table, section: &str, set: &mut impl FnMut(String)) {
     for (name, value) in above {
         let key = if section.is_empty() { name.clone() } else { format!("{section}.{name}") };

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 /// `[liveblog]`: liveblogs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct LiveBlogConfig {
+pub struct LiveblogConfig {
     /// Path of the object, in the main database, that a liveblog is made from when the call names no template.
     pub template: String,
     /// Bytes of rendered posts that are kept in memory.
     pub cache_bytes: usize,
 }
 
-impl Default for LiveBlogConfig {
-    fn default() -> LiveBlogConfig {
-        LiveBlogConfig {
+impl Default for LiveblogConfig {
+    fn default() -> LiveblogConfig {
+        LiveblogConfig {
             template: "/SysConfig/Product/Shared/Templates/Default/liveblog.xml".to_owned(),
             cache_bytes: 64 << 20,
         }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_path_to_error::Segment;
 use toml::Table;
 
-use super::fault::{Fault, Given};
 use super::layers::Layers;
+use super::value::{Given, ValueError};
 use super::{Config, ConfigError, environment};
 
 /// The file that is read when none is named.
@@ -49,7 +49,7 @@ impl Config {
         let mut layers = Layers::over(defaults.clone());
         if let Some(file) = file {
             layers.lay(read(file)?, &file.display().to_string());
-            // What is wrong in the file is said before the environment is laid over it.
+            // Faults of the file are reported before the environment is laid over it.
             config(&layers)?;
         }
         for variable in environment::variables(environment)? {
@@ -131,19 +131,21 @@ fn name(part: &Segment) -> String {
 }
 
 /// One sentence that names the key.
-fn explain(key: &str, path: &[String], fault: &Fault) -> String {
+fn explain(key: &str, path: &[String], fault: &ValueError) -> String {
     match fault {
-        Fault::UnknownKey(known) => {
+        ValueError::UnknownKey(known) => {
             let within = match path {
                 [] | [_] => String::new(),
                 [sections @ .., _] => format!(" in `{}`", sections.join(".")),
             };
             format!("There is no key `{key}`; known{within} are {}.", known.join(", "))
         }
-        Fault::UnknownText(found, known) => format!("`{key}` must be one of {}, but is `{found}`.", known.join(", ")),
-        Fault::Unfit(found, wanted) => format!("`{key}` must be {}, but is {found}.", type_name(wanted)),
-        Fault::Missing(name) => format!("The key `{name}` is missing in `{key}`."),
-        Fault::Other(fault) => format!("`{key}` can't be read: {fault}."),
+        ValueError::UnknownText(found, known) => {
+            format!("`{key}` must be one of {}, but is `{found}`.", known.join(", "))
+        }
+        ValueError::Unfit(found, wanted) => format!("`{key}` must be {}, but is {found}.", type_name(wanted)),
+        ValueError::Missing(name) => format!("The key `{name}` is missing in `{key}`."),
+        ValueError::Other(fault) => format!("`{key}` can't be read: {fault}."),
     }
 }
 

@@ -17,7 +17,6 @@ mod content;
 mod edge;
 mod environment;
 mod events;
-mod fault;
 mod layers;
 mod liveblog;
 mod load;
@@ -25,6 +24,7 @@ mod repository;
 mod service;
 #[cfg(test)]
 mod tests;
+mod value;
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ pub use self::content::ContentConfig;
 pub(crate) use self::edge::network;
 pub use self::edge::{ForwardedHeader, TlsConfig};
 pub use self::events::EventsConfig;
-pub use self::liveblog::LiveBlogConfig;
+pub use self::liveblog::LiveblogConfig;
 pub use self::load::Overrides;
 pub use self::repository::{
     ConnectionConfig, DatabaseConfig, DrawerConfig, Durability, FoldersConfig, SampleConfig, StoreConfig, for_user,
@@ -74,7 +74,7 @@ pub struct Config {
     /// Drawers.
     pub drawer: DrawerConfig,
     /// Liveblogs.
-    pub liveblog: LiveBlogConfig,
+    pub liveblog: LiveblogConfig,
     /// Where things go when nobody says.
     pub folders: FoldersConfig,
     /// What a new data directory is filled with.
@@ -102,7 +102,7 @@ impl Default for Config {
                 applications: Vec::new(),
             }],
             drawer: DrawerConfig::default(),
-            liveblog: LiveBlogConfig::default(),
+            liveblog: LiveblogConfig::default(),
             folders: FoldersConfig::default(),
             sample: SampleConfig::default(),
         }

@@ -133,7 +133,7 @@ impl Default for SampleConfig {
     }
 }
 
-/// What stands for the user's name in a folder or name of the configuration.
+/// The placeholder for the user's name in a folder or name of the configuration.
 pub(super) const USER: &str = "{user}";
 
 /// A folder or name of the configuration with the user's name in place of `{user}`.

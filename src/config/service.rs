@@ -97,7 +97,7 @@ impl Default for LogConfig {
     }
 }
 
-/// `[limits]`: what it accepts from a client. What goes beyond is refused before it costs memory.
+/// `[limits]`: what it accepts from a client. Requests beyond it are refused before they cost memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsConfig {
@@ -159,7 +159,7 @@ impl Default for LimitsConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CompatConfig {
-    /// What stands in front of every error code on the wire.
+    /// The prefix of every error code on the wire.
     pub code_prefix: String,
 }
 

@@ -93,7 +93,7 @@ impl ContentStore {
         fs::metadata(self.places.file(&content.sha256)).is_ok_and(|found| found.len() == content.size)
     }
 
-    /// Keeps the file of a content that is to be referred to once more; `None` if it is not there. For contents that were read
+    /// Keeps the file of a content that is to be referred to again; `None` if there is no such file. For contents that were read
     /// from rows of another container, which may end meanwhile. Takes as long as looking up a row.
     pub fn pin(&self, content: &Content) -> Option<Pin> {
         let held = self.places.pins.pin(content.sha256);

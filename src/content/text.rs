@@ -8,8 +8,8 @@ use super::words::{essence, is_markup};
 
 /// The text of a content's bytes: by its byte order mark, by what its type says, by what its declaration says, else as UTF-8.
 ///
-/// What can be nothing but UTF-8 is read as such, whatever is said of it: agencies do send UTF-8 that is declared to be Latin-1,
-/// and hardly any text in another encoding is UTF-8 by chance.
+/// Bytes that can only be UTF-8 are read as such, whatever encoding is declared: agencies do send UTF-8 that is declared to be
+/// Latin-1, and hardly any text in another encoding happens to be valid UTF-8.
 pub fn decoded<'b>(content_type: &str, bytes: &'b [u8]) -> Cow<'b, str> {
     let said = if !bytes.is_ascii() && std::str::from_utf8(bytes).is_ok() {
         None
@@ -80,7 +80,7 @@ mod tests {
             let mixed = [ascii.as_bytes(), b"\xf6"].concat();
             assert_eq!(decoded("text/xml", &mixed), format!("{ascii}\u{fffd}"));
         }
-        // What is in it says so otherwise.
+        // Without plain ASCII, the declared charset or a byte order mark decides.
         let (wide, marked) = (b"<\0p\0/\0>\0".as_slice(), b"\xff\xfe<\0p\0/\0>\0".as_slice());
         assert_eq!(decoded("text/xml; charset=utf-16", wide), "<p/>");
         assert_eq!(decoded("text/xml", marked), "<p/>");

@@ -145,7 +145,7 @@ impl Spill {
             _ => {}
         }
         match File::open(&path) {
-            // Its time says that it is wanted again, for whoever collects what is not.
+            // The new time shows the collector of unused files that this one is wanted again.
             Ok(there) if there.metadata()?.len() == size => there.set_modified(SystemTime::now())?,
             // One of another length was damaged from outside; this one mends it.
             _ => {

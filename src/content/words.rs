@@ -11,7 +11,7 @@ use super::text::decoded;
 /// Bytes of the text that are kept at most.
 const MOST: usize = 16 << 10;
 
-/// Bytes of a content that are looked at: with a lot of mark-up there is still text enough in them.
+/// Bytes of a content that are read: even with a lot of mark-up there is enough text in them.
 pub const LOOKED_AT: usize = 256 << 10;
 
 /// Elements that may stand within a word. All others end one.
@@ -29,8 +29,9 @@ pub fn is_text(content_type: &str) -> bool {
     kind.starts_with("text/") || is_markup(&kind) || kind == "application/json" || kind.ends_with("+json")
 }
 
-/// The text of a content, whose first bytes are given: XML and HTML without mark-up, other text as it is; in lower case,
-/// white space as one space, cut off where it is long. What is no text has none. Of [`LOOKED_AT`] bytes there may be more.
+/// The text of a content, whose first bytes are given: XML and HTML without mark-up, other text as it is; in lower case, white
+/// space as one space, cut off where it is long. Bytes that are not text have none. The text may be longer than [`LOOKED_AT`]
+/// bytes, of which alone it is taken.
 pub fn text_of(content_type: &str, head: &[u8]) -> String {
     if !is_text(content_type) {
         return String::new();
@@ -111,7 +112,7 @@ impl Words {
     }
 }
 
-/// As far as the mark-up can be told from the text: posts come from editors in browsers, too, and needn't be well-formed.
+/// As far as the mark-up can be separated from the text: posts come from editors in browsers, too, and needn't be well-formed.
 fn without_markup(markup: &str, words: &mut Words) {
     let markup = &*with_strays_escaped(markup);
     let mut reader = Reader::from_str(markup);
@@ -122,7 +123,7 @@ fn without_markup(markup: &str, words: &mut Words) {
         // Where the next event begins.
         let place = reader.buffer_position();
         let Ok(event) = reader.read_event() else {
-            // Mark-up without an end, from which no text behind it can be told.
+            // Mark-up without an end: no text behind it can be recognised.
             if words.whole && unread == 0 {
                 let rest = usize::try_from(place).ok().and_then(|place| markup.get(place..)).unwrap_or_default();
                 words.gap = true;
@@ -162,7 +163,7 @@ fn with_strays_escaped(markup: &str) -> Cow<'_, str> {
     while let Some(found) = markup[place..].find('<') {
         let at = place + found;
         let rest = &markup[at + 1..];
-        // In these, a `<` is what it is.
+        // In these, a `<` is plain text.
         let end = [("![CDATA[", "]]>"), ("!--", "-->")].into_iter().find(|(begin, _)| rest.starts_with(begin));
         place = at + 1;
         if let Some((_, end)) = end {

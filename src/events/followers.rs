@@ -1,4 +1,4 @@
-//! The list of followers, and the pumps that tell them.
+//! The list of followers, and the pumps that send them events.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ const CHUNK: usize = 32;
 /// How long a pump waits before it reads again what it could not read.
 const TRY_AGAIN: Duration = Duration::from_millis(200);
 
-/// After how many seconds one for whom there is no room may try again.
+/// After how many seconds a follower for whom there is no room may try again.
 const RETRY_AFTER_SECONDS: u64 = 5;
 
 /// See the module's head.
@@ -36,7 +36,7 @@ pub struct Followers {
 
 #[derive(Default)]
 struct List {
-    /// The server ends: nobody is told anything any more.
+    /// The server ends: no more events are sent.
     closed: bool,
     /// Followers of all containers.
     all: usize,
@@ -64,7 +64,7 @@ struct Meters {
 pub struct Follower {
     followers: Arc<Followers>,
     container: Loid,
-    /// What happens from the moment of entry on, in order. [`Followers`] tells of `Lagged` and `Closed`.
+    /// Events from the moment of entry on, in order. [`Followers`] says more about `Lagged` and `Closed`.
     pub receiver: Receiver<Arc<Happening>>,
 }
 
@@ -169,18 +169,18 @@ fn overloaded(why: String) -> Error {
     Error::new(Code::Overloaded, format!("{why}; try again later.")).with_detail("retryAfter", RETRY_AFTER_SECONDS)
 }
 
-/// Passes on what happens to a container after the revision `told`, until there is nobody to tell.
+/// Passes on what happens to a container after the revision `sent`, until nobody follows it.
 async fn pump(
     repository: Reader,
     container: Loid,
-    mut told: u64,
+    mut sent: u64,
     bell: Arc<Notify>,
     followers: WeakSender<Arc<Happening>>,
 ) {
     loop {
         bell.notified().await;
         loop {
-            let (happened, more) = match read(repository.look(), container, told, CHUNK) {
+            let (happened, more) = match read(repository.look(), container, sent, CHUNK) {
                 Ok(read) => read,
                 Err(error) => {
                     tracing::warn!(%container, %error, "the events of a container can't be read; trying again");
@@ -190,7 +190,7 @@ async fn pump(
             };
             let Some(followers) = followers.upgrade() else { return };
             for happening in happened {
-                told = happening.revision();
+                sent = happening.revision();
                 // It fails when nobody listens at this moment.
                 let _ = followers.send(Arc::new(happening));
             }

@@ -1,7 +1,7 @@
-//! Following containers live: who follows what, and what they are told.
+//! Following containers live: who follows what, and what they are sent.
 //!
-//! What a follower is told is what the store keeps: the events that each change leaves in its own change set ([`stored`]). A
-//! commit only rings a bell (`Followers`, told as an observer of the store): it costs a lock that nobody holds for long, and
+//! Followers are sent what the store keeps: the events that each change leaves in its own change set ([`stored`]). A
+//! commit only rings a bell (`Followers`, an observer of the store): it costs a lock that nobody holds for long, and
 //! nothing more where nobody follows. A task for each container that is followed, its *pump*, then reads what is new, makes the
 //! text of each event once, and passes it to all followers of the container in memory that is shared and bounded. Whoever comes
 //! back, or is found to have missed something, reads the same events from the store.
@@ -11,9 +11,9 @@
 //! A follower is in the list before it asks for the present revision. A change that is committed later rings the bell, and
 //! one committed before is below that revision: in either case the pump, or the store, has all that comes after it. Each
 //! revision of a container has one event, so a follower sees by the numbers alone that nothing is missing, and leaves out what
-//! it was told already.
+//! it was sent already.
 //!
-//! Who may be told what is in [`sight`], the connection in [`stream`].
+//! [`sight`] decides who may be sent what; [`stream`] is the connection.
 
 mod followers;
 pub(crate) mod sight;

@@ -1,9 +1,9 @@
-//! What one caller may be told of a change.
+//! What one caller may learn of a change.
 //!
-//! The container must be one that the caller may read, at the moment of telling; else the stream is over. Objects that may not be
+//! The caller must be allowed to read the container at the moment of sending; else the stream ends. Objects that may not be
 //! read are left out, and posts of a liveblog that are not approved for all who do not see all posts ([`Access::sight`]): an
-//! event does not know whose post it names. A change of which nothing is left is told by its revision alone, so that the numbers
-//! stay without gaps.
+//! event does not know whose post it names. A change of which nothing is left is reported by its revision alone, so that the
+//! numbers stay without gaps.
 
 use bytes::Bytes;
 use stet_actors::error::Result;
@@ -27,7 +27,7 @@ pub const REMOVED: &str = "removed";
 ///
 /// # Errors
 /// What the store says.
-pub fn told(newsroom: &Newsroom, access: Access<'_>, container: &Record, happening: &Happening) -> Result<Bytes> {
+pub fn event_text(newsroom: &Newsroom, access: Access<'_>, container: &Record, happening: &Happening) -> Result<Bytes> {
     let event = &happening.event;
     // Parts of the container, such as posts, are no objects whose rights could be looked at.
     let family = Families::ALL.get(container.family);
@@ -63,8 +63,8 @@ fn written(happening: &Happening, kind: &str, ids: Vec<&str>) -> Bytes {
     text(&Notice::of(event, kind, ids))
 }
 
-/// Kind and ids of a change for those who see approved posts only. A post that ceases to be approved is told as removed, whatever
-/// became of it; one that was not and is not approved is left out, and so is one of which that was not noted.
+/// Kind and ids of a change for those who see approved posts only. A post that ceases to be approved is reported as removed,
+/// whatever became of it; one that was not and is not approved is left out, and so is one of which that was not noted.
 pub fn as_a_reader<'e>(family: Option<&Entry>, event: &'e Event) -> (&'e str, Vec<&'e str>) {
     let (withdrawn, unseen) = match (&event.withdrawn, &event.unseen) {
         (Some(withdrawn), Some(unseen)) => (&withdrawn[..], &unseen[..]),
@@ -106,7 +106,7 @@ fn may_read(newsroom: &Newsroom, access: Access<'_>, container: &Record, loid: L
     match newsroom.repository.any_record(loid.object())? {
         Some(record) => access.sees(&record),
         // A part of the container, such as a post; any other is gone for good, and has no folder to go by.
-        None => Ok(Families::ALL.get(container.family).is_some_and(Entry::tells_of_parts)),
+        None => Ok(Families::ALL.get(container.family).is_some_and(Entry::names_parts)),
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     fn liveblog() -> Option<&'static Entry> {
-        Families::ALL.get(FamilyKind::LiveBlog)
+        Families::ALL.get(FamilyKind::Liveblog)
     }
 
     fn happening(ids: &[&str], withdrawn: &[&str], unseen: &[&str]) -> Happening {
@@ -175,9 +175,9 @@ mod tests {
     fn of_a_post_of_which_it_was_not_noted_who_saw_it_readers_hear_nothing() {
         for kind in ["liveblog.post.add", "liveblog.post.update", "liveblog.post.status", "liveblog.post.remove"] {
             let happening = Happening::of(from_before(kind));
-            let (told, ids) = as_a_reader(liveblog(), &happening.event);
+            let (name, ids) = as_a_reader(liveblog(), &happening.event);
             assert_eq!(ids, [""; 0], "{kind}");
-            let text = written(&happening, told, ids);
+            let text = written(&happening, name, ids);
             assert_eq!(&text[..], b"id: 3\nevent: hidden\ndata: {\"container\":\"1$1.0.7\",\"revision\":3}\n\n");
         }
         for kind in ["object.lock", "object.content.write"] {

@@ -1,9 +1,9 @@
-//! One follower's connection: where it begins, what it is told, when it ends.
+//! One follower's connection: where it begins, what it is sent, when it ends.
 //!
 //! It ends when the caller's session ends, the container may not be read any more or is gone, the follower has fallen behind by
-//! more than `events.queue_events`, or the server ends. Before each event all of that is looked at, and every [`LOOK`] besides,
+//! more than `events.queue_events`, or the server ends. All of that is checked before each event, and every [`LOOK`] besides,
 //! so that an idle stream ends as well. A container in the recycle bin is followed up to the revision that it has there: its
-//! state may be far ahead of the event that is told.
+//! state may be far ahead of the event that is sent.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use stet_actors::object::Record;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep_until};
 
-use super::sight::told;
+use super::sight::event_text;
 use super::stored::{Happening, Notice, named, read};
 use super::{Follower, Followers};
 use crate::access::Access;
@@ -36,7 +36,7 @@ const CHUNK: usize = 256;
 /// The name of the first event of a stream that begins now.
 pub const HELLO: &str = "hello";
 
-/// The name of the event that says: what was missed can't be told, read the container again.
+/// The name of the event that says: missed events are no longer kept, read the container again.
 pub const RESET: &str = "reset";
 
 /// A line that says nothing, so that the connection is used.
@@ -48,11 +48,11 @@ pub struct Following {
     pub newsroom: Arc<Newsroom>,
     /// Who follows.
     pub session: Arc<LiveSession>,
-    /// What is followed.
+    /// The container that is followed.
     pub container: Loid,
     /// The last event that the caller has; `None` begins with the present.
     pub after: Option<u64>,
-    /// Whether to wait for more, once all that is there has been told.
+    /// Whether to wait for more, once all stored events have been sent.
     pub wait: bool,
 }
 
@@ -61,7 +61,7 @@ struct Stream {
     following: Following,
     /// `None` for one that does not wait.
     follower: Option<Follower>,
-    /// The last revision that was told.
+    /// The last revision that was sent.
     at: u64,
     next: Next,
     /// When something was last sent.
@@ -122,9 +122,9 @@ impl Following {
         named(name, &Notice::bare(self.container, revision))
     }
 
-    /// Looks at the caller, then gives the record to `tell`. Beside its answer is the last revision that there is to tell of, if
+    /// Looks at the caller, then gives the record to `read`. Returned beside its answer is the last revision that may be sent, if
     /// the container is in the recycle bin.
-    fn looked_at<T>(&self, tell: impl FnOnce(Access<'_>, &Record) -> Result<T>) -> Result<(T, Option<u64>), Over> {
+    fn looked_at<T>(&self, read: impl FnOnce(Access<'_>, &Record) -> Result<T>) -> Result<(T, Option<u64>), Over> {
         let over = |error: Error| {
             tracing::debug!(container = %self.container, %error, "a stream ends");
             Over
@@ -132,15 +132,15 @@ impl Following {
         self.newsroom.sessions.check(&self.session).map_err(over)?;
         let rights = self.session.rights();
         let access = Access::of(&self.newsroom, &self.session, &rights);
-        let told = |record: &Record| {
+        let checked = |record: &Record| {
             let well = if access.sees(record)? { Ok(()) } else { Err(Error::not_found(self.container)) };
             let last = record.is_discarded().then_some(record.revision);
-            well.and_then(|()| Ok((tell(access, record)?, last)))
+            well.and_then(|()| Ok((read(access, record)?, last)))
         };
         let look = || match self.newsroom.records.get(&self.newsroom.repository, self.container)? {
-            Some(cached) => told(&cached),
+            Some(cached) => checked(&cached),
             None => match self.newsroom.repository.any_record(self.container)? {
-                Some(record) => told(&record),
+                Some(record) => checked(&record),
                 None => Err(Error::not_found(self.container)),
             },
         };
@@ -176,7 +176,7 @@ impl Stream {
         }
     }
 
-    /// What comes after all that is stored.
+    /// Live events, after all the stored ones.
     fn live(&self) -> Next {
         if self.follower.is_some() { Next::Live } else { Next::End }
     }
@@ -209,8 +209,8 @@ impl Stream {
                 text.extend_from_slice(&self.following.plain(RESET, present));
                 break;
             }
-            let (told, last) = self.tell(happening)?;
-            text.extend_from_slice(&told);
+            let (event, last) = self.text_of(happening)?;
+            text.extend_from_slice(&event);
             if last {
                 self.next = Next::End;
                 break;
@@ -233,11 +233,11 @@ impl Stream {
         match heard {
             Some(Ok(happening)) if happening.revision() <= self.at => Ok(None),
             Some(Ok(happening)) if happening.revision() == self.at + 1 => {
-                let (told, last) = self.tell(&happening)?;
+                let (event, last) = self.text_of(&happening)?;
                 if last {
                     self.next = Next::End;
                 }
-                Ok(Some(told))
+                Ok(Some(event))
             }
             // The store has what is missing.
             Some(Ok(_)) => {
@@ -263,9 +263,10 @@ impl Stream {
     }
 
     /// The text of the next event, and whether it is the last: the container is in the recycle bin, and nothing more was done.
-    fn tell(&mut self, happening: &Happening) -> Result<(Bytes, bool), Over> {
+    fn text_of(&mut self, happening: &Happening) -> Result<(Bytes, bool), Over> {
         let Following { newsroom, .. } = &self.following;
-        let (text, last) = self.following.looked_at(|access, record| told(newsroom, access, record, happening))?;
+        let (text, last) =
+            self.following.looked_at(|access, record| event_text(newsroom, access, record, happening))?;
         self.at = happening.revision();
         if let Some(follower) = &self.follower {
             follower.sent(1);

@@ -14,7 +14,7 @@ const LIMITS: Limits = Limits { max_depth: 24, max_bytes: 64 << 10 };
 /// Room for what escapes add.
 const WIDE: Limits = Limits { max_depth: 24, max_bytes: 1 << 20 };
 
-/// What is read last stays in force, and says nothing of what is read next.
+/// The last text that was read stays in force, and has no effect on how the next is read.
 static SYSCONFIG: LazyLock<SysConfig> = LazyLock::new(SysConfig::new);
 
 /// JSON as it is given for attributes: what can be written as XML is read as one JSON ever after.
@@ -62,7 +62,7 @@ fn parts(text: &str) {
     if let Ok(frame) = stet_xml::frame(text, mark, &LIMITS) {
         let (before, behind) = (&text[..frame.place.start], &text[frame.place.end..]);
         let whole = format!("{before}{}<x/>{}{behind}", frame.before, frame.after);
-        // What is put in may be a level below the deepest that was there.
+        // The inserted text may be one level below the deepest of the document.
         let room = Limits { max_depth: LIMITS.max_depth + 1, ..WIDE };
         let again =
             stet_xml::frame(&whole, mark, &room).unwrap_or_else(|error| panic!("{whole:?} comes of it: {error}"));

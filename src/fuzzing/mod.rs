@@ -1,4 +1,4 @@
-//! What may come from outside, and what is read back from disk, each kind as a function that takes any bytes: no input may
+//! Input from outside, and rows read back from disk, each kind as a function that takes any bytes: no input may
 //! make it panic, and what it says must hold of every input that is taken.
 //!
 //! The fuzz targets in `fuzz/` call these; so do the tests here, with the seeds in `fuzz/seeds` and what becomes of them.

@@ -32,17 +32,17 @@ pub fn source(data: &[u8]) -> bool {
     round::<ShortcutId>(text);
     let source = round::<Source>(text);
     if let Some(source) = &source {
-        let json = serde_json::to_string(source).expect("a source can be told");
-        assert_eq!(&serde_json::from_str::<Source>(&json).expect("what is told is read"), source);
+        let json = serde_json::to_string(source).expect("a source can be serialised");
+        assert_eq!(&serde_json::from_str::<Source>(&json).expect("it can be read back"), source);
     }
     source.is_some()
 }
 
-/// What is read is written so that it is read as the same.
+/// A name that is parsed and written parses to the same value again.
 fn round<T: FromStr + Display + Debug + PartialEq>(text: &str) -> Option<T> {
     let value: T = text.parse().ok()?;
-    let told = value.to_string();
-    assert_eq!(told.parse::<T>().ok().as_ref(), Some(&value), "{text:?} is told as {told:?}");
+    let written = value.to_string();
+    assert_eq!(written.parse::<T>().ok().as_ref(), Some(&value), "{text:?} is written as {written:?}");
     Some(value)
 }
 

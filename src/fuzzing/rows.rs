@@ -1,4 +1,4 @@
-//! What is read back from disk: rows and the journal's records.
+//! Data read back from disk: rows and the journal's records.
 
 use std::fmt::Debug;
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use stet_actors::drawer::{self, DrawerHead, Item};
 use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
-use stet_actors::liveblog::{self, LiveBlogHead, Post, PostStatus, RemovedPost, StatusChange};
+use stet_actors::liveblog::{self, LiveblogHead, Post, PostStatus, RemovedPost, StatusChange};
 use stet_actors::object::{
     Attributes, Base, Bin, Content, Draft, FamilyKind, FolderKey, Lock, Record, Stored, Version,
 };
@@ -62,7 +62,7 @@ pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("rows", "event", numbered(b'8', &encode_value(1, &event()))),
         ("rows", "drawer", part(drawer::HEAD, &head)),
         ("rows", "item", part(drawer::ITEM, &item)),
-        ("rows", "liveblog", part(liveblog::HEAD, &LiveBlogHead { loid: LOID, moderated: true })),
+        ("rows", "liveblog", part(liveblog::HEAD, &LiveblogHead { loid: LOID, moderated: true })),
         ("rows", "post", part(liveblog::POST, &post())),
         ("rows", "removed_post", part(liveblog::REMOVED_POST, &removed)),
         ("rows", "removed_post_before", numbered(number_of(liveblog::REMOVED_POST), &before)),

@@ -167,10 +167,10 @@ fn changed(dice: &mut Dice, inputs: &[Vec<u8>]) -> Vec<u8> {
     input
 }
 
-/// Tells the input when something does not hold of it.
-struct Told<'a>(&'static str, &'a [u8]);
+/// Prints the input if a check panics.
+struct InputOnPanic<'a>(&'static str, &'a [u8]);
 
-impl Drop for Told<'_> {
+impl Drop for InputOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("the input of `{}`: {:?}", self.0, Bytes::copy_from_slice(self.1));
@@ -181,7 +181,7 @@ impl Drop for Told<'_> {
 fn look_at(name: &str) {
     let target = TARGETS.iter().find(|target| target.name == name).expect("there is such a target");
     let run = |input: &[u8]| {
-        let _told = Told(target.name, input);
+        let _input = InputOnPanic(target.name, input);
         (target.run)(input)
     };
     let own = seeds(name);

@@ -17,16 +17,16 @@ const PARTS: usize = 6;
 const OPTIONS_BYTES: usize = 600;
 const UPLOAD_BYTES: u64 = 1500;
 
-/// Where a form is read.
-struct Place {
+/// What reading a form needs.
+struct FormReader {
     runtime: Runtime,
     contents: ContentStore,
     limits: LimitsConfig,
     _folder: TempDir,
 }
 
-impl Place {
-    fn new() -> Place {
+impl FormReader {
+    fn new() -> FormReader {
         let folder = TempDir::new().expect("a temporary directory can be made");
         // Nothing here is so large that it would go to a file.
         let contents = ContentStore::open(folder.path(), 1 << 20).expect("contents can be opened there");
@@ -39,7 +39,7 @@ impl Place {
             upload_progress_seconds: 0,
             ..LimitsConfig::default()
         };
-        Place { runtime: runtime.expect("a runtime can be made"), contents, limits, _folder: folder }
+        FormReader { runtime: runtime.expect("a runtime can be made"), contents, limits, _folder: folder }
     }
 
     fn read(&self, chunks: impl Stream<Item = Bytes> + 'static) -> Result<Form> {
@@ -51,17 +51,17 @@ impl Place {
 }
 
 thread_local! {
-    static PLACE: Place = Place::new();
+    static READER: FormReader = FormReader::new();
 }
 
 /// How the body is cut (one byte), then a multipart body with the boundary `b`. However it is cut, the same comes of it.
 pub fn multipart(data: &[u8]) -> bool {
     let Some((cut, body)) = data.split_first() else { return false };
     let whole = Bytes::copy_from_slice(body);
-    PLACE.with(|place| {
-        let at_once = place.read(stream::iter([whole.clone()]));
-        let in_pieces = place.read(pieces(whole, *cut).then(|piece| async {
-            // Not all of it is there when it is asked for.
+    READER.with(|reader| {
+        let at_once = reader.read(stream::iter([whole.clone()]));
+        let in_pieces = reader.read(pieces(whole, *cut).then(|piece| async {
+            // Not all of the body is there when it is read.
             tokio::task::yield_now().await;
             piece
         }));

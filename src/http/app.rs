@@ -1,4 +1,4 @@
-//! What the web layer is made of, beside the newsroom that it serves.
+//! The state of the web layer, beside the newsroom that it serves.
 
 use std::any::{Any, TypeId};
 use std::ops::Deref;
@@ -54,7 +54,7 @@ impl Kept {
 
 /// See the module's head. It stands for its newsroom, too: handlers ask it what they would ask that.
 pub struct App {
-    /// What is served.
+    /// The newsroom that is served.
     pub newsroom: Arc<Newsroom>,
     /// The endpoints, as tables.
     pub groups: &'static [Group],
@@ -62,7 +62,7 @@ pub struct App {
     pub router: Router,
     /// The proxies that are trusted.
     pub proxies: Proxies,
-    /// What tells browsers to come by TLS only, if they are to be told.
+    /// The header that makes browsers use TLS only (HSTS), if it is to be sent.
     pub strict_transport: Option<HeaderValue>,
     /// How often logins have failed.
     pub attempts: Attempts,

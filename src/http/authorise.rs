@@ -11,7 +11,7 @@ use super::route::{Route, Scope};
 use crate::access::Access;
 use crate::auth::{LiveSession, Rights};
 
-/// Refuses a call before it is looked at: who holds a privilege nowhere need not ask for an object.
+/// Refuses a call before its objects are looked up: a caller who holds the privilege nowhere learns nothing of any object.
 ///
 /// # Errors
 /// `PermissionDenied`.

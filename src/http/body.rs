@@ -42,7 +42,7 @@ pub async fn read(mut payload: Payload, announced: Option<u64>, limit: usize) ->
     Ok(body.freeze())
 }
 
-/// Whether a JSON text is nested deeper than allowed; told without recursion, before it is parsed.
+/// Whether a JSON text is nested deeper than allowed; found without recursion, before it is parsed.
 fn too_deep(json: &[u8], limit: usize) -> bool {
     let (mut depth, mut in_text, mut escaped) = (0usize, false, false);
     for byte in json {
@@ -66,11 +66,11 @@ fn too_deep(json: &[u8], limit: usize) -> bool {
 /// How a JSON body is read.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
-    /// Whether there must be one: an absent or blank one is `{}` otherwise.
+    /// Whether a body is required: otherwise an absent or blank one is `{}`.
     pub required: bool,
     /// How deep it may be nested.
     pub depth: usize,
-    /// Whether a password or a token is in it. Then a refusal tells nothing of what stands there: a reply may be logged on the
+    /// Whether a password or a token is in it. Then a refusal quotes nothing of the body: a reply may be logged on the
     /// way, and what is at the wrong place may be just that.
     pub secret: bool,
 }
@@ -139,10 +139,10 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// What is wrong with a body, told without anything that stands in it.
+/// What is wrong with a body, without quoting anything of it.
 fn without_values(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    // Where the JSON itself is broken, the text tells a place; of a field, a name that is ours.
+    // Where the JSON itself is broken, the text gives a location; of a field, a name that is ours.
     let harmless = !error.is_data() || ["missing field `", "duplicate field `"].iter().any(|of| text.starts_with(of));
     if harmless { text } else { "the value there is not of the type wanted".to_owned() }
 }
@@ -160,7 +160,7 @@ pub fn parse_object<T: DeserializeOwned>(body: &[u8], required: bool, depth: usi
 /// # Errors
 /// As [`Reading::any`].
 pub fn parse_any(body: &[u8], required: bool, depth: usize) -> Result<Value> {
-    // Any value will do for this, so none is ever told.
+    // Every JSON value is a `Value`, so no error here quotes one.
     let value: Value = Reading { required, depth, secret: false }.any(body)?;
     if value.is_object() || value.is_array() {
         return Ok(value);

@@ -99,7 +99,7 @@ impl Call {
         text.parse().map_err(|_| Error::parameter(name, text, "a whole number"))
     }
 
-    /// The database that the call speaks of.
+    /// The database that the call names.
     ///
     /// # Errors
     /// `DatabaseNotFound`.
@@ -115,7 +115,7 @@ impl Call {
         }
     }
 
-    /// Has a body read that comes bit by bit. That may take long, so the caller is looked at again afterwards (see
+    /// Reads a body that comes bit by bit. That may take long, so the caller is checked again afterwards (see
     /// [`check_again`]): no handler gets such a body in another way.
     ///
     /// # Errors
@@ -180,13 +180,13 @@ impl Call {
         client_address(&self.http, &self.app.proxies)
     }
 
-    /// What is kept of the outcome of this call, where it may be sent again.
+    /// The receipt under which the outcome of this call is kept, if it may be sent again.
     pub(super) fn once(&self) -> Option<Arc<Once>> {
         self.claim.as_ref().and_then(|claim| claim.once())
     }
 
     /// The answer to give at once if the call has been answered before: for multipart forms, of which only their reader knows
-    /// what was sent. `body` is what tells the form from others, whatever its boundary.
+    /// what was sent. `body` identifies the form's content, whatever its boundary.
     ///
     /// # Errors
     /// `IdempotencyMismatch`; what the store says.

@@ -1,6 +1,6 @@
 //! How many calls a client may make: those of a session from its own budget, all others from their address's.
 //!
-//! A token that is no good is none, so made-up ones come out of their address's budget. A session's budget lies in the
+//! An invalid token counts as none, so calls with made-up ones come out of their address's budget. A session's budget lies in the
 //! session itself: it costs a call no look-up, and there are no more of them than there are sessions.
 
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use stet_actors::error::{Code, Error, Result};
 use crate::auth::LiveSession;
 use crate::limits::{Budgets, MOST_BUDGETS, Quota, Standing, counted_as};
 
-/// Seconds that the limit speaks of.
+/// Seconds that the limit counts over.
 const WINDOW_SECONDS: u64 = 60;
 
 // The three fields that clients know, of the drafts of "RateLimit fields for HTTP" up to the sixth; later drafts put the
@@ -33,7 +33,7 @@ impl CallLimit {
         Some(CallLimit { quota, addresses: Budgets::new(quota, MOST_BUDGETS) })
     }
 
-    /// Counts a call. How its budget stands is told in any case.
+    /// Counts a call. Returns the state of its budget in any case.
     ///
     /// # Errors
     /// `TooManyRequests`.
@@ -58,8 +58,8 @@ fn refusal(standing: &Standing) -> Error {
     Error::new(Code::TooManyRequests, message).with_detail("retryAfter", *retry_seconds)
 }
 
-/// Tells the client how it stands.
-pub fn tell(standing: &Standing, headers: &mut HeaderMap) {
+/// Reports the budget to the client, in headers.
+pub fn report(standing: &Standing, headers: &mut HeaderMap) {
     headers.insert(LIMIT, HeaderValue::from(standing.limit));
     headers.insert(REMAINING, HeaderValue::from(standing.remaining));
     headers.insert(RESET, HeaderValue::from(standing.reset_seconds));

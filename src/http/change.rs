@@ -1,7 +1,7 @@
-//! How a call changes something: `If-Match`, the outcome of an earlier same call, and the record that a failed precondition shows are
-//! seen to here. There is no other way: what handlers can reach of the repository is its [`Reader`](stet_actors::repository::Reader),
-//! and the handle that changes it is shut into [`Changes`], which only this file opens. Whatever else changes objects (the sample,
-//! sessions that let go of locks, receipts) was given a handle of its own when the server was put together.
+//! How a call changes something: `If-Match`, the outcome of an earlier same call, and the record in a failed precondition are
+//! handled here. There is no other way: what handlers can reach of the repository is its [`Reader`](stet_actors::repository::Reader),
+//! and the handle that changes it is private to [`Changes`], which only this file opens. Whatever else changes objects (the sample,
+//! sessions that release locks, receipts) got a handle of its own when the server was put together.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ impl Changes {
     }
 }
 
-/// A container that a call speaks of, known to be of its family.
+/// A container that a call names, known to be of its family.
 pub struct Container<F> {
     loid: Loid,
     of: PhantomData<fn() -> F>,
@@ -95,7 +95,7 @@ impl Call {
         }
     }
 
-    /// Changes a container; an `If-Match` speaks of it.
+    /// Changes a container, to which an `If-Match` refers.
     ///
     /// # Errors
     /// The command's own; `PreconditionFailed`, with the record as it is; `Overloaded`; what the store says.
@@ -104,7 +104,7 @@ impl Call {
         with_current(&self.app, self.app.changes.0.execute(container.loid, command, request).await)
     }
 
-    /// Changes several objects as one; an `If-Match` speaks of `about`.
+    /// Changes several objects as one; an `If-Match` refers to `about`.
     ///
     /// # Errors
     /// As [`Call::change`].
@@ -113,8 +113,8 @@ impl Call {
         with_current(&self.app, self.app.changes.0.joint(joint, request).await)
     }
 
-    /// Makes something new, or changes one of several objects that a body names: an `If-Match` is not looked at, for nothing in
-    /// the path is what it could speak of.
+    /// Makes something new, or changes one of several objects that a body names: an `If-Match` is ignored, for nothing in
+    /// the path is what it could refer to.
     ///
     /// # Errors
     /// As [`Call::change`].

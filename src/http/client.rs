@@ -1,11 +1,11 @@
-//! Who is at the other end, through proxies that the configuration trusts.
+//! Which client calls, through proxies that the configuration trusts.
 //!
 //! A proxy says in a header for whom it speaks, and anybody can send such a header. So it counts only when the peer is a
 //! trusted proxy, and then from the right, where the nearest proxy has put what it saw itself: up to the first address that
-//! is not trusted. What stands to the left of that one was sent by it, and may be made up.
+//! is not trusted. Entries to the left of that one were sent by it, and may be made up.
 //!
-//! Nothing that a client sends may change how that is read. So a value is taken apart as bytes, whatever else is in it: a part
-//! that is no text is one that can't be read, and hides no other. And quotes in a `Forwarded` count only where they leave no
+//! Nothing that a client sends may change how the rest is read. So a value is parsed as bytes, whatever else is in it: a part
+//! that is not text can't be read, and hides no other. And quotes in a `Forwarded` count only where they leave no
 //! doubt; see [`elements`].
 //!
 //! Only one of the two kinds of header counts (`server.forwarded_header`): a proxy that writes one kind passes on the
@@ -31,7 +31,7 @@ pub struct Proxies {
     header: ForwardedHeader,
 }
 
-/// What is known of a client.
+/// A client as the connection and the headers of trusted proxies show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Client<'r> {
     address: IpAddr,
@@ -158,7 +158,7 @@ pub fn client_address(http: &HttpRequest, proxies: &Proxies) -> IpAddr {
     client(http, proxies).address
 }
 
-/// Whether the client has asked over TLS: of us, or of the proxy that it speaks to.
+/// Whether the client uses TLS, to this server or to the proxy that it speaks to.
 pub fn is_secure(http: &HttpRequest, proxies: &Proxies) -> bool {
     http.app_config().secure()
         || client(http, proxies).scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))

@@ -1,21 +1,21 @@
-//! Pages of other sites: what a browser lets them ask here, and read of the answers (CORS).
+//! CORS: what a browser lets pages of other sites request here, and read of the replies.
 //!
-//! Only the origins of `server.cors_origins` are told anything. To all others, and to everybody when none is listed, this
+//! Only the origins of `server.cors_origins` get CORS headers. For all others, and for everybody when none is listed, this
 //! server is one that knows nothing of CORS, and browsers keep its answers from them.
 //!
 //! # Why not actix-cors
 //!
-//! Of version 0.7.2, with the origins, methods and headers below, was seen:
+//! Version 0.7.2, with the origins, methods and headers below, behaves as follows:
 //!
-//! - Origins that are not listed, and requests without one, are told `Access-Control-Allow-Credentials`,
+//! - Origins that are not listed, and requests without one, are sent `Access-Control-Allow-Credentials`,
 //!   `Access-Control-Expose-Headers` and `Vary: Origin, Access-Control-Request-Method, Access-Control-Request-Headers` all the
-//!   same; only `Access-Control-Allow-Origin` is kept from them. Caches in between then keep answers by three request headers, on
-//!   which none of them hangs.
+//!   same; only `Access-Control-Allow-Origin` is kept from them. Caches in between then keep replies by three request headers, on
+//!   which none of them depends.
 //! - A preflight from an origin that is not listed, or for another method or header, is 400 with a line of text, where every
 //!   `OPTIONS` is 405 `MethodNotAllowed` with `Allow`. The middleware stands before the endpoints, so its own answers have no
 //!   `X-Request-Id`.
 //! - A preflight is 200, not 204, and its lists are in another order in each process: the methods are a set.
-//! - Who may write with a cookie alone (`http::identify`) is asked of the same list, and would need one of its own.
+//! - The same list decides who may write with a cookie alone (`http::identify`); that check would need a list of its own.
 
 use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
@@ -30,7 +30,7 @@ const METHODS: &str = "GET, HEAD, POST, PUT, DELETE";
 const ASKED: &str =
     "content-type, token, authorization, if-match, if-none-match, idempotency-key, range, last-event-id";
 
-/// The response headers that tell something, beyond those that any page may read. Each by its name: with credentials, `*`
+/// The response headers that pages may read beyond those that any page may. Each by its name: with credentials, `*`
 /// is a name as well.
 const TOLD: &str = "ETag, X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, \
                     Idempotency-Replayed, Content-Disposition, Content-Range";

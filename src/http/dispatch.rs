@@ -1,5 +1,5 @@
-//! From an HTTP request to an endpoint and back. What every endpoint has in common is here, in this order: route, token, origin,
-//! privilege, parameters, body, handler, reply.
+//! From an HTTP request to an endpoint and back. The steps that all endpoints have in common are here, in this order: route,
+//! token, origin, privilege, parameters, body, handler, reply.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use tracing::{Instrument, Span};
 use super::app::{App, RequestId};
 use super::authorise::{check_again, check_objects, check_privilege};
 use super::call::{Call, Sources};
-use super::error::{Failure, Surface};
+use super::error::{ErrorReply, Surface};
 use super::identify::identify;
 use super::meters::NO_ENDPOINT;
 use super::query::{Pairs, Query};
@@ -50,7 +50,7 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
     };
     let surface = Surface::of(path);
     // A span costs about as much as a read from memory does, and a tenth of a change. So there is one when debugging; what goes
-    // wrong is told with the request's id all the same, below.
+    // wrong is reported with the request's id all the same, below.
     let span = tracing::debug_span!("request", id = request_id.as_str(), method = %http.method(), path);
     let mut known = Known::default();
     let outcome = answer(&app, &http, path, payload, &span, &mut known).instrument(span.clone()).await;
@@ -66,7 +66,7 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
         Err(error) => render_error(&app, &error, surface, &http, request_id.as_str()),
     };
     if let Some(standing) = standing {
-        calls::tell(&standing, response.headers_mut());
+        calls::report(&standing, response.headers_mut());
     }
     let response = finish(&app, &http, response, request_id.clone());
     let status = response.status();
@@ -84,7 +84,7 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
     response
 }
 
-/// What has been found out about a call, be it answered or refused.
+/// The facts about a call that are known when it is answered or refused.
 #[derive(Default)]
 struct Known {
     route: Option<&'static Route>,
@@ -120,7 +120,7 @@ async fn answer(
     if let Some(session) = &session
         && route.takes_key()
     {
-        // However the token comes, it is no part of what the call is: it may come of a new login.
+        // The token does not identify the call, however it is sent: a retry may have the token of a new login.
         let query = pairs.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("token"));
         let target = [route.method.name(), path].into_iter().chain(query.flat_map(|(name, value)| [name, value]));
         known.claim = app.receipts.claim(http.headers(), &session.acts_as(), &rights, target)?;
@@ -210,7 +210,7 @@ fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Ro
             Found::MethodNotAllowed(allow) => Err(not_allowed(allow)),
             Found::NoEndpoint => Err(not_found()),
         },
-        // A method that no endpoint has: which others fit is still told.
+        // A method that no endpoint has: the reply still lists those that fit.
         None => {
             let fitting: Vec<&str> = Verb::ALL
                 .into_iter()
@@ -258,7 +258,7 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
         Some(Produces::Xml) => "application/xml;charset=utf-8",
         _ => "application/json",
     };
-    // What a browser might show as a page: it may do nothing there, load nothing, and tell nobody its address, in which a
+    // What a browser might show as a page: it may run nothing, load nothing, and send its address to nobody, in which a
     // token may stand.
     let page = matches!(content, Content::Stream(..) | Content::Part(..))
         || (!matches!(content, Content::NotModified) && json.starts_with("application/xml"));
@@ -301,7 +301,7 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
 }
 
 fn render_error(app: &App, error: &Error, surface: Surface, http: &HttpRequest, request_id: &str) -> HttpResponse {
-    let failure = Failure { error, surface, request_id, prefix: &app.config.compat.code_prefix };
+    let failure = ErrorReply { error, surface, request_id, prefix: &app.config.compat.code_prefix };
     let (media_type, bytes) = failure.body(http.headers());
     let mut response = HttpResponse::build(failure.status()).content_type(media_type).body(bytes);
     for (name, value) in failure.headers() {
@@ -322,7 +322,7 @@ fn finish(app: &App, http: &HttpRequest, mut response: HttpResponse, request_id:
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, request_id.into_value());
     cors::admit(app, http, headers);
-    // It speaks of a body, and a 304 has none; the one that the client keeps came with it (RFC 9110, 15.4.5).
+    // The header describes a body, and a 304 has none; the body that the client keeps came with it (RFC 9110, 15.4.5).
     if bodiless {
         return response;
     }

@@ -71,7 +71,7 @@ pub fn status(code: Code, surface: Surface) -> StatusCode {
 const RETRY_AFTER_SECONDS: u64 = 1;
 
 /// An error on its way to a client.
-pub struct Failure<'a> {
+pub struct ErrorReply<'a> {
     /// What went wrong.
     pub error: &'a Error,
     /// Where.
@@ -140,7 +140,7 @@ pub struct Problem<'a> {
     details: Option<&'a Map<String, Value>>,
 }
 
-impl Failure<'_> {
+impl ErrorReply<'_> {
     /// The status.
     pub fn status(&self) -> StatusCode {
         status(self.error.code, self.surface)
@@ -186,8 +186,8 @@ impl Failure<'_> {
             }
             Code::TooManyRequests | Code::Overloaded => {
                 let details = self.error.details.as_deref();
-                let told = details.and_then(|details| details.get("retryAfter")?.as_u64());
-                vec![(header::RETRY_AFTER, HeaderValue::from(told.unwrap_or(RETRY_AFTER_SECONDS)))]
+                let seconds = details.and_then(|details| details.get("retryAfter")?.as_u64());
+                vec![(header::RETRY_AFTER, HeaderValue::from(seconds.unwrap_or(RETRY_AFTER_SECONDS)))]
             }
             Code::RangeNotSatisfiable => {
                 let size = self.error.details.as_deref().and_then(|details| details.get("size")?.as_u64());

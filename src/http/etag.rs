@@ -1,7 +1,7 @@
 //! ETags and the requests that depend on them (docs/api/README.md, "Conditional requests"; RFC 9110).
 //!
 //! An ETag is `"<revision>-<representation>"`. The revision is that of the container or object that the path names; the rest
-//! tells representations of it apart. `If-None-Match` compares all of it, `If-Match` the revision only, so that an ETag of any
+//! distinguishes representations of it. `If-None-Match` compares all of it, `If-Match` the revision only, so that an ETag of any
 //! representation serves for a write.
 
 use std::hash::{DefaultHasher, Hash, Hasher};

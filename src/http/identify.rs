@@ -12,7 +12,7 @@ use super::route::{Route, Token, Verb};
 use super::{client, cors};
 use crate::auth::LiveSession;
 
-/// Where a token may stand, in the order they are looked at (docs/api/README.md, "Tokens").
+/// Where a token may stand, in the order in which they are tried (docs/api/README.md, "Tokens").
 enum Transport {
     Query,
     Header,

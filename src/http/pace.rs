@@ -15,7 +15,7 @@ use futures_util::Stream;
 use stet_actors::error::{Code, Error, Result};
 use tokio::time::{Instant, Sleep};
 
-/// What `reading` gives, if it is there within so many seconds; 0 waits for ever.
+/// The result of `reading`, if it comes within so many seconds; 0 waits for ever.
 ///
 /// # Errors
 /// `InvalidBody`, and those of `reading`.

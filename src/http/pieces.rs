@@ -1,8 +1,8 @@
 //! Large answers are handed on in pieces, each when the one before it is on its way.
 //!
-//! A connection copies what it is given into a buffer of its own, and keeps that until the client has taken it. Given whole,
-//! a large answer would be in memory once for each client who asks for it and is slow to read, though it is the same one
-//! that is kept for all.
+//! A connection copies what it is given into a buffer of its own, and keeps that until the client has taken it. If it were
+//! given a large answer whole, that would be in memory once for each client who asks for it and is slow to read, though it is
+//! the same one that is kept for all.
 
 use std::convert::Infallible;
 use std::pin::Pin;

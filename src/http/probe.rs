@@ -1,4 +1,4 @@
-//! What operators ask for, outside the base path: health, readiness, metrics, and the OpenAPI document.
+//! Endpoints for operators, outside the base path: health, readiness, metrics, and the OpenAPI document.
 
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse};
@@ -42,7 +42,7 @@ const STALLED_MS: u64 = 10_000;
 struct Standing {
     word: &'static str,
     why: Option<String>,
-    /// Whether changes are carried out, or may be as soon as somebody tries.
+    /// Whether changes are carried out, or may be with the next try.
     serves: bool,
     /// Since when the commit under way has been with the disk, milliseconds.
     waits_ms: u64,
@@ -87,7 +87,7 @@ fn readiness(app: &App) -> HttpResponse {
     response.json(answer)
 }
 
-/// What has been counted, and how the store is at this moment.
+/// All metrics, with the state of the store at this moment.
 fn metrics(app: &App) -> HttpResponse {
     let Standing { word, waits_ms, .. } = standing(app);
     for known in WORDS {

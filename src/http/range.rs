@@ -1,11 +1,12 @@
 //! Which part of a content is asked for: `Range` and `If-Range` (RFC 9110, 13.1.5 and 14).
 //!
-//! One range is answered with that part. Several, a unit other than bytes, and what can't be understood are answered as if
-//! nothing had been asked for, which the RFC leaves to a server: with all of it.
+//! One range is answered with that part. Several ranges, a unit other than bytes, and malformed values are answered as if
+//! there were no `Range`, with the whole content, as the RFC permits.
 //!
-//! What a range means for a content of some size is actix-web's [`ByteRangeSpec`]. Its text is read here, for that of actix-web
-//! does not keep to the RFC: it knows `bytes` in small letters only (14.1: units are without regard to case), refuses numbers
-//! above 64 bits (14.1.2: they must be expected), takes `+1` for a number, and of several ranges drops those that it can't read.
+//! actix-web's [`ByteRangeSpec`] says what a range means for a content of some size. The header is parsed here, for actix-web's
+//! parser does not keep to the RFC: it knows `bytes` in small letters only (14.1: units are without regard to case), refuses
+//! numbers above 64 bits (14.1.2: they must be expected), takes `+1` for a number, and of several ranges drops those that it
+//! can't read.
 
 use actix_web::http::header::{ByteRangeSpec, HeaderMap, HttpDate, IF_RANGE, RANGE};
 

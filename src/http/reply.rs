@@ -1,7 +1,7 @@
-//! What an endpoint answers, before it is put on the wire.
+//! The reply of an endpoint, before it is put on the wire.
 //!
 //! JSON is answered as [`Json`], which names the type that is serialised: the document says of an endpoint what its handler
-//! answers. All else, of which no schema can say more than that there are bytes or text, is a [`Reply`].
+//! answers. Everything else, for which a schema can only say "bytes" or "text", is a [`Reply`].
 
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -23,10 +23,10 @@ pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, actix_web::Error>>
 
 /// What a handler gives.
 pub trait Answer {
-    /// The schema of what it says; `None` if that is no JSON.
+    /// The schema of the body; `None` if that is not JSON.
     const SCHEMA: Option<TypeOf>;
 
-    /// What goes on the wire.
+    /// The body on the wire.
     fn into_reply(self) -> Reply;
 }
 
@@ -195,7 +195,7 @@ struct Envelope<R> {
     result: R,
 }
 
-/// What stands before and after the `result` of a successful [`Envelope`].
+/// The text before and after the `result` of a successful [`Envelope`].
 const AROUND: (&[u8], &[u8]) = (b"{\"status\":\"success\",\"result\":", b"}");
 
 /// The JSON of a result in its envelope.

@@ -1,4 +1,4 @@
-//! Finds the endpoint of a path. The path is looked at as it came, still percent-encoded, so that a `%2F` inside a
+//! Finds the endpoint of a path. The path is matched as it came, still percent-encoded, so that a `%2F` inside a
 //! segment does not end it (docs/api/README.md, "Sources"); each captured segment is decoded afterwards.
 
 use std::borrow::Cow;
@@ -109,7 +109,7 @@ mod tests {
         Router::new(routes::all())
     }
 
-    /// The endpoint's id with the values in its path, or what is there in its place.
+    /// The endpoint's id with the values in its path, or, without an endpoint, what stands for it.
     fn find(verb: Verb, raw_path: &str) -> String {
         match router().find(raw_path, verb) {
             Found::Route(route, params) => {

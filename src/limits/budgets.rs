@@ -51,7 +51,7 @@ impl<K: Hash + Eq> Budgets<K> {
         Budgets { quota, generation: (most / 2).max(1), used: Mutex::new(used) }
     }
 
-    /// Takes one from a key's budget; tells how it stands, and whether there was one.
+    /// Takes one from a key's budget. Returns the state of the budget, and whether one was left.
     pub fn take(&self, key: K, now_ms: u64) -> (bool, Standing) {
         let mut used = self.used.lock();
         let before = used.take(&key);

@@ -1,6 +1,6 @@
 //! How often something may be done: the arithmetic, and many budgets in bounded memory.
 //!
-//! A budget's whole state is one number, the time at which all of it will be there again (the generic cell rate
+//! A budget's whole state is one number, the time at which it will be full again (the generic cell rate
 //! algorithm), and the present is an input: nothing runs in the background, and the rules are tested without waiting.
 
 mod budgets;

@@ -1,4 +1,4 @@
-//! So many in so long.
+//! A quota: so many uses in so many seconds.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -38,7 +38,7 @@ impl Quota {
         (after <= self.empty_at(now_ms)).then_some(after)
     }
 
-    /// Takes one from a budget that others take from at the same time; tells how it stands, and whether there was one.
+    /// Takes one from a budget that others take from at the same time. Returns its state, and whether one was left.
     pub fn take_shared(&self, budget: &AtomicU64, now_ms: u64) -> (bool, Standing) {
         // Relaxed: nothing else hangs on it.
         let taken = budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |at| self.take(at, now_ms));

@@ -7,13 +7,13 @@
 //!
 //! # When a key is free again
 //!
-//! It is taken until the last command of its call has been decided, also when the client goes away before: who sends the
-//! call again meanwhile is told that it runs. From the reply until that is on disk, it is repeated from memory.
+//! It is taken until the last command of its call has been decided, also when the client goes away before: a client that sends the
+//! call again meanwhile gets the error that it still runs. Between the reply and its being on disk, it is repeated from memory.
 //!
 //! # What is kept
 //!
-//! Replies of success alone: a call that failed has changed nothing and may be tried again. Not a reply that must not be
-//! stored (`Cache-Control: no-store`, `Set-Cookie`), nor one above 256 KiB: it is made again from the outcome.
+//! Only successful replies: a call that failed has changed nothing and may be tried again. A reply that must not be
+//! stored (`Cache-Control: no-store`, `Set-Cookie`) and one above 256 KiB are not kept: they are made again from the outcome.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -73,7 +73,7 @@ pub struct Receipts {
 /// A key that a call has taken.
 pub struct Claim {
     name: Name,
-    /// What tells the caller's rights from others.
+    /// A fingerprint of the caller's rights.
     rights: u64,
     /// Fed with the method, the path and the query.
     head: Sha256,
@@ -103,7 +103,7 @@ impl Drop for Held {
 }
 
 impl Claim {
-    /// What tells the call from others: all that came with it but its token. `parts` is the body.
+    /// Identifies the call: everything that came with it but its token. `parts` is the body.
     pub fn fingerprint(&self, parts: &[&[u8]]) -> Fingerprint {
         let mut hasher = self.head.clone();
         parts.iter().for_each(|part| feed(&mut hasher, part));
@@ -212,7 +212,8 @@ impl Receipts {
             return Err(mismatch(key));
         }
         let reply = receipts.iter().find_map(|receipt| match &receipt.kept {
-            // With other rights it is made again, of what they let the caller see; what was done is not done again.
+            // If the caller's rights have changed, the reply is made again, with what they may see now; the change is not made
+            // again.
             Kept::Reply(reply) if reply.rights == claim.rights => Some(Arc::new(reply.clone())),
             Kept::Reply(_) | Kept::Outcome { .. } => None,
         });
@@ -250,7 +251,8 @@ impl Receipts {
         });
     }
 
-    /// Removes what is too old to count; tells how many rows. To be called now and then: a receipt ends without it.
+    /// Removes receipts that are too old to count. Returns how many rows. To be called now and then; a receipt expires without
+    /// it, too.
     ///
     /// # Errors
     /// What the store says.

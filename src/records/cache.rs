@@ -3,10 +3,10 @@
 //! # Why a stale record can't stay
 //!
 //! 1. A reader misses, and reads revision 7 from the store.
-//! 2. Revision 8 is committed; the cache is told, and finds nothing to drop.
+//! 2. Revision 8 is committed; the cache is notified, and finds nothing to drop.
 //! 3. The reader puts revision 7 into the cache, where it would stay for ever.
 //!
-//! So a shard counts what it was told; the reader notes the count before it reads, and keeps what it read only if the count is
+//! So a shard counts its notices; the reader notes the count before it reads, and keeps what it read only if the count is
 //! still the same. Nothing goes in but under the lock of its shard's count, and what a change drops goes out under it.
 //!
 //! # What it takes
@@ -67,7 +67,7 @@ impl Cached {
         Cached { copy: COPIES.fetch_add(1, Ordering::Relaxed), record, attributes, shown: Mutex::default() }
     }
 
-    /// Which reading of the object this is: no two have the same number, and between two looks at the cache that find the same
+    /// The number of this reading of the object: no two have the same, and between two looks at the cache that find the same
     /// one the object has not changed.
     pub fn copy(&self) -> u64 {
         self.copy
@@ -140,10 +140,10 @@ impl Weighter<Loid, Entry> for ByWeight {
 
 /// See the module's head.
 pub struct RecordCache {
-    /// Of each shard, how often it was told of changes.
-    told: [Mutex<u64>; SHARDS],
+    /// How often each shard was notified of changes.
+    notices: [Mutex<u64>; SHARDS],
     entries: Cache<Loid, Entry, ByWeight>,
-    /// How often the cache was told of changes of anything.
+    /// How often the cache was notified of any change.
     changes: AtomicU64,
 }
 
@@ -151,7 +151,7 @@ impl RecordCache {
     /// A cache of that many bytes.
     pub fn new(bytes: u64) -> RecordCache {
         RecordCache {
-            told: Default::default(),
+            notices: Default::default(),
             // An entry is some 4 KiB.
             entries: weighed::cache(bytes, 4 << 10, SHARDS, ByWeight),
             changes: AtomicU64::new(0),
@@ -163,8 +163,8 @@ impl RecordCache {
         self.changes.load(Ordering::Acquire)
     }
 
-    fn told(&self, loid: Loid) -> &Mutex<u64> {
-        &self.told[loid.number as usize % SHARDS]
+    fn notices(&self, loid: Loid) -> &Mutex<u64> {
+        &self.notices[loid.number as usize % SHARDS]
     }
 
     /// The record of a live object; `None` when there is none.
@@ -175,17 +175,17 @@ impl RecordCache {
         if let Some(entry) = self.entries.get(&loid) {
             return Ok(Some(entry.cached));
         }
-        let before = *self.told(loid).lock();
+        let before = *self.notices(loid).lock();
         let Some(record) = repository.record(loid)? else { return Ok(None) };
         let cached = Arc::new(Cached::new(record, repository.attributes(loid)?));
         self.keep(before, cached.clone());
         Ok(Some(cached))
     }
 
-    /// Keeps what was read when its shard had been told so often `before`, if nothing has changed since.
+    /// Keeps a record that was read when its shard had had `before` notices, if there was none since.
     fn keep(&self, before: u64, cached: Arc<Cached>) {
-        let told = self.told(cached.loid).lock();
-        if *told == before {
+        let notices = self.notices(cached.loid).lock();
+        if *notices == before {
             self.entries.insert(cached.loid, Entry::new(cached));
         }
     }
@@ -214,7 +214,7 @@ impl RecordCache {
 
     /// Weighs an entry again, if it is still there; what takes more than there is room for goes.
     fn weigh(&self, cached: &Cached) {
-        let _told = self.told(cached.loid).lock();
+        let _held = self.notices(cached.loid).lock();
         if let Some(entry) = self.entries.peek(&cached.loid).filter(|entry| entry.cached.copy == cached.copy) {
             // Refused if it has been pushed out meanwhile.
             let _ = self.entries.replace(cached.loid, Entry::new(entry.cached), true);
@@ -225,8 +225,8 @@ impl RecordCache {
 impl Observer for RecordCache {
     fn changed(&self, objects: &[Loid]) {
         for loid in objects {
-            let mut told = self.told(*loid).lock();
-            *told += 1;
+            let mut notices = self.notices(*loid).lock();
+            *notices += 1;
             self.entries.remove(loid);
         }
         // Last: whoever sees the new count finds nothing old any more.
@@ -256,12 +256,12 @@ mod tests {
     fn what_was_read_before_a_change_is_not_kept_after_it() {
         let cache = RecordCache::new(1 << 20);
         let old = read(1, 10);
-        let before = *cache.told(old.loid).lock();
+        let before = *cache.notices(old.loid).lock();
         cache.changed(&[old.loid]);
         cache.keep(before, old.clone());
         assert_eq!(kept(&cache, &old), None);
         let new = read(1, 10);
-        let now = *cache.told(new.loid).lock();
+        let now = *cache.notices(new.loid).lock();
         cache.keep(now, new.clone());
         assert_eq!(kept(&cache, &new), Some(new.copy()));
         // A reader that still has the old one makes JSON for itself alone.

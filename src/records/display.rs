@@ -1,6 +1,6 @@
-//! The display options: which parts of a record a reply shows (docs/api/README.md, "Display options"). They come from the query,
-//! or from a body, and are part of the key under which a rendered record is cached: so only what makes a difference is among
-//! them, and nothing whose size is up to the client.
+//! The display options: which parts of a record a reply shows (docs/api/README.md, "Display options"). They come from the
+//! query, or from a body, and are part of the key under which a rendered record is cached: so only options that make a
+//! difference are among them, and none whose size is up to the client.
 
 use serde_json::{Map, Value};
 use stet_actors::error::{Code, Error, Result};
@@ -155,7 +155,7 @@ impl Display {
 /// Refuses a web product that is longer than a name.
 ///
 /// # Errors
-/// `InvalidParameter`; its sentence tells the length, for the value may be as large as a body.
+/// `InvalidParameter`; its sentence gives the length, for the value may be as large as a body.
 pub(crate) fn check_web_product(text: &str) -> Result<()> {
     if text.len() <= MAX_WEB_PRODUCT_BYTES {
         return Ok(());

@@ -5,10 +5,10 @@ use std::time::Duration;
 use quick_xml::escape::escape;
 use stet_actors::error::Result;
 use stet_actors::lifecycle::{Create, NewObject};
-use stet_actors::liveblog::{AddPost, LiveBlog, NewLiveBlog, PostBody, PostFields};
+use stet_actors::liveblog::{AddPost, Liveblog, NewLiveblog, PostBody, PostFields};
 use stet_actors::object::{CreateMode, NewContent, Reach, Text, parent_path};
 
-use super::manifest::{SampleLiveBlog, SamplePost};
+use super::manifest::{SampleLiveblog, SamplePost};
 use super::{FILES, Folders, by, faulty, media_type};
 use crate::content::ContentStore;
 use crate::content::words::text_of;
@@ -17,12 +17,12 @@ const POST_TYPE: &str = "text/xml";
 
 impl Folders<'_> {
     /// Makes a liveblog with its posts. `now` is in epoch seconds.
-    pub(super) async fn liveblog(&mut self, said: &SampleLiveBlog, now: u64, content: &ContentStore) -> Result<()> {
+    pub(super) async fn liveblog(&mut self, said: &SampleLiveblog, now: u64, content: &ContentStore) -> Result<()> {
         let (folder, name) = parent_path(&said.path).ok_or_else(|| faulty(&said.path))?;
         let template = FILES.get_file(said.template.trim_start_matches('/')).ok_or_else(|| faulty(&said.template))?;
         let text = |value: &Option<String>| value.as_deref().map(Text::from);
-        let new = NewLiveBlog { moderated: Some(said.moderated) };
-        let mut object = NewObject::of::<LiveBlog>(name, "LiveBlog", new);
+        let new = NewLiveblog { moderated: Some(said.moderated) };
+        let mut object = NewObject::of::<Liveblog>(name, "LiveBlog", new);
         object.status = text(&said.status);
         object.attributes = text(&said.attributes);
         object.system_attributes = text(&said.system_attributes);

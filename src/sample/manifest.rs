@@ -13,7 +13,7 @@ pub(super) struct Manifest {
     pub folders: Vec<String>,
     pub objects: Vec<SampleObject>,
     pub drawers: Vec<SampleDrawer>,
-    pub liveblogs: Vec<SampleLiveBlog>,
+    pub liveblogs: Vec<SampleLiveblog>,
 }
 
 /// A group of the sample.
@@ -116,7 +116,7 @@ pub(super) struct SampleDrawer {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct SampleLiveBlog {
+pub(super) struct SampleLiveblog {
     pub path: String,
     /// Path of the object whose content it begins with.
     pub template: String,

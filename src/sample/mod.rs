@@ -1,4 +1,4 @@
-//! The sample newsroom: what a new data directory is filled with, so that every endpoint has something to answer.
+//! The sample newsroom: it fills a new data directory, so that every endpoint has something to answer.
 //!
 //! `newsroom.json` says which users, groups, objects, drawers and liveblogs there are; the files below `files/` are the
 //! objects' bytes, each at the path it has in the repository. It goes in through the same commands as anything else, by its
@@ -29,7 +29,7 @@ static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/sample/files");
 
 const MANIFEST: &str = include_str!("newsroom.json");
 
-/// What is made beside objects: for the module that knows users.
+/// The users and groups of the sample: for the module that knows users.
 pub use self::manifest::{SampleGroup, SampleUser};
 
 /// The sample newsroom, read but not yet written.
@@ -61,7 +61,7 @@ impl Sample {
         &self.manifest.groups
     }
 
-    /// The text of a file that the service itself goes by.
+    /// The text of a configuration file that the service itself uses.
     pub fn text(path: &str) -> Option<&'static str> {
         FILES.get_file(path.trim_start_matches('/'))?.contents_utf8()
     }

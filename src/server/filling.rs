@@ -1,4 +1,4 @@
-//! What a new data directory is filled with, and what the service itself goes by.
+//! Fills a new data directory, and loads the site configuration of the service.
 
 use std::io::Write;
 
@@ -22,7 +22,7 @@ pub(super) async fn fill_if_new(app: &App, repository: &Repository) -> Result<()
         return Ok(());
     }
     let sample = Sample::read()?;
-    // What the service itself goes by, before the files that say so are there.
+    // The built-in configuration, before the files with the site's own exist.
     let (types, workflows) = (Sample::text(OBJECT_TYPES_PATH), Sample::text(WORKFLOWS_PATH));
     report_sysconfig(app.sysconfig.load(types, workflows));
     if app.config.sample.enabled {
@@ -67,9 +67,11 @@ async fn make_users(app: &App, sample: &Sample) -> Result<(), Failure> {
     let given = std::env::var("STET_ADMIN_PASSWORD").ok().filter(|password| !password.is_empty());
     let password = given.clone().unwrap_or_else(random_password);
     if given.is_none() {
-        // To the operator's terminal only: the log may be kept. First, for what can't be told must not be set.
-        let told = writeln!(std::io::stdout(), "new data directory: log in as `{ADMIN}` with the password {password}");
-        told.map_err(|error| Failure::new(Exit::Failed, format!("the password of `{ADMIN}` can't be told: {error}")))?;
+        // To the operator's terminal only: the log may be kept. It comes first: a password that can't be printed must not be set.
+        let printed =
+            writeln!(std::io::stdout(), "new data directory: log in as `{ADMIN}` with the password {password}");
+        printed
+            .map_err(|error| Failure::new(Exit::Failed, format!("the password of `{ADMIN}` can't be told: {error}")))?;
     }
     app.directory.set_password(ADMIN, &password).await?;
     Ok(())

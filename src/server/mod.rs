@@ -282,7 +282,7 @@ async fn run(
     let outcome = running.await.map_err(|error| Failure::new(Exit::Failed, error));
     background.abort();
     drop(end_collecting);
-    // While the data directory is locked still: whoever comes after must not find a file that is about to go.
+    // Done while the data directory is still locked: the next server must not find a file that is about to be removed.
     if let Err(error) = collecting.await {
         tracing::error!(%error, "collecting content files was cut off");
     }

@@ -1,4 +1,4 @@
-//! Commands on a data directory that nobody serves.
+//! Commands on a data directory that no server has open.
 
 use std::io::Write;
 use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! What has to be done every now and then while the server runs.
+//! Recurring tasks while the server runs.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use crate::content::collect::Collector;
 use crate::http::app::App;
 use crate::tls::Certificates;
 
-/// What has to be done every now and then.
+/// The recurring tasks.
 pub(super) async fn maintain(app: Arc<App>, repository: Repository) {
     let mut sweep = tokio::time::interval(Duration::from_secs(app.config.runtime.sweep_seconds.max(1)));
     let mut flush = tokio::time::interval(Duration::from_secs(app.config.auth.flush_seconds.max(1)));
@@ -40,7 +40,7 @@ pub(super) async fn maintain(app: Arc<App>, repository: Repository) {
 /// Something to be done now and then, and how many it was done to.
 type Step<'a> = Pin<Box<dyn Future<Output = Result<usize, Error>> + 'a>>;
 
-/// Takes one step after the other. One that fails is told in the log, and none waits for it to go well: what can't be read or
+/// Takes one step after the other. A failed step is logged, and no step waits for another to succeed: what can't be read or
 /// written now may be so for good.
 async fn each_of<'a>(steps: impl IntoIterator<Item = (&'static str, Step<'a>)>) {
     for (failed, step) in steps {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use roxmltree::{Node, ParsingOptions};
-use stet_xml::{Limits, Place};
+use stet_xml::{Limits, Location};
 
 /// Elements, texts, comments and instructions that a file may have.
 const MOST_NODES: u32 = 1 << 18;
@@ -42,12 +42,12 @@ impl<'a> Document<'a> {
     pub(super) fn parse(text: &'a str, root: &str) -> Result<Document<'a>, ParseError> {
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         stet_xml::check(text, &Limits::default()).map_err(|error| {
-            let at = match error.place() {
-                Place::Byte(at) => *at,
-                Place::Path(_) => 0,
+            let at = match error.location() {
+                Location::Byte(at) => *at,
+                Location::Path(_) => 0,
             };
             let sentence = error.to_string();
-            // The place is told by line and column here.
+            // Errors here give the location as line and column.
             let fault = sentence.split_once(" of the XML text, ").map_or(&*sentence, |(_, fault)| fault);
             error_at(text, at, fault.trim_end_matches('.').to_owned())
         })?;

@@ -1,7 +1,7 @@
-//! The site configuration that the service itself goes by: object types and workflows.
+//! The site configuration that the service itself uses: object types and workflows.
 //!
 //! Both are XML files of the repository that an operator edits through the interface and refreshes (docs/api/configuration.md,
-//! "Configuration files"). [`SysConfig`] holds what was read last; a text that does not parse leaves the old in force.
+//! "Configuration files"). [`SysConfig`] holds what was read last; if a text does not parse, the old one stays in force.
 
 mod document;
 mod object_types;

@@ -57,7 +57,7 @@ impl Default for ObjectTypes {
         ObjectTypes::of(vec![
             built_in("Folder", FamilyKind::Folder, &[]),
             built_in("Drawer", FamilyKind::Drawer, &[]),
-            built_in("LiveBlog", FamilyKind::LiveBlog, &[]),
+            built_in("LiveBlog", FamilyKind::Liveblog, &[]),
             built_in(stet_actors::liveblog::POST_TYPE, FamilyKind::Document, &[]),
             built_in("Binary", FamilyKind::Document, &[GENERIC]),
         ])
@@ -109,7 +109,7 @@ impl ObjectTypes {
         made
     }
 
-    /// The type of that name. A prefix (`EOM::`) counts for nothing, and neither does case, unless it tells two apart.
+    /// The type of that name. A prefix (`EOM::`) is ignored, and so is case, unless two types differ by it alone.
     pub fn get(&self, name: &str) -> Option<&ObjectType> {
         let place = self
             .by_name
@@ -119,7 +119,7 @@ impl ObjectTypes {
         self.types.get(*place)
     }
 
-    /// The type that an object gets when none is asked for: by its content type, if that tells anything, else by its
+    /// The type that an object gets when none is asked for: by its content type, if that is known, else by its
     /// name's extension, else the type of unspecific content.
     pub fn infer(&self, content_type: Option<&str>, file_name: &str) -> Option<&ObjectType> {
         let content_type = content_type.map(media_type).filter(|text| text != GENERIC);
@@ -146,7 +146,7 @@ fn media_type(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// What stands behind a name's last dot, in lower case; a name that is nothing else has none.
+/// The file extension of a name, in lower case; a name that begins with its only dot has none.
 fn extension(file_name: &str) -> Option<String> {
     let (stem, extension) = file_name.rsplit_once('.')?;
     (!stem.is_empty() && !extension.is_empty()).then(|| extension.to_lowercase())

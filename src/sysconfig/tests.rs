@@ -109,7 +109,7 @@ fn the_built_in_types_are_a_folder_a_drawer_a_liveblog_with_posts_and_a_fallback
     for (name, family) in [
         ("Folder", FamilyKind::Folder),
         ("Drawer", FamilyKind::Drawer),
-        ("LiveBlog", FamilyKind::LiveBlog),
+        ("LiveBlog", FamilyKind::Liveblog),
         ("LiveBlogPost", FamilyKind::Document),
         ("Binary", FamilyKind::Document),
     ] {

@@ -1,4 +1,5 @@
-//! The workflows: the statuses that an object passes through. The steps between them are checked, and bind nobody yet.
+//! The workflows: the statuses that an object passes through. The steps between them are checked when the file is read, but not
+//! enforced yet.
 
 use std::collections::{HashMap, HashSet};
 

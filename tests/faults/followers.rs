@@ -15,7 +15,7 @@ use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::lifecycle::{Create, Discard, NewObject};
 use stet_actors::liveblog::{
-    AddPost, LiveBlog, NewLiveBlog, PostAddress, PostBody, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
+    AddPost, Liveblog, NewLiveblog, PostAddress, PostBody, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
 };
 use stet_actors::object::{Content, CreateMode, NewContent, Reach, Stored};
 use stet_actors::repository::Repository;
@@ -37,12 +37,12 @@ fn liveblog(repository: &Repository) -> Loid {
 }
 
 fn liveblog_named(repository: &Repository, name: &str) -> Loid {
-    let object = NewObject::of::<LiveBlog>(name, "LiveBlog", NewLiveBlog::default());
+    let object = NewObject::of::<Liveblog>(name, "LiveBlog", NewLiveblog::default());
     let create = Create { folder: root(DatabaseId::MAIN), below: Vec::new(), object };
     wait(repository.joint(create, by())).expect("a liveblog is made").loid
 }
 
-fn run<C: Command<Family = LiveBlog>>(repository: &Repository, liveblog: Loid, command: C) -> C::Reply {
+fn run<C: Command<Family = Liveblog>>(repository: &Repository, liveblog: Loid, command: C) -> C::Reply {
     wait(repository.execute(liveblog, command, by())).expect("the command goes through").reply
 }
 

@@ -1,4 +1,4 @@
-//! Taking a lock, giving it back, and what it keeps others from.
+//! Taking a lock, giving it back, and what it prevents others from doing.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub fn is_held_by(lock: &Lock, user: &str, session: &str) -> bool {
     *lock.user == *user && *lock.session == *session
 }
 
-/// Refuses a change of an object that anybody has locked but the caller in this session.
+/// Refuses a change of an object that is locked, unless the caller holds the lock in this session.
 ///
 /// # Errors
 /// `ObjectLocked`; `ObjectLockedByMe` for a lock of the same user in another session.
@@ -72,7 +72,7 @@ impl Joint for TakeLock {
     }
 }
 
-/// Takes the lock off an object. What was saved under it stays as a draft.
+/// Takes the lock off an object. Content that was saved under it stays as a draft.
 #[derive(Debug, Clone, Copy)]
 pub struct Unlock {
     /// The object.

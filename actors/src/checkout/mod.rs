@@ -2,16 +2,17 @@
 //!
 //! # Locks
 //!
-//! An object has one lock at most. A user holds it in one session, and each use of it there puts its end off. It keeps others,
-//! and the user's own other sessions, from writing the object's content and record: its name, its attributes, its being there.
-//! What a container holds is not its own: items of a locked drawer and posts of a locked liveblog can be changed.
+//! An object has one lock at most. A user holds it in one session, and each use of it there prolongs it. It keeps others,
+//! and the user's own other sessions, from writing the object's content and record: its name, its attributes, its existence.
+//! The lock does not extend to the contents of a container: items of a locked drawer and posts of a locked liveblog can be changed.
 //!
-//! One that has expired counts as none at once; it is taken out of the record by [`Release`] some time later. A lock ends, too,
-//! when the object is discarded. Locking and unlocking raise the revision, but are no change of the object: `modified` stays.
+//! An expired lock counts as none at once; it is taken out of the record by [`Release`] some time later. A lock ends, too, when
+//! the object is discarded. Locking and unlocking raise the revision, but do not count as a change of the object: `modified`
+//! stays.
 //!
 //! # Drafts
 //!
-//! What is saved without a check-in is the object's draft. It stays when the lock ends, however that ends; a check-out goes on
+//! A save without a check-in makes the object's draft. It stays when the lock ends, however that ends; a check-out goes on
 //! from it, [`Switches::check_out_clean`] and the check-in of whoever has the object checked out drop it. A write by anybody else
 //! leaves it alone; only its author may save over it without a check-out. Who holds the lock reads it in place of the latest
 //! version.
@@ -46,7 +47,7 @@ fn live(object: Loid, turns: &mut Turns) -> Result<Arc<Record>, Fault> {
     Ok(record)
 }
 
-/// A content that is stored already, to be stored once more: a small one under `body` is copied, a file is shared.
+/// A content that is stored already, to be stored again: a small one under `body` is copied, a file is shared.
 fn again(content: &Content, body: Loid, context: &Context<'_>) -> Result<NewContent, Fault> {
     let small = match content.stored {
         Stored::File => None,

@@ -1,4 +1,4 @@
-//! An old version again.
+//! Restoring an old version.
 
 use std::sync::Arc;
 

@@ -33,7 +33,7 @@ pub struct Switches {
 /// saved over.
 ///
 /// A draft that does not come from the present content is checked in as a new version whatever the switches say: it was not
-/// written by someone who knew what it would replace.
+/// written by a caller who knew what it would replace.
 #[derive(Debug, Clone)]
 pub struct WriteContent {
     /// The object.
@@ -86,7 +86,7 @@ impl Joint for WriteContent {
                 put(&mut after, &new, as_new, context)?;
                 written = true;
             }
-            // Who has the object checked out goes on from the draft, or leaves it for good. To anybody else it does not belong.
+            // A caller who has the object checked out goes on from the draft, or drops it. It belongs to nobody else.
             let dropped = leftover.as_ref().filter(|_| checked_out || to.keep_checked_out);
             saved = dropped.is_some();
             remove(dropped, context);

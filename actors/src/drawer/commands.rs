@@ -1,4 +1,4 @@
-//! What changes a drawer. The rules are docs/api/drawers.md; the reply names the items concerned, with the
+//! The commands that change a drawer. The rules are in docs/api/drawers.md; the reply names the items concerned, with the
 //! positions they have once the change is done.
 
 use std::collections::HashSet;
@@ -54,7 +54,7 @@ fn fresh_shortcut(context: &Context<'_>) -> Result<ShortcutId> {
     context.next_number().map(ShortcutId)
 }
 
-/// Each item so named once, however often it is named.
+/// The named items, each once, however often it is named.
 fn placed(drawer: &DrawerState, addresses: &[Address]) -> Placed {
     let mut seen = HashSet::new();
     let found = addresses.iter().filter_map(|address| drawer.find(*address));
@@ -171,12 +171,12 @@ impl Command for Shift {
     }
 }
 
-/// Takes items out. With `strict` all or none, else what is there.
+/// Takes items out. With `strict` all or none, else those that the drawer holds.
 #[derive(Debug, Clone)]
 pub struct Remove {
     /// The items.
     pub items: Vec<Address>,
-    /// Whether one that is not there refuses the whole.
+    /// Whether a missing item refuses the whole command.
     pub strict: bool,
 }
 
@@ -309,7 +309,7 @@ impl Joint for Move {
             let revision = source_revision - u64::from(stayed);
             return Ok(Moved { items, source_revision: revision, target_revision: revision });
         }
-        // It may be on its way out in a change set already submitted.
+        // A change set already submitted may be removing it.
         check_there(item.object, &mut reads, context)?;
         turns.get::<Drawer>(self.from)?.take(&item, context);
         let target = turns.get::<Drawer>(self.to)?;

@@ -1,4 +1,4 @@
-//! How a drawer comes to be, and is written over by a creation that names one that is there.
+//! Making a drawer, and writing over an existing one that a creation names.
 
 use super::MAX_CAPACITY;
 use super::commands::{Update, check_there, full};

@@ -120,7 +120,7 @@ impl DrawerState {
         reads.place(position, self.count(), self.visible().map(|item| item.object))
     }
 
-    /// The answer to an item that is not there.
+    /// The error for an item that the drawer does not hold.
     pub fn not_held(&self, address: Address) -> Error {
         let drawer = self.object.record.loid;
         Error::new(Code::ObjectNotFound, format!("The drawer `{drawer}` holds no item `{address}`."))
@@ -178,7 +178,7 @@ impl DrawerState {
         self.by_shortcut = Numbers::default();
     }
 
-    /// The drawer ceases to be: its items and its head go.
+    /// Removes the drawer: its items and its head.
     pub(super) fn dissolve(&mut self, context: &mut Context<'_>) {
         self.take_all(context);
         context.remove(&*self.head);
@@ -198,7 +198,7 @@ impl DrawerState {
     }
 
     /// Hides or shows the item of an object, because it was discarded or restored. It keeps its place.
-    /// Tells whether there was something to do.
+    /// Returns whether there was something to do.
     pub fn set_hidden(&mut self, object: Loid, hidden: bool, context: &mut Context<'_>) -> bool {
         let Some(order) = self.by_object.get(object.to_number()) else { return false };
         let Some(old) = self.items.get(order).copied().filter(|item| item.hidden != hidden) else { return false };

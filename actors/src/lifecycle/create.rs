@@ -31,7 +31,7 @@ pub struct NewObject {
     pub status: Option<Text>,
     /// The status it gets without one, if it is new or changes its type.
     pub initial_status: Option<Text>,
-    /// Whether nobody asked for the type: then an object that is there keeps its own.
+    /// Whether the caller did not ask for the type: then an existing object keeps its own.
     pub type_inferred: bool,
     /// Story family.
     pub suid: Option<Text>,

@@ -1,4 +1,4 @@
-//! The end of an object.
+//! Destroying an object for good.
 
 use super::discard::check_removable;
 use super::subtree;
@@ -46,7 +46,7 @@ impl Joint for Destroy {
         }
         context.concerns(self.object);
         // First: one of the objects may hold another.
-        tree.tell(Fate::Gone, turns, context)?;
+        tree.notify(Fate::Gone, turns, context)?;
         for loid in &tree.objects {
             turns.dissolve(*loid, context)?;
             let object = turns.any(*loid)?;

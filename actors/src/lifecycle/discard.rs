@@ -1,4 +1,4 @@
-//! To the recycle bin.
+//! Discarding an object: to the recycle bin.
 
 use std::sync::Arc;
 
@@ -65,6 +65,6 @@ impl Joint for Discard {
             // Nobody works on it there.
             record.lock = None;
         }
-        tree.tell(Fate::Hidden, turns, context)
+        tree.notify(Fate::Hidden, turns, context)
     }
 }

@@ -1,4 +1,4 @@
-//! What a new object has as a container, whatever its family.
+//! The parts that a new container begins with, whatever its family.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use crate::id::Loid;
 use crate::joint::Turns;
 use crate::object::{CreateMode, FamilyKind, Object};
 
-/// What a new object has as a container: the family says what that is ([`Family::New`]). It tells to which family the object
+/// What a new object has as a container: the family says what that is ([`Family::New`]). It says to which family the object
 /// belongs.
 #[derive(Clone)]
 pub struct NewParts(Arc<dyn AnyNew>);
 
 impl NewParts {
-    /// What is said of a new container of the family `F`.
+    /// The settings of a new container of the family `F`.
     pub fn of<F: Family>(new: F::New) -> NewParts {
         NewParts(Arc::new(Typed::<F>(new)))
     }

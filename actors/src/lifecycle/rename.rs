@@ -1,4 +1,4 @@
-//! New names.
+//! Renaming objects.
 
 use std::sync::Arc;
 

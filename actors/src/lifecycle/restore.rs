@@ -1,4 +1,4 @@
-//! Back from the recycle bin.
+//! Restoring an object: back from the recycle bin.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::store::View;
 pub struct Restore {
     /// The entry.
     pub object: Loid,
-    /// Where to; `None`: where it was.
+    /// The folder to restore to; `None`: where it was.
     pub folder: Option<Loid>,
     /// When the name has been taken meanwhile: `Exception` or `AutoRename`.
     pub mode: CreateMode,
@@ -72,6 +72,6 @@ impl Joint for Restore {
                 record.folder = Some(FolderKey(folder));
             }
         }
-        tree.tell(Fate::Shown, turns, context)
+        tree.notify(Fate::Shown, turns, context)
     }
 }

@@ -1,4 +1,4 @@
-//! What goes along with an object: what lies below it, and the containers that hold any of it.
+//! Everything that a change of an object affects: all objects below it, and the containers that hold any of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +18,8 @@ pub(super) struct Subtree {
 }
 
 impl Subtree {
-    /// Tells the containers what becomes of the objects.
-    pub fn tell(&self, becomes: Fate, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    /// Informs the containers of what becomes of the objects.
+    pub fn notify(&self, becomes: Fate, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         for (container, members) in &self.holders {
             for member in members {
                 turns.member(*container, *member, becomes, context)?;

@@ -1,14 +1,14 @@
-//! What changes a liveblog (docs/api/posts.md).
+//! The commands that change a liveblog (docs/api/posts.md).
 //!
-//! Who may do it is asked before; what depends on the post as it will be found is told to the command as a [`Reach`]: that of who
-//! holds `moderate` is all posts, and nobody else's.
+//! Rights are checked before. The command gets a [`Reach`] for what depends on the post's state: for a caller who
+//! holds `moderate` it is all posts, and for nobody else.
 
 use serde::{Deserialize, Serialize};
 
 use super::fields::{PostBody, PostFields, describe, post_name, write};
 use super::rows::{Post, PostStatus, StatusChange};
-use super::state::{LiveBlogState, PostAddress};
-use super::{LiveBlog, POST_TYPE};
+use super::state::{LiveblogState, PostAddress};
+use super::{Liveblog, POST_TYPE};
 use crate::command::{Command, Context, Fault};
 use crate::error::{Code, Error, Result};
 use crate::family::State;
@@ -18,7 +18,7 @@ use crate::object::{CreateMode, FamilyKind, FolderKey, Reach, Record, Text};
 use crate::part::{NewAttachment, attach, detach};
 use crate::store::loid_key;
 
-/// What was done to which post.
+/// Which post a command changed, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PostDone {
     /// The post.
@@ -46,11 +46,11 @@ pub struct AddPost {
 }
 
 impl Command for AddPost {
-    type Family = LiveBlog;
+    type Family = Liveblog;
     type Reply = PostDone;
     const NAME: &'static str = "liveblog.post.add";
 
-    fn apply(&self, liveblog: &mut LiveBlogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
+    fn apply(&self, liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
         let timestamp = self.fields.timestamp.unwrap_or(context.now_ms);
         let name = post_name(timestamp)?;
         let mode = if self.fields.timestamp.is_some() { self.mode } else { CreateMode::AutoRename };
@@ -134,11 +134,11 @@ pub struct UpdatePost {
 }
 
 impl Command for UpdatePost {
-    type Family = LiveBlog;
+    type Family = Liveblog;
     type Reply = PostDone;
     const NAME: &'static str = "liveblog.post.update";
 
-    fn apply(&self, liveblog: &mut LiveBlogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
+    fn apply(&self, liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
         let old = liveblog.get(&self.post)?.clone();
         check_reach(&old, self.reach, context)?;
         let mut post = Post::clone(&old);
@@ -173,11 +173,11 @@ pub struct SetStatus {
 }
 
 impl Command for SetStatus {
-    type Family = LiveBlog;
+    type Family = Liveblog;
     type Reply = PostDone;
     const NAME: &'static str = "liveblog.post.status";
 
-    fn apply(&self, liveblog: &mut LiveBlogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
+    fn apply(&self, liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
         let old = liveblog.get(&self.post)?.clone();
         let done = PostDone { post: old.loid(), is_new: false };
         check_reach(&old, self.reach, context)?;
@@ -213,11 +213,11 @@ pub struct RemovePost {
 }
 
 impl Command for RemovePost {
-    type Family = LiveBlog;
+    type Family = Liveblog;
     type Reply = PostDone;
     const NAME: &'static str = "liveblog.post.remove";
 
-    fn apply(&self, liveblog: &mut LiveBlogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
+    fn apply(&self, liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
         let post = liveblog.get(&self.post)?.clone();
         check_reach(&post, self.reach, context)?;
         liveblog.take(&post, context)?;
@@ -245,7 +245,7 @@ fn turn(post: &mut Post, to: PostStatus, context: &Context<'_>) {
     post.status = to;
 }
 
-/// An edit by someone who does not moderate takes the approval back.
+/// An edit by a caller who may not moderate takes the approval back.
 fn unapprove(post: &mut Post, reach: Reach, context: &Context<'_>) {
     if reach != Reach::All && post.status == PostStatus::Approved {
         turn(post, PostStatus::Pending, context);

@@ -1,4 +1,4 @@
-//! What a post is made of, and how it gets into one: the fields that are said of it, and its bytes.
+//! The fields and bytes of a post as commands give them, and how they get into it.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -72,7 +72,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Sets what is said. Tells whether the attributes changed, which are a row of their own.
+/// Sets the given fields. Returns whether the attributes changed, which are a row of their own.
 pub(super) fn describe(post: &mut Post, fields: &PostFields, context: &mut Context<'_>) -> Result<bool, Fault> {
     let set = |field: &mut Text, said: &Option<Text>| {
         if let Some(said) = said {

@@ -13,11 +13,11 @@ mod state;
 pub use self::commands::{AddPost, PostDone, RemovePost, SetStatus, UpdatePost};
 pub use self::fields::{PostBody, PostFields, post_name};
 pub use self::rows::{
-    HEAD, LiveBlogHead, MAX_HISTORY, MAX_TAG_BYTES, MAX_TAGS, POST, Post, PostStatus, REMOVED_POST, RemovedPost,
+    HEAD, LiveblogHead, MAX_HISTORY, MAX_TAG_BYTES, MAX_TAGS, POST, Post, PostStatus, REMOVED_POST, RemovedPost,
     StatusChange,
 };
 pub use self::sight::Sight;
-pub use self::state::{LiveBlogState, PostAddress};
+pub use self::state::{LiveblogState, PostAddress};
 use crate::command::{Command, Context, Fault};
 use crate::family::Family;
 use crate::object::{CreateMode, FamilyKind, Object, Record};
@@ -30,37 +30,37 @@ pub const POST_TYPE: &str = "LiveBlogPost";
 
 /// The family of liveblogs.
 #[derive(Debug)]
-pub struct LiveBlog;
+pub struct Liveblog;
 
-/// What is said of a new liveblog.
+/// The settings of a new liveblog.
 #[derive(Debug, Clone, Default)]
-pub struct NewLiveBlog {
-    /// Whether every post waits for approval; `None`: nobody said so.
+pub struct NewLiveblog {
+    /// Whether every post waits for approval; `None`: not said.
     pub moderated: Option<bool>,
 }
 
-impl Family for LiveBlog {
-    type State = LiveBlogState;
-    type New = NewLiveBlog;
-    const KIND: FamilyKind = FamilyKind::LiveBlog;
+impl Family for Liveblog {
+    type State = LiveblogState;
+    type New = NewLiveblog;
+    const KIND: FamilyKind = FamilyKind::Liveblog;
     const PARTS: &'static [PartKind] = &[HEAD, POST, REMOVED_POST, ATTACHMENT_BODY];
     const HIDES_PARTS: bool = true;
     const PART_EVENTS: &'static [&'static str] = &[AddPost::NAME, UpdatePost::NAME, SetStatus::NAME, RemovePost::NAME];
 
-    fn load(object: Object, parts: &Parts<'_>) -> Result<LiveBlogState, StoreError> {
+    fn load(object: Object, parts: &Parts<'_>) -> Result<LiveblogState, StoreError> {
         let (posts, removed) = (parts.all(POST)?, parts.all(REMOVED_POST)?);
-        Ok(LiveBlogState::new(object, parts.head(HEAD)?, posts, removed))
+        Ok(LiveblogState::new(object, parts.head(HEAD)?, posts, removed))
     }
 
-    fn make(new: &NewLiveBlog, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
-        let head = LiveBlogHead { loid: object.record.loid, moderated: new.moderated.unwrap_or(false) };
+    fn make(new: &NewLiveblog, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+        let head = LiveblogHead { loid: object.record.loid, moderated: new.moderated.unwrap_or(false) };
         context.put(None, &head);
         Ok(())
     }
 
     fn write_over(
-        new: &NewLiveBlog,
-        liveblog: &mut LiveBlogState,
+        new: &NewLiveblog,
+        liveblog: &mut LiveblogState,
         _: CreateMode,
         context: &mut Context<'_>,
     ) -> Result<(), Fault> {
@@ -70,7 +70,7 @@ impl Family for LiveBlog {
         Ok(())
     }
 
-    fn dissolve(liveblog: &mut LiveBlogState, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn dissolve(liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<(), Fault> {
         liveblog.dissolve(context)
     }
 

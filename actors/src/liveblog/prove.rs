@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
-use super::rows::{HEAD, LiveBlogHead, POST, Post, REMOVED_POST, RemovedPost};
+use super::rows::{HEAD, LiveblogHead, POST, Post, REMOVED_POST, RemovedPost};
 use crate::id::Loid;
 use crate::object::{Record, Stored, name_key};
 use crate::part::{ATTACHMENT_BODY, attachment_body};
@@ -26,7 +26,7 @@ struct Seen {
 /// as removed; bytes of attachments are those of a post.
 pub(super) fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
     let liveblog = record.loid;
-    let head = proof.head::<LiveBlogHead>(record, HEAD)?;
+    let head = proof.head::<LiveblogHead>(record, HEAD)?;
     let mut seen = Seen::default();
     proof.each::<Post>(liveblog, POST, |proof, place, post| {
         proof.latest_version(place, &post.record)?;

@@ -9,8 +9,8 @@ use crate::part::{Attachment, Owner, PartKind, refer_all};
 use crate::sequence::Ordered;
 use crate::store::{Key, Row, Table, loid_key};
 
-/// The kind of [`LiveBlogHead`].
-pub const HEAD: PartKind = PartKind::of::<LiveBlogHead>(3);
+/// The kind of [`LiveblogHead`].
+pub const HEAD: PartKind = PartKind::of::<LiveblogHead>(3);
 
 /// The kind of [`Post`].
 pub const POST: PartKind = PartKind::of::<Post>(4);
@@ -31,7 +31,7 @@ pub const MAX_HISTORY: usize = 1000;
 
 /// What a liveblog has beside its record and posts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LiveBlogHead {
+pub struct LiveblogHead {
     /// The liveblog.
     #[serde(with = "loid_key")]
     pub loid: Loid,
@@ -39,7 +39,7 @@ pub struct LiveBlogHead {
     pub moderated: bool,
 }
 
-impl Row for LiveBlogHead {
+impl Row for LiveblogHead {
     fn place(&self) -> Key {
         HEAD.place(self.loid, &[])
     }
@@ -130,7 +130,7 @@ impl Post {
         self.record.loid
     }
 
-    /// What tells its versions, attributes and files from those of others.
+    /// Distinguishes its versions, attributes and files from those of other parts.
     pub(super) fn owner(&self) -> Owner {
         Owner { container: self.liveblog, part: self.loid(), name: "post" }
     }
@@ -215,7 +215,7 @@ impl Ordered for std::sync::Arc<Post> {
     }
 }
 
-/// A post that was removed: who asks what has changed since a revision is told, if they may have seen it.
+/// A removed post: a caller who asks for the changes since a revision gets its id, if they may have seen it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovedPost {
     /// The liveblog.
@@ -256,8 +256,8 @@ mod tests {
         let removed: RemovedPost = decode_value(RemovedPost::FORMAT, &before).expect("it can be read");
         let expected = RemovedPost { liveblog, post, revision: 9, was_approved: false, author: "".into() };
         assert_eq!(removed, expected);
-        for (sight, told) in [(Sight::All, true), (Sight::Own("ada".into()), false), (Sight::Approved, false)] {
-            assert_eq!(sight.may_have_seen_removed(&removed), told, "{sight:?}");
+        for (sight, seen) in [(Sight::All, true), (Sight::Own("ada".into()), false), (Sight::Approved, false)] {
+            assert_eq!(sight.may_have_seen_removed(&removed), seen, "{sight:?}");
         }
     }
 }

@@ -1,13 +1,14 @@
-//! Who sees which posts (docs/api/posts.md, "Who sees a post"). What somebody does not see costs them nothing: it is not walked.
+//! Who sees which posts (docs/api/posts.md, "Who sees a post"). Posts that a reader does not see cost them nothing: they are
+//! not walked.
 
 use std::sync::Arc;
 
 use super::rows::{Post, PostStatus, RemovedPost};
-use super::state::LiveBlogState;
+use super::state::LiveblogState;
 use crate::object::Text;
 use crate::sequence::{Ordered, Sequence};
 
-/// Which posts someone sees.
+/// Which posts a reader sees.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Sight {
     /// All of them.
@@ -20,9 +21,9 @@ pub enum Sight {
 
 /// The order number of a post that is not approved.
 #[derive(Debug, Clone, Copy)]
-struct Place(u128);
+struct OrderNumber(u128);
 
-impl Ordered for Place {
+impl Ordered for OrderNumber {
     fn order(&self) -> u128 {
         self.0
     }
@@ -35,24 +36,24 @@ impl Ordered for Place {
 /// The posts of one author that are not approved.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Hidden {
-    places: Sequence<Place>,
+    numbers: Sequence<OrderNumber>,
     /// By status, in the order of [`PostStatus::ALL`].
     counts: [usize; 4],
 }
 
 impl Hidden {
     pub(super) fn put(&mut self, post: &Post) {
-        self.places.put(Place(post.place_in_order()));
+        self.numbers.put(OrderNumber(post.place_in_order()));
         self.counts[post.status as usize] += 1;
     }
 
     pub(super) fn remove(&mut self, post: &Post) {
-        self.places.remove(post.place_in_order());
+        self.numbers.remove(post.place_in_order());
         self.counts[post.status as usize] -= 1;
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.numbers.is_empty()
     }
 }
 
@@ -77,7 +78,7 @@ impl Sight {
     }
 }
 
-impl LiveBlogState {
+impl LiveblogState {
     /// Whether the post is seen.
     pub fn sees(&self, sight: &Sight, post: &Post) -> bool {
         match sight {
@@ -99,7 +100,7 @@ impl LiveBlogState {
         counts
     }
 
-    /// The posts that are seen, in the order of the listing, without the first `skip`. What is skipped is not walked.
+    /// The posts that are seen, in the order of the listing, without the first `skip`. Skipped posts are not walked.
     pub fn seen_from<'s>(&'s self, sight: &Sight, skip: usize) -> Box<dyn Iterator<Item = &'s Arc<Post>> + 's> {
         let all = self.sequence();
         let hidden = match sight {
@@ -108,8 +109,8 @@ impl LiveBlogState {
             Sight::Approved => None,
         };
         let Some(hidden) = hidden else { return Box::new(all.visible_at(skip)) };
-        let own = &hidden.places;
-        // Of the caller's hidden posts, the first so many are skipped: before each of them stand fewer posts than are skipped.
+        let own = &hidden.numbers;
+        // So many of the caller's hidden posts are skipped: each of them has fewer posts before it than are to be skipped.
         let (mut low, mut high) = (0, own.len());
         while low < high {
             let middle = low.midpoint(high);

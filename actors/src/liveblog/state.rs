@@ -7,7 +7,7 @@ use imbl::shared_ptr::DefaultSharedPtr;
 use imbl::{GenericHashMap, OrdMap};
 use unicode_normalization::UnicodeNormalization;
 
-use super::rows::{FIRST_UNPINNED, LiveBlogHead, Post, PostStatus, RemovedPost};
+use super::rows::{FIRST_UNPINNED, LiveblogHead, Post, PostStatus, RemovedPost};
 use super::sight::Hidden;
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error, Result};
@@ -64,9 +64,9 @@ impl Change {
 /// the same nodes that are copied and let go each time, and they are in the processor's cache. Hashed, each change touches nodes
 /// all over the memory of a large liveblog.
 #[derive(Debug, Clone)]
-pub struct LiveBlogState {
+pub struct LiveblogState {
     object: Object,
-    head: Arc<LiveBlogHead>,
+    head: Arc<LiveblogHead>,
     posts: Sequence<Arc<Post>>,
     /// Loid → order number in `posts`.
     by_loid: OrdMap<Loid, u128>,
@@ -81,7 +81,7 @@ pub struct LiveBlogState {
     hidden: Map<Text, Hidden>,
 }
 
-impl State for LiveBlogState {
+impl State for LiveblogState {
     fn object(&self) -> &Object {
         &self.object
     }
@@ -95,15 +95,15 @@ fn normal(name: &str) -> Text {
     name.nfc().collect::<String>().into()
 }
 
-impl LiveBlogState {
+impl LiveblogState {
     /// A liveblog with these posts, in any order, and what is known of removed ones.
     pub fn new(
         object: Object,
-        head: LiveBlogHead,
+        head: LiveblogHead,
         posts: impl IntoIterator<Item = Post>,
         removed: impl IntoIterator<Item = RemovedPost>,
-    ) -> LiveBlogState {
-        let mut state = LiveBlogState {
+    ) -> LiveblogState {
+        let mut state = LiveblogState {
             object,
             head: Arc::new(head),
             posts: Sequence::default(),
@@ -121,7 +121,7 @@ impl LiveBlogState {
     }
 
     /// What it has beside record and posts.
-    pub fn head(&self) -> &LiveBlogHead {
+    pub fn head(&self) -> &LiveblogHead {
         &self.head
     }
 
@@ -142,7 +142,7 @@ impl LiveBlogState {
 
     /// The latest timestamp of an approved post, epoch milliseconds.
     pub fn last_timestamp(&self) -> Option<u64> {
-        // Of the pinned ones and of the others the newest stands first.
+        // The newest stands first, among the pinned posts and among the others.
         let (_, pinned) = self.posts.rank(FIRST_UNPINNED);
         let at = |position| self.posts.nth_visible(position).map(|post| post.timestamp);
         at(0).max(at(pinned))
@@ -179,12 +179,12 @@ impl LiveBlogState {
         self.posts.get(*self.by_loid.get(loid)?)
     }
 
-    /// What has changed after a revision, oldest change first, each post once: the post as it is, or what is known of one that
+    /// The posts that have changed after a revision, oldest change first, each once: the post as it is, or the row of one that
     /// was removed.
     pub fn since(&self, revision: u64) -> impl Iterator<Item = std::result::Result<&Arc<Post>, &RemovedPost>> {
         let after = (std::ops::Bound::Excluded(revision), std::ops::Bound::Unbounded);
         self.changes.range(after).filter_map(|(_, change)| match change {
-            // Each that is said to be there is.
+            // The index names only posts that exist.
             Change::There(loid) => self.by_loid.get(loid).and_then(|order| self.posts.get(*order)).map(Ok),
             Change::Removed(removed) => Some(Err(&**removed)),
         })
@@ -263,7 +263,7 @@ impl LiveBlogState {
 
     /// Says whether new posts wait for approval.
     pub(super) fn moderate(&mut self, moderated: bool, context: &mut Context<'_>) {
-        let head = LiveBlogHead { moderated, ..LiveBlogHead::clone(&self.head) };
+        let head = LiveblogHead { moderated, ..LiveblogHead::clone(&self.head) };
         if head != *self.head {
             context.put(Some(&*self.head), &head);
             self.head = Arc::new(head);

@@ -1,4 +1,4 @@
-//! What is saved of a content that is checked out (docs/api/content.md, "Drafts").
+//! The draft: saved content of an object that is checked out (docs/api/content.md, "Drafts").
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};

@@ -1,11 +1,11 @@
-//! Which rows refer to a content file: the index that tells when nobody does.
+//! Which rows refer to a content file: the index that shows when none does.
 
 use bytes::Bytes;
 
 use super::record::{Content, Stored};
 use crate::store::{Key, Look, Range, StoreError, Table, View, key_of};
 
-/// Notes that the row at `row` refers to the content's file, if it lies in one. `part` tells several contents of one row apart.
+/// Notes that the row at `row` refers to the content's file, if it lies in one. `part` distinguishes several contents of one row.
 pub(crate) fn refer(content: &Content, row: &Key, part: &[u8], entries: &mut Vec<(Key, Bytes)>) {
     if content.stored == Stored::File {
         let key = key_of(&[&content.sha256, &[row.table as u8], &row.key, part]);

@@ -1,4 +1,4 @@
-//! Which parts of containers hold an object: the index that tells who has to hear of it when the object goes or comes back.
+//! Which parts of containers hold an object: the index of those that are notified when the object goes or comes back.
 
 use bytes::Bytes;
 

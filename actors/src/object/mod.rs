@@ -1,4 +1,4 @@
-//! The part that every object has, container or not: record, attribute texts, versions, and the rules for names.
+//! What every object has, container or not: record, attribute texts, versions, and the rules for names.
 
 mod draft;
 mod file;

@@ -1,8 +1,8 @@
-//! Which of what is there a caller may change.
+//! Which existing objects a caller may change.
 
 use super::Text;
 
-/// Which of what is there a caller may change. Found by whoever knows the caller's rights, and told to a command, which alone
+/// Which existing objects a caller may change. Found by whoever knows the caller's rights, and given to a command, which alone
 /// sees what it would change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
@@ -10,7 +10,7 @@ pub enum Reach {
     All,
     /// What they made themselves.
     Own,
-    /// None of it: a key for a machine, to which nothing belongs (docs/api/rights.md, "Home and ownership").
+    /// None: a key for a machine owns no objects (docs/api/rights.md, "Home and ownership").
     Nothing,
 }
 

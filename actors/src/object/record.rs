@@ -24,7 +24,7 @@ pub enum FamilyKind {
     /// Holds shortcuts to objects.
     Drawer,
     /// Holds posts.
-    LiveBlog,
+    Liveblog,
     /// Holds topic items.
     Topic,
     /// Holds topics.
@@ -42,7 +42,7 @@ impl FamilyKind {
             FamilyKind::Document => "document",
             FamilyKind::Folder => "folder",
             FamilyKind::Drawer => "drawer",
-            FamilyKind::LiveBlog => "liveblog",
+            FamilyKind::Liveblog => "liveblog",
             FamilyKind::Topic => "topic",
             FamilyKind::TopicPlan => "topicplan",
             FamilyKind::Bundle => "bundle",

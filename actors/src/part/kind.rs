@@ -13,7 +13,7 @@ pub struct PartKind {
     row: Option<RowFunctions>,
 }
 
-/// What can be done with a row whose type is known to the kind alone.
+/// Operations on a row whose type only the kind knows.
 #[derive(Debug, Clone, Copy)]
 struct RowFunctions {
     derive: fn(&[u8]) -> Result<Derived, DecodeError>,

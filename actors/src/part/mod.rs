@@ -1,4 +1,4 @@
-//! Parts of containers: the kinds that there are, how they are read, and what they may have that objects have.
+//! Parts of containers: their kinds, how they are read, and what they may have in common with objects.
 
 mod kind;
 mod own;

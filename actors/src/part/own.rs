@@ -1,4 +1,4 @@
-//! What a part may have that objects have: bytes with versions, attribute texts, files beside them.
+//! What a part may have in common with objects: bytes with versions, attribute texts, files beside them.
 //!
 //! Versions and attribute texts are rows under the part's own loid, as those of an object; its record is in its own row, and so
 //! is the list of its files. The bytes of a small file are a part of their own.
@@ -85,7 +85,7 @@ pub fn write_content(
     Ok(())
 }
 
-/// Sets the attribute texts of a part that are given. Tells whether any of them changed.
+/// Sets the given attribute texts of a part. Returns whether any of them changed.
 ///
 /// # Errors
 /// What the store says.

@@ -163,7 +163,7 @@ enum Attempt<F: Family> {
     Stale(Box<dyn Job<F>>),
 }
 
-/// What the caller is told about a fault of a command.
+/// The error that the caller gets for a fault of a command.
 pub(super) fn refusal(fault: Fault) -> Error {
     match fault {
         Fault::Refused(error) => error,

@@ -1,4 +1,4 @@
-//! What a container shows to those who do not enter its mailbox: the published view, and in which phase it is.
+//! What a container shows to callers that do not use its mailbox: the published view, and its phase.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

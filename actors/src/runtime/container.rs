@@ -60,7 +60,7 @@ pub(crate) struct Container<F: Family> {
     quarantined: Option<Quarantine>,
     /// The instance before this one; resolves when it is gone.
     predecessor: Option<watch::Receiver<()>>,
-    /// It has been loaded, or tried to: something of it may be on its way to the disk.
+    /// It has been loaded, or a load was tried: changes of it may be on their way to the disk.
     begun: bool,
     alive: Alive,
 }
@@ -212,7 +212,8 @@ impl<F: Family> Container<F> {
         }
     }
 
-    /// What comes while there is no state waits for it; in quarantine it is refused, or starts the next try once that is over.
+    /// A message that comes while there is no state waits for it; in quarantine it is refused, or starts the next try once that
+    /// is over.
     fn set_aside(&mut self, work: Work<F>, ctx: &mut <Self as Actor>::Context) {
         match &self.quarantined {
             Some(quarantine) if self.shared.clock.now_ms() < quarantine.until => {

@@ -1,4 +1,4 @@
-//! A command on its way: the command, who asks, the permit it was admitted with, and where the answer goes.
+//! A command on its way: the command, its caller, the permit it was admitted with, and where the answer goes.
 
 use std::sync::Arc;
 
@@ -22,9 +22,9 @@ pub struct Request {
     pub readable: Option<Arc<dyn Readable>>,
     /// `If-Match`: the revisions that a container may have; anything else is `PreconditionFailed`.
     pub expect: Option<Expect>,
-    /// What was done under the caller's key, where the call has one.
+    /// The receipt for the caller's key, if the call has one.
     pub once: Option<Arc<Once>>,
-    /// The request's span; the command and its commit are told within it.
+    /// The request's span; the command and its commit are traced within it.
     pub span: Span,
 }
 
@@ -38,7 +38,7 @@ impl Request {
 /// A precondition on a container's revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expect {
-    /// The container it speaks of.
+    /// The container that it refers to.
     pub container: Loid,
     /// The revisions allowed.
     pub revisions: Vec<u64>,

@@ -19,7 +19,7 @@ pub(crate) struct Lend<F: Family> {
     pub permit: Permit,
 }
 
-/// A container's turn. Dropping it unreturned tells the container that its borrower broke off, and it loads again.
+/// A container's turn. If it is dropped unreturned, the borrower broke off, and the container loads again.
 pub(crate) struct Lent<F: Family> {
     /// The state, pending changes included; `None`: destroyed.
     pub state: Option<F::State>,

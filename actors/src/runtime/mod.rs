@@ -31,8 +31,8 @@
 //!
 //! - **At most one instance of a container lives.** The registry keeps a note of an actor that is on its way out, and a new
 //!   one loads only when that is gone ([`registry`]).
-//! - **An answer never speaks of what may yet fail.** A change is answered after its commit; a refusal, or a command that changed
-//!   nothing, is answered once all that it saw is committed, and caches above the store have heard of it
+//! - **An answer never depends on a commit that may yet fail.** A change is answered after its commit; a refusal, or a command
+//!   that changed nothing, is answered once all that it saw is committed, and caches above the store have been notified
 //!   ([`cell::Cell::acknowledge`]).
 //! - **Admission is by permit**, per container and overall; a mailbox has no bound of its own. A permit is held until the answer
 //!   goes out, so a container without permits out has nothing pending, and may be let go.
@@ -77,11 +77,11 @@ pub(crate) struct Shared {
     /// A step is a command's look at the rows of others, its application and its submission; it takes microseconds and waits for
     /// nothing. Steps go on beside each other, but a command that removes objects steps alone ([`crate::joint::Joint::ALONE`]):
     /// so an object that a command has found alive is so still when the command's change is submitted, and whoever removes it
-    /// finds all that speaks of it.
+    /// finds everything that refers to it.
     pub steps: RwLock<()>,
 }
 
-/// What the caller is told about a failure of the store; the store has logged it.
+/// The error that the caller gets for a failure of the store; the store has logged it.
 pub fn store_failure(error: &StoreError) -> Error {
     match error {
         StoreError::Full => {
@@ -98,7 +98,7 @@ pub fn store_failure(error: &StoreError) -> Error {
     }
 }
 
-/// Nobody can say whether the change will stand.
+/// It is unknown whether the change will stand.
 pub(crate) fn unknown() -> Error {
     let message = "The disk of the repository failed, and it is not known whether the change will stand: look before you try again.";
     Error::new(Code::RepositoryError, message).with_detail("outcome", "unknown")

@@ -1,6 +1,6 @@
 //! Fresh numbers for loids and shortcuts, never given twice.
 //!
-//! Numbers are reserved on disk in blocks, ahead of use. After a crash counting goes on behind the last block reserved, so the
+//! Numbers are reserved on disk in blocks, ahead of use. After a crash, counting continues behind the last block reserved, so the
 //! rest of a block is lost, which 64-bit numbers can bear.
 
 use std::sync::Arc;

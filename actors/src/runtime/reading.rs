@@ -1,4 +1,4 @@
-//! Reading a container from the store, where that stalls nobody.
+//! Reading a container from the store, where it keeps no other container waiting.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -41,8 +41,8 @@ fn read<F: Family>(look: &dyn Look, loid: Loid) -> Result<Option<F::State>, Stor
     F::load(object, &Parts::new(look, loid)).map(Some)
 }
 
-/// [`read`] where it stalls nobody; if it is to be read `settled`, then nothing when something is pending. Nothing, too, at the
-/// end of the process.
+/// [`read`] where it keeps no other container waiting; if it is to be read `settled`, then nothing when something is pending.
+/// Nothing, too, at the end of the process.
 pub(super) async fn on_disk<F: Family>(
     shared: &Shared,
     loid: Loid,

@@ -103,7 +103,7 @@ impl<F: Family> Handle<F> {
         Ok(Permit { _handle: self.clone(), _container: container, _overall: overall, _under_way: None })
     }
 
-    /// Admits a command and puts it into the mailbox. What comes back resolves when the change is on disk;
+    /// Admits a command and puts it into the mailbox. The returned future resolves when the change is on disk;
     /// dropping it does not take the command back.
     pub fn execute<C: Command<Family = F>>(
         self: &Arc<Self>,

@@ -24,7 +24,7 @@ impl Census {
     }
 }
 
-/// Dropped with the actor: tells a successor that this instance is gone.
+/// Dropped with the actor: a successor learns by it that this instance is gone.
 pub(crate) struct Alive {
     loid: Loid,
     census: Arc<Census>,
@@ -73,7 +73,7 @@ pub(crate) struct Budget {
     failures: VecDeque<u64>,
 }
 
-/// That a container is out of use. Counted as long as it is there, until when or whether anybody asks.
+/// A container that is out of use. It counts in the metrics until this is dropped, whether or not the container is called.
 pub(crate) struct Quarantine {
     /// When it may be tried again, epoch milliseconds.
     pub until: u64,

@@ -29,7 +29,7 @@ pub(crate) trait RuntimeTurn: Send {
     fn epoch(&self) -> Epoch;
     /// Whether all that the state shows is on disk.
     fn settled(&self) -> bool;
-    /// Checks an `If-Match` that speaks of this container.
+    /// Checks an `If-Match` that refers to this container.
     fn expect(&self, expect: &Expect) -> Result<()>;
     /// Puts a copy of the state where the command finds it.
     fn lend_to(&self, loid: Loid, turns: &mut Turns);
@@ -338,7 +338,7 @@ fn attempt<J: Joint>(
     let mut events = Vec::new();
     for (loid, turn) in &mut held.0 {
         if let Some(revision) = turn.settle(*loid, &mut turns, touched.contains(loid), &mut context) {
-            // What is concerned is known once all turns are settled.
+            // The objects concerned are known once all turns are settled.
             events.push(request.who.event(*loid, revision, J::NAME, Concerned::default(), now_ms));
         }
     }

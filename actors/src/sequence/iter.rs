@@ -6,7 +6,7 @@ use super::node::{Child, Node};
 /// The items of a [`Sequence`](super::Sequence) in order.
 #[derive(Debug)]
 pub struct Iter<'a, T> {
-    /// What is left of the inner nodes above `leaf`, outermost first.
+    /// The rest of the inner nodes above `leaf`, outermost first.
     pub(super) path: Vec<std::slice::Iter<'a, Child<T>>>,
     pub(super) leaf: std::slice::Iter<'a, T>,
 }

@@ -22,12 +22,12 @@ use self::node::{Child, Node, below};
 pub use self::numbers::Numbers;
 pub use self::order::{Movable, StoredOrder};
 
-/// What stands in a [`Sequence`].
+/// An item of a [`Sequence`].
 pub trait Ordered: Clone {
     /// Its place among the others; no two have the same.
     fn order(&self) -> u128;
 
-    /// Whether it counts for positions that readers speak of.
+    /// Whether it counts for the positions that readers see.
     fn is_visible(&self) -> bool;
 }
 
@@ -144,7 +144,7 @@ impl<T: Ordered> Sequence<T> {
 
     /// Takes the item with this number out; `None` when there is none.
     pub fn remove(&mut self, order: u128) -> Option<T> {
-        // Looked for first: what is not there must not cost copies.
+        // Looked for first: a missing item must not cost copies.
         let item = self.get(order)?.clone();
         self.root.remove(order);
         loop {
@@ -164,7 +164,7 @@ impl<T: Ordered> Sequence<T> {
         iter
     }
 
-    /// The items from this index on, hidden ones counted. What stands before is not walked.
+    /// The items from this index on, hidden ones counted. The items before it are not walked.
     pub fn iter_at(&self, index: usize) -> Iter<'_, T> {
         let mut iter = Iter { path: Vec::new(), leaf: [].iter() };
         iter.descend_to(&self.root, index, |child| child.len, |_| true);

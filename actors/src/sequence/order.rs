@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Ordered, Sequence};
 
-/// What stands in a [`Sequence`] where it was put.
+/// An item of a [`Sequence`] that stands where it was put.
 pub trait Movable: Ordered {
     /// The same item elsewhere.
     #[must_use]

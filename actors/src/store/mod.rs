@@ -2,7 +2,7 @@
 //!
 //! **The promise.** A change set whose `on_done` is called with `Ok` is on disk, whole, and so is
 //! everything submitted before it that was not refused. One that is answered with an error is not there,
-//! and never will be, not even after a crash; save for [`StoreError::Unknown`], which says that nobody can tell.
+//! and never will be, not even after a crash; save for [`StoreError::Unknown`], which says that it is unknown.
 //!
 //! **Two views.** Between its submission and its commit a change set is *pending*. Readers see
 //! [`View::Committed`] only. The containers that compute further changes see [`View::Latest`], which has
@@ -38,7 +38,7 @@ pub type Epoch = u64;
 /// What a reader gets to see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// What is on disk.
+    /// The state on disk.
     Committed,
     /// That, and what is on its way there.
     Latest,
@@ -112,7 +112,7 @@ pub struct ChangeSet {
     pub events: Vec<Event>,
     /// The oldest epoch in which a container of the change set was loaded.
     pub epoch: Epoch,
-    /// The request that this came from; the commit is told within it.
+    /// The request that this came from; the commit is traced within it.
     pub span: tracing::Span,
     /// Called after the commit and before any `on_done` of the same batch: publishes the containers' new views.
     /// Runs on the writer's thread, so it must be quick and must not block. Not called when the commit fails.
@@ -185,7 +185,7 @@ impl std::error::Error for StoreError {}
 pub struct Refusal {
     /// Why.
     pub why: StoreError,
-    /// What was submitted.
+    /// The submitted change set.
     pub set: ChangeSet,
 }
 
@@ -221,7 +221,7 @@ impl Range {
     }
 }
 
-/// Whether the store can do its work; what readiness tells.
+/// Whether the store can do its work; readiness reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
     /// Commits go through.

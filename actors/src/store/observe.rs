@@ -1,4 +1,4 @@
-//! A store that tells which objects have changed: for caches above it that must never show what is no longer so.
+//! A store that reports which objects have changed: for caches above it that must never show an outdated record.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl<S: Store + ?Sized> Look for Observed<S> {
 
 impl<S: Store + ?Sized> Store for Observed<S> {
     fn submit(&self, mut set: ChangeSet) -> Result<Seq, Box<Refusal>> {
-        // Any change of an object writes its record, so the record tables tell all.
+        // Any change of an object writes its record, so the record tables show all changes.
         let changed: Vec<Loid> = set
             .changes
             .iter()

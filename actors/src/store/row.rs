@@ -51,7 +51,7 @@ pub trait Row: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
         let _ = entries;
     }
 
-    /// Whether the index entries of both are surely the same, told without making them.
+    /// Whether the index entries of both are surely the same, found without making them.
     fn same_index(&self, other: &Self) -> bool {
         let _ = other;
         false

@@ -54,7 +54,7 @@ tables! {
     Marks = 10, "marks/1", index: false;
     /// Events: seq (u64), ordinal (u16) → `Event`.
     Events = 11, "events/1", index: false;
-    /// What is saved of a content that is checked out: object's loid → `Draft`.
+    /// Drafts, saved contents of objects that are checked out: object's loid → `Draft`.
     Drafts = 12, "drafts/1", index: false;
     /// Receipts of calls that are carried out once: user, key, step → `Receipt`.
     Receipts = 20, "receipts/1", index: false;
@@ -62,7 +62,7 @@ tables! {
     Names = 64, "names/1", index: true;
     /// Uuids: uuid (16 bytes) → loid. Discarded objects too.
     Uuids = 65, "uuids/1", index: true;
-    /// What [`Table::Members`] was before it named the part. Always empty now; a journal from before may still speak of it.
+    /// What [`Table::Members`] was before it named the part. Always empty now; an older journal may still have changes of it.
     MembersBefore = 66, "members/1", index: true;
     /// Containers that hold an object: object's loid, then the key in `Parts` of the part that holds it → empty.
     Members = 73, "members/2", index: true;
@@ -79,7 +79,7 @@ tables! {
     /// Events of a container: container's loid, revision (u64) → key in `Events`.
     EventsOf = 69, "events_of/1", index: true;
     /// Content files and the rows that refer to them: SHA-256 (32 bytes), number of the row's table (u8), the row's key, and what
-    /// tells several references of one row from each other → empty.
+    /// distinguishes several references of one row → empty.
     Files = 90, "files/1", index: true;
     /// Receipts in order of time: epoch ms (u64), key in `Receipts` → empty.
     ReceiptTimes = 80, "receipt_times/1", index: true;

@@ -87,14 +87,14 @@ impl Answer {
 
     /// The message of a failure.
     pub fn message(&self) -> String {
-        let told = self.failure().and_then(|failure| failure.message);
-        told.map_or_else(|| self.code(), |message| format!("{} ({message})", self.code()))
+        let message = self.failure().and_then(|failure| failure.message);
+        message.map_or_else(|| self.code(), |message| format!("{} ({message})", self.code()))
     }
 
-    fn failure(&self) -> Option<Failure> {
+    fn failure(&self) -> Option<ErrorBody> {
         #[derive(Deserialize)]
         struct Envelope {
-            result: Failure,
+            result: ErrorBody,
         }
         // In an envelope, or bare as older calls and proxies have it.
         let enveloped = serde_json::from_slice::<Envelope>(&self.body).map(|envelope| envelope.result);
@@ -103,7 +103,7 @@ impl Answer {
 }
 
 #[derive(Deserialize)]
-struct Failure {
+struct ErrorBody {
     code: String,
     message: Option<String>,
 }

@@ -249,7 +249,7 @@ where
     T: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
     let (sender, connection) = http1::handshake(io).await.map_err(|error| error.to_string())?;
-    // What goes wrong with it is told to whoever sends.
+    // The sender gets its errors.
     tokio::spawn(async move { drop(connection.await) });
     Ok(sender)
 }

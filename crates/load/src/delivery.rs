@@ -5,7 +5,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use super::followers::Followed;
-use super::followers::board::Told;
+use super::followers::board::BoardSummary;
 use super::measure::{histogram, micros};
 
 /// Points of the course over time, and the shortest stretch that one stands for.
@@ -15,7 +15,7 @@ const SHORTEST: Duration = Duration::from_millis(200);
 /// See the module's head. Histograms are in microseconds.
 #[derive(Debug, Clone)]
 pub struct Delivery {
-    /// How many revisions were told, to whomever.
+    /// How many revisions any follower received.
     pub events: u64,
     /// How often one was heard.
     pub deliveries: u64,
@@ -51,20 +51,20 @@ pub struct Moment {
 
 impl Delivery {
     /// Puts it together.
-    pub fn of(told: Told, followed: Followed) -> Delivery {
+    pub fn of(summary: BoardSummary, followed: Followed) -> Delivery {
         let (mut sent, mut answered) = (histogram(3), histogram(3));
-        for (times, last) in &told.last {
+        for (times, last) in &summary.last {
             sent.saturating_record(micros(last.saturating_sub(times.sent)));
             answered.saturating_record(micros(last.saturating_sub(times.answered)));
         }
         let waits: Vec<_> =
-            told.last.iter().map(|(times, last)| (times.sent, last.saturating_sub(times.sent))).collect();
+            summary.last.iter().map(|(times, last)| (times.sent, last.saturating_sub(times.sent))).collect();
         Delivery {
-            events: told.what.iter().filter(|what| !what.is_empty()).count() as u64,
-            deliveries: told.deliveries,
-            before_answer: told.before_answer,
-            since_sent: told.since_sent,
-            since_answered: told.since_answered,
+            events: summary.what.iter().filter(|what| !what.is_empty()).count() as u64,
+            deliveries: summary.deliveries,
+            before_answer: summary.before_answer,
+            since_sent: summary.since_sent,
+            since_answered: summary.since_answered,
             last_since_sent: sent,
             last_since_answered: answered,
             course: course(&waits),

@@ -1,4 +1,4 @@
-//! Carrying a plan out: threads with clients, each client one call at a time, and someone who looks on.
+//! Carrying a plan out: threads with clients, each client one call at a time, and an observer.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -50,8 +50,8 @@ struct Shared<S> {
     go: watch::Receiver<Option<Instant>>,
 }
 
-/// What a thread tells.
-enum Told<N> {
+/// What a thread reports.
+enum ThreadReport<N> {
     Ready,
     Failed(String),
     Ended { notes: Vec<N>, load: ThreadLoad },
@@ -74,26 +74,26 @@ pub async fn drive<S: Scenario>(
     let (go, gone) = watch::channel(None);
     let shared = Arc::new(Shared { scenario: scenario.clone(), pace, stop: stopped, go: gone });
     let recorders: Vec<_> = (0..threads).map(|_| Arc::new(Mutex::new(Recorder::new(S::KINDS.len())))).collect();
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (report, mut reports) = mpsc::unbounded_channel();
     let mut shares: Vec<Vec<(usize, Connection)>> = (0..threads).map(|_| Vec::new()).collect();
     for (client, connection) in connections.into_iter().enumerate() {
         shares[client % threads].push((client, connection));
     }
     for (thread, clients) in shares.into_iter().enumerate() {
-        let (shared, recorder, tell) = (shared.clone(), recorders[thread].clone(), tell.clone());
+        let (shared, recorder, report) = (shared.clone(), recorders[thread].clone(), report.clone());
         let body = move || {
-            let ended = generate(&shared, &recorder, clients, &tell);
+            let ended = generate(&shared, &recorder, clients, &report);
             // Whoever waits for it has gone only when the whole command has.
-            let _ = tell.send(ended.unwrap_or_else(|error| Told::Failed(error.to_string())));
+            let _ = report.send(ended.unwrap_or_else(|error| ThreadReport::Failed(error.to_string())));
         };
         let spawned = std::thread::Builder::new().name(format!("load-{thread}")).spawn(body);
         spawned.map_err(|error| format!("no thread can be started: {error}"))?;
     }
-    drop(tell);
+    drop(report);
     for _ in 0..threads {
-        match told.recv().await {
-            Some(Told::Ready) => {}
-            Some(Told::Failed(why)) => return Err(format!("a thread can't work: {why}")),
+        match reports.recv().await {
+            Some(ThreadReport::Ready) => {}
+            Some(ThreadReport::Failed(why)) => return Err(format!("a thread can't work: {why}")),
             _ => return Err("a thread ended before it began".to_owned()),
         }
     }
@@ -117,13 +117,13 @@ pub async fn drive<S: Scenario>(
     };
     while loads.len() < threads {
         tokio::select! {
-            heard = told.recv() => match heard {
-                Some(Told::Ended { notes: more, load }) => {
+            heard = reports.recv() => match heard {
+                Some(ThreadReport::Ended { notes: more, load }) => {
                     notes.extend(more);
                     loads.push(load);
                 }
-                Some(Told::Failed(why)) => return Err(format!("a thread failed: {why}")),
-                Some(Told::Ready) => {}
+                Some(ThreadReport::Failed(why)) => return Err(format!("a thread failed: {why}")),
+                Some(ThreadReport::Ready) => {}
                 None => return Err("a thread failed".to_owned()),
             },
             _ = ticks.tick() => look(&mut series, &mut progress),
@@ -154,21 +154,21 @@ fn generate<S: Scenario>(
     shared: &Arc<Shared<S>>,
     recorder: &Arc<Mutex<Recorder>>,
     mut clients: Vec<(usize, Connection)>,
-    tell: &mpsc::UnboundedSender<Told<S::Notes>>,
-) -> std::io::Result<Told<S::Notes>> {
+    report: &mpsc::UnboundedSender<ThreadReport<S::Notes>>,
+) -> std::io::Result<ThreadReport<S::Notes>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let alarm = Alarm::start()?;
     let local = LocalSet::new();
     Ok(local.block_on(&runtime, async {
-        // One that can't be made now is tried again with its first call, which then tells.
+        // One that can't be made now is tried again with its first call, which then reports the error.
         let connecting = clients.iter_mut().map(|(_, connection)| connection.connect());
         stream::iter(connecting).for_each_concurrent(CONNECTING, |made| async { drop(made.await) }).await;
         // Whoever waits for it has gone only when the whole command has.
-        let _ = tell.send(Told::Ready);
+        let _ = report.send(ThreadReport::Ready);
         let mut go = shared.go.clone();
         let start = match go.wait_for(Option::is_some).await {
             Ok(start) => start.unwrap_or_else(Instant::now),
-            Err(_) => return Told::Failed("it was never begun".to_owned()),
+            Err(_) => return ThreadReport::Failed("it was never begun".to_owned()),
         };
         let mut meter = Meter::start();
         let work: Vec<_> = clients
@@ -189,8 +189,8 @@ fn generate<S: Scenario>(
         };
         let load = meter.end();
         match ended.into_iter().collect::<Result<Vec<_>, _>>() {
-            Ok(notes) => Told::Ended { notes, load },
-            Err(error) => Told::Failed(error.to_string()),
+            Ok(notes) => ThreadReport::Ended { notes, load },
+            Err(error) => ThreadReport::Failed(error.to_string()),
         }
     }))
 }
@@ -220,8 +220,8 @@ impl<S: Scenario> Client<S> {
                     let time = self.start + time;
                     let free = Instant::now() <= time;
                     if free {
-                        let told = pin!(stop.changed());
-                        if let Either::Right(_) = select(pin!(alarm.until(time)), told).await {
+                        let stopped = pin!(stop.changed());
+                        if let Either::Right(_) = select(pin!(alarm.until(time)), stopped).await {
                             continue;
                         }
                     }
@@ -243,9 +243,9 @@ impl<S: Scenario> Client<S> {
             let answered = scenario.carry_out(&mut self.connection, &operation).await;
             let took = counted_from.elapsed();
             let outcome = scenario.note(&mut notes, &operation, &answered);
-            let tells = matches!(answered, Ok(_) | Err(Trouble::TimedOut));
+            let counts = matches!(answered, Ok(_) | Err(Trouble::TimedOut));
             let refused_to_connect = matches!(answered, Err(Trouble::Unreachable(_)));
-            self.recorder.lock().record(S::kind(&operation), took, outcome, tells);
+            self.recorder.lock().record(S::kind(&operation), took, outcome, counts);
             done += 1;
             if refused_to_connect && !self.shared.pace.open {
                 // A server that is away is asked again, and not as fast as the processor can.

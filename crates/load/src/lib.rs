@@ -45,7 +45,7 @@ use self::scenario::{Finding, Scenario};
 /// Environment variable with the password.
 pub const PASSWORD: &str = "STET_LOAD_PASSWORD";
 
-/// Why a load ended otherwise than well: each a sentence for whoever started it.
+/// Why a load ended otherwise than well: each a sentence for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadError {
     /// The options or the password are at fault.

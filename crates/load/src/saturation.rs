@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_without_a_pause_is_told_and_an_idle_one_is_not() {
+    fn a_thread_without_a_pause_is_reported_and_an_idle_one_is_not() {
         assert!(Saturation::of(vec![thread(0.2)], None, false).warnings.is_empty());
         let warnings = Saturation::of(vec![thread(0.2), thread(0.93)], None, false).warnings;
         assert!(warnings[0].contains("bottleneck") && warnings[0].contains("93 %"), "{warnings:?}");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_followers_took_and_whether_some_were_let_go_is_told() {
+    fn what_followers_took_and_whether_some_were_let_go_is_reported() {
         let of = |cpu, drops| {
             let mut followed = Followed { followers: 100, threads: vec![thread(cpu)], ..Followed::default() };
             followed.measured = Duration::from_secs(10);
@@ -270,14 +270,14 @@ mod tests {
         let quiet = of(0.5, 0);
         assert!(quiet.warnings.is_empty(), "{:?}", quiet.warnings);
         // Five seconds of a processor for a million: 5 µs each, and a hundred at a time.
-        let told = &quiet.remarks[0];
-        assert!(["0.75 of", "0.50 of", "5.0 µs", "0.5 ms"].iter().all(|part| told.contains(part)), "{told}");
+        let remark = &quiet.remarks[0];
+        assert!(["0.75 of", "0.50 of", "5.0 µs", "0.5 ms"].iter().all(|part| remark.contains(part)), "{remark}");
         let warnings = of(0.9, 3).warnings;
         assert!(warnings[0].contains("90 %") && warnings[1].contains("3 times, and 1 of 100"), "{warnings:?}");
     }
 
     #[test]
-    fn a_meter_tells_work_from_waiting() {
+    fn a_meter_separates_work_from_waiting() {
         let mut meter = Meter::start();
         let begun = Use::now();
         while Use::now().cpu < begun.cpu + Duration::from_millis(5) {

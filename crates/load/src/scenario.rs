@@ -1,4 +1,4 @@
-//! What a scenario has to say; everything else of a load is the same for all.
+//! What a scenario has to provide; everything else of a load is the same for all.
 
 use super::client::{Answer, Connection, Trouble};
 use super::delivery::Delivery;
@@ -116,13 +116,13 @@ pub trait Scenario: Send + Sync + Sized + 'static {
     fn note(&self, notes: &mut Self::Notes, operation: &Self::Operation, answered: &Result<Answer, Trouble>)
     -> Outcome;
 
-    /// Holds what the server has against what all clients were told.
+    /// Compares what the server holds with all the replies that clients got.
     fn verify(&self, desk: &mut Desk, notes: Vec<Self::Notes>) -> impl Future<Output = Verdict>;
 
     /// The scenario's own parameters, as name and value, for the report.
     fn parameters(&self) -> Vec<(String, String)>;
 
-    /// What else there is to tell while it runs; may be empty.
+    /// A remark for the live line while the load runs; may be empty.
     fn aside(&self) -> String {
         String::new()
     }

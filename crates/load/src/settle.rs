@@ -1,4 +1,4 @@
-//! Looking at what a load has worked on until nothing is under way any more.
+//! Reading the containers of a load until no change is under way any more.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Who is believed over https: the system's authorities, or one from a file.
+//! Which certificates are trusted over https: the system's authorities, or one from a file.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -106,18 +106,18 @@ impl Backends for Files {
 
 /// Why the disk did not do what it was asked to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct DiskError {
     /// It is full (or a quota is).
     pub full: bool,
     /// What it said.
     pub text: String,
 }
 
-impl Fault {
-    pub fn of(error: &io::Error) -> Fault {
+impl DiskError {
+    pub fn of(error: &io::Error) -> DiskError {
         // The kinds are what std makes of ENOSPC (28) and EDQUOT (122) where it knows them.
         let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
             || matches!(error.raw_os_error(), Some(28 | 122));
-        Fault { full, text: error.to_string() }
+        DiskError { full, text: error.to_string() }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Layout, integers little-endian: version (u8), length of what follows (u32), then for each change set its number
 //! (u64) and count of changes (u32), then for each change its table (u8), key length (u32), key, and value length plus
-//! one (u32; 0 removes the row) and value. Whatever is behind does not count. The record around it (`record`) has a
+//! one (u32; 0 removes the row) and value. Bytes behind that are ignored. The record around it (`record`) has a
 //! checksum; there is none here.
 
 use bytes::Bytes;

@@ -5,11 +5,11 @@
 //! 2. Wait until everything in the frozen one is decided, which the writer sees to.
 //! 3. Write its rows, and the mark up to where the tables are filled.
 //! 4. Let readers see the tables as they are now, then drop the frozen rows.
-//! 5. Tell the writer which stretch of the journal may be written over.
+//! 5. Report to the writer which stretch of the journal may be written over.
 //!
 //! The writer never waits for any of it. Commits are made with quick repair, so that a big file opens in milliseconds
-//! after a crash. When one fails the file is opened anew and the same rows are written again, whatever the file then
-//! holds: only a commit that has succeeded counts, and writing a row twice does no harm. Meanwhile the active
+//! after a crash. When one fails the file is opened anew and the same rows are written again, whatever it then
+//! contains: only a commit that has succeeded counts, and writing a row twice does no harm. Meanwhile the active
 //! generation grows until submissions are refused as overloaded.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,14 +20,14 @@ use std::time::{Duration, Instant};
 use redb::{Database, Durability as Commit};
 use stet_actors::store::{Seq, Table};
 
-use super::backend::Fault;
+use super::backend::DiskError;
 use super::events;
 use super::lease::{Kept, Lease};
 use super::options::Durability;
 use super::overlay::Overlay;
 use super::reader::Snapshot;
 use super::shared::Shared;
-use super::tables::{self, FOLDED, Failure, META, failure};
+use super::tables::{self, FOLDED, META, RedbError, failure};
 
 /// The first pause after a failure; each is twice the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
@@ -50,21 +50,21 @@ impl State {
         State { kept, lease, db: Some(db), cache_bytes }
     }
 
-    pub fn db(&self) -> Result<&Database, Failure> {
+    pub fn db(&self) -> Result<&Database, RedbError> {
         self.db.as_ref().ok_or_else(|| Box::new(redb::Error::DatabaseClosed))
     }
 
-    pub fn snapshot(&self) -> Result<Snapshot, Failure> {
+    pub fn snapshot(&self) -> Result<Snapshot, RedbError> {
         Snapshot::take(self.db()?, &self.lease)
     }
 
-    pub fn fault(&self, error: &redb::Error) -> Fault {
+    pub fn fault(&self, error: &redb::Error) -> DiskError {
         tables::fault(&self.lease, error)
     }
 
     /// Opens the file anew. If it can't be written at all, readers get a snapshot of it as it is, and the error is
     /// returned.
-    fn reopen(&mut self) -> (Option<Snapshot>, Result<(), Failure>) {
+    fn reopen(&mut self) -> (Option<Snapshot>, Result<(), RedbError>) {
         self.lease.end();
         // Where writing panics, on damaged pages, reading may still do.
         let opened = unless_it_panics(|| {
@@ -86,7 +86,7 @@ impl State {
         }
     }
 
-    fn read_only(&self) -> Result<Snapshot, Failure> {
+    fn read_only(&self) -> Result<Snapshot, RedbError> {
         let lease = self.kept.read_only_lease().map_err(|error| failure(redb::StorageError::Io(error)))?;
         let db = tables::open(&lease, self.cache_bytes)?;
         Snapshot::take_with(db, &lease)
@@ -100,7 +100,7 @@ impl State {
         folded: Seq,
         commit: Commit,
         trim: &events::Trim,
-    ) -> Result<(usize, usize), Failure> {
+    ) -> Result<(usize, usize), RedbError> {
         let mut transaction = self.db()?.begin_write().map_err(failure)?;
         transaction.set_durability(commit).map_err(failure)?;
         transaction.set_quick_repair(matches!(commit, Commit::Immediate));
@@ -123,8 +123,8 @@ impl State {
     }
 }
 
-/// Takes a panic of redb for what it is: a file that is damaged.
-fn unless_it_panics<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+/// Treats a panic of redb as what it means: a damaged file.
+fn unless_it_panics<T>(work: impl FnOnce() -> Result<T, RedbError>) -> Result<T, RedbError> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(Box::new(redb::Error::Corrupted("it panicked".to_owned()))))
 }
@@ -160,7 +160,7 @@ impl Checkpointer {
             let outcome = catch_unwind(AssertUnwindSafe(work));
             panicked = outcome.is_err();
             if panicked {
-                self.note(Fault { full: false, text: "the tables are damaged: writing them panicked".to_owned() });
+                self.note(DiskError { full: false, text: "the tables are damaged: writing them panicked".to_owned() });
             }
             let done = outcome.unwrap_or(false);
             pause = match pause {
@@ -182,7 +182,7 @@ impl Checkpointer {
     fn wait(&self, pause: Option<Duration>) -> (bool, bool) {
         let until = Instant::now() + pause.unwrap_or(self.shared.options.checkpoint.interval);
         let mut signal = self.shared.signal.lock();
-        // After a failure a passed threshold is no news.
+        // After a failure a passed threshold says nothing new.
         while !signal.broken && !signal.last && (pause.is_some() || !signal.due) {
             if self.shared.signalled.wait_until(&mut signal, until).timed_out() {
                 break;
@@ -244,7 +244,7 @@ impl Checkpointer {
         while gate.decided < folded {
             self.shared.settled.wait(&mut gate);
         }
-        // A commit is counted before it is told as decided.
+        // A commit is counted before it is reported as decided.
         Some(folded.min(self.shared.committed()))
     }
 
@@ -252,7 +252,7 @@ impl Checkpointer {
         self.note(self.state.fault(error));
     }
 
-    fn note(&self, fault: Fault) {
+    fn note(&self, fault: DiskError) {
         tracing::warn!(fault = fault.text, "state.redb failed; opening it anew");
         metrics::counter!("stet_store_failed_checkpoints_total").increment(1);
         self.shared.fault(|faults| faults.state = Some(fault));
@@ -267,7 +267,7 @@ impl Checkpointer {
         }
         match outcome {
             Ok(()) => {
-                // With a checkpoint outstanding, only its success shows that all is well.
+                // While a checkpoint is outstanding, only its success shows that the disk works.
                 self.shared.fault(|faults| faults.state.take_if(|_| self.frozen.is_none()));
                 true
             }

@@ -4,7 +4,7 @@ use redb::{ReadableTable, WriteTransaction};
 use stet_actors::store::{Event, Table, decode_value, key_of};
 
 use super::options::StoreOptions;
-use super::tables::{self, Failure, failure};
+use super::tables::{self, RedbError, failure};
 
 /// Which events go.
 pub(super) struct Trim {
@@ -22,7 +22,7 @@ impl Trim {
     }
 
     /// Removes the oldest, from both tables. They are in order of time, nearly: the first that is young enough ends it.
-    pub fn run(&self, transaction: &WriteTransaction) -> Result<usize, Failure> {
+    pub fn run(&self, transaction: &WriteTransaction) -> Result<usize, RedbError> {
         let Some(before_ms) = self.before_ms else { return Ok(0) };
         let mut events = transaction.open_table(tables::rows(Table::Events)).map_err(failure)?;
         let mut old = Vec::new();
@@ -32,7 +32,7 @@ impl Trim {
             if event.as_ref().is_ok_and(|event| event.at_ms >= before_ms) {
                 break;
             }
-            // One that can't be read is of no use to anybody, and must not keep all the later ones.
+            // An unreadable event is of no use, and must not keep the later ones from being removed.
             old.push((key.value().to_vec(), event.ok()));
         }
         let mut of = transaction.open_table(tables::rows(Table::EventsOf)).map_err(failure)?;

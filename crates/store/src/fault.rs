@@ -17,7 +17,7 @@ const SECTOR: usize = 512;
 
 /// What fails, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum DiskFault {
     /// Syncs return an I/O error; what was to be synced stays unsynced.
     Sync,
     /// Syncs return an I/O error, and what was to be synced is never written, though it still reads back: what Linux
@@ -27,7 +27,7 @@ pub enum Fault {
     Write,
     /// Writes return that the disk is full.
     Full,
-    /// Writes to where nothing has been written yet return that the disk is full; what is there can be written over. What most
+    /// Writes to where nothing has been written yet return that the disk is full; existing bytes can be written over. What most
     /// file systems do.
     NoRoom,
     /// The machine goes down in the middle of a sync.
@@ -44,7 +44,7 @@ pub struct Plan {
     /// How many operations fail.
     pub times: u64,
     /// What they fail with.
-    pub fault: Fault,
+    pub fault: DiskFault,
 }
 
 #[derive(Default)]
@@ -308,15 +308,15 @@ impl Handle {
 
 impl Inner {
     /// The fault that strikes an operation now.
-    fn strike(&mut self, file: StoreFile, sync: bool, grows: bool) -> Option<Fault> {
+    fn strike(&mut self, file: StoreFile, sync: bool, grows: bool) -> Option<DiskFault> {
         let Planned { plan, file: only, writes } = self.plan.as_mut()?;
         let strikes = match plan.fault {
-            Fault::Sync | Fault::SyncForgets => sync,
+            DiskFault::Sync | DiskFault::SyncForgets => sync,
             // Counted by writes, it comes with one.
-            Fault::Crash => sync != *writes,
-            Fault::Write => true,
-            Fault::Full | Fault::Panic => !sync,
-            Fault::NoRoom => grows,
+            DiskFault::Crash => sync != *writes,
+            DiskFault::Write => true,
+            DiskFault::Full | DiskFault::Panic => !sync,
+            DiskFault::NoRoom => grows,
         };
         let syncs = match only {
             Some(only) => self.syncs_of.get(only).copied().unwrap_or_default(),
@@ -337,9 +337,9 @@ impl Inner {
     }
 }
 
-fn error(fault: Fault) -> io::Error {
+fn error(fault: DiskFault) -> io::Error {
     match fault {
-        Fault::Full | Fault::NoRoom => io::Error::from_raw_os_error(28),
+        DiskFault::Full | DiskFault::NoRoom => io::Error::from_raw_os_error(28),
         _ => io::Error::from_raw_os_error(5),
     }
 }
@@ -356,14 +356,14 @@ impl StorageBackend for Handle {
                 && *times > 0
             {
                 *times -= 1;
-                return Err(error(Fault::Sync));
+                return Err(error(DiskFault::Sync));
             }
             let from = offset as usize;
             if let Some(bad) = inner.bad.as_ref().filter(|bad| bad.file == self.file)
                 && (from / SECTOR..(from + out.len()).div_ceil(SECTOR)).any(|sector| bad.sectors.contains(&sector))
             {
                 assert!(!bad.panics, "as the test wants");
-                return Err(error(Fault::Sync));
+                return Err(error(DiskFault::Sync));
             }
             let found = self.content(inner).now.get(from..from + out.len());
             out.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
@@ -387,10 +387,10 @@ impl StorageBackend for Handle {
             let sectors = offset as usize / SECTOR..(offset as usize + data.len()).div_ceil(SECTOR);
             let grows = sectors.clone().any(|sector| !self.content(inner).given.contains(&sector));
             match inner.strike(self.file, false, grows) {
-                Some(Fault::Panic) => panic!("as the test wants"),
-                Some(Fault::Crash) => {
+                Some(DiskFault::Panic) => panic!("as the test wants"),
+                Some(DiskFault::Crash) => {
                     inner.crash(inner.writes);
-                    return Err(error(Fault::Crash));
+                    return Err(error(DiskFault::Crash));
                 }
                 Some(fault) => return Err(error(fault)),
                 None => {}
@@ -418,8 +418,8 @@ impl StorageBackend for Handle {
             *inner.syncs_of.entry(self.file).or_default() += 1;
             if let Some(fault) = inner.strike(self.file, true, false) {
                 match fault {
-                    Fault::SyncForgets => self.content(inner).unsynced.clear(),
-                    Fault::Crash => inner.crash(inner.syncs),
+                    DiskFault::SyncForgets => self.content(inner).unsynced.clear(),
+                    DiskFault::Crash => inner.crash(inner.syncs),
                     _ => (),
                 }
                 return Err(error(fault));

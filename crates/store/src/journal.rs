@@ -1,7 +1,7 @@
 //! `journal.wal`: one record a commit, written and synced; what has been folded makes room for what comes.
 //!
 //! Which records are needed follows from how far the tables are filled, so nothing is ever marked or removed: a record up
-//! to there may be written over, except for the newest, which tells what the next one builds upon. Records stand where
+//! to there may be written over, except for the newest, which says what the next one builds upon. Records stand where
 //! there was room; their order is that of their numbers, and each names the one before it, so that a gap is noticed. The
 //! file is the store's own format and not redb's because a commit here is one write and one sync, where a tree needs
 //! several pages, their checksums and an allocator: it halves what a commit costs the processor.
@@ -18,7 +18,7 @@ use bytes::Bytes;
 use redb::StorageBackend;
 use stet_actors::store::{Change, Seq};
 
-use super::backend::Fault;
+use super::backend::DiskError;
 use super::blob::{self, Sets};
 use super::lease::{Kept, Lease};
 use super::options::OpenError;
@@ -36,12 +36,12 @@ const KEPT: usize = 32 << 20;
 
 /// A record that is there.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct StoredRecord {
     at: u64,
     head: Head,
 }
 
-impl Place {
+impl StoredRecord {
     fn end(&self) -> u64 {
         self.at + self.head.size() as u64
     }
@@ -55,11 +55,11 @@ pub(super) struct Journal {
     /// The file's length.
     len: u64,
     /// The records that must stay, oldest first; never empty.
-    needed: VecDeque<Place>,
+    needed: VecDeque<StoredRecord>,
     /// Where records are written next: nothing in there is needed.
     room: Range<u64>,
     /// A record whose append has failed.
-    doubtful: Option<Place>,
+    doubtful: Option<StoredRecord>,
     /// The record being written; kept for its memory.
     record: Vec<u8>,
 }
@@ -114,7 +114,7 @@ impl Journal {
 
     /// A new file. Its first record holds nothing; it says what the next one builds upon.
     fn make(kept: Arc<Kept>, lease: Lease, folded: Seq) -> io::Result<Journal> {
-        let mut journal = Journal::with(kept, lease, Salt::by_chance(), 0);
+        let mut journal = Journal::with(kept, lease, Salt::random(), 0);
         journal.lease.set_len(0)?;
         journal.mark(folded)?;
         journal.lease.write(0, &journal.head().page())?;
@@ -135,7 +135,7 @@ impl Journal {
             Some(newest) if newest.at == PAGE as u64 => newest.end(),
             _ => PAGE as u64,
         };
-        let mark = Place { at, head: record };
+        let mark = StoredRecord { at, head: record };
         self.lease.write(mark.at, &self.record)?;
         self.lease.sync_data()?;
         self.len = self.len.max(mark.end());
@@ -145,11 +145,11 @@ impl Journal {
     }
 
     /// The sound records after `folded`, in order; where there is none, the newest of all.
-    fn records(&self, folded: Seq) -> io::Result<Vec<(Place, Vec<u8>)>> {
+    fn records(&self, folded: Seq) -> io::Result<Vec<(StoredRecord, Vec<u8>)>> {
         let claims = self.claims()?;
         let (old, new) = claims.split_at(claims.partition_point(|place| place.head.last <= folded));
         let mut records = Vec::new();
-        // What is not sound is what a crash has left of the last one, or has been written over in part.
+        // An unsound record is the rest of the last one, torn by a crash, or has been written over in part.
         for place in new {
             records.extend(self.read(place)?.map(|record| (*place, record)));
         }
@@ -163,7 +163,7 @@ impl Journal {
     }
 
     /// Whatever begins like a record, by number.
-    fn claims(&self) -> io::Result<Vec<Place>> {
+    fn claims(&self) -> io::Result<Vec<StoredRecord>> {
         let mut claims = Vec::new();
         let mut bytes = Vec::new();
         let mut start = PAGE as u64;
@@ -172,7 +172,7 @@ impl Journal {
             self.lease.read(start, &mut bytes)?;
             for (number, page) in bytes.chunks(PAGE).enumerate() {
                 let at = start + (number * PAGE) as u64;
-                claims.extend(self.salt.claim(page).map(|head| Place { at, head }));
+                claims.extend(self.salt.claim(page).map(|head| StoredRecord { at, head }));
             }
             start += bytes.len() as u64;
         }
@@ -181,7 +181,7 @@ impl Journal {
     }
 
     /// The bytes of a record, if it is sound.
-    fn read(&self, place: &Place) -> io::Result<Option<Vec<u8>>> {
+    fn read(&self, place: &StoredRecord) -> io::Result<Option<Vec<u8>>> {
         if place.end() > self.len {
             return Ok(None);
         }
@@ -191,7 +191,7 @@ impl Journal {
         Ok(sound.then_some(record))
     }
 
-    /// Writes the whole file once more, as it reads. An earlier process may have ended after a sync that failed, or before one:
+    /// Writes the whole file again, as it reads. An earlier process may have ended after a sync that failed, or before one:
     /// then reads show what the disk does not have. That goes for what was removed, too, whose place reads as zeros.
     fn make_sure(&self) -> Result<(), OpenError> {
         let write = || {
@@ -206,11 +206,11 @@ impl Journal {
             self.lease.sync_data()
         };
         let Err(error) = write() else { return Ok(()) };
-        let fault = Fault::of(&error);
+        let fault = DiskError::of(&error);
         if !fault.full {
             return Err(OpenError::Io(format!("journal.wal: {}", fault.text)));
         }
-        // A file system that needs room to write over what is there. Reads are of use all the same.
+        // A file system that needs room even to overwrite. Reads are of use all the same.
         tracing::warn!("the disk is full: journal.wal could not be made sure of");
         Ok(())
     }
@@ -221,8 +221,8 @@ impl Journal {
     }
 
     /// What the disk said to the present opening, when it says `error`.
-    pub fn fault(&self, error: &io::Error) -> Fault {
-        self.lease.fault().unwrap_or_else(|| Fault::of(error))
+    pub fn fault(&self, error: &io::Error) -> DiskError {
+        self.lease.fault().unwrap_or_else(|| DiskError::of(error))
     }
 
     /// Appends the record of a commit whose last change set is `last`; what is needed no more, now that the tables are filled
@@ -241,7 +241,7 @@ impl Journal {
         let previous = self.last().max(folded);
         let mut record = std::mem::take(&mut self.record);
         let head = self.salt.sealed(previous, last, &mut record, |payload| blob::encode(sets, payload));
-        let outcome = self.write(Place { at: 0, head }, &record);
+        let outcome = self.write(StoredRecord { at: 0, head }, &record);
         // A huge change set must not hold its memory for ever.
         if record.capacity() <= KEPT {
             self.record = record;
@@ -249,7 +249,7 @@ impl Journal {
         outcome
     }
 
-    fn write(&mut self, mut place: Place, record: &[u8]) -> io::Result<()> {
+    fn write(&mut self, mut place: StoredRecord, record: &[u8]) -> io::Result<()> {
         place.at = self.room_for(record.len() as u64)?;
         self.doubtful = Some(place);
         self.lease.write(place.at, record)?;
@@ -258,7 +258,7 @@ impl Journal {
         Ok(())
     }
 
-    fn stands(&mut self, place: Place) {
+    fn stands(&mut self, place: StoredRecord) {
         self.doubtful = None;
         self.room.start = place.end();
         self.needed.push_back(place);
@@ -294,7 +294,7 @@ impl Journal {
 
     /// Room behind all that is needed, in a file that is longer for it.
     fn grown(&mut self, size: u64) -> io::Result<Range<u64>> {
-        let begin = self.needed.iter().map(Place::end).max().unwrap_or(PAGE as u64);
+        let begin = self.needed.iter().map(StoredRecord::end).max().unwrap_or(PAGE as u64);
         let end = begin + size.max(GROWTH);
         let zeros = vec![0; GROWTH as usize];
         while self.len < end {
@@ -308,7 +308,7 @@ impl Journal {
     /// Opens the file anew after a failed append and settles what the failure left open: whether the record is there. It is
     /// if it is `last`, that is, if somebody still waits for it; any other is removed, for it was answered with an error.
     ///
-    /// A record that is found is written once more, and removal is a write too, synced before this returns: only a sync that
+    /// A record that is found is written again, and removal is a write too, synced before this returns: only a sync that
     /// has succeeded proves anything.
     pub fn reopen(&mut self, last: Option<Seq>) -> io::Result<bool> {
         self.lease.end();
@@ -343,7 +343,7 @@ impl Journal {
             return Ok(());
         }
         self.mark(folded)?;
-        let end = self.needed.iter().map(Place::end).max().unwrap_or(self.len);
+        let end = self.needed.iter().map(StoredRecord::end).max().unwrap_or(self.len);
         self.lease.set_len(end)?;
         self.lease.sync_data()
     }

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use redb::{BackendError, StorageBackend};
 
-use super::backend::Fault;
+use super::backend::DiskError;
 use super::over::Over;
 
 /// A file that stays open and locked while databases on it come and go.
@@ -80,7 +80,7 @@ impl Kept {
         outcome
     }
 
-    /// After a failed sync: writes once more, and syncs, what that sync was to make durable.
+    /// After a failed sync: writes again, and syncs, what that sync was to make durable.
     ///
     /// The system forgets what it could not write: the pages are clean, a later sync says that all is well, and
     /// reads still show what the disk does not have. A database on top of that would lose pages in a crash that it
@@ -125,7 +125,7 @@ impl Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        // Releases the lock; nobody is left to tell about an error, and the end of the process releases it too.
+        // Releases the lock; nobody is left to report an error to, and the end of the process releases it too.
         let _ = self.file.close();
     }
 }
@@ -138,7 +138,7 @@ pub(super) struct Lease(Arc<Inner>);
 struct Inner {
     kept: Arc<Kept>,
     ended: AtomicBool,
-    fault: Mutex<Option<Fault>>,
+    fault: Mutex<Option<DiskError>>,
     over: Option<Mutex<Over>>,
 }
 
@@ -149,7 +149,7 @@ impl Lease {
     }
 
     /// The first failure under this lease: redb itself only says that there was an earlier one.
-    pub fn fault(&self) -> Option<Fault> {
+    pub fn fault(&self) -> Option<DiskError> {
         self.0.fault.lock().clone()
     }
 
@@ -162,7 +162,7 @@ impl Lease {
 
     /// Notes a failure, if it is the first.
     pub fn note(&self, error: &io::Error) {
-        self.0.fault.lock().get_or_insert_with(|| Fault::of(error));
+        self.0.fault.lock().get_or_insert_with(|| DiskError::of(error));
     }
 }
 

@@ -14,7 +14,7 @@ use stet_actors::store::{Seq, Table};
 
 use super::lease::{Kept, Lease};
 use super::options::OpenError;
-use super::tables::{self, FOLDED, FORMAT, Failure, META, failure};
+use super::tables::{self, FOLDED, FORMAT, META, RedbError, failure};
 
 /// The format number before the first migration.
 pub(super) const BASE: u64 = 1;
@@ -26,7 +26,7 @@ pub(super) struct Migration {
     /// What it does, for the log.
     pub what: &'static str,
     /// Does it; returns how many rows were touched.
-    pub run: fn(&WriteTransaction) -> Result<u64, Failure>,
+    pub run: fn(&WriteTransaction) -> Result<u64, RedbError>,
 }
 
 /// Every step there has been, oldest first.
@@ -38,12 +38,12 @@ pub(super) const MIGRATIONS: &[Migration] = &[
 ];
 
 /// Fills [`Table::Files`] from the rows that may refer to content files.
-fn index_files(transaction: &WriteTransaction) -> Result<u64, Failure> {
+fn index_files(transaction: &WriteTransaction) -> Result<u64, RedbError> {
     fill(Table::Files, &[Table::Versions, Table::Drafts, Table::Parts], transaction)
 }
 
 /// Fills [`Table::Members`] from the parts, and leaves nothing in what there was in its place.
-fn index_members(transaction: &WriteTransaction) -> Result<u64, Failure> {
+fn index_members(transaction: &WriteTransaction) -> Result<u64, RedbError> {
     let before = tables::rows(Table::MembersBefore);
     transaction.delete_table(before).map_err(failure)?;
     transaction.open_table(before).map_err(failure)?;
@@ -51,7 +51,7 @@ fn index_members(transaction: &WriteTransaction) -> Result<u64, Failure> {
 }
 
 /// Fills an index from the rows of the tables that it follows from.
-fn fill(index: Table, from: &[Table], transaction: &WriteTransaction) -> Result<u64, Failure> {
+fn fill(index: Table, from: &[Table], transaction: &WriteTransaction) -> Result<u64, RedbError> {
     let mut filled = transaction.open_table(tables::rows(index)).map_err(failure)?;
     let mut made = 0;
     for table in from {
@@ -133,7 +133,7 @@ pub(super) fn migrate(db: &Database, from: u64, migrations: &[Migration]) -> Res
     Ok(())
 }
 
-fn step(db: &Database, migration: &Migration) -> Result<u64, Failure> {
+fn step(db: &Database, migration: &Migration) -> Result<u64, RedbError> {
     let mut transaction = db.begin_write().map_err(failure)?;
     transaction.set_quick_repair(true);
     let rows = (migration.run)(&transaction)?;
@@ -142,7 +142,7 @@ fn step(db: &Database, migration: &Migration) -> Result<u64, Failure> {
     Ok(rows)
 }
 
-fn read_head(db: &Database) -> Result<Option<Head>, Failure> {
+fn read_head(db: &Database) -> Result<Option<Head>, RedbError> {
     let transaction = db.begin_read().map_err(failure)?;
     let meta = match transaction.open_table(META) {
         Ok(meta) => meta,
@@ -155,7 +155,7 @@ fn read_head(db: &Database) -> Result<Option<Head>, Failure> {
 }
 
 /// Makes the tables that are missing and, in a new file, the head.
-fn complete(db: &Database, format: Option<u64>) -> Result<(), Failure> {
+fn complete(db: &Database, format: Option<u64>) -> Result<(), RedbError> {
     let transaction = db.begin_read().map_err(failure)?;
     let names: Vec<String> =
         transaction.list_tables().map_err(failure)?.map(|table| redb::TableHandle::name(&table).to_owned()).collect();
@@ -177,6 +177,6 @@ fn complete(db: &Database, format: Option<u64>) -> Result<(), Failure> {
     transaction.commit().map_err(failure)
 }
 
-fn io(error: Failure) -> OpenError {
+fn io(error: RedbError) -> OpenError {
     OpenError::Io(error.to_string())
 }

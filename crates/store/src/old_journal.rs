@@ -12,7 +12,7 @@ use super::journal::Journal;
 use super::lease::Kept;
 use super::migrate;
 use super::options::OpenError;
-use super::tables::{Failure, META, failure};
+use super::tables::{META, RedbError, failure};
 
 /// Number of the last change set of a commit → the commit's change sets (`blob`).
 pub(super) const RECORDS: TableDefinition<'static, u64, &'static [u8]> = TableDefinition::new("journal/1");
@@ -53,8 +53,8 @@ pub(super) fn remove(backends: &dyn Backends) -> Result<(), OpenError> {
     backends.remove_old_journal().map_err(|error| OpenError::Io(format!("{OLD_JOURNAL}: {error}")))
 }
 
-/// What was dropped, and the records behind `last`.
-fn read(db: &Database, last: Seq) -> Result<(Seq, Vec<(Seq, Bytes)>), Failure> {
+/// The number up to which change sets were dropped, and the records behind `last`.
+fn read(db: &Database, last: Seq) -> Result<(Seq, Vec<(Seq, Bytes)>), RedbError> {
     let transaction = db.begin_read().map_err(failure)?;
     let meta = match transaction.open_table(META) {
         Ok(meta) => meta,

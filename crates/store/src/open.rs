@@ -17,7 +17,7 @@ use super::migrate::{self, Migration};
 use super::options::{Durability, OpenError, StoreOptions};
 use super::overlay::Overlay;
 use super::shared::{Phase, Shared};
-use super::tables::Failure;
+use super::tables::RedbError;
 use super::writer::Writer;
 use super::{RedbStore, Threads, events, old_journal};
 
@@ -68,7 +68,7 @@ impl RedbStore {
 }
 
 /// Folds everything at once.
-fn fold_all(state: &State, overlay: &Overlay, folded: Seq, options: &StoreOptions) -> Result<(), Failure> {
+fn fold_all(state: &State, overlay: &Overlay, folded: Seq, options: &StoreOptions) -> Result<(), RedbError> {
     overlay.freeze();
     state.fold(overlay, folded, Commit::Immediate, &events::Trim::new(options))?;
     overlay.drop_frozen();
@@ -109,10 +109,10 @@ fn give_up(shared: &Shared) {
     };
     shared.settled.notify_all();
     shared.fault(|faults| faults.closed = true);
-    // Dropped unanswered, which tells those who wait: an error would claim to know that the last batch is not on disk.
+    // Dropped unanswered, which those who wait notice: an error would claim to know that the last batch is not on disk.
     drop(queue);
 }
 
-fn io(error: Failure) -> OpenError {
+fn io(error: RedbError) -> OpenError {
     OpenError::Io(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! Writes that stay in memory, over a file that is only read: with them redb opens a file that refuses to be written.
+//! Writes that stay in memory, over a file that is only read: with them redb opens a file that can't be written.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

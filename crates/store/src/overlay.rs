@@ -9,7 +9,7 @@
 //! over a disk access. A plain `BTreeMap` serves: nobody needs the snapshots of a persistent map, since the frozen
 //! generation is one.
 //!
-//! What a look-up in a big tree waits for is memory: so a key's first 16 bytes, which tell nearly all keys of a table
+//! What a look-up in a big tree waits for is memory: so a key's first 16 bytes, which distinguish nearly all keys of a table
 //! apart, lie in the tree's nodes.
 
 use std::collections::btree_map;

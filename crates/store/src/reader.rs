@@ -14,13 +14,13 @@ use stet_actors::store::{Range, StoreError, Table, View};
 
 use super::lease::Lease;
 use super::shared::Shared;
-use super::tables::{self, Failure, failure, place};
+use super::tables::{self, RedbError, failure, place};
 
 /// How long a reader whose snapshot has failed waits for the file to be opened anew.
 const REOPENED_WITHIN: Duration = Duration::from_secs(2);
 
-/// How often one read is tried: what fails in file after file opened anew is the disk's own fault, and nobody should wait for
-/// ever. More than twice, for others' failures end a snapshot, too.
+/// How often one read is tried: a read that fails again each time the file is opened anew is the disk's own fault, and nobody
+/// should wait for ever. More than twice, for others' failures end a snapshot, too.
 const MOST_ATTEMPTS: usize = 4;
 
 type TableReader = ReadOnlyTable<&'static [u8], &'static [u8]>;
@@ -35,13 +35,13 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// What there is after closing.
+    /// The snapshot after closing.
     pub fn closed() -> Snapshot {
         Snapshot { tables: Vec::new(), _kept: None, lease: None }
     }
 
     /// The present state of the tables in `db`.
-    pub fn take(db: &Database, lease: &Lease) -> Result<Snapshot, Failure> {
+    pub fn take(db: &Database, lease: &Lease) -> Result<Snapshot, RedbError> {
         let transaction = db.begin_read().map_err(failure)?;
         let open = |table: &Table| transaction.open_table(tables::rows(*table)).map_err(failure);
         let tables = Table::ALL.iter().map(open).collect::<Result<_, _>>()?;
@@ -49,7 +49,7 @@ impl Snapshot {
     }
 
     /// The present state of `db`, which lives as long as the snapshot.
-    pub fn take_with(db: Database, lease: &Lease) -> Result<Snapshot, Failure> {
+    pub fn take_with(db: Database, lease: &Lease) -> Result<Snapshot, RedbError> {
         let mut snapshot = Snapshot::take(&db, lease)?;
         snapshot._kept = Some(db);
         Ok(snapshot)

@@ -1,9 +1,9 @@
-//! What stands in `journal.wal`: the file's head, and records of whole pages behind it, in any order.
+//! The layout of `journal.wal`: the file's head, and records of whole pages behind it, in any order.
 //!
 //! The head fills the first page: [`MAGIC`], format number (u64), salt (16 bytes), checksum of those (u32). A record is a
 //! head of [`HEAD`] bytes (the file's salt, `previous` and `last` (u64 each), length of the payload (u32), checksum
 //! (u32) of all that and of the payload), the payload, and zeros up to the page's end. Integers are little-endian, checksums
-//! CRC-32 (ISO 3309). The salt is made by chance with the file: what clients send, wherever it comes to stand, can't be
+//! CRC-32 (ISO 3309). The salt is random, made with the file: what clients send, wherever it comes to stand, can't be
 //! taken for a record.
 
 use stet_actors::store::Seq;
@@ -68,13 +68,13 @@ impl FileHead {
     }
 }
 
-/// What tells the records of a file from anything else.
+/// Distinguishes the records of a file from anything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Salt([u8; SALT]);
 
 impl Salt {
     /// A new one.
-    pub fn by_chance() -> Salt {
+    pub fn random() -> Salt {
         Salt(rand::random())
     }
 
@@ -88,8 +88,8 @@ impl Salt {
         fill(record);
         let length = record.len() - HEAD;
         // Submission refuses sets of more than `LimitOptions::set_bytes`, and a batch is closed by `batch_bytes`.
-        let told = u32::try_from(length).expect("a commit is smaller than 4 GiB");
-        record[SUM - 4..SUM].copy_from_slice(&told.to_le_bytes());
+        let bytes = u32::try_from(length).expect("a commit is smaller than 4 GiB");
+        record[SUM - 4..SUM].copy_from_slice(&bytes.to_le_bytes());
         let sum = sum(record);
         record[SUM..HEAD].copy_from_slice(&sum.to_le_bytes());
         record.resize(record.len().next_multiple_of(PAGE), 0);
@@ -142,13 +142,13 @@ mod tests {
     proptest! {
         #[test]
         fn a_sealed_payload_is_opened(payload in prop::collection::vec(any::<u8>(), 0..9_000)) {
-            let salt = Salt::by_chance();
+            let salt = Salt::random();
             let record = record(&salt, &payload);
             let head = Head { previous: 7, last: 9, length: payload.len() };
             prop_assert_eq!(record.len(), head.size());
             prop_assert_eq!(salt.claim(&record), Some(head));
             prop_assert_eq!(salt.open(&record), Some((head, &payload[..])));
-            prop_assert_eq!(Salt::by_chance().open(&record), None);
+            prop_assert_eq!(Salt::random().open(&record), None);
         }
 
         #[test]
@@ -157,7 +157,7 @@ mod tests {
             at in any::<prop::sample::Index>(),
             by in 1..=255u8,
         ) {
-            let salt = Salt::by_chance();
+            let salt = Salt::random();
             let mut record = record(&salt, &payload);
             record[at.index(HEAD + payload.len())] ^= by;
             prop_assert_eq!(salt.open(&record), None);
@@ -165,7 +165,7 @@ mod tests {
 
         #[test]
         fn a_record_cut_short_is_noticed(payload in prop::collection::vec(any::<u8>(), 0..500), cut in any::<prop::sample::Index>()) {
-            let salt = Salt::by_chance();
+            let salt = Salt::random();
             let record = record(&salt, &payload);
             prop_assert_eq!(salt.open(&record[..cut.index(HEAD + payload.len())]), None);
         }
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_files_head_is_read_back_and_damage_noticed() {
-        let head = FileHead { format: 3, salt: Salt::by_chance() };
+        let head = FileHead { format: 3, salt: Salt::random() };
         let mut page = head.page();
         assert_eq!(page.len(), PAGE);
         assert_eq!(FileHead::read(&page), Some(head));

@@ -1,7 +1,7 @@
 //! After a failed commit: find out what the disk has, answer accordingly, and go on.
 //!
-//! An error says only that a commit failed, not whether it is there. So the journal is opened anew and looked into: if
-//! the record is there it is made sure of and counts as committed, and those queued behind it stay; if not, the batch
+//! An error says only that a commit failed, not whether it is there. So the journal is opened anew and read. If
+//! the record is there, it is written again and synced, and counts as committed, and those queued behind it stay; if not, the batch
 //! is refused, and everything behind it as stale.
 //!
 //! When the journal can't be opened either, the batch waits for its fate, up to `StoreOptions::decide_within`, while
@@ -43,7 +43,7 @@ impl Writer {
             match journal.reopen(last) {
                 Ok(found) => {
                     self.unsettled = false;
-                    // A journal that opens has been synced, so the disk works. That it was full is told until a
+                    // A journal that opens has been synced, so the disk works. That it was full is reported until a
                     // commit succeeds.
                     self.shared.fault(|faults| faults.journal.take_if(|fault| !fault.full || batch.is_none()));
                     match batch {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex, RwLock};
 use stet_actors::store::{Backlog, Change, Epoch, Health, Seq, StoreError, View};
 
-use super::backend::Fault;
+use super::backend::DiskError;
 use super::options::StoreOptions;
 use super::overlay::Overlay;
 use super::reader::Snapshot;
@@ -55,7 +55,7 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// Whether anything taken has not been decided, or not been told so.
+    /// Whether anything taken has not been decided, or not been reported as decided.
     pub fn pending(&self) -> bool {
         self.taken > 0 || !self.queue.is_empty()
     }
@@ -75,8 +75,8 @@ pub(super) struct Signal {
 /// The faults that last.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
-    pub journal: Option<Fault>,
-    pub state: Option<Fault>,
+    pub journal: Option<DiskError>,
+    pub state: Option<DiskError>,
     /// The tables could not even be opened for reading.
     pub unreadable: bool,
     pub closed: bool,
@@ -88,7 +88,7 @@ pub(super) struct Shared {
     pub gate: Mutex<Gate>,
     /// Wakes the writer; goes with the gate.
     pub work: Condvar,
-    /// Told when `decided` rises; goes with the gate.
+    /// Notified when `decided` rises; goes with the gate.
     pub settled: Condvar,
     committed: AtomicU64,
     epoch: AtomicU64,
@@ -223,7 +223,7 @@ impl Shared {
 
     /// [`stet_actors::store::Store::is_certain`].
     pub fn is_certain(&self) -> bool {
-        // What is found of a set of unknown outcome is removed before the phase is `Open` again.
+        // Any record of a set of unknown outcome is removed before the phase is `Open` again.
         self.gate.lock().phase == Phase::Open
     }
 
@@ -252,6 +252,6 @@ impl Shared {
 }
 
 /// How a fault is answered.
-pub(super) fn refusal(fault: &Fault) -> StoreError {
+pub(super) fn refusal(fault: &DiskError) -> StoreError {
     if fault.full { StoreError::Full } else { StoreError::Failed(fault.text.clone()) }
 }

@@ -1,11 +1,11 @@
-//! What is in `state.redb`, where each table is described once.
+//! The tables of `state.redb`, each described once.
 
 use std::sync::Arc;
 
 use redb::{Builder, Database, TableDefinition};
 use stet_actors::store::Table;
 
-use super::backend::Fault;
+use super::backend::DiskError;
 use super::lease::{Kept, Lease};
 
 /// Rows and index entries: the keys and values that `Table` describes.
@@ -43,15 +43,15 @@ pub(super) fn rows(table: Table) -> Rows {
 }
 
 /// Why redb did not do it. Boxed: redb's error is large, and this is the rare way out.
-pub(super) type Failure = Box<redb::Error>;
+pub(super) type RedbError = Box<redb::Error>;
 
 /// Any of redb's errors.
-pub(super) fn failure(error: impl Into<redb::Error>) -> Failure {
+pub(super) fn failure(error: impl Into<redb::Error>) -> RedbError {
     Box::new(error.into())
 }
 
 /// Opens the database behind `lease`.
-pub(super) fn open(lease: &Lease, cache_bytes: usize) -> Result<Database, Failure> {
+pub(super) fn open(lease: &Lease, cache_bytes: usize) -> Result<Database, RedbError> {
     let mut builder = Builder::new();
     builder.set_cache_size(cache_bytes);
     builder.set_repair_callback(|session| {
@@ -60,9 +60,9 @@ pub(super) fn open(lease: &Lease, cache_bytes: usize) -> Result<Database, Failur
     builder.create_with_backend(lease.clone()).map_err(failure)
 }
 
-/// Opens the database in `kept` after a failure under an earlier lease. With its lease, which tells why if it can't
+/// Opens the database in `kept` after a failure under an earlier lease. With its lease, which says why if it can't
 /// be opened.
-pub(super) fn reopen(kept: &Arc<Kept>, cache_bytes: usize) -> (Lease, Result<Database, Failure>) {
+pub(super) fn reopen(kept: &Arc<Kept>, cache_bytes: usize) -> (Lease, Result<Database, RedbError>) {
     let lease = kept.lease();
     let written = kept.write_back().map_err(|error| {
         lease.note(&error);
@@ -73,6 +73,6 @@ pub(super) fn reopen(kept: &Arc<Kept>, cache_bytes: usize) -> (Lease, Result<Dat
 }
 
 /// What went wrong under `lease`, for which redb says `error`.
-pub(super) fn fault(lease: &Lease, error: &redb::Error) -> Fault {
-    lease.fault().unwrap_or_else(|| Fault { full: false, text: error.to_string() })
+pub(super) fn fault(lease: &Lease, error: &redb::Error) -> DiskError {
+    lease.fault().unwrap_or_else(|| DiskError { full: false, text: error.to_string() })
 }

@@ -4,7 +4,7 @@
 //! timer. Under [`Durability::None`](super::Durability) there is no journal, and a batch is committed as soon as it
 //! is taken.
 //!
-//! A writer that has nothing to do stays awake for a moment, giving way to whoever can run: the client that has just been
+//! A writer that has nothing to do stays awake for a moment, yielding to other threads: the client that has just been
 //! answered is likely to send the next change, and to wake a sleeping thread takes longer than to apply a change.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

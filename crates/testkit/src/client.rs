@@ -52,12 +52,12 @@ impl Client {
         Client { token: self.token.clone(), ..server.client() }
     }
 
-    /// Sends a request, or tells that no answer came.
+    /// Sends a request; an error if no answer came.
     pub fn try_send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<Answer, String> {
         let glue = if path.contains('?') { '&' } else { '?' };
         let token = self.token.as_ref().map(|token| format!("{glue}token={token}")).unwrap_or_default();
         let uri = format!("{}{path}{token}", self.base);
-        // A DELETE may have a body here, which the library wants to be told.
+        // A DELETE may have a body here, which the library has to be set to.
         let outcome = if method == "DELETE" && !body.is_empty() {
             let request =
                 headers.iter().fold(self.agent.delete(&uri), |request, (name, value)| request.header(*name, *value));
@@ -141,7 +141,7 @@ impl Client {
         self.try_send_form(method, path, headers, options, files).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// The same, or tells that no answer came.
+    /// The same; an error if no answer came.
     pub fn try_send_form(
         &self,
         method: &str,
@@ -213,7 +213,7 @@ impl Answer {
         json["result"].take()
     }
 
-    /// The same, telling what it was the answer to.
+    /// The same, naming the call that it answers.
     pub fn fails_on(&self, what: &str, status: u16, code: &str) -> Value {
         assert_eq!(self.status, status, "{what}: {}", String::from_utf8_lossy(&self.body));
         self.fails(status, code)

@@ -1,7 +1,7 @@
 //! Every answer of every test is held against the OpenAPI document: the status must be listed for the operation, and what comes
 //! must be as its schema says.
 //!
-//! The document is the one in `tests/golden`, which a test of its own holds against what the server tells of itself. So nothing
+//! The document is the one in `tests/golden`, which a test of its own compares with the document that the server sends. So nothing
 //! need be asked of servers that are about to die, or have no room for another call.
 
 use std::collections::{BTreeSet, HashMap};
@@ -17,7 +17,7 @@ use super::Answer;
 const NOT_YET: &[(&str, &str)] = &[];
 
 /// Where to write what is wrong, for all tests in one run, in place of failing.
-const TOLD_TO: &str = "STET_SCHEMA_FAULTS";
+const REPORT_FILE: &str = "STET_SCHEMA_FAULTS";
 
 static DOCUMENT: LazyLock<Document> = LazyLock::new(Document::read);
 
@@ -41,7 +41,7 @@ pub fn hold(method: &str, path: &str, answer: &Answer) {
         return;
     }
     let text = format!("{id} {}: {fault}", answer.status);
-    match std::env::var_os(TOLD_TO) {
+    match std::env::var_os(REPORT_FILE) {
         Some(file) => {
             let open = std::fs::OpenOptions::new().create(true).append(true).open(file);
             let written = open.and_then(|mut file| writeln!(file, "{}", text.replace('\n', " ")));
@@ -120,8 +120,8 @@ impl Document {
         let faults: Vec<_> = validator
             .iter_errors(&json)
             .map(|error| {
-                let told: String = error.to_string().chars().take(300).collect();
-                format!("at `{}` {told}", error.instance_path())
+                let text: String = error.to_string().chars().take(300).collect();
+                format!("at `{}` {text}", error.instance_path())
             })
             .collect();
         Some(faults.join("; "))

@@ -61,7 +61,7 @@ impl ModelDrawer {
         self.items.retain(|item| item.document != document);
     }
 
-    /// `alive` tells whether a document can be added.
+    /// `alive` says whether a document can be added.
     pub fn apply(&mut self, op: DrawerOp, alive: impl Fn(usize) -> bool) -> Result<(), Code> {
         let count = self.visible().len();
         let full = count >= self.capacity;

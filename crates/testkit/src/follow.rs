@@ -10,7 +10,7 @@ use super::{Client, PATIENCE, encoded};
 
 /// An event as it came.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct FollowedEvent {
     pub id: u64,
     pub event: String,
     pub data: Value,
@@ -49,7 +49,7 @@ impl Client {
         self.follow_over(socket.into(), &path, None).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Follows at a path, or tells why not.
+    /// Follows at a path; the refusal if it can't.
     pub fn try_follow(&self, path: &str, after: Option<u64>) -> Result<Follow, String> {
         let stream = TcpStream::connect(self.address()).map_err(|error| error.to_string())?;
         self.follow_over(stream, path, after)
@@ -82,10 +82,10 @@ impl Client {
 }
 
 impl Iterator for Follow {
-    type Item = Told;
+    type Item = FollowedEvent;
 
     /// The next event; `None` at the end, or when the connection was cut.
-    fn next(&mut self) -> Option<Told> {
+    fn next(&mut self) -> Option<FollowedEvent> {
         loop {
             let Some(end) = self.text.windows(2).position(|pair| pair == b"\n\n") else {
                 self.chunk()?;
@@ -98,24 +98,24 @@ impl Iterator for Follow {
                 self.comments += 1;
                 continue;
             }
-            let told = (field("id"), field("event"), field("data"));
-            let (Some(id), Some(event), Some(data)) = told else { panic!("not an event: {block}") };
+            let fields = (field("id"), field("event"), field("data"));
+            let (Some(id), Some(event), Some(data)) = fields else { panic!("not an event: {block}") };
             let data: Value = serde_json::from_str(data).expect("data is JSON");
             let id = id.parse().expect("an id is a number");
             assert_eq!(data["revision"], id, "{block}");
-            return Some(Told { id, event: event.to_owned(), data });
+            return Some(FollowedEvent { id, event: event.to_owned(), data });
         }
     }
 }
 
 impl Follow {
     /// The next event, which must come.
-    pub fn must(&mut self) -> Told {
+    pub fn must(&mut self) -> FollowedEvent {
         self.next().expect("the stream goes on")
     }
 
     /// All that comes until the end.
-    pub fn rest(&mut self) -> Vec<Told> {
+    pub fn rest(&mut self) -> Vec<FollowedEvent> {
         std::iter::from_fn(|| self.next()).collect()
     }
 

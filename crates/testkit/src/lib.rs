@@ -18,7 +18,7 @@ pub use self::call::{Call, File};
 pub use self::client::{Answer, Client, encoded};
 pub use self::dice::{Dice, seed, setting};
 pub use self::endpoint::{Endpoint, parameter};
-pub use self::follow::{Follow, Told};
+pub use self::follow::{Follow, FollowedEvent};
 pub use self::includes::includes;
 pub use self::server::{ADMIN_PASSWORD, SAMPLE_PASSWORD, Server, binary, ended};
 /// A disk in memory, for the store's own tests and for those of the whole server.

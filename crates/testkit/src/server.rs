@@ -233,14 +233,14 @@ impl Drop for Server {
     }
 }
 
-/// Waits until a process has ended; gives the exit code. `told` is what it has said, in case that it does not.
-pub fn ended(child: &mut Child, told: impl Fn() -> String) -> Option<i32> {
+/// Waits until a process has ended; gives the exit code. `output` gives what it has printed, in case that it does not end.
+pub fn ended(child: &mut Child, output: impl Fn() -> String) -> Option<i32> {
     let begun = Instant::now();
     loop {
         if let Some(status) = child.try_wait().expect("it can be waited for") {
             return status.code();
         }
-        assert!(begun.elapsed() < PATIENCE, "the server does not end:\n{}", told());
+        assert!(begun.elapsed() < PATIENCE, "the server does not end:\n{}", output());
         std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -3,7 +3,7 @@
 use super::chars::{SPACE, is_name};
 use super::error::{XmlError, XmlErrorKind, quoted};
 
-/// What is left of a piece of markup, and its offset in the document.
+/// The rest of a piece of markup, and its offset in the document.
 pub(super) struct Cursor<'a> {
     rest: &'a str,
     at: usize,

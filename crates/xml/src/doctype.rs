@@ -1,5 +1,5 @@
-//! The outer shape of a DOCTYPE. It is kept as it is and nothing in it takes effect, so the
-//! declarations of its internal subset are only looked at for where they begin and end, and which entities they name.
+//! The outer shape of a DOCTYPE. It is kept as it is and nothing in it takes effect, so only
+//! the extent of the declarations of its internal subset is read, and which entities they name.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub(super) struct Doctype<'a> {
     pub(super) system: Option<&'a str>,
     /// From `SYSTEM` or `PUBLIC` to the quote that ends the system identifier, in bytes of the declaration.
     pub(super) external: Range<usize>,
-    /// What stands between the brackets, in bytes of the declaration.
+    /// The range between the brackets, in bytes of the declaration.
     pub(super) subset: Option<Range<usize>>,
     /// Names of the general entities that the subset declares.
     entities: HashSet<&'a str>,

@@ -37,7 +37,7 @@ pub fn doctype_of(head: &str) -> Option<Doctype<'_>> {
 impl Doctype<'_> {
     /// The DOCTYPE with a DTD in the place of the reference to it, behind what it declares itself: of two declarations, the first
     /// counts. `None` for a DTD that can't stand there: one with conditional sections, or with references within declarations,
-    /// and what is none.
+    /// or a text that is not a DTD.
     pub fn with(&self, dtd: &str) -> Option<String> {
         let dtd = dtd.strip_prefix('\u{FEFF}').unwrap_or(dtd);
         let dtd = match dtd.strip_prefix("<?xml").filter(|rest| rest.starts_with(super::chars::SPACE)) {

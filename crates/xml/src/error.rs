@@ -1,4 +1,4 @@
-//! The fault in a text or value: what it is, where it is, and what stands there.
+//! The fault in a text or value: its kind, its location, and a description.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ pub enum XmlErrorKind {
 
 /// Where a fault is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum Location {
     /// The offset of a byte in the XML text.
     Byte(usize),
     /// The path of a JSON value, like `$.props.a[2]`.
@@ -44,19 +44,19 @@ pub enum Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct XmlError {
     kind: XmlErrorKind,
-    place: Place,
+    location: Location,
     fault: String,
 }
 
 impl XmlError {
     /// `fault` is a clause that completes the sentence "At …, ….", and names the value at fault.
     pub(super) fn at_byte(kind: XmlErrorKind, offset: usize, fault: impl Into<String>) -> Self {
-        Self { kind, place: Place::Byte(offset), fault: fault.into() }
+        Self { kind, location: Location::Byte(offset), fault: fault.into() }
     }
 
     /// `fault` is as for [`Self::at_byte`].
     pub(super) fn at_path(kind: XmlErrorKind, path: String, fault: impl Into<String>) -> Self {
-        Self { kind, place: Place::Path(path), fault: fault.into() }
+        Self { kind, location: Location::Path(path), fault: fault.into() }
     }
 
     pub(super) fn syntax(offset: usize, fault: impl Into<String>) -> Self {
@@ -69,18 +69,18 @@ impl XmlError {
         self.kind
     }
 
-    /// The place of the fault.
+    /// The location of the fault.
     #[must_use]
-    pub fn place(&self) -> &Place {
-        &self.place
+    pub fn location(&self) -> &Location {
+        &self.location
     }
 }
 
 impl fmt::Display for XmlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            Place::Byte(offset) => write!(f, "At byte {offset} of the XML text, {}.", self.fault),
-            Place::Path(path) => write!(f, "At {path} of the JSON value, {}.", self.fault),
+        match &self.location {
+            Location::Byte(offset) => write!(f, "At byte {offset} of the XML text, {}.", self.fault),
+            Location::Path(path) => write!(f, "At {path} of the JSON value, {}.", self.fault),
         }
     }
 }

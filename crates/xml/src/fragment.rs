@@ -18,7 +18,7 @@ pub struct Fragment<'a> {
 }
 
 impl Fragment<'_> {
-    /// Writes the element to a place; `in_default` tells that a default namespace holds there, which is not the element's.
+    /// Writes the element to a place; `in_default` says that a default namespace holds there, which is not the element's.
     pub fn write(&self, out: &mut String, in_default: bool) {
         if self.says_default || !in_default {
             return out.push_str(self.text);

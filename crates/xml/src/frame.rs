@@ -166,14 +166,14 @@ mod tests {
 
     #[test]
     fn a_declaration_that_would_not_be_true_any_more_is_told() {
-        let told = |xml: &str| frame(xml, ("posts", "here"), &Limits::default()).unwrap().false_declaration;
+        let declaration = |xml: &str| frame(xml, ("posts", "here"), &Limits::default()).unwrap().false_declaration;
         for xml in
             ["<a/>", "<?xml version='1.0'?><a/>", "<?xml version=\"1.0\" encoding='utf-8' standalone='yes'?><a/>"]
         {
-            assert_eq!(told(xml), None, "{xml}");
+            assert_eq!(declaration(xml), None, "{xml}");
         }
-        assert_eq!(told("<?xml version='1.0' encoding='US-ASCII'?><a/>"), Some(0..41));
-        assert_eq!(told("\u{feff}<?xml version='1.1'?><a/>"), Some(3..24));
+        assert_eq!(declaration("<?xml version='1.0' encoding='US-ASCII'?><a/>"), Some(0..41));
+        assert_eq!(declaration("\u{feff}<?xml version='1.1'?><a/>"), Some(3..24));
     }
 
     #[test]

@@ -80,7 +80,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 pub use dtd::{Doctype, doctype_of};
-pub use error::{Place, XmlError, XmlErrorKind};
+pub use error::{Location, XmlError, XmlErrorKind};
 pub use fragment::{Fragment, fragment};
 pub use frame::{DECLARATION, Frame, frame};
 pub use output::Output;
@@ -152,7 +152,7 @@ pub fn check(xml: &str, limits: &Limits) -> Result<String, XmlError> {
 
 /// The document parsed and serialised again: the same content, in one canonical spelling.
 ///
-/// The size limit is on the text read. What is written can be longer, by at most six times, where
+/// The size limit is on the text read. The output can be longer, by at most six times, where
 /// characters need escapes that they did without.
 ///
 /// # Errors

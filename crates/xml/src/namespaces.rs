@@ -10,7 +10,7 @@ use super::tag::Attributes;
 const XML: &str = "http://www.w3.org/XML/1998/namespace";
 const XMLNS: &str = "http://www.w3.org/2000/xmlns/";
 
-/// The declarations that hold at a place of a document, the open elements being told one after the other.
+/// The declarations that hold at a place of a document, given the open elements one after the other.
 #[derive(Default)]
 pub(super) struct Namespaces<'a> {
     /// What a prefix stands for, the outermost declaration first.

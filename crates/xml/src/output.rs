@@ -19,7 +19,7 @@ impl Output {
         self.text.len()
     }
 
-    /// What was written.
+    /// The output.
     pub fn into_text(self) -> String {
         self.text
     }

@@ -10,7 +10,7 @@ use super::error::{XmlError, XmlErrorKind, quoted};
 /// Attributes in document order, their values as readers report them.
 pub(super) type Attributes<'a> = Vec<(&'a str, Cow<'a, str>)>;
 
-/// `raw` is the whole tag, from `<` to `>`; `empty` tells that it ends in `/>`.
+/// `raw` is the whole tag, from `<` to `>`; `empty` says that it ends in `/>`.
 pub(super) fn start_tag(raw: &str, at: usize, empty: bool) -> Result<(&str, Attributes<'_>), XmlError> {
     let end = raw.len() - if empty { 2 } else { 1 };
     let mut cursor = Cursor::new(&raw[1..end], at + 1);
@@ -71,11 +71,11 @@ pub(super) fn instruction(raw: &str, at: usize) -> Result<(&str, &str), XmlError
 }
 
 /// The XML declaration, from `<?xml` to `?>`. Gives the value of `standalone`, if stated.
-/// `ascii` tells that the whole text is, and could be called so.
+/// `ascii` says that the whole text is ASCII, so that the encoding may be called so.
 pub(super) fn declaration(raw: &str, at: usize, ascii: bool) -> Result<Option<&str>, XmlError> {
     let mut cursor = Cursor::new(&raw[5..raw.len() - 2], at + 5);
     let mut standalone = None;
-    // The order is fixed, so the place of a pseudo-attribute also tells a repeated one.
+    // The order is fixed, so the place of a pseudo-attribute also shows a repeated one.
     let mut place = 0;
     while let Some(pair) = next_pair(&mut cursor)? {
         place = match (pair.name, place) {

@@ -1,4 +1,4 @@
-//! The parts that a document is read as.
+//! The tokens of a document.
 
 use std::borrow::Cow;
 

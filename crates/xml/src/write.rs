@@ -195,7 +195,7 @@ impl<'v> Writer<'v> {
         for (key, index) in open.chain(here.iter().copied()) {
             let bare = key.strip_prefix('@').unwrap_or(key);
             let shown = quoted(key);
-            // A long key is cut, and then its quotes tell that it was.
+            // A long key is cut, and its quotes show that it was.
             if (is_name(bare) && !bare.contains('.') && !shown.ends_with('…')) || key == TEXT_KEY {
                 path.push('.');
                 path.push_str(key);

@@ -5,7 +5,7 @@ pub mod routes;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::{Loid, Source};
 
-use crate::audit::{AuditPage, Filter, Place, page};
+use crate::audit::{AuditPage, EventKey, Filter, page};
 use crate::http::call::Call;
 use crate::http::reply::Json;
 
@@ -32,7 +32,7 @@ pub async fn list(call: Call) -> Result<Json<AuditPage>> {
         from_ms: time(&call, "from")?,
         to_ms: time(&call, "to")?,
     };
-    let after = text("after").map(|after| Place::parse("after", after)).transpose()?;
+    let after = text("after").map(|after| EventKey::parse("after", after)).transpose()?;
     // It may read a good deal, and must not keep others of this thread waiting.
     let app = call.app.clone();
     let limit = usize::try_from(limit).unwrap_or(1);

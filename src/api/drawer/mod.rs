@@ -131,13 +131,13 @@ pub async fn move_item(call: Call) -> Result<Json<DrawerReply>> {
     let item = desk.address("item", call.param("item"))?;
     let moved = call.change_all(from, drawer::Move { item, from, to }).await?;
     let view = call.view(&target).await?;
-    // Others may have been here since: the item is shown where it stands in the drawer that the reply shows.
+    // Others may have changed the drawer since: the item has the position that it has in the drawer of the reply.
     let now = moved.items.iter().filter_map(|(_, item)| view.state.find(Address::Object(item.object)));
     let now: Placed = now.map(|(position, item)| (position, *item)).collect();
     moved_reply(&call, &view, &now, &moved)
 }
 
-/// All items, those of a page, or none.
+/// Which items a read shows: all, those of a page, or none.
 fn page_of_items(call: &Call) -> Page {
     if call.query.boolean("showItems") { call.query.page() } else { Page { offset: 0, limit: 0 } }
 }
@@ -167,7 +167,7 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
         match app.repository.view::<Drawer>(holder).await {
             Ok(view) if call.access().sees(&view.state.object().record)? => views.push(view),
             Ok(_) => {}
-            // It went meanwhile.
+            // It was removed meanwhile.
             Err(error) if error.code == Code::ObjectNotFound => {}
             Err(error) => return Err(error),
         }
@@ -215,7 +215,7 @@ fn new_drawer(
     Ok(NewObject { attributes, ..NewObject::of::<Drawer>(name, TYPE_NAME, new) })
 }
 
-/// The database that a creation speaks of: in the body, or in the query.
+/// The database that a creation names: in the body, or in the query.
 fn database_of(call: &Call, request: &CreateDrawer) -> Result<DatabaseId> {
     match &request.database_id {
         Some(named) => call.app.database(Some(&named.text())),
@@ -254,7 +254,7 @@ async fn make(
     database: DatabaseId,
 ) -> Result<Json<DrawerReply>> {
     let (app, display) = (&call.app, call.display_of_body()?);
-    let create = app.place_in(call, folder, database)?.create(object);
+    let create = app.destination(call, folder, database)?.create(object);
     let created = call.change_unnamed(create).await?;
     let view = app.repository.view::<Drawer>(created.loid).await?;
     let items: Placed = view.state.visible().copied().enumerate().collect();

@@ -37,7 +37,7 @@ fn info(call: &Call, view: &DrawerView, display: &Display) -> Result<DrawerInfo>
     })
 }
 
-/// How many items the caller sees, and how many more the drawer has for them. What they may not read is in neither.
+/// How many items the caller sees, and how many more the drawer has for them. Items that they may not read are in neither.
 fn counts(call: &Call, view: &DrawerView) -> Result<(usize, usize)> {
     if call.access().sees_all() {
         return Ok((view.state.count(), view.state.hidden()));
@@ -92,7 +92,7 @@ fn items_of<'i>(
     Ok((shown, seen))
 }
 
-/// A drawer with the given items, and what their records were made of.
+/// A drawer with the given items, and what it was rendered from.
 pub(super) fn reply_of<'i>(
     call: &Call,
     view: &DrawerView,
@@ -123,21 +123,21 @@ pub(super) fn answer(view: &DrawerView, reply: &DrawerReply) -> Result<Json<Draw
 }
 
 fn changed_drawer(call: &Call, view: &DrawerView, items: &Placed, display: &Display) -> Result<DrawerReply> {
-    let mut told = Vec::with_capacity(items.len());
+    let mut shown = Vec::with_capacity(items.len());
     if call.access().sees_all() {
-        told.extend(items.iter().map(|(position, item)| (*position, item)));
+        shown.extend(items.iter().map(|(position, item)| (*position, item)));
     } else {
-        // As they count them.
+        // Positions as the caller counts them.
         let seen = seen(call, view)?;
         for (_, item) in items {
             let place = seen.iter().position(|(_, known)| known.shortcut == item.shortcut);
             let taken_out = place.is_none() && view.state.find(Address::Shortcut(item.shortcut)).is_none();
             if place.is_some() || (taken_out && sees(call, item)?) {
-                told.push((place.unwrap_or(0), item));
+                shown.push((place.unwrap_or(0), item));
             }
         }
     }
-    Ok(reply_of(call, view, told, display)?.0)
+    Ok(reply_of(call, view, shown, display)?.0)
 }
 
 /// The part of a drawer's items that is asked for, with their positions among those that the caller sees.

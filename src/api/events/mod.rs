@@ -19,7 +19,7 @@ const LAST_EVENT_ID: &str = "Last-Event-ID";
 /// The same for clients that can't set headers.
 const LAST_EVENT_ID_PARAM: &str = "lastEventId";
 
-/// Tells proxies of the nginx kind not to gather what should go on at once.
+/// Stops proxies such as nginx from buffering what should be forwarded at once.
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// `GET /v3/container/{source}/events`
@@ -31,7 +31,7 @@ pub async fn follow(call: Call) -> Result<Reply> {
 /// `GET /v3/container/liveblog/{source}/events`
 pub async fn follow_liveblog(call: Call) -> Result<Reply> {
     let container = call.resolve("source")?;
-    if container.family != FamilyKind::LiveBlog {
+    if container.family != FamilyKind::Liveblog {
         let source = call.param("source");
         let message = format!("`{source}` is of type {}, not a liveblog.", container.type_name);
         return Err(Error::new(Code::InvalidType, message).with_source(source));
@@ -42,7 +42,7 @@ pub async fn follow_liveblog(call: Call) -> Result<Reply> {
 fn stream(call: &Call, container: &Cached) -> Result<Reply> {
     let after = last_event_id(call)?;
     let body = if call.http.method() == Method::HEAD {
-        // Nobody reads it.
+        // No client reads it.
         Box::pin(empty())
     } else {
         let following = Following {

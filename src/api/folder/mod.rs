@@ -59,7 +59,7 @@ pub struct CreateFolder {
     options: Option<Object<CreateOptions>>,
 }
 
-/// Refuses what is no folder.
+/// Refuses an object that is not a folder.
 ///
 /// # Errors
 /// `InvalidType`.
@@ -95,7 +95,7 @@ pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
             return Err(Error::new(Code::InvalidName, message));
         }
     };
-    let place = app.place_in(&call, parent, database)?;
+    let place = app.destination(&call, parent, database)?;
     let made = match name {
         Some(name) => {
             let mut object = NewObject::folder(&name);
@@ -177,7 +177,7 @@ fn listing(call: &Call, folder: &Cached, wanted: impl Fn(&Record) -> bool) -> Re
 /// The objects in a folder that the caller sees, by name.
 fn entries(call: &Call, folder: &Record) -> Result<Vec<std::sync::Arc<Cached>>> {
     let (app, access) = (&call.app, call.access());
-    // What may be read goes down to all below.
+    // The right to read a folder extends to everything below it.
     let all = access.sees_all() || access.may(Privilege::Read, folder)?;
     let look = app.repository.look();
     let (loids, _) = children(look, View::Committed, folder.loid, None, usize::MAX).map_err(|error| {

@@ -83,7 +83,7 @@ fn reply(call: &Call, name: &str) -> Result<Json<GroupReply>> {
         group_name: group.name.to_string(),
         description: group.description,
         members: directory.members(name)?.iter().map(ToString::to_string).collect(),
-        privileges: directory.told(&group.privileges)?,
+        privileges: directory.with_paths(&group.privileges)?,
     })
 }
 

@@ -1,9 +1,9 @@
-//! A liveblog's own content: an XML document, which its approved posts are written into when it is read (docs/api/liveblogs.md,
+//! A liveblog's own content: an XML document. A read puts the approved posts into it (docs/api/liveblogs.md,
 //! "Content").
 //!
-//! They are written at the end of the first element that has the attribute `posts="here"`, or of the root. A content that is no
-//! well-formed XML, or is longer or deeper than an attribute text may be, is served as it is stored: such a template can have
-//! been copied, and such bytes can have been written through the object.
+//! They are written at the end of the first element that has the attribute `posts="here"`, or of the root. A content that is not
+//! well-formed XML, or is longer or deeper than an attribute text may be, is served as it is stored: such a template may have
+//! been copied, and such bytes may have been written through the object.
 
 use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use actix_web::web::Payload;
@@ -11,13 +11,13 @@ use bytes::Bytes;
 use stet_actors::checkout::WriteContent;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
-use stet_actors::liveblog::LiveBlog;
+use stet_actors::liveblog::Liveblog;
 use stet_actors::object::NewContent;
 use stet_xml::Frame;
 
 use super::reply::changed_reply;
 use super::resolved::Posts;
-use super::types::{ChangedLiveBlog, RemovedLiveBlog};
+use super::types::{ChangedLiveblog, RemovedLiveblog};
 use super::{Open, open};
 use crate::api::dtd;
 use crate::api::object::{Removed, check_whole, opened, stored, switches};
@@ -53,10 +53,10 @@ async fn content_of(call: &Call, open: &Open) -> Result<Option<Reply>> {
         return stored(call, &source, record, &found, reader).await.map(Some);
     };
     let dtd = dtd::of(call, record.loid.database, &reader).await?;
-    let told = (found.content.sha256, call.query.integer("maxSize"), dtd.as_ref().map(|dtd| dtd.sha256));
+    let identity = (found.content.sha256, call.query.integer("maxSize"), dtd.as_ref().map(|dtd| dtd.sha256));
     // The posts are those of the revision. How each is written hangs on the configuration as well, and tags outlive a restart.
     let limits = (app.config.limits.xml_bytes, app.config.limits.xml_depth);
-    let tag = ETag::new(open.view.revision(), ("resolved", told, &app.config.server.base_path, limits));
+    let tag = ETag::new(open.view.revision(), ("resolved", identity, &app.config.server.base_path, limits));
     if tag.is_known(call.headers()) {
         return Ok(Some(Reply::not_modified(tag)));
     }
@@ -72,7 +72,7 @@ async fn content_of(call: &Call, open: &Open) -> Result<Option<Reply>> {
     whole.reply(call, &source.to_string(), &record.name).map(Some)
 }
 
-/// Where the posts go in a content; `None` if it is no XML.
+/// Where the posts go in a content; `None` if it is not XML.
 async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
     if reader.remaining() > app.config.limits.xml_bytes as u64 {
         return Ok(None);
@@ -83,9 +83,9 @@ async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
 
 /// `PUT /v3/container/liveblog/{source}`: check-out, write and check-in as one step. The content must be well-formed XML, or no
 /// post could be written into it.
-pub async fn write_content(mut call: Call) -> Result<Json<ChangedLiveBlog>> {
+pub async fn write_content(mut call: Call) -> Result<Json<ChangedLiveblog>> {
     let source = call.source("source")?;
-    let object = call.container::<LiveBlog>("source")?.loid();
+    let object = call.container::<Liveblog>("source")?.loid();
     check_whole(&source)?;
     let present = call.app.repository.record(object)?.and_then(|record| record.content);
     let present = present.map(|content| content.content_type.to_string());
@@ -96,11 +96,11 @@ pub async fn write_content(mut call: Call) -> Result<Json<ChangedLiveBlog>> {
     call.change_all(object, write).await?;
     let display = call.display();
     // Another call may have discarded or destroyed it since, which makes no failure of the change.
-    let view = match app.repository.any_view::<LiveBlog>(object).await {
+    let view = match app.repository.any_view::<Liveblog>(object).await {
         Ok(view) => view,
         Err(error) if error.code == Code::ObjectNotFound => {
             let info = Removed { id: object.to_string() };
-            return Json::of(&Changed::Gone(RemovedLiveBlog { info, items: [] }));
+            return Json::of(&Changed::Gone(RemovedLiveblog { info, items: [] }));
         }
         Err(error) => return Err(error),
     };
@@ -129,7 +129,7 @@ async fn receive(call: &Call, payload: Payload, present: Option<String>) -> Resu
 }
 
 /// # Errors
-/// `InvalidBody` for what is no well-formed XML in UTF-8.
+/// `InvalidBody` for bytes that are not well-formed XML in UTF-8.
 fn check_xml(app: &App, bytes: &Bytes) -> Result<()> {
     let fault = match std::str::from_utf8(bytes) {
         Ok(text) => match stet_xml::frame(text, MARK, &app.xml_limits()) {

@@ -4,13 +4,13 @@
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::lifecycle::NewObject;
-use stet_actors::liveblog::{LiveBlog, NewLiveBlog};
+use stet_actors::liveblog::{Liveblog, NewLiveblog};
 use stet_actors::object::{CreateMode, FamilyKind, NewContent, Stored, Text, Version};
 use stet_actors::store::Key;
 
 use super::Open;
 use super::reply::changed_reply;
-use super::types::{CreateLiveBlog, LiveBlogReply};
+use super::types::{CreateLiveblog, LiveblogReply};
 use crate::api::download::{Found, opened};
 use crate::api::object::{ProductInfo, check_issue_date, status_of, version_named, with_product_info};
 use crate::api::requests::{CreateOptions, folder_source};
@@ -22,19 +22,19 @@ use crate::http::reply::Json;
 const TYPE_NAME: &str = "LiveBlog";
 
 /// `POST /v3/container/liveblog/from/template`
-pub async fn create_from_default(call: Call) -> Result<Json<LiveBlogReply>> {
+pub async fn create_from_default(call: Call) -> Result<Json<LiveblogReply>> {
     let template = Source::Path(call.app.config.liveblog.template.clone());
     create(&call, &template, DatabaseId::MAIN).await
 }
 
 /// `POST /v3/container/liveblog/from/template/{source}`
-pub async fn create_from_template(call: Call) -> Result<Json<LiveBlogReply>> {
+pub async fn create_from_template(call: Call) -> Result<Json<LiveblogReply>> {
     let template = Source::parse("source", call.param("source"))?;
     create(&call, &template, call.database()?).await
 }
 
-async fn create(call: &Call, template: &Source, template_database: DatabaseId) -> Result<Json<LiveBlogReply>> {
-    let request: CreateLiveBlog = call.json()?;
+async fn create(call: &Call, template: &Source, template_database: DatabaseId) -> Result<Json<LiveblogReply>> {
+    let request: CreateLiveblog = call.json()?;
     let (app, display) = (&call.app, call.display_of_body()?);
     let database = match &request.database_id {
         Some(named) => app.database(Some(&named.text()))?,
@@ -42,16 +42,16 @@ async fn create(call: &Call, template: &Source, template_database: DatabaseId) -
     };
     let object = new_liveblog(call, &request, template, template_database).await?;
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    let create = app.place_in(call, folder, database)?.create(object);
+    let create = app.destination(call, folder, database)?.create(object);
     let created = call.change_unnamed(create).await?;
-    let open = Open::of(call, app.repository.view::<LiveBlog>(created.loid).await?)?;
+    let open = Open::of(call, app.repository.view::<Liveblog>(created.loid).await?)?;
     changed_reply(call, open, &display).await
 }
 
 /// A liveblog to be made with what a body says of it, and what a template has beside.
 async fn new_liveblog(
     call: &Call,
-    request: &CreateLiveBlog,
+    request: &CreateLiveblog,
     template: &Source,
     template_database: DatabaseId,
 ) -> Result<NewObject> {
@@ -75,7 +75,7 @@ async fn new_liveblog(
     let types = app.sysconfig.object_types();
     let wanted = request.r#type.as_deref().filter(|name| !name.is_empty());
     let known = match (types.get(wanted.unwrap_or(TYPE_NAME)), wanted) {
-        (Some(known), _) if known.family == FamilyKind::LiveBlog => Some(known),
+        (Some(known), _) if known.family == FamilyKind::Liveblog => Some(known),
         (Some(known), Some(_)) => {
             let message = format!("A {} is no liveblog.", known.name);
             return Err(Error::new(Code::InvalidType, message).with_source(&known.name));
@@ -89,10 +89,10 @@ async fn new_liveblog(
     let workflow = known.and_then(|known| known.workflow.as_deref());
     check_issue_date(request.issue_date.as_deref())?;
     let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(Text::from);
-    let mut object = NewObject::of::<LiveBlog>(
+    let mut object = NewObject::of::<Liveblog>(
         request.name.as_deref().unwrap_or(TYPE_NAME),
         known.map_or(TYPE_NAME, |known| &*known.name),
-        NewLiveBlog { moderated: request.moderated },
+        NewLiveblog { moderated: request.moderated },
     );
     (object.status, object.initial_status) = status_of(app, request.status.as_deref(), workflow)?;
     object.type_inferred = wanted.is_none();

@@ -1,4 +1,4 @@
-//! The files of a post: its content, and what is attached to it. Their ETags tell of the bytes alone: they stay what they are
+//! The files of a post: its content, and what is attached to it. Their ETags depend on the bytes alone: they stay what they are
 //! while the liveblog changes.
 
 use stet_actors::error::{Error, Result};
@@ -10,7 +10,7 @@ use stet_actors::store::Row;
 use super::{address, of_post, open};
 use crate::api::download::{Found, opened};
 use crate::api::settled::{Unsettled, settled};
-use crate::api::whole::{Part, Whole, told_time};
+use crate::api::whole::{Part, Whole, known_time};
 use crate::content::ContentReader;
 use crate::http::app::App;
 use crate::http::call::Call;
@@ -43,7 +43,7 @@ pub(super) async fn attached(
     let (content, small) = (attachment.content.clone(), attachment_body(post.liveblog, attachment.id));
     let found = Found { content, small, at: post.record.modified };
     let found = || {
-        // Whether it is the post's still: if it is not, its file may have been collected.
+        // Does the content still belong to the post? If not, its file may have been collected.
         let place = post.place();
         let there: Option<Post> = app.repository.row(place.table, &place.key)?;
         let is_there = there.is_some_and(|there| there.attachments.iter().any(|there| there.id == attachment.id));
@@ -75,7 +75,7 @@ pub async fn post_content(call: Call) -> Result<Reply> {
 
 fn send(call: &Call, found: Found, reader: ContentReader, name: &str, id: u64, source: &str) -> Result<Reply> {
     let tag = ETag::new(0, (id, found.content.sha256, &*found.content.content_type, name));
-    let modified = told_time(call, found.at);
+    let modified = known_time(call, found.at);
     let whole =
         Whole { media_type: found.content.content_type.to_string(), parts: vec![Part::read(reader)], tag, modified };
     whole.reply(call, source, name)

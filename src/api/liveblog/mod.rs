@@ -1,7 +1,7 @@
 //! Liveblogs (docs/api/liveblogs.md).
 //!
-//! Who sees and changes which posts is up to [`Access::sight`] and [`Access::reach`](crate::access::Access::reach). What is not
-//! seen is not there: it is in no listing, no number and no search.
+//! Who sees and changes which posts is up to [`Access::sight`] and [`Access::reach`](crate::access::Access::reach). A post that is
+//! not seen does not exist for the caller: it is in no listing, no number and no search.
 //!
 //! [`Access::sight`]: crate::access::Access::sight
 
@@ -11,7 +11,7 @@ use stet_actors::error::Result;
 use stet_actors::family::State;
 use stet_actors::id::{Loid, Source};
 use stet_actors::lifecycle::Discard;
-use stet_actors::liveblog::{LiveBlog, Post, PostAddress, Sight};
+use stet_actors::liveblog::{Liveblog, Post, PostAddress, Sight};
 use stet_actors::object::{Reach, parent_path};
 use stet_actors::repository::Reader;
 
@@ -48,13 +48,13 @@ use self::reply::{bytes_of, liveblog_reply};
 pub use self::resolved::Lengths;
 use self::search::Wanted;
 pub use self::search::search;
-pub use self::types::{CreateLiveBlog, LiveBlogReply, PostListing, PostOptions, SearchRequest};
+pub use self::types::{CreateLiveblog, LiveblogReply, PostListing, PostOptions, SearchRequest};
 
 /// A liveblog as it is on disk, and what the caller may do there.
 #[derive(Clone)]
 struct Open {
-    liveblog: Container<LiveBlog>,
-    view: ViewOf<LiveBlog>,
+    liveblog: Container<Liveblog>,
+    view: ViewOf<Liveblog>,
     /// Which posts they see.
     sight: Sight,
     /// Which posts they may change; who reaches all of them decides on them.
@@ -62,18 +62,18 @@ struct Open {
 }
 
 impl Opened for Open {
-    type Family = LiveBlog;
+    type Family = Liveblog;
 
     const PARTS: &'static str = "posts";
 
-    fn of(call: &Call, view: ViewOf<LiveBlog>) -> Result<Open> {
+    fn of(call: &Call, view: ViewOf<Liveblog>) -> Result<Open> {
         let liveblog = Container::of(&view);
         let (access, record) = (call.access(), &view.state.object().record);
         let (sight, reach) = (access.sight(record)?, access.reach(record)?);
         Ok(Open { liveblog, view, sight, reach })
     }
 
-    fn view(&self) -> &ViewOf<LiveBlog> {
+    fn view(&self) -> &ViewOf<Liveblog> {
         &self.view
     }
 }
@@ -84,7 +84,7 @@ impl Open {
     }
 
     /// The same caller with the liveblog as it is after a change.
-    fn after(self, view: ViewOf<LiveBlog>) -> Open {
+    fn after(self, view: ViewOf<Liveblog>) -> Open {
         Open { view, ..self }
     }
 
@@ -102,7 +102,7 @@ fn of_post<T>(repository: &Reader, post: &Post, read: impl FnOnce() -> Result<T>
 
 /// The liveblog of the path, as it is on disk.
 async fn open(call: &Call) -> Result<Open> {
-    Open::of(call, call.view(&call.container::<LiveBlog>("source")?).await?)
+    Open::of(call, call.view(&call.container::<Liveblog>("source")?).await?)
 }
 
 /// What a text names a post of the liveblog by: loid, uuid, name, or path, which is the liveblog's and the name.
@@ -124,20 +124,20 @@ fn address(call: &Call, liveblog: Loid, text: &str) -> Result<PostAddress> {
 }
 
 /// `GET /v3/container/liveblog/{source}`
-pub async fn get(call: Call) -> Result<Json<LiveBlogReply>> {
+pub async fn get(call: Call) -> Result<Json<LiveblogReply>> {
     let (open, display) = (open(&call).await?, call.display());
     let wanted = Wanted::of_query(&call)?;
     settled(&call, open, async |open| {
         let path =
             if display.path { call.app.repository.path_of(&open.view.state.object().record)? } else { String::new() };
-        // What stands in a reply follows from these.
+        // These determine the content of a reply.
         let part = (wanted.page.offset, wanted.page.limit, call.query.text("sortBy"));
         let tag = ETag::new(open.view.revision(), (&open.sight, &display, part, path));
         if tag.is_known(call.headers()) {
             return Ok(Json::not_modified(tag));
         }
-        let told = wanted.find(open).await;
-        let reply = liveblog_reply(&call.app, open, &told, &display).await?;
+        let list = wanted.find(open).await;
+        let reply = liveblog_reply(&call.app, open, &list, &display).await?;
         Ok(Json::from(Enveloped::of(&reply, bytes_of(&reply))?).with_etag(tag))
     })
     .await
@@ -145,7 +145,7 @@ pub async fn get(call: Call) -> Result<Json<LiveBlogReply>> {
 
 /// `DELETE /v3/container/liveblog/{source}`: to the recycle bin.
 pub async fn discard(call: Call) -> Result<Json<Removed>> {
-    let object = call.container::<LiveBlog>("source")?.loid();
+    let object = call.container::<Liveblog>("source")?.loid();
     check_whole(&call.source("source")?)?;
     call.change_all(object, Discard { object }).await?;
     Json::of(&Removed { id: object.to_string() })

@@ -1,11 +1,11 @@
-//! Posts that are named one by one, of any liveblogs.
+//! Reading posts of any liveblogs, named one by one.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{Loid, Source};
-use stet_actors::liveblog::{LiveBlog, PostAddress};
+use stet_actors::liveblog::{Liveblog, PostAddress};
 use stet_actors::object::{FamilyKind, parent_path};
 use stet_actors::store::{Table, View};
 
@@ -30,10 +30,10 @@ pub async fn posts(call: Call) -> Result<Json<PostListing>> {
                 Entry::Occupied(there) => there.into_mut(),
                 Entry::Vacant(place) => {
                     // Of one that may not be read, no post is there.
-                    if call.find(&Source::Loid(liveblog), liveblog.database)?.family != FamilyKind::LiveBlog {
+                    if call.find(&Source::Loid(liveblog), liveblog.database)?.family != FamilyKind::Liveblog {
                         return Err(Error::not_found(source));
                     }
-                    let view = call.app.repository.view::<LiveBlog>(liveblog).await?;
+                    let view = call.app.repository.view::<Liveblog>(liveblog).await?;
                     place.insert(Open::of(&call, view)?)
                 }
             };
@@ -47,7 +47,7 @@ pub async fn posts(call: Call) -> Result<Json<PostListing>> {
     Json::of(&PostListing { items, errors })
 }
 
-/// The same error for whatever is not there, so that it doesn't tell which liveblogs there are.
+/// The same error for whatever does not exist, so that it doesn't reveal which liveblogs exist.
 fn hidden(error: Error, source: &str) -> Error {
     if error.code == Code::ObjectNotFound { Error::not_found(source) } else { error }
 }

@@ -9,14 +9,15 @@
 //! </post>
 //! ```
 //!
-//! `type`, `title` and `summary` are there if the post has them. The content's `form` tells what it is given as:
+//! `type`, `title` and `summary` appear if the post has them. The content's `form` says how it is given:
 //!
 //! - `xml`: the root element of the post's XML (or of HTML that is XML), without declaration and DOCTYPE;
 //! - `text`: text; also XML that needs its DOCTYPE, or that is not well-formed, as it was written;
-//! - `reference`: nothing, for it is no text, or longer than an attribute text may be: `href` leads to it, `size` is its bytes.
+//! - `reference`: not at all, for it is not text, or longer than an attribute text may be: `href` leads to it, `size` is its
+//!   length in bytes.
 //!
-//! `post` and what is ours in it are in the default namespace of the place that they are put at; what is the post's own keeps its
-//! own namespaces. Characters that XML can't carry are left out.
+//! `post` and the elements made here are in the default namespace of the place that they are put at; the post's own elements
+//! keep their own namespaces. Characters that XML can't carry are left out.
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
@@ -33,7 +34,7 @@ use crate::content::words::{essence, is_markup, is_text};
 use crate::http::app::App;
 
 /// The post as XML, a line feed behind it; `None` if its content is no longer what it was when the post was as it is here.
-/// `in_default` tells that a default namespace holds at the place it is put at.
+/// `in_default` says that a default namespace holds at the place it is put at.
 ///
 /// # Errors
 /// What disk and store say.
@@ -54,7 +55,7 @@ pub(super) async fn piece(app: &App, post: &Post, in_default: bool) -> Result<Op
 /// What disk and store say.
 pub(super) async fn bytes_of(app: &App, post: &Post, content: &Content) -> Result<Option<Bytes>> {
     if content.stored == Stored::File {
-        // It is named by its hash: it is never another. But it may be collected once the post has changed.
+        // A file is named by its hash, so its bytes never change. But it may be collected once the post has changed.
         let reader = match app.content.open_if_there(content).await? {
             Some(reader) => reader,
             None => match of_post(&app.repository, post, || Ok(())) {
@@ -79,7 +80,7 @@ pub(super) fn are_of(content: &Content, bytes: &[u8]) -> bool {
     *Sha256::digest(bytes) == content.sha256
 }
 
-/// Where the files of a post are had: its content, or the attachment of that id.
+/// The address of a file of a post: its content, or the attachment with that id.
 pub(super) fn address_of(app: &App, post: &Post, attachment: Option<u64>) -> String {
     let (base, liveblog, post) = (&app.config.server.base_path, post.liveblog, post.loid());
     match attachment {

@@ -11,7 +11,7 @@ use stet_actors::store::View;
 
 use super::piece::are_of;
 use super::types::{
-    Attachment, LiveBlogInfo, LiveBlogReply, Post as WirePost, PostCounts, PostReply, Revision, StatusChange,
+    Attachment, LiveblogInfo, LiveblogReply, Post as WirePost, PostCounts, PostReply, Revision, StatusChange,
 };
 use super::{Open, of_post};
 use crate::api::kept::{KeptParts, ShownPart};
@@ -104,13 +104,13 @@ fn content_of(app: &App, post: &Post) -> Result<Option<Bytes>> {
     })
 }
 
-/// What a reply about a liveblog has beside `info`.
-pub(super) struct Told<'v> {
+/// The posts of a reply about a liveblog.
+pub(super) struct PostList<'v> {
     /// The posts shown.
     pub posts: Vec<&'v Arc<Post>>,
     /// How many there are.
     pub total: usize,
-    /// Of a search with `since`.
+    /// The removed posts, for a search with `since`.
     pub removed: Option<Vec<String>>,
 }
 
@@ -121,29 +121,29 @@ pub(super) struct Told<'v> {
 pub(super) async fn liveblog_reply(
     app: &App,
     open: &Open,
-    told: &Told<'_>,
+    list: &PostList<'_>,
     display: &Display,
-) -> Result<LiveBlogReply, Unsettled> {
-    let mut items = Vec::with_capacity(told.posts.len());
-    for (index, post) in told.posts.iter().enumerate() {
+) -> Result<LiveblogReply, Unsettled> {
+    let mut items = Vec::with_capacity(list.posts.len());
+    for (index, post) in list.posts.iter().enumerate() {
         if index % AT_A_TIME == AT_A_TIME - 1 {
             tokio::task::yield_now().await;
         }
         items.push(post_shown(app, post, display)?);
     }
-    Ok(LiveBlogReply { info: info(app, open, display)?, items, total: told.total, revision: open.view.revision() })
+    Ok(LiveblogReply { info: info(app, open, display)?, items, total: list.total, revision: open.view.revision() })
 }
 
 /// How long the posts of a reply are.
-pub(super) fn bytes_of(reply: &LiveBlogReply) -> usize {
+pub(super) fn bytes_of(reply: &LiveblogReply) -> usize {
     reply.items.iter().map(|post| post.text().len() + 1).sum::<usize>()
 }
 
-fn info(app: &App, open: &Open, display: &Display) -> Result<LiveBlogInfo> {
+fn info(app: &App, open: &Open, display: &Display) -> Result<LiveblogInfo> {
     let state = &open.view.state;
     let counts = state.seen_counts(&open.sight);
     let count = |status: PostStatus| counts[status as usize];
-    Ok(LiveBlogInfo {
+    Ok(LiveblogInfo {
         record: info_of(app, state, display)?,
         post_counts: PostCounts {
             pending: count(PostStatus::Pending),
@@ -157,11 +157,11 @@ fn info(app: &App, open: &Open, display: &Display) -> Result<LiveBlogInfo> {
 }
 
 /// The reply to a change of a liveblog: as it is now, and none of its posts.
-pub(super) async fn changed_reply(call: &Call, open: Open, display: &Display) -> Result<Json<LiveBlogReply>> {
+pub(super) async fn changed_reply(call: &Call, open: Open, display: &Display) -> Result<Json<LiveblogReply>> {
     settled(call, open, async |open| {
         let total = open.view.state.seen_counts(&open.sight).iter().sum();
-        let told = Told { posts: Vec::new(), total, removed: None };
-        let reply = liveblog_reply(&call.app, open, &told, display).await?;
+        let list = PostList { posts: Vec::new(), total, removed: None };
+        let reply = liveblog_reply(&call.app, open, &list, display).await?;
         Ok(Json::of(&reply)?.with_etag(ETag::new(open.view.revision(), "change")))
     })
     .await

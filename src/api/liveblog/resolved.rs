@@ -2,8 +2,8 @@
 //! in memory as a whole.
 //!
 //! All posts are of one view. They are walked twice: once to know how long the content is, which a range and the length in the
-//! headers need, and once to send it. What a post is made of can't differ between the two, for its bytes are held against their
-//! hash. The length is kept, so that whoever reads range by range does not have all posts walked for each.
+//! headers need, and once to send it. The bytes of a post can't differ between the two, for they are compared with their
+//! hash. The length is kept, so that a caller who reads range by range does not cause a walk over all posts for each range.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::liveblog::LiveBlogState;
+use stet_actors::liveblog::LiveblogState;
 use stet_actors::runtime::Published;
 
 use super::piece::piece;
@@ -41,19 +41,19 @@ struct Length {
 }
 
 /// The liveblog, its revision, and whether a default namespace holds where the posts are. A change makes another key.
-type Key = (Loid, u64, bool);
+type LengthsKey = (Loid, u64, bool);
 
 #[derive(Clone)]
 struct ByWeight;
 
-impl Weighter<Key, Arc<Length>> for ByWeight {
-    fn weight(&self, _: &Key, length: &Arc<Length>) -> u64 {
+impl Weighter<LengthsKey, Arc<Length>> for ByWeight {
+    fn weight(&self, _: &LengthsKey, length: &Arc<Length>) -> u64 {
         (weighed::ENTRY + size_of_val(&*length.places)) as u64
     }
 }
 
 /// The lengths that were asked for lately.
-pub struct Lengths(Cache<Key, Arc<Length>, ByWeight>);
+pub struct Lengths(Cache<LengthsKey, Arc<Length>, ByWeight>);
 
 impl Default for Lengths {
     fn default() -> Lengths {
@@ -74,7 +74,7 @@ impl Posts {
     /// What disk and store say.
     pub(super) async fn of(
         app: &Arc<App>,
-        view: &Arc<Published<LiveBlogState>>,
+        view: &Arc<Published<LiveblogState>>,
         in_default: bool,
     ) -> Result<Option<Posts>> {
         let mut walk = Walk { app: app.clone(), view: view.clone(), in_default, next: 0 };
@@ -135,7 +135,7 @@ impl Posts {
 /// A place among the approved posts of a view.
 struct Walk {
     app: Arc<App>,
-    view: Arc<Published<LiveBlogState>>,
+    view: Arc<Published<LiveblogState>>,
     in_default: bool,
     /// Number of the next post.
     next: usize,

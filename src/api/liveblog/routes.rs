@@ -9,7 +9,7 @@ const PUT: Route = base(Verb::Put, Privilege::Write, "docs/api/liveblogs.md");
 const DELETE: Route = base(Verb::Delete, Privilege::Delete, "docs/api/liveblogs.md");
 
 const LIVEBLOG: PathParam = source("the liveblog");
-/// One that may not be read is as one that is not there, which has a code of its own: it is looked at later.
+/// An unreadable template gets the same reply as a missing one, which has a code of its own: it is resolved later.
 const TEMPLATE: PathParam = word("source", "the template, as loid, uuid or path");
 
 /// The routes of the group.
@@ -66,7 +66,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/from/template",
         summary: "Create a liveblog from the default template.",
         privilege: Some(Privilege::Create),
-        body: required::<liveblog::CreateLiveBlog>(),
+        body: required::<liveblog::CreateLiveblog>(),
         handler: handler!(liveblog::create_from_default),
         ..POST
     },
@@ -76,7 +76,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Create a liveblog from a template.",
         privilege: Some(Privilege::Create),
         path_params: &[TEMPLATE],
-        body: required::<liveblog::CreateLiveBlog>(),
+        body: required::<liveblog::CreateLiveblog>(),
         handler: handler!(liveblog::create_from_template),
         ..POST
     },

@@ -7,7 +7,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::liveblog::{Post, PostAddress, PostStatus};
 
-use super::reply::{Told, bytes_of, liveblog_reply};
+use super::reply::{PostList, bytes_of, liveblog_reply};
 use super::types::{Filters, SearchReply, SearchRequest};
 use super::{Open, address, open};
 use crate::api::settled::settled;
@@ -16,7 +16,7 @@ use crate::http::etag::ETag;
 use crate::http::reply::{Enveloped, Json};
 use crate::records::{Page, parse_sort};
 
-/// Posts that a search with one filter looks at before others get their turn; with many, fewer.
+/// Posts that a search with one filter examines before other calls get their turn; with many filters, fewer.
 const AT_A_TIME: usize = 256;
 
 /// What posts can be sorted by.
@@ -91,7 +91,7 @@ struct Filter {
     tag: Vec<String>,
     from: Option<u64>,
     to: Option<u64>,
-    /// Of all lists together.
+    /// The number of entries of all lists together.
     entries: usize,
 }
 
@@ -173,18 +173,18 @@ impl Wanted {
     }
 
     /// The posts, and how many there are.
-    pub(super) async fn find<'o>(&self, open: &'o Open) -> Told<'o> {
+    pub(super) async fn find<'o>(&self, open: &'o Open) -> PostList<'o> {
         let Page { offset, limit } = self.page;
         let (state, sight) = (&open.view.state, &open.sight);
         if self.since.is_none() && self.sort.is_empty() {
-            // Parts of the listing itself: what is not shown is not walked.
+            // A part of the listing itself: posts that are not shown are not walked.
             if self.filter.is_only(None) {
                 let total = state.seen_counts(sight).iter().sum();
-                return Told { posts: state.seen_from(sight, offset).take(limit).collect(), total, removed: None };
+                return PostList { posts: state.seen_from(sight, offset).take(limit).collect(), total, removed: None };
             }
             if self.filter.is_only(Some(PostStatus::Approved)) {
                 let posts = state.sequence().visible_at(offset).take(limit).collect();
-                return Told { posts, total: state.sequence().visible_len(), removed: None };
+                return PostList { posts, total: state.sequence().visible_len(), removed: None };
             }
         }
         let (mut found, mut removed) = (Vec::new(), None);
@@ -241,7 +241,7 @@ impl Wanted {
             });
         }
         let total = found.len();
-        Told { posts: found.into_iter().skip(offset).take(limit).collect(), total, removed }
+        PostList { posts: found.into_iter().skip(offset).take(limit).collect(), total, removed }
     }
 }
 
@@ -270,10 +270,10 @@ pub async fn search(call: Call) -> Result<Json<SearchReply>> {
     let (open, display) = (open(&call).await?, call.display_of_body()?);
     let wanted = Wanted::of_request(&call, open.loid(), &request)?;
     settled(&call, open, async |open| {
-        let told = wanted.find(open).await;
-        let liveblog = liveblog_reply(&call.app, open, &told, &display).await?;
+        let list = wanted.find(open).await;
+        let liveblog = liveblog_reply(&call.app, open, &list, &display).await?;
         let bytes = bytes_of(&liveblog);
-        let reply = Enveloped::of(&SearchReply { liveblog, removed: told.removed }, bytes)?;
+        let reply = Enveloped::of(&SearchReply { liveblog, removed: list.removed }, bytes)?;
         Ok(Json::from(reply).with_etag(ETag::new(open.view.revision(), "search")))
     })
     .await

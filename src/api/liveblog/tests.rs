@@ -1,7 +1,7 @@
 //! What is shown of posts that change, or go, while they are looked at. Over HTTP no test could say when.
 
 use stet_actors::lifecycle::NewObject;
-use stet_actors::liveblog::{AddPost, NewLiveBlog, PostBody, PostFields, RemovePost, UpdatePost};
+use stet_actors::liveblog::{AddPost, NewLiveblog, PostBody, PostFields, RemovePost, UpdatePost};
 use stet_actors::object::CreateMode;
 use stet_actors::part::NewAttachment;
 
@@ -23,7 +23,7 @@ struct Blog {
 impl Blog {
     async fn new() -> Blog {
         let house = House::new().await;
-        let object = NewObject::of::<LiveBlog>("night", "LiveBlog", NewLiveBlog::default());
+        let object = NewObject::of::<Liveblog>("night", "LiveBlog", NewLiveblog::default());
         let loid = house.create(object).await;
         Blog { house, loid }
     }
@@ -35,7 +35,7 @@ impl Blog {
     /// The liveblog after a change, for one who sees and may do everything, and the post.
     async fn after<C>(&self, command: C) -> (Open, PostAddress)
     where
-        C: stet_actors::command::Command<Family = LiveBlog, Reply = stet_actors::liveblog::PostDone>,
+        C: stet_actors::command::Command<Family = Liveblog, Reply = stet_actors::liveblog::PostDone>,
     {
         let done = self.house.repository.execute(self.loid, command, by_editor()).await.expect("it is done");
         let open = Open { liveblog: Container::of(&done.view), view: done.view, sight: Sight::All, reach: Reach::All };

@@ -14,8 +14,9 @@ use crate::records::ObjectRecord;
 
 /// `info` of a liveblog: its record, and what a liveblog has beside. Numbers speak of the posts that the caller sees.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LiveBlogInfo")]
 #[serde(rename_all = "camelCase")]
-pub struct LiveBlogInfo {
+pub struct LiveblogInfo {
     /// The record.
     #[serde(flatten)]
     pub record: ObjectRecord,
@@ -42,9 +43,10 @@ pub struct PostCounts {
 
 /// A liveblog.
 #[derive(Serialize, JsonSchema)]
-pub struct LiveBlogReply {
+#[schemars(rename = "LiveBlogReply")]
+pub struct LiveblogReply {
     /// The liveblog.
-    pub info: LiveBlogInfo,
+    pub info: LiveblogInfo,
     /// Its posts: pinned first, then newest first, unless asked for otherwise; those of the page asked for. A search with `since`
     /// has those changed after it, the oldest change first. A change has none.
     pub items: Vec<Ready<Post>>,
@@ -55,11 +57,12 @@ pub struct LiveBlogReply {
 }
 
 /// The answer to a change of a liveblog; of one that others have destroyed since, no more than which it was.
-pub type ChangedLiveBlog = Changed<LiveBlogReply, RemovedLiveBlog>;
+pub type ChangedLiveblog = Changed<LiveblogReply, RemovedLiveblog>;
 
 /// A liveblog that others have destroyed.
 #[derive(Serialize, JsonSchema)]
-pub struct RemovedLiveBlog {
+#[schemars(rename = "RemovedLiveBlog")]
+pub struct RemovedLiveblog {
     /// Which it was.
     pub info: Removed,
     /// None.
@@ -71,7 +74,7 @@ pub struct RemovedLiveBlog {
 pub struct SearchReply {
     /// The liveblog, and what was found of its posts.
     #[serde(flatten)]
-    pub liveblog: LiveBlogReply,
+    pub liveblog: LiveblogReply,
     /// With `since`: the posts that were removed after it, and those that changed and are not, or not any more, what is searched for;
     /// of all these, the ones that the caller may have seen.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,8 +180,9 @@ pub struct RemovedPost {
 
 /// Body of the creation of a liveblog; all optional. What is not said is taken from the template, if it has it.
 #[derive(Default, Deserialize, JsonSchema)]
+#[schemars(rename = "CreateLiveBlog")]
 #[serde(rename_all = "camelCase", default)]
-pub struct CreateLiveBlog {
+pub struct CreateLiveblog {
     /// Generated without it.
     pub(super) name: Option<String>,
     /// A type of the family `liveblog`; `LiveBlog` without it.

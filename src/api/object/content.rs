@@ -12,7 +12,7 @@ use stet_actors::repository::Reader;
 use super::{version, version_named};
 use crate::api::download::{self, Found};
 use crate::api::dtd;
-use crate::api::whole::{Part, Whole, told_time, with_replaced};
+use crate::api::whole::{Part, Whole, known_time, with_replaced};
 use crate::content::ContentReader;
 use crate::http::app::App;
 use crate::http::call::Call;
@@ -44,7 +44,7 @@ pub(super) async fn content_of(call: &Call, source: &Source) -> Result<Reply> {
     stored(call, source, &record, &found, reader).await
 }
 
-/// What was found, as it is stored; with `showDtd` its DTD in it.
+/// The content as it is stored; with `showDtd` its DTD in it.
 ///
 /// # Errors
 /// `RangeNotSatisfiable`; `InvalidParameter` for `maxSize`; what disk and store say.
@@ -57,13 +57,13 @@ pub(in crate::api) async fn stored(
 ) -> Result<Reply> {
     let Found { content, at, .. } = found;
     let dtd = dtd::of(call, record.loid.database, &reader).await?;
-    let told = (content.sha256, call.query.integer("maxSize"));
+    let identity = (content.sha256, call.query.integer("maxSize"));
     let tag = match &dtd {
-        None => ETag::new(record.revision, told),
-        Some(dtd) => ETag::new(record.revision, (told, dtd.sha256)),
+        None => ETag::new(record.revision, identity),
+        Some(dtd) => ETag::new(record.revision, (identity, dtd.sha256)),
     };
-    // Of a DTD it says nothing.
-    let modified = told_time(call, *at).filter(|_| dtd.is_none());
+    // The time does not cover a DTD that is put in.
+    let modified = known_time(call, *at).filter(|_| dtd.is_none());
     let replaced = dtd.map(|dtd| (dtd.place, vec![Part::text(dtd.doctype)])).into_iter().collect();
     let parts = with_replaced(&reader, replaced);
     let whole = Whole { media_type: content.content_type.to_string(), parts, tag, modified };

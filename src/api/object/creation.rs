@@ -108,7 +108,7 @@ pub async fn create(mut call: Call) -> Result<Json<ChangedRecord>> {
     object.mode = CreateOptions::mode(options.options.as_ref(), options.create_mode);
     let database = app.database(options.database_id.as_ref().map(DatabaseRef::text).as_deref())?;
     let folder = folder_source(options.folder.as_deref(), options.folder_path.as_deref())?;
-    let create = app.place_in(&call, folder, database)?.create(object);
+    let create = app.destination(&call, folder, database)?.create(object);
     let created = call.change_unnamed(create).await?;
     reply_with(app, created.loid)
 }
@@ -139,7 +139,7 @@ pub(in crate::api) fn status_of(
     Err(Error::new(Code::InvalidStatus, message).with_source(wanted))
 }
 
-/// Refuses what is no date.
+/// Refuses a text that is not a date.
 ///
 /// # Errors
 /// `InvalidParameter`.
@@ -160,7 +160,7 @@ pub(in crate::api) struct ProductInfo<'a> {
     pub team: Option<&'a str>,
 }
 
-/// System attributes with what the client said of product and team beside them. What stands in them already counts for more.
+/// System attributes with what the client said of product and team beside them. Values that they have already take precedence.
 ///
 /// # Errors
 /// `InvalidAttributes`.
@@ -212,7 +212,7 @@ pub(crate) type Form = form::Form<CreateObject>;
 /// Its only file.
 const FILES: &[FileRule] = &[FileRule { name: "content", many: false, head: 0 }];
 
-/// Reads a form whose type and boundary `headers` tell; what is uploaded goes to `contents`.
+/// Reads a form whose type and boundary are in `headers`; what is uploaded goes to `contents`.
 ///
 /// # Errors
 /// `InvalidBody`, `TooLarge`; what the disk says.

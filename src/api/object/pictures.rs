@@ -5,7 +5,7 @@ use stet_actors::id::Source;
 
 use super::content::{content_of, opened};
 use crate::api::download::Found;
-use crate::api::whole::{Part, Whole, told_time};
+use crate::api::whole::{Part, Whole, known_time};
 use crate::content::ContentReader;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
@@ -35,6 +35,6 @@ async fn lowres_of(call: &Call, source: &Source) -> Result<Reply> {
     let stem = record.name.rsplit_once('.').map_or(&*record.name, |(stem, _)| stem);
     let name = format!("{stem}.lowres.{}", scaled.extension);
     let parts = vec![Part::read(ContentReader::of(scaled.bytes))];
-    let whole = Whole { media_type: scaled.media_type.to_owned(), parts, tag, modified: told_time(call, at) };
+    let whole = Whole { media_type: scaled.media_type.to_owned(), parts, tag, modified: known_time(call, at) };
     whole.reply(call, &source.to_string(), &name)
 }

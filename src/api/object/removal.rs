@@ -1,4 +1,4 @@
-//! To the recycle bin, back, and for good (docs/api/objects.md, "The recycle bin").
+//! Discarding, restoring and destroying objects (docs/api/objects.md, "The recycle bin").
 
 use schemars::JsonSchema;
 use serde::Deserialize;

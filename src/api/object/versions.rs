@@ -1,4 +1,4 @@
-//! Versions: which there are, and an old one again (docs/api/content.md, "Versions").
+//! Versions: listing them, and restoring an old one (docs/api/content.md, "Versions").
 
 use bytes::Bytes;
 use schemars::JsonSchema;

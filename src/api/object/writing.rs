@@ -17,7 +17,7 @@ use crate::http::pace::Paced;
 use crate::http::query::Query;
 use crate::http::reply::Json;
 
-/// What a body is said to be by clients that know nothing of it.
+/// The content type that clients send when they don't know the type.
 const ANY_BYTES: &str = "application/octet-stream";
 
 /// `PUT /v3/object/{source}/content`
@@ -33,7 +33,7 @@ pub async fn write_content_by_loid(call: Call) -> Result<Json<ChangedRecord>> {
 }
 
 async fn write_to(mut call: Call, source: Source) -> Result<Json<ChangedRecord>> {
-    // Before anything is received; who may not write need not send it all.
+    // Checked before anything is received: a caller who may not write need not send it all.
     let record = call.find_for(Privilege::Write, &source, call.database()?)?;
     check_whole(&source)?;
     let body = call.received(async |call, payload| receive(call, payload, &record).await).await?;

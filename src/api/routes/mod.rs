@@ -1,4 +1,4 @@
-//! The endpoints, one table a resource, in the order of the interface. Everything that is said about an endpoint is said once, in
+//! The endpoints, one table a resource, in the order of the interface. Everything about an endpoint is stated once, in
 //! its row beside its handler; the router, the checks, the OpenAPI document and the contract test read it.
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Sessions: which there are, and ending one (docs/api/auth.md, "Sessions").
+//! Sessions: listing them, and ending one (docs/api/auth.md, "Sessions").
 
 pub mod routes;
 

@@ -1,4 +1,4 @@
-//! Sessions as they are looked after.
+//! Administration of sessions.
 
 use crate::api::session;
 use crate::http::route::words::*;

@@ -1,4 +1,4 @@
-//! Users as they are administered, and one's own password (docs/api/groups-and-users.md).
+//! Administration of users, and the caller's own password (docs/api/groups-and-users.md).
 
 pub mod routes;
 

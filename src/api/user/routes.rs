@@ -1,4 +1,4 @@
-//! Users as they are looked after.
+//! Administration of users.
 
 use crate::admin::UserChange;
 use crate::api::user;

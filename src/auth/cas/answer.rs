@@ -1,7 +1,7 @@
 //! What a CAS server answers (CAS protocol 3.0, 2.5 and appendix A): XML of one namespace, under whatever prefix.
 //!
 //! [`stet_xml::to_json`] reads it: bounded in size and depth, with a DOCTYPE that takes no effect and no entity but the five of
-//! XML. What it says about a fault may quote the text, and the text may quote the ticket, so only the kind of a fault is told.
+//! XML. What it says about a fault may quote the text, and the text may quote the ticket, so only the kind of a fault is reported.
 
 use serde_json::{Map, Value};
 
@@ -59,7 +59,7 @@ impl Refusal {
     }
 }
 
-/// What was answered.
+/// The server's answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// The ticket is good.

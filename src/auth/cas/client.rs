@@ -11,7 +11,7 @@ use ureq::tls::{RootCerts, TlsConfig};
 use super::answer::{Answer, Malformed, read};
 use crate::config::CasConfig;
 
-/// What is said when the CAS server does not answer as it should: the ticket may be as good as any, so this is no refusal.
+/// The error when the CAS server does not answer as it should: the ticket may be valid, so this is not a refusal.
 const UNAVAILABLE: &str = "The CAS server can't be asked about the ticket at the moment: try again with a new one.";
 
 /// Speaks to one CAS server.
@@ -25,7 +25,7 @@ pub(super) struct Client {
 #[derive(Clone)]
 struct Asking {
     agent: ureq::Agent,
-    /// Of the validation, without the query.
+    /// The address of the validation, without the query.
     address: String,
     service: String,
     answer_bytes: usize,
@@ -39,7 +39,7 @@ impl Client {
             .timeout_connect(Some(Duration::from_secs(config.connect_seconds)))
             .timeout_global(Some(Duration::from_secs(config.total_seconds)))
             .http_status_as_error(false)
-            // Nobody but the server that is configured is to say who somebody is, or to get the ticket.
+            // Only the configured server may say who the caller is, or get the ticket.
             .max_redirects(0)
             .proxy(None)
             // Asking uses a ticket up. On a connection that the server is just closing, the answer would be lost.
@@ -102,7 +102,7 @@ impl Asking {
     }
 }
 
-/// The error of a login that nobody can say anything about.
+/// The error of a login that can't be decided, for no answer came.
 pub(super) fn unavailable() -> Error {
     Error::new(Code::Overloaded, UNAVAILABLE)
 }

@@ -1,8 +1,8 @@
-//! Single sign-on: a CAS server says who has come (docs/api/auth.md, "CAS"; CAS protocol 3.0, `/p3/serviceValidate`).
+//! Single sign-on: a CAS server says who the caller is (docs/api/auth.md, "CAS"; CAS protocol 3.0, `/p3/serviceValidate`).
 //!
-//! The server of `[auth.cas]` is trusted to say who somebody is, as the passwords here are. What it can't do is to make
-//! names that are none, to let disabled users in, or to give groups that the configuration does not name. That a ticket
-//! serves once is for it to see to: it is asked about each ticket each time, and nothing is kept.
+//! The server of `[auth.cas]` is trusted to say who a caller is, as the passwords here are. It can't make
+//! invalid names valid, let disabled users in, or give groups that the configuration does not name. It must see to it
+//! that a ticket serves once: it is asked about each ticket each time, and nothing is kept.
 //!
 //! Tickets are never logged or shown, nor is what the server sends, save for the name of a user that is a legal one.
 

@@ -1,4 +1,4 @@
-//! What becomes of someone whom the CAS server names.
+//! The user for a person whom the CAS server names: found, made or refused.
 
 use std::sync::Arc;
 

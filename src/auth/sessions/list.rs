@@ -1,4 +1,4 @@
-//! Which sessions there are, and ending one that is somebody else's.
+//! Listing sessions, and ending one of another user.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl Sessions {
             session.key.is_none() && *session.id == *id && user.is_none_or(|user| *session.user == *user)
         };
         let found = self.standing(wanted).await?.pop().ok_or_else(unknown)?;
-        // What is in the map is what requests see.
+        // Requests see the sessions in the map.
         let live = self.load(&found.session.token_hash)?.ok_or_else(unknown)?;
         if !self.end_live(&live).await? {
             return Err(unknown());

@@ -28,7 +28,7 @@ pub struct LiveSession {
     pub(super) last_seen_ms: AtomicU64,
     /// What of that is on disk.
     pub(super) recorded_ms: AtomicU64,
-    /// What was found out about the user, when that was last looked up.
+    /// The user's state when it was last looked up.
     pub(super) standing: ArcSwapOption<Standing>,
     /// Set at logout, before the row is removed.
     pub(super) ended: AtomicBool,
@@ -63,7 +63,7 @@ impl LiveSession {
         &self.session.user
     }
 
-    /// Whose its doings are: the user, or one of the user's keys, which has rights of its own.
+    /// Who is recorded as the author of its changes: the user, or one of the user's keys, which has rights of its own.
     pub fn acts_as(&self) -> Text {
         match &self.session.key {
             // No user's name has a slash.
@@ -72,7 +72,7 @@ impl LiveSession {
         }
     }
 
-    /// What is known of the session. Its `last_seen_ms` is from the login or the restart; see [`LiveSession::last_seen_ms`].
+    /// The session's row. Its `last_seen_ms` is from the login or the restart; see [`LiveSession::last_seen_ms`].
     pub fn session(&self) -> &Session {
         &self.session
     }

@@ -17,7 +17,7 @@ use stet_actors::store::{Range, Table, View, key_of};
 use super::{LiveSession, PAGE, Sessions};
 
 impl Sessions {
-    /// Gives back what an ended session holds. What can't be given back now is found by the next [`Sessions::release_locks`].
+    /// Gives back what an ended session holds. The next [`Sessions::release_locks`] finds locks that can't be given back now.
     pub(super) async fn release_locks_of(&self, ended: &LiveSession) {
         match self.locks(&Range::prefix(&key_of(&[ended.id().as_bytes(), &[0]]))) {
             Ok(locks) => {
@@ -31,8 +31,8 @@ impl Sessions {
         }
     }
 
-    /// Takes off the locks that have expired, and those of sessions that have ended; tells how many. To be called now and then:
-    /// an expired lock counts as none without it. One that can't be taken off keeps no other; it is told in the log.
+    /// Takes off the locks that have expired, and those of sessions that have ended. Returns how many. To be called now and then:
+    /// an expired lock counts as none without it. One that can't be taken off does not hold up the others; it is logged.
     ///
     /// # Errors
     /// That locks or sessions can't be read.
@@ -61,7 +61,7 @@ impl Sessions {
         }
     }
 
-    /// Whether the lock is off now; if not, that is told in the log.
+    /// Whether the lock is off now; if not, that is logged.
     async fn release(&self, object: Loid, session: Option<Text>) -> bool {
         match self.repository.joint(Release { object, session }, Request::by(Who::system())).await {
             Ok(()) => true,

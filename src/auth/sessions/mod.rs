@@ -5,12 +5,12 @@
 //! At logout; when its user's password is changed or the user disabled; [`SessionOptions::idle_seconds`] after it was last used;
 //! and [`SessionOptions::absolute_seconds`] after the login, used or not. A copy ends no later than its original was to:
 //! otherwise copying would be a way around the absolute limit. For the same reason both have one budget of calls, until a
-//! restart. In everything else it is on its own. Someone who may manage groups can end any session by its public reference, and
+//! restart. In everything else they are independent. Someone who may manage groups can end any session by its public reference, and
 //! everyone their own.
 //!
-//! One user has [`SessionOptions::per_user`] sessions at most. A login or copy beyond that ends the session of the user that was
-//! least recently used, in the same commit: whoever sits down at a desk gets in, and what goes is what was left open elsewhere.
-//! Refusing would lock people out because of programs that log in for each call and never out again.
+//! One user has [`SessionOptions::per_user`] sessions at most. A login or copy beyond that ends the session of the user that
+//! was least recently used, in the same commit: a user who logs in always succeeds, and the session that ends is one left open
+//! elsewhere. Refusing would lock people out because of programs that log in for each call and never out again.
 //!
 //! # Keys
 //!
@@ -22,9 +22,9 @@
 //!
 //! # What a request costs
 //!
-//! One SHA-256, one look into a map, one store to an atomic. That a session was used is written down by [`Sessions::flush`], for
-//! all sessions used since the last one together. Whether the user still stands is looked up once after each change of the
-//! directory.
+//! One SHA-256, one look into a map, one store to an atomic. That a session was used is written down by [`Sessions::flush`],
+//! for all sessions used since the last one together. Whether the user still exists and is enabled is looked up once after each
+//! change of the directory.
 //!
 //! # After a restart
 //!
@@ -33,10 +33,10 @@
 //! and a session that was in steady use must not end for that. One that was taken up again after a long pause in that very
 //! interval counts as if the pause had gone on; at worst its user logs in again.
 //!
-//! # Who is in the map
+//! # What is in the map
 //!
 //! Sessions and keys that exist, from their login or first use until [`Sessions::sweep`] or the logout removes their row. Tokens
-//! that are no good leave nothing behind, however many there are.
+//! that are invalid leave nothing behind, however many there are.
 
 mod keys;
 mod limit;
@@ -86,7 +86,7 @@ impl Default for SessionOptions {
 /// What a login gives.
 #[derive(Debug, Clone)]
 pub struct NewSession {
-    /// For the user, and nobody else; it can't be had again.
+    /// The token, for the user alone; it can't be read again.
     pub token: Token,
     /// The session.
     pub session: Arc<LiveSession>,
@@ -123,7 +123,7 @@ impl Sessions {
         }
     }
 
-    /// How many are in memory.
+    /// The number of sessions in memory.
     #[cfg(test)]
     pub(super) fn in_memory(&self) -> usize {
         self.live.0.iter().map(|shard| shard.read().sessions.len()).sum()
@@ -224,7 +224,7 @@ impl Sessions {
         Ok(live)
     }
 
-    /// Ends a session: the token is no good from now on.
+    /// Ends a session: the token is invalid from now on.
     ///
     /// # Errors
     /// As [`Sessions::find`]; `PermissionDenied` for a key; what the store says. If the disk refuses, the session is dead all the
@@ -239,7 +239,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Ends a session that is in the map; tells whether it had not been ended before.
+    /// Ends a session that is in the map. Returns whether it was still running.
     async fn end_live(&self, live: &LiveSession) -> Result<bool> {
         if live.ended.swap(true, Ordering::AcqRel) {
             return Ok(false);
@@ -302,7 +302,7 @@ impl Sessions {
         let session = make(token.hash(), reference()?.into(), self.repository.clock().now_ms());
         let gone = surplus.iter().map(|live| live.session.token_hash).collect();
         let new = self.insert(token, session, calls, gone).await?;
-        // Giving locks back may take long, and is nobody else's affair: a flush that waited for it would keep every logout
+        // Giving locks back may take long, and must not delay others: a flush that waited for it would keep every logout
         // waiting.
         drop((turn, beginning));
         for ended in surplus {

@@ -1,4 +1,4 @@
-//! What is done every now and then: writing down which sessions were used, and removing those that have ended.
+//! Recurring tasks: writing down which sessions were used, and removing those that have ended.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use super::super::token::TokenHash;
 use super::{LiveSession, PAGE, Sessions};
 
 impl Sessions {
-    /// Writes down when the sessions used since the last call were last used; tells how many those were. To be called every
+    /// Writes down when the sessions used since the last call were last used. Returns how many those were. To be called every
     /// [`flush_seconds`](super::SessionOptions::flush_seconds) and before the repository is shut down.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl Sessions {
         Ok(used.len())
     }
 
-    /// Removes the sessions that have ended, from memory and from disk; tells how many. To be called now and then: a session
+    /// Removes the sessions that have ended, from memory and from disk. Returns how many. To be called now and then: a session
     /// ends without it.
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl Sessions {
     }
 }
 
-/// The session of a row; one that can't be understood is told in the log and left alone.
+/// The session of a row; one that can't be understood is logged and left alone.
 pub(super) fn decoded(row: &[u8]) -> Option<Session> {
     decode_value(Session::FORMAT, row)
         .inspect_err(|error| tracing::error!(%error, "a session can't be understood"))

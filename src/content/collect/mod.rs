@@ -10,7 +10,7 @@
 //!    comes back, not after a crash either,
 //! 4. still no row refers to it, and of every change set it is certain what became of it.
 //!
-//! It goes by being renamed, so that whoever uploads the same bytes finds either the file or none. A crash between leaves it
+//! It is removed by renaming, so that an upload of the same bytes finds either the file or none. A crash between leaves it
 //! where it was, or among what the next start removes.
 //!
 //! Files lie in 256 folders. Each is looked at once in the time that files are kept, so that there is never much to do at once.
@@ -32,7 +32,7 @@ use tokio::sync::oneshot;
 use super::pins::Hash;
 use super::{ContentStore, FOLDERS, blocking, failure, file_hash, hex};
 
-/// Files looked at before the store is asked to decide what it has.
+/// Files examined before the store is asked which of them it refers to.
 const BATCH: usize = 256;
 
 /// The shortest pause between two looks.
@@ -46,7 +46,7 @@ pub struct Collector {
     after: Duration,
 }
 
-/// What was removed.
+/// The removed files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Collected {
     /// Files.
@@ -65,7 +65,7 @@ impl Collector {
     pub async fn run(&self, mut end: oneshot::Receiver<()>) {
         let share = self.after / u32::from(FOLDERS);
         let pause = share.max(SHORTEST);
-        // Of all folders, as many as keep the pace.
+        // As many of the folders as keep the pace.
         let at_once = (pause.as_nanos().div_ceil(share.as_nanos().max(1))).min(u128::from(FOLDERS)) as u16;
         // Anywhere: a server that is started anew often comes to all of them nevertheless.
         let mut next = u16::from(rand::random::<u8>());
@@ -165,7 +165,7 @@ impl Collector {
     }
 }
 
-/// Files under consideration, which they are no more when this is dropped.
+/// Files under consideration, until this is dropped.
 struct Considered {
     contents: ContentStore,
     files: Vec<(Hash, u64)>,
@@ -192,13 +192,13 @@ pub(super) fn old_files(folder: &Path, after: Duration) -> io::Result<Vec<(Hash,
     let mut old = Vec::new();
     for entry in entries {
         let path = entry?.path();
-        // What is not ours is left alone.
+        // Foreign files are left alone.
         let Some(hash) = file_hash(&path) else { continue };
         let found = match fs::metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             found => found?,
         };
-        // One of the future is young: clocks are set back at times.
+        // A file with a time in the future counts as young: clocks are set back at times.
         let age = now.duration_since(found.modified()?).unwrap_or_default();
         if found.is_file() && age >= after {
             old.push((hash, found.len()));

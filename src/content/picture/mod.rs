@@ -1,6 +1,6 @@
 //! Scaling a picture down: bytes in, bytes out.
 //!
-//! What is a picture is told by its first bytes; what is said of its type does not count. Nothing is decoded before its
+//! Pictures are recognised by their first bytes; the stated content type does not count. Nothing is decoded before its
 //! dimensions are known to be within bounds.
 
 use std::io::Cursor;
@@ -15,7 +15,7 @@ use image::{DynamicImage, ImageDecoder, ImageEncoder, ImageError, ImageFormat, I
 
 mod webp;
 
-/// What people don't tell from the original at this size.
+/// At this quality and size people see no difference from the original.
 const JPEG_QUALITY: u8 = 85;
 
 /// A colour profile larger than this is left out: it would outweigh the picture.
@@ -73,7 +73,7 @@ fn scale_with(decoder: ImageResult<impl ImageDecoder>, longest: u32, most_pixels
         return Err("it has no pixels".to_owned());
     }
     decoder.set_limits(limits(most_pixels)).map_err(damaged)?;
-    // What is wrong with these leaves the picture what it is.
+    // Faults in these do not affect the picture.
     let orientation = decoder.orientation().ok();
     let profile = decoder.icc_profile().ok().flatten();
     let mut picture = DynamicImage::from_decoder(decoder).map_err(damaged)?;

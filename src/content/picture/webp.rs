@@ -13,7 +13,7 @@
 /// Where chunks begin: behind `RIFF`, its length and `WEBP`.
 const CHUNKS: u64 = 12;
 
-/// Of a chunk: its name and its length.
+/// The head of a chunk: its name and its length.
 const HEADER: u64 = 8;
 
 /// What a frame of an animation (`ANMF`) begins with, before its chunks.
@@ -23,9 +23,9 @@ const FRAME_HEADER: u64 = 16;
 const KNOWN: [&[u8; 4]; 8] = [b"VP8 ", b"VP8L", b"ALPH", b"ANIM", b"ANMF", b"ICCP", b"EXIF", b"XMP "];
 
 /// # Errors
-/// As the end of a sentence: a chunk ends behind the file, or a lossy frame has more than `most_pixels`.
+/// Errors, each the end of a sentence: a chunk ends behind the file, or a lossy frame has more than `most_pixels`.
 pub(super) fn check(bytes: &[u8], most_pixels: u64) -> Result<(), String> {
-    // Whatever is wrong with these is the decoder's to tell.
+    // The decoder reports whatever is wrong with these.
     let Some(first) = Chunk::at(bytes, CHUNKS).filter(|first| first.name == *b"VP8X") else { return Ok(()) };
     let length = number(bytes, 4, 4).unwrap_or_default();
     // So far the decoder looks, which is a little behind the end.
@@ -54,10 +54,10 @@ fn check_frame(bytes: &[u8], frame: &Chunk, most_pixels: u64) -> Result<(), Stri
 
 struct Chunk {
     name: [u8; 4],
-    /// Of what is in it.
+    /// Where its content begins; `len` is its length.
     start: u64,
     len: u64,
-    /// Where the next one begins: at an even place.
+    /// Where the next chunk begins, at an even offset.
     next: u64,
 }
 

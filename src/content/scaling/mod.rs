@@ -26,13 +26,13 @@ enum Outcome {
 }
 
 /// The bytes, and the longest side of the scaled picture.
-type Key = (Hash, u32);
+type ScaledKey = (Hash, u32);
 
 #[derive(Clone)]
 struct Bytes;
 
-impl Weighter<Key, Outcome> for Bytes {
-    fn weight(&self, _: &Key, outcome: &Outcome) -> u64 {
+impl Weighter<ScaledKey, Outcome> for Bytes {
+    fn weight(&self, _: &ScaledKey, outcome: &Outcome) -> u64 {
         let bytes = match outcome {
             Outcome::Scaled(scaled) => scaled.bytes.len(),
             Outcome::Unfit(why) => why.len(),
@@ -44,7 +44,7 @@ impl Weighter<Key, Outcome> for Bytes {
 /// Scales pictures; see the module's head.
 pub struct Scaler {
     config: ContentConfig,
-    kept: Cache<Key, Outcome, Bytes>,
+    kept: Cache<ScaledKey, Outcome, Bytes>,
     /// One permit for each that may be scaled now.
     turns: Arc<Semaphore>,
 }
@@ -100,7 +100,7 @@ impl Scaler {
         let turn = timeout_at(until, self.turns.clone().acquire_owned()).await.map_err(|_| overloaded())?;
         // The semaphore is never closed.
         let turn = turn.map_err(|_| Error::internal())?;
-        // With the turn taken: so many are in memory at a time.
+        // Read only once the turn is taken: this bounds how many are in memory at a time.
         let bytes = reader.read_all().await?;
         let (longest, most_pixels) = (self.longest(), self.config.picture_pixels);
         let work = tokio::task::spawn_blocking(move || {

@@ -1,4 +1,4 @@
-//! What operations are sent.
+//! The request bodies of operations.
 
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,7 @@
 //! The OpenAPI document, made of the table of endpoints: what it says can't differ from what the server does.
 //!
-//! It is written for generators of clients as much as for people: no schema is a mere `true`, what many operations have in common
-//! stands once among the components, and every status that an operation may give is listed.
+//! It is written for generators of clients as much as for people: no schema is a mere `true`, and parts that many operations
+//! have in common stand once among the components, and every status that an operation may give is listed.
 
 mod bodies;
 mod parameters;

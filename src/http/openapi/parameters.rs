@@ -1,4 +1,4 @@
-//! The parameters of operations. What many have in common stands once among the components, and is referred to.
+//! The parameters of operations. Those that many have in common stand once among the components, and are referred to.
 
 use serde_json::{Map, Value, json};
 use stet_actors::id::{ShortcutId, Source};

@@ -1,4 +1,4 @@
-//! What operations answer: every status that an operation may give, and what comes with it.
+//! The replies of operations: every status that an operation may give, with headers and body.
 
 use serde_json::{Map, Value, json};
 
@@ -39,7 +39,7 @@ fn statuses(route: &'static Route, shape: Shape) -> Vec<u16> {
     codes
 }
 
-/// Whether there is anything in a call that may name what is not there.
+/// Whether anything in a call may name an object that does not exist.
 fn names_something(route: &Route) -> bool {
     let database = |param: &QueryParam| matches!(param, QueryParam::One { name: "databaseId" | "loid", .. });
     !route.path_params.is_empty() || route.query.iter().any(database) || !route.is_read()

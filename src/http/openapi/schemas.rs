@@ -18,7 +18,7 @@ const PLACE: &str = "#/components/schemas/";
 /// Where references in requests lead until it is known under which name: nowhere in the document.
 const REQUESTS: &str = "#/components/requests/";
 
-/// The types that the document has spoken of so far.
+/// The types that the document has used so far.
 pub struct Schemas {
     replies: SchemaGenerator,
     requests: SchemaGenerator,

@@ -99,7 +99,7 @@ impl<'q> Pairs<'q> {
 #[derive(Debug, Clone)]
 pub struct Query {
     route: &'static Route,
-    /// What was given, under the table's spelling of the name; each name once.
+    /// The given values, under the table's spelling of the name; each name once.
     given: Vec<(&'static str, Given)>,
 }
 

@@ -1,4 +1,4 @@
-//! What an endpoint is, as data. The router, the rights check, the parameter check, the OpenAPI document and the
+//! Endpoints as data. The router, the rights check, the parameter check, the OpenAPI document and the
 //! contract test are all derived from [`Route`]. The tables stand beside the handlers.
 
 pub mod words;
@@ -23,7 +23,7 @@ pub type Answering = Pin<Box<dyn Future<Output = Result<Reply, Error>>>>;
 pub struct Handler {
     /// Answers.
     pub answer: fn(Call) -> Answering,
-    /// Type of the `result` (v3) or of the bare body (older surface); `None` for what is no JSON.
+    /// Type of the `result` (v3) or of the bare body (older surface); `None` if it is not JSON.
     pub reply: Option<TypeOf>,
 }
 
@@ -161,7 +161,7 @@ pub enum Token {
     Login,
 }
 
-/// What the privilege of an endpoint is looked at for.
+/// What the privilege of an endpoint is checked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Scope {
@@ -174,7 +174,7 @@ pub enum Scope {
 }
 
 impl Route {
-    /// What the privilege is looked at for.
+    /// What the privilege is checked for.
     pub fn scope(&self) -> Scope {
         match self.privilege {
             Some(Privilege::ManageGroups | Privilege::Configure) => Scope::Server,
@@ -203,7 +203,7 @@ impl Route {
         self.path_params.iter().any(|param| param.kind == Kind::Source) || self.query.iter().any(in_query)
     }
 
-    /// Whether a read has an ETag, and looks at `If-None-Match`: that of an object, of a content, and of a container, which is
+    /// Whether a read has an ETag, and evaluates `If-None-Match`: that of an object, of a content, and of a container, which is
     /// what `container` says of the reply.
     pub fn is_conditional(&self, container: bool) -> bool {
         self.is_read()
@@ -213,7 +213,7 @@ impl Route {
             && !self.untagged
     }
 
-    /// Whether `If-Match` is looked at: by changes of an object that the call names.
+    /// Whether `If-Match` is evaluated: by changes of an object that the call names.
     pub fn takes_if_match(&self) -> bool {
         let of_objects =
             !matches!(self.privilege, None | Some(Privilege::Read | Privilege::ManageGroups | Privilege::Configure));

@@ -8,7 +8,7 @@ mod rights;
 use serde_json::json;
 
 use super::drawer::Desk;
-use crate::harness::*;
+use crate::harness::{FollowedEvent as Told, *};
 
 /// A drawer with room for all, nothing in it, and so many stories beside it.
 fn desk(client: Client, stories: usize) -> Desk {

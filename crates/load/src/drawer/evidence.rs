@@ -1,22 +1,22 @@
-//! What is known after a load: what each drawer held before and after, and what clients were told in between.
+//! What is known after a load: what each drawer held before and after, and what replies said in between.
 
 use super::model::Change;
 
-/// A told position or count that was not told.
-pub const UNTOLD: u32 = u32::MAX;
+/// Stands for a position or count that the reply did not report.
+pub const UNREPORTED: u32 = u32::MAX;
 
 /// An acknowledged change of one drawer: 40 bytes, as there may be millions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Told {
+pub struct ItemAck {
     /// What was asked for.
     pub change: Change,
     /// Of which drawer.
     pub drawer: u16,
     /// The revision that the reply spoke of: the one that the change led to, or that it found if there was nothing to do.
     pub revision: Option<u64>,
-    /// Where the item was told to be (or, of a deletion, to have been).
+    /// The item's position according to the reply (after a deletion: the position that it had).
     pub place: u32,
-    /// How many items there were told to be.
+    /// The number of items according to the reply.
     pub count: u32,
 }
 
@@ -31,7 +31,7 @@ pub struct Seen {
     pub print: u64,
 }
 
-/// A call of which nobody knows whether it was carried out: both halves of a move, one of anything else.
+/// A call whose outcome is unknown: both halves of a move, one of anything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Doubt {
     /// Drawer and change.
@@ -49,7 +49,7 @@ pub struct Span {
     pub initial: Vec<u32>,
     /// What it holds after it. An object that is none of the load's has a number that no object has.
     pub held: Vec<u32>,
-    /// The revisions then; `None` if the server tells none.
+    /// The revisions then; `None` if the server reports none.
     pub revisions: Option<(u64, u64)>,
 }
 
@@ -59,7 +59,7 @@ pub struct Evidence {
     /// The drawers.
     pub drawers: Vec<Span>,
     /// What was acknowledged, in no order.
-    pub told: Vec<Told>,
+    pub acked: Vec<ItemAck>,
     /// What was read, in no order.
     pub seen: Vec<Seen>,
     /// What is in doubt.

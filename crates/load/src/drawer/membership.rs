@@ -28,9 +28,9 @@ pub fn membership(evidence: &Evidence, objects: u32) -> Membership {
             }
         }
     }
-    let told = evidence.told.iter().map(|told| (told.drawer, told.change, true));
+    let acked = evidence.acked.iter().map(|acked| (acked.drawer, acked.change, true));
     let doubted = evidence.doubts.iter().flat_map(|doubt| [Some(doubt.here), doubt.there]).flatten();
-    for (drawer, change, sure) in told.chain(doubted.map(|(drawer, change)| (drawer, change, false))) {
+    for (drawer, change, sure) in acked.chain(doubted.map(|(drawer, change)| (drawer, change, false))) {
         let drawer = usize::from(drawer);
         let fact = &mut facts[drawer][change.object() as usize];
         match change {
@@ -120,26 +120,26 @@ impl Facts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::evidence::{Doubt, Span, Told, UNTOLD};
+    use super::super::evidence::{Doubt, ItemAck, Span, UNREPORTED};
     use super::*;
 
-    fn told(drawer: u16, change: Change) -> Told {
-        Told { change, drawer, revision: None, place: UNTOLD, count: UNTOLD }
+    fn acked(drawer: u16, change: Change) -> ItemAck {
+        ItemAck { change, drawer, revision: None, place: UNREPORTED, count: UNREPORTED }
     }
 
-    fn evidence(held: [&[u32]; 2], told: Vec<Told>) -> Evidence {
+    fn evidence(held: [&[u32]; 2], acked: Vec<ItemAck>) -> Evidence {
         let span = |initial: &[u32], held: &[u32]| Span {
             capacity: 4,
             initial: initial.to_vec(),
             held: held.to_vec(),
             revisions: None,
         };
-        Evidence { drawers: vec![span(&[0, 1], held[0]), span(&[], held[1])], told, ..Evidence::default() }
+        Evidence { drawers: vec![span(&[0, 1], held[0]), span(&[], held[1])], acked, ..Evidence::default() }
     }
 
     fn problems(held: [&[u32]; 2], changes: &[(u16, Change)]) -> Vec<String> {
-        let told = changes.iter().map(|(drawer, change)| told(*drawer, *change)).collect();
-        membership(&evidence(held, told), 6).problems
+        let acked = changes.iter().map(|(drawer, change)| acked(*drawer, *change)).collect();
+        membership(&evidence(held, acked), 6).problems
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod verify;
 mod wire;
 mod words;
 
-use self::evidence::{Doubt, Evidence, Seen, Span, Told, UNTOLD};
+use self::evidence::{Doubt, Evidence, ItemAck, Seen, Span, UNREPORTED};
 use self::model::{Change, print};
 use self::options::DrawerSettings;
 use self::plan::{DEFAULT_MIX, KINDS, Kind, Operation, Plan, Recipe};
@@ -41,7 +41,7 @@ pub struct DrawerLoad {
     /// Loid → number.
     objects: HashMap<String, u32>,
     before: Vec<Before>,
-    /// By drawer and object: the shortcut that was told last.
+    /// By drawer and object: the shortcut that was reported last.
     shortcuts: Vec<Vec<RwLock<Option<Box<str>>>>>,
     /// Why revisions can't be relied on; `None` if they can.
     unreliable: Option<String>,
@@ -56,7 +56,7 @@ struct Before {
 /// What a client remembers.
 #[derive(Default)]
 pub struct Notes {
-    told: Vec<Told>,
+    acked: Vec<ItemAck>,
     seen: Vec<Seen>,
     doubts: Vec<Doubt>,
 }
@@ -91,7 +91,7 @@ impl DrawerLoad {
         self.objects.get(loid).copied().unwrap_or(FOREIGN)
     }
 
-    /// Remembers the shortcuts that a reply tells.
+    /// Remembers the shortcuts in a reply.
     fn learn(&self, drawer: u16, reply: &Reply<'_>) {
         for item in &reply.items {
             let Some(shortcut) = self.shortcuts[usize::from(drawer)].get(self.number(&item.source) as usize) else {
@@ -128,9 +128,9 @@ impl DrawerLoad {
         if self.weights[Kind::Move as usize] > 0 {
             desk.call(&self.paths.call(&one(Kind::Add), None)).await?;
             let (_, answer) = desk.call(&self.paths.call(&one(Kind::Move), None)).await?;
-            let told = wire::reply(&answer).and_then(|reply| reply.revisions);
+            let acked = wire::reply(&answer).and_then(|reply| reply.revisions);
             desk.call(&self.paths.call(&Operation { drawer: 1, ..one(Kind::Delete) }, None)).await?;
-            if told.is_none_or(|told| told.source != last + 2) {
+            if acked.is_none_or(|acked| acked.source != last + 2) {
                 return Ok(Some("the reply to a move does not tell both drawers' revisions".to_owned()));
             }
         }
@@ -232,9 +232,9 @@ impl Scenario for DrawerLoad {
                 if kind != Kind::Delete {
                     self.learn(drawer, &reply);
                 }
-                let place = reply.items.first().and_then(|item| item.position).unwrap_or(UNTOLD);
-                let count = reply.info.count.unwrap_or(UNTOLD);
-                notes.told.push(Told { change, drawer, revision, place, count });
+                let place = reply.items.first().and_then(|item| item.position).unwrap_or(UNREPORTED);
+                let count = reply.info.count.unwrap_or(UNREPORTED);
+                notes.acked.push(ItemAck { change, drawer, revision, place, count });
             }
             Some((here, Some(there))) => {
                 self.learn(target, &reply);
@@ -243,7 +243,7 @@ impl Scenario for DrawerLoad {
                     (here, reply.revisions.map(|revisions| revisions.source)),
                     (there, reply.revisions.map(|revisions| revisions.target)),
                 ] {
-                    notes.told.push(Told { change, drawer, revision, place: UNTOLD, count: UNTOLD });
+                    notes.acked.push(ItemAck { change, drawer, revision, place: UNREPORTED, count: UNREPORTED });
                 }
             }
         }
@@ -253,7 +253,7 @@ impl Scenario for DrawerLoad {
     async fn verify(&self, desk: &mut Desk, notes: Vec<Notes>) -> Verdict {
         let mut evidence = Evidence::default();
         for notes in notes {
-            evidence.told.extend(notes.told);
+            evidence.acked.extend(notes.acked);
             evidence.seen.extend(notes.seen);
             evidence.doubts.extend(notes.doubts);
         }

@@ -103,7 +103,7 @@ impl Model {
         }
     }
 
-    /// A number that tells one order of items from another.
+    /// A number that differs for different orders of items.
     pub fn print(&self) -> u64 {
         print(self.items.iter().copied())
     }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_print_tells_orders_apart() {
+    fn a_print_distinguishes_orders() {
         let prints = [&[][..], &[0], &[0, 0], &[1, 2], &[2, 1], &[1, 2, 3]].map(|items| print(items.iter().copied()));
         for (index, print) in prints.iter().enumerate() {
             assert!(!prints[index + 1..].contains(print));

@@ -28,7 +28,7 @@ pub(super) async fn settled(load: &DrawerLoad, desk: &mut Desk, doubts: bool) ->
 pub(super) fn verdict(evidence: &Evidence, objects: u32, unreliable: Option<&str>) -> Verdict {
     let mut details = vec![format!(
         "{} changes were acknowledged, {} reads noted, {} calls had no certain outcome.",
-        number(evidence.told.len() as u64),
+        number(evidence.acked.len() as u64),
         number(evidence.seen.len() as u64),
         number(evidence.doubts.len() as u64)
     )];

@@ -63,7 +63,7 @@ pub struct Reply<'a> {
     /// The items that it is about.
     #[serde(borrow, default)]
     pub items: Vec<Item<'a>>,
-    /// Of a move, if the server tells.
+    /// Of a move, if the server reports them.
     pub revisions: Option<Revisions>,
 }
 
@@ -72,7 +72,7 @@ pub struct Reply<'a> {
 pub struct Info {
     /// How many items there are.
     pub count: Option<u32>,
-    /// Some servers tell it here.
+    /// Some servers report it here.
     pub revision: Option<u64>,
 }
 
@@ -118,16 +118,16 @@ mod tests {
 
     #[test]
     fn a_revision_is_what_the_etag_begins_with_or_what_info_says() {
-        let told = |etag, body| {
+        let acked = |etag, body| {
             let answer = answer(etag, body);
             revision(&answer, reply(&answer).as_ref())
         };
-        assert_eq!(told(Some("\"17-00ab\""), "{}"), Some(17));
-        assert_eq!(told(Some("\"17\""), "{}"), Some(17));
-        assert_eq!(told(Some("\"abc\""), "{}"), None);
-        assert_eq!(told(Some("W/\"17\""), "{}"), None, "a weak tag promises nothing");
-        assert_eq!(told(None, "{\"result\":{\"info\":{\"revision\":4}}}"), Some(4));
-        assert_eq!(told(None, "no JSON"), None);
+        assert_eq!(acked(Some("\"17-00ab\""), "{}"), Some(17));
+        assert_eq!(acked(Some("\"17\""), "{}"), Some(17));
+        assert_eq!(acked(Some("\"abc\""), "{}"), None);
+        assert_eq!(acked(Some("W/\"17\""), "{}"), None, "a weak tag promises nothing");
+        assert_eq!(acked(None, "{\"result\":{\"info\":{\"revision\":4}}}"), Some(4));
+        assert_eq!(acked(None, "no JSON"), None);
     }
 
     #[test]

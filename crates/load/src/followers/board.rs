@@ -1,6 +1,6 @@
 //! What followers have heard of each revision, and when.
 //!
-//! An event may come before the answer to the call that made it, which alone tells when that call was sent; until then its
+//! An event may come before the answer to the call that made it, which alone says when that call was sent; until then its
 //! arrivals wait. What is kept of a revision is some 150 bytes, however many hear of it.
 
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ const TOO_FAR: u64 = 1_000_000;
 /// See the module's head.
 pub struct Board {
     epoch: Instant,
-    /// The revision before the first that is told.
+    /// The revision before the first that is reported.
     base: u64,
     inner: Mutex<Inner>,
 }
@@ -34,9 +34,9 @@ pub struct Times {
 #[derive(Default)]
 struct Entry {
     times: Option<Times>,
-    /// What was told: the event's name, and what it names.
+    /// The event: its name, and what it names.
     what: Box<str>,
-    /// All of what was told, as a number.
+    /// A number made of the whole event.
     print: u64,
     heard: u32,
     /// When the last follower heard it.
@@ -57,8 +57,8 @@ struct Inner {
 }
 
 /// What came together in the end.
-pub struct Told {
-    /// From the first revision on: what was told of it, nothing if nobody heard of it.
+pub struct BoardSummary {
+    /// From the first revision on: its event, empty if no follower received it.
     pub what: Vec<Box<str>>,
     /// Of those whose call is known: times, when the last follower heard of it, in the order of their revisions.
     pub last: Vec<(Times, Duration)>,
@@ -152,14 +152,14 @@ impl Board {
     }
 
     /// All of it, when nobody hears any more.
-    pub fn told(&self) -> Told {
+    pub fn summary(&self) -> BoardSummary {
         let mut inner = self.inner.lock();
         let (mut whats, mut last) = (Vec::new(), Vec::new());
         for entry in std::mem::take(&mut inner.entries) {
             last.extend(entry.times.filter(|_| entry.heard > 0).map(|times| (times, entry.last)));
             whats.push(entry.what);
         }
-        Told {
+        BoardSummary {
             what: whats,
             last,
             deliveries: inner.deliveries,
@@ -213,12 +213,12 @@ mod tests {
         board.heard(8, "a", DATA, 1);
         board.heard(10, "b", "{}", 2);
         assert_eq!(board.deliveries(), 3);
-        let told = board.told();
-        assert_eq!(told.what.iter().map(|what| &**what).collect::<Vec<_>>(), ["a 1$1.0.20", "", "b "]);
-        assert_eq!((told.deliveries, told.before_answer, told.odd), (3, 2, (0, None)));
-        assert_eq!((told.since_sent.len(), told.since_answered.len(), told.since_answered.max()), (2, 2, 1));
-        assert_eq!(told.last.len(), 1, "of the other no call is known");
-        assert!(told.last[0].1 > Duration::ZERO && told.last[0].1 < AGES);
+        let summary = board.summary();
+        assert_eq!(summary.what.iter().map(|what| &**what).collect::<Vec<_>>(), ["a 1$1.0.20", "", "b "]);
+        assert_eq!((summary.deliveries, summary.before_answer, summary.odd), (3, 2, (0, None)));
+        assert_eq!((summary.since_sent.len(), summary.since_answered.len(), summary.since_answered.max()), (2, 2, 1));
+        assert_eq!(summary.last.len(), 1, "of the other no call is known");
+        assert!(summary.last[0].1 > Duration::ZERO && summary.last[0].1 < AGES);
     }
 
     #[test]
@@ -227,20 +227,20 @@ mod tests {
         let now = board.now();
         board.made(1, Times { sent: now, answered: now });
         board.heard(1, "a", DATA, 1);
-        let told = board.told();
-        assert_eq!(told.before_answer, 0);
-        assert_eq!(told.since_sent.max(), told.since_answered.max());
+        let summary = board.summary();
+        assert_eq!(summary.before_answer, 0);
+        assert_eq!(summary.since_sent.max(), summary.since_answered.max());
     }
 
     #[test]
-    fn what_followers_are_told_apart_and_what_can_not_be_is_odd() {
+    fn different_events_of_a_revision_and_what_can_not_be_is_odd() {
         let board = Board::new(7);
         board.heard(8, "a", DATA, 1);
         board.heard(8, "a", "{}", 2);
         board.heard(7, "a", DATA, 1);
         board.heard(u64::MAX, "a", DATA, 1);
         board.made(u64::MAX, Times { sent: AGES, answered: AGES });
-        let (count, first) = board.told().odd;
+        let (count, first) = board.summary().odd;
         assert_eq!(count, 3);
         assert!(first.is_some_and(|first| first.contains("revision 8")));
     }

@@ -1,6 +1,6 @@
 //! Whether the system lets a process have as many connections as it wants.
 
-/// Files that are no connection: the runtimes' own, the report, standard streams.
+/// Open files that are not connections: the runtimes' own, the report, standard streams.
 const BESIDE: u64 = 64;
 
 /// Makes room for so many connections, up to what the system allows.

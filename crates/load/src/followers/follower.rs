@@ -91,7 +91,7 @@ impl Follower {
     }
 
     fn place(&self, away: bool) {
-        self.ledger.places[self.number].away.store(away, Ordering::Relaxed);
+        self.ledger.progress[self.number].away.store(away, Ordering::Relaxed);
     }
 
     async fn open(&self) -> Result<Stream, Refusal> {
@@ -139,7 +139,7 @@ impl Follower {
         let Ok(revision) = event.id.parse::<u64>() else {
             return Err(format!("an event has the id `{}`, which is no revision", event.id));
         };
-        let place = &self.ledger.places[self.number];
+        let place = &self.ledger.progress[self.number];
         let Some(last) = self.last else {
             if event.name != "hello" {
                 return Err(format!("the first event is `{}`, not `hello`", event.name));
@@ -174,7 +174,7 @@ impl Follower {
     }
 }
 
-/// Why there is no stream: the answer of a server that refuses, or none.
+/// Why no stream began: the server's refusal, or no answer.
 struct Refusal(Result<Answer, Trouble>);
 
 impl Refusal {
@@ -199,7 +199,7 @@ async fn frame(body: &mut Incoming) -> Result<Option<hyper::body::Bytes>, Troubl
     loop {
         match body.frame().await {
             Some(Ok(frame)) => {
-                // What is no data tells nothing.
+                // Frames that are not data (trailers) are ignored.
                 if let Ok(bytes) = frame.into_data() {
                     return Ok(Some(bytes));
                 }

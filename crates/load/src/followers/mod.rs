@@ -24,7 +24,7 @@ use self::board::Board;
 
 /// How often it is looked whether all have heard everything.
 const LOOK: Duration = Duration::from_millis(20);
-/// Faults of followers that are told in words.
+/// How many faults of followers are reported in words.
 const NAMED: usize = 8;
 
 /// What is followed, and by whom.
@@ -68,18 +68,18 @@ enum Phase {
 /// What followers share.
 #[derive(Default)]
 struct Ledger {
-    places: Vec<Place>,
+    progress: Vec<Progress>,
     faults: Mutex<Faults>,
 }
 
-/// Where one follower is.
+/// How far one follower has come.
 #[derive(Default)]
-struct Place {
+struct Progress {
     /// The last revision that it heard of.
     last: AtomicU64,
     /// Whether it was let go and is not back.
     away: AtomicBool,
-    /// Whether it was ever told to read anew.
+    /// Whether it was ever sent a `reset`.
     was_sent_on: AtomicBool,
 }
 
@@ -92,11 +92,11 @@ pub struct Faults {
     pub refused: BTreeMap<String, u64>,
     /// How often one went on behind the last that it had.
     pub resumed: u64,
-    /// How often one was told to read anew: that something it missed can't be told any more.
+    /// How often one was sent a `reset`: events that it missed are no longer kept, and it has to read anew.
     pub resets: u64,
-    /// Revisions that a follower was never told of, though it was told of later ones.
+    /// Revisions that a follower never received, though it received later ones.
     pub gaps: u64,
-    /// Revisions that a follower was told of again, or after a later one.
+    /// Revisions that a follower received again, or after a later one.
     pub repeats: u64,
     /// The first of the faults in words.
     pub words: Vec<String>,
@@ -107,7 +107,7 @@ pub struct Faults {
 pub struct Followed {
     /// How many followed.
     pub followers: u64,
-    /// Of these, how many were there in the end and never told to read anew.
+    /// Of these, how many were connected in the end and never sent a `reset`.
     pub whole: u64,
     /// What happened to them.
     pub faults: Faults,
@@ -142,25 +142,25 @@ impl Followers {
     pub async fn start(following: Following) -> Result<Followers, String> {
         let Following { count, threads, board, .. } = &following;
         let (count, threads, board) = (*count, *threads, board.clone());
-        let places = (0..count).map(|_| Place::default()).collect();
-        let ledger = Arc::new(Ledger { places, faults: Mutex::default() });
+        let progress = (0..count).map(|_| Progress::default()).collect();
+        let ledger = Arc::new(Ledger { progress, faults: Mutex::default() });
         let (phase, seen) = watch::channel(Phase::Begin);
         let (ready, mut heard) = mpsc::unbounded_channel();
-        let (tell, ended) = mpsc::unbounded_channel();
+        let (report, ended) = mpsc::unbounded_channel();
         let following = Arc::new(following);
         for thread in 0..threads {
             let (following, ledger) = (following.clone(), ledger.clone());
-            let (seen, ready, tell) = (seen.clone(), ready.clone(), tell.clone());
+            let (seen, ready, report) = (seen.clone(), ready.clone(), report.clone());
             let body = move || {
                 let numbers = (thread..count).step_by(threads);
                 let ended = thread::run(&following, &ledger, numbers, &seen, &ready);
                 // Whoever waits for it has gone only when the whole command has.
-                let _ = tell.send(ended.map_err(|error| error.to_string()));
+                let _ = report.send(ended.map_err(|error| error.to_string()));
             };
             let spawned = std::thread::Builder::new().name(format!("load-follow-{thread}")).spawn(body);
             spawned.map_err(|error| format!("no thread can be started: {error}"))?;
         }
-        drop((ready, tell));
+        drop((ready, report));
         for _ in 0..count {
             match heard.recv().await {
                 Some(Ok(())) => {}
@@ -175,7 +175,7 @@ impl Followers {
 
     /// How many are let go and not back, now.
     pub fn away(&self) -> usize {
-        self.ledger.places.iter().filter(|place| place.away.load(Ordering::Relaxed)).count()
+        self.ledger.progress.iter().filter(|place| place.away.load(Ordering::Relaxed)).count()
     }
 
     /// Waits until all have heard of that revision, or for so long nothing more was heard; then ends them.
@@ -184,9 +184,9 @@ impl Followers {
     /// A sentence: a thread failed.
     pub async fn end(mut self, revision: u64, patience: Duration) -> Result<Followed, String> {
         let behind = || {
-            let places = self.ledger.places.iter().enumerate();
-            let places = places.map(|(number, place)| (number, place.last.load(Ordering::Relaxed)));
-            places.filter(|(_, last)| *last < revision)
+            let progress = self.ledger.progress.iter().enumerate();
+            let progress = progress.map(|(number, place)| (number, place.last.load(Ordering::Relaxed)));
+            progress.filter(|(_, last)| *last < revision)
         };
         let (mut heard, mut since) = (self.board.deliveries(), Instant::now());
         while behind().next().is_some() && since.elapsed() < patience {
@@ -196,13 +196,13 @@ impl Followers {
                 (heard, since) = (now, Instant::now());
             }
         }
-        let is_away = |number: usize| self.ledger.places[number].away.load(Ordering::Relaxed);
-        let heard_all = |place: &&Place| {
+        let is_away = |number: usize| self.ledger.progress[number].away.load(Ordering::Relaxed);
+        let heard_all = |place: &&Progress| {
             let is_behind = place.last.load(Ordering::Relaxed) < revision;
             let is_gone = is_behind && place.away.load(Ordering::Relaxed);
             !is_gone && !place.was_sent_on.load(Ordering::Relaxed)
         };
-        let whole = self.ledger.places.iter().filter(heard_all).count() as u64;
+        let whole = self.ledger.progress.iter().filter(heard_all).count() as u64;
         let (away, behind): (Vec<_>, Vec<_>) = behind().partition(|(number, _)| is_away(*number));
         // The threads may have ended by themselves.
         let _ = self.phase.send(Phase::End);
@@ -213,7 +213,7 @@ impl Followers {
             threads.push(ended.map_err(|why| format!("a thread of followers failed: {why}"))?);
         }
         let faults = self.ledger.faults.lock().clone();
-        let followers = self.ledger.places.len() as u64;
+        let followers = self.ledger.progress.len() as u64;
         Ok(Followed { followers, whole, faults, behind, away: away.len() as u64, threads, measured })
     }
 }

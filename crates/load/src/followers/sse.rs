@@ -1,6 +1,6 @@
 //! Server-sent events as they come in pieces (HTML standard, 9.2). A carriage return alone, which no server sends, ends no line.
 
-/// A line longer than this is no event's.
+/// A longer line can't belong to an event.
 const MOST: usize = 1 << 20;
 
 /// An event.
@@ -27,7 +27,7 @@ impl Parser {
     /// Takes the next bytes and gives each event that they complete.
     ///
     /// # Errors
-    /// They are no events: a sentence.
+    /// The bytes are not events: a sentence.
     pub fn feed(&mut self, mut bytes: &[u8], mut take: impl FnMut(Event<'_>)) -> Result<(), String> {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (line, rest) = (&bytes[..end], &bytes[end + 1..]);

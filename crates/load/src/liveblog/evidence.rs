@@ -1,4 +1,5 @@
-//! What is known after a load: what the liveblog was told, what was seen of it, what it holds, and what followers heard.
+//! What is known after a load: which changes were acknowledged, what reads showed, what the liveblog holds, and what followers
+//! received.
 
 use std::collections::HashMap;
 
@@ -6,7 +7,7 @@ use super::model::{Change, Look, PostId};
 
 /// An acknowledged change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Told {
+pub struct PostAck {
     /// Of which post.
     pub post: PostId,
     /// What was asked for.
@@ -19,7 +20,7 @@ pub struct Told {
     pub look: Option<Look>,
 }
 
-/// A call of which nobody knows whether it was carried out.
+/// A call whose outcome is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Doubt {
     /// Of which post.
@@ -92,12 +93,12 @@ pub struct Evidence {
     pub before: u64,
     /// The end.
     pub end: End,
-    /// Whether revisions count changes one by one and are told. If not, changes of one post stand in `told` in their order.
+    /// Whether revisions count changes one by one and are reported. If not, changes of one post stand in `acked` in their order.
     pub counted: bool,
     /// Posts whose creation was acknowledged.
     pub known: HashMap<PostId, Known>,
-    /// What was acknowledged; in no order, if revisions tell it.
-    pub told: Vec<Told>,
+    /// What was acknowledged; in no order, if revisions give it.
+    pub acked: Vec<PostAck>,
     /// What is in doubt.
     pub doubts: Vec<Doubt>,
     /// Changes that were refused because the post was not there.

@@ -212,12 +212,12 @@ impl Scenario for LiveblogLoad {
             Ok(followed) => followed,
             Err(why) => return Verdict::unread("What followers heard", &why),
         };
-        let told = self.board.told();
+        let summary = self.board.summary();
         let verdict = {
-            let heard = Heard { what: &told.what, odd: &told.odd, followed: &followed };
+            let heard = Heard { what: &summary.what, odd: &summary.odd, followed: &followed };
             verify::verdict(&evidence, Some(&heard), None)
         };
-        *self.delivery.lock() = Some(Delivery::of(told, followed));
+        *self.delivery.lock() = Some(Delivery::of(summary, followed));
         verdict
     }
 

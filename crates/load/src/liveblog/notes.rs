@@ -2,7 +2,7 @@
 
 use super::LiveblogLoad;
 use super::book::Asked;
-use super::evidence::{Doubt, Evidence, Known, Listed, Polled, Told};
+use super::evidence::{Doubt, Evidence, Known, Listed, Polled, PostAck};
 use super::model::{Change, Look, PostId};
 use super::wire::{self, NEWEST, Posts, print};
 use crate::client::{Answer, Trouble};
@@ -14,7 +14,7 @@ const MOST_ODD: usize = 5;
 /// See the module's head.
 #[derive(Default)]
 pub struct Notes {
-    told: Vec<Told>,
+    acked: Vec<PostAck>,
     doubts: Vec<Doubt>,
     denied: Vec<(PostId, Change)>,
     polled: Vec<Polled>,
@@ -33,7 +33,7 @@ pub(super) struct Noted {
 impl Notes {
     /// Puts it to the others'.
     pub(super) fn join(self, evidence: &mut Evidence) {
-        evidence.told.extend(self.told);
+        evidence.acked.extend(self.acked);
         evidence.doubts.extend(self.doubts);
         evidence.denied.extend(self.denied);
         evidence.polled.extend(self.polled);
@@ -74,12 +74,12 @@ impl Notes {
                 return nothing(true);
             }
         };
-        let told = if change == Change::Remove { removed(answer, post) } else { shown(load, answer, post, change) };
+        let acked = if change == Change::Remove { removed(answer, post) } else { shown(load, answer, post, change) };
         let is_new = matches!(change, Change::Post { .. });
         let own = load.book.id(post);
-        let Some((told, known)) = told else {
+        let Some((acked, known)) = acked else {
             self.doubts.push(Doubt { post, change });
-            // Others may have removed the post before the reply was made. Whether the change was one is not told then.
+            // Others may have removed the post before the reply was made. The reply does not say then whether anything changed.
             let is_gone = wire::removed(answer).is_some_and(|gone| !is_new && own.as_deref() == Some(&*gone.id));
             return nothing(is_gone);
         };
@@ -89,11 +89,11 @@ impl Notes {
         if is_new {
             load.book.learn(post, known);
         }
-        self.told.push(told);
-        Noted { understood: true, revision: (told.changed == told.revision).then_some(told.revision) }
+        self.acked.push(acked);
+        Noted { understood: true, revision: (acked.changed == acked.revision).then_some(acked.revision) }
     }
 
-    /// What has changed; tells whether it was such a reply.
+    /// A reply with what has changed. Returns whether it was such a reply.
     pub(super) fn polled(&mut self, load: &LiveblogLoad, client: u32, answer: &Answer) -> bool {
         let Some(posts) = wire::posts(answer) else { return false };
         let since = load.book.asked(client).since;
@@ -109,7 +109,7 @@ impl Notes {
         true
     }
 
-    /// The newest; tells whether it was such a reply.
+    /// A reply with the newest posts. Returns whether it was such a reply.
     pub(super) fn listed(&mut self, load: &LiveblogLoad, answer: &Answer) -> bool {
         let Some(posts) = wire::posts(answer) else { return false };
         let Some(revision) = posts.revision.or_else(|| answer.revision()) else { return true };
@@ -137,21 +137,21 @@ impl Notes {
     }
 }
 
-/// What the reply to a removal tells.
-fn removed(answer: &Answer, post: PostId) -> Option<(Told, Known)> {
+/// The acknowledgement in the reply to a removal.
+fn removed(answer: &Answer, post: PostId) -> Option<(PostAck, Known)> {
     let reply = wire::removed(answer)?;
     let revision = reply.revision.or_else(|| answer.revision()).unwrap_or(0);
-    let told = Told { post, change: Change::Remove, revision, changed: revision, look: None };
-    Some((told, Known { id: reply.id.into(), timestamp: 0 }))
+    let acked = PostAck { post, change: Change::Remove, revision, changed: revision, look: None };
+    Some((acked, Known { id: reply.id.into(), timestamp: 0 }))
 }
 
-/// What the reply to any other change tells.
-fn shown(load: &LiveblogLoad, answer: &Answer, post: PostId, change: Change) -> Option<(Told, Known)> {
+/// The acknowledgement in the reply to any other change.
+fn shown(load: &LiveblogLoad, answer: &Answer, post: PostId, change: Change) -> Option<(PostAck, Known)> {
     let shown = wire::shown(answer)?;
     let revision = shown.revision.or_else(|| answer.revision()).unwrap_or(0);
     // One that shows another post, or what no post looks like, is compared and found wrong.
     let look = load.forms.look(post, &shown).filter(|_| shown.post() == Some(post));
     let look = look.or(Some(Look { step: None, status: super::model::Status::Pending, attached: false }));
-    let told = Told { post, change, revision, changed: shown.changed().unwrap_or(revision), look };
-    Some((told, Known { id: shown.id().into(), timestamp: shown.timestamp }))
+    let acked = PostAck { post, change, revision, changed: shown.changed().unwrap_or(revision), look };
+    Some((acked, Known { id: shown.id().into(), timestamp: shown.timestamp }))
 }

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::evidence::{Evidence, Told};
+use super::evidence::{Evidence, PostAck};
 use super::model::{Change, PostId};
 
 /// The acknowledged changes in their order.
 #[derive(Debug, Default)]
 pub struct Order {
     /// Those that changed something, each with the revision that it made.
-    pub made: Vec<(u64, Told)>,
+    pub made: Vec<(u64, PostAck)>,
     /// Those that found the post as they wanted it, at the revision that they speak of.
-    pub found: Vec<Told>,
+    pub found: Vec<PostAck>,
     /// Revisions that no acknowledged change made.
     pub gaps: Vec<u64>,
     /// What contradicts itself.
@@ -21,7 +21,7 @@ pub struct Order {
 impl Order {
     /// By revision, or, where there is none, as it stands in the evidence.
     pub fn of(evidence: &Evidence) -> Order {
-        if evidence.counted { by_revision(evidence) } else { as_told(evidence) }
+        if evidence.counted { by_revision(evidence) } else { as_acknowledged(evidence) }
     }
 
     /// The first revision from which on nobody knows all that happened.
@@ -31,24 +31,24 @@ impl Order {
 
     /// Which change made which revision.
     pub fn makers(&self) -> HashMap<u64, (PostId, Change)> {
-        self.made.iter().map(|(revision, told)| (*revision, (told.post, told.change))).collect()
+        self.made.iter().map(|(revision, acked)| (*revision, (acked.post, acked.change))).collect()
     }
 }
 
-fn as_told(evidence: &Evidence) -> Order {
-    let made = evidence.told.iter().zip(1..).map(|(told, number)| (number, *told)).collect();
+fn as_acknowledged(evidence: &Evidence) -> Order {
+    let made = evidence.acked.iter().zip(1..).map(|(acked, number)| (number, *acked)).collect();
     Order { made, ..Order::default() }
 }
 
 fn by_revision(evidence: &Evidence) -> Order {
     let mut order = Order::default();
-    let mut told: Vec<&Told> = evidence.told.iter().collect();
+    let mut acked: Vec<&PostAck> = evidence.acked.iter().collect();
     // Of those that speak of one revision, whatever must have changed something goes first.
-    told.sort_by_key(|told| (told.revision, matches!(told.change, Change::Set(_)), told.post));
+    acked.sort_by_key(|acked| (acked.revision, matches!(acked.change, Change::Set(_)), acked.post));
     let (before, after) = (evidence.before, evidence.end.revision);
     let mut last = before;
-    for told in told {
-        let Told { post, change, revision, changed, .. } = *told;
+    for acked in acked {
+        let PostAck { post, change, revision, changed, .. } = *acked;
         if revision <= before || revision > after {
             // What found a post as it was before anything happened is not made by anything.
             order.problems.push(format!(
@@ -59,7 +59,7 @@ fn by_revision(evidence: &Evidence) -> Order {
             continue;
         }
         if matches!(change, Change::Set(_)) && changed < revision {
-            order.found.push(*told);
+            order.found.push(*acked);
             continue;
         }
         if changed != revision {
@@ -72,7 +72,7 @@ fn by_revision(evidence: &Evidence) -> Order {
         if let Some((_, maker)) = order.made.last().filter(|(made, _)| *made == revision) {
             // The post's last change was made by another call just before, and it was as this one wants it.
             if maker.post == post && matches!(change, Change::Set(_)) {
-                order.found.push(*told);
+                order.found.push(*acked);
             } else {
                 order.problems.push(format!(
                     "revision {revision} was told to {} and to {}",
@@ -84,7 +84,7 @@ fn by_revision(evidence: &Evidence) -> Order {
         }
         order.gaps.extend(last + 1..revision);
         last = revision;
-        order.made.push((revision, *told));
+        order.made.push((revision, *acked));
     }
     order.gaps.extend(last + 1..=after);
     if order.gaps.len() > evidence.doubts.len() {

@@ -39,8 +39,8 @@ impl LiveblogLoad {
                 .await
                 .map_err(|why| format!("a liveblog can't be used: {} {}: {why}", call.method, call.path))?;
             let (revision, changed) = if change == Change::Remove {
-                let told = wire::removed(&answer).and_then(|reply| reply.revision.or_else(|| answer.revision()));
-                (told, told)
+                let acked = wire::removed(&answer).and_then(|reply| reply.revision.or_else(|| answer.revision()));
+                (acked, acked)
             } else {
                 let shown =
                     wire::shown(&answer).ok_or("the reply to a post has another shape than the interface says")?;

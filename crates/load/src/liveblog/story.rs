@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::evidence::{Doubt, Evidence, Held, Known, Listed, Polled, Told};
+use super::evidence::{Doubt, Evidence, Held, Known, Listed, Polled, PostAck};
 use super::model::{Change, Paper, PostId, Status};
 use super::wire::{NEWEST, print};
 
@@ -46,7 +46,7 @@ impl Story {
             let timestamp = u64::from(post.number / 2);
             self.evidence.known.insert(post, Known { id: id(post).into(), timestamp });
         }
-        self.evidence.told.push(Told { post, change, revision: self.revision, changed: self.revision, look });
+        self.evidence.acked.push(PostAck { post, change, revision: self.revision, changed: self.revision, look });
         self
     }
 
@@ -54,7 +54,13 @@ impl Story {
     pub fn finds(&mut self, post: PostId, status: Status) -> &mut Story {
         let paper = self.papers[&post];
         let (revision, changed) = (self.revision, paper.changed);
-        self.evidence.told.push(Told { post, change: Change::Set(status), revision, changed, look: Some(paper.look) });
+        self.evidence.acked.push(PostAck {
+            post,
+            change: Change::Set(status),
+            revision,
+            changed,
+            look: Some(paper.look),
+        });
         self
     }
 
@@ -100,7 +106,7 @@ impl Story {
         }
         evidence.end.total = evidence.end.held.len() as u64;
         // Replies come in no order.
-        evidence.told.reverse();
+        evidence.acked.reverse();
         evidence
     }
 }

@@ -1,6 +1,6 @@
 //! Posts on the wire: the calls, and as much of the replies as the load has to know.
 //!
-//! A post tells by its title which it is, and by its summary which text it has to have.
+//! A post's title says which post it is, and its summary which text it has to have.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -34,7 +34,7 @@ impl Forms {
         Forms { liveblog, text: text_bytes as usize, attachment: attachment_bytes as usize }
     }
 
-    /// The path at which its events are told.
+    /// The path of its events.
     pub fn events(&self) -> String {
         format!("{}/events", self.liveblog)
     }
@@ -81,7 +81,7 @@ impl Forms {
         text + "</p></post>"
     }
 
-    /// What a reader sees of a post that tells by its title that it is `post`.
+    /// What a reader sees of a post whose title says that it is `post`.
     pub fn look(&self, post: PostId, shown: &Shown<'_>) -> Option<Look> {
         let step = shown.summary.strip_prefix("text ").and_then(|step| step.parse().ok());
         let step = step.filter(|step| shown.content.as_deref() == Some(&self.text(post, *step)));
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_post_looks_as_it_was_written_or_is_told_apart() {
+    fn a_post_looks_as_it_was_written_or_is_distinguished() {
         let forms = forms();
         let look = |content: &str, attachments| {
             let answer = answer(content, attachments);

@@ -169,7 +169,7 @@ impl Recorder {
         Recorder { kinds: vec![Kind::default(); kinds], punctuality: Punctuality::default(), slice: Slice::default() }
     }
 
-    /// One operation. `answered` tells whether its time says something of the server: an answer, or that none came in time.
+    /// One operation. `answered` says whether its time says something about the server: an answer, or that none came in time.
     pub fn record(&mut self, kind: usize, took: Duration, outcome: Outcome, answered: bool) {
         let total = &mut self.kinds[kind];
         if answered {
@@ -241,7 +241,7 @@ impl Series {
         }
     }
 
-    /// Nothing more comes: a rest too short to be told as a rate goes with the interval before it.
+    /// Nothing more comes: a rest too short to be reported as a rate is added to the interval before it.
     pub fn finish(&mut self) {
         if let [.., before, last] = self.intervals.as_slice()
             && last.length < before.length / 2.0

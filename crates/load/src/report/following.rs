@@ -1,4 +1,4 @@
-//! What the page, the table and the numbers tell of followers.
+//! What the page, the table and the numbers say about followers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -167,7 +167,7 @@ pub(super) fn by_percentile<'h>(
     /// Points of a curve.
     const POINTS: u32 = 160;
     let total = curves.clone().map(|(_, _, latency)| latency.len()).max().unwrap_or(0);
-    // As many nines as there is to tell of.
+    // As many nines as the number of samples supports.
     let nines = (total.max(10) as f64).log10().clamp(1.0, 6.0);
     let curve = |(name, class, latency): (&str, _, &Histogram<u64>)| {
         let points = (0..=POINTS).map(|point| {

@@ -1,4 +1,4 @@
-//! What is told of a load: put together once, and written as text, JSON and HTML.
+//! The report of a load: put together once, and written as text, JSON and HTML.
 
 use std::time::SystemTime;
 
@@ -19,7 +19,7 @@ mod json;
 mod plot;
 pub mod text;
 
-/// All there is to tell.
+/// The whole report.
 pub struct Report {
     /// The scenario's name.
     pub scenario: &'static str,
@@ -51,7 +51,7 @@ pub struct Report {
     pub verdict: Verdict,
 }
 
-/// The latencies that are told, in microseconds.
+/// The latencies that are reported, in microseconds.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Quantiles {

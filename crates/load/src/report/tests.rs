@@ -71,7 +71,7 @@ fn followed(finding: Finding) -> Report {
     let thread = ThreadLoad { cpu: 0.5, peak_cpu: 0.9, waited: None };
     let mut followed = Followed { followers: 2, threads: vec![thread], ..Followed::default() };
     followed.faults.dropped.insert("<gone> & away".into(), 3);
-    let delivery = Delivery::of(board.told(), followed);
+    let delivery = Delivery::of(board.summary(), followed);
     let mut report = Report { scenario: "liveblog", rules: "the liveblog", ..report(finding) };
     report.saturation.follow(&delivery.followed, delivery.deliveries);
     report.delivery = Some(delivery);
@@ -118,7 +118,7 @@ fn followers_have_plots_a_table_and_histograms_of_their_own() {
 #[test]
 fn followers_that_heard_nothing_have_a_page_too() {
     let mut empty = followed(Finding::Unknown);
-    empty.delivery = Some(Delivery::of(Board::new(0).told(), Followed::default()));
+    empty.delivery = Some(Delivery::of(Board::new(0).summary(), Followed::default()));
     empty.saturation.follow(&Followed::default(), 0);
     let page = html::page(&empty);
     parsed(&page);

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use stet_actors::store::{ChangeSet, Health, Range, Store, Table, View};
 
 use super::*;
-use crate::fault::{Fault, Plan};
+use crate::fault::{DiskFault, Plan};
 
 const GROUPS: usize = 5;
 const GROUP: usize = 3;
@@ -112,7 +112,7 @@ fn replay(count: Count, plan: Option<Plan>, seed: u64) -> u64 {
     counted
 }
 
-fn at_every_sync(faults: &[Fault], times: &[u64]) {
+fn at_every_sync(faults: &[DiskFault], times: &[u64]) {
     let syncs = replay(Count::Syncs, None, 0);
     assert!(syncs > (GROUPS + 4) as u64, "the scenario has {syncs} syncs");
     for at in 1..=syncs {
@@ -124,7 +124,7 @@ fn at_every_sync(faults: &[Fault], times: &[u64]) {
     }
 }
 
-fn at_every_write(fault: Fault, times: u64) {
+fn at_every_write(fault: DiskFault, times: u64) {
     let writes = replay(Count::Writes, None, 0);
     assert!(writes > 25, "the scenario has {writes} writes");
     for at in 1..=writes {
@@ -134,40 +134,40 @@ fn at_every_write(fault: Fault, times: u64) {
 
 #[test]
 fn a_crash_at_any_write_loses_nothing_acknowledged() {
-    at_every_write(Fault::Crash, 1);
+    at_every_write(DiskFault::Crash, 1);
 }
 
 #[test]
 fn a_disk_that_is_full_at_any_write_keeps_the_promise() {
-    at_every_write(Fault::Full, 1);
+    at_every_write(DiskFault::Full, 1);
 }
 
 #[test]
 fn an_io_error_at_any_write_keeps_the_promise() {
-    at_every_write(Fault::Write, 1);
+    at_every_write(DiskFault::Write, 1);
 }
 
 #[test]
 fn a_crash_at_any_sync_loses_nothing_acknowledged() {
-    at_every_sync(&[Fault::Crash], &[1]);
+    at_every_sync(&[DiskFault::Crash], &[1]);
 }
 
 #[test]
 fn a_sync_that_fails_at_any_point_keeps_the_promise() {
-    at_every_sync(&[Fault::Sync], &[1, u64::MAX]);
+    at_every_sync(&[DiskFault::Sync], &[1, u64::MAX]);
 }
 
 #[test]
 fn a_sync_that_fails_and_forgets_at_any_point_keeps_the_promise() {
-    at_every_sync(&[Fault::SyncForgets], &[1, 2]);
+    at_every_sync(&[DiskFault::SyncForgets], &[1, 2]);
 }
 
 #[test]
 fn a_write_that_fails_at_any_point_keeps_the_promise() {
-    at_every_sync(&[Fault::Write], &[1, u64::MAX]);
+    at_every_sync(&[DiskFault::Write], &[1, u64::MAX]);
 }
 
 #[test]
 fn a_disk_that_is_full_at_any_point_keeps_the_promise() {
-    at_every_sync(&[Fault::Full], &[1, u64::MAX]);
+    at_every_sync(&[DiskFault::Full], &[1, u64::MAX]);
 }

@@ -4,9 +4,9 @@ use stet_actors::store::{ChangeSet, Health, Range, Store, StoreError, Table, Vie
 
 use super::*;
 use crate::StoreFile;
-use crate::fault::{Fault, Plan};
+use crate::fault::{DiskFault, Plan};
 
-fn broken(disk: &Disk, fault: Fault) {
+fn broken(disk: &Disk, fault: DiskFault) {
     disk.plan(Plan { at: disk.syncs() + 1, times: u64::MAX, fault });
 }
 
@@ -31,7 +31,7 @@ fn a_full_disk_is_told_reads_go_on_and_each_commit_tries_again() {
     // The file must be read anew for the writer; readers must not notice.
     options.cache_bytes = 0;
     let store = two_rows(&disk, options);
-    broken(&disk, Fault::Full);
+    broken(&disk, DiskFault::Full);
     let failed = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
     until("the fault is told", || store.health() == Health::Full);
     assert_eq!(all_marks(&store), 2);
@@ -48,7 +48,7 @@ fn a_full_disk_is_told_reads_go_on_and_each_commit_tries_again() {
 fn a_disk_that_was_full_for_one_commit_stays_told_until_the_next_succeeds() {
     let disk = Disk::new();
     let store = open(&disk);
-    disk.plan(Plan { at: disk.syncs() + 1, times: 1, fault: Fault::Full });
+    disk.plan(Plan { at: disk.syncs() + 1, times: 1, fault: DiskFault::Full });
     assert_eq!(submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken").wait(), Err(StoreError::Full));
     assert_eq!(store.health(), Health::Full);
     until("submissions are taken again", || {
@@ -76,7 +76,7 @@ fn what_was_queued_behind_a_failed_commit_is_stale() {
     let behind = submit(&store, vec![put(Table::Marks, "m", "2")]).expect("taken");
     let fence = submit_set(&store, empty(&store)).expect("taken");
     // The held commit's sync is the next; the writes after it fail.
-    disk.plan(Plan { at: disk.syncs() + 2, times: 1, fault: Fault::Write });
+    disk.plan(Plan { at: disk.syncs() + 2, times: 1, fault: DiskFault::Write });
     disk.release();
     assert_eq!(held.wait(), Ok(held.seq));
     assert!(matches!(failing.wait(), Err(StoreError::Failed(_))));
@@ -89,7 +89,7 @@ fn what_was_queued_behind_a_failed_commit_is_stale() {
 
 #[test]
 fn a_commit_whose_sync_failed_but_whose_record_is_there_is_made_sure_of() {
-    for fault in [Fault::Sync, Fault::SyncForgets] {
+    for fault in [DiskFault::Sync, DiskFault::SyncForgets] {
         let disk = Disk::new();
         let store = open(&disk);
         let held = hold(&disk, &store);
@@ -111,7 +111,7 @@ fn submissions_are_refused_at_once_while_the_journal_is_broken_and_nobody_waits_
     let mut options = options(&disk);
     options.decide_within = Duration::from_millis(30);
     let store = two_rows(&disk, options);
-    broken(&disk, Fault::Sync);
+    broken(&disk, DiskFault::Sync);
     assert!(store.is_certain());
     let unknown = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
     match unknown.wait() {
@@ -152,7 +152,7 @@ fn of_a_batch_that_was_given_up_and_is_found_by_the_next_start_all_is_carried_ou
     let second = submit(&store, vec![put(Table::Marks, "second", "1")]).expect("taken");
     disk.plan_for(
         StoreFile::Journal,
-        Plan { at: disk.syncs_of(StoreFile::Journal) + 2, times: u64::MAX, fault: Fault::Sync },
+        Plan { at: disk.syncs_of(StoreFile::Journal) + 2, times: u64::MAX, fault: DiskFault::Sync },
     );
     disk.release();
     held.wait().expect("the held commit succeeds");
@@ -173,7 +173,7 @@ fn of_a_batch_that_was_given_up_and_is_found_by_the_next_start_all_is_carried_ou
 fn a_barrier_does_not_resolve_before_the_fate_of_a_failed_commit_is_known() {
     let disk = Disk::new();
     let store = open(&disk);
-    broken(&disk, Fault::Sync);
+    broken(&disk, DiskFault::Sync);
     let pending = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
     until("the fault is noticed", || store.health() != Health::Ok);
     let fence = submit_set(&store, empty(&store)).expect("taken");
@@ -187,7 +187,7 @@ fn a_barrier_does_not_resolve_before_the_fate_of_a_failed_commit_is_known() {
 fn a_store_whose_disk_is_gone_can_be_closed() {
     let disk = Disk::new();
     let store = open(&disk);
-    broken(&disk, Fault::Sync);
+    broken(&disk, DiskFault::Sync);
     let pending = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
     until("the fault is noticed", || store.health() != Health::Ok);
     store.close();
@@ -197,7 +197,7 @@ fn a_store_whose_disk_is_gone_can_be_closed() {
 
 #[test]
 fn checkpoints_that_fail_are_told_and_made_up_for_and_neither_reads_nor_commits_suffer() {
-    for fault in [Fault::Write, Fault::Sync, Fault::SyncForgets, Fault::Full] {
+    for fault in [DiskFault::Write, DiskFault::Sync, DiskFault::SyncForgets, DiskFault::Full] {
         let disk = Disk::new();
         let mut options = options(&disk);
         options.cache_bytes = 0;
@@ -212,7 +212,7 @@ fn checkpoints_that_fail_are_told_and_made_up_for_and_neither_reads_nor_commits_
         broken(&disk, fault);
         disk.release();
         until("the fault is told", || store.health() != Health::Ok);
-        assert_eq!(store.health() == Health::Full, fault == Fault::Full, "{:?}", store.health());
+        assert_eq!(store.health() == Health::Full, fault == DiskFault::Full, "{:?}", store.health());
         for _ in 0..5 {
             assert_eq!(all_marks(&store), 52, "{fault:?}");
             assert_eq!(get(&store, View::Committed, Table::Marks, "old").as_deref(), Some("1"));
@@ -240,7 +240,7 @@ fn what_a_sync_forgets_while_the_store_is_closed_is_not_built_upon_by_who_opens_
             let disk = Disk::new();
             let store = open(&disk);
             commit(&store, many("a"));
-            disk.plan(Plan { at: disk.syncs() + at, times, fault: Fault::SyncForgets });
+            disk.plan(Plan { at: disk.syncs() + at, times, fault: DiskFault::SyncForgets });
             drop(store);
             disk.heal();
             let store = open(&disk);
@@ -265,7 +265,7 @@ fn what_a_sync_forgets_while_the_files_are_made_is_not_built_upon_by_who_opens_t
     for times in [1, 2] {
         for at in 1..=12 {
             let disk = Disk::new();
-            disk.plan(Plan { at, times, fault: Fault::SyncForgets });
+            disk.plan(Plan { at, times, fault: DiskFault::SyncForgets });
             let store = try_open(&disk).or_else(|_| {
                 disk.heal();
                 try_open(&disk)

@@ -14,7 +14,7 @@ use super::*;
 use crate::journal::FORMAT as JOURNAL_FORMAT;
 use crate::migrate::{MIGRATIONS, Migration, present};
 use crate::record::FileHead;
-use crate::tables::{FOLDED, FORMAT, Failure, META, failure, rows};
+use crate::tables::{FOLDED, FORMAT, META, RedbError, failure, rows};
 use crate::{Backends, Durability, OpenError, StoreFile};
 
 /// Sets a number in the head of a file of a closed store.
@@ -146,7 +146,7 @@ fn what_waits_in_the_journal_is_taken_over_by_a_store_without_one_and_never_agai
 
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
-fn rename_rows(transaction: &WriteTransaction) -> Result<u64, Failure> {
+fn rename_rows(transaction: &WriteTransaction) -> Result<u64, RedbError> {
     RUNS.fetch_add(1, Ordering::Relaxed);
     let mut marks = transaction.open_table(rows(Table::Marks)).map_err(failure)?;
     let mut moved = 0;
@@ -160,7 +160,7 @@ fn rename_rows(transaction: &WriteTransaction) -> Result<u64, Failure> {
     Ok(moved)
 }
 
-fn fail(_: &WriteTransaction) -> Result<u64, Failure> {
+fn fail(_: &WriteTransaction) -> Result<u64, RedbError> {
     Err(Box::new(redb::Error::Corrupted("a row that nobody understands".to_owned())))
 }
 

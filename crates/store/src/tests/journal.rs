@@ -7,7 +7,7 @@ use stet_actors::store::Change;
 use super::*;
 use crate::backend::OLD_JOURNAL;
 use crate::blob::{self, Sets};
-use crate::fault::{Fault, Plan};
+use crate::fault::{DiskFault, Plan};
 use crate::journal::Journal;
 use crate::lease::Kept;
 use crate::old_journal::{DROPPED, RECORDS};
@@ -89,7 +89,7 @@ proptest! {
                     folded = folded.max(last * u64::from(share) / 255);
                 }
                 Step::Fail(sync) => {
-                    let fault = if sync { Fault::Sync } else { Fault::Write };
+                    let fault = if sync { DiskFault::Sync } else { DiskFault::Write };
                     disk.plan(Plan { at: disk.syncs() + 1, times: 1, fault });
                 }
                 Step::Crash(_) | Step::Finish => {
@@ -129,7 +129,7 @@ fn a_full_disk_leaves_the_room_that_there_is() {
     let disk = Disk::new();
     let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
     append(&mut journal, &vec![set(1, 10)], 0).expect("there is room");
-    disk.plan(Plan { at: 0, times: u64::MAX, fault: Fault::NoRoom });
+    disk.plan(Plan { at: 0, times: u64::MAX, fault: DiskFault::NoRoom });
     let mut seq = 2;
     while append(&mut journal, &vec![set(seq, 50_000)], 0).is_ok() {
         seq += 1;
@@ -175,10 +175,10 @@ fn what_was_removed_stays_removed_even_if_the_disk_forgot_it_and_the_process_end
     let next = |after: u64, fault| {
         disk.plan(Plan { at: disk.syncs() + after, times: 1, fault });
     };
-    next(1, Fault::Sync);
+    next(1, DiskFault::Sync);
     append(&mut journal, &vec![set(3, 10), set(4, 10), set(5, 10)], 1).expect_err("its sync fails");
     // What was written gets to the disk in the end, and its removal does not.
-    next(2, Fault::SyncForgets);
+    next(2, DiskFault::SyncForgets);
     journal.reopen(None).expect_err("the removal is not known to be on disk");
     drop(journal);
     disk.heal();
@@ -201,7 +201,7 @@ fn what_is_no_journal_is_refused_and_left_alone() {
     let sound = disk.bytes(StoreFile::Journal);
     let mut headless = sound.clone();
     headless[..PAGE].fill(0);
-    let foreign = FileHead { format: 2, salt: crate::record::Salt::by_chance() }.page();
+    let foreign = FileHead { format: 2, salt: crate::record::Salt::random() }.page();
     for bytes in [headless, b"this is no journal".to_vec(), sound[..PAGE].to_vec(), foreign] {
         let disk = Disk::holding([(StoreFile::Journal, bytes.clone())]);
         assert!(matches!(open_journal(&disk, 0), Err(OpenError::Corrupt(_))));

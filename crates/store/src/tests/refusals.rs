@@ -4,7 +4,7 @@ use stet_actors::store::{ChangeSet, Health, Store, StoreError, Table, View};
 
 use super::*;
 use crate::StoreFile;
-use crate::fault::{Fault, Plan};
+use crate::fault::{DiskFault, Plan};
 
 fn refused(store: &RedbStore, set: ChangeSet) -> StoreError {
     store.submit(set).expect_err("the set is refused").why
@@ -16,7 +16,7 @@ fn a_set_from_before_a_failed_commit_is_stale_and_comes_back_whole() {
     let store = open(&disk);
     let (changes, events) = (vec![put(Table::Marks, "m", "old")], vec![event(1, 1, 0)]);
     let old = ChangeSet { changes: changes.clone(), events: events.clone(), ..empty(&store) };
-    disk.plan(Plan { at: disk.syncs() + 1, times: 1, fault: Fault::Write });
+    disk.plan(Plan { at: disk.syncs() + 1, times: 1, fault: DiskFault::Write });
     let failed = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
     assert!(matches!(failed.wait(), Err(StoreError::Failed(_))));
     assert_eq!(store.epoch(), 1);

@@ -13,7 +13,7 @@ use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::{Range, Row, decode_value};
 
 use super::*;
-use crate::fault::{Fault, Plan};
+use crate::fault::{DiskFault, Plan};
 use stet_testkit::shelf::{Carry, FAMILIES, NewShelf, Put, Shelf, Stands, Take};
 
 const MAIN: Loid = root(DatabaseId::MAIN);
@@ -101,8 +101,8 @@ fn assert_proved(store: &RedbStore, when: &str) {
             wanted.extend(entries.into_iter().map(|(key, value)| (key.table, key.key, value)));
             if matches!(table, Table::Objects | Table::Recycled) {
                 let record: Record = decode_value(Record::FORMAT, &value).expect("a record can be read");
-                let mut tell = |fault| panic!("{when}: {fault}");
-                let mut proof = Proof::new(store, &|_| true, &mut tell);
+                let mut report = |fault| panic!("{when}: {fault}");
+                let mut proof = Proof::new(store, &|_| true, &mut report);
                 FAMILIES.get(record.family).expect("it is listed").prove(&record, &mut proof).expect("readable");
             }
         }
@@ -133,7 +133,7 @@ async fn live(at: Option<u64>, whole: &[Vec<(Loid, u64, bool)>]) -> (u64, Vec<Ve
     let store = Arc::new(open(&disk));
     let begun = disk.syncs();
     if let Some(at) = at {
-        disk.plan(Plan { at: begun + at, times: 1, fault: Fault::Crash });
+        disk.plan(Plan { at: begun + at, times: 1, fault: DiskFault::Crash });
     }
     let started = tokio::select! {
         started = start(&store) => started.ok(),

@@ -14,7 +14,7 @@ use stet_actors::families::{Entry, Families};
 use stet_actors::family::{Family, Fate};
 use stet_actors::folder::Folder;
 use stet_actors::id::Loid;
-use stet_actors::liveblog::LiveBlog;
+use stet_actors::liveblog::Liveblog;
 use stet_actors::object::{CreateMode, FamilyKind, Object, Record, Text};
 use stet_actors::part::{PartKind, Parts};
 use stet_actors::proof::{Head, Proof};
@@ -29,7 +29,7 @@ pub const FAMILIES: Families = Families::of(&[
     Entry::of::<Document>(),
     Entry::of::<Folder>(),
     Entry::of::<Drawer>(),
-    Entry::of::<LiveBlog>(),
+    Entry::of::<Liveblog>(),
     Entry::of::<Shelf>(),
 ]);
 

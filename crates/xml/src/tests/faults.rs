@@ -9,7 +9,7 @@ fn refused(cases: &[(&str, XmlErrorKind, usize)]) {
     for (text, kind, offset) in cases {
         let fault = xml_fault(text);
         assert_eq!(fault.kind(), *kind, "{text:?}: {fault}");
-        assert_eq!(fault.place(), &Place::Byte(*offset), "{text:?}: {fault}");
+        assert_eq!(fault.location(), &Location::Byte(*offset), "{text:?}: {fault}");
         assert!(fault.to_string().ends_with('.'), "{fault}");
     }
 }
@@ -163,7 +163,7 @@ fn json_without_an_xml_form_is_refused_with_its_path() {
     for (value, kind, path) in cases {
         let fault = json_fault(&value);
         assert_eq!(fault.kind(), kind, "{value}: {fault}");
-        assert_eq!(fault.place(), &Place::Path(path.to_owned()), "{value}: {fault}");
+        assert_eq!(fault.location(), &Location::Path(path.to_owned()), "{value}: {fault}");
     }
 }
 

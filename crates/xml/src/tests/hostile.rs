@@ -20,10 +20,10 @@ fn depth_is_bounded_in_both_forms_alike() {
     assert_eq!(xml(&nested_json(64)), again(&nested(64)));
     let fault = xml_fault(&nested(65));
     assert_eq!(fault.kind(), XmlErrorKind::TooDeep);
-    assert_eq!(fault.place(), &Place::Byte(64 * 3));
+    assert_eq!(fault.location(), &Location::Byte(64 * 3));
     let fault = json_fault(&nested_json(65));
     assert_eq!(fault.kind(), XmlErrorKind::TooDeep);
-    assert_eq!(fault.place(), &Place::Path(format!("${}", ".a".repeat(65))));
+    assert_eq!(fault.location(), &Location::Path(format!("${}", ".a".repeat(65))));
 }
 
 #[test]

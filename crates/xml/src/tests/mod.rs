@@ -7,7 +7,7 @@ mod properties;
 
 use serde_json::Value;
 
-use super::{Limits, Place, XmlError, XmlErrorKind, check, from_json, reserialize, to_json};
+use super::{Limits, Location, XmlError, XmlErrorKind, check, from_json, reserialize, to_json};
 
 fn limits() -> Limits {
     Limits::default()

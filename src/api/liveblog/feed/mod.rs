@@ -1,7 +1,7 @@
 //! A liveblog for readers of feeds (ours): its approved posts, in its order, for whoever may read it.
 //!
-//! A post's text is in the feed if it is as short as what lies in the tables; of longer ones, pictures and the like there is the
-//! address. Addresses are those that the caller has come by; they want a token, as everything does.
+//! A post's text is in the feed if it is short enough to be stored in the tables; for longer texts, pictures and the like there
+//! is the address. Addresses start with the one that the caller has used; they require a token, as everything does.
 
 mod atom;
 mod json;
@@ -11,7 +11,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use stet_actors::error::{Error, Result};
 use stet_actors::family::State;
-use stet_actors::liveblog::{LiveBlog, Post};
+use stet_actors::liveblog::{Liveblog, Post};
 use stet_actors::object::Stored;
 
 use super::piece::{address_of, bytes_of};
@@ -33,7 +33,7 @@ const MOST: u64 = 1000;
 /// Posts that are rendered before others get their turn.
 const AT_A_TIME: usize = 64;
 
-/// The last millisecond of the year 9999, which is the last that the times of feeds can tell.
+/// The last millisecond of the year 9999, the last that the times of feeds can express.
 const LAST_MS: u64 = 253_402_300_799_999;
 
 /// What a feed is written as.
@@ -74,7 +74,7 @@ struct Feed {
     created: String,
     /// When the last of the posts shown changed.
     updated: String,
-    /// The first and the last moment that posts tell of, of all that are approved; without any, when it was made.
+    /// The earliest and the latest time of all approved posts; without any, when the liveblog was made.
     covers: (String, String),
     /// Where this part of the feed is had, and the next if there is one.
     address: String,
@@ -120,7 +120,7 @@ struct Link {
 /// `GET /v3/container/liveblog/{source}/feed/{format}`
 pub async fn feed(call: Call) -> Result<Reply> {
     // Of one that is not there, nothing else counts.
-    call.container::<LiveBlog>("source")?;
+    call.container::<Liveblog>("source")?;
     let named = call.param("format");
     let format = Format::ALL.into_iter().find(|format| format.name() == named);
     let format = format.ok_or_else(|| Error::parameter("format", named, "atom, json or jsonld"))?;

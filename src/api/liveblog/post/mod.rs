@@ -1,11 +1,11 @@
-//! Posts (docs/api/posts.md). What depends on the post as a change finds it is decided by the command.
+//! Posts (docs/api/posts.md). The command decides what depends on the state of the post.
 
 pub mod routes;
 
 use stet_actors::command::Command;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::liveblog::{
-    AddPost, LiveBlog, PostAddress, PostBody, PostDone, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
+    AddPost, Liveblog, PostAddress, PostBody, PostDone, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
 };
 use stet_actors::object::Text;
 use stet_actors::part::NewAttachment;
@@ -52,7 +52,7 @@ pub async fn create_post(mut call: Call) -> Result<Json<ChangedPost>> {
     execute(&call, open, command).await
 }
 
-/// `PUT /v3/container/liveblog/{source}/post/{post}`: the same form; what is not in it stays as it is.
+/// `PUT /v3/container/liveblog/{source}/post/{post}`: the same form; parts that it does not have stay as they are.
 pub async fn update_post(mut call: Call) -> Result<Json<ChangedPost>> {
     let mut form: Form<PostOptions> = match form::read(&mut call, FILES).await? {
         Submitted::New(form) => form,
@@ -129,7 +129,7 @@ fn seen_post(call: &Call, open: &Open) -> Result<PostAddress> {
 }
 
 /// Changes a post; the reply is the post as it is right after.
-async fn execute<C: Command<Family = LiveBlog, Reply = PostDone>>(
+async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
     call: &Call,
     open: Open,
     command: C,
@@ -141,7 +141,7 @@ async fn execute<C: Command<Family = LiveBlog, Reply = PostDone>>(
     let left = open.view.state.get(&post).ok().map(|post| match post_reply(app, &open, post, "change") {
         Ok(reply) => Ok(Some(reply)),
         Err(Unsettled::Failed(error)) => Err(error),
-        // Others have changed it since; who made the change is told of it all the same, and not of theirs.
+        // Others have changed it since. The reply describes the caller's own change all the same, not theirs.
         Err(Unsettled::Changed) => post_as_left(app, &open, post),
     });
     if let Some(reply) = left.transpose()?.flatten() {

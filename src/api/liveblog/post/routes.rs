@@ -11,7 +11,7 @@ const PUT: Route = base(Verb::Put, Privilege::Create, "docs/api/posts.md");
 const DELETE: Route = base(Verb::Delete, Privilege::Create, "docs/api/posts.md");
 
 const LIVEBLOG: PathParam = source("the liveblog");
-/// A name is no source, so that the value is looked at later.
+/// A name is not a source, so the value is parsed later.
 const THE_POST: PathParam = word("post", "the post, as loid, uuid or name");
 
 /// `options` as docs/api/posts.md, "Adding and changing", has them, the content, and any number of attachments.

@@ -2,17 +2,17 @@
 //! the server holds, and pass through what was read.
 //!
 //! A drawer goes up by one revision with each change. Of the replies that speak of one revision, one made it and the others found
-//! it and had nothing to do. A revision that nobody was told of must be the work of a call whose outcome is in doubt; if several
+//! it and had nothing to do. A revision that no reply reported must be the work of a call whose outcome is in doubt; if several
 //! calls could have made it, each is tried, and taken back if it does not lead to the end. Of a move that is in doubt both halves
 //! must have happened or neither.
 
-use super::evidence::{Evidence, Seen, Span, Told, UNTOLD};
+use super::evidence::{Evidence, ItemAck, Seen, Span, UNREPORTED};
 use super::model::{Change, Model};
 use super::words::{difference, name};
 
 /// Steps back that are tried before it gives up.
 const TRIES: usize = 100_000;
-/// Calls in doubt beyond which nobody could tell anything.
+/// Calls in doubt beyond which nothing could be proved.
 const MOST_DOUBTS: usize = 2000;
 
 /// What came of it.
@@ -40,7 +40,7 @@ enum Stuck {
 struct Search<'e> {
     evidence: &'e Evidence,
     /// By drawer, in the order of the revisions.
-    told: Vec<Vec<(u64, Told)>>,
+    acked: Vec<Vec<(u64, ItemAck)>>,
     seen: Vec<Vec<Seen>>,
     /// By doubt: whether its halves are taken as done.
     used: Vec<(bool, bool)>,
@@ -73,16 +73,16 @@ fn search(evidence: &Evidence, objects: u32) -> Replay {
         return Replay::TooMany(format!("{} calls are in doubt", evidence.doubts.len()));
     }
     let drawers = evidence.drawers.len();
-    let (mut told, mut seen) = (vec![Vec::new(); drawers], vec![Vec::new(); drawers]);
-    for one in &evidence.told {
+    let (mut acked, mut seen) = (vec![Vec::new(); drawers], vec![Vec::new(); drawers]);
+    for one in &evidence.acked {
         let Some(revision) = one.revision else {
             return Replay::TooMany("an answer told no revision".to_owned());
         };
-        told[usize::from(one.drawer)].push((revision, *one));
+        acked[usize::from(one.drawer)].push((revision, *one));
     }
     evidence.seen.iter().for_each(|one| seen[usize::from(one.drawer)].push(*one));
-    for told in &mut told {
-        told.sort_unstable_by_key(|(revision, one)| (*revision, one.change));
+    for acked in &mut acked {
+        acked.sort_unstable_by_key(|(revision, one)| (*revision, one.change));
     }
     for seen in &mut seen {
         seen.sort_unstable_by_key(|one| one.revision);
@@ -90,7 +90,7 @@ fn search(evidence: &Evidence, objects: u32) -> Replay {
     let used = vec![(false, false); evidence.doubts.len()];
     let ever = vec![vec![false; objects as usize]; drawers];
     let furthest = ((0, 0), "nothing was tried".to_owned());
-    let mut search = Search { evidence, told, seen, used, ever, trail: Vec::new(), tries: 0, furthest };
+    let mut search = Search { evidence, acked, seen, used, ever, trail: Vec::new(), tries: 0, furthest };
     match search.drawer(0) {
         Ok(()) => Replay::Explained {
             revisions: evidence.drawers.iter().filter_map(|span| span.revisions).map(|(from, to)| to - from).sum(),
@@ -114,9 +114,9 @@ impl Search<'_> {
         let evidence = self.evidence;
         let Some(span) = evidence.drawers.get(drawer) else { return self.halves() };
         let Some((first, last)) = span.revisions else { return Err(Stuck::GaveUp) };
-        let told = self.told[drawer].iter().map(|(revision, _)| *revision);
+        let acked = self.acked[drawer].iter().map(|(revision, _)| *revision);
         let seen = self.seen[drawer].iter().map(|seen| seen.revision);
-        if let Some(never) = told.chain(seen).find(|revision| !(first..=last).contains(revision)) {
+        if let Some(never) = acked.chain(seen).find(|revision| !(first..=last).contains(revision)) {
             return Err(self.stuck(drawer, never, || {
                 format!("an answer speaks of it, but the drawer went from revision {first} to {last}")
             }));
@@ -128,7 +128,7 @@ impl Search<'_> {
         self.walk(drawer, span, first, model, (0, 0))
     }
 
-    /// From one revision to the end. `at` is how far the lists of what was told and seen are used up.
+    /// From one revision to the end. `at` is how far the lists of acknowledgements and reads are used up.
     fn walk(
         &mut self,
         drawer: usize,
@@ -141,16 +141,16 @@ impl Search<'_> {
         let mut made = None;
         loop {
             let from = at.0;
-            while self.told[drawer].get(at.0).is_some_and(|(of, _)| *of == revision) {
+            while self.acked[drawer].get(at.0).is_some_and(|(of, _)| *of == revision) {
                 at.0 += 1;
             }
-            // Whoever was told this revision and did not make it found it.
+            // An acknowledged call with this revision that did not make it found it.
             let maker: Option<usize> = made.take();
             for index in (from..at.0).filter(|index| maker != Some(*index)) {
-                let told = self.told[drawer][index].1;
-                if !finds(&model, &told) {
+                let acked = self.acked[drawer][index].1;
+                if !finds(&model, &acked) {
                     return Err(self.stuck(drawer, revision, || {
-                        format!("{} was acknowledged with it, and does not fit what was there", name(told.change))
+                        format!("{} was acknowledged with it, and does not fit what was there", name(acked.change))
                     }));
                 }
             }
@@ -171,16 +171,16 @@ impl Search<'_> {
                 return self.drawer(drawer + 1);
             }
             revision += 1;
-            // Usually one was told this revision, and made it.
-            let next = self.told[drawer][at.0..].iter().take_while(|(of, _)| *of == revision).map(|(_, told)| *told);
-            let next: Vec<Told> = next.collect();
-            let maker = next.iter().enumerate().find_map(|(index, told)| {
-                let after = makes(&model, told)?;
+            // Usually one acknowledged call has this revision, and made it.
+            let next = self.acked[drawer][at.0..].iter().take_while(|(of, _)| *of == revision).map(|(_, acked)| *acked);
+            let next: Vec<ItemAck> = next.collect();
+            let maker = next.iter().enumerate().find_map(|(index, acked)| {
+                let after = makes(&model, acked)?;
                 let others = next.iter().enumerate().filter(|(other, _)| *other != index);
                 others.into_iter().all(|(_, other)| finds(&after, other)).then_some((index, after))
             });
             if let Some((index, after)) = maker {
-                if let Some(object) = next.get(index).map(|told| told.change.object()) {
+                if let Some(object) = next.get(index).map(|acked| acked.change.object()) {
                     self.held(drawer, object);
                 }
                 made = Some(at.0 + index);
@@ -191,7 +191,7 @@ impl Search<'_> {
         }
     }
 
-    /// A revision that nobody was told to have made: tries each call in doubt.
+    /// A revision that no acknowledged call has made: tries each call in doubt.
     fn gap(
         &mut self,
         drawer: usize,
@@ -199,7 +199,7 @@ impl Search<'_> {
         revision: u64,
         model: &Model,
         at: (usize, usize),
-        next: &[Told],
+        next: &[ItemAck],
     ) -> Result<(), Stuck> {
         for index in 0..self.evidence.doubts.len() {
             let doubt = self.evidence.doubts[index];
@@ -210,7 +210,7 @@ impl Search<'_> {
                     continue;
                 }
                 let mut after = model.clone();
-                if after.apply(change) != Some(true) || !next.iter().all(|told| finds(&after, told)) {
+                if after.apply(change) != Some(true) || !next.iter().all(|acked| finds(&after, acked)) {
                     continue;
                 }
                 self.tries += 1;
@@ -232,8 +232,8 @@ impl Search<'_> {
             }
         }
         Err(self.stuck(drawer, revision, || match next.first() {
-            Some(told) => {
-                format!("{} was acknowledged with it, which does not follow from what was there", name(told.change))
+            Some(acked) => {
+                format!("{} was acknowledged with it, which does not follow from what was there", name(acked.change))
             }
             None => "the drawer was changed, and nobody who was acknowledged did it".to_owned(),
         }))
@@ -275,23 +275,23 @@ impl Search<'_> {
     }
 }
 
-/// Whether what was told fits a drawer in which there was nothing to do for it.
-fn finds(model: &Model, told: &Told) -> bool {
+/// Whether an acknowledgement fits a drawer in which the call had nothing to do.
+fn finds(model: &Model, acked: &ItemAck) -> bool {
     let mut same = model.clone();
-    same.apply(told.change) == Some(false) && fits(model, model, told)
+    same.apply(acked.change) == Some(false) && fits(model, model, acked)
 }
 
-/// The drawer after a change that changes something, and fits what was told.
-fn makes(model: &Model, told: &Told) -> Option<Model> {
+/// The drawer after a change that changes something, and fits its acknowledgement.
+fn makes(model: &Model, acked: &ItemAck) -> Option<Model> {
     let mut after = model.clone();
-    (after.apply(told.change) == Some(true) && fits(model, &after, told)).then_some(after)
+    (after.apply(acked.change) == Some(true) && fits(model, &after, acked)).then_some(after)
 }
 
-fn fits(before: &Model, after: &Model, told: &Told) -> bool {
-    let shows = if matches!(told.change, Change::Delete(_)) { before } else { after };
-    let place = || shows.place(told.change.object()).and_then(|place| u32::try_from(place).ok());
-    (told.count == UNTOLD || told.count as usize == after.items.len())
-        && (told.place == UNTOLD || Some(told.place) == place())
+fn fits(before: &Model, after: &Model, acked: &ItemAck) -> bool {
+    let shows = if matches!(acked.change, Change::Delete(_)) { before } else { after };
+    let place = || shows.place(acked.change.object()).and_then(|place| u32::try_from(place).ok());
+    (acked.count == UNREPORTED || acked.count as usize == after.items.len())
+        && (acked.place == UNREPORTED || Some(acked.place) == place())
 }
 
 #[cfg(test)]

@@ -31,15 +31,15 @@ impl Server {
         let revision = Some(self.silently(drawer, change));
         let after = &self.drawers[usize::from(drawer)].0;
         let shown = if matches!(change, Change::Delete(_)) { &before } else { after };
-        let place = shown.place(change.object()).map_or(UNTOLD, |place| place as u32);
+        let place = shown.place(change.object()).map_or(UNREPORTED, |place| place as u32);
         let count = after.items.len() as u32;
-        self.evidence.told.push(Told { change, drawer, revision, place, count });
+        self.evidence.acked.push(ItemAck { change, drawer, revision, place, count });
     }
 
     fn move_item(&mut self, from: u16, to: u16, object: u32) {
         for (drawer, change) in [(from, Change::Leave(object)), (to, Change::Arrive(object))] {
             let revision = Some(self.silently(drawer, change));
-            self.evidence.told.push(Told { change, drawer, revision, place: UNTOLD, count: UNTOLD });
+            self.evidence.acked.push(ItemAck { change, drawer, revision, place: UNREPORTED, count: UNREPORTED });
         }
     }
 
@@ -59,7 +59,7 @@ impl Server {
             span.revisions = Some((1, *revision));
         }
         // What clients tell comes in any order.
-        self.evidence.told.reverse();
+        self.evidence.acked.reverse();
         spoil(&mut self.evidence);
         replay(&self.evidence, OBJECTS)
     }
@@ -89,8 +89,8 @@ fn explained(replay: Replay, all: u64, of_doubts: u64) {
 
 #[track_caller]
 fn contradicted(replay: Replay, why: &str) {
-    let Replay::Contradicted(told) = &replay else { panic!("{replay:?}") };
-    assert!(told.contains(why), "{told}");
+    let Replay::Contradicted(acked) = &replay else { panic!("{replay:?}") };
+    assert!(acked.contains(why), "{acked}");
 }
 
 #[test]
@@ -111,13 +111,13 @@ fn a_planted_loss_duplicate_and_reorder_are_each_found() {
 fn an_acknowledged_change_that_was_not_made_is_found() {
     // The server told of an addition and forgot it: what was told next has the same revision.
     let mut forgetful = busy();
-    let lost = Told { change: Change::Add(7), drawer: 1, revision: Some(6), place: UNTOLD, count: UNTOLD };
+    let lost = ItemAck { change: Change::Add(7), drawer: 1, revision: Some(6), place: UNREPORTED, count: UNREPORTED };
     forgetful.tell(1, Change::Delete(5));
-    forgetful.evidence.told.push(lost);
+    forgetful.evidence.acked.push(lost);
     contradicted(forgetful.end(|_| {}), "acknowledged");
     // Or the drawer never came that far.
-    contradicted(busy().end(|all| all.told[0].revision = Some(99)), "went from revision");
-    contradicted(busy().end(|all| all.told[0].revision = Some(0)), "went from revision");
+    contradicted(busy().end(|all| all.acked[0].revision = Some(99)), "went from revision");
+    contradicted(busy().end(|all| all.acked[0].revision = Some(0)), "went from revision");
 }
 
 #[test]
@@ -129,8 +129,8 @@ fn a_change_that_nobody_made_is_found() {
 
 #[test]
 fn a_wrong_place_count_or_read_is_found() {
-    contradicted(busy().end(|all| all.told[0].place = 0), "does not follow");
-    contradicted(busy().end(|all| all.told[0].count = 9), "does not follow");
+    contradicted(busy().end(|all| all.acked[0].place = 0), "does not follow");
+    contradicted(busy().end(|all| all.acked[0].count = 9), "does not follow");
     contradicted(busy().end(|all| all.seen[1].print += 1), "a read showed");
 }
 
@@ -175,7 +175,7 @@ fn a_move_in_doubt_happens_whole_or_not_at_all() {
 
 #[test]
 fn without_revisions_or_with_too_much_in_doubt_it_says_so() {
-    assert!(matches!(busy().end(|all| all.told[3].revision = None), Replay::TooMany(_)));
+    assert!(matches!(busy().end(|all| all.acked[3].revision = None), Replay::TooMany(_)));
     let mut lost = busy();
     (0..=MOST_DOUBTS).for_each(|_| lost.doubt((0, Change::Add(9)), None));
     assert!(matches!(lost.end(|_| {}), Replay::TooMany(_)));

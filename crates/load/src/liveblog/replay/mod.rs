@@ -3,11 +3,11 @@
 //! paper holds.
 //!
 //! Of a post with a call in doubt only the end is looked at, and either outcome allowed. Polls and listings are looked at up to
-//! the first revision that nobody was told of.
+//! the first revision that no reply reported.
 
 use std::collections::{HashMap, HashSet};
 
-use super::evidence::{Doubt, Evidence, Held, Told};
+use super::evidence::{Doubt, Evidence, Held, PostAck};
 use super::model::{Change, Paper, PostId, Status};
 use super::order::Order;
 use super::reads::Reads;
@@ -42,32 +42,32 @@ type Doubted = HashMap<PostId, Vec<Change>>;
 fn carry_out(evidence: &Evidence, order: &Order, doubted: &Doubted, replayed: &mut Replayed) -> Papers {
     let mut papers: Papers = HashMap::new();
     let mut reads = evidence.counted.then(|| Reads::of(evidence, order.known_until()));
-    let mut found: Vec<&Told> = order.found.iter().collect();
-    found.sort_by_key(|told| told.revision);
+    let mut found: Vec<&PostAck> = order.found.iter().collect();
+    found.sort_by_key(|acked| acked.revision);
     let mut found = found.into_iter().peekable();
     let until_found = |papers: &Papers, replayed: &mut Replayed, next: u64, found: &mut std::iter::Peekable<_>| {
-        while let Some(told) = found.next_if(|told: &&Told| told.revision < next) {
-            check(evidence, told, papers.get(&told.post), doubted, replayed);
+        while let Some(acked) = found.next_if(|acked: &&PostAck| acked.revision < next) {
+            check(evidence, acked, papers.get(&acked.post), doubted, replayed);
         }
     };
-    for (revision, told) in &order.made {
+    for (revision, acked) in &order.made {
         until_found(&papers, replayed, *revision, &mut found);
         if let Some(reads) = &mut reads {
             reads.until(*revision, &mut replayed.problems);
         }
-        let before = papers.get(&told.post).copied();
-        let is_new = matches!(told.change, Change::Post { .. });
+        let before = papers.get(&acked.post).copied();
+        let is_new = matches!(acked.change, Change::Post { .. });
         let is_there = before.is_some_and(|paper| !paper.removed);
-        if is_new == is_there && !doubted.contains_key(&told.post) {
+        if is_new == is_there && !doubted.contains_key(&acked.post) {
             let there = if is_there { "it was there already" } else { "it was not there" };
-            replayed.problems.push(format!("{} was acknowledged, and {there}", told.change.of(told.post)));
+            replayed.problems.push(format!("{} was acknowledged, and {there}", acked.change.of(acked.post)));
         }
-        let paper = papers.entry(told.post).or_insert_with(Paper::blank);
-        paper.apply(told.change, *revision);
+        let paper = papers.entry(acked.post).or_insert_with(Paper::blank);
+        paper.apply(acked.change, *revision);
         let now = *paper;
-        check(evidence, told, Some(&now), doubted, replayed);
-        if let (Some(reads), Some(known)) = (&mut reads, evidence.known.get(&told.post)) {
-            reads.change(known, told.post, before, now);
+        check(evidence, acked, Some(&now), doubted, replayed);
+        if let (Some(reads), Some(known)) = (&mut reads, evidence.known.get(&acked.post)) {
+            reads.change(known, acked.post, before, now);
         }
     }
     until_found(&papers, replayed, u64::MAX, &mut found);
@@ -79,24 +79,24 @@ fn carry_out(evidence: &Evidence, order: &Order, doubted: &Doubted, replayed: &m
 }
 
 /// Holds a reply against the paper.
-fn check(evidence: &Evidence, told: &Told, paper: Option<&Paper>, doubted: &Doubted, replayed: &mut Replayed) {
-    let (Some(look), false) = (told.look, doubted.contains_key(&told.post)) else { return };
+fn check(evidence: &Evidence, acked: &PostAck, paper: Option<&Paper>, doubted: &Doubted, replayed: &mut Replayed) {
+    let (Some(look), false) = (acked.look, doubted.contains_key(&acked.post)) else { return };
     replayed.replies += 1;
     match paper {
-        Some(paper) if !paper.removed && paper.look == look && (!evidence.counted || paper.changed == told.changed) => {
-        }
+        Some(paper)
+            if !paper.removed && paper.look == look && (!evidence.counted || paper.changed == acked.changed) => {}
         Some(paper) if !paper.removed => replayed.problems.push(format!(
             "the reply to {} shows it {look} as of revision {}, and by what was acknowledged it was {} as of {}",
-            told.change.of(told.post),
-            told.changed,
+            acked.change.of(acked.post),
+            acked.changed,
             paper.look,
             paper.changed
         )),
-        _ => replayed.problems.push(format!("{} was acknowledged, and it was not there", told.change.of(told.post))),
+        _ => replayed.problems.push(format!("{} was acknowledged, and it was not there", acked.change.of(acked.post))),
     }
 }
 
-/// Whoever was told that a post is not there must have been told so of one that somebody took out.
+/// A reply that a post does not exist must be about one that some call removed.
 fn denied(evidence: &Evidence, papers: &Papers, doubted: &Doubted, problems: &mut Vec<String>) {
     for (post, change) in &evidence.denied {
         let may_have_gone = papers.get(post).is_some_and(|paper| paper.removed)

@@ -59,11 +59,11 @@ fn whatever_is_not_as_acknowledged_is_found() {
     lie(&change(3, |look| look.step = Some(3)), "and should be approved with text 100");
     lie(&change(3, |look| look.attached = false), "without attachment");
     // Replies.
-    lie(&|all| all.told[9].revision += 1, "speaks of revision");
-    lie(&|all| all.told.retain(|told| told.revision != 50), "made by nobody who was told of it");
-    lie(&|all| all.told[30].look.as_mut().unwrap().step = None, "shows it");
-    lie(&|all| all.told.push(Told { post: post(9), ..all.told[30] }), "was told to");
-    lie(&|all| all.told[30].changed -= 1, "of a last change at");
+    lie(&|all| all.acked[9].revision += 1, "speaks of revision");
+    lie(&|all| all.acked.retain(|acked| acked.revision != 50), "made by nobody who was told of it");
+    lie(&|all| all.acked[30].look.as_mut().unwrap().step = None, "shows it");
+    lie(&|all| all.acked.push(PostAck { post: post(9), ..all.acked[30] }), "was told to");
+    lie(&|all| all.acked[30].changed -= 1, "of a last change at");
     lie(&|all| all.end.revision += 1, "made by nobody");
     lie(&|all| all.end.revision -= 1, "which is not between");
     lie(&|all| all.denied.push((post(3), Change::Remove)), "nobody took it out");
@@ -88,8 +88,8 @@ fn two_that_want_the_same_at_one_revision_are_one_change_and_two_that_do_not_are
     story.does(post(0), NEW).does(post(0), Change::Set(Status::Rejected)).finds(post(0), Status::Rejected);
     assert_eq!(found(&story.ends()), Vec::<String>::new());
     let mut evidence = story.ends();
-    evidence.told[0].change = Change::Set(Status::Deleted);
-    evidence.told[0].look.as_mut().unwrap().status = Status::Deleted;
+    evidence.acked[0].change = Change::Set(Status::Deleted);
+    evidence.acked[0].look.as_mut().unwrap().status = Status::Deleted;
     assert!(!found(&evidence).is_empty());
 }
 
@@ -144,12 +144,12 @@ fn reads_are_looked_at_as_long_as_all_is_known() {
 fn without_revisions_the_end_is_held_against_what_each_client_did() {
     let uncounted = || {
         let mut story = story();
-        story.evidence.told.retain(|told| told.changed == told.revision);
+        story.evidence.acked.retain(|acked| acked.changed == acked.revision);
         let mut evidence = story.ends();
-        evidence.told.reverse();
+        evidence.acked.reverse();
         evidence.counted = false;
-        for told in &mut evidence.told {
-            (told.revision, told.changed) = (0, 0);
+        for acked in &mut evidence.acked {
+            (acked.revision, acked.changed) = (0, 0);
         }
         evidence
     };

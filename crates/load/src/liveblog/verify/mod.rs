@@ -11,7 +11,7 @@ use crate::scenario::{Finding, Verdict, named};
 
 /// What followers heard: by revision from the first of the load on, and what happened to them.
 pub(super) struct Heard<'h> {
-    /// What was told of each revision.
+    /// What followers received of each revision.
     pub what: &'h [Box<str>],
     /// Events that can't be, and the first of them.
     pub odd: &'h (u64, Option<String>),
@@ -23,7 +23,7 @@ pub(super) struct Heard<'h> {
 pub(super) fn verdict(evidence: &Evidence, heard: Option<&Heard<'_>>, uncounted: Option<&str>) -> Verdict {
     let mut details = vec![format!(
         "{} changes were acknowledged, {} polls and listings noted, {} calls had no certain outcome.",
-        number(evidence.told.len() as u64),
+        number(evidence.acked.len() as u64),
         number((evidence.polled.len() + evidence.listed.len()) as u64),
         number(evidence.doubts.len() as u64)
     )];
@@ -50,7 +50,7 @@ pub(super) fn verdict(evidence: &Evidence, heard: Option<&Heard<'_>>, uncounted:
     }
     if let Some(heard) = heard {
         let before = problems.len();
-        told(evidence, &order, heard, &mut problems);
+        compare_events(evidence, &order, heard, &mut problems);
         followed(heard, &mut problems);
         if problems.len() == before {
             details.push(followers(heard));
@@ -86,8 +86,9 @@ fn followers(heard: &Heard<'_>) -> String {
     )
 }
 
-/// What was told of each revision is what was acknowledged; of one that nobody was told of, what a call in doubt may have done.
-fn told(evidence: &Evidence, order: &Order, heard: &Heard<'_>, problems: &mut Vec<String>) {
+/// The events of each revision are what was acknowledged; for a revision that no reply reported, what a call in doubt may have
+/// done.
+fn compare_events(evidence: &Evidence, order: &Order, heard: &Heard<'_>, problems: &mut Vec<String>) {
     let makers = order.makers();
     let id = |post: &PostId| evidence.known.get(post).map_or("", |known| &*known.id);
     let may_be = |doubt: &Doubt, event: &str| match (doubt.change, id(&doubt.post)) {
@@ -97,7 +98,7 @@ fn told(evidence: &Evidence, order: &Order, heard: &Heard<'_>, problems: &mut Ve
     };
     for (revision, event) in (evidence.before + 1..).zip(heard.what) {
         if event.is_empty() {
-            // Nobody heard of it: told with the followers.
+            // No follower received it: reported with the followers.
             continue;
         }
         let right = match makers.get(&revision) {

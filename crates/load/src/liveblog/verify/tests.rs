@@ -82,7 +82,7 @@ fn whatever_followers_were_told_wrongly_or_not_at_all_is_found() {
 fn without_an_order_the_verdict_says_so() {
     let (mut evidence, _) = story();
     evidence.counted = false;
-    evidence.told.reverse();
+    evidence.acked.reverse();
     let verdict = verdict(&evidence, None, Some("its replies carry no revision"));
     assert_eq!(verdict.finding, Finding::Verified, "{:?}", verdict.problems);
     assert!(verdict.method.starts_with("By client") && verdict.method.contains("no revision"));

@@ -8,12 +8,12 @@ use serde::de::{self, Deserializer, Expected, IntoDeserializer, Unexpected, Visi
 use serde::forward_to_deserialize_any;
 use toml::Value;
 
-/// What is wrong with a value. Where it is, is for others to know.
+/// What is wrong with a value. The caller knows where the value stands.
 #[derive(Debug)]
-pub(super) enum Fault {
-    /// A key that there is not, and those that there are.
+pub(super) enum ValueError {
+    /// An unknown key, and the known ones.
     UnknownKey(&'static [&'static str]),
-    /// A text that is none of those that there are.
+    /// An unknown text, and the known ones.
     UnknownText(String, &'static [&'static str]),
     /// A value of another type, or one that its type can't hold: what it is, and what it must be.
     Unfit(String, String),
@@ -23,8 +23,8 @@ pub(super) enum Fault {
     Other(String),
 }
 
-impl Fault {
-    fn unfit(found: &Unexpected<'_>, wanted: &dyn Expected) -> Fault {
+impl ValueError {
+    fn unfit(found: &Unexpected<'_>, wanted: &dyn Expected) -> ValueError {
         let found = match found {
             Unexpected::Unsigned(number) => number.to_string(),
             Unexpected::Signed(number) => number.to_string(),
@@ -32,49 +32,49 @@ impl Fault {
             Unexpected::Str(text) => format!("the text {text:?}"),
             other => other.to_string(),
         };
-        Fault::Unfit(found, wanted.to_string())
+        ValueError::Unfit(found, wanted.to_string())
     }
 }
 
-impl de::Error for Fault {
-    fn custom<T: fmt::Display>(fault: T) -> Fault {
-        Fault::Other(fault.to_string())
+impl de::Error for ValueError {
+    fn custom<T: fmt::Display>(fault: T) -> ValueError {
+        ValueError::Other(fault.to_string())
     }
 
-    fn invalid_type(found: Unexpected<'_>, wanted: &dyn Expected) -> Fault {
-        Fault::unfit(&found, wanted)
+    fn invalid_type(found: Unexpected<'_>, wanted: &dyn Expected) -> ValueError {
+        ValueError::unfit(&found, wanted)
     }
 
-    fn invalid_value(found: Unexpected<'_>, wanted: &dyn Expected) -> Fault {
-        Fault::unfit(&found, wanted)
+    fn invalid_value(found: Unexpected<'_>, wanted: &dyn Expected) -> ValueError {
+        ValueError::unfit(&found, wanted)
     }
 
-    fn unknown_variant(found: &str, known: &'static [&'static str]) -> Fault {
-        Fault::UnknownText(found.to_owned(), known)
+    fn unknown_variant(found: &str, known: &'static [&'static str]) -> ValueError {
+        ValueError::UnknownText(found.to_owned(), known)
     }
 
-    fn unknown_field(_: &str, known: &'static [&'static str]) -> Fault {
-        Fault::UnknownKey(known)
+    fn unknown_field(_: &str, known: &'static [&'static str]) -> ValueError {
+        ValueError::UnknownKey(known)
     }
 
-    fn missing_field(key: &'static str) -> Fault {
-        Fault::Missing(key)
+    fn missing_field(key: &'static str) -> ValueError {
+        ValueError::Missing(key)
     }
 }
 
 /// For serde; what people read is made in [`super::load`].
-impl fmt::Display for Fault {
+impl fmt::Display for ValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:?}")
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ValueError {}
 
 /// A value, for serde to read.
 pub(super) struct Given(pub(super) Value);
 
-impl IntoDeserializer<'_, Fault> for Given {
+impl IntoDeserializer<'_, ValueError> for Given {
     type Deserializer = Given;
 
     fn into_deserializer(self) -> Given {
@@ -83,9 +83,9 @@ impl IntoDeserializer<'_, Fault> for Given {
 }
 
 impl<'de> Deserializer<'de> for Given {
-    type Error = Fault;
+    type Error = ValueError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         match self.0 {
             Value::String(text) => visitor.visit_string(text),
             Value::Integer(number) => visitor.visit_i64(number),
@@ -100,11 +100,11 @@ impl<'de> Deserializer<'de> for Given {
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, ValueError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -113,7 +113,7 @@ impl<'de> Deserializer<'de> for Given {
         name: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, ValueError> {
         match self.0 {
             Value::String(text) => text.into_deserializer().deserialize_enum(name, variants, visitor),
             other => Given(other).deserialize_any(visitor),

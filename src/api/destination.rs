@@ -13,18 +13,18 @@ use crate::http::app::App;
 use crate::http::call::Call;
 
 /// Where something new goes.
-pub struct Place {
+pub struct Destination {
     /// A folder that exists.
     pub folder: Loid,
     below: Vec<String>,
-    /// What is there already and may be changed.
+    /// Which existing object the command may change.
     reach: Reach,
 }
 
-impl Place {
-    fn at(call: &Call, folder: Loid, below: Vec<String>) -> Result<Place> {
+impl Destination {
+    fn at(call: &Call, folder: Loid, below: Vec<String>) -> Result<Destination> {
         let reach = call.access().check_place(folder)?;
-        Ok(Place { folder, below, reach })
+        Ok(Destination { folder, below, reach })
     }
 
     /// The command that makes an object there.
@@ -40,7 +40,7 @@ impl App {
     ///
     /// # Errors
     /// `ObjectNotFound`, `PermissionDenied`, `InvalidType`, `InvalidPath`.
-    pub fn place_in(&self, call: &Call, folder: Option<Source>, database: DatabaseId) -> Result<Place> {
+    pub fn destination(&self, call: &Call, folder: Option<Source>, database: DatabaseId) -> Result<Destination> {
         let source = match folder {
             Some(source) => source,
             None => Source::Path(self.home_of(call.caller()?.user())?),
@@ -48,13 +48,13 @@ impl App {
         let Source::Path(path) = &source else {
             let record = call.find_for(Privilege::Create, &source, database)?;
             check_folder(&record, &source.to_string())?;
-            return Place::at(call, record.loid, Vec::new());
+            return Destination::at(call, record.loid, Vec::new());
         };
-        self.place_of_path(call, path, database)
+        self.destination_of_path(call, path, database)
     }
 
     /// The folders of a path that exist, and the names of those that do not.
-    fn place_of_path(&self, call: &Call, path: &str, database: DatabaseId) -> Result<Place> {
+    fn destination_of_path(&self, call: &Call, path: &str, database: DatabaseId) -> Result<Destination> {
         let mut names = check_path(path)?;
         let mut at = root(database);
         while let Some(name) = names.next() {
@@ -65,18 +65,18 @@ impl App {
             let Some(next) = found else {
                 let below = std::iter::once(name).chain(names).map(str::to_owned).collect();
                 if call.access().may_make_home(path)? {
-                    return Ok(Place { folder: at, below, reach: Reach::Own });
+                    return Ok(Destination { folder: at, below, reach: Reach::Own });
                 }
-                return Place::at(call, at, below);
+                return Destination::at(call, at, below);
             };
             let record = self.repository.record(next)?.ok_or_else(|| Error::not_found(path))?;
             if record.family != FamilyKind::Folder {
-                // Who may not know of it is told what they would be if it were not there.
+                // Callers who may not know of the object get the same error as if it did not exist.
                 call.access().check_place(at)?;
                 check_folder(&record, path)?;
             }
             at = next;
         }
-        Place::at(call, at, Vec::new())
+        Destination::at(call, at, Vec::new())
     }
 }
