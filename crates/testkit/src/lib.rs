@@ -5,6 +5,7 @@ mod client;
 mod dice;
 mod document;
 pub mod drawer;
+mod filled;
 mod follow;
 mod server;
 pub mod shelf;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 
 pub use self::client::{Answer, Client, encoded};
 pub use self::dice::{Dice, seed, setting};
+pub use self::filled::Filled;
 pub use self::follow::{Follow, Told};
 pub use self::server::{ADMIN_PASSWORD, SAMPLE_PASSWORD, Server, binary, ended};
 /// A disk in memory, for the store's own tests and for those of the whole server.
