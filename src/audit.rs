@@ -43,6 +43,7 @@ pub struct AuditEntry {
     /// What was done, e.g. `drawer.item.add`.
     pub action: String,
     /// The container or object that changed.
+    #[schemars(with = "Loid")]
     pub container: String,
     /// Its revision after the change.
     pub revision: u64,

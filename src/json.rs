@@ -3,7 +3,6 @@
 //! A reply is one value, serialised once. What would be too slow to make for each reply (a record, a post) is kept as
 //! [`Ready`], the JSON of a value of its type, and stands in replies as that value would.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -20,6 +19,31 @@ pub type TypeOf = fn(&mut SchemaGenerator) -> Schema;
 pub fn type_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
+
+/// Gives `$holder<T>` the schema of `T`, name and all: on the wire it is a `T`. Deriving it would describe the holder.
+macro_rules! schema_of_content {
+    ($holder:ident) => {
+        impl<T: schemars::JsonSchema> schemars::JsonSchema for $holder<T> {
+            fn inline_schema() -> bool {
+                T::inline_schema()
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                T::schema_name()
+            }
+
+            fn schema_id() -> std::borrow::Cow<'static, str> {
+                T::schema_id()
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                T::json_schema(generator)
+            }
+        }
+    };
+}
+
+pub(crate) use schema_of_content;
 
 /// The JSON of a `T`. Only serialising one makes it, so it is what the schema of `T` says. A clone shares the text.
 pub struct Ready<T> {
@@ -70,23 +94,7 @@ impl<T> Serialize for Ready<T> {
     }
 }
 
-impl<T: JsonSchema> JsonSchema for Ready<T> {
-    fn inline_schema() -> bool {
-        T::inline_schema()
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        T::schema_name()
-    }
-
-    fn schema_id() -> Cow<'static, str> {
-        T::schema_id()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        T::json_schema(generator)
-    }
-}
+schema_of_content!(Ready);
 
 /// The members of a `T`, and behind them those of an `M`; both are structs with at least one member.
 #[derive(Debug, Serialize, JsonSchema)]

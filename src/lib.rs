@@ -20,7 +20,7 @@ pub mod http;
 mod json;
 mod limits;
 mod listen;
-pub mod newsroom;
+mod newsroom;
 mod receipts;
 mod records;
 mod sample;

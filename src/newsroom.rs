@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
-use stet_actors::repository::Repository;
+use stet_actors::repository::{Reader, Repository};
 
 use crate::auth::{Cas, Directory, Sessions};
 use crate::config::{Config, for_user};
@@ -20,8 +20,8 @@ use crate::sysconfig::SysConfig;
 pub struct Newsroom {
     /// As read from file, environment and command line.
     pub config: Config,
-    /// The objects.
-    pub repository: Repository,
+    /// The objects, to be read; they are changed by those who were given a [`Repository`].
+    pub repository: Reader,
     /// Records as readers see them.
     pub records: Arc<RecordCache>,
     /// Who follows containers live.
@@ -46,7 +46,7 @@ pub struct Newsroom {
 pub struct Parts {
     /// See [`Newsroom`].
     pub config: Config,
-    /// See [`Newsroom`].
+    /// For [`Newsroom::repository`], and for the receipts to be kept in.
     pub repository: Repository,
     /// See [`Newsroom`].
     pub records: Arc<RecordCache>,
@@ -71,7 +71,7 @@ impl Newsroom {
             cas: Cas::configured(&config.auth.cas),
             scaler: Scaler::new(&config.content),
             config,
-            repository,
+            repository: repository.reader(),
             records,
             followers,
             directory,

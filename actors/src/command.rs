@@ -10,13 +10,14 @@ use crate::error::Result;
 use crate::family::Family;
 use crate::id::Loid;
 use crate::object::{Attributes, NewContent, Object, Record, SmallBody, Text, Version};
-use crate::store::{Change, Event, Guard, Key, Look, Range, Row, StoreError, Table, View, decode_value};
+use crate::readable::{Readable, Reads};
+use crate::store::{Change, Event, Key, Look, Range, Row, StoreError, Table, View, decode_value};
 
 /// A change of one container.
 ///
 /// `apply` is synchronous and takes microseconds; time, fresh numbers and rows of others come through the context. What it does
 /// to the state counts only if it returns `Ok` *and* the store takes the changes: the runtime hands it a copy. It may be called
-/// again when a guard has failed in the meantime, hence `&self`.
+/// again when a commit has failed in the meantime, hence `&self`.
 pub trait Command: Send + Sync + 'static {
     /// The kind of container it changes.
     type Family: Family;
@@ -118,8 +119,8 @@ pub struct Context<'a> {
     pub who: &'a Who,
     look: &'a dyn Look,
     numbers: &'a dyn Numbers,
+    readable: Option<&'a dyn Readable>,
     changes: Vec<Change>,
-    guards: Vec<Guard>,
     keeps_stamp: bool,
     concerned: Concerned,
 }
@@ -140,25 +141,42 @@ pub struct Concerned {
 pub struct Noted {
     /// Rows and index entries.
     pub changes: Vec<Change>,
-    /// Rows that must be there.
-    pub guards: Vec<Guard>,
     /// Objects or parts concerned.
     pub concerned: Concerned,
 }
 
 impl<'a> Context<'a> {
-    /// A context with nothing noted.
+    /// A context with nothing noted, of a caller who reads everything.
     pub fn new(now_ms: u64, who: &'a Who, look: &'a dyn Look, numbers: &'a dyn Numbers) -> Context<'a> {
         Context {
             now_ms,
             who,
             look,
             numbers,
+            readable: None,
             changes: Vec::new(),
-            guards: Vec::new(),
             concerned: Concerned::default(),
             keeps_stamp: false,
         }
+    }
+
+    /// The same for a caller who reads what that says; everything if it is `None`.
+    #[must_use]
+    pub fn reading(self, readable: Option<&'a dyn Readable>) -> Context<'a> {
+        Context { readable, ..self }
+    }
+
+    /// What the caller may read at this moment.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn reads(&self) -> Result<Reads<'a>> {
+        Reads::over(self.readable, self.look)
+    }
+
+    /// Whether the caller may read everything: what is counted for the others must not tell what is hidden from them.
+    pub fn reads_all(&self) -> bool {
+        self.readable.is_none()
     }
 
     /// Epoch seconds.
@@ -196,11 +214,6 @@ impl<'a> Context<'a> {
     /// What the store says.
     pub fn is_alive(&self, loid: Loid) -> Result<bool, StoreError> {
         Ok(self.look.get(View::Latest, Table::Objects, &loid.to_key())?.is_some())
-    }
-
-    /// The row must still exist when the change is submitted.
-    pub fn require(&mut self, key: Key) {
-        self.guards.push(Guard { table: key.table, key: key.key, exists: true });
     }
 
     /// Puts a row, with the index entries that follow; `old` is the row as it was.
@@ -344,6 +357,6 @@ impl<'a> Context<'a> {
 
     /// What has been noted.
     pub(crate) fn into_noted(self) -> Noted {
-        Noted { changes: self.changes, guards: self.guards, concerned: self.concerned }
+        Noted { changes: self.changes, concerned: self.concerned }
     }
 }

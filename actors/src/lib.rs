@@ -1,9 +1,9 @@
 //! The domain of stet and the actors that serialise its changes.
 //!
-//! Dependencies run one way: [`id`] and [`error`] ← [`store`] and [`object`] ← [`command`], [`family`] and [`joint`] ←
-//! [`checkout`] ← [`folder`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`], [`liveblog`]) and [`runtime`] ←
-//! [`families`] ← [`repository`]. There is no HTTP here and no database engine: the web layer holds a [`repository::Repository`],
-//! and persistence implements [`store::Store`].
+//! Dependencies run one way: [`id`] and [`error`] ← [`store`] and [`object`] ← [`readable`] ← [`command`], [`family`] and
+//! [`joint`] ← [`checkout`] ← [`folder`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`], [`liveblog`]) and
+//! [`runtime`] ← [`families`] ← [`repository`]. There is no HTTP here and no database engine: the web layer holds a
+//! [`repository::Repository`] and its [`repository::Reader`], and persistence implements [`store::Store`].
 
 pub mod checkout;
 pub mod clock;
@@ -23,6 +23,7 @@ pub mod part;
 #[cfg(feature = "planted-bugs")]
 pub mod planted;
 pub mod proof;
+pub mod readable;
 pub mod receipt;
 pub mod repository;
 pub mod rows;

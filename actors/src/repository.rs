@@ -1,5 +1,8 @@
-//! The handle that the web layer holds.
+//! The handles to all containers: [`Repository`] changes them, [`Reader`] reads only.
+//!
+//! Who may change something is decided by who is given a [`Repository`]: of a [`Reader`] nothing can be made that changes.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use actix::Arbiter;
@@ -22,14 +25,28 @@ use crate::runtime::{
     Answer, Done, NumberMill, Published, Registry, Request, RuntimeOptions, Shared, overloaded, run_joint,
     store_failure, unknown,
 };
-use crate::store::{ChangeSet, Look, Range, Row, Store, StoreError, Table, View, decode_value};
+use crate::store::{Backlog, ChangeSet, Health, Look, Range, Row, Store, StoreError, Table, View, decode_value};
 
-/// The repository: all containers, over one store. Cloning gives another handle to the same.
+/// The repository: all containers, over one store. Cloning gives another handle to the same. It reads as its [`Reader`] does.
 #[derive(Clone)]
 pub struct Repository {
-    registry: Arc<Registry>,
+    reader: Reader,
     arbiters: Arc<Vec<Arbiter>>,
     families: Families,
+}
+
+/// The repository for those who read only. Cloning gives another handle to the same.
+#[derive(Clone)]
+pub struct Reader {
+    registry: Arc<Registry>,
+}
+
+impl Deref for Repository {
+    type Target = Reader;
+
+    fn deref(&self) -> &Reader {
+        &self.reader
+    }
 }
 
 impl Repository {
@@ -61,7 +78,7 @@ impl Repository {
         let shared = Arc::new(Shared { store, clock, numbers, options, admission, steps: RwLock::default() });
         let handles = arbiters.iter().map(Arbiter::handle).collect();
         let registry = Arc::new(Registry::new(shared, handles));
-        Ok(Repository { registry, arbiters: Arc::new(arbiters), families })
+        Ok(Repository { reader: Reader { registry }, arbiters: Arc::new(arbiters), families })
     }
 
     /// Makes the root folders that are missing.
@@ -155,6 +172,66 @@ impl Repository {
         receiver.await.unwrap_or_else(|_| Err(unknown()))
     }
 
+    /// Finds the container of an object, pending ones included.
+    fn find(&self, loid: Loid) -> Result<Option<Arc<dyn AnyHandle>>> {
+        let store = &self.registry.shared().store;
+        let Some(record) = any_record(&**store, View::Latest, loid).map_err(|error| store_failure(&error))? else {
+            return Ok(None);
+        };
+        let family = self.families.get(record.family).ok_or_else(|| {
+            let message = format!("`{loid}` is a {}, which can't be changed yet.", record.family.name());
+            Error::new(Code::NotImplemented, message).with_source(loid)
+        })?;
+        Ok(Some(family.handle(&self.registry, loid)?))
+    }
+
+    /// A handle that reads only.
+    pub fn reader(&self) -> Reader {
+        self.reader.clone()
+    }
+
+    /// The store: who has it can change rows past all rules.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.registry.shared().store
+    }
+
+    /// How the runtime is configured.
+    pub fn options(&self) -> &RuntimeOptions {
+        &self.registry.shared().options
+    }
+
+    /// Lets idle containers go; to be called every [`RuntimeOptions::sweep_seconds`]. Tells how many.
+    pub fn sweep(&self) -> usize {
+        self.registry.sweep()
+    }
+
+    /// How many containers are in memory.
+    pub fn containers(&self) -> usize {
+        self.registry.len()
+    }
+
+    /// The most instances of one container that were ever loaded at once; anything but 0 and 1 is a fault.
+    pub fn most_instances(&self) -> usize {
+        self.registry.most_instances()
+    }
+
+    /// Refuses further work, waits for what was admitted, and stops the arbiters. The store is closed by whoever opened it.
+    pub async fn shut_down(&self) {
+        let shared = self.registry.shared();
+        let permits = u32::try_from(shared.options.permits).unwrap_or(u32::MAX);
+        // All permits back: nothing is under way. The semaphore is never closed before, so this can't fail.
+        let all = shared.admission.acquire_many(permits).await;
+        shared.admission.close();
+        drop(all);
+        shared.store.barrier().await;
+        self.registry.let_go_of_all();
+        for arbiter in self.arbiters.iter() {
+            arbiter.stop();
+        }
+    }
+}
+
+impl Reader {
     /// A container as it is on disk, loading it if need be.
     ///
     /// # Errors
@@ -167,7 +244,7 @@ impl Repository {
         Ok(view)
     }
 
-    /// A container as it is on disk, in the recycle bin or not; see [`Repository::view`].
+    /// A container as it is on disk, in the recycle bin or not; see [`Reader::view`].
     ///
     /// # Errors
     /// `ObjectNotFound`; `InvalidType`; that it can't be loaded.
@@ -176,7 +253,7 @@ impl Repository {
         self.registry.get::<F>(container)?.view(container, now_ms).await
     }
 
-    /// A live container as it is on disk, if it is in memory; see [`Repository::view`].
+    /// A live container as it is on disk, if it is in memory; see [`Reader::view`].
     pub fn loaded<F: Family>(&self, container: Loid) -> Option<Arc<Published<F::State>>> {
         let view = self.registry.loaded::<F>(container)?;
         (!crate::family::State::object(&view.state).record.is_discarded()).then_some(view)
@@ -185,19 +262,6 @@ impl Repository {
     /// Whether the object is in memory as a container of that family.
     pub fn is_in_memory<F: Family>(&self, container: Loid) -> bool {
         self.registry.kind_of(container) == Some(F::KIND)
-    }
-
-    /// Finds the container of an object, pending ones included.
-    fn find(&self, loid: Loid) -> Result<Option<Arc<dyn AnyHandle>>> {
-        let store = &self.registry.shared().store;
-        let Some(record) = any_record(&**store, View::Latest, loid).map_err(|error| store_failure(&error))? else {
-            return Ok(None);
-        };
-        let family = self.families.get(record.family).ok_or_else(|| {
-            let message = format!("`{loid}` is a {}, which can't be changed yet.", record.family.name());
-            Error::new(Code::NotImplemented, message).with_source(loid)
-        })?;
-        Ok(Some(family.handle(&self.registry, loid)?))
     }
 
     /// The record of a live object, as it is on disk.
@@ -266,10 +330,10 @@ impl Repository {
         self.record(loid.object())?.ok_or_else(|| Error::not_found(source))
     }
 
-    /// As [`Repository::resolve`], for objects in the recycle bin too.
+    /// As [`Reader::resolve`], for objects in the recycle bin too.
     ///
     /// # Errors
-    /// As [`Repository::resolve`].
+    /// As [`Reader::resolve`].
     pub fn resolve_any(&self, source: &Source, database: DatabaseId) -> Result<Record> {
         let loid = self.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
         self.check_version(loid, source)?;
@@ -317,49 +381,19 @@ impl Repository {
         &*self.registry.shared().store
     }
 
-    /// The store, for its health.
-    pub fn store(&self) -> &Arc<dyn Store> {
-        &self.registry.shared().store
+    /// How the store is.
+    pub fn health(&self) -> Health {
+        self.registry.shared().store.health()
+    }
+
+    /// What waits for the disk.
+    pub fn backlog(&self) -> Backlog {
+        self.registry.shared().store.backlog()
     }
 
     /// The clock.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.registry.shared().clock
-    }
-
-    /// How the runtime is configured.
-    pub fn options(&self) -> &RuntimeOptions {
-        &self.registry.shared().options
-    }
-
-    /// Lets idle containers go; to be called every [`RuntimeOptions::sweep_seconds`]. Tells how many.
-    pub fn sweep(&self) -> usize {
-        self.registry.sweep()
-    }
-
-    /// How many containers are in memory.
-    pub fn containers(&self) -> usize {
-        self.registry.len()
-    }
-
-    /// The most instances of one container that were ever loaded at once; anything but 0 and 1 is a fault.
-    pub fn most_instances(&self) -> usize {
-        self.registry.most_instances()
-    }
-
-    /// Refuses further work, waits for what was admitted, and stops the arbiters. The store is closed by whoever opened it.
-    pub async fn shut_down(&self) {
-        let shared = self.registry.shared();
-        let permits = u32::try_from(shared.options.permits).unwrap_or(u32::MAX);
-        // All permits back: nothing is under way. The semaphore is never closed before, so this can't fail.
-        let all = shared.admission.acquire_many(permits).await;
-        shared.admission.close();
-        drop(all);
-        shared.store.barrier().await;
-        self.registry.let_go_of_all();
-        for arbiter in self.arbiters.iter() {
-            arbiter.stop();
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::{Content as StoredContent, SmallBody, Stored, Version};
-use stet_actors::repository::Repository;
+use stet_actors::repository::Reader;
 use stet_actors::store::{Key, View};
 
 use crate::content::{ContentReader, ContentStore};
@@ -35,7 +35,7 @@ impl From<Version> for Found {
 /// # Errors
 /// What `found` says; `Overloaded` when the content is replaced again and again; `ObjectNotFound`; what disk and store say.
 pub async fn opened<E: From<Error>>(
-    repository: &Repository,
+    repository: &Reader,
     files: &ContentStore,
     named: impl Display,
     found: impl Fn() -> Result<Found, E>,
@@ -61,7 +61,7 @@ pub async fn opened<E: From<Error>>(
     Err(Error::new(Code::Overloaded, message).with_source(named).into())
 }
 
-fn small(repository: &Repository, place: &Key, named: &impl Display) -> Result<ContentReader> {
+fn small(repository: &Reader, place: &Key, named: &impl Display) -> Result<ContentReader> {
     let bytes = repository.look().get(View::Committed, place.table, &place.key).map_err(|error| {
         tracing::error!(%named, %error, "the bytes of a content can't be read");
         Error::internal()
@@ -79,6 +79,7 @@ mod tests {
     use sha2::{Digest, Sha256};
     use stet_actors::clock::SystemClock;
     use stet_actors::id::{DatabaseId, Loid};
+    use stet_actors::repository::Repository;
     use stet_actors::runtime::RuntimeOptions;
     use stet_actors::store::memory::MemoryStore;
     use stet_actors::store::{Change, ChangeSet, Row, Store, encode_value};

@@ -22,7 +22,7 @@ pub struct ObjectListRequest {
 /// How the interface document names it.
 #[derive(JsonSchema)]
 #[schemars(rename = "ObjectListRequest", untagged)]
-#[allow(dead_code)] // Its shape is all that counts: the schema is derived from it.
+#[expect(dead_code, reason = "its shape is all that counts: the schema is derived from it")]
 enum ObjectListSchema {
     /// With options beside.
     Full {

@@ -8,7 +8,7 @@ use metrics::{Counter, Gauge};
 use parking_lot::RwLock;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::repository::Repository;
+use stet_actors::repository::Reader;
 use stet_actors::store::observe::Observer;
 use tokio::sync::Notify;
 use tokio::sync::broadcast::{Receiver, Sender, WeakSender, channel};
@@ -84,7 +84,7 @@ impl Followers {
     ///
     /// # Errors
     /// `Overloaded` when there is no room, or the server is ending.
-    pub fn follow(self: &Arc<Self>, repository: &Repository, container: Loid, known: u64) -> Result<Follower> {
+    pub fn follow(self: &Arc<Self>, repository: &Reader, container: Loid, known: u64) -> Result<Follower> {
         let mut list = self.list.write();
         if list.closed {
             return Err(overloaded("The server is ending".to_owned()));
@@ -171,7 +171,7 @@ fn overloaded(why: String) -> Error {
 
 /// Passes on what happens to a container after the revision `told`, until there is nobody to tell.
 async fn pump(
-    repository: Repository,
+    repository: Reader,
     container: Loid,
     mut told: u64,
     bell: Arc<Notify>,

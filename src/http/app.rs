@@ -9,6 +9,7 @@ use actix_web::http::header::HeaderValue;
 use foldhash::HashMap;
 
 use super::calls::CallLimit;
+use super::change::Changes;
 use super::client::Proxies;
 use super::meters::Meters;
 use super::openapi::Served;
@@ -73,6 +74,8 @@ pub struct App {
     pub meters: Meters,
     /// What `/openapi.json` answers, once it was asked for.
     pub openapi: OnceLock<Served>,
+    /// By which objects are changed.
+    pub(super) changes: Changes,
     kept: Kept,
     stage: AtomicU8,
     request_ids: RequestIds,
@@ -87,8 +90,8 @@ impl Deref for App {
 }
 
 impl App {
-    /// Puts the web layer of `newsroom` together, with the endpoints of `surface`; it is [`Stage::Starting`].
-    pub fn new(newsroom: Arc<Newsroom>, surface: Surface, metrics: Metrics) -> App {
+    /// Puts the web layer of `newsroom` together, which calls change by `changes`, with the endpoints of `surface`; it is [`Stage::Starting`].
+    pub fn new(newsroom: Arc<Newsroom>, changes: Changes, surface: Surface, metrics: Metrics) -> App {
         let Surface { groups, kept } = surface;
         let config = &newsroom.config;
         let attempts = AttemptOptions {
@@ -111,6 +114,7 @@ impl App {
             meters: Meters::of(routes()),
             newsroom,
             groups,
+            changes,
             kept,
             metrics,
             openapi: OnceLock::new(),

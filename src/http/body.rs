@@ -1,18 +1,18 @@
 //! Reading request bodies (docs/api/README.md, "Bodies"): bounded while they stream, refused with the place of the fault.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
 use actix_web::web::Payload;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use stet_actors::error::{Code, Error, Result};
+
+use crate::json::schema_of_content;
 
 /// The refusal of a body that is larger than allowed.
 pub fn too_large(what: &str, limit: u64) -> Error {
@@ -117,24 +117,7 @@ impl Reading {
 #[derive(Debug, Clone, Default)]
 pub struct Object<T>(pub T);
 
-/// That of what it holds.
-impl<T: JsonSchema> JsonSchema for Object<T> {
-    fn inline_schema() -> bool {
-        T::inline_schema()
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        T::schema_name()
-    }
-
-    fn schema_id() -> Cow<'static, str> {
-        T::schema_id()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        T::json_schema(generator)
-    }
-}
+schema_of_content!(Object);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Object<T>, D::Error> {
@@ -229,7 +212,7 @@ mod tests {
     fn of_a_secret_body_a_fault_tells_the_path_and_nothing_that_stands_there() {
         #[derive(Debug, Deserialize)]
         #[serde(deny_unknown_fields)]
-        #[allow(dead_code)] // Only whether it can be read counts.
+        #[expect(dead_code, reason = "only whether it can be read counts")]
         struct Login {
             password: String,
             level: Option<Level>,

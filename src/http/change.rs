@@ -1,5 +1,7 @@
 //! How a call changes something: `If-Match`, the outcome of an earlier same call, and the record that a failed precondition shows are
-//! seen to here. Handlers change by these methods and not by the repository's, which they could reach, too.
+//! seen to here. There is no other way: what handlers can reach of the repository is its [`Reader`](stet_actors::repository::Reader),
+//! and the handle that changes it is shut into [`Changes`], which only this file opens. Whatever else changes objects (the sample,
+//! sessions that let go of locks, receipts) was given a handle of its own when the server was put together.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -10,12 +12,23 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::{Family, State};
 use stet_actors::id::{Loid, Source};
 use stet_actors::joint::Joint;
+use stet_actors::repository::Repository;
 use stet_actors::runtime::{Done, Published, Request};
 
 use super::app::App;
 use super::call::Call;
 use super::etag;
 use crate::records::{Display, render};
+
+/// The handle by which calls change something; given to the web layer once, and taken out nowhere but here.
+pub struct Changes(Repository);
+
+impl Changes {
+    /// Changes to what is in this repository.
+    pub fn to(repository: Repository) -> Changes {
+        Changes(repository)
+    }
+}
 
 /// A container that a call speaks of, known to be of its family.
 pub struct Container<F> {
@@ -88,7 +101,7 @@ impl Call {
     /// The command's own; `PreconditionFailed`, with the record as it is; `Overloaded`; what the store says.
     pub async fn change<C: Command>(&self, container: &Container<C::Family>, command: C) -> Result<DoneOf<C>> {
         let request = self.request(Some(container.loid))?;
-        with_current(&self.app, self.app.repository.execute(container.loid, command, request).await)
+        with_current(&self.app, self.app.changes.0.execute(container.loid, command, request).await)
     }
 
     /// Changes several objects as one; an `If-Match` speaks of `about`.
@@ -97,7 +110,7 @@ impl Call {
     /// As [`Call::change`].
     pub async fn change_all<J: Joint>(&self, about: Loid, joint: J) -> Result<J::Reply> {
         let request = self.request(Some(about))?;
-        with_current(&self.app, self.app.repository.joint(joint, request).await)
+        with_current(&self.app, self.app.changes.0.joint(joint, request).await)
     }
 
     /// Makes something new, or changes one of several objects that a body names: an `If-Match` is not looked at, for nothing in
@@ -107,12 +120,13 @@ impl Call {
     /// As [`Call::change`].
     pub async fn change_unnamed<J: Joint>(&self, joint: J) -> Result<J::Reply> {
         let request = self.request(None)?;
-        with_current(&self.app, self.app.repository.joint(joint, request).await)
+        with_current(&self.app, self.app.changes.0.joint(joint, request).await)
     }
 
     fn request(&self, about: Option<Loid>) -> Result<Request> {
         let expect = about.and_then(|container| etag::expectation(self.headers(), container));
-        Ok(Request { who: self.who()?, expect, once: self.once(), span: self.span.clone() })
+        let readable = self.access().readable()?;
+        Ok(Request { who: self.who()?, readable, expect, once: self.once(), span: self.span.clone() })
     }
 }
 

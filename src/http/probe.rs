@@ -28,7 +28,7 @@ pub fn answer(app: &App, http: &HttpRequest) -> Option<HttpResponse> {
 
 /// The process is there, answers, and need not be started again: only that brings back a store that has broken down.
 fn health(app: &App) -> HttpResponse {
-    if app.stage() == Stage::Ready && app.repository.store().health() == Health::Closed {
+    if app.stage() == Stage::Ready && app.repository.health() == Health::Closed {
         return HttpResponse::ServiceUnavailable().json(json!({ "status": "broken", "why": "the store is closed" }));
     }
     HttpResponse::Ok().json(json!({ "status": "ok" }))
@@ -52,10 +52,10 @@ struct Standing {
 const WORDS: [&str; 6] = ["ok", "full", "lagging", "failing", "stalled", "closed"];
 
 fn standing(app: &App) -> Standing {
-    let store = app.repository.store();
-    let since_ms = store.backlog().since_ms;
-    let waits_ms = since_ms.map_or(0, |since| app.repository.clock().now_ms().saturating_sub(since));
-    let (word, why, serves) = match store.health() {
+    let repository = &app.repository;
+    let since_ms = repository.backlog().since_ms;
+    let waits_ms = since_ms.map_or(0, |since| repository.clock().now_ms().saturating_sub(since));
+    let (word, why, serves) = match repository.health() {
         Health::Closed => ("closed", Some("the store is closed".to_owned()), false),
         Health::Failing(_) => ("failing", Some("the disk fails: changes or reads are refused".to_owned()), false),
         _ if waits_ms >= STALLED_MS => {
@@ -93,7 +93,7 @@ fn metrics(app: &App) -> HttpResponse {
     for known in WORDS {
         metrics::gauge!("stet_store_state", "state" => known).set(f64::from(u8::from(known == word)));
     }
-    metrics::gauge!("stet_store_pending").set(app.repository.store().backlog().sets as f64);
+    metrics::gauge!("stet_store_pending").set(app.repository.backlog().sets as f64);
     metrics::gauge!("stet_store_commit_waits_seconds").set(waits_ms as f64 / 1000.0);
     HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(app.metrics.render())
 }

@@ -14,6 +14,7 @@ use stet_actors::store::observe::Observed;
 use tempfile::TempDir;
 
 use super::app::App;
+use super::change::Changes;
 use crate::api;
 use crate::config::Config;
 use crate::content::ContentStore;
@@ -31,6 +32,8 @@ pub const SMALL: usize = 8;
 pub struct House {
     /// What it is made of.
     pub app: Arc<App>,
+    /// Its objects, to be changed past the web layer.
+    pub repository: Repository,
     data: TempDir,
 }
 
@@ -49,10 +52,12 @@ impl House {
         let (directory, sessions) =
             server::people(&config, &repository).unwrap_or_else(|failure| panic!("{}", failure.message));
         let (sysconfig, metrics) = (SysConfig::new(), telemetry::init_metrics());
-        let parts = Parts { config, repository, records, followers, directory, sessions, sysconfig, content };
+        let changes = Changes::to(repository.clone());
+        let given = repository.clone();
+        let parts = Parts { config, repository: given, records, followers, directory, sessions, sysconfig, content };
         let newsroom = Arc::new(Newsroom::new(parts));
         let surface = api::surface(&newsroom.config);
-        House { app: Arc::new(App::new(newsroom, surface, metrics)), data }
+        House { app: Arc::new(App::new(newsroom, changes, surface, metrics)), repository, data }
     }
 
     /// Takes bytes into the content store.
@@ -66,7 +71,7 @@ impl House {
     pub async fn create(&self, object: NewObject) -> Loid {
         let root = self.app.repository.resolve(&Source::Path("/".to_owned()), DatabaseId::MAIN);
         let create = Create { folder: root.expect("there is a root").loid, below: Vec::new(), object };
-        self.app.repository.joint(create, by_editor()).await.expect("it can be made").loid
+        self.repository.joint(create, by_editor()).await.expect("it can be made").loid
     }
 
     /// All files of contents are gone, as if they had been collected.

@@ -24,7 +24,7 @@ use quick_cache::sync::Cache;
 use stet_actors::error::Result;
 use stet_actors::id::Loid;
 use stet_actors::object::{Attributes, Record};
-use stet_actors::repository::Repository;
+use stet_actors::repository::Reader;
 use stet_actors::store::observe::Observer;
 
 use super::{Display, ObjectRecord};
@@ -171,7 +171,7 @@ impl RecordCache {
     ///
     /// # Errors
     /// What the store says.
-    pub fn get(&self, repository: &Repository, loid: Loid) -> Result<Option<Arc<Cached>>> {
+    pub fn get(&self, repository: &Reader, loid: Loid) -> Result<Option<Arc<Cached>>> {
         if let Some(entry) = self.entries.get(&loid) {
             return Ok(Some(entry.cached));
         }

@@ -94,6 +94,7 @@ pub struct AdditionalInfo {
     /// Name of the type's workflow, if it has one.
     pub workflow: Option<String>,
     /// Loid of the folder; null for a root.
+    #[schemars(with = "Option<Loid>")]
     pub folder_id: Option<String>,
     /// SHA-256 of the content in hexadecimal, if there is one.
     pub sha256: Option<String>,

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use stet_actors::error::{Code, Error};
 use stet_actors::id::{DatabaseId, Source};
+use stet_actors::repository::Repository;
 
 use super::Failure;
 use crate::auth::{Grant, Group, User};
@@ -13,10 +14,10 @@ use crate::sample::Sample;
 use crate::sysconfig::{LoadError, OBJECT_TYPES_PATH, WORKFLOWS_PATH};
 
 /// Fills a data directory that has no root folder yet.
-pub(super) async fn fill_if_new(app: &App) -> Result<(), Failure> {
+pub(super) async fn fill_if_new(app: &App, repository: &Repository) -> Result<(), Failure> {
     let databases: Vec<DatabaseId> = app.config.databases.iter().map(|database| DatabaseId(database.id)).collect();
     let finished = app.directory.user(ADMIN)?.is_some_and(|admin| admin.has_password());
-    app.repository.make_roots(&databases).await?;
+    repository.make_roots(&databases).await?;
     if finished {
         return Ok(());
     }
@@ -25,7 +26,7 @@ pub(super) async fn fill_if_new(app: &App) -> Result<(), Failure> {
     let (types, workflows) = (Sample::text(OBJECT_TYPES_PATH), Sample::text(WORKFLOWS_PATH));
     report_sysconfig(app.sysconfig.load(types, workflows));
     if app.config.sample.enabled {
-        sample.write(&app.repository, &app.content, &app.sysconfig).await?;
+        sample.write(repository, &app.content, &app.sysconfig).await?;
     }
     make_users(app, &sample).await
 }

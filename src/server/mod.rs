@@ -30,6 +30,7 @@ use crate::content::ContentStore;
 use crate::events::Followers;
 use crate::exit::{Exit, Failure};
 use crate::http::app::{App, Stage};
+use crate::http::change::Changes;
 use crate::http::dispatch::dispatch;
 use crate::listen;
 use crate::newsroom::{Newsroom, Parts};
@@ -119,6 +120,8 @@ pub async fn serve(
 pub struct Prepared {
     /// What it is made of.
     pub app: Arc<App>,
+    /// Its objects, to be changed past the web layer.
+    pub repository: Repository,
     store: Arc<RedbStore>,
     certificates: Option<Arc<Certificates>>,
 }
@@ -145,13 +148,14 @@ impl Prepared {
             .map_err(|error| Failure::new(Exit::Data, error))?;
         let (directory, sessions) = people(&config, &repository)?;
         let sysconfig = SysConfig::new();
-        let parts = Parts { config, repository, records, followers, directory, sessions, sysconfig, content };
+        let (changes, given) = (Changes::to(repository.clone()), repository.clone());
+        let parts = Parts { config, repository: given, records, followers, directory, sessions, sysconfig, content };
         let newsroom = Arc::new(Newsroom::new(parts));
         let surface = api::surface(&newsroom.config);
-        let app = Arc::new(App::new(newsroom, surface, metrics));
-        fill_if_new(&app).await?;
+        let app = Arc::new(App::new(newsroom, changes, surface, metrics));
+        fill_if_new(&app, &repository).await?;
         load_sysconfig(&app).await;
-        Ok(Prepared { app, store, certificates })
+        Ok(Prepared { app, repository, store, certificates })
     }
 
     /// See [`serve`].
@@ -163,16 +167,16 @@ impl Prepared {
         stop: impl Future<Output = ()> + 'static,
         listening: impl FnOnce(&str),
     ) -> Result<(), Failure> {
-        let Prepared { app, store, certificates } = self;
+        let Prepared { app, repository, store, certificates } = self;
         let socket = open_socket(&app);
-        let outcome = run(&app, certificates, stop, listening).await;
+        let outcome = run(&app, &repository, certificates, stop, listening).await;
         // While the data directory is locked still: a server that comes after has a socket of its own.
         drop(socket);
         app.enter(Stage::Draining);
         if let Err(error) = app.sessions.flush().await {
             tracing::warn!(%error, "when sessions were last used could not be saved");
         }
-        app.repository.shut_down().await;
+        repository.shut_down().await;
         // Folding the rest into the tables may take a moment, and it must not be done on a thread that serves.
         let closed = tokio::task::spawn_blocking(move || store.close()).await;
         if let Err(error) = closed {
@@ -217,6 +221,7 @@ fn open_socket(app: &App) -> Option<AdminSocket> {
 
 async fn run(
     app: &Arc<App>,
+    repository: &Repository,
     certificates: Option<Arc<Certificates>>,
     stop: impl Future<Output = ()> + 'static,
     listening: impl FnOnce(&str),
@@ -258,8 +263,8 @@ async fn run(
     let address = built.addrs_with_scheme().first().map(|(address, scheme)| format!("{scheme}://{address}"));
     let running = built.run();
     let handle = running.handle();
-    let background = actix::spawn(maintain(app.clone()));
-    let (end_collecting, collecting) = collect(app);
+    let background = actix::spawn(maintain(app.clone(), repository.clone()));
+    let (end_collecting, collecting) = collect(app, repository);
     let renewal = certificates.map(|certificates| actix::spawn(renew(certificates, server.tls.reload_seconds)));
     app.enter(Stage::Ready);
     if let Some(address) = address {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stet_actors::error::Error;
+use stet_actors::repository::Repository;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -15,13 +16,13 @@ use crate::http::app::App;
 use crate::tls::Certificates;
 
 /// What has to be done every now and then.
-pub(super) async fn maintain(app: Arc<App>) {
+pub(super) async fn maintain(app: Arc<App>, repository: Repository) {
     let mut sweep = tokio::time::interval(Duration::from_secs(app.config.runtime.sweep_seconds.max(1)));
     let mut flush = tokio::time::interval(Duration::from_secs(app.config.auth.flush_seconds.max(1)));
     loop {
         tokio::select! {
             _ = sweep.tick() => {
-                app.repository.sweep();
+                repository.sweep();
             }
             _ = flush.tick() => {
                 each_of([
@@ -50,12 +51,10 @@ async fn each_of<'a>(steps: impl IntoIterator<Item = (&'static str, Step<'a>)>) 
 }
 
 /// Removes content files that nothing refers to, until the sender is dropped.
-pub(super) fn collect(app: &App) -> (oneshot::Sender<()>, JoinHandle<()>) {
+pub(super) fn collect(app: &App, repository: &Repository) -> (oneshot::Sender<()>, JoinHandle<()>) {
     let (sender, end) = oneshot::channel();
-    let collector = app
-        .config
-        .collect_after()
-        .map(|after| Collector::new(app.content.clone(), app.repository.store().clone(), after));
+    let collector =
+        app.config.collect_after().map(|after| Collector::new(app.content.clone(), repository.store().clone(), after));
     let work = async move {
         if let Some(collector) = collector {
             collector.run(end).await;

@@ -3,6 +3,7 @@ mod auth;
 mod cas;
 mod drawer;
 mod edge;
+mod endpoints;
 mod events;
 mod folder;
 mod group;

@@ -295,6 +295,18 @@ fn a_drawer_shows_of_its_items_only_those_that_may_be_read() {
     let put = format!("{path}/item/{}/position/7", encoded(&more));
     assert_eq!(reporter.put(&put, &json!({})).ok()["items"][0]["position"], 1);
     assert_eq!(admin.items(&drawer), [hidden.clone(), seen.clone(), more.clone()]);
+    // A position that is none is named as it was sent, among those that they see.
+    let items = reporter.get(&format!("{path}?showItems=true")).ok()["items"].clone();
+    let own = items[0]["id"].as_str().expect("an item has an id").to_owned();
+    let refused = reporter.put(&format!("{path}/shortcut/{own}/position/2"), &json!({}));
+    let refused = refused.fails(400, "InvalidParameter")["message"].clone();
+    assert_eq!(refused, "`position` must be between 0 and 1, or -1 for the tail, but is `2`.");
+    reporter.put(&format!("{path}/shortcut/{own}/position/1"), &json!({})).ok();
+    reporter.put(&format!("{path}/shortcut/{own}/position/0"), &json!({})).ok();
+    assert_eq!(admin.items(&drawer), [hidden.clone(), seen.clone(), more.clone()]);
+    // Nor does a capacity that is too small for all of them tell how many there are.
+    let refused = reporter.put(&path, &json!({ "capacity": 2 })).fails(400, "InvalidParameter")["message"].clone();
+    assert_eq!(refused, "`capacity` must be at least the present count, but is `2`.");
     // Nor is it there under its shortcut id, which is no secret.
     let shortcut = admin.get(&format!("{path}?showItems=true")).ok()["items"][0]["id"].clone();
     let shortcut = shortcut.as_str().expect("an item has an id").to_owned();

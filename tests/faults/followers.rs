@@ -184,13 +184,13 @@ fn a_session_that_runs_out_ends_its_streams() {
 /// The kinds that one is told who follows from behind an event or from now on, and does not look before three posts and the end
 /// of the liveblog are on disk; then what that must have been.
 async fn told_at_the_end(
-    app: &Arc<App>,
+    (app, repository): (&Arc<App>, &Repository),
     followers: &Arc<Followers>,
     token: &str,
     liveblog: Loid,
     (after, wait): (Option<u64>, bool),
 ) -> (Vec<String>, Vec<String>) {
-    let (repository, session) = (&app.repository, app.sessions.find(token).expect("it is logged in"));
+    let session = app.sessions.find(token).expect("it is logged in");
     let following = Following { newsroom: app.newsroom.clone(), session, container: liveblog, after, wait };
     let mut stream = following.begin(followers).expect("it begins");
     // `hello`, or a comment.
@@ -213,7 +213,8 @@ async fn told_at_the_end(
 fn who_has_not_looked_before_the_end_is_told_all_that_led_there() {
     let mut house = House::shared();
     house.start();
-    let (app, token) = (house.app(), house.client().token.expect("it is logged in"));
+    let (app, repository) = (house.app(), house.repository());
+    let token = house.client().token.expect("it is logged in");
     // Nobody rings for these: their streams find out when they look by themselves.
     let deaf = Arc::new(Followers::new(house.config.events.clone()));
     for (number, (followers, from_behind, wait)) in [
@@ -226,11 +227,11 @@ fn who_has_not_looked_before_the_end_is_told_all_that_led_there() {
     .enumerate()
     {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-        let liveblog = liveblog_named(&app.repository, &format!("end-{number}"));
-        let before = app.repository.record(liveblog).expect("it can be read").expect("it is there").revision;
-        run(&app.repository, liveblog, post(false));
+        let liveblog = liveblog_named(&repository, &format!("end-{number}"));
+        let before = repository.record(liveblog).expect("it can be read").expect("it is there").revision;
+        run(&repository, liveblog, post(false));
         let after = from_behind.then_some(before);
-        let told = told_at_the_end(&app, followers, &token, liveblog, (after, wait));
+        let told = told_at_the_end((&app, &repository), followers, &token, liveblog, (after, wait));
         let all = async { tokio::time::timeout(PATIENCE, told).await.expect("the stream ends") };
         let (told, all) = runtime.block_on(all);
         assert_eq!(told, all, "{number}");

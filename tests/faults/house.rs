@@ -49,9 +49,8 @@ pub struct House {
     _place: Place,
 }
 
-/// Metrics belong to the process, so a test that looks at them has it for itself; others go on beside each other. A guard is
-/// never read, only held.
-#[allow(dead_code)]
+/// Metrics belong to the process, so a test that looks at them has it for itself; others go on beside each other.
+#[expect(dead_code, reason = "a guard is never read, only held")]
 enum Place {
     Alone(RwLockWriteGuard<'static, ()>),
     Shared(RwLockReadGuard<'static, ()>),
@@ -62,6 +61,7 @@ static PLACE: RwLock<()> = RwLock::new(());
 struct Running {
     base: String,
     app: Arc<App>,
+    repository: Repository,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<Result<(), String>>,
 }
@@ -126,20 +126,20 @@ impl House {
         let thread = std::thread::spawn(move || {
             actix::System::new().block_on(async move {
                 let prepared = Prepared::on(ground, config).await.map_err(|failure| failure.message)?;
-                let app = prepared.app.clone();
+                let (app, repository) = (prepared.app.clone(), prepared.repository.clone());
                 let stop = async {
                     // Dropped unsent is as good.
                     let _ = stopped.await;
                 };
                 let tell = move |base: &str| {
-                    told.send((base.to_owned(), app)).expect("the test waits for it");
+                    told.send((base.to_owned(), app, repository)).expect("the test waits for it");
                 };
                 prepared.serve(stop, tell).await.map_err(|failure| failure.message)
             })
         });
         match listening.recv() {
-            Ok((base, app)) => {
-                self.running = Some(Running { base, app, stop, thread });
+            Ok((base, app, repository)) => {
+                self.running = Some(Running { base, app, repository, stop, thread });
                 Ok(())
             }
             // The sender is gone, so the thread has ended.
@@ -158,7 +158,7 @@ impl House {
 
     /// The repository behind the web layer.
     pub fn repository(&self) -> Repository {
-        self.running().app.repository.clone()
+        self.running().repository.clone()
     }
 
     /// What the server is made of.

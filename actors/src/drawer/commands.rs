@@ -14,6 +14,7 @@ use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::{Loid, ShortcutId};
 use crate::joint::{Joint, Turns};
+use crate::readable::Reads;
 
 /// Items with their positions.
 pub type Placed = Vec<(usize, Item)>;
@@ -25,9 +26,28 @@ pub(super) fn full(drawer: &DrawerState) -> Error {
         .with_detail("capacity", capacity)
 }
 
-/// Refuses an object that is not alive.
-pub(super) fn check_alive(object: Loid, context: &Context<'_>) -> Result<(), Fault> {
-    if context.is_alive(object)? { Ok(()) } else { Err(Error::not_found(object).into()) }
+/// Refuses an object that is not alive, or that the caller may not read: for them it is not there either.
+pub(super) fn check_there(object: Loid, reads: &mut Reads<'_>, context: &Context<'_>) -> Result<(), Fault> {
+    if context.is_alive(object)? && reads.may_read(object)? { Ok(()) } else { Err(Error::not_found(object).into()) }
+}
+
+/// The object to be added where that is what an address asks for; `None` for an item that is there already.
+///
+/// An item whose object the caller may not read is not there for them, and can't be added either.
+fn missing(drawer: &DrawerState, address: Address, reads: &mut Reads<'_>) -> Result<Option<Loid>> {
+    match (drawer.find(address), address) {
+        (Some((_, item)), _) if reads.may_read(item.object)? => Ok(None),
+        (Some(_), Address::Object(object)) => Err(Error::not_found(object)),
+        (None, Address::Object(object)) => Ok(Some(object)),
+        // Not there, and a shortcut says nothing about what to add.
+        (_, Address::Shortcut(_)) => Err(drawer.not_held(address)),
+    }
+}
+
+/// The item so named, as the caller sees it.
+fn held(drawer: &DrawerState, address: Address, reads: &mut Reads<'_>) -> Result<(usize, Item)> {
+    let (position, item) = drawer.get(address)?;
+    if reads.may_read(item.object)? { Ok((position, item)) } else { Err(drawer.not_held(address)) }
 }
 
 fn fresh_shortcut(context: &Context<'_>) -> Result<ShortcutId> {
@@ -54,16 +74,10 @@ impl Command for Add {
     const NAME: &'static str = "drawer.item.add";
 
     fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<Placed, Fault> {
+        let mut reads = context.reads()?;
         for address in &self.items {
-            if drawer.find(*address).is_some() {
-                continue;
-            }
-            let Address::Object(object) = *address else {
-                // Not there, and a shortcut says nothing about what to add.
-                drawer.get(*address)?;
-                continue;
-            };
-            check_alive(object, context)?;
+            let Some(object) = missing(drawer, *address, &mut reads)? else { continue };
+            check_there(object, &mut reads, context)?;
             if drawer.is_full() {
                 return Err(full(drawer).into());
             }
@@ -79,7 +93,7 @@ impl Command for Add {
 pub struct Position {
     /// The object, or the shortcut of an item that is there.
     pub item: Address,
-    /// Counted from 0; −1 is the tail.
+    /// Counted from 0 among the items that the caller sees; −1 is the tail.
     pub position: i64,
 }
 
@@ -92,16 +106,16 @@ impl Command for Position {
         if self.position < -1 {
             return Err(Error::parameter("position", self.position, "0 or more, or -1 for the tail").into());
         }
-        // -1 becomes a position behind everything.
-        let wanted = usize::try_from(self.position).unwrap_or(usize::MAX);
-        if drawer.find(self.item).is_some() {
-            return shift(drawer, self.item, wanted, context);
-        }
-        let Address::Object(object) = self.item else {
-            drawer.get(self.item)?;
-            return Ok(Vec::new());
+        let mut reads = context.reads()?;
+        // Behind the last that the caller sees is behind everything, and so is -1.
+        let wanted = match usize::try_from(self.position) {
+            Ok(position) => drawer.place(position, &mut reads)?.unwrap_or(usize::MAX),
+            Err(_) => usize::MAX,
         };
-        check_alive(object, context)?;
+        let Some(object) = missing(drawer, self.item, &mut reads)? else {
+            return shift(drawer, self.item, wanted, context);
+        };
+        check_there(object, &mut reads, context)?;
         if wanted >= drawer.count() && drawer.is_full() {
             return Err(full(drawer).into());
         }
@@ -130,7 +144,7 @@ fn shift(
 pub struct Shift {
     /// The item.
     pub item: Address,
-    /// Counted from 0; −1 is the tail.
+    /// Counted from 0 among the items that the caller sees; −1 is the tail.
     pub position: i64,
 }
 
@@ -140,13 +154,18 @@ impl Command for Shift {
     const NAME: &'static str = "drawer.shortcut.position";
 
     fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<Placed, Fault> {
-        drawer.get(self.item)?;
-        let last = drawer.count() - 1;
+        let mut reads = context.reads()?;
+        held(drawer, self.item, &mut reads)?;
         let wanted = match self.position {
-            -1 => last,
-            position => usize::try_from(position).ok().filter(|position| *position <= last).ok_or_else(|| {
-                Error::parameter("position", position, &format!("between 0 and {last}, or -1 for the tail"))
-            })?,
+            -1 => usize::MAX,
+            position => {
+                let place = drawer.place(usize::try_from(position).unwrap_or(usize::MAX), &mut reads)?;
+                place.map_err(|seen| {
+                    // The item itself is one of those that they see.
+                    let last = seen.saturating_sub(1);
+                    Error::parameter("position", position, &format!("between 0 and {last}, or -1 for the tail"))
+                })?
+            }
         };
         shift(drawer, self.item, wanted, context)
     }
@@ -176,15 +195,16 @@ impl Command for Remove {
     const NAME: &'static str = "drawer.item.delete";
 
     fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<Removed, Fault> {
+        let mut reads = context.reads()?;
         let mut removed = Removed { items: Vec::new(), errors: Vec::new() };
         for (index, address) in self.items.iter().enumerate() {
-            match drawer.get(*address) {
+            match held(drawer, *address, &mut reads) {
                 Ok((position, item)) => {
                     drawer.take(&item, context);
                     item.concern(context);
                     removed.items.push((position, item));
                 }
-                Err(error) if self.strict => return Err(error.into()),
+                Err(error) if self.strict || error.code != Code::ObjectNotFound => return Err(error.into()),
                 Err(error) => removed.errors.push((index, error)),
             }
         }
@@ -223,7 +243,11 @@ impl Update {
         let mut head: DrawerHead = drawer.head().clone();
         if let Some(capacity) = self.capacity {
             if (capacity as usize) < drawer.count() {
-                let wanted = format!("at least the present count, {}", drawer.count());
+                let wanted = match context.reads_all() {
+                    true => format!("at least the present count, {}", drawer.count()),
+                    // The whole count would tell how many items they don't see.
+                    false => "at least the present count".to_owned(),
+                };
                 return Err(Error::parameter("capacity", capacity, &wanted));
             }
             head.capacity = check_capacity(capacity.into())?;
@@ -272,8 +296,9 @@ impl Joint for Move {
     }
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Moved, Fault> {
+        let mut reads = context.reads()?;
         let source = turns.get::<Drawer>(self.from)?;
-        let (position, item) = source.get(self.item)?;
+        let (position, item) = held(source, self.item, &mut reads)?;
         // A container that a command changes goes up by one revision.
         let source_revision = source.object().record.revision + 1;
         let moved = Address::Object(item.object);
@@ -285,7 +310,7 @@ impl Joint for Move {
             return Ok(Moved { items, source_revision: revision, target_revision: revision });
         }
         // It may be on its way out in a change set already submitted.
-        check_alive(item.object, context)?;
+        check_there(item.object, &mut reads, context)?;
         turns.get::<Drawer>(self.from)?.take(&item, context);
         let target = turns.get::<Drawer>(self.to)?;
         let mut target_revision = target.object().record.revision;

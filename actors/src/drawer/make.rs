@@ -1,7 +1,7 @@
 //! How a drawer comes to be, and is written over by a creation that names one that is there.
 
 use super::MAX_CAPACITY;
-use super::commands::{Update, check_alive, full};
+use super::commands::{Update, check_there, full};
 use super::rows::DrawerHead;
 use super::state::{Address, DrawerState};
 use crate::command::{Context, Fault};
@@ -88,11 +88,12 @@ pub fn check_capacity(capacity: i64) -> Result<u32> {
 impl DrawerState {
     /// Puts objects into a drawer at its making, first to last.
     fn fill(&mut self, objects: &[Loid], context: &mut Context<'_>) -> Result<(), Fault> {
+        let mut reads = context.reads()?;
         for object in objects {
             if self.find(Address::Object(*object)).is_some() {
                 continue;
             }
-            check_alive(*object, context)?;
+            check_there(*object, &mut reads, context)?;
             if self.is_full() {
                 return Err(full(self).into());
             }

@@ -11,6 +11,7 @@ use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::{Loid, ShortcutId};
 use crate::object::Object;
+use crate::readable::Reads;
 use crate::sequence::{Movable, Numbers, Ordered, Sequence};
 use crate::store::Row;
 
@@ -112,6 +113,11 @@ impl DrawerState {
     /// `ObjectNotFound` when the drawer does not hold it, or hides it.
     pub fn get(&self, address: Address) -> Result<(usize, Item)> {
         self.find(address).map(|(position, item)| (position, *item)).ok_or_else(|| self.not_held(address))
+    }
+
+    /// The position that stands for one among the items that the caller sees; see [`Reads::place`].
+    pub(super) fn place(&self, position: usize, reads: &mut Reads<'_>) -> Result<Result<usize, usize>> {
+        reads.place(position, self.count(), self.visible().map(|item| item.object))
     }
 
     /// The answer to an item that is not there.

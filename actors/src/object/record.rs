@@ -182,11 +182,6 @@ impl Record {
         self.folder.map(|key| key.0)
     }
 
-    /// Where a live object's record lives.
-    pub fn live_key(loid: Loid) -> Key {
-        Key { table: Table::Objects, key: Bytes::copy_from_slice(&loid.to_key()) }
-    }
-
     /// The lock that holds at a time, epoch seconds: one that has expired counts as none.
     pub fn lock_at(&self, now_s: u64) -> Option<&Lock> {
         self.lock.as_ref().filter(|lock| lock.expires > now_s)

@@ -14,12 +14,9 @@ use crate::error::Error;
 use crate::family::{Family, State};
 use crate::store::{ChangeSet, StoreError};
 
-/// Guards may fail because of others' changes; this many times in a row a command is applied afresh.
-pub(super) const GUARD_RETRIES: usize = 8;
-
 impl<F: Family> Container<F> {
     /// Carries a command out, or sets it aside if the container has to read itself anew first.
-    pub(super) fn execute(&mut self, mut job: Box<dyn Job<F>>, ctx: &mut <Self as Actor>::Context) {
+    pub(super) fn execute(&mut self, job: Box<dyn Job<F>>, ctx: &mut <Self as Actor>::Context) {
         if !self.is_fresh() {
             // Reload, then begin with this one.
             self.stash.push_front(Work::Execute(job));
@@ -29,25 +26,21 @@ impl<F: Family> Container<F> {
         }
         let span = job.request().span.clone();
         let _entered = span.enter();
-        for _ in 0..GUARD_RETRIES {
-            match self.attempt(job) {
-                Attempt::Finished => return,
-                Attempt::Panicked => return self.failed(ctx),
-                Attempt::Stale(back) => {
-                    self.stash.push_front(Work::Execute(back));
-                    self.live = None;
-                    return ctx.stop();
-                }
-                Attempt::GuardFailed(back) => job = back,
+        match self.attempt(job) {
+            Attempt::Finished => {}
+            Attempt::Panicked => self.failed(ctx),
+            Attempt::Stale(back) => {
+                self.stash.push_front(Work::Execute(back));
+                self.live = None;
+                ctx.stop();
             }
         }
-        job.finish(Err(super::overloaded("Others keep changing what the call needs")));
     }
 
     /// Applies the command once to a copy of the state, and submits what it changed.
     fn attempt(&mut self, mut job: Box<dyn Job<F>>) -> Attempt<F> {
         // `is_fresh` has just seen it; without a state there is nothing to attempt.
-        let Some(live) = &mut self.live else { return Attempt::GuardFailed(job) };
+        let Some(live) = &mut self.live else { return Attempt::Stale(job) };
         let Some(before) = live.state.clone().filter(|state| !state.object().record.is_discarded()) else {
             let error = Error::not_found(self.loid);
             self.answer(job, Err(error));
@@ -56,8 +49,9 @@ impl<F: Family> Container<F> {
         let shared = self.shared.clone();
         let _step = shared.steps.read();
         let mut after = before.clone();
-        let who = job.request().who.clone();
-        let mut context = Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers);
+        let (who, readable) = (job.request().who.clone(), job.request().readable.clone());
+        let mut context =
+            Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers).reading(readable.as_deref());
         let applied = catch_unwind(AssertUnwindSafe(|| {
             job.apply(&mut after, &mut context)?;
             // Last: a precondition counts only for what would succeed without it (RFC 9110, 13.2.1).
@@ -96,7 +90,6 @@ impl<F: Family> Container<F> {
         let answer = view.clone();
         let set = ChangeSet {
             changes: noted.changes,
-            guards: noted.guards,
             events: vec![event],
             epoch: live.epoch,
             span: tracing::Span::current(),
@@ -126,7 +119,6 @@ impl<F: Family> Container<F> {
                 // Refused: neither callback was or will be called, so the job is still in its slot.
                 let Some(job) = slot.take() else { return Attempt::Finished };
                 match why {
-                    StoreError::Guard(_) => Attempt::GuardFailed(job),
                     StoreError::Stale => Attempt::Stale(job),
                     why => {
                         job.finish(Err(store_failure(&why)));
@@ -169,8 +161,6 @@ enum Attempt<F: Family> {
     Panicked,
     /// A commit has failed since loading.
     Stale(Box<dyn Job<F>>),
-    /// Another's change came in between.
-    GuardFailed(Box<dyn Job<F>>),
 }
 
 /// What the caller is told about a fault of a command.

@@ -10,6 +10,7 @@ use crate::command::{Command, Context, Fault, Who};
 use crate::error::{Code, Error, Result};
 use crate::family::{Family, State};
 use crate::id::Loid;
+use crate::readable::Readable;
 use crate::receipt::{Once, Receipt, Step, UnderWay};
 
 /// What the caller says beside the command.
@@ -17,6 +18,8 @@ use crate::receipt::{Once, Receipt, Step, UnderWay};
 pub struct Request {
     /// Who asks.
     pub who: Who,
+    /// What they may read, if that is not everything: commands go by it.
+    pub readable: Option<Arc<dyn Readable>>,
     /// `If-Match`: the revisions that a container may have; anything else is `PreconditionFailed`.
     pub expect: Option<Expect>,
     /// What was done under the caller's key, where the call has one.
@@ -26,9 +29,9 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request without a precondition.
+    /// A request without a precondition, by somebody who reads everything.
     pub fn by(who: Who) -> Request {
-        Request { who, expect: None, once: None, span: Span::current() }
+        Request { who, readable: None, expect: None, once: None, span: Span::current() }
     }
 }
 

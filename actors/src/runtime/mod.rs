@@ -82,7 +82,7 @@ pub(crate) struct Shared {
 }
 
 /// What the caller is told about a failure of the store; the store has logged it.
-pub(crate) fn store_failure(error: &StoreError) -> Error {
+pub fn store_failure(error: &StoreError) -> Error {
     match error {
         StoreError::Full => {
             Error::new(Code::StorageFull, "The disk of the repository is full: nothing was changed, reads go on.")
@@ -94,7 +94,7 @@ pub(crate) fn store_failure(error: &StoreError) -> Error {
             Error::internal()
         }
         StoreError::Unknown(_) => unknown(),
-        StoreError::Stale | StoreError::Guard(_) | StoreError::Failed(_) => Error::internal(),
+        StoreError::Stale | StoreError::Failed(_) => Error::internal(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::attempt::{GUARD_RETRIES, refusal};
+use super::attempt::refusal;
 use super::cell::Published;
 use super::job::{Expect, Request};
 use super::lend::{Lent, Returned};
@@ -153,6 +153,9 @@ impl Drop for Held {
 /// How often a joint command may be applied afresh because it needed further turns. Each round adds at least one.
 const MOST_ROUNDS: usize = 1000;
 
+/// How often a joint command may be applied afresh because a commit has failed since a container of it was loaded.
+const MOST_STALE: usize = 8;
+
 /// Where the answer of a joint command goes; the first one counts.
 pub(crate) struct Answer<R>(Arc<Mutex<Option<Waiting<R>>>>);
 
@@ -205,7 +208,7 @@ pub(crate) async fn run_joint<J: Joint>(
 ) {
     let mut wanted: BTreeSet<Loid> = joint.wants().into_iter().collect();
     wanted.extend(request.expect.iter().map(|expect| expect.container));
-    let mut retries = 0;
+    let mut stale = 0;
     for _ in 0..MOST_ROUNDS {
         let (mut held, missing) = match take_turns(&find, &wanted).await {
             Ok(taken) => taken,
@@ -232,14 +235,13 @@ pub(crate) async fn run_joint<J: Joint>(
             }
         };
         // Refused: neither callback was or will be called, and nothing was sent.
-        retries += 1;
         match refused {
             StoreError::Stale => held.give_back(TurnOutcome::Stale),
-            StoreError::Guard(_) => {}
             why => return answer.send(Err(store_failure(&why))),
         }
-        if retries >= GUARD_RETRIES {
-            return answer.send(Err(overloaded("Others keep changing what the call needs")));
+        stale += 1;
+        if stale >= MOST_STALE {
+            return answer.send(Err(overloaded("Changes keep failing to reach the disk")));
         }
     }
     answer.send(Err(overloaded("The call needs more containers than can be taken")));
@@ -307,7 +309,8 @@ fn attempt<J: Joint>(
         if J::ALONE { (Some(shared.steps.write()), None) } else { (None, Some(shared.steps.read())) };
     let _entered = request.span.enter();
     let now_ms = shared.clock.now_ms();
-    let mut context = Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers);
+    let mut context =
+        Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers).reading(request.readable.as_deref());
     let mut turns = Turns::default();
     missing.iter().for_each(|loid| turns.lend_nothing(*loid));
     held.0.iter().for_each(|(loid, turn)| turn.lend_to(*loid, &mut turns));
@@ -357,7 +360,6 @@ fn attempt<J: Joint>(
     let answered = answer.clone();
     let set = ChangeSet {
         changes: noted.changes,
-        guards: noted.guards,
         events,
         span: request.span.clone(),
         on_commit: Box::new(move |_| shows.into_iter().for_each(|show| show())),

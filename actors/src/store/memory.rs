@@ -1,15 +1,18 @@
 //! A store in memory, for tests: it gives the same promise within one process, and does at each step what the test says.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use imbl::OrdMap;
 use parking_lot::Mutex;
 
-use super::{Backlog, ChangeSet, Epoch, Guard, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View};
+use super::{Backlog, ChangeSet, Epoch, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View};
 
 type Rows = OrdMap<(Table, Bytes), Bytes>;
+
+/// What a test does at a moment of its choice.
+type Step = Box<dyn FnOnce() + Send>;
 
 /// See the module's head.
 #[derive(Default)]
@@ -17,6 +20,10 @@ pub struct MemoryStore {
     inner: Mutex<Inner>,
     /// How many of the next commits fail.
     failing: AtomicUsize,
+    /// Whether [`Store::is_certain`] is denied.
+    uncertain: AtomicBool,
+    /// What happens right after the next row of a table was read.
+    after_read: Mutex<Option<(Table, Step)>>,
 }
 
 #[derive(Default)]
@@ -58,6 +65,16 @@ impl MemoryStore {
     /// The next commit fails.
     pub fn fail_next(&self) {
         self.failing.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Whether it can say of every change set what became of it.
+    pub fn set_certain(&self, certain: bool) {
+        self.uncertain.store(!certain, Ordering::SeqCst);
+    }
+
+    /// Runs once, between the next reading of a row of that table and what is done with it.
+    pub fn after_next_read_of(&self, table: Table, run: impl FnOnce() + Send + 'static) {
+        *self.after_read.lock() = Some((table, Box::new(run)));
     }
 
     /// Refuses everything from now on.
@@ -123,15 +140,19 @@ fn apply(rows: &mut Rows, set: &ChangeSet) {
     }
 }
 
-fn holds(rows: &Rows, guard: &Guard) -> bool {
-    rows.contains_key(&(guard.table, guard.key.clone())) == guard.exists
-}
-
 impl Look for MemoryStore {
     fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        let inner = self.inner.lock();
-        let rows = if view == View::Latest { &inner.latest } else { &inner.committed };
-        Ok(rows.get(&(table, Bytes::copy_from_slice(key))).cloned())
+        let value = {
+            let inner = self.inner.lock();
+            let rows = if view == View::Latest { &inner.latest } else { &inner.committed };
+            rows.get(&(table, Bytes::copy_from_slice(key))).cloned()
+        };
+        // Without a lock: what runs may use the store.
+        let run = self.after_read.lock().take_if(|(wanted, _)| *wanted == table);
+        if let Some((_, run)) = run {
+            run();
+        }
+        Ok(value)
     }
 
     fn scan(
@@ -171,9 +192,6 @@ impl Store for MemoryStore {
         if set.epoch != inner.epoch {
             return refuse(StoreError::Stale, set);
         }
-        if let Some(index) = set.guards.iter().position(|guard| !holds(&inner.latest, guard)) {
-            return refuse(StoreError::Guard(index), set);
-        }
         if set.changes.is_empty() && inner.queue.is_empty() {
             // Nothing is pending, so all before it has been decided, held or not.
             let seq = inner.submitted;
@@ -204,6 +222,10 @@ impl Store for MemoryStore {
 
     fn health(&self) -> Health {
         if self.inner.lock().closed { Health::Closed } else { Health::Ok }
+    }
+
+    fn is_certain(&self) -> bool {
+        !self.uncertain.load(Ordering::SeqCst)
     }
 
     fn backlog(&self) -> Backlog {

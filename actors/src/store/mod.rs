@@ -12,10 +12,6 @@
 //! **Epochs.** When a commit fails, everything pending was computed on top of something that will never be: all of it is
 //! refused, [`View::Latest`] falls back to [`View::Committed`], and the epoch goes up by one. A change set
 //! carries the epoch that its container last loaded in, and is refused with [`StoreError::Stale`] if that has passed.
-//!
-//! **Guards.** A change set may name rows of *other* containers that must exist, or must not, at the
-//! moment of submission, which is one instant for all submitters: that closes the gap between "the object
-//! is there" and "it is now in the drawer" without taking the object's turn.
 
 pub mod memory;
 pub mod observe;
@@ -57,17 +53,6 @@ pub struct Change {
     pub key: Bytes,
     /// The new value; `None` removes the row.
     pub value: Option<Bytes>,
-}
-
-/// A row that must be there, or must not, when the change set is submitted (checked against [`View::Latest`]).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Guard {
-    /// The row's table.
-    pub table: Table,
-    /// The row's key.
-    pub key: Bytes,
-    /// Whether it must be there.
-    pub exists: bool,
 }
 
 /// What happened to a container: the audit trail, and what subscribers resume from.
@@ -123,8 +108,6 @@ pub mod loid_key {
 pub struct ChangeSet {
     /// The rows and index entries that change; a later change of the same key wins.
     pub changes: Vec<Change>,
-    /// What must hold at submission.
-    pub guards: Vec<Guard>,
     /// One for each container changed; the store keeps them as rows of [`Table::Events`].
     pub events: Vec<Event>,
     /// The oldest epoch in which a container of the change set was loaded.
@@ -143,7 +126,6 @@ impl ChangeSet {
     pub fn fence(epoch: Epoch, on_done: impl FnOnce(Result<Seq, StoreError>) + Send + 'static) -> ChangeSet {
         ChangeSet {
             changes: Vec::new(),
-            guards: Vec::new(),
             events: Vec::new(),
             epoch,
             span: tracing::Span::none(),
@@ -157,7 +139,6 @@ impl fmt::Debug for ChangeSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ChangeSet")
             .field("changes", &self.changes.len())
-            .field("guards", &self.guards)
             .field("events", &self.events)
             .field("epoch", &self.epoch)
             .finish_non_exhaustive()
@@ -169,8 +150,6 @@ impl fmt::Debug for ChangeSet {
 pub enum StoreError {
     /// A commit has failed since the container was loaded: it must load again.
     Stale,
-    /// The guard of that index in the change set does not hold.
-    Guard(usize),
     /// The disk is full. Nothing was changed; reads go on.
     Full,
     /// Too much is waiting for the disk.
@@ -189,7 +168,6 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StoreError::Stale => f.write_str("an earlier commit failed; the container must be loaded again"),
-            StoreError::Guard(index) => write!(f, "guard {index} of the change set does not hold"),
             StoreError::Full => f.write_str("the disk is full"),
             StoreError::Overloaded => f.write_str("too much is waiting for the disk"),
             StoreError::Failed(why) => write!(f, "the commit failed: {why}"),
@@ -291,7 +269,7 @@ pub trait Store: Look + 'static {
     /// submitted before it has been decided: at once if nothing is pending.
     ///
     /// # Errors
-    /// [`StoreError::Stale`], [`StoreError::Guard`], [`StoreError::Overloaded`], [`StoreError::Closed`], and while the disk is
+    /// [`StoreError::Stale`], [`StoreError::Overloaded`], [`StoreError::Closed`], and while the disk is
     /// known not to work [`StoreError::Full`] and [`StoreError::Failed`]: nothing has been taken.
     fn submit(&self, set: ChangeSet) -> Result<Seq, Box<Refusal>>;
 

@@ -1,8 +1,8 @@
 //! `stet load`: many clients against a running server, and what came of it.
 //!
-//! A [`scenario`] says what is done and how it is verified; all the rest is the same for every one: [`options`] from [`flags`]
-//! and a file, the [`client`]'s connection, the [`desk`] that prepares and cleans up, the [`pace`], [`mod@drive`], what it
-//! [`measure`]s, and the [`report`]. docs/LOAD.md is the manual.
+//! A `scenario` says what is done and how it is verified; all the rest is the same for every one: `options` from `flags`
+//! and a file, the `client`'s connection, the `desk` that prepares and cleans up, the `pace`, `drive`, what it
+//! `measure`s, and the `report`. docs/LOAD.md is the manual.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
@@ -11,25 +11,25 @@ use clap::{Args, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-pub mod call;
-pub mod client;
-pub mod delivery;
-pub mod desk;
-pub mod dice;
-pub mod drawer;
-pub mod drive;
-pub mod figures;
-pub mod flags;
-pub mod followers;
-pub mod liveblog;
-pub mod measure;
-pub mod options;
-pub mod pace;
-pub mod progress;
-pub mod report;
-pub mod saturation;
-pub mod scenario;
-pub mod settle;
+mod call;
+mod client;
+mod delivery;
+mod desk;
+mod dice;
+mod drawer;
+mod drive;
+mod figures;
+mod flags;
+mod followers;
+mod liveblog;
+mod measure;
+mod options;
+mod pace;
+mod progress;
+mod report;
+mod saturation;
+mod scenario;
+mod settle;
 mod tls;
 
 use self::client::Target;

@@ -88,8 +88,6 @@ struct Merged<'a> {
 }
 
 impl<'a> Merged<'a> {
-    // Used right below and nowhere else: a name for the three would be read there and looked up here.
-    #[allow(clippy::type_complexity)]
     fn next(&mut self, backwards: bool) -> Option<(&'a RowKey, Option<&'a Versions>, Option<&'a Versions>)> {
         let (active, frozen) = (self.active.next.map(|(key, _)| key), self.frozen.next.map(|(key, _)| key));
         let (key, from_active, from_frozen) = match (active, frozen) {

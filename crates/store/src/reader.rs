@@ -64,10 +64,6 @@ impl Snapshot {
         Ok(found.map(|value| Bytes::copy_from_slice(value.value())))
     }
 
-    fn contains(&self, table: Table, key: &[u8]) -> Result<bool, Broken> {
-        Ok(self.table(table)?.get(key)?.is_some())
-    }
-
     /// Merges the rows in memory, which win, with those of the table.
     fn scan(
         &self,
@@ -151,11 +147,6 @@ impl Shared {
         let snapshot = self.snapshot();
         drop(shelf);
         self.read(snapshot, |snapshot| snapshot.scan(table, range, limit, backwards, &memory))
-    }
-
-    /// Whether the tables on disk have the row; memory is not asked.
-    pub fn on_disk(&self, snapshot: Arc<Snapshot>, table: Table, key: &[u8]) -> Result<bool, StoreError> {
-        self.read(snapshot, |snapshot| snapshot.contains(table, key))
     }
 
     /// Reads from a snapshot; from the next one if the file had to be opened anew meanwhile. A later

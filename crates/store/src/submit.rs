@@ -1,14 +1,9 @@
 //! Taking a change set in: one instant for all submitters, and no disk access within it.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
-use stet_actors::store::{
-    Change, ChangeSet, Event, Guard, Refusal, Seq, StoreError, Table, View, encode_value, key_of,
-};
+use stet_actors::store::{Change, ChangeSet, Event, Refusal, Seq, StoreError, Table, encode_value, key_of};
 
 use super::blob::change_bytes;
-use super::reader::Snapshot;
 use super::shared::{Gate, Phase, Shared, Waiting};
 
 /// An event as it will be stored; its key needs the change set's number.
@@ -34,30 +29,14 @@ impl StoredEvent {
     }
 }
 
-/// What was found in the tables before the gate was entered, so that no disk is waited for inside.
-struct Ahead {
-    snapshot: Arc<Snapshot>,
-    on_disk: Vec<Option<bool>>,
-}
-
 impl Shared {
     /// [`stet_actors::store::Store::submit`].
     pub fn submit(&self, mut set: ChangeSet) -> Result<Seq, Box<Refusal>> {
         let events: Vec<StoredEvent> = set.events.iter().map(StoredEvent::of).collect();
         let bytes: usize = set.changes.iter().map(change_bytes).sum::<usize>()
             + events.iter().map(|event| 2 * (9 + 10) + event.of.len() + event.value.len()).sum::<usize>();
-        let (ahead, mut gate) = loop {
-            let ahead = match self.look_ahead(&set.guards) {
-                Ok(ahead) => ahead,
-                Err(why) => return Err(Box::new(Refusal { why, set })),
-            };
-            let gate = self.gate.lock();
-            // A checkpoint may have come between; then look again, but not in here. They are far apart.
-            if ahead.as_ref().is_none_or(|ahead| Arc::ptr_eq(&ahead.snapshot, &self.snapshot())) {
-                break (ahead, gate);
-            }
-        };
-        if let Err(why) = self.admit(&gate, &set, bytes, &ahead) {
+        let mut gate = self.gate.lock();
+        if let Err(why) = self.admit(&gate, &set, bytes) {
             drop(gate);
             return Err(Box::new(Refusal { why, set }));
         }
@@ -105,24 +84,7 @@ impl Shared {
         }
     }
 
-    fn look_ahead(&self, guards: &[Guard]) -> Result<Option<Ahead>, StoreError> {
-        if guards.is_empty() {
-            return Ok(None);
-        }
-        let snapshot = self.snapshot();
-        let mut on_disk = Vec::with_capacity(guards.len());
-        for guard in guards {
-            let in_memory = self.overlay.shelf(guard.table).get(&guard.key, self.limit_of(View::Latest)).is_some();
-            on_disk.push(if in_memory {
-                None
-            } else {
-                Some(self.on_disk(snapshot.clone(), guard.table, &guard.key)?)
-            });
-        }
-        Ok(Some(Ahead { snapshot, on_disk }))
-    }
-
-    fn admit(&self, gate: &Gate, set: &ChangeSet, bytes: usize, ahead: &Option<Ahead>) -> Result<(), StoreError> {
+    fn admit(&self, gate: &Gate, set: &ChangeSet, bytes: usize) -> Result<(), StoreError> {
         let empty = set.changes.is_empty() && set.events.is_empty();
         // While a store is being closed, those who wait for what it still decides may join the queue.
         if gate.phase == Phase::Closing && !(empty && gate.pending()) {
@@ -144,21 +106,6 @@ impl Shared {
             let (rows, held) = self.overlay.total();
             if gate.queue.len() >= limits.queued || rows >= limits.overlay_entries || held >= limits.overlay_bytes {
                 return Err(StoreError::Overloaded);
-            }
-        }
-        self.guard(&set.guards, ahead)
-    }
-
-    /// Checks the guards against [`View::Latest`].
-    fn guard(&self, guards: &[Guard], ahead: &Option<Ahead>) -> Result<(), StoreError> {
-        let Some(ahead) = ahead else { return Ok(()) };
-        for (index, (guard, on_disk)) in guards.iter().zip(&ahead.on_disk).enumerate() {
-            let in_memory =
-                self.overlay.shelf(guard.table).get(&guard.key, self.limit_of(View::Latest)).map(Option::is_some);
-            // The snapshot is still the one that was looked into, so memory has lost nothing to it since.
-            let exists = in_memory.or(*on_disk).unwrap_or(false);
-            if exists != guard.exists {
-                return Err(StoreError::Guard(index));
             }
         }
         Ok(())

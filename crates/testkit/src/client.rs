@@ -4,7 +4,7 @@ use std::io::Read;
 
 use serde_json::{Value, json};
 
-use crate::{PATIENCE, Server, document};
+use crate::{File, PATIENCE, Server, document};
 
 /// Speaks to a server.
 #[derive(Clone)]
@@ -136,7 +136,7 @@ impl Client {
         path: &str,
         headers: &[(&str, &str)],
         options: &Value,
-        files: &[(&str, &str, &str, &[u8])],
+        files: &[File<'_>],
     ) -> Answer {
         self.try_send_form(method, path, headers, options, files).unwrap_or_else(|error| panic!("{error}"))
     }
@@ -148,23 +148,9 @@ impl Client {
         path: &str,
         headers: &[(&str, &str)],
         options: &Value,
-        files: &[(&str, &str, &str, &[u8])],
+        files: &[File<'_>],
     ) -> Result<Answer, String> {
-        const BOUNDARY: &str = "----stet-form-boundary";
-        let mut body = format!(
-            "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"options\"\r\n\
-             content-type: application/json\r\n\r\n{options}\r\n"
-        )
-        .into_bytes();
-        for (part, name, media_type, bytes) in files {
-            let head = format!(
-                "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"{part}\"; filename=\"{name}\"\r\n\
-                 content-type: {media_type}\r\n\r\n"
-            );
-            body.extend([head.as_bytes(), bytes, b"\r\n"].concat());
-        }
-        body.extend(format!("--{BOUNDARY}--\r\n").bytes());
-        let content_type = format!("multipart/form-data; boundary={BOUNDARY}");
+        let (content_type, body) = form_of(options, files);
         let headers: Vec<_> = headers.iter().copied().chain([("content-type", content_type.as_str())]).collect();
         self.try_send(method, path, &headers, &body)
     }
@@ -237,6 +223,25 @@ impl Answer {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
+}
+
+/// A multipart form of `options` and files: its content type and its bytes.
+pub(crate) fn form_of(options: &Value, files: &[File<'_>]) -> (String, Vec<u8>) {
+    const BOUNDARY: &str = "----stet-form-boundary";
+    let mut body = format!(
+        "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"options\"\r\n\
+         content-type: application/json\r\n\r\n{options}\r\n"
+    )
+    .into_bytes();
+    for (part, name, media_type, bytes) in files {
+        let head = format!(
+            "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"{part}\"; filename=\"{name}\"\r\n\
+             content-type: {media_type}\r\n\r\n"
+        );
+        body.extend([head.as_bytes(), bytes, b"\r\n"].concat());
+    }
+    body.extend(format!("--{BOUNDARY}--\r\n").bytes());
+    (format!("multipart/form-data; boundary={BOUNDARY}"), body)
 }
 
 /// A source as it stands in a path segment.

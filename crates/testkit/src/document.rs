@@ -54,6 +54,11 @@ pub fn hold(method: &str, path: &str, answer: &Answer) {
     }
 }
 
+/// The document itself.
+pub(crate) fn whole() -> &'static Value {
+    &DOCUMENT.whole
+}
+
 impl Document {
     fn read() -> Document {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/openapi.json");

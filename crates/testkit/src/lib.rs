@@ -1,21 +1,27 @@
 //! What tests share: a server to test against and clients to talk to it, a disk that fails when a test says so, whiteboards that
 //! containers are held against, and a family of containers that nobody else has.
 
+mod call;
 mod client;
 mod dice;
 mod document;
 pub mod drawer;
+mod endpoint;
 mod filled;
 mod follow;
+mod includes;
 mod server;
 pub mod shelf;
 
 use std::time::{Duration, Instant};
 
+pub use self::call::{Call, File};
 pub use self::client::{Answer, Client, encoded};
 pub use self::dice::{Dice, seed, setting};
+pub use self::endpoint::{Endpoint, parameter};
 pub use self::filled::Filled;
 pub use self::follow::{Follow, Told};
+pub use self::includes::includes;
 pub use self::server::{ADMIN_PASSWORD, SAMPLE_PASSWORD, Server, binary, ended};
 /// A disk in memory, for the store's own tests and for those of the whole server.
 pub use stet_store::fault as disk;

@@ -1,9 +1,10 @@
 //! A running server.
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -25,6 +26,8 @@ pub struct Server {
     data: Data,
     settings: Vec<(String, String)>,
     log: PathBuf,
+    /// The sessions that tests share, by user.
+    sessions: Mutex<HashMap<String, Client>>,
 }
 
 /// The binary that servers here are: the one built with the tests, or the one that `STET_TEST_BINARY` names.
@@ -99,7 +102,7 @@ impl Server {
                 break base.to_owned();
             }
         };
-        Server { child, base, data, settings, log }
+        Server { child, base, data, settings, log, sessions: Mutex::default() }
     }
 
     /// Starts a process, without waiting for anything.
@@ -200,7 +203,17 @@ impl Server {
         Client::at(&self.base, None)
     }
 
-    /// A client logged in as a user of the sample.
+    /// A user of the sample, by a session that all who ask share: nobody may end it. See [`Server::login`].
+    pub fn user(&self, name: &str) -> Client {
+        if let Some(known) = self.sessions.lock().expect("nobody panics with it").get(name) {
+            return known.clone();
+        }
+        let client = self.login(name);
+        self.sessions.lock().expect("nobody panics with it").insert(name.to_owned(), client.clone());
+        client
+    }
+
+    /// A client logged in as a user of the sample, with a session of its own.
     pub fn login(&self, user: &str) -> Client {
         let mut client = self.client();
         let password = if user == "admin" { ADMIN_PASSWORD } else { SAMPLE_PASSWORD };

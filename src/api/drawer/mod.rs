@@ -17,13 +17,12 @@ use crate::http::change::Container;
 use crate::http::reply::Json;
 use crate::records::{Page, Sort};
 
-mod rendered;
 mod reply;
 pub mod routes;
 mod types;
 
-pub(crate) use self::rendered::RenderedDrawers;
-use self::reply::{DrawerView, answer, changed, moved_reply, rendered, reply_of, seen, sees, shown};
+pub(crate) use self::reply::RenderedDrawers;
+use self::reply::{answer, changed, moved_reply, rendered, reply_of, shown};
 pub use self::types::{CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
 
 /// Name of the type of drawers in the objecttypes family.
@@ -33,41 +32,21 @@ const TYPE_NAME: &str = "Drawer";
 struct Desk<'c> {
     call: &'c Call,
     drawer: Container<Drawer>,
-    /// What the drawer holds, for a caller who may not see all of it: what they name is looked for among what they see.
-    partial: Option<DrawerView>,
 }
 
 impl<'c> Desk<'c> {
-    async fn of(call: &'c Call) -> Result<Desk<'c>> {
-        let drawer = call.container::<Drawer>("source")?;
-        let partial = if call.access().sees_all() { None } else { Some(call.view(&drawer).await?) };
-        Ok(Desk { call, drawer, partial })
+    fn of(call: &'c Call) -> Result<Desk<'c>> {
+        Ok(Desk { call, drawer: call.container::<Drawer>("source")? })
     }
 
-    /// An item by its shortcut id or its object. One whose object may not be read is not there under either.
+    /// An item by its shortcut id or its object. Whether it is there for the caller, and what stands at a position that they
+    /// name, the command finds out.
     fn address(&self, parameter: &str, text: &str) -> Result<Address> {
-        let Ok(shortcut) = text.parse::<ShortcutId>() else {
-            let source = Source::parse(parameter, text)?;
-            return Ok(Address::Object(self.call.find(&source, self.call.database()?)?.loid));
-        };
-        let address = Address::Shortcut(shortcut);
-        if let Some(view) = &self.partial
-            && let Some((_, item)) = view.state.find(address)
-            && !sees(self.call, item)?
-        {
-            return Err(view.state.not_held(address));
+        if let Ok(shortcut) = text.parse::<ShortcutId>() {
+            return Ok(Address::Shortcut(shortcut));
         }
-        Ok(address)
-    }
-
-    /// The position in the whole drawer that stands for one among the items that the caller sees.
-    fn position(&self) -> Result<i64> {
-        let asked = self.call.integer("position")?;
-        let (Ok(index), Some(view)) = (usize::try_from(asked), &self.partial) else { return Ok(asked) };
-        let seen = seen(self.call, view)?;
-        // Behind the last that they see is behind the last of all.
-        let real = seen.get(index).map_or_else(|| view.state.count() + index - seen.len(), |(position, _)| *position);
-        Ok(i64::try_from(real).unwrap_or(i64::MAX))
+        let source = Source::parse(parameter, text)?;
+        Ok(Address::Object(self.call.find(&source, self.call.database()?)?.loid))
     }
 
     async fn change<C: Command<Family = Drawer, Reply = Placed>>(&self, command: C) -> Result<Json<DrawerReply>> {
@@ -79,7 +58,7 @@ impl<'c> Desk<'c> {
 
 /// `POST /v3/container/drawer/{source}/item/{item}`
 pub async fn add_item(call: Call) -> Result<Json<DrawerReply>> {
-    let desk = Desk::of(&call).await?;
+    let desk = Desk::of(&call)?;
     let items = vec![desk.address("item", call.param("item"))?];
     desk.change(drawer::Add { items }).await
 }
@@ -87,28 +66,28 @@ pub async fn add_item(call: Call) -> Result<Json<DrawerReply>> {
 /// `POST /v3/container/drawer/{source}/item`
 pub async fn add_items(call: Call) -> Result<Json<DrawerReply>> {
     let request = ObjectListRequest::of(&call)?;
-    let desk = Desk::of(&call).await?;
+    let desk = Desk::of(&call)?;
     let items = request.sources.iter().map(|source| desk.address("sources", source)).collect::<Result<_>>()?;
     desk.change(drawer::Add { items }).await
 }
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/position/{position}`
 pub async fn position_item(call: Call) -> Result<Json<DrawerReply>> {
-    let desk = Desk::of(&call).await?;
-    let (item, position) = (desk.address("item", call.param("item"))?, desk.position()?);
+    let desk = Desk::of(&call)?;
+    let (item, position) = (desk.address("item", call.param("item"))?, call.integer("position")?);
     desk.change(drawer::Position { item, position }).await
 }
 
 /// `PUT /v3/container/drawer/{source}/shortcut/{shortcut}/position/{position}`
 pub async fn position_shortcut(call: Call) -> Result<Json<DrawerReply>> {
-    let desk = Desk::of(&call).await?;
-    let (item, position) = (desk.address("shortcut", call.param("shortcut"))?, desk.position()?);
+    let desk = Desk::of(&call)?;
+    let (item, position) = (desk.address("shortcut", call.param("shortcut"))?, call.integer("position")?);
     desk.change(drawer::Shift { item, position }).await
 }
 
 /// `DELETE /v3/container/drawer/{source}/item/{item}`
 pub async fn delete_item(call: Call) -> Result<Json<DrawerReply>> {
-    let (desk, display) = (Desk::of(&call).await?, call.display_of_body()?);
+    let (desk, display) = (Desk::of(&call)?, call.display_of_body()?);
     let items = vec![desk.address("item", call.param("item"))?];
     let done = call.change(&desk.drawer, drawer::Remove { items, strict: true }).await?;
     changed(&call, &done.view, &done.reply.items, &display)
@@ -117,7 +96,7 @@ pub async fn delete_item(call: Call) -> Result<Json<DrawerReply>> {
 /// `DELETE /v3/container/drawer/{source}/item`
 pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
     let request = ObjectListRequest::of(&call)?;
-    let (desk, display) = (Desk::of(&call).await?, call.display_of_body()?);
+    let (desk, display) = (Desk::of(&call)?, call.display_of_body()?);
     let mut errors = Vec::new();
     let (mut items, mut named) = (Vec::new(), Vec::new());
     for source in &request.sources {
@@ -146,7 +125,7 @@ pub async fn clear(call: Call) -> Result<Json<DrawerReply>> {
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/move/{target}`; the reply is the target.
 pub async fn move_item(call: Call) -> Result<Json<DrawerReply>> {
-    let desk = Desk::of(&call).await?;
+    let desk = Desk::of(&call)?;
     let target = call.container::<Drawer>("target")?;
     let (from, to) = (desk.drawer.loid(), target.loid());
     let item = desk.address("item", call.param("item"))?;
@@ -167,11 +146,7 @@ fn page_of_items(call: &Call) -> Page {
 pub async fn get(call: Call) -> Result<Json<DrawerReply>> {
     let drawer = call.container::<Drawer>("source")?;
     let view = call.view(&drawer).await?;
-    let rendered = rendered(&call, drawer.loid(), view, &call.display(), page_of_items(&call))?;
-    if rendered.etag.is_known(call.headers()) {
-        return Ok(Json::not_modified(rendered.etag.clone()));
-    }
-    Ok(Json::from(rendered.reply.clone()).with_etag(rendered.etag.clone()))
+    Ok(rendered(&call, &view, &call.display(), page_of_items(&call))?.answer(call.headers()))
 }
 
 /// `GET /v3/container/drawer/object/{source}`

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use stet_actors::drawer::{Address, DrawerState, Item, Moved, Placed};
+use stet_actors::drawer::{Address, Drawer, Item, Moved, Placed};
 use stet_actors::error::Result;
-use stet_actors::id::Loid;
-use stet_actors::runtime::Published;
 
-use super::rendered::{Rendered, RenderedDrawers, Seen};
 use super::types::{DrawerInfo, DrawerItem, DrawerReply, MoveRevisions};
+use crate::api::kept::{Rendered, Renderings, Seen};
 use crate::api::records::{any_record_of, info_of, path_if_shown, shown as shown_record};
 use crate::auth::Privilege;
 use crate::http::call::Call;
+use crate::http::change::ViewOf;
 use crate::http::etag::ETag;
 use crate::http::reply::{Enveloped, Json};
 use crate::records::Display;
@@ -21,7 +20,7 @@ use crate::records::Page;
 const ITEM_BYTES: usize = 64;
 
 /// A drawer as it is on disk.
-pub(super) type DrawerView = Arc<Published<DrawerState>>;
+pub(super) type DrawerView = ViewOf<Drawer>;
 
 fn info(call: &Call, view: &DrawerView, display: &Display) -> Result<DrawerInfo> {
     let (app, state) = (&call.app, &view.state);
@@ -47,7 +46,7 @@ fn counts(call: &Call, view: &DrawerView) -> Result<(usize, usize)> {
 }
 
 /// The items that the caller sees, with their positions in the whole drawer.
-pub(super) fn seen<'v>(call: &Call, view: &'v DrawerView) -> Result<Vec<(usize, &'v Item)>> {
+fn seen<'v>(call: &Call, view: &'v DrawerView) -> Result<Vec<(usize, &'v Item)>> {
     let mut seen = Vec::new();
     for (position, item) in view.state.visible().enumerate() {
         if sees(call, item)? {
@@ -58,7 +57,7 @@ pub(super) fn seen<'v>(call: &Call, view: &'v DrawerView) -> Result<Vec<(usize, 
 }
 
 /// Whether the caller may read an item's object.
-pub(super) fn sees(call: &Call, item: &Item) -> Result<bool> {
+fn sees(call: &Call, item: &Item) -> Result<bool> {
     let access = call.access();
     if access.sees_all() {
         return Ok(true);
@@ -151,36 +150,28 @@ pub(super) fn shown<'v>(call: &Call, view: &'v DrawerView, page: Page) -> Result
     Ok(cut(&mut seen(call, view)?.into_iter().map(|(_, item)| item)))
 }
 
-/// The reply to a read: kept from the last one where nothing has changed. Those who do not see everything have replies of their
-/// own.
+/// Whole drawers, with all of their items or with none.
+pub(crate) type RenderedDrawers = Renderings<Drawer, bool, DrawerReply>;
+
+/// The reply to a read. Those who do not see everything have replies of their own, and pages are made anew.
 ///
 /// # Errors
 /// What the store says.
 pub(super) fn rendered(
     call: &Call,
-    drawer: Loid,
-    view: DrawerView,
+    view: &DrawerView,
     display: &Display,
     page: Page,
-) -> Result<Arc<Rendered<DrawerState, DrawerReply>>> {
-    let (app, common) = (&call.app, call.access().sees_all());
-    let (all, none) = (page.offset == 0 && page.limit == usize::MAX, page.limit == 0);
-    let key = (drawer, display.clone(), all);
-    let kept = if common && (all || none) { app.kept::<RenderedDrawers>().get(&key) } else { None };
-    if let Some(kept) = kept
-        && kept.is_current(&app.records, &app.repository, &view)?
-    {
-        return Ok(kept);
-    }
-    let right_at = app.records.changes();
-    let (drawer, seen) = reply_of(call, &view, shown(call, &view, page)?, display)?;
-    let bytes = drawer.items.iter().map(|item| item.object.text().len() + ITEM_BYTES).sum();
-    let reply = Enveloped::of(&drawer, bytes)?;
-    let tag = reply.tag(view.revision());
-    let fresh = Arc::new(Rendered::new(right_at, view, seen, reply, tag));
-    // Paths depend on folders above, which nothing here looks at.
-    if common && !display.path && (all || none) {
-        app.kept::<RenderedDrawers>().put(key, fresh.clone());
-    }
-    Ok(fresh)
+) -> Result<Arc<Rendered<Drawer, DrawerReply>>> {
+    let with_items = match page {
+        Page { limit: 0, .. } => Some(false),
+        Page { offset: 0, limit: usize::MAX } => Some(true),
+        _ => None,
+    };
+    let part = with_items.filter(|_| call.access().sees_all());
+    call.app.kept::<RenderedDrawers>().reply(&call.app, view, display, part, || {
+        let (drawer, seen) = reply_of(call, view, shown(call, view, page)?, display)?;
+        let bytes = drawer.items.iter().map(|item| item.object.text().len() + ITEM_BYTES).sum();
+        Ok((Enveloped::of(&drawer, bytes)?, seen))
+    })
 }

@@ -37,12 +37,11 @@ pub struct DrawerInfo {
 pub struct DrawerItem {
     /// The shortcut.
     #[serde(serialize_with = "as_text")]
-    #[schemars(with = "String")]
+    #[schemars(with = "ShortcutId")]
     pub id: ShortcutId,
     /// Counted from 0 among the items that can be seen.
     pub position: usize,
     /// The object's loid.
-    #[schemars(with = "String")]
     pub source: Loid,
     /// The object's record.
     pub object: Ready<ObjectRecord>,

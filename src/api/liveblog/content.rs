@@ -17,11 +17,11 @@ use stet_xml::Frame;
 
 use super::reply::changed_reply;
 use super::resolved::Posts;
-use super::settled::{Unsettled, settled};
 use super::types::{ChangedLiveBlog, RemovedLiveBlog};
 use super::{Open, open};
 use crate::api::dtd;
 use crate::api::object::{Removed, check_whole, opened, stored, switches};
+use crate::api::settled::{Opened, Unsettled, settled};
 use crate::api::whole::{Part, Whole, with_replaced};
 use crate::content::ContentReader;
 use crate::content::words::{essence, is_markup};

@@ -14,6 +14,7 @@ use super::types::{CreateLiveBlog, LiveBlogReply};
 use crate::api::download::{Found, opened};
 use crate::api::object::{ProductInfo, check_issue_date, status_of, version_named, with_product_info};
 use crate::api::requests::{CreateOptions, folder_source};
+use crate::api::settled::Opened;
 use crate::http::call::Call;
 use crate::http::reply::Json;
 

@@ -7,9 +7,9 @@ use stet_actors::object::Version;
 use stet_actors::part::{Attachment, attachment_body};
 use stet_actors::store::Row;
 
-use super::settled::{Unsettled, of_post};
-use super::{address, open, settled};
+use super::{address, of_post, open};
 use crate::api::download::{Found, opened};
+use crate::api::settled::{Unsettled, settled};
 use crate::api::whole::{Part, Whole, told_time};
 use crate::content::ContentReader;
 use crate::http::app::App;

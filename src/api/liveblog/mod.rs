@@ -11,13 +11,14 @@ use stet_actors::error::Result;
 use stet_actors::family::State;
 use stet_actors::id::{Loid, Source};
 use stet_actors::lifecycle::Discard;
-use stet_actors::liveblog::{LiveBlog, LiveBlogState, Post, PostAddress, Sight};
+use stet_actors::liveblog::{LiveBlog, Post, PostAddress, Sight};
 use stet_actors::object::{Reach, parent_path};
-use stet_actors::runtime::Published;
+use stet_actors::repository::Reader;
 
 use super::object::{Removed, check_whole};
+use super::settled::{Opened, Unsettled, beside, settled};
 use crate::http::call::Call;
-use crate::http::change::Container;
+use crate::http::change::{Container, ViewOf};
 use crate::http::etag::ETag;
 use crate::http::reply::{Enveloped, Json};
 
@@ -25,7 +26,6 @@ mod content;
 mod creation;
 mod feed;
 mod files;
-mod kept;
 mod named;
 mod piece;
 pub mod post;
@@ -33,7 +33,6 @@ mod reply;
 mod resolved;
 pub mod routes;
 mod search;
-mod settled;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -42,41 +41,50 @@ pub use self::content::{content, write_content};
 pub use self::creation::{create_from_default, create_from_template};
 pub use self::feed::feed;
 pub use self::files::{attachment, post_content};
-pub use self::kept::KeptPosts;
 pub use self::named::posts;
 pub use self::post::{approve, create_post, get_post, mark_deleted, reject, remove_post, set_pending, update_post};
+pub(crate) use self::reply::KeptPosts;
 use self::reply::{bytes_of, liveblog_reply};
 pub use self::resolved::Lengths;
 use self::search::Wanted;
 pub use self::search::search;
-use self::settled::settled;
 pub use self::types::{CreateLiveBlog, LiveBlogReply, PostListing, PostOptions, SearchRequest};
 
 /// A liveblog as it is on disk, and what the caller may do there.
 #[derive(Clone)]
 struct Open {
     liveblog: Container<LiveBlog>,
-    view: Arc<Published<LiveBlogState>>,
+    view: ViewOf<LiveBlog>,
     /// Which posts they see.
     sight: Sight,
     /// Which posts they may change; who reaches all of them decides on them.
     reach: Reach,
 }
 
-impl Open {
-    fn of(call: &Call, view: Arc<Published<LiveBlogState>>) -> Result<Open> {
+impl Opened for Open {
+    type Family = LiveBlog;
+
+    const PARTS: &'static str = "posts";
+
+    fn of(call: &Call, view: ViewOf<LiveBlog>) -> Result<Open> {
         let liveblog = Container::of(&view);
         let (access, record) = (call.access(), &view.state.object().record);
         let (sight, reach) = (access.sight(record)?, access.reach(record)?);
         Ok(Open { liveblog, view, sight, reach })
     }
 
+    fn view(&self) -> &ViewOf<LiveBlog> {
+        &self.view
+    }
+}
+
+impl Open {
     fn loid(&self) -> Loid {
         self.liveblog.loid()
     }
 
     /// The same caller with the liveblog as it is after a change.
-    fn after(self, view: Arc<Published<LiveBlogState>>) -> Open {
+    fn after(self, view: ViewOf<LiveBlog>) -> Open {
         Open { view, ..self }
     }
 
@@ -85,6 +93,11 @@ impl Open {
         let post = self.view.state.get(address)?;
         if self.view.state.sees(&self.sight, post) { Ok(post) } else { Err(self.view.state.not_held(address)) }
     }
+}
+
+/// What `read` finds in the rows beside a post ([`beside`]).
+fn of_post<T>(repository: &Reader, post: &Post, read: impl FnOnce() -> Result<T>) -> Result<T, Unsettled> {
+    beside(repository, post, |post| post.record.revision, read)
 }
 
 /// The liveblog of the path, as it is on disk.

@@ -10,9 +10,10 @@ use stet_actors::object::{FamilyKind, parent_path};
 use stet_actors::store::{Table, View};
 
 use super::reply::post_shown;
-use super::{Open, PostListing, settled};
+use super::{Open, PostListing};
 use crate::api::records::BulkError;
 use crate::api::requests::ObjectListRequest;
+use crate::api::settled::{Opened, settled};
 use crate::http::call::Call;
 use crate::http::reply::Json;
 

@@ -26,7 +26,8 @@ use stet_actors::object::{Content, SmallBody, Stored};
 use stet_actors::store::View;
 use stet_xml::{Limits, Output};
 
-use super::settled::{Unsettled, of_post};
+use super::of_post;
+use crate::api::settled::Unsettled;
 use crate::content::text::decoded;
 use crate::content::words::{essence, is_markup, is_text};
 use crate::http::app::App;

@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use stet_actors::error::{Error, Result};
+use stet_actors::id::Loid;
 use stet_actors::liveblog::{Post, PostStatus};
 use stet_actors::object::{SmallBody, Stored};
 use stet_actors::store::View;
 
-use super::Open;
-use super::kept::KeptPosts;
 use super::piece::are_of;
-use super::settled::{Unsettled, of_post, settled};
 use super::types::{
     Attachment, LiveBlogInfo, LiveBlogReply, Post as WirePost, PostCounts, PostReply, Revision, StatusChange,
 };
+use super::{Open, of_post};
+use crate::api::kept::{KeptParts, ShownPart};
 use crate::api::records::{info_of, path_if_shown};
+use crate::api::settled::{Unsettled, settled};
 use crate::content::text::decoded;
 use crate::content::words;
 use crate::http::app::App;
@@ -29,24 +30,25 @@ use crate::records::{ObjectRecord, render};
 /// Posts that are rendered before others get their turn.
 const AT_A_TIME: usize = 64;
 
+/// Posts as JSON.
+pub(crate) type KeptPosts = KeptParts<Loid, WirePost>;
+
 /// A post.
 ///
 /// # Errors
 /// [`Unsettled::Changed`]; what the store says.
 pub(super) fn post_shown(app: &App, post: &Post, display: &Display) -> Result<Ready<WirePost>, Unsettled> {
-    let path = path_if_shown(app, &post.record, display)?;
-    let key = (post.loid(), post.record.revision, display.clone(), path);
-    // What types are called depends on the configuration, and is not kept.
-    let is_kept = !display.additional_info;
-    if is_kept && let Some(kept) = app.kept::<KeptPosts>().get(&key) {
-        return Ok(kept);
-    }
-    let shown = of_post(&app.repository, post, || rendered(app, post, display, key.3.clone(), content_of(app, post)?))?;
-    let shown = Ready::of(&shown)?;
-    if is_kept {
-        app.kept::<KeptPosts>().put(key, shown.clone());
-    }
-    Ok(shown)
+    let part = ShownPart {
+        container: post.liveblog,
+        part: post.loid(),
+        revision: post.record.revision,
+        display: display.clone(),
+        path: path_if_shown(app, &post.record, display)?,
+    };
+    app.kept::<KeptPosts>().json(part, |part| {
+        let read = || rendered(app, post, display, part.path.clone(), content_of(app, post)?);
+        Ok(Ready::of(&of_post(&app.repository, post, read)?)?)
+    })
 }
 
 fn rendered(app: &App, post: &Post, display: &Display, path: Option<String>, bytes: Option<Bytes>) -> Result<WirePost> {

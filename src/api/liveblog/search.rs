@@ -9,7 +9,8 @@ use stet_actors::liveblog::{Post, PostAddress, PostStatus};
 
 use super::reply::{Told, bytes_of, liveblog_reply};
 use super::types::{Filters, SearchReply, SearchRequest};
-use super::{Open, address, open, settled};
+use super::{Open, address, open};
+use crate::api::settled::settled;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::{Enveloped, Json};

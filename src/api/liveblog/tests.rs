@@ -37,7 +37,7 @@ impl Blog {
     where
         C: stet_actors::command::Command<Family = LiveBlog, Reply = stet_actors::liveblog::PostDone>,
     {
-        let done = self.house.app.repository.execute(self.loid, command, by_editor()).await.expect("it is done");
+        let done = self.house.repository.execute(self.loid, command, by_editor()).await.expect("it is done");
         let open = Open { liveblog: Container::of(&done.view), view: done.view, sight: Sight::All, reach: Reach::All };
         (open, PostAddress::Loid(done.reply.post))
     }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use stet_actors::id::Loid;
 
 use crate::api::object::Removed;
 use crate::api::records::BulkError;
@@ -74,6 +75,7 @@ pub struct SearchReply {
     /// With `since`: the posts that were removed after it, and those that changed and are not, or not any more, what is searched for;
     /// of all these, the ones that the caller may have seen.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<Loid>>")]
     pub removed: Option<Vec<String>>,
 }
 
@@ -139,6 +141,7 @@ pub struct PostListing {
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
     /// What it is downloaded and removed by.
+    #[schemars(extend("pattern" = "^[0-9]+$"))]
     pub id: String,
     /// As it was sent.
     pub name: String,
@@ -166,6 +169,7 @@ pub struct StatusChange {
 #[derive(Serialize, JsonSchema)]
 pub struct RemovedPost {
     /// The post's loid.
+    #[schemars(with = "Loid")]
     pub id: String,
     /// The liveblog's.
     pub revision: u64,

@@ -7,7 +7,7 @@ use stet_actors::checkout::is_held_by;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Source;
 use stet_actors::object::{Draft, Record, SmallBody};
-use stet_actors::repository::Repository;
+use stet_actors::repository::Reader;
 
 use super::{version, version_named};
 use crate::api::download::{self, Found};
@@ -117,7 +117,7 @@ fn working_copy(call: &Call, record: &Record) -> Result<Option<Found>> {
 }
 
 /// The draft of an object, if this session of the user holds the lock. The record may be an old one.
-fn draft_for(repository: &Repository, record: &Record, user: &str, session: &str) -> Result<Option<Found>> {
+fn draft_for(repository: &Reader, record: &Record, user: &str, session: &str) -> Result<Option<Found>> {
     let holds = |record: &Record| {
         record.lock_at(repository.clock().now_s()).is_some_and(|lock| is_held_by(lock, user, session))
     };
@@ -162,6 +162,7 @@ mod tests {
     use stet_actors::id::{DatabaseId, Loid};
     use stet_actors::lifecycle::{Create, NewObject};
     use stet_actors::object::{Content, NewContent, Stored};
+    use stet_actors::repository::Repository;
     use stet_actors::runtime::{Request, RuntimeOptions};
     use stet_actors::store::memory::MemoryStore;
 

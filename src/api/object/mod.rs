@@ -44,6 +44,7 @@ pub struct BulkItem {
     /// As the client gave it.
     pub source: String,
     /// The object's loid.
+    #[schemars(with = "Loid")]
     pub id: String,
 }
 
@@ -57,6 +58,7 @@ pub type ChangedRecord = Changed<RecordReply, Removed>;
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Removed {
     /// The object's loid.
+    #[schemars(with = "Loid")]
     pub id: String,
 }
 

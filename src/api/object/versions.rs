@@ -7,7 +7,7 @@ use stet_actors::checkout::RestoreVersion;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::Version;
-use stet_actors::repository::Repository;
+use stet_actors::repository::Reader;
 use stet_actors::store::{Range, Table};
 
 use super::{ChangedRecord, reply_with, target};
@@ -36,6 +36,7 @@ pub struct VersionItem {
     /// Its number, counted from 1.
     pub version: u32,
     /// Its own loid.
+    #[schemars(with = "Loid")]
     pub id: String,
     /// Name of the user who wrote it.
     pub author: String,
@@ -75,7 +76,7 @@ pub async fn versions(call: Call) -> Result<Json<VersionList>> {
 }
 
 /// The versions of an object from that number down, `limit` at most.
-async fn up_to(repository: &Repository, object: Loid, newest: u32, limit: usize) -> Result<Vec<VersionItem>> {
+async fn up_to(repository: &Reader, object: Loid, newest: u32, limit: usize) -> Result<Vec<VersionItem>> {
     let mut items = Vec::new();
     let mut left = limit.min(newest as usize);
     // The key behind the last that is wanted: 0 is not the number of any version.
@@ -117,6 +118,7 @@ mod tests {
     use stet_actors::clock::SystemClock;
     use stet_actors::id::DatabaseId;
     use stet_actors::object::{Content, Stored};
+    use stet_actors::repository::Repository;
     use stet_actors::runtime::RuntimeOptions;
     use stet_actors::store::memory::MemoryStore;
     use stet_actors::store::{Change, ChangeSet, Key, Row, Store, encode_value};

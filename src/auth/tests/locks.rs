@@ -1,5 +1,6 @@
 //! What an ended session and an expired lock leave behind, where something can't be read.
 
+use bytes::Bytes;
 use stet_actors::checkout::TakeLock;
 use stet_actors::command::Who;
 use stet_actors::id::Loid;
@@ -39,7 +40,8 @@ impl Server {
     }
 
     fn spoil(&self, object: Loid) {
-        self.put_row(stet_actors::object::Record::live_key(object), b"\xffnonsense");
+        let key = Bytes::copy_from_slice(&object.to_key());
+        self.put_row(Key { table: Table::Objects, key }, b"\xffnonsense");
     }
 
     fn is_locked(&self, object: Loid) -> bool {

@@ -6,8 +6,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use parking_lot::Mutex;
 use stet_actors::clock::{Clock, ManualClock};
 use stet_actors::error::{Code, Error};
 use stet_actors::folder::root;
@@ -15,9 +13,7 @@ use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::RuntimeOptions;
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{
-    ChangeSet, Epoch, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View, decode_value, encode_value,
-};
+use stet_actors::store::{ChangeSet, Look, Range, Store, Table, View, decode_value, encode_value};
 
 use super::password::MAX_PASSWORD_BYTES;
 use super::token::{Token, TokenHash};
@@ -39,69 +35,6 @@ const PASSWORD: &str = "correct horse";
 /// The least that Argon2 does.
 const CHEAP: PasswordOptions = PasswordOptions { memory_kib: 8, iterations: 1, lanes: 1 };
 
-type Step = Box<dyn FnOnce() + Send>;
-
-/// A store in memory that lets a test step in between the reading of a row and what is done with it.
-#[derive(Default)]
-struct TestStore {
-    memory: MemoryStore,
-    after_read: Mutex<Option<(Table, Step)>>,
-}
-
-impl TestStore {
-    fn after_next_read_of(&self, table: Table, run: impl FnOnce() + Send + 'static) {
-        *self.after_read.lock() = Some((table, Box::new(run)));
-    }
-}
-
-impl std::ops::Deref for TestStore {
-    type Target = MemoryStore;
-
-    fn deref(&self) -> &MemoryStore {
-        &self.memory
-    }
-}
-
-impl Look for TestStore {
-    fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        let value = self.memory.get(view, table, key);
-        let run = self.after_read.lock().take_if(|(wanted, _)| *wanted == table);
-        if let Some((_, run)) = run {
-            run();
-        }
-        value
-    }
-
-    fn scan(
-        &self,
-        view: View,
-        table: Table,
-        range: &Range,
-        limit: usize,
-        backwards: bool,
-    ) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
-        self.memory.scan(view, table, range, limit, backwards)
-    }
-}
-
-impl Store for TestStore {
-    fn submit(&self, set: ChangeSet) -> Result<Seq, Box<Refusal>> {
-        self.memory.submit(set)
-    }
-
-    fn epoch(&self) -> Epoch {
-        self.memory.epoch()
-    }
-
-    fn committed(&self) -> Seq {
-        self.memory.committed()
-    }
-
-    fn health(&self) -> Health {
-        self.memory.health()
-    }
-}
-
 /// The outcome of what waits for nothing but a store that commits at once.
 fn at_once<T>(future: impl Future<Output = T>) -> T {
     match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
@@ -112,7 +45,7 @@ fn at_once<T>(future: impl Future<Output = T>) -> T {
 
 /// A server as far as it matters here; another one over the same store is what is there after a restart.
 struct Server {
-    store: Arc<TestStore>,
+    store: Arc<MemoryStore>,
     clock: ManualClock,
     repository: Repository,
     directory: Arc<Directory>,
@@ -120,13 +53,13 @@ struct Server {
 }
 
 impl Server {
-    async fn start(store: &Arc<TestStore>, clock: &ManualClock, passwords: PasswordOptions) -> Server {
+    async fn start(store: &Arc<MemoryStore>, clock: &ManualClock, passwords: PasswordOptions) -> Server {
         let options = SessionOptions { per_user: 0, ..SessionOptions::default() };
         Server::start_with(store, clock, passwords, options).await
     }
 
     async fn start_with(
-        store: &Arc<TestStore>,
+        store: &Arc<MemoryStore>,
         clock: &ManualClock,
         passwords: PasswordOptions,
         options: SessionOptions,

@@ -1,10 +1,9 @@
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::object::{NewContent, Version};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{Change, ChangeSet, Epoch, Health, Look, Range, Refusal, Row, Seq, Table, encode_value};
+use stet_actors::store::{Change, ChangeSet, Row, encode_value};
 use tempfile::TempDir;
 
 use super::*;
@@ -279,58 +278,12 @@ async fn what_is_not_ours_is_left_alone() {
     assert_eq!(fs::read_dir(&folder).expect("it is there").count(), 5);
 }
 
-/// A store that can't say what became of a change set.
-struct Uncertain(Arc<MemoryStore>);
-
-impl Look for Uncertain {
-    fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<bytes::Bytes>, StoreError> {
-        self.0.get(view, table, key)
-    }
-
-    fn scan(
-        &self,
-        view: View,
-        table: Table,
-        range: &Range,
-        limit: usize,
-        backwards: bool,
-    ) -> Result<Vec<(bytes::Bytes, bytes::Bytes)>, StoreError> {
-        self.0.scan(view, table, range, limit, backwards)
-    }
-}
-
-impl Store for Uncertain {
-    fn submit(&self, set: ChangeSet) -> Result<Seq, Box<Refusal>> {
-        self.0.submit(set)
-    }
-
-    fn epoch(&self) -> Epoch {
-        self.0.epoch()
-    }
-
-    fn committed(&self) -> Seq {
-        self.0.committed()
-    }
-
-    fn health(&self) -> Health {
-        self.0.health()
-    }
-
-    fn is_certain(&self) -> bool {
-        false
-    }
-
-    fn barrier(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        self.0.barrier()
-    }
-}
-
 #[tokio::test]
 async fn while_it_is_not_known_what_became_of_a_change_nothing_goes() {
     let ground = Ground::new();
     ground.left("dead").await;
-    let store = Arc::new(Uncertain(ground.store.clone()));
-    let collector = Collector::new(ground.contents.clone(), store, Duration::ZERO);
-    assert_eq!(collect_all(&collector).await.files, 0);
+    ground.store.set_certain(false);
+    assert_eq!(ground.collect().await.files, 0);
+    ground.store.set_certain(true);
     assert_eq!(ground.collect().await.files, 1);
 }

@@ -22,36 +22,21 @@ const NOWHERE: &str = "1$1.0.999999999";
 /// The name of a post at the timestamp 0.
 const POST: &str = "19700101-000000-000";
 
-/// An endpoint, as `endpoints.json` and the server's own document tell of it.
-struct Endpoint {
-    id: String,
-    method: String,
-    /// With `{parameters}`.
-    path: String,
-    /// `required`, `none-listed` or `login`.
-    token: String,
-    /// Name, kind, and whether it must be there.
-    query: Vec<(String, String, bool)>,
-    /// `none`, `optional` or `required`.
-    body: String,
-    /// Whether the body is a multipart form.
-    multipart: bool,
-    /// Whether the body is any bytes.
-    takes_bytes: bool,
-    /// What the caller must be allowed.
-    privilege: Option<String>,
-    /// What that is looked at for: `server`, `path` or `named`.
-    scope: String,
-    /// Whether there is anything behind it.
-    implemented: bool,
+/// Calls of an endpoint of which nothing is known but what the document says of it.
+pub trait Blind {
+    /// The path with this in place of each source, and something that fits in place of the rest.
+    fn path_with(&self, source: &str) -> String;
+    /// A path and query that the endpoint takes, with this in place of each source.
+    fn call_with(&self, source: &str) -> String;
+    /// A call that reaches the handler.
+    fn call(&self) -> String;
+    /// A call whose source is of the kind that the endpoint wants, as far as the sample newsroom has one.
+    fn fitting_call(&self) -> String;
+    /// Sends a call with a body that is JSON and says nothing, or with none.
+    fn send(&self, client: &Client, call: &str) -> Answer;
 }
 
-impl Endpoint {
-    fn older(&self) -> bool {
-        !self.path.starts_with("/v3/")
-    }
-
-    /// The path with this in place of each source, and something that fits in place of the rest.
+impl Blind for Endpoint {
     fn path_with(&self, source: &str) -> String {
         let value = |name: &str| match name {
             "position" => "0".to_owned(),
@@ -62,14 +47,10 @@ impl Endpoint {
             "post" => POST.to_owned(),
             _ => encoded(source),
         };
-        let segment = |segment: &str| {
-            let name = segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-            name.map_or_else(|| segment.to_owned(), value)
-        };
+        let segment = |segment: &str| parameter(segment).map_or_else(|| segment.to_owned(), value);
         self.path.split('/').map(segment).collect::<Vec<_>>().join("/")
     }
 
-    /// A path and query that the endpoint takes, with this in place of each source.
     fn call_with(&self, source: &str) -> String {
         let required = self.query.iter().filter(|(_, _, required)| *required);
         let mut query: Vec<_> = required.map(|(name, _, _)| format!("{name}={}", encoded(source))).collect();
@@ -81,12 +62,10 @@ impl Endpoint {
         format!("{}{glue}{}", self.path_with(source), query.join("&"))
     }
 
-    /// A call that reaches the handler.
     fn call(&self) -> String {
         self.call_with(NOWHERE)
     }
 
-    /// A call whose source is of the kind that the endpoint wants, as far as the sample newsroom has one.
     fn fitting_call(&self) -> String {
         self.call_with(match self.path.as_str() {
             path if path.starts_with("/v3/folder/") => "/News/City",
@@ -95,7 +74,6 @@ impl Endpoint {
         })
     }
 
-    /// Sends a call with a body that is JSON and says nothing, or with none.
     fn send(&self, client: &Client, call: &str) -> Answer {
         match self.body.as_str() {
             "none" => client.send(&self.method, call, &[], b""),
@@ -108,68 +86,11 @@ impl Endpoint {
 const JSON: (&str, &str) = ("content-type", "application/json");
 const MULTIPART: (&str, &str) = ("content-type", "multipart/form-data; boundary=x");
 
-/// What kind of values a parameter takes, in the words of `endpoints.json`.
-fn kind(schema: &Value) -> String {
-    match schema["type"].as_str() {
-        Some("array") => "list<string>".to_owned(),
-        kind => kind.expect("a parameter has a type").to_owned(),
-    }
-}
-
-fn from_document(document: &Value, path: &str, method: &str, operation: &Value) -> Endpoint {
-    let parameters = operation["parameters"].as_array().expect("an operation has parameters");
-    // What many operations have in common stands elsewhere.
-    let parameters = parameters.iter().map(|parameter| match parameter["$ref"].as_str() {
-        Some(reference) => document.pointer(&reference[1..]).expect("a reference leads somewhere"),
-        None => parameter,
-    });
-    let query = parameters.filter(|parameter| parameter["in"] == "query").map(|parameter| {
-        let name = parameter["name"].as_str().expect("a parameter has a name").to_owned();
-        (name, kind(&parameter["schema"]), parameter["required"] == true)
-    });
-    let body = &operation["requestBody"];
-    let security = operation["security"].as_array().expect("an operation says what it wants");
-    Endpoint {
-        id: operation["operationId"].as_str().expect("an operation has an id").to_owned(),
-        method: method.to_ascii_uppercase(),
-        path: path.to_owned(),
-        token: if security.is_empty() {
-            "login"
-        } else if security.contains(&serde_json::json!({})) {
-            "none-listed"
-        } else {
-            "required"
-        }
-        .to_owned(),
-        query: query.collect(),
-        // Where any bytes will do, none are as good, and no JSON can be malformed.
-        body: if body.is_null() || body["content"]["*/*"].is_object() {
-            "none"
-        } else if body["required"] == true {
-            "required"
-        } else {
-            "optional"
-        }
-        .to_owned(),
-        multipart: body["content"]["multipart/form-data"].is_object(),
-        takes_bytes: body["content"]["*/*"].is_object(),
-        privilege: operation["x-stet-privilege"].as_str().map(str::to_owned),
-        scope: operation["x-stet-scope"].as_str().unwrap_or_default().to_owned(),
-        implemented: operation["x-stet-implemented"] == true,
-    }
-}
-
 /// All endpoints: those of `endpoints.json` as it has them, and ours as the server's document has them.
 fn endpoints(server: &Server) -> Vec<Endpoint> {
     let document = server.client().get("/openapi.json").json();
-    let paths = document["paths"].as_object().expect("the document has paths");
-    let mut served: HashMap<String, Endpoint> = HashMap::new();
-    for (path, methods) in paths {
-        for (method, operation) in methods.as_object().expect("a path has methods") {
-            let endpoint = from_document(&document, path, method, operation);
-            served.insert(endpoint.id.clone(), endpoint);
-        }
-    }
+    let mut served: HashMap<String, Endpoint> =
+        Endpoint::in_document(&document).into_iter().map(|endpoint| (endpoint.id.clone(), endpoint)).collect();
     let text = |row: &Value, key: &str| row[key].as_str().expect("a row has its fields").to_owned();
     let rows: Vec<Value> = serde_json::from_str(include_str!("../../endpoints.json")).expect("the file is JSON");
     let mut all: Vec<Endpoint> = rows
@@ -232,16 +153,17 @@ fn error_of(answer: &Answer, older: bool) -> Value {
 
 /// Gathers what is wrong, so that one run tells of all of it.
 #[derive(Default)]
-struct Faults(Vec<String>);
+pub struct Faults(Vec<String>);
 
 impl Faults {
-    fn expect(&mut self, holds: bool, what: impl FnOnce() -> String) {
+    pub fn expect(&mut self, holds: bool, what: impl FnOnce() -> String) {
         if !holds {
             self.0.push(what());
         }
     }
 
-    fn none(self) {
+    #[track_caller]
+    pub fn none(self) {
         assert!(self.0.is_empty(), "{} faults:\n{}", self.0.len(), self.0.join("\n"));
     }
 }

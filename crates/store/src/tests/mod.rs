@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::store::{Change, ChangeSet, Event, Guard, Look, Seq, Store, StoreError, Table, View};
+use stet_actors::store::{Change, ChangeSet, Event, Look, Seq, Store, StoreError, Table, View};
 
 use super::fault::Disk;
 use super::{OpenError, RedbStore, StoreOptions};
@@ -56,7 +56,6 @@ fn try_open(disk: &Disk) -> Result<RedbStore, OpenError> {
 fn empty(store: &RedbStore) -> ChangeSet {
     ChangeSet {
         changes: Vec::new(),
-        guards: Vec::new(),
         events: Vec::new(),
         epoch: store.epoch(),
         span: tracing::Span::none(),
@@ -71,10 +70,6 @@ fn put(table: Table, key: &str, value: &str) -> Change {
 
 fn remove(table: Table, key: &str) -> Change {
     Change { table, key: bytes(key), value: None }
-}
-
-fn guard(table: Table, key: &str, exists: bool) -> Guard {
-    Guard { table, key: bytes(key), exists }
 }
 
 fn bytes(text: &str) -> Bytes {

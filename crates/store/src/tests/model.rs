@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use stet_actors::store::{Guard, Range, Store, StoreError, Table, View};
+use stet_actors::store::{Range, Store, Table, View};
 
 use super::*;
 use crate::StoreFile;
@@ -14,10 +14,7 @@ type Rows = BTreeMap<(usize, Bytes), Bytes>;
 
 #[derive(Debug, Clone)]
 enum Step {
-    Submit {
-        changes: Vec<(usize, u8, Option<u16>)>,
-        guards: Vec<(usize, u8, bool)>,
-    },
+    Submit(Vec<(usize, u8, Option<u16>)>),
     /// The journal's disk stands still, until the next wait.
     Stall,
     /// Everything submitted is decided.
@@ -37,10 +34,8 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let table = || 0..TABLES.len();
     let change = (table(), 0..24_u8, prop::option::weighted(0.7, any::<u16>()));
-    let guard = (table(), 0..24_u8, any::<bool>());
     prop_oneof![
-        12 => (prop::collection::vec(change, 1..5), prop::collection::vec(guard, 0..2))
-            .prop_map(|(changes, guards)| Step::Submit { changes, guards }),
+        12 => prop::collection::vec(change, 1..5).prop_map(Step::Submit),
         2 => Just(Step::Stall),
         3 => Just(Step::Wait),
         2 => Just(Step::Checkpoint),
@@ -77,17 +72,9 @@ impl Model {
         self.history.last_key_value().expect("there is always one").1
     }
 
-    fn submit(&mut self, changes: &[(usize, u8, Option<u16>)], guards: &[(usize, u8, bool)]) {
-        let guards: Vec<Guard> = guards
-            .iter()
-            .map(|(table, number, exists)| Guard { table: TABLES[*table], key: key(*number), exists: *exists })
-            .collect();
+    fn submit(&mut self, changes: &[(usize, u8, Option<u16>)]) {
         let mut rows = self.latest().clone();
-        let fails = guards.iter().zip(0..).find(|(guard, _)| {
-            let table = TABLES.iter().position(|table| *table == guard.table).expect("one of the three");
-            rows.contains_key(&(table, guard.key.clone())) != guard.exists
-        });
-        let mut set = ChangeSet { guards: guards.clone(), ..empty(&self.store) };
+        let mut set = empty(&self.store);
         for (table, number, value) in changes {
             let value = value.map(|value| Bytes::from(vec![*number; usize::from(value % 300)]));
             match &value {
@@ -96,15 +83,9 @@ impl Model {
             };
             set.changes.push(Change { table: TABLES[*table], key: key(*number), value });
         }
-        match (submit_set(&self.store, set), fails) {
-            (Ok(answer), None) => {
-                self.history.insert(answer.seq, rows);
-                self.answers.push(answer);
-            }
-            (Err(StoreError::Guard(index)), Some((_, failed))) => assert_eq!(index, failed),
-            (Ok(_), Some(_)) => panic!("a guard was overlooked"),
-            (Err(why), _) => panic!("refused: {why}"),
-        }
+        let answer = submit_set(&self.store, set).expect("taken");
+        self.history.insert(answer.seq, rows);
+        self.answers.push(answer);
     }
 
     fn wait(&mut self) {
@@ -172,7 +153,7 @@ proptest! {
         let mut model = Model::new();
         for step in steps {
             match step {
-                Step::Submit { changes, guards } => model.submit(&changes, &guards),
+                Step::Submit(changes) => model.submit(&changes),
                 Step::Stall => model.disk.stall(StoreFile::Journal),
                 Step::Wait => model.wait(),
                 Step::Checkpoint => model.store.shared.checkpoint_due(),

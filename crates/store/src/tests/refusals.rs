@@ -11,61 +11,18 @@ fn refused(store: &RedbStore, set: ChangeSet) -> StoreError {
 }
 
 #[test]
-fn a_guard_that_does_not_hold_refuses_the_set_and_names_itself() {
+fn a_set_from_before_a_failed_commit_is_stale_and_comes_back_whole() {
     let disk = Disk::new();
     let store = open(&disk);
-    commit(&store, vec![put(Table::Names, "here", "1")]);
-    let set = |guards| ChangeSet { guards, changes: vec![put(Table::Marks, "m", "1")], ..empty(&store) };
-    let guards = vec![guard(Table::Names, "here", true), guard(Table::Names, "gone", true)];
-    assert_eq!(refused(&store, set(guards)), StoreError::Guard(1));
-    assert_eq!(refused(&store, set(vec![guard(Table::Names, "here", false)])), StoreError::Guard(0));
-    assert_eq!(get(&store, View::Latest, Table::Marks, "m"), None);
-    let guards = vec![guard(Table::Names, "here", true), guard(Table::Names, "gone", false)];
-    submit_set(&store, set(guards)).expect("guards that hold let the set through").wait().expect("committed");
-}
-
-#[test]
-fn guards_see_what_is_pending_and_what_is_folded() {
-    let disk = Disk::new();
-    let store = open(&disk);
-    commit(&store, vec![put(Table::Names, "folded", "1"), put(Table::Names, "going", "1")]);
-    store.close();
-    let store = open(&disk);
-    disk.stall(StoreFile::Journal);
-    submit(&store, vec![put(Table::Names, "coming", "1"), remove(Table::Names, "going")]).expect("taken");
-    let set = |key, exists| ChangeSet { guards: vec![guard(Table::Names, key, exists)], ..empty(&store) };
-    for (key, exists) in [("folded", true), ("coming", true), ("going", false), ("never", false)] {
-        assert_eq!(refused(&store, set(key, !exists)), StoreError::Guard(0), "{key}");
-        store.submit(set(key, exists)).expect("taken");
-    }
-    disk.release();
-}
-
-#[test]
-fn a_refused_set_comes_back_whole() {
-    let disk = Disk::new();
-    let store = open(&disk);
-    let set = ChangeSet {
-        changes: vec![put(Table::Marks, "m", "1")],
-        events: vec![event(1, 1, 0)],
-        guards: vec![guard(Table::Names, "gone", true)],
-        ..empty(&store)
-    };
-    let set = store.submit(set).expect_err("refused").set;
-    assert_eq!(set.changes, [put(Table::Marks, "m", "1")]);
-    assert_eq!(set.events, [event(1, 1, 0)]);
-}
-
-#[test]
-fn a_set_from_before_a_failed_commit_is_stale() {
-    let disk = Disk::new();
-    let store = open(&disk);
-    let old = ChangeSet { changes: vec![put(Table::Marks, "m", "old")], ..empty(&store) };
+    let (changes, events) = (vec![put(Table::Marks, "m", "old")], vec![event(1, 1, 0)]);
+    let old = ChangeSet { changes: changes.clone(), events: events.clone(), ..empty(&store) };
     disk.plan(Plan { at: disk.syncs() + 1, times: 1, fault: Fault::Write });
     let failed = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
     assert!(matches!(failed.wait(), Err(StoreError::Failed(_))));
     assert_eq!(store.epoch(), 1);
-    assert_eq!(refused(&store, old), StoreError::Stale);
+    let refused = store.submit(old).expect_err("the set is refused");
+    assert_eq!(refused.why, StoreError::Stale);
+    assert_eq!((refused.set.changes, refused.set.events), (changes, events), "it comes back whole");
     commit(&store, vec![put(Table::Marks, "m", "new")]);
 }
 

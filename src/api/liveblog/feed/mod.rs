@@ -15,8 +15,8 @@ use stet_actors::liveblog::{LiveBlog, Post};
 use stet_actors::object::Stored;
 
 use super::piece::{address_of, bytes_of};
-use super::settled::{Unsettled, settled};
 use super::{Open, open};
+use crate::api::settled::{Unsettled, settled};
 use crate::api::whole::streamed;
 use crate::content::ContentReader;
 use crate::content::text::decoded;

@@ -11,11 +11,11 @@ use stet_actors::object::Text;
 use stet_actors::part::NewAttachment;
 
 use super::reply::{post_as_left, post_reply};
-use super::settled::Unsettled;
 use super::types::{AttachmentRef, ChangedPost, PostOptions, PostReply, RemovedPost};
-use super::{Open, address, open, settled};
+use super::{Open, address, open};
 use crate::api::form::{self, FilePart, FileRule, Form, Submitted};
 use crate::api::requests::CreateOptions;
+use crate::api::settled::{Unsettled, settled};
 use crate::content::words;
 use crate::http::app::App;
 use crate::http::call::Call;

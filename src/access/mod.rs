@@ -13,15 +13,25 @@
 //!
 //! A key for a machine has neither home nor what its user or itself created: it may do exactly what it was granted.
 //!
+//! Commands ask the same of the rows as they find them ([`Access::readable`]): which items are there for the caller, and at which
+//! position, is decided where nobody can come between.
+//!
 //! Without a session there is nothing but the configuration below [`CONFIGURATION`] (docs/api/README.md, "Tokens").
 
+mod rows;
+#[cfg(test)]
+mod tests;
+
 use std::fmt::Display;
+use std::sync::Arc;
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::id::Loid;
 use stet_actors::liveblog::Sight;
 use stet_actors::object::{FamilyKind, Reach, Record, Text};
+use stet_actors::readable::Readable;
 
+use self::rows::{Reading, Rows};
 use crate::auth::Privilege;
 use crate::auth::{LiveSession, Rights};
 use crate::newsroom::Newsroom;
@@ -32,7 +42,7 @@ pub const CONFIGURATION: &str = "/SysConfig";
 /// What one caller may do.
 #[derive(Clone, Copy)]
 pub struct Access<'a> {
-    newsroom: &'a Newsroom,
+    rows: Rows<'a>,
     caller: Option<Caller<'a>>,
 }
 
@@ -47,17 +57,27 @@ struct Caller<'a> {
 impl<'a> Access<'a> {
     /// What the caller behind a session may do.
     pub fn of(newsroom: &'a Newsroom, session: &'a LiveSession, rights: &'a Rights) -> Access<'a> {
-        Access { newsroom, caller: Some(Caller { user: session.user(), rights, person: session.grants().is_none() }) }
+        let caller = Caller { user: session.user(), rights, person: session.grants().is_none() };
+        Access { rows: Rows::Committed(newsroom), caller: Some(caller) }
     }
 
     /// What anybody may do.
     pub fn anonymous(newsroom: &'a Newsroom) -> Access<'a> {
-        Access { newsroom, caller: None }
+        Access { rows: Rows::Committed(newsroom), caller: None }
     }
 
     /// Whether every object may be read.
     pub fn sees_all(&self) -> bool {
         self.has_everywhere(Privilege::Read)
+    }
+
+    /// What commands are told of what the caller may read; `None` for everything. The grants are those of now, and where things
+    /// lie is looked at when the command is carried out.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn readable(&self) -> Result<Option<Arc<dyn Readable>>> {
+        if self.sees_all() { Ok(None) } else { Ok(Some(Arc::new(Reading::of(*self)?))) }
     }
 
     /// Whether the object may be read, or is a folder on the way to one that may.
@@ -120,7 +140,7 @@ impl<'a> Access<'a> {
         if self.has_everywhere(Privilege::Create) && self.has_everywhere(Privilege::Write) {
             return Ok(Reach::All);
         }
-        let record = self.newsroom.repository.record(folder)?.ok_or_else(|| self.denied(Privilege::Create))?;
+        let record = self.rows.record(folder)?.ok_or_else(|| self.denied(Privilege::Create))?;
         if !self.may(Privilege::Create, &record)? {
             return Err(self.denied(Privilege::Create));
         }
@@ -196,7 +216,7 @@ impl<'a> Access<'a> {
         if !anywhere.contains(Privilege::Create) || !anywhere.contains(Privilege::Read) {
             return Ok(false);
         }
-        let home = self.newsroom.home_of(caller.user)?;
+        let Some(home) = self.rows.home_path(caller.user)? else { return Ok(false) };
         let below = path.strip_prefix(home.trim_end_matches('/'));
         Ok(self.home(caller)?.is_none() && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
     }
@@ -222,11 +242,7 @@ impl<'a> Access<'a> {
 
     /// The caller's home, if they have one and it is there by now.
     fn home(&self, caller: Caller<'_>) -> Result<Option<Loid>> {
-        if !caller.person {
-            return Ok(None);
-        }
-        let home = Source::Path(self.newsroom.home_of(caller.user)?);
-        self.newsroom.repository.loid_of(&home, DatabaseId::MAIN)
+        if caller.person { self.rows.home(caller.user) } else { Ok(None) }
     }
 
     /// Whether it is a folder above one that may be read.
@@ -237,7 +253,7 @@ impl<'a> Access<'a> {
             readable.filter(|(_, privileges)| privileges.contains(Privilege::Read)).map(|(folder, _)| *folder);
         let home = if caller.rights.anywhere().contains(Privilege::Read) { self.home(caller)? } else { None };
         for folder in readable.chain(home) {
-            if let Some(below) = self.newsroom.repository.record(folder)?
+            if let Some(below) = self.rows.record(folder)?
                 && self.around(&below)?.contains(&record.loid)
             {
                 return Ok(true);
@@ -247,8 +263,7 @@ impl<'a> Access<'a> {
     }
 
     fn is_configuration(&self, record: &Record) -> Result<bool> {
-        let folder = self.newsroom.repository.loid_of(&Source::Path(CONFIGURATION.to_owned()), DatabaseId::MAIN)?;
-        Ok(match folder {
+        Ok(match self.rows.loid_of(CONFIGURATION)? {
             Some(folder) => self.around(record)?.contains(&folder),
             None => false,
         })
@@ -257,14 +272,10 @@ impl<'a> Access<'a> {
     /// The object and the folders around it, innermost first.
     fn around(&self, record: &Record) -> Result<Vec<Loid>> {
         let mut around = vec![record.loid];
-        let mut next = record.folder;
+        let mut next = record.folder();
         while let Some(folder) = next {
-            around.push(folder.0);
-            next = match self.newsroom.records.get(&self.newsroom.repository, folder.0)? {
-                Some(cached) => cached.record.folder,
-                // In the recycle bin, as one entry with what lies in it.
-                None => self.newsroom.repository.any_record(folder.0)?.and_then(|record| record.folder),
-            };
+            around.push(folder);
+            next = self.rows.above(folder)?;
         }
         Ok(around)
     }

@@ -1,0 +1,155 @@
+//! The endpoints, as the OpenAPI document in `tests/golden` describes them. A test of its own holds that document against what the
+//! server says of itself.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use crate::document;
+use crate::encoded;
+
+/// An endpoint.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    pub id: String,
+    pub method: String,
+    /// With `{parameters}`.
+    pub path: String,
+    /// `required`, `none-listed` or `login`.
+    pub token: String,
+    /// Name, kind, and whether it must be there.
+    pub query: Vec<(String, String, bool)>,
+    /// Names of the headers that it knows.
+    pub headers: Vec<String>,
+    /// `none`, `optional` or `required`.
+    pub body: String,
+    /// Whether the body is a multipart form.
+    pub multipart: bool,
+    /// Whether the body is any bytes.
+    pub takes_bytes: bool,
+    /// What the caller must be allowed.
+    pub privilege: Option<String>,
+    /// What that is looked at for: `server`, `path` or `named`.
+    pub scope: String,
+    /// Whether a handler answers it.
+    pub implemented: bool,
+}
+
+static ALL: LazyLock<Vec<Endpoint>> = LazyLock::new(|| Endpoint::in_document(document::whole()));
+
+static BY_ID: LazyLock<HashMap<&str, &Endpoint>> =
+    LazyLock::new(|| ALL.iter().map(|endpoint| (endpoint.id.as_str(), endpoint)).collect());
+
+impl Endpoint {
+    /// All of them.
+    pub fn all() -> &'static [Endpoint] {
+        &ALL
+    }
+
+    /// The one with this id, e.g. `drawer-item-post`.
+    pub fn of(id: &str) -> &'static Endpoint {
+        BY_ID.get(id).unwrap_or_else(|| panic!("no endpoint has the id `{id}`"))
+    }
+
+    /// Those that a document describes.
+    pub fn in_document(document: &Value) -> Vec<Endpoint> {
+        let paths = document["paths"].as_object().expect("the document has paths");
+        let operations = paths.iter().flat_map(|(path, methods)| {
+            let methods = methods.as_object().expect("a path has methods");
+            methods.iter().map(move |(method, operation)| Endpoint::read(document, path, method, operation))
+        });
+        operations.collect()
+    }
+
+    fn read(document: &Value, path: &str, method: &str, operation: &Value) -> Endpoint {
+        let parameters = operation["parameters"].as_array().expect("an operation has parameters");
+        // What many operations have in common is under `components`.
+        let parameters = parameters.iter().map(|parameter| match parameter["$ref"].as_str() {
+            Some(reference) => document.pointer(&reference[1..]).expect("a reference leads somewhere"),
+            None => parameter,
+        });
+        let name = |parameter: &Value| parameter["name"].as_str().expect("a parameter has a name").to_owned();
+        let of = |place: &'static str| parameters.clone().filter(move |parameter| parameter["in"] == place);
+        let query =
+            of("query").map(|parameter| (name(parameter), kind(&parameter["schema"]), parameter["required"] == true));
+        let body = &operation["requestBody"];
+        let security = operation["security"].as_array().expect("an operation says what it wants");
+        let token = if security.is_empty() {
+            "login"
+        } else if security.contains(&serde_json::json!({})) {
+            "none-listed"
+        } else {
+            "required"
+        };
+        let takes_bytes = body["content"]["*/*"].is_object();
+        // Where any bytes will do, none are as good, and no JSON can be malformed.
+        let wants = if body.is_null() || takes_bytes {
+            "none"
+        } else if body["required"] == true {
+            "required"
+        } else {
+            "optional"
+        };
+        Endpoint {
+            id: operation["operationId"].as_str().expect("an operation has an id").to_owned(),
+            method: method.to_ascii_uppercase(),
+            path: path.to_owned(),
+            token: token.to_owned(),
+            query: query.collect(),
+            headers: of("header").map(name).collect(),
+            body: wants.to_owned(),
+            multipart: body["content"]["multipart/form-data"].is_object(),
+            takes_bytes,
+            privilege: operation["x-stet-privilege"].as_str().map(str::to_owned),
+            scope: operation["x-stet-scope"].as_str().unwrap_or_default().to_owned(),
+            implemented: operation["x-stet-implemented"] == true,
+        }
+    }
+
+    /// Whether it belongs to the older surface, which has no envelope.
+    pub fn older(&self) -> bool {
+        !self.path.starts_with("/v3/")
+    }
+
+    /// Whether it has this query parameter.
+    pub fn takes(&self, name: &str) -> bool {
+        self.query.iter().any(|(known, ..)| known == name)
+    }
+
+    /// Whether it knows this header.
+    pub fn knows(&self, header: &str) -> bool {
+        self.headers.iter().any(|known| known == header)
+    }
+
+    /// The names of the parameters in its path, first to last.
+    pub fn parameters(&self) -> impl Iterator<Item = &str> {
+        self.path.split('/').filter_map(parameter)
+    }
+
+    /// Its path with these in place of the parameters, first to last.
+    pub fn path_of(&self, arguments: &[&dyn Display]) -> String {
+        let wanted = self.parameters().count();
+        assert_eq!(arguments.len(), wanted, "{} is at {}", self.id, self.path);
+        let mut arguments = arguments.iter();
+        let segments = self.path.split('/').map(|segment| match parameter(segment) {
+            Some(_) => encoded(&arguments.next().expect("they have been counted").to_string()),
+            None => segment.to_owned(),
+        });
+        segments.collect::<Vec<_>>().join("/")
+    }
+}
+
+/// The name of a segment that is a parameter.
+pub fn parameter(segment: &str) -> Option<&str> {
+    segment.strip_prefix('{')?.strip_suffix('}')
+}
+
+/// What kind of values a parameter takes, in the words of `tests/endpoints.json`.
+fn kind(schema: &Value) -> String {
+    match schema["type"].as_str() {
+        Some("array") => "list<string>".to_owned(),
+        kind => kind.expect("a parameter has a type").to_owned(),
+    }
+}

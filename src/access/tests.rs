@@ -1,0 +1,95 @@
+//! What commands are told agrees with what readers are.
+
+use stet_actors::folder::root;
+use stet_actors::id::DatabaseId;
+use stet_actors::lifecycle::{Create, Discard, NewObject};
+use stet_actors::object::FamilyKind;
+
+use super::*;
+use crate::auth::Grant;
+use crate::http::testing::{House, by_editor};
+
+impl House {
+    async fn made(&self, folder: Loid, object: NewObject) -> Loid {
+        let create = Create { folder, below: Vec::new(), object };
+        self.repository.joint(create, by_editor()).await.expect("it is made").loid
+    }
+
+    async fn folder(&self, above: Loid, name: &str) -> Loid {
+        self.made(above, NewObject::of::<stet_actors::folder::Folder>(name, "Folder", ())).await
+    }
+
+    async fn story(&self, folder: Loid) -> Loid {
+        self.made(folder, NewObject::document("story.xml", "Story")).await
+    }
+}
+
+#[actix_web::test]
+async fn commands_are_told_what_readers_are() {
+    let house = House::new().await;
+    let top = root(DatabaseId::MAIN);
+    let desk = house.folder(top, "desk").await;
+    let inner = house.folder(desk, "inner").await;
+    let other = house.folder(top, "other").await;
+    let homes = house.app.home_of("ada").expect("it is known");
+    let mut home = top;
+    for name in homes.split('/').filter(|name| !name.is_empty()) {
+        home = house.folder(home, name).await;
+    }
+    let folders = [top, desk, inner, other, home];
+    let mut objects = folders.to_vec();
+    for folder in folders {
+        objects.push(house.story(folder).await);
+    }
+    let grant = |privilege, folder: Option<Loid>| Grant { privilege, folder: folder.map(|folder| folder.to_string()) };
+    let user: Text = "ada".into();
+    let all_rights = [
+        vec![],
+        vec![grant(Privilege::Read, Some(desk))],
+        vec![grant(Privilege::Read, Some(inner)), grant(Privilege::Write, Some(other))],
+        vec![grant(Privilege::Write, None)],
+    ];
+    let mut seen = 0;
+    for grants in all_rights {
+        let folder = |source: &str| Ok::<_, Error>(source.parse().ok());
+        let rights = Rights::sum(&grants, folder).expect("grants add up");
+        for person in [true, false] {
+            let rows = Rows::Committed(&house.app);
+            let access = Access { rows, caller: Some(Caller { user: &user, rights: &rights, person }) };
+            let readable = access.readable().expect("the store reads").expect("it is not everything");
+            let mut decide = readable.over(house.repository.look()).expect("the store reads");
+            for object in &objects {
+                let record = house.repository.record(*object).expect("the store reads").expect("it is there");
+                let may = access.may(Privilege::Read, &record).expect("the store reads");
+                assert_eq!(decide(*object).expect("the store reads"), may, "{object} for {grants:?}, person: {person}");
+                seen += usize::from(may);
+            }
+            assert_eq!(decide(Loid::new(DatabaseId::MAIN, 999_999)), Ok(false), "what is not there is not seen");
+        }
+    }
+    // Below `desk`, four; below `inner`, two; each with the home and what is in it for a person.
+    assert_eq!(seen, 2 * (4 + 2) + 2 * 2);
+    let everything = Rights::sum(&[grant(Privilege::Read, None)], |_| Ok::<_, Error>(None)).expect("grants add up");
+    let caller = Some(Caller { user: &user, rights: &everything, person: true });
+    let access = Access { rows: Rows::Committed(&house.app), caller };
+    assert!(access.readable().expect("the store reads").is_none(), "it costs nothing");
+}
+
+#[actix_web::test]
+async fn what_lies_in_the_recycle_bin_is_not_there_for_a_command() {
+    let house = House::new().await;
+    let desk = house.folder(root(DatabaseId::MAIN), "desk").await;
+    let story = house.story(desk).await;
+    let grants = [Grant { privilege: Privilege::Read, folder: Some(desk.to_string()) }];
+    let rights = Rights::sum(&grants, |source: &str| Ok::<_, Error>(source.parse().ok())).expect("grants add up");
+    let user: Text = "ada".into();
+    let caller = Some(Caller { user: &user, rights: &rights, person: false });
+    let readable = Access { rows: Rows::Committed(&house.app), caller }.readable().expect("the store reads");
+    let readable = readable.expect("it is not everything");
+    let sees = |object| readable.over(house.repository.look()).and_then(|mut decide| decide(object));
+    assert_eq!(sees(story), Ok(true));
+    house.repository.joint(Discard { object: story }, by_editor()).await.expect("it is discarded");
+    assert_eq!(sees(story), Ok(false));
+    let record = house.repository.any_record(story).expect("the store reads").expect("it is in the recycle bin");
+    assert_eq!(record.family, FamilyKind::Document);
+}

@@ -1,0 +1,138 @@
+//! Parts of containers as JSON, made once for each change and display.
+
+use std::hash::Hash;
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use stet_actors::id::Loid;
+
+use crate::json::Ready;
+use crate::records::Display;
+use crate::weighed;
+
+/// A part of a container as it stands in replies. A change makes another one, so nothing kept is ever stale.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct ShownPart<P> {
+    /// The container that it is a part of.
+    pub(crate) container: Loid,
+    /// What the part is known by in its container.
+    pub(crate) part: P,
+    /// The revision of the part's last change.
+    pub(crate) revision: u64,
+    /// What is shown of it.
+    pub(crate) display: Display,
+    /// The path it is shown with.
+    pub(crate) path: Option<String>,
+}
+
+#[derive(Clone)]
+struct ByWeight;
+
+impl<P, T> Weighter<ShownPart<P>, Ready<T>> for ByWeight {
+    fn weight(&self, shown: &ShownPart<P>, json: &Ready<T>) -> u64 {
+        (weighed::ENTRY + shown.path.as_ref().map_or(0, String::len) + json.text().len()) as u64
+    }
+}
+
+/// The parts asked for lately, each known by a `P` and shown as a `T`, up to so many bytes.
+pub(crate) struct KeptParts<P, T>(Cache<ShownPart<P>, Ready<T>, ByWeight>);
+
+impl<P: Eq + Hash, T> KeptParts<P, T> {
+    /// Keeps that many bytes at most.
+    pub(crate) fn new(most: usize) -> Self {
+        // A part is some 2 KiB.
+        KeptParts(weighed::cache(most as u64, 2 << 10, 1, ByWeight))
+    }
+
+    /// A part as JSON: kept, or made. What `make` reads beside the part's own row must be of the part's revision
+    /// ([`beside`](crate::api::settled::beside)), for it is kept under that.
+    ///
+    /// # Errors
+    /// What `make` says.
+    pub(crate) fn json<E>(
+        &self,
+        shown: ShownPart<P>,
+        make: impl FnOnce(&ShownPart<P>) -> Result<Ready<T>, E>,
+    ) -> Result<Ready<T>, E> {
+        // What types are called depends on the configuration, and is not kept.
+        let is_kept = !shown.display.additional_info;
+        if is_kept && let Some(kept) = self.0.get(&shown) {
+            return Ok(kept);
+        }
+        let made = make(&shown)?;
+        if is_kept {
+            self.0.insert(shown, made.clone());
+        }
+        Ok(made)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stet_actors::id::DatabaseId;
+
+    use super::*;
+
+    const ROOM: usize = 100 * weighed::ENTRY;
+
+    type Kept = KeptParts<u64, String>;
+
+    fn part(part: u64) -> ShownPart<u64> {
+        let container = Loid::new(DatabaseId::MAIN, 1);
+        ShownPart { container, part, revision: 1, display: Display::with_defaults(false), path: None }
+    }
+
+    fn put(kept: &Kept, shown: ShownPart<u64>, bytes: usize) {
+        kept.json::<()>(shown, |_| Ok(Ready::of_length(bytes))).expect("it is made");
+    }
+
+    /// How long what is kept is; nothing if it is not.
+    fn length(kept: &Kept, number: u64) -> Option<usize> {
+        kept.json(part(number), |_| Err(())).ok().map(|json| json.text().len())
+    }
+
+    #[test]
+    fn no_more_is_kept_than_there_is_room_for_and_what_is_asked_for_stays() {
+        let kept = Kept::new(ROOM);
+        for number in 0..1000 {
+            put(&kept, part(number), weighed::ENTRY);
+            assert!(kept.0.weight() <= ROOM as u64);
+            assert_eq!(length(&kept, 0), Some(weighed::ENTRY), "{number}");
+        }
+        assert_eq!(kept.0.len(), 50);
+        let weight = kept.0.weight();
+        put(&kept, part(0), weighed::ENTRY);
+        assert_eq!(kept.0.weight(), weight, "the same again takes no more room");
+    }
+
+    #[test]
+    fn what_is_larger_than_all_the_room_is_not_kept() {
+        let kept = Kept::new(ROOM);
+        put(&kept, part(1), 10);
+        put(&kept, part(2), ROOM + 1);
+        assert_eq!((length(&kept, 2), length(&kept, 1)), (None, Some(10)));
+        let none = Kept::new(0);
+        put(&none, part(1), 2);
+        assert_eq!(length(&none, 1), None);
+    }
+
+    #[test]
+    fn another_revision_display_or_container_is_made_anew_and_names_of_types_each_time() {
+        let kept = Kept::new(ROOM);
+        put(&kept, part(1), 10);
+        let mut named = part(1);
+        named.display.additional_info = true;
+        put(&kept, named.clone(), 10);
+        let others = [
+            ShownPart { revision: 2, ..part(1) },
+            ShownPart { display: Display::with_defaults(true), ..part(1) },
+            ShownPart { container: Loid::new(DatabaseId::MAIN, 2), ..part(1) },
+            ShownPart { path: Some("/a".to_owned()), ..part(1) },
+            named,
+        ];
+        for other in others {
+            assert!(kept.json(other.clone(), |_| Err(())).is_err(), "{other:?}");
+        }
+        assert_eq!(length(&kept, 1), Some(10));
+    }
+}

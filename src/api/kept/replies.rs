@@ -1,0 +1,197 @@
+//! Whole replies, each with what it was made of, so that it can be told whether it is still right.
+
+use std::hash::Hash;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use actix_web::http::header::HeaderMap;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use stet_actors::error::Result;
+use stet_actors::family::{Family, State};
+use stet_actors::id::Loid;
+
+use crate::http::change::ViewOf;
+use crate::http::etag::ETag;
+use crate::http::reply::{Enveloped, Json};
+use crate::newsroom::Newsroom;
+use crate::records::Display;
+use crate::weighed;
+
+/// The records that a reply was made of, by the copy that was in memory ([`Cached::copy`](crate::records::Cached::copy)), for
+/// they are not held; `None` for an object that was not there.
+pub(crate) type Seen = Vec<(Loid, Option<u64>)>;
+
+/// A reply of type `T` about a container of family `F`, and what it was made of.
+pub(crate) struct Rendered<F: Family, T> {
+    /// [`RecordCache::changes`](crate::records::RecordCache::changes) when it was last known to be right.
+    right_at: AtomicU64,
+    view: ViewOf<F>,
+    seen: Seen,
+    reply: Enveloped<T>,
+    etag: ETag,
+}
+
+impl<F: Family, T> Rendered<F, T> {
+    /// The reply to a read with those headers.
+    pub(crate) fn answer(&self, headers: &HeaderMap) -> Json<T> {
+        if self.etag.is_known(headers) {
+            return Json::not_modified(self.etag.clone());
+        }
+        Json::from(self.reply.clone()).with_etag(self.etag.clone())
+    }
+
+    /// Whether it would be rendered the same now.
+    fn is_current(&self, newsroom: &Newsroom, view: &ViewOf<F>) -> Result<bool> {
+        if !Arc::ptr_eq(&self.view, view) {
+            return Ok(false);
+        }
+        // Noted before the records are looked at: a change meanwhile is looked at the next time.
+        let changes = newsroom.records.changes();
+        if self.right_at.load(Ordering::Acquire) == changes {
+            return Ok(true);
+        }
+        for (loid, then) in &self.seen {
+            if newsroom.records.get(&newsroom.repository, *loid)?.map(|now| now.copy()) != *then {
+                return Ok(false);
+            }
+        }
+        self.right_at.store(changes, Ordering::Release);
+        Ok(true)
+    }
+}
+
+/// Which container, under which display, and how much of it.
+type Key<P> = (Loid, Display, P);
+
+#[derive(Clone)]
+struct ByWeight;
+
+impl<F: Family, P, T> Weighter<Key<P>, Arc<Rendered<F, T>>> for ByWeight {
+    fn weight(&self, _: &Key<P>, rendered: &Arc<Rendered<F, T>>) -> u64 {
+        (weighed::ENTRY + rendered.reply.bytes() + size_of_val(&*rendered.seen)) as u64
+    }
+}
+
+/// Replies of type `T` about containers of family `F` that were asked for lately. `P` says how much of its container a reply shows.
+pub(crate) struct Renderings<F: Family, P, T>(Cache<Key<P>, Arc<Rendered<F, T>>, ByWeight>);
+
+impl<F: Family, P: Eq + Hash, T> Renderings<F, P, T> {
+    /// Keeps that many bytes at most: each reply is as large as the container it shows, under each display.
+    pub(crate) fn new(most: u64) -> Self {
+        Renderings(weighed::cache(most, 512 << 10, 1, ByWeight))
+    }
+
+    /// The reply about a container as it is in `view`: kept from the last read where nothing has changed, else made.
+    ///
+    /// `part` is how much of the container it shows; `None` for what is not kept, such as a reply that not every caller may see.
+    /// What `make` gives must follow from `view`, `display`, `part`, and the records that it says it has seen.
+    ///
+    /// # Errors
+    /// What `make` and the store say.
+    pub(crate) fn reply(
+        &self,
+        newsroom: &Newsroom,
+        view: &ViewOf<F>,
+        display: &Display,
+        part: Option<P>,
+        make: impl FnOnce() -> Result<(Enveloped<T>, Seen)>,
+    ) -> Result<Arc<Rendered<F, T>>> {
+        // Paths depend on folders above, which nothing here looks at.
+        let key = part.filter(|_| !display.path);
+        let key = key.map(|part| (view.state.object().record.loid, display.clone(), part));
+        if let Some(kept) = key.as_ref().and_then(|key| self.0.get(key))
+            && kept.is_current(newsroom, view)?
+        {
+            return Ok(kept);
+        }
+        // Noted before the records are looked at, as above.
+        let right_at = AtomicU64::new(newsroom.records.changes());
+        let (reply, seen) = make()?;
+        let etag = reply.tag(view.revision());
+        let fresh = Arc::new(Rendered { right_at, view: view.clone(), seen, reply, etag });
+        if let Some(key) = key {
+            self.0.insert(key, fresh.clone());
+        }
+        Ok(fresh)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stet_actors::document::Document;
+    use stet_actors::lifecycle::{NewObject, Rename};
+
+    use super::*;
+    use crate::http::testing::{House, by_editor};
+
+    type Kept = Renderings<Document, bool, usize>;
+
+    /// Which reply is given: the first one that was made, or a later one.
+    fn given(house: &House, kept: &Kept, view: &ViewOf<Document>, part: Option<bool>, seen: Loid) -> usize {
+        given_under(&Display::with_defaults(false), house, kept, view, part, seen)
+    }
+
+    fn given_under(
+        display: &Display,
+        house: &House,
+        kept: &Kept,
+        view: &ViewOf<Document>,
+        part: Option<bool>,
+        seen: Loid,
+    ) -> usize {
+        use std::sync::atomic::AtomicUsize;
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        let make = || {
+            let records = &house.app.records;
+            let copy = records.get(&house.app.repository, seen)?.map(|cached| cached.copy());
+            let number = MADE.fetch_add(1, Ordering::Relaxed);
+            Ok((Enveloped::of(&number, 0)?, vec![(seen, copy)]))
+        };
+        let reply = kept.reply(&house.app, view, display, part, make).expect("it is made");
+        let number = Json::from(reply.reply.clone()).result();
+        usize::try_from(number.as_u64().expect("a number")).expect("it is small")
+    }
+
+    #[actix_web::test]
+    async fn a_reply_is_kept_until_its_container_or_a_record_in_it_changes() {
+        let house = House::new().await;
+        let container = house.create(NewObject::document("container", "Story")).await;
+        let shown = house.create(NewObject::document("shown", "Story")).await;
+        let other = house.create(NewObject::document("other", "Story")).await;
+        let rename = async |object, name: &str| {
+            let rename = Rename { object, name: name.to_owned() };
+            house.repository.joint(rename, by_editor()).await.expect("it is renamed");
+        };
+        let view = async || house.app.repository.view::<Document>(container).await.expect("it is there");
+        let kept = Kept::new(1 << 20);
+        let now = view().await;
+        let first = given(&house, &kept, &now, Some(true), shown);
+        assert_eq!(given(&house, &kept, &now, Some(true), shown), first);
+        rename(other, "another").await;
+        assert_eq!(given(&house, &kept, &now, Some(true), shown), first, "nothing of it has changed");
+        rename(shown, "renamed").await;
+        let second = given(&house, &kept, &now, Some(true), shown);
+        assert_ne!(second, first, "a record in it has changed");
+        rename(container, "another container").await;
+        let now = view().await;
+        let third = given(&house, &kept, &now, Some(true), shown);
+        assert_ne!(third, second, "the container has changed");
+        assert_eq!(given(&house, &kept, &now, Some(true), shown), third);
+    }
+
+    #[actix_web::test]
+    async fn other_parts_are_other_replies_and_some_are_not_kept() {
+        let house = House::new().await;
+        let container = house.create(NewObject::document("container", "Story")).await;
+        let view = house.app.repository.view::<Document>(container).await.expect("it is there");
+        let kept = Kept::new(1 << 20);
+        let whole = given(&house, &kept, &view, Some(true), container);
+        assert_ne!(given(&house, &kept, &view, Some(false), container), whole);
+        assert_ne!(given(&house, &kept, &view, None, container), whole);
+        assert_eq!(given(&house, &kept, &view, Some(true), container), whole);
+        let with_path = Display { path: true, ..Display::with_defaults(false) };
+        let under_path = || given_under(&with_path, &house, &kept, &view, Some(true), container);
+        assert_ne!(under_path(), under_path(), "a path may change without the container");
+    }
+}

@@ -1,0 +1,58 @@
+//! Bodies that are no bodies (docs/api/README.md, "Bodies").
+
+use super::cases::Body;
+use super::*;
+
+#[test]
+fn a_body_that_can_not_be_read_is_refused_and_nothing_changes() {
+    let about = |endpoint: &Endpoint| endpoint.body != "none" && !endpoint.multipart;
+    on_each(18, about, |faults, case, corner| {
+        let made = (case.make)(corner);
+        let entries = || corner.client.call("folder-get", &[&corner.folder]).ok()["items"].clone();
+        let before = entries();
+        for body in ["{\"a\":", "\"text\"", "7", "{} {}", "\u{0}"] {
+            let bare = Made { body: Body::None, ..made.clone() };
+            let answer = bare.call(&corner.client, case.id).bytes("application/json", body).send();
+            let well = answer.status == 400 && code(&answer) == "InvalidBody";
+            faults.expect(well, || format!("{} {body:?}: {:?}", case.id, lasting(&answer)));
+        }
+        faults.expect(entries() == before, || format!("{}: something changed", case.id));
+    });
+}
+
+#[test]
+fn a_required_body_must_be_there() {
+    on_each(
+        10,
+        |endpoint| endpoint.body == "required" && !endpoint.multipart,
+        |faults, case, corner| {
+            let bare = Made { body: Body::None, ..(case.make)(corner) };
+            let answer = bare.call(&corner.client, case.id).send();
+            let well = answer.status == 400 && code(&answer) == "InvalidBody";
+            faults.expect(well, || format!("{}: {:?}", case.id, lasting(&answer)));
+        },
+    );
+}
+
+#[test]
+fn a_body_whose_type_is_not_named_is_read_all_the_same() {
+    on_each(
+        17,
+        // The older login takes a form, too.
+        |endpoint| endpoint.body != "none" && !endpoint.multipart && !endpoint.older(),
+        |faults, case, corner| {
+            let made = (case.make)(corner);
+            let Body::Json(body) = &made.body else { return };
+            for content_type in ["text/plain", "application/octet-stream"] {
+                let made = Made { body: Body::None, ..(case.make)(corner) };
+                let body = match (case.make)(corner).body {
+                    Body::Json(fresh) => fresh,
+                    _ => body.clone(),
+                };
+                let answer = made.call(&corner.client, case.id).bytes(content_type, body.to_string()).send();
+                let well = !(answer.status == 400 && code(&answer) == "InvalidBody");
+                faults.expect(well, || format!("{} {content_type}: {:?}", case.id, lasting(&answer)));
+            }
+        },
+    );
+}

@@ -1,0 +1,435 @@
+//! For each endpoint a call that goes well, on things made for it alone.
+
+use std::fmt::Display;
+
+use serde_json::{Value, json};
+
+use crate::harness::*;
+
+/// An endpoint, and how a call of it is made.
+pub struct Case {
+    pub id: &'static str,
+    pub make: fn(&Corner) -> Made,
+}
+
+/// What stands in a call in place of a parameter of the path or the query.
+#[derive(Debug, Clone)]
+pub enum Part {
+    /// An object, by its loid.
+    Object(String, Kind),
+    /// Anything else.
+    Word(String),
+}
+
+/// What an object in a call must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Any object will do.
+    Any,
+    Drawer,
+    Folder,
+    Liveblog,
+    /// A post of the liveblog in front of it.
+    Post,
+    /// An object of the drawer in front of it, or the id of its shortcut.
+    Item,
+    /// Any object with content; one that is missing is a template that is missing.
+    Template,
+}
+
+/// A call.
+#[derive(Clone, Default)]
+pub struct Made {
+    pub path: Vec<Part>,
+    pub query: Vec<(&'static str, Part)>,
+    pub body: Body,
+    /// Who calls, where the session must be one that nobody else has.
+    pub by: Option<Client>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub enum Body {
+    #[default]
+    None,
+    Json(Value),
+    /// The options, and whether a file `content` comes along.
+    Form(Value, bool),
+    /// XML.
+    Bytes(&'static str),
+}
+
+/// A place where nobody else works: a folder of its own on the server that tests share.
+pub struct Corner {
+    pub client: Client,
+    pub folder: String,
+}
+
+/// A drawer, and the stories in it.
+struct Filled {
+    drawer: Part,
+    stories: Vec<Part>,
+}
+
+impl Case {
+    pub fn endpoint(&self) -> &'static Endpoint {
+        Endpoint::of(self.id)
+    }
+}
+
+impl Display for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Part::Object(text, _) | Part::Word(text) => f.write_str(text),
+        }
+    }
+}
+
+impl Made {
+    /// With these in place of the parameters of the path.
+    fn on<const N: usize>(path: [Part; N]) -> Made {
+        Made { path: path.into(), ..Made::default() }
+    }
+
+    fn json(self, body: Value) -> Made {
+        Made { body: Body::Json(body), ..self }
+    }
+
+    fn form(self, options: Value) -> Made {
+        Made { body: Body::Form(options, true), ..self }
+    }
+
+    fn bytes(self, text: &'static str) -> Made {
+        Made { body: Body::Bytes(text), ..self }
+    }
+
+    fn by(self, client: Client) -> Made {
+        Made { by: Some(client), ..self }
+    }
+
+    fn query(mut self, name: &'static str, value: Part) -> Made {
+        self.query.push((name, value));
+        self
+    }
+
+    /// The object that the call is about: what an `If-Match` speaks of.
+    pub fn about(&self) -> Option<&str> {
+        let mut parts = self.path.iter().chain(self.query.iter().map(|(_, part)| part));
+        parts.find_map(|part| if let Part::Object(loid, _) = part { Some(loid.as_str()) } else { None })
+    }
+
+    /// The objects of the call, each with the call in which something else takes its place.
+    pub fn objects(&self) -> Vec<(String, Kind, impl Fn(&str) -> Made + use<>)> {
+        let count = self.path.len();
+        let parts = self.path.iter().chain(self.query.iter().map(|(_, part)| part)).enumerate();
+        let objects = parts.filter_map(|(index, part)| match part {
+            Part::Object(loid, kind) => Some((index, loid.clone(), *kind)),
+            Part::Word(_) => None,
+        });
+        let with = |(index, loid, kind): (usize, String, Kind)| {
+            let made = self.clone();
+            let replaced = move |other: &str| -> Made {
+                let mut made: Made = made.clone();
+                let part = if index < count { &mut made.path[index] } else { &mut made.query[index - count].1 };
+                *part = Part::Word(other.to_owned());
+                made
+            };
+            (loid, kind, replaced)
+        };
+        objects.map(with).collect()
+    }
+
+    /// The call, as this client would send it, or whoever must.
+    pub fn call<'c>(&'c self, client: &'c Client, id: &str) -> Call<'c> {
+        let client = self.by.as_ref().unwrap_or(client);
+        let arguments: Vec<&dyn Display> = self.path.iter().map(|part| part as &dyn Display).collect();
+        let call = client.call(id, &arguments);
+        let call = self.query.iter().fold(call, |call, (name, value)| call.query(name, value));
+        match &self.body {
+            Body::None => call,
+            Body::Json(body) => call.json(body),
+            Body::Form(options, with_content) => {
+                let content: &[File<'_>] = &[("content", "a.xml", "text/xml", b"<post><p>a</p></post>")];
+                call.form(options, if *with_content { content } else { &[] })
+            }
+            Body::Bytes(text) => call.bytes("text/xml", *text),
+        }
+    }
+}
+
+fn word(text: impl Display) -> Part {
+    Part::Word(text.to_string())
+}
+
+fn of(part: &Part, kind: Kind) -> Part {
+    Part::Object(part.to_string(), kind)
+}
+
+impl Corner {
+    pub fn new() -> Corner {
+        Corner::of(Server::shared(), own_folder())
+    }
+
+    /// A corner of any server; the folder is made if it is not there.
+    pub fn of(server: &Server, folder: String) -> Corner {
+        let client = server.user("admin");
+        client.call("folder-post", &[]).json(&json!({ "path": folder })).ok();
+        Corner { client, folder }
+    }
+
+    /// A name that nothing else has.
+    fn name(&self) -> String {
+        own_folder().replace('/', "-")
+    }
+
+    pub fn folder(&self) -> Part {
+        let body = json!({ "path": format!("{}/{}", self.folder, self.name()) });
+        let made = self.client.call("folder-post", &[]).json(&body).ok();
+        Part::Object(made["info"]["id"].as_str().expect("a folder has an id").to_owned(), Kind::Folder)
+    }
+
+    fn story(&self) -> Part {
+        Part::Object(self.client.story(&self.folder, &self.name()), Kind::Any)
+    }
+
+    fn drawer(&self, stories: usize) -> Filled {
+        let drawer = self.client.drawer(&self.folder, &self.name(), 10);
+        let stories: Vec<Part> = (0..stories).map(|_| of(&self.story(), Kind::Item)).collect();
+        if !stories.is_empty() {
+            let sources: Vec<String> = stories.iter().map(Part::to_string).collect();
+            self.client.call("drawer-items-post", &[&drawer]).json(&json!({ "sources": sources })).ok();
+        }
+        Filled { drawer: Part::Object(drawer, Kind::Drawer), stories }
+    }
+
+    fn liveblog(&self) -> Part {
+        Part::Object(self.client.liveblog(&self.folder, &self.name()), Kind::Liveblog)
+    }
+
+    /// A liveblog with an approved post that has an attachment: both, and the attachment's id.
+    fn post(&self) -> [Part; 3] {
+        let liveblog = self.liveblog();
+        let files: &[File<'_>] =
+            &[("content", "a.xml", "text/xml", b"<post/>"), ("attachments", "a.txt", "text/plain", b"a")];
+        let post = self.client.call("liveblog-post-create", &[&liveblog]).form(&json!({ "timestamp": 0 }), files).ok();
+        let loid = post["info"]["id"].as_str().expect("a post has an id").to_owned();
+        let attachment = post["attachments"][0]["id"].as_str().expect("an attachment has an id").to_owned();
+        [liveblog, Part::Object(loid, Kind::Post), word(attachment)]
+    }
+
+    /// The first two of them.
+    fn bare_post(&self) -> [Part; 2] {
+        let [liveblog, post, _] = self.post();
+        [liveblog, post]
+    }
+
+    fn user(&self) -> String {
+        let name = self.name();
+        self.client.call("stet-user-create-post", &[]).json(&json!({ "name": name, "password": PASSWORD })).ok();
+        name
+    }
+
+    fn group(&self) -> String {
+        let name = self.name();
+        self.client.call("group-create-post", &[]).json(&json!({ "groupName": name })).ok();
+        name
+    }
+}
+
+fn list<'p>(parts: impl IntoIterator<Item = &'p Part>) -> Value {
+    json!({ "sources": parts.into_iter().map(Part::to_string).collect::<Vec<_>>() })
+}
+
+fn credentials() -> Value {
+    json!({ "connectionId": "Editorial", "applicationId": "test", "username": "editor", "password": SAMPLE_PASSWORD })
+}
+
+/// What makes a liveblog in this corner.
+fn new_in(corner: &Corner) -> Value {
+    json!({ "name": corner.name(), "folderPath": corner.folder })
+}
+
+/// The password of users that are made here.
+const PASSWORD: &str = "a long secret";
+
+/// Served endpoints that have no line here, and where they are tested instead.
+pub const ELSEWHERE: &[&str] = &[
+    // It needs a CAS server: `cas`.
+    "auth-login-get",
+];
+
+const TEMPLATE: &str = "/SysConfig/Product/Shared/Templates/Default/liveblog.xml";
+
+macro_rules! cases {
+    ($($id:literal: $make:expr;)*) => {
+        /// All of them.
+        pub const CASES: &[Case] = &[$(Case { id: $id, make: $make }),*];
+    };
+}
+
+cases! {
+    "auth-connection-check-get": |_| Made::default();
+    "auth-connection-get": |_| Made::default();
+    "auth-login-post": |_| Made::default().json(credentials());
+    "auth-logout-get": |_| Made::default().by(Server::shared().login("editor"));
+    "old-auth-logout-get": |_| Made::default().by(Server::shared().login("editor"));
+    "auth-copy-post": |corner| Made::default().json(json!({ "token": corner.client.token }));
+    "old-auth-login-post": |_| {
+        let mut body = credentials();
+        let fields = body.as_object_mut().expect("credentials are an object");
+        fields.shift_remove("password");
+        fields.insert("pwd".to_owned(), json!(SAMPLE_PASSWORD));
+        Made::default().json(body)
+    };
+    "old-group-list-get": |_| Made::default();
+
+    "drawer-get": |corner| Made::on([corner.drawer(2).drawer]).query("showItems", word(true));
+    "drawer-by-object-get": |corner| Made::on([of(&corner.drawer(1).stories[0], Kind::Any)]);
+    "drawer-post": |corner| Made::default().json(new_in(corner));
+    "drawer-automatic-post": |_| Made::default();
+    "drawer-put": |corner| Made::on([corner.drawer(1).drawer]).json(json!({ "title": "changed" }));
+    "drawer-item-post": |corner| Made::on([corner.drawer(1).drawer, corner.story()]);
+    "drawer-items-post": |corner| Made::on([corner.drawer(1).drawer]).json(list([&corner.story()]));
+    "drawer-item-position-put": |corner| Made::on([corner.drawer(1).drawer, corner.story(), word(0)]);
+    "drawer-shortcut-position-put": |corner| {
+        let Filled { drawer, stories } = corner.drawer(2);
+        Made::on([drawer, stories[0].clone(), word(1)])
+    };
+    "drawer-item-move-put": |corner| {
+        let Filled { drawer, stories } = corner.drawer(1);
+        Made::on([drawer, stories[0].clone(), corner.drawer(0).drawer])
+    };
+    "drawer-item-delete": |corner| {
+        let Filled { drawer, stories } = corner.drawer(1);
+        Made::on([drawer, stories[0].clone()])
+    };
+    "drawer-items-delete": |corner| {
+        let Filled { drawer, stories } = corner.drawer(2);
+        Made::on([drawer]).json(list(&stories))
+    };
+    "drawer-item-clear-put": |corner| Made::on([corner.drawer(1).drawer]);
+
+    "liveblog-from-default-template-post": |corner| Made::default().json(new_in(corner));
+    "liveblog-from-template-post": |corner| {
+        Made::on([Part::Object(TEMPLATE.to_owned(), Kind::Template)]).json(new_in(corner))
+    };
+    "liveblog-get": |corner| Made::on([corner.bare_post()[0].clone()]);
+    "liveblog-search-post": |corner| Made::on([corner.bare_post()[0].clone()]).json(json!({ "limit": 5 }));
+    "liveblog-put": |corner| Made::on([corner.liveblog()]).bytes("<liveblog/>");
+    "liveblog-content-get": |corner| Made::on([corner.bare_post()[0].clone()]);
+    "liveblog-delete": |corner| Made::on([corner.liveblog()]);
+    "stet-liveblog-feed-get": |corner| Made::on([corner.bare_post()[0].clone(), word("json")]);
+    "liveblog-posts-post": |corner| Made::default().json(list([&corner.bare_post()[1]]));
+    "liveblog-post-create": |corner| Made::on([corner.liveblog()]).form(json!({ "title": "new" }));
+    "liveblog-post-get": |corner| Made::on(corner.bare_post());
+    "liveblog-post-put": |corner| Made::on(corner.bare_post()).form(json!({ "title": "changed" }));
+    "liveblog-post-delete": |corner| Made::on(corner.bare_post());
+    "liveblog-post-approve-post": |corner| {
+        let [liveblog, post] = corner.bare_post();
+        corner.client.call("liveblog-post-reject-post", &[&liveblog, &post]).ok();
+        Made::on([liveblog, post])
+    };
+    "liveblog-post-reject-post": |corner| Made::on(corner.bare_post());
+    "liveblog-post-pending-post": |corner| Made::on(corner.bare_post());
+    "liveblog-post-delete-post": |corner| Made::on(corner.bare_post());
+    "stet-liveblog-post-content-get": |corner| Made::on(corner.bare_post());
+    "stet-liveblog-post-attachment-get": |corner| Made::on(corner.post());
+    "stet-liveblog-events-get": |corner| {
+        Made::on([corner.bare_post()[0].clone()]).query("wait", word(false)).query("lastEventId", word(0))
+    };
+    "stet-container-events-get": |corner| {
+        let drawer = of(&corner.drawer(1).drawer, Kind::Any);
+        Made::on([drawer]).query("wait", word(false)).query("lastEventId", word(0))
+    };
+
+    "folder-post": |corner| Made::default().json(new_in(corner));
+    "folder-get": |corner| {
+        corner.story();
+        Made::on([Part::Object(id_of(corner, &corner.folder), Kind::Folder)])
+    };
+    "folder-subfolders-get": |corner| {
+        corner.folder();
+        Made::on([Part::Object(id_of(corner, &corner.folder), Kind::Folder)])
+    };
+    "folder-home-get": |corner| {
+        // It is made by the first creation that goes there.
+        corner.client.call("folder-post", &[]).json(&json!({ "name": "in my home" })).ok();
+        Made::default()
+    };
+    "folder-work-get": |corner| {
+        let home = corner.client.call("auth-login-post", &[]).json(&json!({
+            "connectionId": "Editorial", "applicationId": "test", "username": "admin", "password": ADMIN_PASSWORD,
+            "showUserInfo": true
+        }));
+        let path = home.ok()["user"]["workFolder"].clone();
+        corner.client.call("folder-post", &[]).json(&json!({ "path": path })).ok();
+        Made::default()
+    };
+    "folder-root-get": |_| Made::default();
+
+    "object-get": |corner| Made::on([corner.story()]);
+    "stet-object-list-post": |corner| Made::default().json(list([&corner.story()]));
+    "stet-object-create-post": |corner| Made::default().form(new_in(corner));
+    "object-discard": |corner| Made::on([corner.story()]);
+    "objects-discard": |corner| Made::default().json(list([&corner.story()]));
+    "object-destroy": |corner| Made::on([corner.story()]);
+    "objects-destroy": |corner| Made::default().json(list([&corner.story()]));
+    "stet-object-restore-post": |corner| {
+        let story = corner.story();
+        corner.client.call("object-discard", &[&story]).ok();
+        Made::on([story])
+    };
+    "object-lastversionloid-get": |corner| Made::on([corner.story()]);
+    "stet-object-content-get": |corner| Made::on([corner.story()]);
+    "stet-object-content-binary-get": |corner| Made::on([corner.story()]);
+    "stet-object-content-format-get": |corner| Made::on([corner.story(), word("binary")]);
+    "stet-object-loid-content-get": |corner| Made::default().query("loid", corner.story());
+    "stet-object-content-put": |corner| Made::on([corner.story()]).bytes("<story>new</story>");
+    "stet-object-loid-content-put": |corner| Made::default().query("loid", corner.story()).bytes("<story>new</story>");
+    "stet-object-versions-get": |corner| Made::on([corner.story()]);
+    "stet-object-version-restore-post": |corner| Made::on([corner.story(), word(1)]);
+    "stet-object-lock-post": |corner| Made::on([corner.story()]);
+    "stet-object-unlock-post": |corner| {
+        let story = corner.story();
+        corner.client.call("stet-object-lock-post", &[&story]).ok();
+        Made::on([story])
+    };
+
+    "group-create-post": |corner| Made::default().json(json!({ "groupName": corner.name() }));
+    "group-update-post": |corner| Made::default().json(json!({ "groupName": corner.group(), "description": "new" }));
+    "group-delete": |corner| Made::default().query("groupName", word(corner.group()));
+    "stet-user-list-get": |_| Made::default();
+    "stet-user-create-post": |corner| Made::default().json(json!({ "name": corner.name() }));
+    "stet-user-get": |corner| Made::on([word(corner.user())]);
+    "stet-user-update-put": |corner| Made::on([word(corner.user())]).json(json!({ "fullName": "New Name" }));
+    "stet-key-list-get": |_| Made::default();
+    "stet-key-create-post": |corner| {
+        Made::default().json(json!({ "name": corner.name(), "user": "editor", "privileges": [{ "privilege": "read" }] }))
+    };
+    "stet-key-delete": |corner| {
+        let name = corner.name();
+        let body = json!({ "name": name, "user": "editor", "privileges": [{ "privilege": "read" }] });
+        corner.client.call("stet-key-create-post", &[]).json(&body).ok();
+        Made::on([word(name)])
+    };
+    "stet-session-list-get": |_| Made::default();
+    "stet-session-delete": |_| {
+        let other = Server::shared().login("editor").call("auth-connection-get", &[]).ok();
+        Made::on([word(other["session"].as_str().expect("a session has a reference"))])
+    };
+    "stet-user-password-post": |corner| {
+        let user = corner.user();
+        let mut body = credentials();
+        body["username"] = json!(user);
+        body["password"] = json!(PASSWORD);
+        let reply = corner.client.call("auth-login-post", &[]).json(&body).ok();
+        let token = reply["token"]["value"].as_str().expect("a login gives a token").to_owned();
+        let client = Client::at(&corner.client.base, Some(token));
+        Made::default().json(json!({ "old": PASSWORD, "new": "another long secret" })).by(client)
+    };
+    "stet-audit-get": |_| Made::default();
+}
+
+fn id_of(corner: &Corner, path: &str) -> String {
+    let record = corner.client.call("object-get", &[&path]).ok();
+    record["id"].as_str().expect("a record has an id").to_owned()
+}

@@ -1,0 +1,74 @@
+//! What every endpoint has in common, tried on each of them with a call that goes well: see `cases`, where a new endpoint gets
+//! its line.
+
+mod bodies;
+mod cases;
+mod conditions;
+mod displays;
+mod replays;
+mod rights;
+mod sources;
+
+use serde_json::Value;
+
+use self::cases::{CASES, Case, Corner, ELSEWHERE, Kind, Made};
+use super::http::Faults;
+use crate::harness::*;
+
+/// A loid that names nothing.
+const NOWHERE: &str = "1$1.0.999999999";
+
+/// Runs a check on each endpoint that it is about, and reports all that is wrong at once.
+#[track_caller]
+fn on_each(at_least: usize, about: impl Fn(&Endpoint) -> bool, check: impl Fn(&mut Faults, &Case, &Corner)) {
+    let mut faults = Faults::default();
+    let cases: Vec<_> = CASES.iter().filter(|case| about(case.endpoint())).collect();
+    // That it is about any is part of what is tested.
+    assert!(cases.len() >= at_least, "{} endpoints", cases.len());
+    for case in cases {
+        check(&mut faults, case, &Corner::new());
+    }
+    faults.none();
+}
+
+/// Whether a call of it reads a folder in which other tests work meanwhile.
+fn reads_what_others_change(endpoint: &Endpoint) -> bool {
+    ["/v3/folder/root", "/v3/folder/home", "/v3/folder/work"].contains(&endpoint.path.as_str())
+}
+
+/// What of a reply does not differ from call to call.
+fn lasting(answer: &Answer) -> (u16, Value) {
+    let mut json: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    for place in ["", "/result"] {
+        if let Some(error) = json.pointer_mut(place).and_then(Value::as_object_mut) {
+            error.remove("requestId");
+        }
+    }
+    (answer.status, json)
+}
+
+/// The code of an answer that is an error in its envelope, or outside one on the older surface.
+fn code(answer: &Answer) -> String {
+    let json: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let code = json["result"]["code"].as_str().or(json["code"].as_str()).unwrap_or_default();
+    code.trim_start_matches("CMS.").to_owned()
+}
+
+#[test]
+fn each_endpoint_that_is_served_has_a_call_that_goes_well() {
+    let mut faults = Faults::default();
+    for endpoint in Endpoint::all().iter().filter(|endpoint| endpoint.implemented) {
+        let count = CASES.iter().filter(|case| case.id == endpoint.id).count();
+        let wanted = usize::from(!ELSEWHERE.contains(&endpoint.id.as_str()));
+        faults.expect(count == wanted, || format!("{} has {count} lines in `cases`", endpoint.id));
+    }
+    for case in CASES {
+        let corner = Corner::new();
+        let made = (case.make)(&corner);
+        let answer = made.call(&corner.client, case.id).send();
+        let wrapped = case.endpoint().older() || answer.header("content-type") != Some("application/json");
+        let well = answer.status == 200 && (wrapped || answer.json()["status"] == "success");
+        faults.expect(well, || format!("{}: {} {}", case.id, answer.status, String::from_utf8_lossy(&answer.body)));
+    }
+    faults.none();
+}

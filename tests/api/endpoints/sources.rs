@@ -1,0 +1,165 @@
+//! Sources that lead to something, to something else, or to nothing (docs/api/README.md, "Sources").
+
+use serde_json::json;
+
+use super::*;
+
+fn has_objects(endpoint: &Endpoint) -> bool {
+    endpoint.parameters().any(|name| name == "source") || endpoint.takes("loid")
+}
+
+/// The record of the object that a call is about, as it is now; it may have gone.
+fn state(corner: &Corner, loid: &str) -> Value {
+    lasting(&corner.client.call("object-get", &[&loid]).send()).1
+}
+
+#[test]
+fn what_is_not_there_is_not_found_and_nothing_changes() {
+    on_each(47, has_objects, |faults, case, corner| {
+        let made = (case.make)(corner);
+        let about = made.about().expect("it has objects").to_owned();
+        let before = state(corner, &about);
+        for (_, kind, replaced) in made.objects() {
+            for missing in [NOWHERE, "0190f3a1-7c1e-7000-8000-0123456789ab", "/Test/no such thing", "7$1.0.5"] {
+                let answer = replaced(missing).call(&corner.client, case.id).send();
+                let expected = if kind == Kind::Template { "TemplateNotFound" } else { "ObjectNotFound" };
+                let well = answer.status == 404 && code(&answer) == expected;
+                faults.expect(well, || format!("{} {missing}: {:?}", case.id, lasting(&answer)));
+                let named = answer.json()["result"]["source"] == missing;
+                faults.expect(named, || format!("{} {missing}: {:?}", case.id, lasting(&answer)));
+            }
+        }
+        faults.expect(state(corner, &about) == before, || format!("{}: something changed", case.id));
+    });
+}
+
+#[test]
+fn what_is_no_source_is_a_wrong_parameter() {
+    on_each(47, has_objects, |faults, case, corner| {
+        let made = (case.make)(corner);
+        // A post may be called by its name, which can be anything.
+        for (.., replaced) in made.objects().into_iter().filter(|(_, kind, _)| *kind != Kind::Post) {
+            for nonsense in ["desk", "1.2", "x$1.0.5", "{0190f3a1}", "/a?uuid=nonsense"] {
+                let answer = replaced(nonsense).call(&corner.client, case.id).send();
+                let said = answer.json()["result"]["message"].as_str().is_some_and(|text| text.contains(nonsense));
+                let well = answer.status == 400 && code(&answer) == "InvalidParameter" && said;
+                faults.expect(well, || format!("{} {nonsense}: {:?}", case.id, lasting(&answer)));
+            }
+        }
+    });
+}
+
+#[test]
+fn an_object_of_another_kind_is_refused_and_nothing_changes() {
+    on_each(25, has_objects, |faults, case, corner| {
+        let made = (case.make)(corner);
+        let about = made.about().expect("it has objects").to_owned();
+        let others = [
+            (Kind::Folder, corner.folder().to_string()),
+            (Kind::Drawer, corner.client.drawer(&corner.folder, "another kind", 3)),
+            (Kind::Liveblog, corner.client.liveblog(&corner.folder, "another kind of it")),
+            (Kind::Any, corner.client.story(&corner.folder, "a story of another kind")),
+        ];
+        let before = state(corner, &about);
+        for (_, kind, replaced) in made.objects() {
+            if !matches!(kind, Kind::Drawer | Kind::Folder | Kind::Liveblog) {
+                continue;
+            }
+            for (_, other) in others.iter().filter(|(other, _)| *other != kind) {
+                let answer = replaced(other).call(&corner.client, case.id).send();
+                let named = answer.json()["result"]["source"] == *other;
+                let well = answer.status == 400 && code(&answer) == "InvalidType" && named;
+                faults.expect(well, || format!("{} {other}: {:?}", case.id, lasting(&answer)));
+            }
+        }
+        faults.expect(state(corner, &about) == before, || format!("{}: something changed", case.id));
+    });
+}
+
+/// The ways to name an object.
+pub(super) fn names_of(client: &Client, loid: &str) -> Vec<String> {
+    let record = client.call("object-get", &[&loid]).query("showPath", true).ok();
+    let uuid = record["pstate"]["uuid"].as_str().expect("an object has a uuid").to_owned();
+    let path = record["path"].as_str().expect("the path was asked for");
+    let without_database =
+        record["id"].as_str().and_then(|loid| loid.split_once('$')).expect("a loid has a database").1;
+    vec![
+        without_database.to_owned(),
+        uuid.clone(),
+        uuid.to_uppercase(),
+        uuid.replace('-', ""),
+        format!("{{{uuid}}}"),
+        format!("urn:uuid:{uuid}"),
+        path.to_owned(),
+        format!("{path}?uuid={uuid}"),
+        // The uuid wins over a path that leads nowhere.
+        format!("/nowhere/at/all?uuid={}", uuid.to_uppercase()),
+    ]
+}
+
+#[test]
+fn an_object_is_named_by_any_form_of_source() {
+    // One in the recycle bin has no path.
+    let about = |endpoint: &Endpoint| has_objects(endpoint) && endpoint.id != "stet-object-restore-post";
+    on_each(46, about, |faults, case, corner| {
+        let forms = names_of(&corner.client, &corner.client.story(&corner.folder, "forms")).len();
+        // A call may do away with its objects: each form gets its own.
+        let objects = (case.make)(corner).objects().len();
+        for (object, form) in (0..objects).flat_map(|object| (0..forms).map(move |form| (object, form))) {
+            let made = (case.make)(corner);
+            let (loid, kind, replaced) = made.objects().swap_remove(object);
+            if kind == Kind::Post {
+                // It is no object of its own: `liveblog::posts`.
+                break;
+            }
+            let name = names_of(&corner.client, &loid).swap_remove(form);
+            let answer = replaced(&name).call(&corner.client, case.id).send();
+            faults.expect(answer.status == 200, || format!("{} {name}: {:?}", case.id, lasting(&answer)));
+        }
+    });
+}
+
+#[test]
+fn a_dollar_may_be_encoded_or_not() {
+    let corner = Corner::new();
+    let loid = corner.client.story(&corner.folder, "dollar");
+    for spelling in [loid.clone(), loid.replace('$', "%24"), loid.replace('.', "%2E")] {
+        assert_eq!(corner.client.get(&format!("/v3/object/{spelling}")).ok()["id"], loid, "{spelling}");
+    }
+}
+
+#[test]
+fn the_database_of_a_call_must_be_a_known_one() {
+    on_each(
+        47,
+        |endpoint| endpoint.takes("databaseId"),
+        |faults, case, corner| {
+            let unknown = (case.make)(corner);
+            for database in ["nowhere", "77"] {
+                let answer = unknown.call(&corner.client, case.id).query("databaseId", database).send();
+                let well = answer.status == 404 && code(&answer) == "DatabaseNotFound";
+                faults.expect(well, || format!("{} {database}: {:?}", case.id, lasting(&answer)));
+            }
+            for database in ["1", "main", ""] {
+                let made = (case.make)(corner);
+                let answer = made.call(&corner.client, case.id).query("databaseId", database).send();
+                faults.expect(answer.status == 200, || format!("{} {database}: {:?}", case.id, lasting(&answer)));
+            }
+        },
+    );
+}
+
+#[test]
+fn a_list_of_objects_tells_of_each_that_is_not_there() {
+    let corner = Corner::new();
+    let client = &corner.client;
+    for id in ["stet-object-list-post", "objects-discard", "objects-destroy"] {
+        let story = client.story(&corner.folder, &format!("{id}.xml"));
+        let body = json!({ "sources": [NOWHERE, story, "/no/where"] });
+        let reply = client.call(id, &[]).json(&body).ok();
+        let items = reply["items"].as_array().map(Vec::len);
+        let missing = |source: &str| json!({ "source": source, "code": "CMS.ObjectNotFound" });
+        assert_eq!(items, Some(1), "{id}: {reply}");
+        includes(&reply["errors"], &json!([missing(NOWHERE), missing("/no/where")]));
+    }
+}
