@@ -1,6 +1,6 @@
 //! A server in this process, on a disk in memory.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
@@ -17,39 +17,26 @@ use tokio::sync::oneshot;
 
 use super::*;
 
-/// What a data directory that the real binary has filled is made of, and the token of `admin` in it.
+/// What the real binary has filled, and the token of `admin` in it.
 struct Template {
-    journal: Vec<u8>,
-    state: Vec<u8>,
-    /// By their path in the directory.
-    contents: Vec<(PathBuf, Vec<u8>)>,
+    filled: Filled,
     token: String,
 }
 
 fn template() -> &'static Template {
     static TEMPLATE: OnceLock<Template> = OnceLock::new();
     TEMPLATE.get_or_init(|| {
-        let mut server = Server::start();
+        let mut server = Server::filling(&[]);
         let token = server.login("admin").token.expect("a login gives a token");
         assert_eq!(server.terminate(), Some(0));
-        let read = |file: StoreFile| std::fs::read(server.data().join(file.name())).expect("the file can be read");
-        let mut contents = Vec::new();
-        for folder in std::fs::read_dir(server.data().join("content")).expect("it has contents") {
-            let folder = folder.expect("it can be listed").path();
-            for file in std::fs::read_dir(folder).expect("it can be listed") {
-                let file = file.expect("it can be listed").path();
-                let bytes = std::fs::read(&file).expect("a content can be read");
-                contents.push((file.strip_prefix(server.data()).expect("it is below").to_owned(), bytes));
-            }
-        }
-        Template { journal: read(StoreFile::Journal), state: read(StoreFile::State), contents, token }
+        Template { filled: Filled::of(server.data()), token }
     })
 }
 
 /// A disk with a filled repository on it.
 fn filled_disk() -> Disk {
-    let template = template();
-    Disk::holding([(StoreFile::Journal, template.journal.clone()), (StoreFile::State, template.state.clone())])
+    let files = [StoreFile::Journal, StoreFile::State];
+    Disk::holding(files.map(|file| (file, template().filled.file(file.name()).to_vec())))
 }
 
 /// One server, and what it stands on.
@@ -103,11 +90,7 @@ impl House {
     fn at(place: Place) -> House {
         let disk = filled_disk();
         let data = TempDir::new().expect("a temporary directory can be made");
-        for (path, bytes) in &template().contents {
-            let path = data.path().join(path);
-            std::fs::create_dir_all(path.parent().expect("it lies in a folder")).expect("a folder can be made");
-            std::fs::write(path, bytes).expect("a content can be written");
-        }
+        template().filled.lay_out_folder("content", data.path());
         let mut config = Config::default();
         config.data.directory = data.path().to_owned();
         config.server.listen = "127.0.0.1:0".to_owned();

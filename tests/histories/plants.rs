@@ -1,16 +1,41 @@
-//! Faults on purpose (`actors/src/planted.rs`): a check that finds none of them proves nothing.
+//! Faults on purpose (`actors/src/planted.rs`): a check that finds none of them proves nothing. They need the feature
+//! `planted-bugs`, which `scripts/test` builds all tests with: a fault sleeps unless a server's environment names it.
+
+use std::collections::BTreeSet;
+use std::process::Command;
 
 /// The name of the variable that chooses a fault; whoever knows of faults has it in their text.
 const NAME: &str = "STET_PLANTED_BUG";
 
 fn binary_knows_of_plants() -> bool {
     // The binary is large, and a search that was built for tests is slow.
-    let grep = std::process::Command::new("grep").args(["-qaF", NAME]).arg(crate::harness::binary()).status();
+    let grep = Command::new("grep").args(["-qaF", NAME]).arg(crate::harness::binary()).status();
     match grep.expect("`grep` can be run").code() {
         Some(0) => true,
         Some(1) => false,
         code => panic!("the binary can't be searched: {code:?}"),
     }
+}
+
+/// Packages of this workspace that a build with these arguments has the faults in, by Cargo's own reckoning.
+fn packages_with_plants(arguments: &[&str]) -> BTreeSet<String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.current_dir(env!("CARGO_MANIFEST_DIR"));
+    command.args(["tree", "--locked", "--workspace", "--prefix", "none", "--format", "{p} {f}"]).args(arguments);
+    let output = command.output().expect("cargo can be run");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("cargo writes text");
+    assert!(text.contains("stet-actors"), "{text}");
+    let with = text.lines().filter(|line| line.contains("planted-bugs"));
+    with.filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn no_build_has_the_faults_but_one_that_asks_for_them() {
+    assert_eq!(packages_with_plants(&[]), BTreeSet::new());
+    let asked = packages_with_plants(&["--features", "planted-bugs"]);
+    assert_eq!(asked, BTreeSet::from(["stet", "stet-actors", "stet-store"].map(str::to_owned)));
 }
 
 #[cfg(not(feature = "planted-bugs"))]

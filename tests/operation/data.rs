@@ -56,7 +56,7 @@ fn check_of_what_is_no_data_directory_makes_none() {
 
 #[test]
 fn a_directory_after_a_crash_is_sound() {
-    let mut server = Server::start();
+    let mut server = Server::filling(&[]);
     let client = server.login("editor");
     let folder = own_folder();
     client.drawer(&folder, "a", 3);

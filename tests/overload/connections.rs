@@ -2,18 +2,18 @@
 
 use super::*;
 
-/// More than two thousand, or what this process may have open.
+/// More than two thousand, or what this process may have open beside all that other tests have.
 fn many() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").expect("limits can be read");
     let files =
         limits.lines().find_map(|line| line.strip_prefix("Max open files")?.split_whitespace().next()?.parse().ok());
     // Without a number there is no limit.
-    files.map_or(2500, |files: usize| (files / 3).min(2500))
+    files.map_or(2500, |files: usize| (files / 8).min(2500))
 }
 
 #[test]
 fn thousands_of_silent_connections_are_let_go_and_others_served_meanwhile() {
-    let _turn = alone();
+    let _turn = turn();
     let server = Server::with(&[("SERVER__SLOW_REQUEST_SECONDS", "10")]);
     assert_serves(&server);
     let (before, files) = (peak(&server), open_files(&server));
@@ -29,7 +29,7 @@ fn thousands_of_silent_connections_are_let_go_and_others_served_meanwhile() {
 
 #[test]
 fn beyond_the_limit_clients_wait_and_are_served_once_there_is_room() {
-    let _turn = alone();
+    let _turn = turn();
     const LIMIT: usize = 50;
     let server = Server::with(&[
         ("SERVER__WORKERS", "1"),
@@ -52,7 +52,7 @@ fn beyond_the_limit_clients_wait_and_are_served_once_there_is_room() {
 
 #[test]
 fn idle_connections_that_have_been_answered_are_closed_in_time() {
-    let _turn = alone();
+    let _turn = turn();
     let server = Server::with(&[("SERVER__KEEP_ALIVE_SECONDS", "2")]);
     assert_serves(&server);
     let files = open_files(&server);

@@ -9,7 +9,7 @@ const CLIENTS: usize = 16;
 
 #[test]
 fn at_sigterm_under_full_load_everybody_is_answered_or_cut_off_and_what_was_acknowledged_is_there() {
-    let _turn = alone();
+    let _turn = turn();
     let mut server = Server::with(&[("SERVER__SHUTDOWN_SECONDS", "3"), ("RUNTIME__PERMITS", "12")]);
     let (editor, drawer) = large_drawer(&server, 10);
     let folder = own_folder();

@@ -18,7 +18,7 @@ fn item(drawer: &str) -> String {
 #[test]
 fn two_thousand_followers_of_one_container_cost_little_and_all_hear() {
     const FOLLOWERS: usize = 2000;
-    let _turn = alone();
+    let _turn = turn();
     let server = Server::start();
     let (client, drawer, stories) = filled(&server, 1);
     let before = resident(&server);
@@ -35,7 +35,7 @@ fn two_thousand_followers_of_one_container_cost_little_and_all_hear() {
 
 #[test]
 fn a_follower_who_does_not_read_is_let_go_and_others_go_on() {
-    let _turn = alone();
+    let _turn = turn();
     // Not by the system, which would cut him off in the middle of an event.
     let server = Server::with(&[("EVENTS__QUEUE_EVENTS", "64"), ("SERVER__SLOW_READER_SECONDS", "0")]);
     let (client, drawer, stories) = filled(&server, 400);
@@ -74,7 +74,7 @@ fn a_follower_who_does_not_read_is_let_go_and_others_go_on() {
 
 #[test]
 fn a_follower_who_takes_nothing_is_cut_off() {
-    let _turn = alone();
+    let _turn = turn();
     let server = Server::with(&[("SERVER__SLOW_READER_SECONDS", "1")]);
     let (client, drawer, stories) = filled(&server, 400);
     let mut follow = client.follow_with_little_room(&drawer);

@@ -15,7 +15,7 @@ fn is_there(client: &Client, folder: &str, name: &str) -> bool {
 
 #[test]
 fn a_change_that_was_asked_for_is_made_though_nobody_waits_for_the_answer() {
-    let _turn = alone();
+    let _turn = turn();
     let server = Server::start();
     let client = server.login("editor");
     let folder = own_folder();
@@ -38,7 +38,7 @@ fn a_change_that_was_asked_for_is_made_though_nobody_waits_for_the_answer() {
 
 #[test]
 fn connections_torn_down_in_the_middle_leave_all_of_a_change_or_nothing() {
-    let _turn = alone();
+    let _turn = turn();
     let mut server = Server::start();
     let client = server.login("editor");
     let folder = own_folder();
@@ -66,7 +66,7 @@ fn connections_torn_down_in_the_middle_leave_all_of_a_change_or_nothing() {
 
 #[test]
 fn changes_asked_for_in_a_row_are_answered_in_that_order() {
-    let _turn = alone();
+    let _turn = turn();
     let server = Server::start();
     let client = server.login("editor");
     let folder = own_folder();

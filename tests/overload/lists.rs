@@ -6,7 +6,7 @@ const CLIENTS: usize = 6;
 
 #[test]
 fn bulk_calls_at_their_limit_are_answered_and_others_served_meanwhile() {
-    let _turn = alone();
+    let _turn = turn();
     let server = Server::start();
     let editor = server.login("editor");
     let story = editor.story(&own_folder(), "one.xml");
@@ -37,7 +37,7 @@ fn bulk_calls_at_their_limit_are_answered_and_others_served_meanwhile() {
 
 #[test]
 fn bulk_changes_at_their_limit_are_made_for_each_and_others_served_meanwhile() {
-    let _turn = alone();
+    let _turn = turn();
     const STORIES: usize = 120;
     let server = Server::with(&[("LIMITS__LIST_SOURCES", "120")]);
     let before = peak(&server);

@@ -6,7 +6,7 @@ const CLIENTS: usize = 400;
 
 #[test]
 fn a_storm_of_logins_is_let_in_bit_by_bit_and_those_who_are_in_do_not_notice() {
-    let _turn = alone();
+    let _turn = turn();
     let server = Server::with(&[
         // As dear as they are in a newsroom.
         ("AUTH__PASSWORD_MEMORY_KIB", "19456"),

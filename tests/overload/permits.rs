@@ -51,7 +51,7 @@ fn storm(server: &Server, change: impl Fn(&Client, usize, usize) -> Answer + Syn
 
 #[test]
 fn beyond_the_permits_of_a_container_changes_are_refused_and_no_other_container_minds() {
-    let _turn = alone();
+    let _turn = turn();
     let server = Server::with(&[("RUNTIME__PERMITS_PER_CONTAINER", "1")]);
     let editor = server.login("editor");
     let folder = own_folder();
@@ -94,7 +94,7 @@ fn beyond_the_permits_of_a_container_changes_are_refused_and_no_other_container_
 
 #[test]
 fn beyond_the_permits_of_all_changes_are_refused_and_readers_do_not_mind() {
-    let _turn = alone();
+    let _turn = turn();
     let server = Server::with(&[("RUNTIME__PERMITS", "1")]);
     let before = peak(&server);
     let folder = own_folder();

@@ -18,7 +18,7 @@ fn readers_of(server: &Server, request: &[u8]) -> Vec<TcpStream> {
 
 #[test]
 fn who_does_not_read_costs_no_copy_of_what_he_asked_for_and_gets_all_of_it_in_the_end() {
-    let _turn = alone();
+    let _turn = turn();
     let server = Server::start();
     let (client, drawer) = large_drawer(&server, LARGE);
     let request = whole_drawer(&client, &drawer);
@@ -44,7 +44,7 @@ fn who_does_not_read_costs_no_copy_of_what_he_asked_for_and_gets_all_of_it_in_th
 
 #[test]
 fn requests_in_a_row_that_nobody_reads_the_answers_of_pile_up_with_the_client() {
-    let _turn = alone();
+    let _turn = turn();
     let server = Server::start();
     let (client, drawer) = large_drawer(&server, 1);
     let request = whole_drawer(&client, &drawer).repeat(50);
@@ -71,7 +71,7 @@ fn clone(stream: &TcpStream) -> TcpStream {
 
 #[test]
 fn a_content_that_nobody_takes_is_not_read_ahead() {
-    let _turn = alone();
+    let _turn = turn();
     let server = Server::start();
     let client = server.login("editor");
     let bytes: Vec<u8> = (0..32usize << 20).map(|at| ((at * 31) >> 7) as u8).collect();
@@ -90,7 +90,7 @@ fn a_content_that_nobody_takes_is_not_read_ahead() {
 
 #[test]
 fn who_takes_nothing_is_let_go_and_what_was_ready_for_him_with_him() {
-    let _turn = alone();
+    let _turn = turn();
     let server = Server::with(&[("SERVER__SLOW_READER_SECONDS", "1")]);
     let (client, drawer) = large_drawer(&server, LARGE);
     let request = whole_drawer(&client, &drawer);

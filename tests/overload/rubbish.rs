@@ -36,7 +36,7 @@ fn ask(server: &Server, what: &str, target: &[u8], headers: &[u8]) {
 
 #[test]
 fn whatever_is_sent_is_refused_or_taken() {
-    let _turn = alone();
+    let _turn = turn();
     let mut server = Server::with(&[
         ("SERVER__TRUSTED_PROXIES", "127.0.0.0/8"),
         ("AUTH__FAILURES_PER_USER", "0"),

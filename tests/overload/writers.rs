@@ -8,7 +8,7 @@ const WRITERS: usize = 300;
 
 #[test]
 fn many_heads_that_drip_are_cut_off_and_others_served_meanwhile() {
-    let _turn = alone();
+    let _turn = turn();
     let server = Server::with(&[("SERVER__SLOW_REQUEST_SECONDS", "2")]);
     assert_serves(&server);
     let (before, files) = (peak(&server), open_files(&server));
@@ -33,7 +33,7 @@ fn go_on_until_cut_off(server: &Server, streams: &[TcpStream], files: usize) {
 
 #[test]
 fn bodies_that_drip_are_cut_off_and_others_served_meanwhile() {
-    let _turn = alone();
+    let _turn = turn();
     let server = Server::with(&[("LIMITS__BODY_SECONDS", "2")]);
     assert_serves(&server);
     let client = server.login("editor");
@@ -50,7 +50,7 @@ fn bodies_that_drip_are_cut_off_and_others_served_meanwhile() {
 
 #[test]
 fn uploads_that_stop_in_the_middle_leave_nothing_behind() {
-    let _turn = alone();
+    let _turn = turn();
     let server = Server::start();
     let client = server.login("editor");
     let folder = own_folder();

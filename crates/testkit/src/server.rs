@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tempfile::TempDir;
 
+use crate::filled::Filled;
 use crate::{Client, PATIENCE};
 
 /// Password of `admin` in every test server.
@@ -46,16 +47,25 @@ enum Data {
 }
 
 impl Server {
-    /// A server on a new data directory with the sample newsroom.
+    /// A server on a data directory with the sample newsroom, of its own.
     pub fn start() -> Server {
         Server::with(&[])
     }
 
-    /// The same with keys of the configuration set, e.g. `("DRAWER__DEFAULT_CAPACITY", "3")`.
+    /// The same with keys of the configuration set, e.g. `("DRAWER__DEFAULT_CAPACITY", "3")`. It fills the directory itself where
+    /// they may change what it is filled with; see [`Filled`].
     pub fn with(settings: &[(&str, &str)]) -> Server {
         let data = TempDir::new().expect("a temporary directory can be made");
-        let settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        Server::spawn(Data::Own(data), settings)
+        if Filled::is_alike(settings) {
+            Filled::sample().lay_out(data.path());
+        }
+        Server::spawn(Data::Own(data), owned(settings))
+    }
+
+    /// A server that fills a new data directory with the sample newsroom.
+    pub fn filling(settings: &[(&str, &str)]) -> Server {
+        let data = TempDir::new().expect("a temporary directory can be made");
+        Server::spawn(Data::Own(data), owned(settings))
     }
 
     /// The server that tests share which change nothing but what they make themselves.
@@ -73,8 +83,7 @@ impl Server {
 
     /// A server on a given directory, which stays when the server ends.
     pub fn on(directory: &Path, settings: &[(&str, &str)]) -> Server {
-        let settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        Server::spawn(Data::Given(directory.to_owned()), settings)
+        Server::spawn(Data::Given(directory.to_owned()), owned(settings))
     }
 
     fn spawn(data: Data, settings: Vec<(String, String)>) -> Server {
@@ -214,6 +223,10 @@ impl Server {
         client.token = Some(reply["token"]["value"].as_str().expect("a login gives a token").to_owned());
         client
     }
+}
+
+fn owned(settings: &[(&str, &str)]) -> Vec<(String, String)> {
+    settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
 /// The environment variable of a setting; those of the TLS library are nobody's to rename.
