@@ -98,12 +98,12 @@ schema_of_content!(Ready);
 
 /// The members of a `T`, and behind them those of an `M`; both are structs with at least one member.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "{T}With{M}", description = "One alone, and what is told beside.")]
+#[schemars(rename = "{T}With{M}", description = "One alone, and the members beside it.")]
 pub struct With<T, M> {
     /// What the reply is about.
     #[serde(flatten)]
     pub base: T,
-    /// What the reply tells beside.
+    /// The other members of the reply.
     #[serde(flatten)]
     pub more: M,
 }

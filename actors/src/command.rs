@@ -174,7 +174,7 @@ impl<'a> Context<'a> {
         Reads::over(self.readable, self.look)
     }
 
-    /// Whether the caller may read everything: what is counted for the others must not tell what is hidden from them.
+    /// Whether the caller may read everything: a count for anybody else must not reveal what is hidden from them.
     pub fn reads_all(&self) -> bool {
         self.readable.is_none()
     }

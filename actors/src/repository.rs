@@ -200,7 +200,7 @@ impl Repository {
         &self.registry.shared().options
     }
 
-    /// Lets idle containers go; to be called every [`RuntimeOptions::sweep_seconds`]. Tells how many.
+    /// Lets idle containers go; to be called every [`RuntimeOptions::sweep_seconds`]. Returns how many.
     pub fn sweep(&self) -> usize {
         self.registry.sweep()
     }

@@ -72,7 +72,7 @@ impl<'a> Access<'a> {
         self.has_everywhere(Privilege::Read)
     }
 
-    /// What commands are told of what the caller may read; `None` for everything. The grants are those of now, and where things
+    /// The decision on what the caller may read, for commands; `None` for everything. The grants are those of now, and where things
     /// lie is looked at when the command is carried out.
     ///
     /// # Errors

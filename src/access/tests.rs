@@ -1,4 +1,4 @@
-//! What commands are told agrees with what readers are.
+//! Commands and readers get the same decisions.
 
 use stet_actors::folder::root;
 use stet_actors::id::DatabaseId;

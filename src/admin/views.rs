@@ -8,7 +8,7 @@ use stet_actors::error::Result;
 
 use crate::auth::{Directory, Grant, LiveSession, User};
 
-/// A password on its way in, or a token on its way out. It is told to nobody else.
+/// A password on its way in, or a token on its way out. It is shown nowhere else.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Secret(String);

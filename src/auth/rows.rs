@@ -114,8 +114,8 @@ impl Row for User {
 pub struct Grant {
     /// What is allowed.
     pub privilege: Privilege,
-    /// The folder below which it is, itself included; `None` for everywhere. Stored is its loid, so that the grant goes along when
-    /// the folder gets another path; told is the path it has, and taken any source.
+    /// The folder below which the privilege holds, itself included; `None` for everywhere. Requests take any source and replies
+    /// have the folder's path. The loid is stored, so the grant stays with the folder when its path changes.
     pub folder: Option<String>,
 }
 

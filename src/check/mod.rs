@@ -35,11 +35,11 @@ pub struct Report {
 
 impl Report {
     /// How many faults are reported one by one; the rest is counted.
-    const TOLD: usize = 100;
+    const SHOWN: usize = 100;
 
     fn fault(&mut self, fault: String) {
         self.fault_count += 1;
-        if self.faults.len() < Report::TOLD {
+        if self.faults.len() < Report::SHOWN {
             self.faults.push(fault);
         }
     }

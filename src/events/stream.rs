@@ -181,7 +181,7 @@ impl Stream {
         if self.follower.is_some() { Next::Live } else { Next::End }
     }
 
-    /// Tells what is stored, some of it at a time.
+    /// Sends the stored events, some at a time.
     async fn stored(&mut self) -> Result<Option<Bytes>, Over> {
         if let Some(follower) = &mut self.follower {
             // What happens from here on comes again; what came while the store was read before is in it now.

@@ -32,7 +32,7 @@ const ASKED: &str =
 
 /// The response headers that pages may read beyond those that any page may. Each by its name: with credentials, `*`
 /// is a name as well.
-const TOLD: &str = "ETag, X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, \
+const EXPOSED: &str = "ETag, X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, \
                     Idempotency-Replayed, Content-Disposition, Content-Range";
 
 /// Seconds that a browser may go by a preflight.
@@ -71,6 +71,6 @@ pub fn admit(app: &App, http: &HttpRequest, headers: &mut HeaderMap) {
     let Some(origin) = listed_origin(app, http) else { return };
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
     headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
-    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(TOLD));
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
     headers.append(header::VARY, HeaderValue::from_static("Origin"));
 }

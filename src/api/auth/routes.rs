@@ -13,7 +13,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "auth-connection-check-get",
         path: "/v3/auth/connection/check",
-        summary: "Tell whether the current connection is alive.",
+        summary: "Say whether the current connection is alive.",
         handler: handler!(auth::check),
         ..GET
     },

@@ -26,7 +26,7 @@ macro_rules! families {
         Route {
             id: concat!("cache-", $family, "-timestamp-get"),
             path: concat!("/v3/conf/cache/", $family, "/timestamp"),
-            summary: concat!("Tell when the ", $family, " cache of each database was last updated."),
+            summary: concat!("Say when the ", $family, " cache of each database was last updated."),
             ..READ
         },
         Route {
@@ -46,7 +46,7 @@ macro_rules! families {
         Route {
             id: concat!("cache-", $family, "-timestamp-db-get"),
             path: concat!("/v3/conf/cache/", $family, "/timestamp/{databaseId}"),
-            summary: concat!("Tell when the ", $family, " cache of one database was last updated."),
+            summary: concat!("Say when the ", $family, " cache of one database was last updated."),
             path_params: &[DATABASE_ID],
             ..READ
         },
@@ -74,13 +74,13 @@ pub const ALL: &[Route] = &[
     Route {
         id: "cache-all-timestamp-get",
         path: "/v3/conf/cache/timestamp",
-        summary: "Tell when each system cache was last updated.",
+        summary: "Say when each system cache was last updated.",
         ..READ
     },
     Route {
         id: "cache-all-timestamp-db-get",
         path: "/v3/conf/cache/timestamp/{databaseId}",
-        summary: "Tell when each system cache of one database was last updated.",
+        summary: "Say when each system cache of one database was last updated.",
         path_params: &[DATABASE_ID],
         ..READ
     },

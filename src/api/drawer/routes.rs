@@ -46,7 +46,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "drawer-items-delete",
         path: "/v3/container/drawer/{source}/item",
-        summary: "Take the items named in the body out of a drawer; those that are not there are told.",
+        summary: "Take the items named in the body out of a drawer; those that are not there are reported.",
         path_params: &[DRAWER],
         body: required::<requests::ObjectListRequest>(),
         handler: handler!(drawer::delete_items),

@@ -6,7 +6,7 @@ use crate::http::route::words::*;
 const GET: Route = Route {
     query: &[
         text("lastEventId", None, "The last event that the caller has, for those who can't send `Last-Event-ID`."),
-        flag("wait", true, "Wait for what happens; else the answer ends when all that is stored has been told."),
+        flag("wait", true, "Wait for what happens; otherwise the reply ends after the stored events."),
     ],
     headers: &["Last-Event-ID"],
     produces: Produces::Events,

@@ -1,4 +1,4 @@
-//! Whole replies, each with what it was made of, so that it can be told whether it is still right.
+//! Whole replies, each with what it was made of, which shows whether it is still right.
 
 use std::hash::Hash;
 use std::sync::Arc;

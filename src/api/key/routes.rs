@@ -21,7 +21,7 @@ pub const ROUTES: &[Route] = &[
         id: "stet-key-create-post",
         secret: true,
         path: "/v3/key",
-        summary: "Make a key for a machine client; its token is told this once.",
+        summary: "Make a key for a machine client; its token is shown this once.",
         body: required::<KeyRequest>(),
         handler: handler!(key::create),
         ..POST
