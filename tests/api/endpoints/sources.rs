@@ -135,7 +135,7 @@ fn the_database_of_a_call_must_be_a_known_one() {
         |endpoint| endpoint.takes("databaseId"),
         |faults, case, corner| {
             let unknown = (case.make)(corner);
-            for database in ["nowhere", "77"] {
+            for database in ["nowhere", "77", "-1", "99999999999999999999"] {
                 let answer = unknown.call(&corner.client, case.id).query("databaseId", database).send();
                 let well = answer.status == 404 && code(&answer) == "DatabaseNotFound";
                 faults.expect(well, || format!("{} {database}: {:?}", case.id, lasting(&answer)));
