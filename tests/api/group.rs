@@ -53,5 +53,6 @@ fn what_is_wrong_with_a_group_is_told_and_changes_nothing() {
     }
     assert_eq!(send("group-update-post", &json!({ "groupName": "desk" })).ok(), before);
     send("group-update-post", &json!({ "groupName": "new" })).fails(404, "ObjectNotFound");
+    admin.call("group-delete", &[]).fails(400, "InvalidParameter");
     admin.call("group-delete", &[]).query("groupName", "nobody").fails(404, "ObjectNotFound");
 }
