@@ -4,80 +4,75 @@ use serde_json::{Value, json};
 
 use crate::harness::*;
 
-fn audit(client: &Client, query: &str) -> Value {
-    client.get(&format!("/v3/audit?{query}")).ok()
+fn audit(client: &Client) -> Call<'_> {
+    client.call("stet-audit-get", &[])
+}
+
+fn items(page: &Value) -> &[Value] {
+    page["items"].as_array().expect("a page has items")
 }
 
 fn texts<'r>(page: &'r Value, field: &str) -> Vec<&'r str> {
-    let items = page["items"].as_array().expect("a page has items").iter();
-    items.map(|item| item[field].as_str().expect("the field is text")).collect()
+    items(page).iter().map(|item| item[field].as_str().expect("the field is text")).collect()
 }
 
 #[test]
 fn what_became_of_an_object_is_told_newest_first_and_also_when_it_is_gone() {
     let server = Server::shared();
-    let (editor, admin) = (server.login("editor"), server.login("admin"));
+    let (editor, admin) = (server.user("editor"), server.user("admin"));
     let story = editor.story(&own_folder(), "a.xml");
-    editor.delete(&format!("/v3/object/{}/discard", encoded(&story))).ok();
-    admin.delete(&format!("/v3/object/{}/destroy", encoded(&story))).ok();
-    let page = audit(&admin, &format!("object={}", encoded(&story)));
+    editor.call("object-discard", &[&story]).ok();
+    admin.call("object-destroy", &[&story]).ok();
+    let page = audit(&admin).query("object", &story).ok();
     let mut actions = texts(&page, "action");
     actions.dedup();
     assert_eq!(actions, ["object.destroy", "object.discard", "object.create"]);
-    for (item, user) in [(&page["items"][0], "admin"), (page["items"].as_array().unwrap().last().unwrap(), "editor")] {
-        assert_eq!(item["user"], user);
-        assert_eq!(item["address"], "127.0.0.1");
+    let last = items(&page).len() - 1;
+    for (item, user) in [(&page["items"][0], "admin"), (&page["items"][last], "editor")] {
+        includes(item, &json!({ "user": user, "address": "127.0.0.1" }));
         assert!(item["session"].as_str().is_some_and(|session| !session.is_empty()), "{item}");
         assert!(item["objects"].as_array().is_some_and(|objects| objects.contains(&json!(story))), "{item}");
         assert!(item["at"].as_u64().is_some_and(|at| at > 1_600_000_000_000), "{item}");
     }
-    let token = editor.token.as_ref().expect("it is logged in");
-    assert!(!page.to_string().contains(token), "a token is nobody's business");
+    assert!(!page.to_string().contains(editor.token()), "a token is nobody's business");
 }
 
 #[test]
 fn pages_follow_each_other_and_filters_narrow_them() {
-    let server = Server::with(&[]);
-    let (client, reporter) = (server.login("admin"), server.login("reporter"));
+    let server = Server::shared();
+    let (client, reporter) = (server.user("admin"), server.user("reporter"));
     let top = own_folder();
     let drawer = reporter.drawer(&top, "d", 9);
-    let path = format!("/v3/container/drawer/{}/item", encoded(&drawer));
     for name in ["a.xml", "b.xml", "c.xml"] {
-        let story = reporter.story(&top, name);
-        reporter.post(&path, &json!({ "sources": [story] })).ok();
+        reporter.call("drawer-item-post", &[&drawer, &reporter.story(&top, name)]).ok();
     }
-    let all = audit(&client, &format!("object={}", encoded(&drawer)));
+    let of_drawer = || audit(&client).query("object", &drawer);
+    let all = of_drawer().ok();
     assert_eq!(texts(&all, "action")[..3], ["drawer.item.add"; 3]);
-    let (mut pages, mut after) = (Vec::new(), String::new());
+    let (mut pages, mut call) = (Vec::new(), of_drawer().query("limit", 1));
     loop {
-        let page = audit(&client, &format!("object={}&limit=1{after}", encoded(&drawer)));
-        pages.extend(page["items"].as_array().expect("a page has items").clone());
+        let page = call.ok();
+        pages.extend_from_slice(items(&page));
+        assert!(items(&page).len() <= 1, "{page}");
         match page["next"].as_str() {
-            Some(next) => after = format!("&after={next}"),
+            Some(next) => call = of_drawer().query("limit", 1).query("after", next),
             None => break,
         }
     }
-    assert_eq!(json!(pages), all["items"]);
-    let by_path = audit(&client, &format!("object={}", encoded(&format!("{top}/d"))));
-    assert_eq!(by_path["items"], all["items"]);
-    let users = audit(&client, "user=reporter&limit=1000");
-    assert!(texts(&users, "user").iter().all(|user| *user == "reporter"));
-    assert!(users["items"].as_array().expect("a page has items").len() >= 7);
+    assert_eq!(pages, items(&all));
+    assert_eq!(audit(&client).query("object", format!("{top}/d")).ok()["items"], all["items"]);
+    let users = audit(&client).query("user", "reporter").query("limit", 1000).ok();
+    assert!(texts(&users, "user").iter().all(|user| *user == "reporter") && items(&users).len() >= 7, "{users}");
     let at = all["items"][0]["at"].as_u64().expect("it has a time");
-    let object = format!("object={}", encoded(&drawer));
-    assert_eq!(audit(&client, &format!("{object}&from={}", at + 1))["items"], json!([]));
-    let since = audit(&client, &format!("{object}&from={at}&to={}", at + 1));
-    assert_eq!(since["items"][0], all["items"][0]);
-    let before = audit(&client, &format!("{object}&to={at}"));
-    assert!(before["items"].as_array().unwrap().iter().all(|item| item["at"].as_u64() < Some(at)));
+    of_drawer().query("from", at + 1).gives(&json!({ "items": [] }));
+    assert_eq!(of_drawer().query("from", at).query("to", at + 1).ok()["items"][0], all["items"][0]);
+    let before = of_drawer().query("to", at).ok();
+    assert!(items(&before).iter().all(|item| item["at"].as_u64() < Some(at)), "{before}");
 }
 
 #[test]
-fn it_needs_the_privilege_configure_and_refuses_what_cannot_be() {
-    let server = Server::shared();
-    server.login("reporter").get("/v3/audit").fails(403, "PermissionDenied");
-    server.client().get("/v3/audit").fails(401, "InvalidToken");
-    let client = server.login("admin");
+fn a_parameter_that_cannot_be_is_refused_by_name_and_value() {
+    let client = Server::shared().user("admin");
     for (name, value) in [
         ("limit", "0"),
         ("limit", "1001"),
@@ -88,9 +83,9 @@ fn it_needs_the_privilege_configure_and_refuses_what_cannot_be() {
         ("after", "x"),
         ("object", "a.xml"),
     ] {
-        let refused = client.get(&format!("/v3/audit?{name}={value}")).fails_on(name, 400, "InvalidParameter");
-        let message = refused["message"].as_str().expect("it has a message");
-        assert!(message.contains(&format!("`{name}`")) && message.contains(value), "{message}");
+        let refused = audit(&client).query(name, value).fails(400, "InvalidParameter");
+        says(&refused, &format!("`{name}`"));
+        says(&refused, value);
     }
-    client.get(&format!("/v3/audit?object={}", encoded("/nowhere/at/all"))).fails(404, "ObjectNotFound");
+    audit(&client).query("object", "/nowhere/at/all").fails(404, "ObjectNotFound");
 }

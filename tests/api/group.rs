@@ -4,65 +4,55 @@ use serde_json::{Value, json};
 
 use crate::harness::*;
 
-fn create(client: &Client, body: Value) -> Answer {
-    client.post("/v3/group/create", &body)
-}
-
-fn update(client: &Client, body: Value) -> Answer {
-    client.post("/v3/group/update", &body)
-}
-
 #[test]
 fn a_group_is_made_changed_listed_and_removed() {
     let server = Server::start();
-    let admin = server.login("admin");
+    let admin = server.user("admin");
+    let update = |admin: &Client, body: Value| admin.call("group-update-post", &[]).json(&body).send();
     let body = json!({ "groupName": "city desk", "description": "The city", "members": ["reader", "contributor"],
         "privileges": [{ "privilege": "read" }, { "privilege": "write", "folder": "/News/City" }] });
     let group = json!({ "groupName": "city desk", "description": "The city", "members": ["contributor", "reader"],
         "privileges": [{ "privilege": "read", "folder": null }, { "privilege": "write", "folder": "/News/City" }] });
-    assert_eq!(create(&admin, body).ok(), group);
+    assert_eq!(admin.call("group-create-post", &[]).json(&body).ok(), group);
     // What is not named stays.
     let changed = update(&admin, json!({ "name": "city desk", "members": ["reader"] })).ok();
-    assert_eq!((&changed["description"], &changed["members"]), (&json!("The city"), &json!(["reader"])));
-    assert_eq!(changed["privileges"], group["privileges"]);
-    let list = server.login("reader").get("/conf/group/list").json();
+    assert_eq!(changed, with(group, json!({ "members": ["reader"] })));
+    let list = server.user("reader").call("old-group-list-get", &[]).send().json();
     let list = list.as_array().expect("the older surface answers a bare list").clone();
     assert!(list.contains(&json!("city desk")) && list.contains(&json!("readers")), "{list:?}");
     let server = server.restart();
-    let admin = server.login("admin");
+    let admin = server.user("admin");
     assert_eq!(update(&admin, json!({ "groupName": "city desk" })).ok(), changed);
-    let gone = admin.delete("/v3/group/delete?groupName=city%20desk").ok();
+    let gone = admin.call("group-delete", &[]).query("groupName", "city desk").ok();
     assert_eq!(gone, json!({ "groupName": "city desk" }));
-    let error = update(&admin, json!({ "groupName": "city desk" })).fails(404, "ObjectNotFound");
-    assert!(error["message"].as_str().is_some_and(|message| message.contains("city desk")));
+    says(&update(&admin, json!({ "groupName": "city desk" })).fails(404, "ObjectNotFound"), "city desk");
     // A new one of that name has none of the old one's members.
-    let again = create(&admin, json!({ "groupName": "city desk" })).ok();
-    assert_eq!(again["members"], json!([]));
+    admin.call("group-create-post", &[]).json(&json!({ "groupName": "city desk" })).gives(&json!({ "members": [] }));
 }
 
 #[test]
 fn what_is_wrong_with_a_group_is_told_and_changes_nothing() {
     let server = Server::start();
-    let admin = server.login("admin");
-    let privileges = |folder: &str| json!([{ "privilege": "write", "folder": folder }]);
-    create(&admin, json!({ "groupName": "desk" })).ok();
-    let before = update(&admin, json!({ "groupName": "desk" })).ok();
-    create(&admin, json!({})).fails(400, "InvalidName");
-    create(&admin, json!({ "groupName": "a/b" })).fails(400, "InvalidName");
-    create(&admin, json!({ "groupName": "desk" })).fails(409, "DuplicatedName");
-    let wrong = json!([{ "privilege": "fly" }]);
-    create(&admin, json!({ "groupName": "new", "privileges": wrong })).fails(400, "InvalidBody");
-    for (field, body) in [
-        ("nobody", json!({ "groupName": "desk", "description": "x", "members": ["reader", "nobody"] })),
-        ("/nowhere", json!({ "groupName": "desk", "description": "x", "privileges": privileges("/nowhere") })),
+    let admin = server.user("admin");
+    let send = |id: &str, body: &Value| admin.call(id, &[]).json(body).send();
+    let before = send("group-create-post", &json!({ "groupName": "desk" })).ok();
+    let of_new = |privilege: &str| json!({ "groupName": "new", "privileges": [{ "privilege": privilege }] });
+    let below = |folder: &str| json!({ "privileges": [{ "privilege": "write", "folder": folder }] });
+    let desk = |more: Value| with(json!({ "groupName": "desk", "description": "x" }), more);
+    let story = "/News/City/harbour-ferry.xml";
+    for (id, body, status, code, part) in [
+        ("group-create-post", json!({}), 400, "InvalidName", ""),
+        ("group-create-post", json!({ "groupName": "a/b" }), 400, "InvalidName", ""),
+        ("group-create-post", json!({ "groupName": "desk" }), 409, "DuplicatedName", ""),
+        ("group-create-post", of_new("fly"), 400, "InvalidBody", ""),
+        ("group-update-post", desk(json!({ "members": ["reader", "nobody"] })), 404, "ObjectNotFound", "nobody"),
+        ("group-update-post", desk(below("/nowhere")), 404, "ObjectNotFound", "/nowhere"),
+        ("group-update-post", desk(below(story)), 400, "InvalidType", ""),
     ] {
-        let error = update(&admin, body).fails(404, "ObjectNotFound");
-        assert!(error["message"].as_str().is_some_and(|message| message.contains(field)), "{error}");
+        says(&send(id, &body).fails_on(&body.to_string(), status, code), part);
     }
-    let story = privileges("/News/City/harbour-ferry.xml");
-    update(&admin, json!({ "groupName": "desk", "privileges": story })).fails(400, "InvalidType");
-    assert_eq!(update(&admin, json!({ "groupName": "desk" })).ok(), before);
-    admin.delete("/v3/group/delete").fails(400, "InvalidParameter");
-    admin.delete("/v3/group/delete?groupName=nobody").fails(404, "ObjectNotFound");
-    create(&server.login("editor"), json!({ "groupName": "mine" })).fails(403, "PermissionDenied");
+    assert_eq!(send("group-update-post", &json!({ "groupName": "desk" })).ok(), before);
+    send("group-update-post", &json!({ "groupName": "new" })).fails(404, "ObjectNotFound");
+    admin.call("group-delete", &[]).fails(400, "InvalidParameter");
+    admin.call("group-delete", &[]).query("groupName", "nobody").fails(404, "ObjectNotFound");
 }

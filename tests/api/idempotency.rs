@@ -13,18 +13,18 @@ fn own_key() -> String {
     own_folder().replace('/', "-")
 }
 
-fn post(client: &Client, path: &str, key: &str, body: &Value) -> Answer {
-    let headers = [("content-type", "application/json"), ("idempotency-key", key)];
-    client.send("POST", path, &headers, body.to_string().as_bytes())
+/// A call under a key.
+fn keyed<'c>(call: Call<'c>, key: &str, body: &Value) -> Call<'c> {
+    call.header("idempotency-key", key).json(body)
 }
 
-/// A folder that gets another name if its own is taken.
-fn folder(path: &str) -> Value {
-    json!({ "path": path, "createMode": "AUTO_RENAME" })
+/// Makes a folder under a key, which gets another name if its own is taken.
+fn folder<'c>(client: &'c Client, key: &str, path: &str) -> Call<'c> {
+    keyed(client.call("folder-post", &[]), key, &json!({ "path": path, "createMode": "AUTO_RENAME" }))
 }
 
 fn names(client: &Client, folder: &str) -> Vec<String> {
-    let listing = client.get(&format!("/v3/folder/{}", encoded(folder))).ok();
+    let listing = client.call("folder-get", &[&folder]).ok();
     let items = listing["items"].as_array().expect("a folder has items").iter();
     items.map(|item| item["name"].as_str().expect("an item has a name").to_owned()).collect()
 }
@@ -51,31 +51,13 @@ fn form(options: &Value, bytes: &str, boundary: &str) -> Vec<u8> {
 }
 
 fn upload(client: &Client, key: &str, options: &Value, bytes: &str, boundary: &str) -> Answer {
-    let content_type = format!("multipart/form-data; boundary={boundary}");
-    let headers = [("content-type", content_type.as_str()), ("idempotency-key", key)];
-    client.send("POST", "/v3/object/create", &headers, &form(options, bytes, boundary))
-}
-
-#[test]
-fn creations_are_made_once_and_answered_the_same_each_time() {
-    let client = Server::shared().login("editor");
-    let top = own_folder();
-    let drawer = json!({ "name": "d", "folderPath": top, "createMode": "AUTO_RENAME" });
-    for (path, body) in [("/v3/folder", folder(&format!("{top}/f"))), ("/v3/container/drawer", drawer)] {
-        let key = own_key();
-        let first = post(&client, path, &key, &body);
-        first.ok();
-        for _ in 0..3 {
-            repeats(&post(&client, path, &key, &body), &first);
-        }
-        post(&client, path, &own_key(), &body).ok();
-    }
-    assert_eq!(names(&client, &top).len(), 4, "two under a key, two under another: {:?}", names(&client, &top));
+    let call = client.call("stet-object-create-post", &[]).header("idempotency-key", key);
+    call.bytes(&format!("multipart/form-data; boundary={boundary}"), form(options, bytes, boundary)).send()
 }
 
 #[test]
 fn an_upload_is_known_by_its_options_and_content_whatever_its_boundary() {
-    let client = Server::shared().login("editor");
+    let client = Server::shared().user("editor");
     let top = own_folder();
     let options = json!({ "name": "a.xml", "type": "Story", "folderPath": top, "createMode": "AUTO_RENAME" });
     // The large one lies in a file.
@@ -96,36 +78,35 @@ fn an_upload_is_known_by_its_options_and_content_whatever_its_boundary() {
 
 #[test]
 fn items_are_added_once_even_if_they_have_been_taken_out_since() {
-    let client = Server::shared().login("editor");
+    let client = Server::shared().user("editor");
     let top = own_folder();
     let (drawer, story) = (client.drawer(&top, "d", 5), client.story(&top, "a.xml"));
-    let path = format!("/v3/container/drawer/{}/item", encoded(&drawer));
-    let body = json!({ "sources": [story] });
-    let key = own_key();
-    let first = post(&client, &path, &key, &body);
+    let add = |key: &str, body: &Value| keyed(client.call("drawer-items-post", &[&drawer]), key, body).send();
+    let (key, body) = (own_key(), json!({ "sources": [story] }));
+    let first = add(&key, &body);
     first.ok();
-    client.delete(&format!("{path}/{}", encoded(&story))).ok();
-    repeats(&post(&client, &path, &key, &body), &first);
+    client.call("drawer-item-delete", &[&drawer, &story]).ok();
+    repeats(&add(&key, &body), &first);
     assert_eq!(client.items(&drawer), Vec::<String>::new());
     // One that changes nothing is answered the same, too.
-    post(&client, &path, &own_key(), &body).ok();
+    add(&own_key(), &body).ok();
     let (key, again) = (own_key(), json!({ "sources": [story], "showPath": true }));
-    let first = post(&client, &path, &key, &again);
-    client.delete(&format!("{path}/{}", encoded(&story))).ok();
-    repeats(&post(&client, &path, &key, &again), &first);
+    let first = add(&key, &again);
+    client.call("drawer-item-delete", &[&drawer, &story]).ok();
+    repeats(&add(&key, &again), &first);
     assert_eq!(client.items(&drawer), Vec::<String>::new());
 }
 
 #[test]
 fn a_reply_too_large_to_keep_is_made_again_from_what_was_done() {
-    let client = Server::shared().login("editor");
+    let client = Server::shared().user("editor");
     let top = own_folder();
     let text = format!("<a>{}</a>", "x".repeat(300 << 10));
     let body = json!({ "name": "d", "folderPath": top, "createMode": "AUTO_RENAME", "attributes": text });
-    let key = own_key();
-    let first = post(&client, "/v3/container/drawer", &key, &body).ok();
+    let call = keyed(client.call("drawer-post", &[]), &own_key(), &body);
+    let first = call.ok();
     assert!(first.to_string().len() > 256 << 10, "the reply is not large");
-    let again = post(&client, "/v3/container/drawer", &key, &body);
+    let again = call.send();
     assert_eq!(again.header("idempotency-replayed"), None);
     assert_eq!(again.ok()["info"]["id"], first["info"]["id"]);
     assert_eq!(names(&client, &top), ["d"]);
@@ -134,20 +115,18 @@ fn a_reply_too_large_to_keep_is_made_again_from_what_was_done() {
 #[test]
 fn a_key_speaks_of_one_call_of_one_user() {
     let server = Server::shared();
-    let client = server.login("editor");
+    let client = server.user("editor");
     let top = own_folder();
-    let (key, body) = (own_key(), folder(&format!("{top}/f")));
-    let first = post(&client, "/v3/folder", &key, &body);
+    let (key, path) = (own_key(), format!("{top}/f"));
+    let first = folder(&client, &key, &path).send();
     first.ok();
-    let refused = post(&client, "/v3/folder", &key, &folder(&format!("{top}/g"))).fails(422, "IdempotencyMismatch");
-    assert!(refused["message"].as_str().is_some_and(|message| message.contains(&key)), "{refused}");
-    post(&client, "/v3/folder?showPath=true", &key, &body).fails(422, "IdempotencyMismatch");
-    post(&client, "/v3/container/drawer", &key, &body).fails(422, "IdempotencyMismatch");
+    says(&folder(&client, &key, &format!("{top}/g")).fails(422, "IdempotencyMismatch"), &key);
+    let body = json!({ "path": path, "createMode": "AUTO_RENAME" });
+    keyed(client.call("drawer-post", &[]), &key, &body).fails(422, "IdempotencyMismatch");
     // Another session of the same user, another way to send its token.
-    let token = server.login("editor").token.expect("a login gives a token");
-    let headers = [("idempotency-key", key.as_str()), ("token", &token), ("content-type", "application/json")];
-    repeats(&server.client().send("POST", "/v3/folder", &headers, body.to_string().as_bytes()), &first);
-    let others = post(&server.login("reporter"), "/v3/folder", &key, &body);
+    let other = server.login("editor");
+    repeats(&folder(&server.client(), &key, &path).header("token", other.token()).send(), &first);
+    let others = folder(&server.user("reporter"), &key, &path).send();
     assert_eq!(others.header("idempotency-replayed"), None);
     assert_ne!(others.ok()["info"]["id"], first.ok()["info"]["id"]);
     assert_eq!(names(&client, &top).len(), 2);
@@ -155,48 +134,42 @@ fn a_key_speaks_of_one_call_of_one_user() {
 
 #[test]
 fn a_call_that_failed_may_be_tried_again_under_its_key() {
-    let client = Server::shared().login("editor");
+    let client = Server::shared().user("editor");
     let top = own_folder();
     let drawer = client.drawer(&top, "d", 1);
     let (one, two) = (client.story(&top, "one.xml"), client.story(&top, "two.xml"));
-    let path = format!("/v3/container/drawer/{}/item", encoded(&drawer));
-    client.post(&path, &json!({ "sources": [one] })).ok();
+    let add = |key: &str, body: &Value| keyed(client.call("drawer-items-post", &[&drawer]), key, body).send();
+    client.call("drawer-item-post", &[&drawer, &one]).ok();
     let (key, body) = (own_key(), json!({ "sources": [two] }));
-    post(&client, &path, &key, &body).fails(409, "DrawerFull");
-    post(&client, &path, &key, &json!({ "sources": [] , "x": 1 })).ok();
+    add(&key, &body).fails(409, "DrawerFull");
+    add(&key, &json!({ "sources": [] , "x": 1 })).ok();
     let key = own_key();
-    post(&client, &path, &key, &body).fails(409, "DrawerFull");
-    client.delete(&format!("{path}/{}", encoded(&one))).ok();
-    let first = post(&client, &path, &key, &body);
+    add(&key, &body).fails(409, "DrawerFull");
+    client.call("drawer-item-delete", &[&drawer, &one]).ok();
+    let first = add(&key, &body);
     first.ok();
     assert_eq!(client.items(&drawer), [two]);
-    repeats(&post(&client, &path, &key, &body), &first);
+    repeats(&add(&key, &body), &first);
 }
 
 #[test]
-fn a_key_that_cannot_be_one_is_refused_and_nothing_is_done() {
-    let client = Server::shared().login("editor");
+fn a_key_that_cannot_be_one_is_refused_by_name_and_nothing_is_done() {
+    let client = Server::shared().user("editor");
     let top = own_folder();
     client.drawer(&top, "d", 1);
     for key in ["", "a b", &"k".repeat(256)] {
-        let refused = post(&client, "/v3/folder", key, &folder(&format!("{top}/f"))).fails(400, "InvalidParameter");
-        assert!(refused["message"].as_str().is_some_and(|message| message.contains("Idempotency-Key")), "{refused}");
+        says(&folder(&client, key, &format!("{top}/f")).fails(400, "InvalidParameter"), "Idempotency-Key");
     }
     assert_eq!(names(&client, &top), ["d"]);
     // Where it has no meaning it is not looked at.
-    let read = client.send("GET", "/v3/folder/root", &[("idempotency-key", "a b")], b"");
-    read.ok();
+    client.call("folder-root-get", &[]).header("idempotency-key", "a b").ok();
 }
 
 #[test]
 fn a_login_ignores_the_key_for_its_reply_is_secret() {
-    let server = Server::shared();
-    let body = json!({
-        "connectionId": "Editorial", "applicationId": "test", "username": "editor", "password": SAMPLE_PASSWORD
-    });
-    let key = own_key();
+    let (client, key) = (Server::shared().client(), own_key());
     let tokens = [0, 1].map(|_| {
-        let answer = post(&server.client(), "/v3/auth/login", &key, &body);
+        let answer = keyed(client.call("auth-login-post", &[]), &key, &credentials("editor", SAMPLE_PASSWORD)).send();
         assert_eq!(answer.header("idempotency-replayed"), None);
         answer.ok()["token"]["value"].clone()
     });
@@ -206,62 +179,59 @@ fn a_login_ignores_the_key_for_its_reply_is_secret() {
 #[test]
 fn a_reply_is_repeated_only_for_those_who_may_still_see_the_same() {
     let server = Server::start();
-    let (admin, reporter) = (server.login("admin"), server.login("reporter"));
-    let made = post(&reporter, "/v3/folder", "mine", &folder("/News/City/once"));
-    let id = made.ok()["info"]["id"].clone();
-    admin
-        .post(
-            "/v3/group/create",
-            &json!({ "groupName": "desk", "members": ["reporter"], "privileges": [
-        { "privilege": "read", "folder": "/News/Sport" }, { "privilege": "create", "folder": "/News/Sport" }] }),
-        )
-        .ok();
-    admin.post("/v3/group/update", &json!({ "groupName": "reporters", "members": [] })).ok();
-    let again = post(&reporter, "/v3/folder", "mine", &folder("/News/City/once"));
+    let (admin, reporter) = (server.user("admin"), server.user("reporter"));
+    let once = folder(&reporter, "mine", "/News/City/once");
+    let id = once.ok()["info"]["id"].clone();
+    let desk = json!({ "groupName": "desk", "members": ["reporter"], "privileges": [
+        { "privilege": "read", "folder": "/News/Sport" }, { "privilege": "create", "folder": "/News/Sport" }] });
+    admin.call("group-create-post", &[]).json(&desk).ok();
+    let reporters = |members: Value| {
+        admin.call("group-update-post", &[]).json(&json!({ "groupName": "reporters", "members": members })).ok()
+    };
+    reporters(json!([]));
+    let again = once.send();
     again.fails(403, "PermissionDenied");
     assert_eq!(again.header("idempotency-replayed"), None);
-    admin.post("/v3/group/update", &json!({ "groupName": "reporters", "members": ["reporter"] })).ok();
-    assert_eq!(post(&reporter, "/v3/folder", "mine", &folder("/News/City/once")).ok()["info"]["id"], id);
+    reporters(json!(["reporter"]));
+    assert_eq!(once.ok()["info"]["id"], id);
     // A key of the user's has keys of its own.
     let key = json!({ "name": "wire", "user": "reporter", "privileges": [{ "privilege": "read" }, { "privilege": "create" }] });
-    let mut machine = server.client();
-    machine.token = admin.post("/v3/key", &key).ok()["token"].as_str().map(str::to_owned);
-    post(&machine, "/v3/folder", "mine", &folder("/News/City/another")).ok();
+    let machine = server.client_with(&admin.call("stet-key-create-post", &[]).json(&key).ok()["token"]);
+    folder(&machine, "mine", "/News/City/another").ok();
 }
 
 #[test]
 fn a_post_that_only_reads_takes_no_key() {
-    let server = Server::start();
-    let reporter = server.login("reporter");
+    let (reporter, key) = (Server::shared().user("reporter"), own_key());
     for source in ["/News/City", "/News/Sport"] {
-        let read = post(&reporter, "/v3/object", "the same", &json!([source]));
-        assert_eq!(read.ok()["items"].as_array().map(Vec::len), Some(1));
+        let read = keyed(reporter.call("stet-object-list-post", &[]), &key, &json!([source])).send();
+        includes(&read.ok(), &json!({ "items": [{}] }));
         assert_eq!(read.header("idempotency-replayed"), None);
     }
 }
 
 #[test]
 fn nothing_is_kept_of_a_call_with_a_password_or_a_token_in_it() {
-    let server = Server::start();
-    let admin = server.login("admin");
-    let user = |name: &str| json!({ "name": name, "password": "a secret of theirs" });
-    for name in ["one", "two"] {
-        let made = post(&admin, "/v3/user", "the same", &user(name));
+    let admin = Server::shared().user("admin");
+    let [one, two, wire, same] = [(); 4].map(|()| own_key());
+    let user = |name: &str| {
+        let body = json!({ "name": name, "password": "a secret of theirs" });
+        keyed(admin.call("stet-user-create-post", &[]), &same, &body)
+    };
+    let body = json!({ "name": wire, "user": one, "privileges": [{ "privilege": "read" }] });
+    let key = || keyed(admin.call("stet-key-create-post", &[]), &same, &body);
+    for made in [user(&one).send(), user(&two).send(), key().send()] {
         made.ok();
         assert_eq!(made.header("cache-control"), Some("no-store"));
     }
-    let key = |name: &str| json!({ "name": name, "user": "one", "privileges": [{ "privilege": "read" }] });
-    let made = post(&admin, "/v3/key", "the same", &key("wire"));
-    made.ok();
-    assert_eq!(made.header("cache-control"), Some("no-store"));
     // Twice makes no second one all the same: names are taken.
-    post(&admin, "/v3/key", "the same", &key("wire")).fails(409, "DuplicatedName");
-    post(&admin, "/v3/user", "the same", &user("one")).fails(409, "DuplicatedName");
+    key().fails(409, "DuplicatedName");
+    user(&one).fails(409, "DuplicatedName");
 }
 
 /// An upload of so many bytes that has sent its beginning, and the key that it holds.
 fn begin_upload(server: &Server, client: &Client, beginning: &[u8], length: usize) -> (TcpStream, String) {
-    let token = client.token.as_ref().expect("it is logged in");
+    let token = client.token();
     loop {
         let (mut stream, key) = (connect(server), own_key());
         let head = format!(
@@ -272,7 +242,7 @@ fn begin_upload(server: &Server, client: &Client, beginning: &[u8], length: usiz
         stream.write_all(beginning).expect("the beginning can be sent");
         // Who asks is refused for the body as long as the key is free, and takes it for that moment: an upload that comes
         // just then is itself told that a call still runs, and another has to be begun.
-        let asked = || post(client, "/v3/folder", &key, &json!({})).status;
+        let asked = || keyed(client.call("folder-post", &[]), &key, &json!({})).send().status;
         wait_until("the key is taken", || asked() == 409 || is_answered(&stream));
         if !is_answered(&stream) {
             return (stream, key);
@@ -291,7 +261,7 @@ fn is_answered(stream: &TcpStream) -> bool {
 #[test]
 fn a_call_that_still_runs_is_told_of_and_calls_at_once_make_one_object() {
     let server = Server::shared();
-    let client = server.login("editor");
+    let client = server.user("editor");
     let top = own_folder();
     let options = json!({ "name": "a.xml", "type": "Story", "folderPath": top, "createMode": "AUTO_RENAME" });
     let body = form(&options, "<story/>", "b");
@@ -316,12 +286,11 @@ fn a_call_that_still_runs_is_told_of_and_calls_at_once_make_one_object() {
 #[test]
 fn a_key_is_free_again_when_its_time_is_over() {
     let server = Server::with(&[("LIMITS__IDEMPOTENCY_SECONDS", "1"), ("AUTH__FLUSH_SECONDS", "1")]);
-    let client = server.login("editor");
+    let client = server.user("editor");
     let top = own_folder();
-    let (key, body) = (own_key(), folder(&format!("{top}/f")));
-    post(&client, "/v3/folder", &key, &body).ok();
+    let (key, path) = (own_key(), format!("{top}/f"));
     wait_until("it is made again", || {
-        post(&client, "/v3/folder", &key, &body).ok();
+        folder(&client, &key, &path).ok();
         names(&client, &top).len() > 1
     });
     let mut server = server;

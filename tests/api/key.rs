@@ -8,63 +8,68 @@ fn request(name: &str, privileges: Value) -> Value {
     json!({ "name": name, "user": "reporter", "privileges": privileges })
 }
 
-/// A client that has nothing but the key.
-fn machine(server: &Server, reply: &Value) -> Client {
-    let mut client = server.client();
-    client.token = Some(reply["token"].as_str().expect("a new key has a token").to_owned());
-    client
+fn reads() -> Value {
+    json!([{ "privilege": "read" }])
+}
+
+fn make(admin: &Client, body: &Value) -> Value {
+    admin.call("stet-key-create-post", &[]).json(body).ok()
+}
+
+/// A client that has nothing but a new key, which may do this.
+fn machine(server: &Server, name: &str, privileges: Value) -> Client {
+    server.client_with(&make(&server.user("admin"), &request(name, privileges))["token"])
+}
+
+fn keys(client: &Client) -> Call<'_> {
+    client.call("stet-key-list-get", &[])
 }
 
 #[test]
 fn a_key_acts_under_its_user_with_its_own_privileges_and_no_others() {
     let server = Server::start();
-    let admin = server.login("admin");
     let grants =
         json!([{ "privilege": "read" }, { "privilege": "manageGroups" }, { "privilege": "write", "folder": "/News" }]);
-    let made = admin.post("/v3/key", &request("wire", grants.clone())).ok();
+    let made = make(&server.user("admin"), &request("wire", grants));
     assert!(made["token"].as_str().is_some_and(|token| token.starts_with("stk_")));
     let key = &made["key"];
-    assert_eq!((&key["name"], &key["user"], &key["expires"]), (&json!("wire"), &json!("reporter"), &Value::Null));
+    includes(key, &json!({ "name": "wire", "user": "reporter", "expires": null }));
     assert_eq!(key["privileges"][2], json!({ "privilege": "write", "folder": "/News" }));
-    let machine = machine(&server, &made);
-    let connection = machine.get("/v3/auth/connection").ok();
-    assert_eq!((&connection["username"], &connection["expires"]), (&json!("reporter"), &Value::Null));
-    assert_eq!(connection["session"], key["session"]);
+    let wire = server.client_with(&made["token"]);
+    let connection = json!({ "username": "reporter", "expires": null, "session": key["session"] });
+    wire.call("auth-connection-get", &[]).gives(&connection);
     // More than the user's groups give, and less.
-    assert_eq!(machine.get("/v3/key").ok()["total"], 1);
-    let reporter = server.login("reporter");
-    reporter.get("/v3/key").fails(403, "PermissionDenied");
-    let error = machine.post("/v3/container/drawer", &json!({})).fails(403, "PermissionDenied");
-    assert!(error["message"].as_str().is_some_and(|message| message.contains("create")), "{error}");
-    reporter.post("/v3/container/drawer", &json!({})).ok();
+    assert_eq!(keys(&wire).ok()["total"], 1);
+    let reporter = server.user("reporter");
+    keys(&reporter).fails(403, "PermissionDenied");
+    says(&wire.call("drawer-post", &[]).fails(403, "PermissionDenied"), "create");
+    reporter.call("drawer-post", &[]).ok();
     // What a key makes is its user's.
-    let made =
-        admin.post("/v3/key", &request("maker", json!([{ "privilege": "create" }, { "privilege": "read" }]))).ok();
-    let maker = self::machine(&server, &made);
-    let drawer = maker.post("/v3/container/drawer", &json!({ "name": "from the wire" })).ok();
-    assert_eq!(drawer["info"]["creator"], "reporter");
+    let maker = machine(&server, "maker", json!([{ "privilege": "create" }, { "privilege": "read" }]));
+    let body = json!({ "name": "from the wire" });
+    maker.call("drawer-post", &[]).json(&body).gives(&json!({ "info": { "creator": "reporter" } }));
 }
 
 #[test]
 fn a_key_writes_over_nothing_that_its_user_or_itself_has_made_unless_it_may_write() {
     let server = Server::start();
-    let (admin, reporter) = (server.login("admin"), server.login("reporter"));
+    let (admin, reporter) = (server.user("admin"), server.user("reporter"));
     let key = |name: &str, privileges: &[&str]| {
         let grants: Vec<Value> = privileges.iter().map(|privilege| json!({ "privilege": privilege })).collect();
-        machine(&server, &admin.post("/v3/key", &request(name, json!(grants))).ok())
+        machine(&server, name, json!(grants))
     };
     let (feed, desk) = (key("feed", &["read", "create"]), key("desk", &["read", "create", "write"]));
     let all = [("a.xml", reporter.story("/News", "a.xml")), ("b.xml", feed.story("/News", "b.xml"))];
     let again = |client: &Client, name: &str, mode: &str| {
         let options = json!({ "name": name, "type": "Story", "folderPath": "/News", "createMode": mode });
-        client.upload("/v3/object/create", &options, Some((name, "text/xml", b"<story>2</story>")))
+        let content: &[File<'_>] = &[("content", name, "text/xml", b"<story>2</story>")];
+        client.call("stet-object-create-post", &[]).form(&options, content).send()
     };
     for (name, loid) in &all {
-        let read = || admin.get(&format!("/v3/object/{}", encoded(loid))).ok();
+        let read = || admin.call("object-get", &[loid]).ok();
         let before = read();
         for mode in ["REPLACE", "NEW_VERSION"] {
-            let error = again(&feed, name, mode).fails(403, "PermissionDenied");
-            assert!(error["message"].as_str().is_some_and(|message| message.contains(loid.as_str())), "{error}");
+            says(&again(&feed, name, mode).fails(403, "PermissionDenied"), loid);
         }
         assert_eq!(read(), before);
         again(&desk, name, "NEW_VERSION").ok();
@@ -75,85 +80,77 @@ fn a_key_writes_over_nothing_that_its_user_or_itself_has_made_unless_it_may_writ
 }
 
 #[test]
-fn keys_are_for_those_who_manage_groups() {
-    let server = Server::start();
-    let editor = server.login("editor");
-    editor.get("/v3/key").fails(403, "PermissionDenied");
-    editor.post("/v3/key", &request("wire", json!([{ "privilege": "read" }]))).fails(403, "PermissionDenied");
-    editor.delete("/v3/key/wire").fails(403, "PermissionDenied");
-    assert_eq!(server.login("admin").get("/v3/key").ok(), json!({ "items": [], "total": 0 }));
-}
-
-#[test]
 fn a_key_lasts_over_a_crash_and_its_users_new_password_until_it_is_revoked() {
     let mut server = Server::start();
-    let admin = server.login("admin");
-    let made = admin.post("/v3/key", &request("wire", json!([{ "privilege": "read" }]))).ok();
-    let key = machine(&server, &made);
-    let reporter = server.login("reporter");
-    admin.put("/v3/user/reporter", &json!({ "password": "another" })).ok();
-    reporter.get("/v3/auth/connection/check").fails(401, "InvalidToken");
-    key.get("/v3/auth/connection/check").ok();
+    let admin = server.user("admin");
+    assert_eq!(keys(&admin).ok(), json!({ "items": [], "total": 0 }));
+    let key = machine(&server, "wire", reads());
+    let reporter = server.user("reporter");
+    admin.call("stet-user-update-put", &[&"reporter"]).json(&json!({ "password": "another" })).ok();
+    reporter.is_dead();
+    key.lives();
     server.kill();
     let server = server.restart();
     let (admin, key) = (admin.to(&server), key.to(&server));
-    key.get("/v3/auth/connection/check").ok();
-    assert_eq!(admin.delete("/v3/key/wire").ok(), json!({ "result": "ok" }));
-    key.get("/v3/auth/connection/check").fails(401, "InvalidToken");
-    let error = admin.delete("/v3/key/wire").fails(404, "ObjectNotFound");
-    assert!(error["message"].as_str().is_some_and(|message| message.contains("wire")), "{error}");
+    key.lives();
+    let revoke = admin.call("stet-key-delete", &[&"wire"]);
+    assert_eq!(revoke.ok(), json!({ "result": "ok" }));
+    key.is_dead();
+    says(&revoke.fails(404, "ObjectNotFound"), "wire");
 }
 
 #[test]
 fn a_key_dies_with_its_user_and_does_not_come_back() {
     let server = Server::start();
-    let admin = server.login("admin");
-    let made = admin.post("/v3/key", &request("wire", json!([{ "privilege": "read" }]))).ok();
-    let key = machine(&server, &made);
-    admin.put("/v3/user/reporter", &json!({ "disabled": true })).ok();
-    key.get("/v3/auth/connection/check").fails(401, "InvalidToken");
-    admin.put("/v3/user/reporter", &json!({ "disabled": false })).ok();
-    key.get("/v3/auth/connection/check").fails(401, "InvalidToken");
-    assert_eq!(admin.get("/v3/key").ok()["total"], 0);
+    let admin = server.user("admin");
+    let key = machine(&server, "wire", reads());
+    for disabled in [true, false] {
+        admin.call("stet-user-update-put", &[&"reporter"]).json(&json!({ "disabled": disabled })).ok();
+        key.is_dead();
+    }
+    assert_eq!(keys(&admin).ok()["total"], 0);
 }
 
 #[test]
 fn a_key_can_not_be_copied_or_logged_out_and_has_no_sessions_of_its_own() {
     let server = Server::start();
-    let admin = server.login("admin");
-    let made = admin.post("/v3/key", &request("wire", json!([{ "privilege": "read" }]))).ok();
-    let key = machine(&server, &made);
-    let reporter = server.login("reporter");
-    let session = reporter.get("/v3/auth/connection").ok()["session"].as_str().expect("a reference").to_owned();
-    let copy = server.client().post("/v3/auth/copy", &json!({ "token": key.token })).fails(403, "PermissionDenied");
-    assert!(copy["message"].as_str().is_some_and(|message| message.contains("wire")), "{copy}");
-    key.get("/v3/auth/logout").fails(403, "PermissionDenied");
-    assert_eq!(key.get("/auth/logout").status, 401);
-    key.get("/v3/session").fails(403, "PermissionDenied");
-    key.delete(&format!("/v3/session/{session}")).fails(403, "PermissionDenied");
+    let admin = server.user("admin");
+    let made = make(&admin, &request("wire", reads()));
+    let key = server.client_with(&made["token"]);
+    let reporter = server.user("reporter");
+    let session = reporter.call("auth-connection-get", &[]).ok()["session"].as_str().expect("a reference").to_owned();
+    let copy = server.client().call("auth-copy-post", &[]).json(&json!({ "token": key.token })).send();
+    says(&copy.fails(403, "PermissionDenied"), "wire");
+    assert_eq!(key.call("old-auth-logout-get", &[]).send().status, 401);
     let passwords = json!({ "old": SAMPLE_PASSWORD, "new": "another" });
-    key.post("/v3/user/password", &passwords).fails(403, "PermissionDenied");
+    for refused in [
+        key.call("auth-logout-get", &[]),
+        key.call("stet-session-list-get", &[]),
+        key.call("stet-session-delete", &[&session]),
+        key.call("stet-user-password-post", &[]).json(&passwords),
+    ] {
+        refused.fails(403, "PermissionDenied");
+    }
     let reference = made["key"]["session"].as_str().expect("a reference");
-    admin.delete(&format!("/v3/session/{reference}")).fails(404, "ObjectNotFound");
-    assert_eq!(reporter.get("/v3/session").ok()["total"], 1);
+    admin.call("stet-session-delete", &[&reference]).fails(404, "ObjectNotFound");
+    assert_eq!(reporter.call("stet-session-list-get", &[]).ok()["total"], 1);
     for client in [&key, &reporter] {
-        client.get("/v3/auth/connection/check").ok();
+        client.lives();
     }
 }
 
 #[test]
 fn a_key_that_can_not_be_is_refused_by_what_is_wrong_with_it() {
     let server = Server::start();
-    let admin = server.login("admin");
-    let read = || json!([{ "privilege": "read" }]);
-    admin.post("/v3/key", &request("wire", read())).ok();
+    let admin = server.user("admin");
+    make(&admin, &request("wire", reads()));
     let with = |key: &str, value: Value| {
-        let mut body = request("new", read());
+        let mut body = request("new", reads());
         body[key] = value;
         body
     };
     for (body, status, code, part) in [
-        (request("wire", read()), 409, "DuplicatedName", "wire"),
+        (request("wire", reads()), 409, "DuplicatedName", "wire"),
         (with("name", json!("a/b")), 400, "InvalidName", "a/b"),
         (with("name", json!(null)), 400, "InvalidBody", "name"),
         (with("user", json!("nobody")), 404, "ObjectNotFound", "nobody"),
@@ -165,24 +162,22 @@ fn a_key_that_can_not_be_is_refused_by_what_is_wrong_with_it() {
         (with("expires", json!(-1)), 400, "InvalidBody", "expires"),
         (json!({}), 400, "InvalidBody", "name"),
     ] {
-        let error = admin.post("/v3/key", &body).fails_on(&body.to_string(), status, code);
-        assert!(error["message"].as_str().is_some_and(|message| message.contains(part)), "{part}: {error}");
+        let answer = admin.call("stet-key-create-post", &[]).json(&body).send();
+        says(&answer.fails_on(&body.to_string(), status, code), part);
     }
-    assert_eq!(admin.get("/v3/key").ok()["total"], 1);
+    assert_eq!(keys(&admin).ok()["total"], 1);
 }
 
 #[test]
 fn a_token_is_told_once_and_nowhere_else() {
     let server = Server::with(&[("LOG__FILTER", "debug")]);
-    let admin = server.login("admin");
-    let made = admin.post("/v3/key", &request("wire", json!([{ "privilege": "read" }]))).ok();
-    let token = made["token"].as_str().expect("a new key has a token").to_owned();
-    let key = machine(&server, &made);
-    key.get("/v3/folder/home").ok();
-    key.post("/v3/container/drawer", &json!({})).fails(403, "PermissionDenied");
-    let list = admin.get("/v3/key").ok().to_string();
-    assert!(list.contains("wire") && !list.contains(&token) && !list.contains("stk_"), "{list}");
-    admin.delete("/v3/key/wire").ok();
+    let (admin, key) = (server.user("admin"), machine(&server, "wire", reads()));
+    let token = key.token();
+    key.call("folder-home-get", &[]).ok();
+    key.call("drawer-post", &[]).fails(403, "PermissionDenied");
+    let list = keys(&admin).ok().to_string();
+    assert!(list.contains("wire") && !list.contains(token) && !list.contains("stk_"), "{list}");
+    admin.call("stet-key-delete", &[&"wire"]).ok();
     let log = server.log();
     assert!(log.contains("key made") && log.contains("key revoked") && !log.contains(&token[4..]), "{log}");
 }
@@ -190,16 +185,15 @@ fn a_token_is_told_once_and_nowhere_else() {
 #[test]
 fn a_key_has_neither_its_users_home_nor_what_its_user_created() {
     let server = Server::start();
-    let admin = server.login("admin");
-    let reporter = server.login("reporter");
-    admin.post("/v3/folder", &json!({ "path": "/Wire" })).ok();
+    let (admin, reporter) = (server.user("admin"), server.user("reporter"));
+    admin.call("folder-post", &[]).json(&json!({ "path": "/Wire" })).ok();
     let own = reporter.story("/Wire", "theirs.xml");
     let private = reporter.story("/Users/reporter", "private.xml");
     let grants = json!([{ "privilege": "read", "folder": "/Wire" }, { "privilege": "create", "folder": "/Wire" }]);
-    let key = machine(&server, &admin.post("/v3/key", &request("wire", grants)).ok());
+    let key = machine(&server, "wire", grants);
     key.story("/Wire", "mine.xml");
-    key.get(&format!("/v3/object/{private}")).fails(404, "ObjectNotFound");
-    key.get("/v3/folder/home").fails(404, "ObjectNotFound");
-    key.delete(&format!("/v3/object/{own}/discard")).fails(403, "PermissionDenied");
-    reporter.delete(&format!("/v3/object/{own}/discard")).ok();
+    key.call("object-get", &[&private]).fails(404, "ObjectNotFound");
+    key.call("folder-home-get", &[]).fails(404, "ObjectNotFound");
+    key.call("object-discard", &[&own]).fails(403, "PermissionDenied");
+    reporter.call("object-discard", &[&own]).ok();
 }

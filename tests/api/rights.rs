@@ -9,12 +9,12 @@ use crate::harness::*;
 /// A server whose `reporter` has all that editing takes below `/Desk`, and nothing elsewhere.
 fn desk() -> (Server, Client, Client) {
     let server = Server::start();
-    let admin = server.login("admin");
-    admin.post("/v3/folder", &json!({ "path": "/Top/Desk" })).ok();
-    admin.post("/v3/folder", &json!({ "path": "/Top/Other" })).ok();
+    let admin = server.user("admin");
+    admin.call("folder-post", &[]).json(&json!({ "path": "/Top/Desk" })).ok();
+    admin.call("folder-post", &[]).json(&json!({ "path": "/Top/Other" })).ok();
     grant(&admin, &["read", "create", "write", "delete"]);
-    admin.post("/v3/group/update", &json!({ "groupName": "reporters", "members": [] })).ok();
-    let reporter = server.login("reporter");
+    admin.call("group-update-post", &[]).json(&json!({ "groupName": "reporters", "members": [] })).ok();
+    let reporter = server.user("reporter");
     (server, admin, reporter)
 }
 
@@ -22,14 +22,20 @@ fn grant(admin: &Client, privileges: &[&str]) {
     let privileges: Vec<Value> =
         privileges.iter().map(|privilege| json!({ "privilege": privilege, "folder": "/Top/Desk" })).collect();
     let group = json!({ "groupName": "desk", "members": ["reporter"], "privileges": privileges });
-    let made = admin.post("/v3/group/create", &group);
-    if made.status == 409 {
-        admin.post("/v3/group/update", &group).ok();
+    if admin.call("group-create-post", &[]).json(&group).send().status == 409 {
+        admin.call("group-update-post", &[]).json(&group).ok();
     }
 }
 
-fn object(source: &str) -> String {
-    format!("/v3/object/{}", encoded(source))
+/// A creation of a story in a folder.
+fn new<'c>(client: &'c Client, folder: &str, name: &str, mode: &str) -> Call<'c> {
+    let options = json!({ "name": name, "type": "Story", "folderPath": folder, "createMode": mode });
+    let content: &[File<'_>] = &[("content", name, "text/xml", b"<story>new</story>")];
+    client.call("stet-object-create-post", &[]).form(&options, content)
+}
+
+fn id_of(client: &Client, path: &str) -> String {
+    client.call("object-get", &[&path]).ok()["id"].as_str().expect("a record has an id").to_owned()
 }
 
 fn names(reply: &Value) -> Vec<String> {
@@ -38,7 +44,7 @@ fn names(reply: &Value) -> Vec<String> {
 }
 
 fn list(client: &Client, folder: &str) -> Value {
-    client.get(&format!("/v3/folder/{}", encoded(folder))).ok()
+    client.call("folder-get", &[&folder]).ok()
 }
 
 #[test]
@@ -47,50 +53,50 @@ fn a_change_of_a_group_holds_from_the_next_request_on_in_every_session() {
     let two = server.login("reporter");
     let story = admin.story("/Top/Desk", "a.xml");
     for client in [&one, &two] {
-        client.get(&object(&story)).ok();
+        client.call("object-get", &[&story]).ok();
     }
-    one.delete(&format!("{}/destroy", object(&story))).fails(403, "PermissionDenied");
+    let destroy = one.call("object-destroy", &[&story]);
+    destroy.fails(403, "PermissionDenied");
     grant(&admin, &["read", "destroy"]);
-    one.delete(&format!("{}/destroy", object(&story))).ok();
+    destroy.ok();
     let story = admin.story("/Top/Desk", "b.xml");
     grant(&admin, &["destroy"]);
     for client in [&one, &two] {
-        client.get(&object(&story)).fails(403, "PermissionDenied");
+        client.call("object-get", &[&story]).fails(403, "PermissionDenied");
     }
-    admin.post("/v3/group/update", &json!({ "groupName": "desk", "members": [] })).ok();
-    two.delete(&format!("{}/destroy", object(&story))).fails(403, "PermissionDenied");
-    admin.get(&object(&story)).ok();
+    admin.call("group-update-post", &[]).json(&json!({ "groupName": "desk", "members": [] })).ok();
+    two.call("object-destroy", &[&story]).fails(403, "PermissionDenied");
+    admin.call("object-get", &[&story]).ok();
 }
 
 #[test]
 fn what_may_not_be_read_is_not_there_by_any_of_its_names() {
     let (_server, admin, reporter) = desk();
     let story = admin.story("/Top/Other", "a.xml");
-    let record = admin.get(&object(&story)).ok();
+    let record = admin.call("object-get", &[&story]).ok();
     let uuid = record["pstate"]["uuid"].as_str().expect("a record has a uuid").to_owned();
-    let missing = reporter.get(&object("1$1.0.999999999")).fails(404, "ObjectNotFound");
+    let missing = reporter.call("object-get", &[&"1$1.0.999999999"]).fails(404, "ObjectNotFound");
     for (source, like) in [
         (story.clone(), "1$1.0.999999999"),
         (uuid, "01890000-0000-7000-8000-000000000000"),
         ("/Top/Other/a.xml".to_owned(), "/Top/Other/b.xml"),
     ] {
-        let there = reporter.get(&object(&source)).fails(404, "ObjectNotFound");
-        let not = reporter.get(&object(like)).fails(404, "ObjectNotFound");
+        let there = reporter.call("object-get", &[&source]).fails(404, "ObjectNotFound");
+        let not = reporter.call("object-get", &[&like]).fails(404, "ObjectNotFound");
         let message = |error: &Value, source: &str| error["message"].as_str().map(|text| text.replace(source, "*"));
         assert_eq!(message(&there, &source), message(&not, like));
     }
     assert_eq!(missing["details"], Value::Null);
     // In lists, too, and to those who would remove it.
     let body = json!({ "sources": [story, "1$1.0.999999999"] });
-    for reply in [reporter.post("/v3/object", &body).ok(), reporter.delete_with("/v3/object/discard", &body).ok()] {
-        assert_eq!(reply["items"], json!([]));
-        assert_eq!(reply["errors"][0]["code"], "CMS.ObjectNotFound");
-        assert_eq!(reply["errors"][1]["code"], "CMS.ObjectNotFound");
+    let missing = json!({ "code": "CMS.ObjectNotFound" });
+    for id in ["stet-object-list-post", "objects-discard"] {
+        reporter.call(id, &[]).json(&body).gives(&json!({ "items": [], "errors": [missing, missing] }));
     }
     // From the recycle bin as before it.
-    admin.delete(&format!("{}/discard", object(&story))).ok();
-    reporter.post(&format!("{}/restore", object(&story)), &json!({})).fails(404, "ObjectNotFound");
-    admin.post(&format!("{}/restore", object(&story)), &json!({})).ok();
+    admin.call("object-discard", &[&story]).ok();
+    reporter.call("stet-object-restore-post", &[&story]).fails(404, "ObjectNotFound");
+    admin.call("stet-object-restore-post", &[&story]).ok();
 }
 
 #[test]
@@ -109,12 +115,12 @@ fn folders_on_the_way_are_seen_and_nothing_else_in_them() {
     for record in [
         list(&reporter, "/Top")["info"].clone(),
         list(&reporter, "/")["items"][0].clone(),
-        reporter.get(&object("/Top")).ok(),
+        reporter.call("object-get", &[&"/Top"]).ok(),
     ] {
         assert!(record.get("virtualAttributes").is_none(), "{record}");
     }
     assert!(list(&reporter, "/Top/Desk")["info"]["virtualAttributes"].is_object());
-    reporter.delete(&format!("{}/discard", object("/Top"))).fails(403, "PermissionDenied");
+    reporter.call("object-discard", &[&"/Top"]).fails(403, "PermissionDenied");
 }
 
 #[test]
@@ -123,20 +129,18 @@ fn something_new_needs_create_where_it_goes() {
     reporter.story("/Top/Desk/new/folder", "a.xml");
     // The home, where what nobody gives a place goes.
     let options = json!({ "name": "home.xml", "type": "Story" });
-    let made = reporter.upload("/v3/object/create", &options, None).ok();
-    assert_eq!(made["path"], "/Users/reporter/home.xml");
-    reporter.post("/v3/container/drawer/automatic", &json!({})).ok();
+    let home = json!({ "path": "/Users/reporter/home.xml" });
+    reporter.call("stet-object-create-post", &[]).form(&options, &[]).gives(&home);
+    reporter.call("drawer-automatic-post", &[]).ok();
     // Whether a path leads anywhere makes no difference.
-    let upload = |folder: &str| {
-        let options = json!({ "name": "b.xml", "type": "Story", "folderPath": folder });
-        reporter.upload("/v3/object/create", &options, None).fails(403, "PermissionDenied")["message"].clone()
-    };
+    let upload =
+        |folder: &str| new(&reporter, folder, "b.xml", "EXCEPTION").fails(403, "PermissionDenied")["message"].clone();
     let messages = ["/Top", "/Top/Other", "/Top/Other/deeper", "/Top/Nowhere/x", "/Nowhere"].map(upload);
     assert!(messages.iter().all(|message| *message == messages[0]), "{messages:?}");
-    reporter.post("/v3/folder", &json!({ "path": "/Top/Other/x" })).fails(403, "PermissionDenied");
-    reporter.post("/v3/container/drawer", &json!({ "folder": "/Top/Other" })).fails(403, "PermissionDenied");
-    let other = admin.get(&object("/Top/Other")).ok()["id"].as_str().expect("it has an id").to_owned();
-    reporter.post("/v3/folder", &json!({ "name": "x", "folder": other })).fails(404, "ObjectNotFound");
+    reporter.call("folder-post", &[]).json(&json!({ "path": "/Top/Other/x" })).fails(403, "PermissionDenied");
+    reporter.call("drawer-post", &[]).json(&json!({ "folder": "/Top/Other" })).fails(403, "PermissionDenied");
+    let other = id_of(&admin, "/Top/Other");
+    reporter.call("folder-post", &[]).json(&json!({ "name": "x", "folder": other })).fails(404, "ObjectNotFound");
     assert_eq!(names(&list(&admin, "/Top/Other")), Vec::<String>::new());
 }
 
@@ -144,14 +148,14 @@ fn something_new_needs_create_where_it_goes() {
 fn a_right_goes_with_the_folder_and_not_with_its_path() {
     let (server, admin, reporter) = desk();
     let story = reporter.story("/Top/Desk", "a.xml");
-    let old = admin.get(&object("/Top/Desk")).ok()["id"].as_str().expect("it has an id").to_owned();
-    admin.delete(&format!("{}/discard", object(&old))).ok();
-    reporter.get(&object(&story)).fails(404, "ObjectNotFound");
-    admin.post("/v3/folder", &json!({ "path": "/Top/Desk" })).ok();
-    reporter.get(&object("/Top/Desk")).fails(404, "ObjectNotFound");
-    let options = json!({ "name": "b.xml", "type": "Story", "folderPath": "/Top/Desk" });
-    reporter.upload("/v3/object/create", &options, None).fails(403, "PermissionDenied");
-    let back = admin.post(&format!("{}/restore", object(&old)), &json!({ "createMode": "AUTO_RENAME" })).ok();
+    let old = id_of(&admin, "/Top/Desk");
+    admin.call("object-discard", &[&old]).ok();
+    reporter.call("object-get", &[&story]).fails(404, "ObjectNotFound");
+    admin.call("folder-post", &[]).json(&json!({ "path": "/Top/Desk" })).ok();
+    reporter.call("object-get", &[&"/Top/Desk"]).fails(404, "ObjectNotFound");
+    new(&reporter, "/Top/Desk", "b.xml", "EXCEPTION").fails(403, "PermissionDenied");
+    let back = json!({ "createMode": "AUTO_RENAME" });
+    let back = admin.call("stet-object-restore-post", &[&old]).json(&back).ok();
     let path = back["path"].as_str().expect("it has a path").to_owned();
     assert_ne!(path, "/Top/Desk");
     let server = server.restart();
@@ -163,39 +167,32 @@ fn a_right_goes_with_the_folder_and_not_with_its_path() {
 #[test]
 fn who_may_only_create_changes_and_discards_what_they_created_and_nothing_else() {
     let server = Server::start();
-    let (editor, contributor) = (server.login("editor"), server.login("contributor"));
+    let (editor, contributor) = (server.user("editor"), server.user("contributor"));
     let own = contributor.story("/News/Culture", "mine.xml");
     let others = editor.story("/News/Culture", "theirs.xml");
-    let version = |name: &str, mode: &str| {
-        let options = json!({ "name": name, "type": "Story", "folderPath": "/News/Culture", "createMode": mode });
-        contributor.upload("/v3/object/create", &options, Some((name, "text/xml", b"<story>new</story>")))
-    };
+    let version = |name: &str, mode: &str| new(&contributor, "/News/Culture", name, mode);
     for mode in ["REPLACE", "NEW_VERSION"] {
         assert_eq!(version("mine.xml", mode).ok()["id"], json!(own));
-        let before = editor.get(&object(&others)).ok();
+        let before = editor.call("object-get", &[&others]).ok();
         version("theirs.xml", mode).fails(403, "PermissionDenied");
-        assert_eq!(editor.get(&object(&others)).ok(), before);
+        assert_eq!(editor.call("object-get", &[&others]).ok(), before);
     }
-    contributor.delete(&format!("{}/discard", object(&others))).fails(403, "PermissionDenied");
-    contributor.delete(&format!("{}/destroy", object(&own))).fails(403, "PermissionDenied");
-    contributor.delete(&format!("{}/discard", object(&own))).ok();
-    contributor.post(&format!("{}/restore", object(&own)), &json!({})).ok();
+    contributor.call("object-discard", &[&others]).fails(403, "PermissionDenied");
+    contributor.call("object-destroy", &[&own]).fails(403, "PermissionDenied");
+    contributor.call("object-discard", &[&own]).ok();
+    contributor.call("stet-object-restore-post", &[&own]).ok();
     // A drawer of one's own, and one that is not.
     let drawer = contributor.drawer("/News/Culture", "clips", 5);
-    let add = |drawer: &str| {
-        contributor.post(&format!("/v3/container/drawer/{drawer}/item/{}", encoded(&others)), &json!({}))
-    };
+    let add = |drawer: &str| contributor.call("drawer-item-post", &[&drawer, &others]).send();
     add(&drawer).ok();
-    let city = editor.get(&object("/Drawers/city-desk")).ok()["id"].as_str().expect("it has an id").to_owned();
+    let city = id_of(&editor, "/Drawers/city-desk");
     let before = editor.items(&city);
     add(&city).fails(403, "PermissionDenied");
-    let away = format!("/v3/container/drawer/{drawer}/item/{}/move/{}", encoded(&others), encoded(&city));
-    contributor.put(&away, &json!({})).fails(403, "PermissionDenied");
+    contributor.call("drawer-item-move-put", &[&drawer, &others, &city]).fails(403, "PermissionDenied");
     assert_eq!((editor.items(&city), editor.items(&drawer)), (before, vec![others]));
     // A folder may hold what others put there.
-    contributor.post("/v3/folder", &json!({ "path": "/News/Culture/shared" })).ok();
-    let shared = object("/News/Culture/shared");
-    contributor.delete(&format!("{shared}/discard")).fails(403, "PermissionDenied");
+    contributor.call("folder-post", &[]).json(&json!({ "path": "/News/Culture/shared" })).ok();
+    contributor.call("object-discard", &[&"/News/Culture/shared"]).fails(403, "PermissionDenied");
 }
 
 #[test]
@@ -204,12 +201,11 @@ fn without_read_no_other_privilege_holds() {
     let story = admin.story("/Top/Desk", "a.xml");
     grant(&admin, &["create", "write", "delete"]);
     for mode in ["EXCEPTION", "REPLACE", "NEW_VERSION", "AUTO_RENAME"] {
-        let options = json!({ "name": "a.xml", "type": "Story", "folderPath": "/Top/Desk", "createMode": mode });
-        let error = reporter.upload("/v3/object/create", &options, None).fails(403, "PermissionDenied");
+        let error = new(&reporter, "/Top/Desk", "a.xml", mode).fails(403, "PermissionDenied");
         assert_eq!(error["details"]["existing"], Value::Null);
     }
-    reporter.post("/v3/folder", &json!({ "path": "/Top/Desk" })).fails(403, "PermissionDenied");
-    reporter.delete(&format!("{}/discard", object(&story))).fails(404, "ObjectNotFound");
+    reporter.call("folder-post", &[]).json(&json!({ "path": "/Top/Desk" })).fails(403, "PermissionDenied");
+    reporter.call("object-discard", &[&story]).fails(404, "ObjectNotFound");
 }
 
 #[test]
@@ -217,15 +213,15 @@ fn what_lies_in_the_recycle_bin_is_not_there_for_those_who_may_not_bring_it_back
     let (_server, admin, reporter) = desk();
     grant(&admin, &["read", "create"]);
     let drawer = admin.drawer("/Top/Desk", "gone", 5);
-    let path = format!("/v3/container/drawer/{drawer}");
-    let etag = admin.get(&path).header("etag").expect("a drawer has an ETag").to_owned();
-    admin.delete(&format!("{}/discard", object(&drawer))).ok();
-    reporter.delete(&format!("{}/discard", object(&drawer))).fails(404, "ObjectNotFound");
-    reporter.put(&path, &json!({ "title": "x" })).fails(404, "ObjectNotFound");
+    let etag = admin.call("drawer-get", &[&drawer]).send().header("etag").expect("a drawer has an ETag").to_owned();
+    admin.call("object-discard", &[&drawer]).ok();
+    reporter.call("object-discard", &[&drawer]).fails(404, "ObjectNotFound");
+    let put = reporter.call("drawer-put", &[&drawer]).json(&json!({ "title": "x" }));
+    put.fails(404, "ObjectNotFound");
     // Nor does a precondition tell of it.
     for tag in [etag.as_str(), "\"1-0\""] {
         for client in [&admin, &reporter] {
-            client.send("PUT", &path, &[("if-match", tag)], b"{\"title\":\"x\"}").fails(404, "ObjectNotFound");
+            put.clone().by(client).header("if-match", tag).fails(404, "ObjectNotFound");
         }
     }
 }
@@ -234,16 +230,14 @@ fn what_lies_in_the_recycle_bin_is_not_there_for_those_who_may_not_bring_it_back
 fn a_home_that_is_missing_is_made_for_whoever_may_create_anywhere() {
     let (server, admin, _) = desk();
     let user = json!({ "name": "newcomer", "password": "a good one", "groups": ["desk"] });
-    admin.post("/v3/user", &user).ok();
-    let login =
-        json!({ "connectionId": "Editorial", "applicationId": "t", "username": "newcomer", "password": "a good one" });
-    let mut newcomer = server.client();
-    newcomer.token = newcomer.post("/v3/auth/login", &login).ok()["token"]["value"].as_str().map(str::to_owned);
-    newcomer.get("/v3/folder/home").fails(404, "ObjectNotFound");
-    newcomer.post("/v3/folder", &json!({ "path": "/Users/other" })).fails(403, "PermissionDenied");
-    newcomer.post("/v3/folder", &json!({ "path": "/Users/newcomers" })).fails(403, "PermissionDenied");
-    newcomer.post("/v3/container/drawer/automatic", &json!({})).ok();
-    assert_eq!(names(&newcomer.get("/v3/folder/home").ok()), ["Clipboard"]);
+    admin.call("stet-user-create-post", &[]).json(&user).ok();
+    let newcomer = server.client_with(&server.log_in("newcomer", "a good one").ok()["token"]["value"]);
+    let home = newcomer.call("folder-home-get", &[]);
+    home.fails(404, "ObjectNotFound");
+    newcomer.call("folder-post", &[]).json(&json!({ "path": "/Users/other" })).fails(403, "PermissionDenied");
+    newcomer.call("folder-post", &[]).json(&json!({ "path": "/Users/newcomers" })).fails(403, "PermissionDenied");
+    newcomer.call("drawer-automatic-post", &[]).ok();
+    assert_eq!(names(&home.ok()), ["Clipboard"]);
 }
 
 #[test]
@@ -253,13 +247,13 @@ fn what_a_session_may_do_is_decided_when_its_body_has_come() {
     let part = format!("--x\r\ncontent-disposition: form-data; name=\"options\"\r\n\r\n{options}\r\n");
     let head = format!(
         "POST /v3/object/create HTTP/1.1\r\nhost: stet\r\ntoken: {}\r\ncontent-type: multipart/form-data; boundary=x\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-        reporter.token.as_deref().expect("it is logged in"),
+        reporter.token(),
         part.len() + "--x--\r\n".len(),
     );
     let mut stream = std::net::TcpStream::connect(reporter.base.trim_start_matches("http://")).expect("it listens");
     stream.write_all(format!("{head}{part}").as_bytes()).expect("it reads");
     // By now the head has been looked at: it came before this call.
-    reporter.get(&object("/Top/Desk")).ok();
+    reporter.call("object-get", &[&"/Top/Desk"]).ok();
     grant(&admin, &["read"]);
     stream.write_all(b"--x--\r\n").expect("it reads on");
     let mut answer = String::new();
@@ -275,59 +269,60 @@ fn a_drawer_shows_of_its_items_only_those_that_may_be_read() {
     let hidden = admin.story("/Top/Other", "hidden.xml");
     let seen = admin.story("/Top/Desk", "seen.xml");
     let more = admin.story("/Top/Desk", "more.xml");
-    let path = format!("/v3/container/drawer/{drawer}");
-    admin.post(&format!("{path}/item"), &json!({ "sources": [hidden, seen] })).ok();
-    let reply = reporter.get(&format!("{path}?showItems=true")).ok();
-    assert_eq!((&reply["info"]["count"], reporter.items(&drawer)), (&json!(1), vec![seen.clone()]));
+    let get = |client: &Client| client.call("drawer-get", &[&drawer]).query("showItems", true).ok();
+    let add = |client: &Client, sources: &[&String]| {
+        client.call("drawer-items-post", &[&drawer]).json(&json!({ "sources": sources })).send()
+    };
+    add(&admin, &[&hidden, &seen]).ok();
+    // Places are counted among what they see, coming and going.
+    let shown = json!({ "info": { "count": 1 }, "items": [{ "source": seen, "position": 0 }] });
+    includes(&get(&reporter), &shown);
     assert_eq!(admin.items(&drawer), [hidden.clone(), seen.clone()]);
     // Nor does what others asked for come out of a cache, or the other way round.
-    assert_eq!(reporter.items(&drawer), std::slice::from_ref(&seen));
-    // Places are counted among them, coming and going.
-    assert_eq!(reply["items"][0]["position"], 0);
-    let page = reporter.get(&format!("{path}?showItems=true&limit=1")).ok();
-    assert_eq!(page["items"][0]["source"], json!(seen));
+    includes(&get(&reporter), &shown);
+    let page = reporter.call("drawer-get", &[&drawer]).query("showItems", true).query("limit", 1);
+    page.gives(&json!({ "items": [{ "source": seen }] }));
     // The reply to a change neither.
-    let put = format!("{path}/item/{}/position/0", encoded(&more));
-    let reply = reporter.put(&put, &json!({})).ok();
-    assert_eq!((&reply["info"]["count"], &reply["items"][0]["position"]), (&json!(2), &json!(0)));
+    let put = |position: u32| reporter.call("drawer-item-position-put", &[&drawer, &more, &position]).ok();
+    includes(&put(0), &json!({ "info": { "count": 2 }, "items": [{ "position": 0 }] }));
     assert_eq!(reporter.items(&drawer), [more.clone(), seen.clone()]);
     assert_eq!(admin.items(&drawer), [hidden.clone(), more.clone(), seen.clone()]);
-    let put = format!("{path}/item/{}/position/7", encoded(&more));
-    assert_eq!(reporter.put(&put, &json!({})).ok()["items"][0]["position"], 1);
+    assert_eq!(put(7)["items"][0]["position"], 1);
     assert_eq!(admin.items(&drawer), [hidden.clone(), seen.clone(), more.clone()]);
     // A position that is none is named as it was sent, among those that they see.
-    let items = reporter.get(&format!("{path}?showItems=true")).ok()["items"].clone();
-    let own = items[0]["id"].as_str().expect("an item has an id").to_owned();
-    let refused = reporter.put(&format!("{path}/shortcut/{own}/position/2"), &json!({}));
-    let refused = refused.fails(400, "InvalidParameter")["message"].clone();
+    let own = get(&reporter)["items"][0]["id"].as_str().expect("an item has an id").to_owned();
+    let place = |shortcut: &str, position: u32| {
+        reporter.call("drawer-shortcut-position-put", &[&drawer, &shortcut, &position]).send()
+    };
+    let refused = place(&own, 2).fails(400, "InvalidParameter")["message"].clone();
     assert_eq!(refused, "`position` must be between 0 and 1, or -1 for the tail, but is `2`.");
-    reporter.put(&format!("{path}/shortcut/{own}/position/1"), &json!({})).ok();
-    reporter.put(&format!("{path}/shortcut/{own}/position/0"), &json!({})).ok();
+    place(&own, 1).ok();
+    place(&own, 0).ok();
     assert_eq!(admin.items(&drawer), [hidden.clone(), seen.clone(), more.clone()]);
     // Nor does a capacity that is too small for all of them tell how many there are.
-    let refused = reporter.put(&path, &json!({ "capacity": 2 })).fails(400, "InvalidParameter")["message"].clone();
+    let refused = reporter.call("drawer-put", &[&drawer]).json(&json!({ "capacity": 2 }));
+    let refused = refused.fails(400, "InvalidParameter")["message"].clone();
     assert_eq!(refused, "`capacity` must be at least the present count, but is `2`.");
     // Nor is it there under its shortcut id, which is no secret.
-    let shortcut = admin.get(&format!("{path}?showItems=true")).ok()["items"][0]["id"].clone();
-    let shortcut = shortcut.as_str().expect("an item has an id").to_owned();
-    let message = |error: &Value, id: &str| error["message"].as_str().map(|text| text.replace(id, "*"));
+    let shortcut = get(&admin)["items"][0]["id"].as_str().expect("an item has an id").to_owned();
     let other = reporter.drawer("/Top/Desk", "other", 5);
-    for (method, rest) in [("DELETE", String::new()), ("PUT", format!("/move/{other}"))] {
-        let there =
-            reporter.send(method, &format!("{path}/item/{shortcut}{rest}"), &[], b"").fails(404, "ObjectNotFound");
-        let not = reporter.send(method, &format!("{path}/item/99999999{rest}"), &[], b"").fails(404, "ObjectNotFound");
-        assert_eq!(message(&there, &shortcut), message(&not, "99999999"));
-    }
-    reporter.put(&format!("{path}/shortcut/{shortcut}/position/1"), &json!({})).fails(404, "ObjectNotFound");
-    let gone = reporter.delete_with(&format!("{path}/item"), &json!({ "sources": [shortcut] })).ok();
-    assert_eq!(gone["errors"][0]["code"], "CMS.ObjectNotFound");
+    let message = |call: Call<'_>, id: &str| {
+        call.fails(404, "ObjectNotFound")["message"].as_str().map(|text| text.replace(id, "*"))
+    };
+    let delete = |id: &str| message(reporter.call("drawer-item-delete", &[&drawer, &id]), id);
+    assert_eq!(delete(&shortcut), delete("99999999"));
+    let away = |id: &str| message(reporter.call("drawer-item-move-put", &[&drawer, &id, &other]), id);
+    assert_eq!(away(&shortcut), away("99999999"));
+    place(&shortcut, 1).fails(404, "ObjectNotFound");
+    let gone = reporter.call("drawer-items-delete", &[&drawer]).json(&json!({ "sources": [shortcut] }));
+    assert_eq!(gone.ok()["errors"][0]["code"], "CMS.ObjectNotFound");
     assert_eq!(admin.items(&drawer).len(), 3);
-    reporter.post(&format!("{path}/item/{}", encoded(&hidden)), &json!({})).fails(404, "ObjectNotFound");
-    reporter.post(&format!("{path}/item"), &json!({ "sources": [hidden] })).fails(404, "ObjectNotFound");
+    reporter.call("drawer-item-post", &[&drawer, &hidden]).fails(404, "ObjectNotFound");
+    add(&reporter, &[&hidden]).fails(404, "ObjectNotFound");
     // A drawer that may not be read is in no list of those that hold an object.
     let other = admin.drawer("/Top/Other", "elsewhere", 10);
-    admin.post(&format!("/v3/container/drawer/{other}/item/{}", encoded(&seen)), &json!({})).ok();
-    let holders =
-        |client: &Client| client.get(&format!("/v3/container/drawer/object/{}", encoded(&seen))).ok()["total"].clone();
-    assert_eq!((holders(&reporter), holders(&admin)), (json!(1), json!(2)));
+    admin.call("drawer-item-post", &[&other, &seen]).ok();
+    for (client, total) in [(&reporter, 1), (&admin, 2)] {
+        client.call("drawer-by-object-get", &[&seen]).gives(&json!({ "total": total }));
+    }
 }

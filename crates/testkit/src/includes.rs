@@ -10,6 +10,12 @@ pub fn includes(reply: &Value, expected: &Value) {
     }
 }
 
+/// Asserts that the message of an error has this part.
+#[track_caller]
+pub fn says(error: &Value, part: &str) {
+    assert!(error["message"].as_str().is_some_and(|message| message.contains(part)), "`{part}` is missing in {error}");
+}
+
 fn difference(place: &str, actual: &Value, expected: &Value) -> Option<String> {
     match (actual, expected) {
         (Value::Object(actual), Value::Object(expected)) => expected.iter().find_map(|(name, expected)| {

@@ -10,6 +10,7 @@ mod endpoint;
 mod filled;
 mod follow;
 mod includes;
+mod login;
 mod server;
 pub mod shelf;
 
@@ -21,7 +22,8 @@ pub use self::dice::{Dice, seed, setting};
 pub use self::endpoint::{Endpoint, parameter};
 pub use self::filled::Filled;
 pub use self::follow::{Follow, FollowedEvent};
-pub use self::includes::includes;
+pub use self::includes::{includes, says};
+pub use self::login::{credentials, with};
 pub use self::server::{ADMIN_PASSWORD, SAMPLE_PASSWORD, Server, binary, ended};
 /// A disk in memory, for the store's own tests and for those of the whole server.
 pub use stet_store::fault as disk;

@@ -6,13 +6,16 @@ mod trouble;
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::server::{CasServer, success};
 use crate::harness::*;
 
 /// What the tests' tickets are for; it has what must be escaped in a query.
 const SERVICE: &str = "https://stet.example.org/login?a=1&b=%C3%BC+x";
+
+/// Whom most tickets are for.
+const EDITOR: &str = "<cas:user>editor</cas:user>";
 
 /// A server that asks this CAS server, with more keys of `[auth.cas]`.
 fn stet(cas: &CasServer, settings: &[(&str, &str)]) -> Server {
@@ -24,57 +27,57 @@ fn stet(cas: &CasServer, settings: &[(&str, &str)]) -> Server {
     Server::with(&fixed.into_iter().chain(keys).collect::<Vec<_>>())
 }
 
-fn path(ticket: &str) -> String {
-    format!("/v3/auth/login?applicationId=desk&connectionId=Editorial&ticket={ticket}")
+/// A login with a ticket.
+fn login<'c>(client: &'c Client, ticket: &str) -> Call<'c> {
+    let call = client.call("auth-login-get", &[]).query("applicationId", "desk");
+    call.query("connectionId", "Editorial").query("ticket", ticket)
 }
 
-fn log_in(server: &Server, ticket: &str, options: &str) -> Answer {
-    server.client().get(&format!("{}{options}", path(ticket)))
-}
-
-fn says(error: &Value, part: &str) {
-    assert!(error["message"].as_str().is_some_and(|message| message.contains(part)), "`{part}` is missing in {error}");
+fn log_in(server: &Server, ticket: &str) -> Answer {
+    login(&server.client(), ticket).send()
 }
 
 #[test]
 fn a_good_ticket_begins_a_session_and_serves_once() {
     let cas = CasServer::start();
     let mut server = stet(&cas, &[]);
-    cas.issue("ST-1-good", success("<cas:user>editor</cas:user>"));
-    let answer = log_in(&server, "ST-1-good", "");
+    cas.issue("ST-1-good", success(EDITOR));
+    let answer = log_in(&server, "ST-1-good");
     assert!(answer.header("set-cookie").is_some_and(|cookie| cookie.contains("HttpOnly")), "{answer:?}");
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     let reply = answer.ok();
     let keys: BTreeSet<_> = reply.as_object().expect("a reply is an object").keys().map(String::as_str).collect();
     assert_eq!(keys, ["applicationId", "configuration", "connection", "token", "username"].into());
-    assert_eq!((&reply["username"], &reply["applicationId"]), (&json!("editor"), &json!("desk")));
-    assert_eq!(reply["connection"]["id"], "Editorial");
-    assert_eq!(reply["token"]["idleSeconds"], 4 * 3600);
-    let token = reply["token"]["value"].as_str().expect("a token is a text").to_owned();
-    let mut client = server.client();
-    client.token = Some(token.clone());
-    assert_eq!(client.get("/v3/auth/connection").ok()["username"], "editor");
-    client.get("/v3/folder/home").ok();
+    let token = json!({ "idleSeconds": 4 * 3600 });
+    let connection = json!({ "id": "Editorial" });
+    includes(
+        &reply,
+        &json!({ "username": "editor", "applicationId": "desk", "connection": connection, "token": token }),
+    );
+    let client = server.client_with(&reply["token"]["value"]);
+    let token = client.token();
+    client.call("auth-connection-get", &[]).gives(&json!({ "username": "editor" }));
+    client.call("folder-home-get", &[]).ok();
 
     let asked = cas.asked();
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0].path, "/cas/p3/serviceValidate");
     assert_eq!((&*asked[0].service, &*asked[0].ticket), (SERVICE, "ST-1-good"));
 
-    let again = log_in(&server, "ST-1-good", "");
+    let again = log_in(&server, "ST-1-good");
     assert!(again.header("www-authenticate").is_some() && again.header("set-cookie").is_none(), "{again:?}");
     says(&again.fails(401, "InvalidLogin"), "used before");
     assert_eq!(cas.asked().len(), 2, "nothing is remembered of a ticket");
-    client.get("/v3/auth/connection/check").ok();
+    client.lives();
 
-    let copy = server.client().post("/v3/auth/copy", &json!({ "token": token })).ok();
-    assert_ne!(copy["token"]["value"], token.as_str());
+    let copy = server.client().call("auth-copy-post", &[]).json(&json!({ "token": token })).ok();
+    assert_ne!(copy["token"]["value"], token);
     assert_eq!(copy["token"]["expires"], reply["token"]["expires"]);
 
     server.terminate();
     let log = server.log();
     assert!(log.contains("logged in") && log.contains("refused"), "{log}");
-    for secret in ["ST-1-good", &token, copy["token"]["value"].as_str().expect("a token is a text")] {
+    for secret in ["ST-1-good", token, copy["token"]["value"].as_str().expect("a token is a text")] {
         assert!(!log.contains(secret), "`{secret}` is in the log:\n{log}");
     }
 }
@@ -85,29 +88,32 @@ fn a_call_that_is_not_as_it_should_be_uses_no_ticket_up() {
     let server = stet(&cas, &[]);
     let client = server.client();
     let full = [("applicationId", "desk"), ("connectionId", "Editorial"), ("ticket", "ST-1")];
+    let with = |full: [(&str, &str); 3]| {
+        full.iter().fold(client.call("auth-login-get", &[]), |call, (name, value)| call.query(name, value))
+    };
     for (missing, _) in full {
-        let query: Vec<_> = full.iter().filter(|(name, _)| *name != missing).map(|(n, v)| format!("{n}={v}")).collect();
-        let answer = client.get(&format!("/v3/auth/login?{}", query.join("&")));
-        says(&answer.fails_on(missing, 400, "InvalidParameter"), missing);
+        let others = full.map(|(name, value)| if name == missing { ("other", value) } else { (name, value) });
+        says(&with(others).fails(400, "InvalidParameter"), missing);
     }
-    for ticket in ["", "ST%201", "ST-%C3%BC", "ST-%0A", &"x".repeat(4097)] {
-        let error = log_in(&server, ticket, "").fails_on(ticket, 400, "InvalidParameter");
+    for ticket in ["", "ST 1", "ST-ü", "ST-\n", &"x".repeat(4097)] {
+        let error = login(&client, ticket).send().fails_on(ticket, 400, "InvalidParameter");
         says(&error, "`ticket`");
-        assert!(ticket.is_empty() || !error.to_string().contains(ticket), "{error}");
+        assert!(ticket.is_empty() || !error.to_string().contains(ticket.trim_end()), "{error}");
     }
-    let elsewhere = path("ST-1").replace("Editorial", "Nowhere");
-    says(&client.get(&elsewhere).fails(401, "InvalidLogin"), "Nowhere");
-    says(&log_in(&server, "ST-1", "&loadConfig=perhaps").fails(400, "InvalidParameter"), "loadConfig");
-    says(&log_in(&server, "ST-1", "&databaseId=nowhere").fails(404, "DatabaseNotFound"), "nowhere");
+    let elsewhere = with([full[0], ("connectionId", "Nowhere"), full[2]]);
+    says(&elsewhere.fails(401, "InvalidLogin"), "Nowhere");
+    let login = || login(&client, "ST-1");
+    says(&login().query("loadConfig", "perhaps").fails(400, "InvalidParameter"), "loadConfig");
+    says(&login().query("databaseId", "nowhere").fails(404, "DatabaseNotFound"), "nowhere");
     assert!(cas.asked().is_empty());
     // What could make two parameters of one does not.
-    log_in(&server, "ST-1%26ticket%3Dx%23%25", "").fails(401, "InvalidLogin");
+    log_in(&server, "ST-1&ticket=x#%").fails(401, "InvalidLogin");
     assert_eq!(cas.asked()[0].ticket, "ST-1&ticket=x#%");
 }
 
 #[test]
 fn without_a_cas_server_the_answer_says_so() {
-    let answer = Server::shared().client().get(&path("ST-1"));
+    let answer = log_in(Server::shared(), "ST-1");
     assert!(answer.header("www-authenticate").is_some(), "{answer:?}");
     says(&answer.fails(401, "InvalidLogin"), "no CAS server is configured");
 }
@@ -125,19 +131,12 @@ fn both_logins_show_the_same_under_the_same_options() {
     ];
     for (number, options) in options.into_iter().enumerate() {
         let ticket = format!("ST-{number}");
-        cas.issue(&ticket, success("<cas:user>editor</cas:user>"));
-        let query: String = options
-            .as_object()
-            .expect("options are an object")
-            .iter()
-            .map(|(name, value)| format!("&{name}={value}"))
-            .collect();
-        let mut by_ticket = log_in(&server, &ticket, &query).ok();
-        let body = json!({
-            "connectionId": "Editorial", "applicationId": "desk", "username": "editor", "password": SAMPLE_PASSWORD,
-            "options": options,
-        });
-        let mut by_password = server.client().post("/v3/auth/login", &body).ok();
+        cas.issue(&ticket, success(EDITOR));
+        let client = server.client();
+        let query = options.as_object().expect("options are an object").iter();
+        let mut by_ticket = query.fold(login(&client, &ticket), |call, (name, value)| call.query(name, value)).ok();
+        let body = with(credentials("editor", SAMPLE_PASSWORD), json!({ "options": options }));
+        let mut by_password = client.call("auth-login-post", &[]).json(&body).ok();
         by_ticket["token"].take();
         by_password["token"].take();
         assert_eq!(by_ticket, by_password, "{options}");

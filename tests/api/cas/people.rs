@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::server::{CasServer, success};
-use super::{SERVICE, log_in, says, stet};
+use super::{SERVICE, log_in, login, stet};
 use crate::harness::*;
 
 /// Logs in as whom the CAS server describes; gives the user and the groups, sorted.
 fn comes(cas: &CasServer, server: &Server, ticket: &str, inside: &str) -> (Value, BTreeSet<String>) {
     cas.issue(ticket, success(inside));
-    let reply = log_in(server, ticket, "&showUserInfo=true").ok();
+    let reply = login(&server.client(), ticket).query("showUserInfo", true).ok();
     let groups = reply["groups"].as_array().expect("groups are a list").iter();
     (reply["user"].clone(), groups.map(|name| name.as_str().expect("a group has a name").to_owned()).collect())
 }
@@ -26,7 +26,7 @@ fn a_user_who_is_not_known_here_stays_out_where_none_are_made() {
     let server = stet(&cas, &[]);
     for ticket in ["ST-1", "ST-2"] {
         cas.issue(ticket, success("<cas:user>newcomer</cas:user>"));
-        says(&log_in(&server, ticket, "").fails(401, "InvalidLogin"), "newcomer");
+        says(&log_in(&server, ticket).fails(401, "InvalidLogin"), "newcomer");
     }
     // Without a mapping nobody's groups are the CAS server's to say.
     let (user, held) = comes(
@@ -53,9 +53,7 @@ fn a_user_is_made_with_the_configured_groups_and_no_password() {
     assert_eq!((&user["name"], &user["fullName"]), (&json!("newcomer"), &json!("Zoë & Co")));
     assert_eq!((&user["businessEmail"], &user["home"]), (&json!("zoe@example.org"), &json!("/Users/newcomer")));
     for password in ["", "newcomer", SAMPLE_PASSWORD] {
-        let body =
-            json!({ "connectionId": "Editorial", "applicationId": "x", "username": "newcomer", "password": password });
-        server.client().post("/v3/auth/login", &body).fails_on(password, 401, "InvalidLogin");
+        server.log_in("newcomer", password).fails_on(password, 401, "InvalidLogin");
     }
     // What is sent is taken over, what is not stays, and what can't be is left alone.
     let (user, _) = comes(
@@ -84,15 +82,13 @@ fn many_first_logins_at_once_make_one_user_and_all_their_sessions_live() {
             .iter()
             .map(|ticket| {
                 cas.issue(ticket, success("<cas:user>newcomer</cas:user>"));
-                scope.spawn(|| log_in(&server, ticket, "").ok()["token"]["value"].take())
+                scope.spawn(|| log_in(&server, ticket).ok()["token"]["value"].take())
             })
             .collect();
         logins.into_iter().map(|login| login.join().expect("it got an answer")).collect()
     });
     for token in tokens {
-        let mut client = server.client();
-        client.token = token.as_str().map(str::to_owned);
-        assert_eq!(client.get("/v3/auth/connection").ok()["username"], "newcomer");
+        server.client_with(&token).call("auth-connection-get", &[]).gives(&json!({ "username": "newcomer" }));
     }
 }
 
@@ -121,12 +117,12 @@ fn the_groups_of_the_mapping_are_as_the_cas_server_says_at_each_login() {
         assert_eq!(held, expected, "{user} {values:?}");
     }
     // They hold at once, for sessions that were there before too.
-    cas.issue("ST-a", success(&of("newcomer", &["desk"])));
-    let privileges = log_in(&server, "ST-a", "&showPrivileges=true").ok();
-    assert!(privileges["privileges"].to_string().contains("moderate"), "{privileges}");
-    cas.issue("ST-b", success(&of("newcomer", &[])));
-    let privileges = log_in(&server, "ST-b", "&showPrivileges=true").ok();
-    assert_eq!(privileges["privileges"], json!(["read"]));
+    let privileges = |ticket: &str, values: &[&str]| {
+        cas.issue(ticket, success(&of("newcomer", values)));
+        login(&server.client(), ticket).query("showPrivileges", true).ok()["privileges"].clone()
+    };
+    assert!(privileges("ST-a", &["desk"]).to_string().contains("moderate"));
+    assert_eq!(privileges("ST-b", &[]), json!(["read"]));
 }
 
 #[test]
@@ -145,10 +141,10 @@ fn a_disabled_user_stays_out_whoever_vouches() {
             ticket,
             success("<cas:user>editor</cas:user><cas:attributes><cas:mail>x@y</cas:mail></cas:attributes>"),
         );
-        says(&log_in(&server, ticket, "").fails(401, "InvalidLogin"), "disabled");
+        says(&log_in(&server, ticket).fails(401, "InvalidLogin"), "disabled");
     }
     cas.issue("ST-3", success("<cas:user>admin</cas:user>"));
-    log_in(&server, "ST-3", "").ok();
+    log_in(&server, "ST-3").ok();
 }
 
 #[test]
@@ -160,7 +156,7 @@ fn a_name_that_can_not_be_one_here_is_refused() {
     {
         let ticket = format!("ST-{number}");
         cas.issue(&ticket, success(&format!("<cas:user>{name}</cas:user>")));
-        says(&log_in(&server, &ticket, "").fails_on(name, 401, "InvalidLogin"), "name");
+        says(&log_in(&server, &ticket).fails_on(name, 401, "InvalidLogin"), "name");
     }
     // A legal one is taken as it is, and shown as JSON has it.
     for (ticket, written, name) in [("ST-a", "O&apos;Neil, &lt;Zoë&gt;", "O'Neil, <Zoë>"), ("ST-b", "EDITOR", "EDITOR")]
@@ -185,7 +181,7 @@ fn records_in_the_configuration_are_for_those_who_may_read() {
     for (ticket, role, expected) in [("ST-1", "none", Value::Null), ("ST-2", "reads", json!("City"))] {
         let attributes = format!("<cas:attributes><cas:role>{role}</cas:role></cas:attributes>");
         cas.issue(ticket, success(&format!("<cas:user>newcomer</cas:user>{attributes}")));
-        let configuration = log_in(&server, ticket, "").ok()["configuration"].take();
+        let configuration = log_in(&server, ticket).ok()["configuration"].take();
         assert_eq!(configuration["workFolder"], "/News/City");
         assert_eq!(configuration["workFolderRecord"]["name"], expected, "{role}");
         assert_eq!(configuration["homeRecord"], Value::Null, "nothing is in that home yet");

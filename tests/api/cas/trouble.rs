@@ -1,7 +1,7 @@
 //! A CAS server that refuses, fails, lies, or is not there.
 
 use super::server::{CasServer, Script, failure, success};
-use super::{SERVICE, log_in, says, stet};
+use super::{EDITOR, SERVICE, log_in, stet};
 use crate::harness::*;
 
 /// The CAS server could not be asked: it may be tried again.
@@ -27,15 +27,15 @@ fn what_the_cas_server_refuses_is_refused_and_what_it_fails_over_is_not() {
     {
         let ticket = format!("ST-secret-{number}");
         cas.issue(&ticket, failure(code, &format!("Ticket {ticket} &lt;b&gt; is not recognized")));
-        let answer = log_in(&server, &ticket, "");
+        let answer = log_in(&server, &ticket);
         assert!(answer.header("set-cookie").is_none(), "{answer:?}");
         let error = answer.fails_on(code, 401, "InvalidLogin");
         says(&error, part);
         assert!(!error.to_string().contains("ST-secret") && !error.to_string().contains("recognized"), "{error}");
     }
     cas.issue("ST-secret-internal", failure("INTERNAL_ERROR", "it is me"));
-    unavailable(log_in(&server, "ST-secret-internal", ""), "INTERNAL_ERROR");
-    log_in(&server, "ST-secret-unknown", "").fails(401, "InvalidLogin");
+    unavailable(log_in(&server, "ST-secret-internal"), "INTERNAL_ERROR");
+    log_in(&server, "ST-secret-unknown").fails(401, "InvalidLogin");
     server.terminate();
     assert!(!server.log().contains("ST-secret"), "{}", server.log());
 }
@@ -44,7 +44,7 @@ fn what_the_cas_server_refuses_is_refused_and_what_it_fails_over_is_not() {
 fn an_answer_that_is_none_is_no_refusal_and_lets_nobody_in() {
     let cas = CasServer::start();
     let mut server = stet(&cas, &[("ANSWER_BYTES", "4096")]);
-    let good = "<cas:user>editor</cas:user>";
+    let good = EDITOR;
     let xml = |text: &str| Script::Answer("200 OK", text.to_owned());
     let answers = [
         ("empty", xml("")),
@@ -92,7 +92,7 @@ fn an_answer_that_is_none_is_no_refusal_and_lets_nobody_in() {
     for (number, (what, script)) in answers.into_iter().enumerate() {
         let ticket = format!("ST-secret-{number}");
         cas.issue(&ticket, script);
-        unavailable(log_in(&server, &ticket, ""), what);
+        unavailable(log_in(&server, &ticket), what);
     }
     // Nor is another server asked: neither who somebody is nor where to send the ticket is for it to say.
     let other = CasServer::start();
@@ -102,14 +102,14 @@ fn an_answer_that_is_none_is_no_refusal_and_lets_nobody_in() {
         "ST-secret-moved",
         Script::Raw(format!("HTTP/1.1 302 Found\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n").into_bytes()),
     );
-    unavailable(log_in(&server, "ST-secret-moved", ""), "moved");
+    unavailable(log_in(&server, "ST-secret-moved"), "moved");
     assert!(other.asked().is_empty());
 
     cas.issue("ST-secret-good", success(good));
-    log_in(&server, "ST-secret-good", "").ok();
+    log_in(&server, "ST-secret-good").ok();
     cas.stop();
-    unavailable(log_in(&server, "ST-secret-late", ""), "down");
-    server.login("editor").get("/v3/folder/home").ok();
+    unavailable(log_in(&server, "ST-secret-late"), "down");
+    server.user("editor").lives();
     server.terminate();
     let log = server.log();
     assert!(!log.contains("ST-secret"), "{log}");
@@ -157,13 +157,13 @@ fn a_cas_server_is_believed_only_if_its_certificate_is_good() {
         [("localhost", [].as_slice()), ("127.0.0.1", &[("SSL_CERT_FILE", trusted)])].into_iter().enumerate()
     {
         let ticket = format!("ST-{number}");
-        cas.issue(&ticket, success("<cas:user>editor</cas:user>"));
+        cas.issue(&ticket, success(EDITOR));
         let server = with(host, more);
-        unavailable(log_in(&server, &ticket, ""), host);
+        unavailable(log_in(&server, &ticket), host);
         assert!(server.log().contains("no safe connection could be made"), "{}", server.log());
     }
     assert!(cas.asked().is_empty(), "no ticket goes to a server that is not the one");
-    assert_eq!(log_in(&with("localhost", &[("SSL_CERT_FILE", trusted)]), "ST-0", "").ok()["username"], "editor");
+    assert_eq!(log_in(&with("localhost", &[("SSL_CERT_FILE", trusted)]), "ST-0").ok()["username"], "editor");
 }
 
 #[test]
@@ -171,10 +171,10 @@ fn a_slow_cas_server_is_not_waited_for() {
     let cas = CasServer::start();
     let server = stet(&cas, &[("TOTAL_SECONDS", "1"), ("CONNECT_SECONDS", "1")]);
     cas.issue("ST-slow", Script::Hold);
-    unavailable(log_in(&server, "ST-slow", ""), "slow");
+    unavailable(log_in(&server, "ST-slow"), "slow");
     // One that says something now and then is no faster.
     cas.issue("ST-dripping", Script::Drip);
-    unavailable(log_in(&server, "ST-dripping", ""), "dripping");
+    unavailable(log_in(&server, "ST-dripping"), "dripping");
 }
 
 #[test]
@@ -182,16 +182,16 @@ fn so_many_tickets_are_validated_at_a_time_and_the_rest_may_try_again() {
     let cas = CasServer::start();
     let server = stet(&cas, &[("AT_ONCE", "1"), ("TOTAL_SECONDS", "60")]);
     cas.issue("ST-first", Script::Hold);
-    cas.issue("ST-second", success("<cas:user>editor</cas:user>"));
+    cas.issue("ST-second", success(EDITOR));
     std::thread::scope(|scope| {
-        let first = scope.spawn(|| log_in(&server, "ST-first", ""));
+        let first = scope.spawn(|| log_in(&server, "ST-first"));
         wait_until("the first ticket is asked about", || cas.asked().len() == 1);
-        let refused = log_in(&server, "ST-second", "");
+        let refused = log_in(&server, "ST-second");
         assert!(refused.header("retry-after").is_some(), "{refused:?}");
         says(&refused.fails(503, "Overloaded"), "Too many");
         assert_eq!(cas.asked().len(), 1);
         cas.let_go();
         unavailable(first.join().expect("it got an answer"), "let go");
     });
-    log_in(&server, "ST-second", "").ok();
+    log_in(&server, "ST-second").ok();
 }

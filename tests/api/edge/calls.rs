@@ -10,42 +10,39 @@ fn number(answer: &Answer, name: &str) -> u64 {
 fn a_session_has_its_calls_and_each_answer_says_how_many_are_left() {
     let server = Server::with(&[("LIMITS__CALLS_PER_MINUTE", "5")]);
     let (one, other) = (server.login("editor"), server.login("editor"));
-    let first = one.get("/v3/folder/home");
+    let first = home(&one);
     first.ok();
     assert_eq!((number(&first, "ratelimit-limit"), number(&first, "ratelimit-remaining")), (5, 4));
     assert!((1..=12).contains(&number(&first, "ratelimit-reset")));
     // What fails counts as well, and says so too.
-    let failed = one.get("/v3/object/1$1.0.999999999");
+    let failed = one.call("object-get", &[&"1$1.0.999999999"]).send();
     failed.fails(404, "ObjectNotFound");
     assert_eq!(number(&failed, "ratelimit-remaining"), 3);
-    let refused = (0..100).map(|_| one.get("/v3/folder/home")).find(|answer| answer.status != 200);
+    let refused = (0..100).map(|_| home(&one)).find(|answer| answer.status != 200);
     let refused = refused.expect("a hundred calls take longer than the minute");
     let error = refused.fails(429, "TooManyRequests");
     assert_eq!(number(&refused, "ratelimit-remaining"), 0);
     let seconds = number(&refused, "retry-after");
     assert!((1..=12).contains(&seconds) && error["details"]["retryAfter"] == seconds, "{error}");
-    other.get("/v3/folder/home").ok();
-    wait_until("a call has come back", || one.get("/v3/folder/home").status == 200);
+    home(&other).ok();
+    wait_until("a call has come back", || home(&one).status == 200);
 }
 
 #[test]
 fn copies_of_a_session_share_its_calls() {
     let server = Server::with(&[("LIMITS__CALLS_PER_MINUTE", "20")]);
     let copy_of = |client: &Client| {
-        let token = client.token.as_ref().expect("it has logged in");
         // The copying itself counts for the address.
-        let reply = server.client().post("/v3/auth/copy", &json!({ "token": token })).ok();
-        let mut copy = server.client();
-        copy.token = Some(reply["token"]["value"].as_str().expect("a copy has a token").to_owned());
-        copy
+        let reply = server.client().call("auth-copy-post", &[]).json(&json!({ "token": client.token() })).ok();
+        server.client_with(&reply["token"]["value"])
     };
     let one = server.login("editor");
     let other = server.login("editor");
-    one.get("/v3/folder/home").ok();
+    home(&one).ok();
     let copy = copy_of(&one);
     let copy_of_copy = copy_of(&copy);
     // One comes back in three seconds. With a budget of its own, none of them would have fewer than 15 left.
-    let left = |client: &Client| number(&client.get("/v3/folder/home"), "ratelimit-remaining");
+    let left = |client: &Client| number(&home(client), "ratelimit-remaining");
     for client in [&one, &copy, &copy_of_copy].into_iter().cycle().take(9) {
         left(client);
     }
@@ -58,9 +55,9 @@ fn copies_of_a_session_share_its_calls() {
 fn a_fresh_copy_says_how_it_stands_too() {
     let server = Server::with(&[("LIMITS__CALLS_PER_MINUTE", "1000")]);
     let client = server.login("editor");
-    let first = client.get("/v3/folder/home");
+    let first = home(&client);
     let tag = first.header("etag").expect("a folder has an ETag").to_owned();
-    let again = client.send("GET", "/v3/folder/home", &[("if-none-match", &tag)], b"");
+    let again = client.call("folder-home-get", &[]).header("if-none-match", tag).send();
     assert_eq!((again.status, number(&again, "ratelimit-limit")), (304, 1000));
 }
 
@@ -80,7 +77,7 @@ fn calls_without_a_good_token_count_for_their_address_whatever_they_ask_for() {
 
 #[test]
 fn without_a_limit_nothing_is_said_of_one() {
-    let answer = Server::shared().login("editor").get("/v3/folder/home");
+    let answer = home(&Server::shared().user("editor"));
     answer.ok();
     assert!(answer.headers.iter().all(|(name, _)| !name.starts_with("ratelimit")), "{:?}", answer.headers);
 }

@@ -68,11 +68,9 @@ fn assert_admitted(answer: &Answer, origin: &str) {
     assert_eq!(names.len(), count, "a header comes twice: {answer:?}");
 }
 
-/// A write that has nothing but a cookie, from a page of `origin`.
-fn write_from(server: &Server, token: &str, origin: &str) -> Answer {
-    let cookie = format!("MRS_CONNECTION_TOKEN={token}");
-    let headers = [("cookie", cookie.as_str()), ("origin", origin), JSON];
-    server.client().send("POST", "/v3/object", &headers, b"{\"sources\": []}")
+/// Such a write of a listed page or of one that is not.
+fn write(server: &Server, origin: &str) -> Answer {
+    write_from(server, server.user("editor").token(), origin, &[])
 }
 
 #[test]
@@ -84,12 +82,11 @@ fn no_page_is_told_anything_unless_origins_are_listed() {
         assert_eq!(answer.header("allow"), Some("GET, HEAD"), "{origin}");
         assert_silent(&answer, origin);
         assert_silent(&preflight(server, "/nowhere", origin), origin);
-        let answer = server.login("editor").send("GET", HOME, &[("origin", origin)], b"");
+        let answer = server.user("editor").call("folder-home-get", &[]).header("origin", origin).send();
         answer.ok();
         assert_silent(&answer, origin);
     }
-    let token = server.login("editor").token.expect("a login gives a token");
-    write_from(server, &token, DESK).fails(403, "OriginRefused");
+    write(server, DESK).fails(403, "OriginRefused");
 }
 
 #[test]
@@ -134,8 +131,8 @@ fn a_preflight_of_any_other_origin_is_refused_like_every_options() {
 #[test]
 fn a_page_of_a_listed_origin_may_read_every_answer_and_others_none() {
     let server = open();
-    let client = server.login("editor");
-    let tag = client.get(HOME).header("etag").expect("a folder has an ETag").to_owned();
+    let client = server.user("editor");
+    let tag = home(&client).header("etag").expect("a folder has an ETag").to_owned();
     let ask = |method: &str, path: &str, origin: &str, more: &[(&str, &str)]| {
         client.send(method, path, &[&[("origin", origin)], more].concat(), b"")
     };
@@ -171,11 +168,11 @@ fn a_page_of_a_listed_origin_may_read_every_answer_and_others_none() {
 #[test]
 fn a_kept_reply_speaks_to_who_asks_for_it() {
     let server = open();
-    let client = server.login("editor");
-    let body = json!({ "folderPath": own_folder() }).to_string();
+    let client = server.user("editor");
+    let call = client.call("drawer-post", &[]).json(&json!({ "folderPath": own_folder() }));
+    let call = call.header("idempotency-key", "once");
     let make = |origin: &str| {
-        let headers = [("origin", origin), ("idempotency-key", "once"), JSON];
-        let answer = client.send("POST", "/v3/container/drawer", &headers, body.as_bytes());
+        let answer = call.clone().header("origin", origin).send();
         answer.ok();
         answer
     };
@@ -191,22 +188,21 @@ fn a_kept_reply_speaks_to_who_asks_for_it() {
 #[test]
 fn a_write_with_a_cookie_alone_may_come_from_a_listed_origin_and_from_no_other() {
     let server = open();
-    let token = server.login("editor").token.expect("a login gives a token");
     for origin in [DESK, LOCAL] {
-        let answer = write_from(&server, &token, origin);
+        let answer = write(&server, origin);
         answer.ok();
         assert_admitted(&answer, origin);
     }
     for origin in OTHERS {
-        let answer = write_from(&server, &token, origin);
+        let answer = write(&server, origin);
         answer.fails_on(origin, 403, "OriginRefused");
         assert_silent(&answer, origin);
     }
     // Our own pages need not be listed, and need none of the headers.
-    let answer = write_from(&server, &token, &server.base);
+    let answer = write(&server, &server.base);
     answer.ok();
     assert_silent(&answer, "our own");
-    write_from(&server, "made-up", DESK).fails(401, "InvalidToken");
+    write_from(&server, "made-up", DESK, &[]).fails(401, "InvalidToken");
 }
 
 #[test]

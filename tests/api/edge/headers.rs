@@ -7,31 +7,29 @@ const NO_PAGE: Option<&str> = Some("default-src 'none'; sandbox");
 #[test]
 fn a_login_is_kept_by_nobody() {
     let server = Server::shared();
-    let first = log_in(server, "editor", SAMPLE_PASSWORD);
+    let first = server.log_in("editor", SAMPLE_PASSWORD);
     let token = first.ok()["token"]["value"].clone();
-    let copy = server.client().post("/v3/auth/copy", &json!({ "token": token }));
-    let form = format!("connectionId=Editorial&applicationId=desk&username=editor&password={SAMPLE_PASSWORD}");
-    let older = server.client().send("POST", "/auth/login", &[], form.as_bytes());
-    for answer in [first, copy, older] {
+    let copy = server.client().call("auth-copy-post", &[]).json(&json!({ "token": token })).send();
+    for answer in [first, copy, older_log_in(server, SAMPLE_PASSWORD)] {
         assert_eq!((answer.status, answer.header("cache-control")), (200, Some("no-store")), "{answer:?}");
     }
 }
 
 #[test]
 fn a_content_with_a_type_of_its_own_can_do_nothing_as_a_page() {
-    let client = Server::shared().login("editor");
+    let client = Server::shared().user("editor");
     let options = json!({ "name": "page.html", "type": "Story", "folderPath": own_folder() });
-    let page = ("page.html", "text/html", b"<script>alert(1)</script>".as_slice());
-    let loid = client.upload("/v3/object/create", &options, Some(page)).ok()["id"].as_str().expect("an id").to_owned();
-    let path = format!("/v3/object/{}/content", encoded(&loid));
-    let answer = client.get(&path);
+    let page: &[File<'_>] = &[("content", "page.html", "text/html", b"<script>alert(1)</script>")];
+    let made = client.call("stet-object-create-post", &[]).form(&options, page).ok();
+    let read = client.call("stet-object-content-get", &[&made["id"].as_str().expect("an object has an id")]);
+    let answer = read.send();
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("text/html")));
     assert_eq!(answer.header("content-security-policy"), NO_PAGE);
     assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
     assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
     // One that the client has already says none of it again.
     let tag = answer.header("etag").expect("a content has an ETag").to_owned();
-    let again = client.send("GET", &path, &[("if-none-match", &tag)], b"");
+    let again = read.header("if-none-match", tag).send();
     assert_eq!(again.status, 304);
     for name in ["content-security-policy", "referrer-policy", "x-content-type-options"] {
         assert_eq!(again.header(name), None, "{name}");
@@ -40,7 +38,7 @@ fn a_content_with_a_type_of_its_own_can_do_nothing_as_a_page() {
 
 #[test]
 fn json_and_failures_are_no_pages() {
-    let client = Server::shared().login("editor");
+    let client = Server::shared().user("editor");
     for path in ["/v3/folder/home", "/v3/object/1$1.0.999999999/content", "/healthz"] {
         let answer = client.get(path);
         assert_eq!(answer.header("content-security-policy"), None, "{path}");

@@ -2,12 +2,20 @@
 
 use super::*;
 
+/// A server with these keys of `[auth]`, which forgets no failure meanwhile.
+fn limited(settings: &[(&str, &str)]) -> Server {
+    let named: Vec<_> = settings.iter().map(|(key, value)| (format!("AUTH__{key}"), *value)).collect();
+    let window = [("AUTH__FAILURE_WINDOW_SECONDS", "86400"), ("SERVER__TRUSTED_PROXIES", "127.0.0.1")];
+    let settings = window.into_iter().chain(named.iter().map(|(key, value)| (key.as_str(), *value)));
+    Server::with(&settings.collect::<Vec<_>>())
+}
+
 /// Seconds that a refusal tells to wait, the same in its header and in its body.
 fn retry_seconds(refusal: &Answer) -> u64 {
     let error = refusal.fails(429, "TooManyRequests");
     let seconds = refusal.header("retry-after").expect("a refusal says when to try again");
     assert_eq!(error["details"]["retryAfter"].to_string(), seconds);
-    assert!(error["message"].as_str().is_some_and(|message| message.contains(seconds)), "{error}");
+    says(&error, seconds);
     seconds.parse().expect("it is a number of seconds")
 }
 
@@ -15,53 +23,47 @@ fn retry_seconds(refusal: &Answer) -> u64 {
 fn after_too_many_failures_a_user_is_refused_with_the_right_password_too() {
     let server = Server::with(&[("AUTH__FAILURES_PER_USER", "3"), ("AUTH__FAILURE_WINDOW_SECONDS", "3600")]);
     for _ in 0..3 {
-        log_in(&server, "editor", "wrong").fails(401, "InvalidLogin");
+        server.log_in("editor", "wrong").fails(401, "InvalidLogin");
     }
-    let seconds = retry_seconds(&log_in(&server, "editor", SAMPLE_PASSWORD));
+    let seconds = retry_seconds(&server.log_in("editor", SAMPLE_PASSWORD));
     assert!((1100..=1200).contains(&seconds), "{seconds}");
-    let form = format!("connectionId=Editorial&applicationId=desk&username=editor&password={SAMPLE_PASSWORD}");
-    let older = server.client().send("POST", "/auth/login", &[], form.as_bytes());
+    let older = older_log_in(&server, SAMPLE_PASSWORD);
     assert_eq!((older.status, older.json()["code"].as_str()), (429, Some("CMS.TooManyRequests")));
     assert!(older.header("retry-after").is_some());
     // Nobody else is concerned.
-    log_in(&server, "admin", ADMIN_PASSWORD).ok();
+    server.log_in("admin", ADMIN_PASSWORD).ok();
 }
 
 #[test]
 fn failures_of_the_older_login_count_too() {
-    let server = Server::with(&[("AUTH__FAILURES_PER_USER", "2")]);
+    let server = limited(&[("FAILURES_PER_USER", "2")]);
     for _ in 0..2 {
-        let form = "connectionId=Editorial&applicationId=desk&username=editor&pwd=wrong";
-        assert_eq!(server.client().send("POST", "/auth/login", &[], form.as_bytes()).status, 401);
+        assert_eq!(older_log_in(&server, "wrong").status, 401);
     }
-    retry_seconds(&log_in(&server, "editor", SAMPLE_PASSWORD));
+    retry_seconds(&server.log_in("editor", SAMPLE_PASSWORD));
 }
 
 #[test]
 fn a_user_who_waits_as_long_as_told_is_let_in() {
     let server = Server::with(&[("AUTH__FAILURES_PER_USER", "1"), ("AUTH__FAILURE_WINDOW_SECONDS", "1")]);
-    log_in(&server, "editor", "wrong").fails(401, "InvalidLogin");
-    wait_until("the failure is forgiven", || log_in(&server, "editor", SAMPLE_PASSWORD).status == 200);
+    server.log_in("editor", "wrong").fails(401, "InvalidLogin");
+    wait_until("the failure is forgiven", || server.log_in("editor", SAMPLE_PASSWORD).status == 200);
 }
 
 #[test]
 fn a_success_forgives_the_users_failures() {
-    let server = Server::with(&[("AUTH__FAILURES_PER_USER", "3"), ("AUTH__FAILURE_WINDOW_SECONDS", "3600")]);
+    let server = limited(&[("FAILURES_PER_USER", "3")]);
     for _ in 0..4 {
         for _ in 0..2 {
-            log_in(&server, "editor", "wrong").fails(401, "InvalidLogin");
+            server.log_in("editor", "wrong").fails(401, "InvalidLogin");
         }
-        log_in(&server, "editor", SAMPLE_PASSWORD).ok();
+        server.log_in("editor", SAMPLE_PASSWORD).ok();
     }
 }
 
 #[test]
 fn an_address_is_refused_whatever_names_it_tries_and_its_own_successes_do_not_help() {
-    let server = Server::with(&[
-        ("AUTH__FAILURES_PER_ADDRESS", "3"),
-        ("AUTH__FAILURE_WINDOW_SECONDS", "3600"),
-        ("SERVER__TRUSTED_PROXIES", "127.0.0.1"),
-    ]);
+    let server = limited(&[("FAILURES_PER_ADDRESS", "3")]);
     for guess in 0..3 {
         log_in_from(&server, "198.51.100.1", &format!("nobody{guess}"), "x").fails(401, "InvalidLogin");
         if guess < 2 {
@@ -74,16 +76,16 @@ fn an_address_is_refused_whatever_names_it_tries_and_its_own_successes_do_not_he
 
 #[test]
 fn logins_that_succeed_are_not_limited() {
-    let server = Server::with(&[("AUTH__FAILURES_PER_USER", "2"), ("AUTH__FAILURES_PER_ADDRESS", "2")]);
+    let server = limited(&[("FAILURES_PER_USER", "2"), ("FAILURES_PER_ADDRESS", "2")]);
     for _ in 0..10 {
-        log_in(&server, "editor", SAMPLE_PASSWORD).ok();
+        server.log_in("editor", SAMPLE_PASSWORD).ok();
     }
 }
 
 /// Status of forty logins of `editor` at once.
 fn log_in_at_once(server: &Server, password: &str) -> Vec<u16> {
     std::thread::scope(|scope| {
-        let login = || log_in(server, "editor", password).status;
+        let login = || server.log_in("editor", password).status;
         let threads: Vec<_> = (0..40).map(|_| scope.spawn(login)).collect();
         threads.into_iter().map(|thread| thread.join().expect("an answer came")).collect()
     })
@@ -91,19 +93,15 @@ fn log_in_at_once(server: &Server, password: &str) -> Vec<u16> {
 
 #[test]
 fn many_logins_at_once_are_not_refused_when_none_of_them_fails() {
-    let server = Server::with(&[
-        ("AUTH__FAILURES_PER_USER", "3"),
-        ("AUTH__FAILURES_PER_ADDRESS", "3"),
-        ("AUTH__FAILURE_WINDOW_SECONDS", "3600"),
-        // They take a while, and so all of them are there before the first ends.
-        ("AUTH__PASSWORD_MEMORY_KIB", "8192"),
-    ]);
+    // They take a while, and so all of them are there before the first ends.
+    let slow = ("PASSWORD_MEMORY_KIB", "8192");
+    let server = limited(&[("FAILURES_PER_USER", "3"), ("FAILURES_PER_ADDRESS", "3"), slow]);
     assert_eq!(log_in_at_once(&server, SAMPLE_PASSWORD), [200; 40]);
 }
 
 #[test]
 fn of_many_wrong_logins_at_once_no_more_are_looked_at_than_one_by_one() {
-    let server = Server::with(&[("AUTH__FAILURES_PER_USER", "3"), ("AUTH__FAILURE_WINDOW_SECONDS", "86400")]);
+    let server = limited(&[("FAILURES_PER_USER", "3")]);
     let statuses = log_in_at_once(&server, "wrong");
     let count = |status| statuses.iter().filter(|found| **found == status).count();
     assert_eq!((count(401), count(429)), (3, 37), "{statuses:?}");
@@ -120,9 +118,9 @@ fn comparable(answer: &Answer) -> (u16, Value, Vec<String>) {
 
 #[test]
 fn nothing_tells_a_known_user_from_an_unknown_one_before_and_behind_the_limit() {
-    let server = Server::with(&[("AUTH__FAILURES_PER_USER", "3"), ("AUTH__FAILURE_WINDOW_SECONDS", "86400")]);
+    let server = limited(&[("FAILURES_PER_USER", "3")]);
     for attempt in 0..5 {
-        let (known, unknown) = (log_in(&server, "editor", "wrong"), log_in(&server, "nobody", "wrong"));
+        let (known, unknown) = (server.log_in("editor", "wrong"), server.log_in("nobody", "wrong"));
         assert_eq!(known.status, if attempt < 3 { 401 } else { 429 });
         let (mut known, mut unknown) = (comparable(&known), comparable(&unknown));
         // The seconds may differ by one: time goes on between the two.
@@ -141,7 +139,7 @@ fn nothing_tells_a_known_user_from_an_unknown_one_before_and_behind_the_limit() 
 fn what_stands_at_the_wrong_place_of_a_body_with_a_secret_is_told_to_nobody() {
     const SECRET: &str = "90817263544";
     let server = Server::start();
-    let (admin, anyone) = (server.login("admin"), server.client());
+    let (admin, anyone) = (server.user("admin"), server.client());
     let text = format!("\"{SECRET}\"");
     let login = |name: &str, value: &str| {
         let mut body = credentials("editor", "x");
@@ -183,14 +181,17 @@ fn what_stands_at_the_wrong_place_of_a_body_with_a_secret_is_told_to_nobody() {
 
 #[test]
 fn a_session_does_not_serve_to_guess_its_users_password() {
-    let server = Server::with(&[("AUTH__FAILURES_PER_USER", "2"), ("AUTH__FAILURE_WINDOW_SECONDS", "3600")]);
+    let server = limited(&[("FAILURES_PER_USER", "2")]);
     let editor = server.login("editor");
-    let change = |old: &str| editor.post("/v3/user/password", &json!({ "old": old, "new": "another one" }));
+    let change = |old: &str| {
+        let body = json!({ "old": old, "new": "another one" });
+        editor.call("stet-user-password-post", &[]).json(&body).send()
+    };
     for _ in 0..2 {
         change("wrong").fails(403, "PermissionDenied");
     }
     retry_seconds(&change(SAMPLE_PASSWORD));
     // The session is none the worse for it.
-    editor.get("/v3/auth/connection/check").ok();
-    retry_seconds(&log_in(&server, "editor", SAMPLE_PASSWORD));
+    editor.lives();
+    retry_seconds(&server.log_in("editor", SAMPLE_PASSWORD));
 }

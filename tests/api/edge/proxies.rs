@@ -3,9 +3,7 @@
 use super::*;
 
 fn cookie_of(server: &Server, headers: &[(&str, &str)]) -> String {
-    let headers = [&[("content-type", "application/json")], headers].concat();
-    let body = credentials("editor", SAMPLE_PASSWORD).to_string();
-    let answer = server.client().send("POST", "/v3/auth/login", &headers, body.as_bytes());
+    let answer = log_in_with(server, headers, "editor", SAMPLE_PASSWORD);
     answer.ok();
     answer.header("set-cookie").expect("a login sets a cookie").to_owned()
 }
@@ -25,26 +23,23 @@ fn a_header_makes_a_cookie_secure_only_when_a_trusted_proxy_sends_it() {
     assert!(!cookie_of(&standard, &[("x-forwarded-proto", "https")]).contains("Secure"));
 }
 
-/// Status of a write that has nothing but a cookie, from a page of `origin`.
-fn write_from(server: &Server, origin: &str, headers: &[(&str, &str)]) -> u16 {
-    let token = server.login("editor").token.expect("a login gives a token");
-    let cookie = format!("MRS_CONNECTION_TOKEN={token}");
-    let headers = [&[("cookie", cookie.as_str()), ("origin", origin), ("content-type", "application/json")], headers];
-    server.client().send("POST", "/v3/object", &headers.concat(), b"{\"sources\": []}").status
+/// Status of such a write of `editor`.
+fn write(server: &Server, origin: &str, headers: &[(&str, &str)]) -> u16 {
+    write_from(server, server.user("editor").token(), origin, headers).status
 }
 
 #[test]
 fn a_header_changes_what_our_own_pages_are_only_when_a_trusted_proxy_sends_it() {
     let stranger = Server::shared();
     for header in [("x-forwarded-host", "evil.example"), ("forwarded", "host=evil.example")] {
-        assert_eq!(write_from(stranger, "https://evil.example", &[header]), 403, "{header:?}");
+        assert_eq!(write(stranger, "https://evil.example", &[header]), 403, "{header:?}");
     }
-    assert_eq!(write_from(stranger, &stranger.base, &[]), 200);
+    assert_eq!(write(stranger, &stranger.base, &[]), 200);
     let trusted = Server::with(&[("SERVER__TRUSTED_PROXIES", "127.0.0.1")]);
     let host = [("x-forwarded-host", "news.example")];
-    assert_eq!(write_from(&trusted, "https://news.example", &host), 200);
-    assert_eq!(write_from(&trusted, "https://evil.example", &host), 403);
-    assert_eq!(write_from(&trusted, &trusted.base, &[]), 200);
+    assert_eq!(write(&trusted, "https://news.example", &host), 200);
+    assert_eq!(write(&trusted, "https://evil.example", &host), 403);
+    assert_eq!(write(&trusted, &trusted.base, &[]), 200);
 }
 
 #[test]
@@ -65,13 +60,12 @@ fn a_client_can_not_swallow_with_a_quote_what_its_proxy_adds() {
     ]);
     for (guess, status) in [401, 401, 429].into_iter().enumerate() {
         let value = format!("for=6.6.6.{guess};proto=https;host=evil;x=\", for=203.0.113.9");
-        let headers = [("content-type", "application/json"), ("forwarded", value.as_str())];
-        let body = credentials(&format!("nobody{guess}"), "x").to_string();
-        assert_eq!(server.client().send("POST", "/v3/auth/login", &headers, body.as_bytes()).status, status, "{guess}");
+        let answer = log_in_with(&server, &[("forwarded", &value)], &format!("nobody{guess}"), "x");
+        assert_eq!(answer.status, status, "{guess}");
     }
     let made_up = ("forwarded", "for=6.6.6.6;proto=https;host=evil.example;x=\", for=203.0.113.7;proto=http");
     assert!(!cookie_of(&server, &[made_up]).contains("Secure"));
     let login = [("forwarded", "for=203.0.113.8")];
     assert!(!cookie_of(&server, &login).contains("Secure"));
-    assert_eq!(write_from(&server, "https://evil.example", &[made_up]), 403);
+    assert_eq!(write(&server, "https://evil.example", &[made_up]), 403);
 }

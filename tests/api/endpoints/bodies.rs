@@ -27,9 +27,11 @@ fn a_required_body_must_be_there() {
         |endpoint| endpoint.body == "required" && !endpoint.multipart,
         |faults, case, corner| {
             let bare = Made { body: Body::None, ..(case.make)(corner) };
-            let answer = bare.call(&corner.client, case.id).send();
-            let well = answer.status == 400 && code(&answer) == "InvalidBody";
-            faults.expect(well, || format!("{}: {:?}", case.id, lasting(&answer)));
+            let call = bare.call(&corner.client, case.id);
+            for answer in [call.send(), call.bytes("application/json", "").send()] {
+                let well = answer.status == 400 && code(&answer) == "InvalidBody";
+                faults.expect(well, || format!("{}: {:?}", case.id, lasting(&answer)));
+            }
         },
     );
 }

@@ -187,7 +187,7 @@ impl Corner {
         Part::Object(made["info"]["id"].as_str().expect("a folder has an id").to_owned(), Kind::Folder)
     }
 
-    fn story(&self) -> Part {
+    pub fn story(&self) -> Part {
         Part::Object(self.client.story(&self.folder, &self.name()), Kind::Any)
     }
 

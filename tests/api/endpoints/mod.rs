@@ -6,12 +6,13 @@ mod cases;
 mod conditions;
 mod displays;
 mod replays;
-mod rights;
+pub mod rights;
 mod sources;
 
 use serde_json::Value;
 
-use self::cases::{CASES, Case, Corner, ELSEWHERE, Kind, Made};
+pub use self::cases::Corner;
+use self::cases::{CASES, Case, ELSEWHERE, Kind, Made};
 use super::http::Faults;
 use crate::harness::*;
 
@@ -37,7 +38,7 @@ fn reads_what_others_change(endpoint: &Endpoint) -> bool {
 }
 
 /// What of a reply does not differ from call to call.
-fn lasting(answer: &Answer) -> (u16, Value) {
+pub fn lasting(answer: &Answer) -> (u16, Value) {
     let mut json: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     for place in ["", "/result"] {
         if let Some(error) = json.pointer_mut(place).and_then(Value::as_object_mut) {

@@ -135,7 +135,7 @@ fn the_database_of_a_call_must_be_a_known_one() {
         |endpoint| endpoint.takes("databaseId"),
         |faults, case, corner| {
             let unknown = (case.make)(corner);
-            for database in ["nowhere", "77"] {
+            for database in ["nowhere", "77", "-1", "99999999999999999999"] {
                 let answer = unknown.call(&corner.client, case.id).query("databaseId", database).send();
                 let well = answer.status == 404 && code(&answer) == "DatabaseNotFound";
                 faults.expect(well, || format!("{} {database}: {:?}", case.id, lasting(&answer)));
@@ -161,5 +161,14 @@ fn a_list_of_objects_tells_of_each_that_is_not_there() {
         let missing = |source: &str| json!({ "source": source, "code": "CMS.ObjectNotFound" });
         assert_eq!(items, Some(1), "{id}: {reply}");
         includes(&reply["errors"], &json!([missing(NOWHERE), missing("/no/where")]));
+    }
+}
+
+#[test]
+fn each_form_of_a_source_leads_to_the_same_object() {
+    let corner = Corner::new();
+    let loid = corner.client.story(&corner.folder, "same");
+    for name in names_of(&corner.client, &loid) {
+        corner.client.call("object-get", &[&name]).gives(&json!({ "id": loid }));
     }
 }

@@ -7,13 +7,10 @@ const BASE: &str = "/swing/api/rest";
 #[test]
 fn everything_is_below_the_base_path_and_nothing_outside_but_the_probes() {
     let server = Server::with(&[("SERVER__BASE_PATH", BASE)]);
-    let login = serde_json::json!({ "connectionId": "Editorial", "applicationId": "test", "username": "editor",
-        "password": SAMPLE_PASSWORD });
-    let mut client = server.client();
-    let answer = client.post(&format!("{BASE}/v3/auth/login"), &login);
+    let answer = server.client().post(&format!("{BASE}/v3/auth/login"), &credentials("editor", SAMPLE_PASSWORD));
     let cookie = answer.header("set-cookie").expect("a cookie is set").to_owned();
     assert!(cookie.contains(&format!("; Path={BASE};")), "{cookie}");
-    client.token = Some(answer.ok()["token"]["value"].as_str().expect("a login gives a token").to_owned());
+    let client = server.client_with(&answer.ok()["token"]["value"]);
     client.get(&format!("{BASE}/v3/folder/home")).ok();
     assert_eq!(error_of(&client.get(&format!("{BASE}/conf/nowhere")), true)["code"], "CMS.NoSuchEndpoint");
     let form = format!("connectionId=Editorial&applicationId=test&username=editor&pwd={SAMPLE_PASSWORD}");

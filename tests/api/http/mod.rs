@@ -10,8 +10,6 @@ pub mod raw;
 mod rights;
 mod tokens;
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use crate::harness::*;
@@ -19,21 +17,20 @@ use crate::harness::*;
 /// A loid that names nothing.
 const NOWHERE: &str = "1$1.0.999999999";
 
-/// The name of a post at the timestamp 0.
-const POST: &str = "19700101-000000-000";
-
 /// Calls of an endpoint of which nothing is known but what the document says of it.
 pub trait Blind {
     /// The path with this in place of each source, and something that fits in place of the rest.
     fn path_with(&self, source: &str) -> String;
     /// A path and query that the endpoint takes, with this in place of each source.
     fn call_with(&self, source: &str) -> String;
-    /// A call that reaches the handler.
-    fn call(&self) -> String;
-    /// A call whose source is of the kind that the endpoint wants, as far as the sample newsroom has one.
+    /// A call about something of the sample, of the kind that an endpoint that is not served yet wants.
     fn fitting_call(&self) -> String;
     /// Sends a call with a body that is JSON and says nothing, or with none.
     fn send(&self, client: &Client, call: &str) -> Answer;
+    /// The error of an answer that has this status, checked for the form of its surface; null if it has another.
+    fn error(&self, answer: &Answer, status: u16) -> Value;
+    /// What was answered, for people.
+    fn told(&self, answer: &Answer) -> String;
 }
 
 impl Blind for Endpoint {
@@ -44,7 +41,7 @@ impl Blind for Endpoint {
             "databaseId" => "main".to_owned(),
             "view" => "list".to_owned(),
             "format" => "binary".to_owned(),
-            "post" => POST.to_owned(),
+            "post" => "19700101-000000-000".to_owned(),
             _ => encoded(source),
         };
         let segment = |segment: &str| parameter(segment).map_or_else(|| segment.to_owned(), value);
@@ -62,16 +59,9 @@ impl Blind for Endpoint {
         format!("{}{glue}{}", self.path_with(source), query.join("&"))
     }
 
-    fn call(&self) -> String {
-        self.call_with(NOWHERE)
-    }
-
     fn fitting_call(&self) -> String {
-        self.call_with(match self.path.as_str() {
-            path if path.starts_with("/v3/folder/") => "/News/City",
-            path if path.starts_with("/v3/container/drawer/") => "/Drawers/city-desk",
-            _ => "/News/City/harbour-ferry.xml",
-        })
+        let folder = self.path.starts_with("/v3/folder/");
+        self.call_with(if folder { "/News/City" } else { "/News/City/harbour-ferry.xml" })
     }
 
     fn send(&self, client: &Client, call: &str) -> Answer {
@@ -81,53 +71,28 @@ impl Blind for Endpoint {
             _ => client.send(&self.method, call, &[JSON], b"{}"),
         }
     }
+
+    fn error(&self, answer: &Answer, status: u16) -> Value {
+        if answer.status == status { error_of(answer, self.older()) } else { Value::Null }
+    }
+
+    fn told(&self, answer: &Answer) -> String {
+        let body = String::from_utf8_lossy(&answer.body).chars().take(300).collect::<String>();
+        format!("{} {} {}: {} {body}", self.id, self.method, self.path, answer.status)
+    }
 }
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 const MULTIPART: (&str, &str) = ("content-type", "multipart/form-data; boundary=x");
 
-/// All endpoints: those of `endpoints.json` as it has them, and ours as the server's document has them.
-fn endpoints(server: &Server) -> Vec<Endpoint> {
-    let document = server.client().get("/openapi.json").json();
-    let mut served: HashMap<String, Endpoint> =
-        Endpoint::in_document(&document).into_iter().map(|endpoint| (endpoint.id.clone(), endpoint)).collect();
-    let text = |row: &Value, key: &str| row[key].as_str().expect("a row has its fields").to_owned();
-    let rows: Vec<Value> = serde_json::from_str(include_str!("../../endpoints.json")).expect("the file is JSON");
-    let mut all: Vec<Endpoint> = rows
-        .iter()
-        .map(|row| {
-            let id = text(row, "id");
-            let here = served.remove(&id).unwrap_or_else(|| panic!("the server does not tell of {id}"));
-            let query = row["query"].as_array().expect("a row has a query").iter();
-            Endpoint {
-                method: text(row, "method"),
-                path: text(row, "path"),
-                token: text(row, "token"),
-                // See `from_document`.
-                body: if here.takes_bytes { "none".to_owned() } else { text(row, "body") },
-                query: query
-                    .map(|known| (text(known, "name"), text(known, "type"), known["required"] == true))
-                    .collect(),
-                ..here
-            }
-        })
-        .collect();
-    assert_eq!(all.len(), 186);
-    let mut ours: Vec<Endpoint> = served.into_values().collect();
-    ours.sort_by(|one, other| one.id.cmp(&other.id));
-    assert!(ours.iter().all(|endpoint| endpoint.id.starts_with("stet-")));
-    all.extend(ours);
-    all
-}
-
 /// The methods that some endpoint has at a path, which may be one that fits several patterns.
-fn methods_at(endpoints: &[Endpoint], path: &str) -> Vec<String> {
+fn methods_at(path: &str) -> Vec<String> {
     let fits = |pattern: &str| {
         let same = |(pattern, segment): (&str, &str)| pattern.starts_with('{') || pattern == segment;
         pattern.split('/').count() == path.split('/').count() && pattern.split('/').zip(path.split('/')).all(same)
     };
-    let mut methods: Vec<String> =
-        endpoints.iter().filter(|endpoint| fits(&endpoint.path)).map(|endpoint| endpoint.method.clone()).collect();
+    let fitting = Endpoint::all().iter().filter(|endpoint| fits(&endpoint.path));
+    let mut methods: Vec<String> = fitting.map(|endpoint| endpoint.method.clone()).collect();
     if methods.contains(&"GET".to_owned()) {
         methods.push("HEAD".to_owned());
     }

@@ -2,8 +2,6 @@
 
 use std::io::Read;
 
-use serde_json::json;
-
 use super::*;
 
 #[test]
@@ -46,46 +44,4 @@ fn the_openapi_document_is_compressed_for_those_who_ask() {
     let mut text = Vec::new();
     flate2::read::GzDecoder::new(&gzip.body[..]).read_to_end(&mut text).expect("it is gzip");
     assert!(text == plain.body);
-}
-
-#[test]
-fn the_openapi_document_lists_304_for_the_reads_that_are_conditional_and_no_others() {
-    let server = Server::shared();
-    let admin = server.login("admin");
-    let document = server.client().get("/openapi.json").json();
-    let liveblog = admin.liveblog(&own_folder(), "conditional");
-    let post = admin
-        .upload(
-            &format!("/v3/container/liveblog/{}/post", encoded(&liveblog)),
-            &json!({ "timestamp": 0 }),
-            Some(("post.xml", "text/xml", b"<p/>")),
-        )
-        .ok();
-    assert_eq!(post["info"]["name"], POST);
-    let mut faults = Faults::default();
-    let mut conditional = 0;
-    for endpoint in endpoints(server).iter().filter(|endpoint| endpoint.method == "GET" && endpoint.implemented) {
-        let call = match endpoint.path.as_str() {
-            // It ends the session.
-            path if path.ends_with("/logout") => continue,
-            // It never ends, and has no ETag.
-            path if path.ends_with("/events") => continue,
-            path if path.contains("/attachment/") => continue,
-            path if path.ends_with("/feed/{format}") => {
-                format!("/v3/container/liveblog/{}/feed/atom", encoded(&liveblog))
-            }
-            path if path.starts_with("/v3/container/liveblog/") => endpoint.call_with(&liveblog),
-            "/v3/object/loid/content" => {
-                format!("/v3/object/loid/content?loid={}", encoded("/News/City/harbour-ferry.xml"))
-            }
-            _ => endpoint.fitting_call(),
-        };
-        let listed = document["paths"][&endpoint.path]["get"]["responses"].get("304").is_some();
-        let answer = admin.send("GET", &call, &[("if-none-match", "*")], b"");
-        let well = answer.status == 304 || (!listed && answer.status < 500);
-        faults.expect(well, || format!("{} is {listed}: {}", endpoint.id, answer.status));
-        conditional += usize::from(listed);
-    }
-    assert!(conditional >= 12, "{conditional}");
-    faults.none();
 }

@@ -1,120 +1,54 @@
 //! Endpoints that nobody serves yet, for a caller with rights below folders: they are refused or hidden already. Those that are served
 //! are tried by calls that go well, in `endpoints::rights`.
 
-use serde_json::json;
-
 use super::*;
-
-/// Folders that a desk may work in, may read, and may not see.
-const OWN: &str = "/Desks/Own";
-const FOREIGN: &str = "/Desks/Foreign";
-const HIDDEN: &str = "/Hidden";
-
-/// A server whose `reporter` is in a group that has nothing but rights below folders.
-fn newsroom() -> (Server, Client, Client) {
-    let server = Server::start();
-    let admin = server.login("admin");
-    for path in [OWN, FOREIGN, HIDDEN] {
-        admin.post("/v3/folder", &json!({ "path": path })).ok();
-    }
-    let mut privileges = vec![json!({ "privilege": "read", "folder": FOREIGN })];
-    for privilege in ["read", "create", "write", "delete", "destroy", "moderate", "forceUnlock"] {
-        privileges.push(json!({ "privilege": privilege, "folder": OWN }));
-    }
-    // No privilege for the server as a whole comes of a folder.
-    for privilege in ["manageGroups", "configure"] {
-        privileges.push(json!({ "privilege": privilege, "folder": OWN }));
-    }
-    let desk = json!({ "groupName": "desk", "members": ["reporter"], "privileges": privileges });
-    admin.post("/v3/group/create", &desk).ok();
-    admin.post("/v3/group/update", &json!({ "groupName": "reporters", "members": [] })).ok();
-    let reporter = server.login("reporter");
-    (server, admin, reporter)
-}
-
-/// An object of the kind that an endpoint is about, in that folder.
-fn target(admin: &Client, endpoint: &Endpoint, folder: &str, name: &str) -> String {
-    match endpoint.path.as_str() {
-        path if path.starts_with("/v3/folder/") => {
-            let made = admin.post("/v3/folder", &json!({ "path": format!("{folder}/{name}") })).ok();
-            made["info"]["id"].as_str().expect("a folder has an id").to_owned()
-        }
-        path if path.starts_with("/v3/container/drawer/") && !path.contains("/object/") => {
-            admin.drawer(folder, name, 10)
-        }
-        path if path.starts_with("/v3/container/liveblog/{source}") => {
-            let liveblog = admin.liveblog(folder, name);
-            let path = format!("/v3/container/liveblog/{}/post", encoded(&liveblog));
-            let content: &[u8] = b"<post/>";
-            let files = [("content", "post.xml", "text/xml", content)];
-            let post = admin.send_form("POST", &path, &[], &json!({ "timestamp": 0 }), &files).ok();
-            assert_eq!(post["info"]["name"], POST);
-            liveblog
-        }
-        _ => admin.story(folder, &format!("{name}.xml")),
-    }
-}
+use crate::api::endpoints::rights::{FOREIGN, HIDDEN, OWN, newsroom};
+use crate::api::endpoints::{Corner, lasting};
 
 /// An answer without what differs from call to call.
 fn said(answer: &Answer, source: &str) -> (u16, String) {
-    let mut json = answer.json();
-    for error in ["", "/result"] {
-        if let Some(error) = json.pointer_mut(error).and_then(Value::as_object_mut) {
-            error.remove("requestId");
-        }
-    }
-    (answer.status, json.to_string().replace(source, "*"))
+    let (status, json) = lasting(answer);
+    (status, json.to_string().replace(source, "*"))
 }
 
 #[test]
 fn each_endpoint_is_refused_hidden_or_allowed_as_the_folder_of_its_object_says() {
-    let (server, admin, reporter) = newsroom();
-    let all = endpoints(&server);
-    let mut faults = Faults::default();
-    let mut asked = 0;
-    for (number, endpoint) in all.iter().enumerate() {
-        let Some(privilege) = endpoint.privilege.as_deref().filter(|_| !endpoint.implemented) else { continue };
-        let (name, older) = (format!("e{number}"), endpoint.older());
-        let refusal = if older { 401 } else { 403 };
-        let denied =
-            |answer: &Answer| answer.status == refusal && error_of(answer, older)["code"] == "CMS.PermissionDenied";
-        let told = |what: &str, answer: &Answer| {
-            let body = String::from_utf8_lossy(&answer.body).chars().take(300).collect::<String>();
-            format!("{what}: {} {} {}: {} {body}", endpoint.id, endpoint.method, endpoint.path, answer.status)
-        };
+    let (server, reporter) = newsroom();
+    let corners = [HIDDEN, FOREIGN, OWN].map(|folder| Corner::of(&server, folder.to_owned()));
+    let (mut faults, mut asked) = (Faults::default(), 0);
+    for endpoint in Endpoint::all().iter().filter(|endpoint| !endpoint.implemented) {
+        let Some(privilege) = endpoint.privilege.as_deref() else { continue };
+        let refusal = if endpoint.older() { 401 } else { 403 };
+        let denied = |answer: &Answer| endpoint.error(answer, refusal)["code"] == "CMS.PermissionDenied";
+        let told = |what: &str, answer: &Answer| format!("{what}: {}", endpoint.told(answer));
+        let call = |source: &str| endpoint.send(&reporter, &endpoint.call_with(source));
+        let missing = call(NOWHERE);
+        asked += 1;
         match endpoint.scope.as_str() {
-            "server" => {
-                let answer = endpoint.send(&reporter, &endpoint.call());
-                faults.expect(denied(&answer), || told("for the server", &answer));
-            }
+            "server" => faults.expect(denied(&missing), || told("for the server", &missing)),
             "path" => {
-                let hidden = target(&admin, endpoint, HIDDEN, &name);
-                let foreign = target(&admin, endpoint, FOREIGN, &name);
-                let before = [&hidden, &foreign].map(|loid| admin.get(&format!("/v3/object/{loid}")).ok());
-                let missing = endpoint.send(&reporter, &endpoint.call());
-                let answer = endpoint.send(&reporter, &endpoint.call_with(&hidden));
+                let about_folders = endpoint.path.starts_with("/v3/folder/");
+                let target = |corner: &Corner| if about_folders { corner.folder() } else { corner.story() }.to_string();
+                let [hidden, foreign, own] = corners.each_ref().map(target);
+                let state = || [&hidden, &foreign].map(|loid| corners[0].client.call("object-get", &[loid]).ok());
+                let before = state();
+                let answer = call(&hidden);
                 let same = said(&answer, &hidden) == said(&missing, NOWHERE);
                 faults.expect(answer.status == 404 && same, || told("hidden", &answer));
                 faults.expect(answer.header("etag").is_none(), || told("hidden, and yet an ETag", &answer));
-                let answer = endpoint.send(&reporter, &endpoint.call_with(&foreign));
+                let answer = call(&foreign);
                 // Templates are read: what is created lies elsewhere.
                 let reads = privilege == "read" || endpoint.path.contains("/template/");
                 let well = if reads { !matches!(answer.status, 401 | 403 | 404) } else { denied(&answer) };
                 faults.expect(well, || told("foreign", &answer));
-                let after = [&hidden, &foreign].map(|loid| admin.get(&format!("/v3/object/{loid}")).ok());
-                faults.expect(reads || before == after, || format!("{}: something changed", endpoint.id));
-                let own = target(&admin, endpoint, OWN, &name);
-                let answer = endpoint.send(&reporter, &endpoint.call_with(&own));
+                faults.expect(reads || state() == before, || format!("{}: something changed", endpoint.id));
+                let answer = call(&own);
                 faults.expect(!denied(&answer), || told("own", &answer));
             }
-            _ => {
-                // Each object that the body names is asked; nothing is named here.
-                let answer = endpoint.send(&reporter, &endpoint.call());
-                faults.expect(!denied(&answer) || privilege == "create", || told("named", &answer));
-            }
+            // Each object that the body names is asked; nothing is named here.
+            _ => faults.expect(!denied(&missing) || privilege == "create", || told("named", &missing)),
         }
-        asked += 1;
     }
-    println!("{asked} endpoints");
+    assert!(asked > 90, "{asked}");
     faults.none();
 }

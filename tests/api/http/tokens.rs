@@ -18,8 +18,14 @@ fn user(server: &Server, query: &str, headers: &[(&str, &str)]) -> Option<String
     }
 }
 
+/// The token of the session of a user that tests share.
 fn token_of(server: &Server, user: &str) -> String {
-    server.login(user).token.expect("a login gives a token")
+    server.user(user).token().to_owned()
+}
+
+/// Sends JSON without a token but what is in the headers.
+fn post(server: &Server, path: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
+    server.client().send("POST", path, &[&[JSON], headers].concat(), body.to_string().as_bytes())
 }
 
 #[test]
@@ -74,32 +80,22 @@ fn an_empty_token_counts_as_absent_wherever_it_stands() {
     );
     assert_eq!(user(server, "", &[("cookie", &cookies)]).as_deref(), Some("editor"));
     // So it is no bad token either where none is needed.
-    let body = json!({ "token": token }).to_string();
-    let answer = server.client().send("POST", "/v3/auth/copy", &[JSON, ("cookie", &cookie)], body.as_bytes());
-    answer.ok();
+    post(server, "/v3/auth/copy", &[("cookie", &cookie)], &json!({ "token": token })).ok();
 }
 
 #[test]
 fn a_copy_needs_no_token_but_that_in_its_body() {
     let server = Server::shared();
-    let body = json!({ "token": token_of(server, "editor") }).to_string();
-    let stale = format!("{COOKIE}=stale");
-    let answer = server.client().send("POST", "/v3/auth/copy", &[JSON, ("cookie", &stale)], body.as_bytes());
-    assert_eq!(answer.ok()["username"], "editor");
+    let (body, stale) = (json!({ "token": token_of(server, "editor") }), format!("{COOKIE}=stale"));
+    assert_eq!(post(server, "/v3/auth/copy", &[("cookie", &stale)], &body).ok()["username"], "editor");
 }
 
 #[test]
 fn a_login_does_not_mind_a_token_that_has_died() {
     let server = Server::shared();
-    let body = json!({ "connectionId": "Editorial", "applicationId": "test", "username": "editor", "password": SAMPLE_PASSWORD });
     let stale = format!("{COOKIE}=stale");
-    let answer = server.client().send(
-        "POST",
-        "/v3/auth/login?token=stale",
-        &[JSON, ("cookie", &stale), ("token", "stale")],
-        body.to_string().as_bytes(),
-    );
-    answer.ok();
+    let headers = [("cookie", stale.as_str()), ("token", "stale")];
+    post(server, "/v3/auth/login?token=stale", &headers, &credentials("editor", SAMPLE_PASSWORD)).ok();
 }
 
 #[test]
@@ -108,11 +104,8 @@ fn a_write_with_a_cookie_alone_must_come_from_the_same_origin_or_from_none() {
     let token = token_of(server, "editor");
     let cookie = format!("{COOKIE}={token}");
     let folder = own_folder();
-    let write = |headers: &[(&str, &str)]| {
-        let headers = [&[JSON], headers].concat();
-        let body = json!({ "folderPath": folder }).to_string();
-        server.client().send("POST", "/v3/container/drawer", &headers, body.as_bytes())
-    };
+    let write =
+        |headers: &[(&str, &str)]| post(server, "/v3/container/drawer", headers, &json!({ "folderPath": folder }));
     let authority = server.base.strip_prefix("http://").expect("the address is known");
     write(&[("cookie", &cookie)]).ok();
     write(&[("cookie", &cookie), ("origin", &server.base)]).ok();
@@ -120,11 +113,10 @@ fn a_write_with_a_cookie_alone_must_come_from_the_same_origin_or_from_none() {
     for origin in
         ["http://evil.example", "null", "", authority, "http://127.0.0.1", &format!("{}.evil.example", server.base)]
     {
-        let error = write(&[("cookie", &cookie), ("origin", origin)]).fails_on(origin, 403, "OriginRefused");
-        assert!(error["message"].as_str().is_some_and(|message| message.contains(origin)), "{error}");
+        says(&write(&[("cookie", &cookie), ("origin", origin)]).fails_on(origin, 403, "OriginRefused"), origin);
     }
-    let listed = server.login("editor").get(&format!("/v3/folder/{}", encoded(&folder))).ok();
-    assert_eq!(listed["items"].as_array().map(Vec::len), Some(3), "a refused write must not have been made: {listed}");
+    // A refused write must not have been made.
+    server.user("editor").call("folder-get", &[&folder]).gives(&json!({ "items": [{}, {}, {}] }));
 }
 
 #[test]
@@ -139,8 +131,7 @@ fn a_read_with_a_cookie_and_a_write_with_any_other_token_may_come_from_anywhere(
         vec![("authorization", &bearer)],
         vec![("cookie", &cookie), ("token", &token)],
     ] {
-        let headers = [&[JSON, foreign], headers.as_slice()].concat();
-        server.client().send("POST", "/v3/object", &headers, b"{\"sources\":[]}").ok();
+        post(server, "/v3/object", &[&[foreign], headers.as_slice()].concat(), &json!({ "sources": [] })).ok();
     }
 }
 
@@ -151,8 +142,7 @@ fn a_login_sets_the_cookie_and_a_logout_takes_it_away() {
         let cookie = answer.header("set-cookie").expect("a cookie is set");
         cookie.split(';').map(|part| part.trim().to_owned()).collect()
     };
-    let v3 = json!({ "connectionId": "Editorial", "applicationId": "test", "username": "editor", "password": SAMPLE_PASSWORD });
-    let v3 = server.client().post("/v3/auth/login", &v3);
+    let v3 = server.log_in("editor", SAMPLE_PASSWORD);
     let form = format!("connectionId=Editorial&applicationId=test&username=editor&pwd={SAMPLE_PASSWORD}");
     let form_type = [("content-type", "application/x-www-form-urlencoded")];
     let older = server.client().send("POST", "/auth/login", &form_type, form.as_bytes());
@@ -168,9 +158,7 @@ fn a_login_sets_the_cookie_and_a_logout_takes_it_away() {
         assert!(!set.iter().any(|found| found == "Secure"), "{set:?}");
         assert!(user(server, "", &[("cookie", &set[0])]).is_some());
     }
-    let mut client = server.client();
-    client.token = Some(token_of(server, "editor"));
-    let gone = attributes(&client.get("/v3/auth/logout"));
+    let gone = attributes(&server.login("editor").call("auth-logout-get", &[]).send());
     assert_eq!(gone[0], format!("{COOKIE}="));
     assert!(gone.iter().any(|found| found == "Max-Age=0") && gone.iter().any(|found| found == "Path=/"), "{gone:?}");
 }
@@ -178,8 +166,7 @@ fn a_login_sets_the_cookie_and_a_logout_takes_it_away() {
 #[test]
 fn behind_tls_the_cookie_is_secure() {
     let server = Server::with(&[("SERVER__TRUSTED_PROXIES", "127.0.0.1")]);
-    let body = json!({ "connectionId": "Editorial", "applicationId": "test", "username": "editor", "password": SAMPLE_PASSWORD });
-    let headers = [JSON, ("x-forwarded-proto", "https")];
-    let answer = server.client().send("POST", "/v3/auth/login", &headers, body.to_string().as_bytes());
+    let headers = [("x-forwarded-proto", "https")];
+    let answer = post(&server, "/v3/auth/login", &headers, &credentials("editor", SAMPLE_PASSWORD));
     assert!(answer.header("set-cookie").is_some_and(|cookie| cookie.contains("; Secure")), "{answer:?}");
 }
