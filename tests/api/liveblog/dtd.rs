@@ -4,7 +4,8 @@ use super::*;
 
 /// An object with these bytes; its loid.
 fn object(client: &Client, folder: &str, name: &str, bytes: &[u8]) -> String {
-    let options = json!({ "name": name, "type": "Story", "folderPath": folder, "createMode": "REPLACE" });
+    let mode = json!({ "createMode": "REPLACE" });
+    let options = json!({ "name": name, "type": "Story", "folderPath": folder, "options": mode });
     let files = [("content", name, "text/xml", bytes)];
     let made = client.call("stet-object-create-post", &[]).form(&options, &files).ok();
     made["id"].as_str().expect("it has an id").to_owned()

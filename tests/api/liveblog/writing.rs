@@ -118,6 +118,10 @@ fn a_content_must_be_well_formed_xml() {
         let raw = blog.content().by(&reader).query("raw", 1).send();
         assert_eq!(raw.header("content-type"), Some(kept));
     }
+    // Without one it keeps the one that it has.
+    blog.editor.send("PUT", &blog.path(""), &[], b"<b/>").ok();
+    let raw = blog.content().by(&reader).query("raw", 1).send();
+    assert_eq!((raw.header("content-type"), &*raw.body), (Some("application/xhtml+xml"), &b"<b/>"[..]));
 }
 
 #[test]
