@@ -8,6 +8,7 @@ mod rights;
 use serde_json::json;
 
 use super::drawer::Desk;
+use super::liveblog::reporter_below;
 use crate::harness::{FollowedEvent as Told, *};
 
 /// A drawer with room for all, nothing in it, and so many stories beside it.
@@ -17,46 +18,87 @@ fn desk(client: Client, stories: usize) -> Desk {
 
 /// The same on the server that tests share.
 fn shared_desk(stories: usize) -> Desk {
-    desk(Server::shared().login("editor"), stories)
+    desk(Server::shared().user("editor"), stories)
 }
 
 /// What following needs of a desk.
 impl Desk {
-    /// Adds a story, which must go well.
+    /// Adds a story.
     fn put_in(&self, story: usize) -> Answer {
-        let answer = self.add(story);
+        let answer = self.client.call("drawer-item-post", &[&self.drawer, &self.stories[story]]).send();
         answer.ok();
         answer
     }
 
+    fn take_out(&self, story: usize) {
+        self.client.call("drawer-item-delete", &[&self.drawer, &self.stories[story]]).ok();
+    }
+
+    fn take_all_out(&self) {
+        self.client.call("drawer-item-clear-put", &[&self.drawer]).ok();
+    }
+
+    fn put_first(&self, story: usize) -> Call<'_> {
+        self.client.call("drawer-item-position-put", &[&self.drawer, &self.stories[story], &0])
+    }
+
     /// Puts one story after the other first, so that each call changes something.
     fn shuffle(&self, turn: usize) {
-        let story = (turn + 1) % self.stories.len();
-        self.client.put(&format!("{}/position/0", self.item(story)), &json!({})).ok();
+        self.put_first((turn + 1) % self.stories.len()).ok();
     }
 
     /// The drawer's revision.
-    fn revision(&self) -> u64 {
-        revision(&self.client.get(&self.path("")))
+    fn present(&self) -> u64 {
+        revision(&self.client.call("drawer-get", &[&self.drawer]).send())
     }
 
     fn follow(&self, after: Option<u64>) -> Follow {
         self.client.follow(&self.drawer, after)
+    }
+
+    fn events(&self) -> Call<'_> {
+        events(&self.client, &self.drawer)
     }
 }
 
 /// The revision that an ETag speaks of.
 fn revision(answer: &Answer) -> u64 {
     let tag = answer.header("etag").expect("it has an ETag");
-    tag.trim_matches('"')
-        .split('-')
-        .next()
-        .and_then(|number| number.parse().ok())
-        .expect("a tag begins with a revision")
+    let revision = tag.trim_matches('"').split('-').next().and_then(|number| number.parse().ok());
+    revision.expect("a tag begins with a revision")
 }
 
+fn events<'c>(client: &'c Client, container: &str) -> Call<'c> {
+    client.call("stet-container-events-get", &[&container])
+}
+
+/// Follows a container and waits for the greeting.
+fn greeted(client: &Client, container: &str) -> (Follow, Told) {
+    let mut follow = client.follow(container, None);
+    let hello = follow.must();
+    assert_eq!(hello.event, "hello");
+    (follow, hello)
+}
+
+/// The path of a container's events.
 fn events_of(container: &str) -> String {
     format!("/v3/container/{}/events", encoded(container))
+}
+
+/// What is stored after an event, and no more.
+fn stored(client: &Client, container: &str, after: u64) -> Vec<Told> {
+    let path = format!("{}?wait=false", events_of(container));
+    let mut follow = client.try_follow(&path, Some(after)).expect("it is answered");
+    let told = follow.rest();
+    assert!(follow.whole, "the answer was cut off");
+    told
+}
+
+/// Asserts that a stream comes to its end, and is not cut off; what was told until then.
+fn ended(mut follow: Follow) -> Vec<Told> {
+    let told = follow.rest();
+    assert!(follow.whole, "it was cut off");
+    told
 }
 
 fn ids(told: &Told) -> Vec<&str> {

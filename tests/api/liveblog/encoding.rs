@@ -14,17 +14,15 @@ fn a_post_in_another_encoding_has_the_same_text_wherever_it_is_shown() {
         ("wide", "text/xml", wide, "<?xml version='1.0' encoding='utf-16'?><p>Ferry</p>", "Ferry"),
     ] {
         let files = [("content", "post", content_type, bytes)];
-        let reply = blog.try_post(&blog.editor, &json!({ "title": title }), &files).ok();
-        assert_eq!(reply["content"], shown, "{title}");
+        let reply = blog.new_post(&json!({ "title": title }), &files).gives(&json!({ "content": shown }));
         let post = id(&reply);
-        assert_eq!(blog.read_post(&blog.editor, &post)["content"], shown, "{title}");
-        assert_eq!(blog.editor.get(&blog.post_path(&post, "/content")).body, bytes, "{title}: what is stored stays");
-        let found = blog.search(&blog.editor, &json!({ "filters": { "text": [read.to_uppercase()] } }));
+        blog.read_post(&post).gives(&json!({ "content": shown }));
+        assert_eq!(served(&blog.download(&post)).body, bytes, "{title}: what is stored stays");
+        let found = blog.search(&json!({ "filters": { "text": [read.to_uppercase()] } })).ok();
         assert_eq!(ids(&found), [post], "{title}");
-        let items = blog.editor.get(&blog.path("/feed/json")).json()["items"].clone();
-        let item = items.as_array().expect("there are items").iter().find(|item| item["title"] == title);
+        let feed = blog.feed("json").send().json();
+        let item = feed["items"].as_array().expect("there are items").iter().find(|item| item["title"] == title);
         assert_eq!(item.expect("it is in the feed")["content_text"], read);
-        let whole = blog.editor.get(&blog.path("/content")).body;
-        assert!(String::from_utf8(whole).expect("it is UTF-8").contains(&format!(">{read}<")), "{title}");
+        assert!(text(&blog.content()).contains(&format!(">{read}<")), "{title}");
     }
 }

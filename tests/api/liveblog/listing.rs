@@ -9,116 +9,98 @@ fn pinned_posts_stand_first_then_the_newest_and_other_orders_may_be_asked_for() 
         blog.post(&json!({ "timestamp": timestamp, "title": title, "pinned": pinned }), title)
     };
     let (b, c, a) = (post(1000, "b", false), post(3000, "c", false), post(2000, "a", true));
-    let order = |query: &str| ids(&blog.read(&blog.editor, query));
-    assert_eq!(order(""), [&a, &c, &b].map(Clone::clone));
-    assert_eq!(order("?sortBy=title"), [&a, &b, &c].map(Clone::clone));
-    assert_eq!(order("?sortBy=-timestamp"), [&c, &a, &b].map(Clone::clone));
-    assert_eq!(order("?sortBy=pinned:asc,timestamp:asc"), [&b, &c, &a].map(Clone::clone));
-    assert_eq!(order("?sortBy=name&limit=1&offset=1"), [a.as_str()]);
-    assert_eq!(order("?limit=0"), [""; 0]);
-    for field in ["id", "type", "status", "author", "creator", "created", "modified", "lastModifier"] {
-        assert_eq!(order(&format!("?sortBy={field}")).len(), 3, "{field}");
+    let order = |query: &str| ids(&with(blog.read(), query).ok());
+    for (query, expected) in [
+        ("", vec![&a, &c, &b]),
+        ("sortBy=title", vec![&a, &b, &c]),
+        ("sortBy=-timestamp", vec![&c, &a, &b]),
+        ("sortBy=pinned:asc,timestamp:asc", vec![&b, &c, &a]),
+        ("sortBy=name&limit=1&offset=1", vec![&a]),
+        ("limit=0", vec![]),
+    ] {
+        assert_eq!(order(query).iter().collect::<Vec<_>>(), expected, "{query}");
     }
-    let refused = blog.editor.get(&blog.path("?sortBy=colour")).fails(400, "InvalidParameter");
-    assert!(refused["message"].as_str().unwrap().contains("`colour`"));
-    let info = blog.read(&blog.editor, "")["info"].take();
-    assert_eq!(info["lastPostTimestamp"], 3000);
-    blog.set(&blog.editor, &c, "reject").ok();
-    assert_eq!(blog.read(&blog.editor, "")["info"]["lastPostTimestamp"], 2000, "of those that are approved");
+    for field in ["id", "type", "status", "author", "creator", "created", "modified", "lastModifier"] {
+        assert_eq!(order(&format!("sortBy={field}")).len(), 3, "{field}");
+    }
+    names(&with(blog.read(), "sortBy=colour").fails(400, "InvalidParameter"), &["`colour`"]);
+    blog.read().gives(&json!({ "info": { "lastPostTimestamp": 3000 } }));
+    blog.set(&c, "reject").ok();
+    // Of those that are approved.
+    blog.read().gives(&json!({ "info": { "lastPostTimestamp": 2000 } }));
 }
 
 #[test]
 fn display_options_speak_of_the_liveblog_and_its_posts() {
     let blog = Blog::new();
     blog.post(&json!({ "timestamp": 0, "attributes": { "m": { "h": "1" } } }), "x");
-    let query = "?showPath=true&showAttributes=false&showXml=true&showAdditionalInfo=1&showUniquenessString=1";
-    let reply = blog.read(&blog.editor, query);
+    let query = "showPath=true&showAttributes=false&showXml=true&showAdditionalInfo=1&showUniquenessString=1";
+    let reply = with(blog.read(), query).ok();
     let path = format!("{}/night", blog.folder);
     for (info, path, family) in [
         (&reply["info"], path.clone(), "liveblog"),
         (&reply["items"][0]["info"], format!("{path}/19700101-000000-000"), "document"),
     ] {
-        assert_eq!(info["path"], path);
+        includes(info, &json!({ "path": path, "additionalInfo": { "family": family } }));
         assert!(info["attributes"].is_null() && info["systemAttributesXml"].is_string(), "{info}");
-        assert_eq!(info["additionalInfo"]["family"], family);
         assert!(info["uniquenessString"].is_string());
     }
-    let plain = blog.read(&blog.editor, "");
+    let plain = blog.read().ok();
     assert!(plain["items"][0]["info"]["path"].is_null() && plain["items"][0]["info"]["attributes"]["m"]["h"] == "1");
-    let options = json!({ "options": { "showPath": true, "showAttributes": false } });
-    let named = blog
-        .editor
-        .post(
-            "/v3/container/liveblog/posts",
-            &json!({ "sources": [id(&plain["items"][0])],
-        "options": options["options"] }),
-        )
-        .ok();
-    for item in [&named["items"][0], &blog.search(&blog.editor, &options)["items"][0]] {
-        assert_eq!(item["info"]["path"], format!("{path}/19700101-000000-000"));
-        assert!(item["info"]["attributes"].is_null());
+    let options = json!({ "showPath": true, "showAttributes": false });
+    let path = format!("{path}/19700101-000000-000");
+    for call in [
+        named(&blog.editor, &json!({ "sources": ids(&plain), "options": options })),
+        blog.search(&json!({ "options": options })),
+    ] {
+        let reply = call.gives(&json!({ "items": [{ "info": { "path": path } }] }));
+        assert!(reply["items"][0]["info"]["attributes"].is_null());
     }
     // What is shown of a post is kept, and its path is not.
-    blog.editor.post("/v3/folder", &json!({ "path": format!("{}/below", blog.folder) })).ok();
-    assert_eq!(
-        blog.read(&blog.editor, "?showPath=true")["items"][0]["info"]["path"],
-        format!("{path}/19700101-000000-000")
-    );
+    let below = json!({ "path": format!("{}/below", blog.folder) });
+    blog.editor.call("folder-post", &[]).json(&below).ok();
+    blog.read().query("showPath", true).gives(&json!({ "items": [{ "info": { "path": path } }] }));
 }
 
 #[test]
 fn a_reader_who_has_it_already_is_told_so_until_something_changes() {
     let blog = Blog::new();
     let post = blog.post(&json!({}), "one");
-    let reader = Server::shared().login("reader");
-    let get = |client: &Client, path: &str, etag: &str| client.send("GET", path, &[("if-none-match", etag)], b"");
-    for (client, path) in [
-        (&blog.editor, blog.path("")),
-        (&reader, blog.path("?limit=1")),
-        (&blog.editor, blog.path("?showPath=true")),
-        (&reader, blog.post_path(&post, "")),
+    let reader = user("reader");
+    for call in [
+        blog.read(),
+        blog.read().query("limit", 1).by(&reader),
+        blog.read().query("showPath", true),
+        blog.read_post(&post).by(&reader),
     ] {
-        let etag = client.get(&path).header("etag").expect("a read has an ETag").to_owned();
-        let again = get(client, &path, &etag);
-        assert_eq!((again.status, again.body.len()), (304, 0), "{path}");
-        assert_eq!(again.header("etag"), Some(etag.as_str()));
-        blog.update(&blog.editor, &post, &json!({ "title": etag }), &[]).ok();
-        assert_eq!(get(client, &path, &etag).status, 200, "{path}");
+        let known = tag(&call.send());
+        let again = || call.clone().header("if-none-match", &known).send();
+        assert_eq!(again().status, 304);
+        blog.update(&post, &json!({ "title": known }), &[]).ok();
+        assert_eq!(again().status, 200);
     }
-    let etag = |client: &Client, query: &str| client.get(&blog.path(query)).header("etag").unwrap().to_owned();
-    assert_ne!(etag(&blog.editor, ""), etag(&reader, ""), "they may see other posts");
-    assert_ne!(etag(&reader, ""), etag(&reader, "?limit=1"));
-    assert_ne!(etag(&reader, ""), etag(&reader, "?showXml=true"));
-    assert_ne!(etag(&reader, ""), etag(&reader, "?sortBy=title"));
+    let read = |client: &Client, query: &str| tag(&with(blog.read(), query).by(client).send());
+    assert_ne!(read(&blog.editor, ""), read(&reader, ""), "they may see other posts");
+    for query in ["limit=1", "showXml=true", "sortBy=title"] {
+        assert_ne!(read(&reader, ""), read(&reader, query));
+    }
 }
 
 #[test]
 fn posts_named_in_a_body_come_from_any_liveblogs_and_in_that_order() {
     let (blog, other) = (Blog::new(), Blog::new());
     let (one, two) = (blog.post(&json!({ "timestamp": 0 }), "one"), other.post(&json!({}), "two"));
-    let uuid = other.read_post(&other.editor, &two)["info"]["pstate"]["uuid"].as_str().unwrap().to_owned();
+    let read = other.read_post(&two).ok();
+    let uuid = &read["info"]["pstate"]["uuid"];
     let path = format!("{}/night/19700101-000000-000", blog.folder);
     let story = blog.editor.story(&blog.folder, "s.xml");
-    let sources =
-        json!([uuid, one, path, story, blog.loid, "/", "/nowhere", "nonsense", format!("{}/s.xml/x", blog.folder)]);
-    let reply = blog.editor.post("/v3/container/liveblog/posts", &sources).ok();
+    let last = format!("{}/s.xml/x", blog.folder);
+    let sources = json!([uuid, one, path, story, blog.loid, "/", "/nowhere", "nonsense", &last]);
+    let errors = [&story, &blog.loid, "/", "/nowhere", "nonsense", &last].map(|source| {
+        let code = if source == "nonsense" { "CMS.InvalidParameter" } else { "CMS.ObjectNotFound" };
+        json!({ "source": source, "code": code })
+    });
+    let reply = named(&blog.editor, &sources).gives(&json!({ "errors": errors }));
     assert_eq!(ids(&reply), [two, one.clone(), one]);
-    let codes: Vec<(&str, &str)> = reply["errors"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|error| (error["source"].as_str().unwrap(), error["code"].as_str().unwrap()))
-        .collect();
-    let gone = "CMS.ObjectNotFound";
-    let last = sources[8].as_str().unwrap();
-    let wanted = [
-        (story.as_str(), gone),
-        (blog.loid.as_str(), gone),
-        ("/", gone),
-        ("/nowhere", gone),
-        ("nonsense", "CMS.InvalidParameter"),
-        (last, gone),
-    ];
-    assert_eq!(codes, wanted);
-    blog.editor.post("/v3/container/liveblog/posts", &json!({})).fails(400, "InvalidBody");
+    named(&blog.editor, &json!({})).fails(400, "InvalidBody");
 }

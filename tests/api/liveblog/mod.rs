@@ -1,5 +1,8 @@
 //! `/v3/container/liveblog`: docs/api/liveblogs.md, docs/api/posts.md.
 
+use std::fmt::Display;
+
+use roxmltree::{Document, ParsingOptions};
 use serde_json::{Value, json};
 
 use crate::harness::*;
@@ -19,12 +22,8 @@ mod writing;
 
 const TEMPLATE: &str = "/SysConfig/Product/Shared/Templates/Default/liveblog.xml";
 const MATCH_TEMPLATE: &str = "/SysConfig/Product/HarbourCourier/Templates/liveblog-match.xml";
-const CREATE: &str = "/v3/container/liveblog/from/template";
 
-/// A file of a form: its part, its name, its type, its bytes.
-type File<'a> = (&'a str, &'a str, &'a str, &'a [u8]);
-
-/// A liveblog in a folder of its own, made by the editor.
+/// A liveblog in a folder of its own, made by the editor, who sends all calls that are not said to be `by` somebody else.
 struct Blog {
     folder: String,
     loid: String,
@@ -33,9 +32,18 @@ struct Blog {
 
 impl Blog {
     fn new() -> Blog {
-        let editor = Server::shared().login("editor");
+        Blog::of(user("editor"))
+    }
+
+    /// The same of any editor on any server.
+    fn of(editor: Client) -> Blog {
         let folder = own_folder();
         Blog { loid: editor.liveblog(&folder, "night"), folder, editor }
+    }
+
+    /// A call about the liveblog, with what else its path wants.
+    fn call(&self, id: &str, more: &[&dyn Display]) -> Call<'_> {
+        self.editor.call(id, &[&[&self.loid as &dyn Display], more].concat())
     }
 
     /// A path below the liveblog.
@@ -43,46 +51,104 @@ impl Blog {
         format!("/v3/container/liveblog/{}{rest}", encoded(&self.loid))
     }
 
-    /// A path below a post.
-    fn post_path(&self, post: &str, rest: &str) -> String {
-        self.path(&format!("/post/{}{rest}", encoded(post)))
+    fn read(&self) -> Call<'_> {
+        self.call("liveblog-get", &[])
     }
 
-    fn try_post(&self, client: &Client, options: &Value, files: &[File<'_>]) -> Answer {
-        client.send_form("POST", &self.path("/post"), &[], options, files)
+    fn content(&self) -> Call<'_> {
+        self.call("liveblog-content-get", &[])
+    }
+
+    fn feed(&self, format: &str) -> Call<'_> {
+        self.call("stet-liveblog-feed-get", &[&format])
+    }
+
+    fn search(&self, body: &Value) -> Call<'_> {
+        self.call("liveblog-search-post", &[]).json(body)
+    }
+
+    fn write(&self, content: impl Into<Vec<u8>>) -> Call<'_> {
+        self.call("liveblog-put", &[]).bytes("text/xml", content)
+    }
+
+    fn new_post(&self, options: &Value, files: &[File<'_>]) -> Call<'_> {
+        self.call("liveblog-post-create", &[]).form(options, files)
     }
 
     /// A post with this text; its loid.
     fn post_by(&self, client: &Client, options: &Value, text: &str) -> String {
         let content = format!("<post><p>{text}</p></post>");
-        let reply = self.try_post(client, options, &[("content", "post.xml", "text/xml", content.as_bytes())]).ok();
-        id(&reply)
+        let files = [("content", "post.xml", "text/xml", content.as_bytes())];
+        id(&self.new_post(options, &files).by(client).ok())
     }
 
     fn post(&self, options: &Value, text: &str) -> String {
         self.post_by(&self.editor, options, text)
     }
 
-    fn update(&self, client: &Client, post: &str, options: &Value, files: &[File<'_>]) -> Answer {
-        client.send_form("PUT", &self.post_path(post, ""), &[], options, files)
+    fn read_post(&self, post: &str) -> Call<'_> {
+        self.call("liveblog-post-get", &[&post])
     }
 
-    /// Calls one of the four status endpoints.
-    fn set(&self, client: &Client, post: &str, call: &str) -> Answer {
-        client.send("POST", &self.post_path(post, &format!("/{call}")), &[], b"")
+    fn download(&self, post: &str) -> Call<'_> {
+        self.call("stet-liveblog-post-content-get", &[&post])
     }
 
-    fn read(&self, client: &Client, query: &str) -> Value {
-        client.get(&self.path(query)).ok()
+    fn attachment(&self, post: &str, id: &str) -> Call<'_> {
+        self.call("stet-liveblog-post-attachment-get", &[&post, &id])
     }
 
-    fn read_post(&self, client: &Client, post: &str) -> Value {
-        client.get(&self.post_path(post, "")).ok()
+    fn update(&self, post: &str, options: &Value, files: &[File<'_>]) -> Call<'_> {
+        self.call("liveblog-post-put", &[&post]).form(options, files)
     }
 
-    fn search(&self, client: &Client, body: &Value) -> Value {
-        client.post(&self.path(""), body).ok()
+    /// One of the four calls that set the state of a post.
+    fn set(&self, post: &str, call: &str) -> Call<'_> {
+        self.call(&format!("liveblog-post-{call}-post"), &[&post])
     }
+
+    fn remove(&self, post: &str) -> Call<'_> {
+        self.call("liveblog-post-delete", &[&post])
+    }
+
+    /// A post in each state that readers do not see, newer than all others.
+    fn add_unseen(&self) {
+        for (number, call) in ["pending", "reject", "delete"].into_iter().enumerate() {
+            let post = self.post(&json!({ "title": call, "timestamp": 9000 + number }), call);
+            self.set(&post, call).ok();
+        }
+    }
+}
+
+/// A call of `liveblog-posts-post`.
+fn named<'c>(client: &'c Client, sources: &Value) -> Call<'c> {
+    client.call("liveblog-posts-post", &[]).json(sources)
+}
+
+/// A user of the sample on the server that tests share.
+fn user(name: &str) -> Client {
+    Server::shared().user(name)
+}
+
+/// The editor of a server whose paths begin with this.
+fn editor_below(server: &Server, base: &str) -> Client {
+    let mut client = Client::at(&format!("{}{base}", server.base), None);
+    let login = json!({ "connectionId": "Editorial", "applicationId": "test", "username": "editor", "password": SAMPLE_PASSWORD });
+    let reply = client.call("auth-login-post", &[]).json(&login).ok();
+    client.token = reply["token"]["value"].as_str().map(str::to_owned);
+    client
+}
+
+/// The reporter of a server, who from now on may do this below a folder, and nothing elsewhere.
+pub(super) fn reporter_below(server: &Server, folder: &str, privileges: &[&str]) -> Client {
+    let admin = server.user("admin");
+    admin.call("folder-post", &[]).json(&json!({ "path": folder })).ok();
+    let grants: Vec<_> =
+        privileges.iter().map(|privilege| json!({ "privilege": privilege, "folder": folder })).collect();
+    let desk = json!({ "groupName": "desk", "members": ["reporter"], "privileges": grants });
+    admin.call("group-create-post", &[]).json(&desk).ok();
+    admin.call("group-update-post", &[]).json(&json!({ "groupName": "reporters", "members": [] })).ok();
+    server.user("reporter")
 }
 
 /// A name that no other test uses.
@@ -95,8 +161,14 @@ fn machine(user: &str, privileges: &[&str]) -> Client {
     let server = Server::shared();
     let grants: Vec<Value> = privileges.iter().map(|privilege| json!({ "privilege": privilege })).collect();
     let body = json!({ "name": own_name(), "user": user, "privileges": grants });
-    let made = server.login("admin").post("/v3/key", &body).ok();
+    let made = server.user("admin").call("stet-key-create-post", &[]).json(&body).ok();
     Client::at(&server.base, made["token"].as_str().map(str::to_owned))
+}
+
+/// A call with these in its query: `limit=2&offset=3`.
+fn with<'c>(call: Call<'c>, query: &str) -> Call<'c> {
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.fold(call, |call, (name, value)| call.query(name, value))
 }
 
 /// The loid of a post.
@@ -107,4 +179,32 @@ fn id(post: &Value) -> String {
 /// The loids of a reply's items.
 fn ids(reply: &Value) -> Vec<String> {
     reply["items"].as_array().expect("there are items").iter().map(id).collect()
+}
+
+fn tag(answer: &Answer) -> String {
+    answer.header("etag").expect("it has an ETag").to_owned()
+}
+
+/// A success that is no JSON.
+fn served(call: &Call<'_>) -> Answer {
+    let answer = call.send();
+    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+    answer
+}
+
+fn text(call: &Call<'_>) -> String {
+    String::from_utf8(served(call).body).expect("it is UTF-8")
+}
+
+fn parsed(xml: &[u8]) -> Document<'_> {
+    let text = std::str::from_utf8(xml).expect("it is UTF-8");
+    let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
+    Document::parse_with_options(text, options).unwrap_or_else(|error| panic!("{error}:\n{text}"))
+}
+
+/// Asserts that the message of an error names these.
+#[track_caller]
+fn names(error: &Value, parts: &[&str]) {
+    let message = error["message"].as_str().expect("an error has a message");
+    assert!(parts.iter().all(|part| message.contains(part)), "{parts:?} in {message}");
 }

@@ -4,7 +4,7 @@ use super::*;
 
 /// Posts of two authors at 1000, 2000 and so on.
 fn posts(blog: &Blog) -> Vec<String> {
-    let reporter = Server::shared().login("reporter");
+    let reporter = user("reporter");
     let make = |client: &Client, number: u64, kind: &str, tags: Value, title: &str, text: &str| {
         let options = json!({ "timestamp": number * 1000, "type": kind, "tags": tags, "title": title });
         blog.post_by(client, &options, text)
@@ -22,7 +22,7 @@ fn filters_combine_with_and_and_what_stands_in_one_with_or() {
     let blog = Blog::new();
     let all = posts(&blog);
     let found = |body: Value| -> Vec<usize> {
-        let reply = blog.search(&blog.editor, &body);
+        let reply = blog.search(&body).ok();
         let found = ids(&reply);
         assert_eq!(reply["total"], found.len(), "{body}");
         found.iter().map(|found| all.iter().position(|post| post == found).unwrap() + 1).collect()
@@ -59,7 +59,7 @@ fn a_search_has_an_order_and_pages() {
     let blog = Blog::new();
     let all = posts(&blog);
     let page = |body: Value| {
-        let reply = blog.search(&blog.editor, &body);
+        let reply = blog.search(&body).ok();
         (ids(&reply), reply["total"].as_u64().unwrap())
     };
     assert_eq!(page(json!({ "limit": 2, "offset": 1 })), (vec![all[2].clone(), all[1].clone()], 4));
@@ -78,10 +78,10 @@ fn a_search_has_an_order_and_pages() {
         (json!({ "since": -1 }), "InvalidBody"),
         (json!({ "options": { "showPath": "perhaps" } }), "InvalidParameter"),
     ] {
-        blog.editor.post(&blog.path(""), &body).fails_on(&body.to_string(), 400, code);
+        blog.search(&body).send().fails_on(&body.to_string(), 400, code);
     }
     let long = json!({ "filters": { "author": vec!["x"; 9000], "tag": vec!["x"; 1001] } });
-    blog.editor.post(&blog.path(""), &long).fails(413, "TooLarge");
+    blog.search(&long).fails(413, "TooLarge");
     let most = json!({ "filters": { "author": vec!["editor"; 9000], "text": vec!["late"; 1000] } });
     assert_eq!(page(most), (vec![all[0].clone()], 1));
 }
@@ -91,17 +91,17 @@ fn since_tells_what_has_changed_after_a_revision() {
     let blog = Blog::new();
     let (one, two, three) =
         (blog.post(&json!({}), "one"), blog.post(&json!({}), "two"), blog.post(&json!({}), "three"));
-    let revision = || blog.read(&blog.editor, "?limit=0")["revision"].as_u64().unwrap();
+    let revision = || blog.read().query("limit", 0).ok()["revision"].as_u64().unwrap();
     let start = revision();
     let since = |since: u64, filters: Value| {
-        let reply = blog.search(&blog.editor, &json!({ "since": since, "filters": filters }));
+        let reply = blog.search(&json!({ "since": since, "filters": filters })).ok();
         assert_eq!((reply["revision"].as_u64(), &reply["info"]["revision"]), (Some(revision()), &reply["revision"]));
         (ids(&reply), reply["removed"].clone())
     };
     assert_eq!(since(start, json!({})), (vec![], json!([])));
-    blog.update(&blog.editor, &three, &json!({ "title": "3" }), &[]).ok();
-    blog.set(&blog.editor, &one, "reject").ok();
-    blog.editor.delete(&blog.post_path(&two, "")).ok();
+    blog.update(&three, &json!({ "title": "3" }), &[]).ok();
+    blog.set(&one, "reject").ok();
+    blog.remove(&two).ok();
     let four = blog.post(&json!({}), "four");
     assert_eq!(since(start, json!({})), (vec![three.clone(), one.clone(), four.clone()], json!([two])), "oldest first");
     assert_eq!(since(0, json!({})).0.len(), 3);
@@ -112,24 +112,22 @@ fn since_tells_what_has_changed_after_a_revision() {
     assert_eq!(since(u64::MAX, json!({})), (vec![], json!([])));
     let named = json!({ "source": [four] });
     assert_eq!(since(start, named).0, [four.as_str()]);
-    assert!(blog.search(&blog.editor, &json!({})).get("removed").is_none(), "only with `since`");
+    assert!(blog.search(&json!({})).ok().get("removed").is_none(), "only with `since`");
 
     // A reader hears of what they could see, and of nothing else.
-    let reader = Server::shared().login("reader");
     blog.post(&json!({ "moderated": true }), "waits");
-    let reply = blog.search(&reader, &json!({ "since": start }));
+    let reply = blog.search(&json!({ "since": start })).by(&user("reader")).ok();
     assert_eq!((ids(&reply), &reply["removed"]), (vec![three, four], &json!([one, two])));
 }
 
 #[test]
 fn a_removed_post_is_told_to_those_only_who_may_have_seen_it() {
-    let server = Server::shared();
-    let (blog, reporter, contributor) = (Blog::new(), server.login("reporter"), server.login("contributor"));
-    let start = blog.read(&blog.editor, "?limit=0")["revision"].as_u64().unwrap();
+    let (blog, reporter, contributor) = (Blog::new(), user("reporter"), user("contributor"));
+    let start = blog.read().query("limit", 0).ok()["revision"].clone();
     let waiting = json!({ "moderated": true });
     let post = |author: &Client, calls: &[&str]| {
         let post = blog.post_by(author, &waiting, "x");
-        calls.iter().for_each(|call| drop(blog.set(&blog.editor, &post, call).ok()));
+        calls.iter().for_each(|call| drop(blog.set(&post, call).ok()));
         post
     };
     let never = post(&blog.editor, &["reject", "delete", "pending"]);
@@ -137,15 +135,15 @@ fn a_removed_post_is_told_to_those_only_who_may_have_seen_it() {
     let once = post(&blog.editor, &["approve", "pending"]);
     let still = post(&reporter, &["approve"]);
     let all = [&never, &own, &once, &still];
-    all.iter().for_each(|post| drop(blog.editor.delete(&blog.post_path(post, "")).ok()));
+    all.iter().for_each(|post| drop(blog.remove(post).ok()));
     for (who, client, told) in [
         ("editor", blog.editor.clone(), vec![&never, &own, &once, &still]),
         ("reporter", reporter, vec![&never, &own, &once, &still]),
         ("contributor", contributor, vec![&own, &once, &still]),
-        ("reader", server.login("reader"), vec![&once, &still]),
+        ("reader", user("reader"), vec![&once, &still]),
         ("a key of the contributor", machine("contributor", &["read"]), vec![&once, &still]),
     ] {
-        let reply = blog.search(&client, &json!({ "since": start }));
+        let reply = blog.search(&json!({ "since": start })).by(&client).ok();
         assert_eq!((ids(&reply), &reply["removed"]), (vec![], &json!(told)), "{who}");
     }
 }
@@ -154,15 +152,15 @@ fn a_removed_post_is_told_to_those_only_who_may_have_seen_it() {
 fn the_text_follows_the_content() {
     let blog = Blog::new();
     let post = blog.post(&json!({}), "before");
-    let found = |part: &str| blog.search(&blog.editor, &json!({ "filters": { "text": [part] } }))["total"].clone();
+    let found = |part: &str| blog.search(&json!({ "filters": { "text": [part] } })).ok()["total"].clone();
     assert_eq!((found("before"), found("after")), (json!(1), json!(0)));
     let html = "<p>Aft<b>er</b> all &uuml;ber</p>".as_bytes();
-    blog.update(&blog.editor, &post, &json!({}), &[("content", "c", "text/html", html)]).ok();
+    blog.update(&post, &json!({}), &[("content", "c", "text/html", html)]).ok();
     assert_eq!((found("before"), found("after all über")), (json!(0), json!(1)));
     // One that lies in a file has words, too, as far as they are looked at.
     let large = format!("<p>First {} last</p>", "and more ".repeat(20_000));
-    blog.update(&blog.editor, &post, &json!({}), &[("content", "c", "text/xml", large.as_bytes())]).ok();
+    blog.update(&post, &json!({}), &[("content", "c", "text/xml", large.as_bytes())]).ok();
     assert_eq!((found("first and"), found("last")), (json!(1), json!(0)));
-    blog.update(&blog.editor, &post, &json!({}), &[("content", "c", "image/png", b"first and")]).ok();
+    blog.update(&post, &json!({}), &[("content", "c", "image/png", b"first and")]).ok();
     assert_eq!(found("first"), json!(0));
 }

@@ -13,52 +13,47 @@ fn every_state_is_reached_from_every_state_and_each_change_is_in_the_history() {
     let mut at = "approved";
     let all = CALLS.iter().flat_map(|from| CALLS.iter().flat_map(move |to| [from, to]));
     for (call, state) in all {
-        let before = blog.read_post(&blog.editor, &post);
-        let reply = blog.set(&blog.editor, &post, call).ok();
-        assert_eq!(reply["status"], *state, "{call}");
+        let before = blog.read_post(&post).ok();
+        let reply = blog.set(&post, call).gives(&json!({ "status": state }));
         if at == *state {
             assert_eq!(reply, before, "the same state again changes nothing");
         } else {
             history.push((json!(at), json!(state)));
         }
         at = state;
-        assert_eq!(blog.read_post(&blog.editor, &post), reply);
+        assert_eq!(blog.read_post(&post).ok(), reply);
     }
-    let read = blog.read_post(&blog.editor, &post);
-    let told: Vec<(Value, Value)> = read["history"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|change| (change["from"].clone(), change["to"].clone()))
-        .collect();
+    let read = blog.read_post(&post).ok();
+    let changes = read["history"].as_array().expect("a post has a history").iter();
+    let told: Vec<(Value, Value)> = changes.map(|change| (change["from"].clone(), change["to"].clone())).collect();
     assert_eq!(told, history);
-    let counts = &blog.read(&blog.editor, "")["info"]["postCounts"];
-    assert_eq!(*counts, json!({ "pending": 0, "approved": 0, "rejected": 0, "deleted": 1 }));
+    let counts = json!({ "pending": 0, "approved": 0, "rejected": 0, "deleted": 1 });
+    blog.read().gives(&json!({ "info": { "postCounts": counts } }));
 }
 
 #[test]
 fn a_new_post_waits_if_it_or_the_liveblog_is_moderated_or_its_author_does_not_moderate() {
     let blog = Blog::new();
     let status = |blog: &Blog, client: &Client, options: Value| {
-        blog.read_post(client, &blog.post_by(client, &options, "x"))["status"].as_str().unwrap().to_owned()
+        blog.read_post(&blog.post_by(client, &options, "x")).by(client).ok()["status"].clone()
     };
-    let reporter = Server::shared().login("reporter");
     assert_eq!(status(&blog, &blog.editor, json!({})), "approved");
     assert_eq!(status(&blog, &blog.editor, json!({ "moderated": true })), "pending");
-    assert_eq!(status(&blog, &reporter, json!({})), "pending");
-    let body = json!({ "name": "m", "folderPath": blog.folder, "moderated": true });
-    let loid = blog.editor.post(CREATE, &body).ok()["info"]["id"].as_str().unwrap().to_owned();
-    let moderated = Blog { loid, ..blog };
+    assert_eq!(status(&blog, &user("reporter"), json!({})), "pending");
+    let make = |moderated: Value| {
+        let body =
+            json!({ "name": "m", "folderPath": blog.folder, "moderated": moderated, "createMode": "NEW_VERSION" });
+        blog.editor.call("liveblog-from-default-template-post", &[]).json(&body)
+    };
+    let loid = id(&make(json!(true)).ok());
+    let moderated = Blog { loid, folder: blog.folder.clone(), editor: blog.editor.clone() };
     assert_eq!(status(&moderated, &moderated.editor, json!({})), "pending");
-    assert_eq!(moderated.read(&moderated.editor, "")["info"]["moderated"], true);
+    moderated.read().gives(&json!({ "info": { "moderated": true } }));
     // Whoever creates it again says whether posts wait from now on, or leaves it as it is.
     for (said, is, made) in
         [(json!(false), false, "approved"), (Value::Null, false, "approved"), (json!(true), true, "pending")]
     {
-        let again =
-            json!({ "name": "m", "folderPath": moderated.folder, "moderated": said, "createMode": "NEW_VERSION" });
-        let info = moderated.editor.post(CREATE, &again).ok()["info"].take();
-        assert_eq!((&info["id"], &info["moderated"]), (&json!(moderated.loid), &json!(is)), "{said}");
+        make(said.clone()).gives(&json!({ "info": { "id": moderated.loid, "moderated": is } }));
         assert_eq!(status(&moderated, &moderated.editor, json!({})), made, "{said}");
     }
 }
@@ -66,39 +61,24 @@ fn a_new_post_waits_if_it_or_the_liveblog_is_moderated_or_its_author_does_not_mo
 #[test]
 fn an_author_who_does_not_moderate_sets_their_own_posts_pending_or_deleted_and_no_more() {
     let blog = Blog::new();
-    for author in ["reporter", "contributor"] {
-        let author = Server::shared().login(author);
+    for author in ["reporter", "contributor"].map(user) {
         let own = blog.post_by(&author, &json!({ "title": "mine" }), "one");
+        let set = |call: &str| blog.set(&own, call).by(&author).send();
         for call in ["approve", "reject"] {
-            blog.set(&author, &own, call).fails(403, "PermissionDenied");
+            set(call).fails(403, "PermissionDenied");
         }
-        blog.set(&author, &own, "delete").ok();
-        blog.set(&author, &own, "pending").fails(403, "PermissionDenied");
-        blog.set(&blog.editor, &own, "approve").ok();
-        assert_eq!(blog.set(&author, &own, "pending").ok()["status"], "pending");
+        set("delete").ok();
+        set("pending").fails(403, "PermissionDenied");
+        blog.set(&own, "approve").ok();
+        assert_eq!(set("pending").ok()["status"], "pending");
 
-        let others = blog.post(&json!({}), "editor's");
-        let before = blog.read_post(&blog.editor, &others);
-        for call in ["pending", "delete", "approve", "reject"] {
-            blog.set(&author, &others, call).fails(403, "PermissionDenied");
-        }
-        blog.update(&author, &others, &json!({ "title": "x" }), &[]).fails(403, "PermissionDenied");
-        author.delete(&blog.post_path(&others, "")).fails(403, "PermissionDenied");
-        assert_eq!(blog.read_post(&blog.editor, &others), before);
-
-        blog.set(&blog.editor, &own, "approve").ok();
-        let same = blog.update(&author, &own, &json!({}), &[]).ok();
-        assert_eq!(same["status"], "approved", "an edit that changes nothing takes no approval back");
-        let edited = blog.update(&author, &own, &json!({ "title": "better" }), &[]).ok();
-        assert_eq!((&edited["title"], &edited["status"]), (&json!("better"), &json!("pending")));
-        author.delete(&blog.post_path(&own, "")).ok();
+        blog.set(&own, "approve").ok();
+        let edit = |options: Value| blog.update(&own, &options, &[]).by(&author);
+        // An edit that changes nothing takes no approval back.
+        edit(json!({})).gives(&json!({ "status": "approved" }));
+        edit(json!({ "title": "better" })).gives(&json!({ "title": "better", "status": "pending" }));
+        blog.remove(&own).by(&author).ok();
     }
-    let reader = Server::shared().login("reader");
-    let seen = blog.post(&json!({}), "for all");
-    blog.try_post(&reader, &json!({}), &[("content", "c", "text/plain", b"x")]).fails(403, "PermissionDenied");
-    blog.update(&reader, &seen, &json!({}), &[]).fails(403, "PermissionDenied");
-    blog.set(&reader, &seen, "delete").fails(403, "PermissionDenied");
-    reader.delete(&blog.post_path(&seen, "")).fails(403, "PermissionDenied");
 }
 
 #[test]
@@ -106,10 +86,9 @@ fn a_post_of_somebody_else_is_not_written_over_without_moderate() {
     let blog = Blog::new();
     let options = |mode: &str| json!({ "timestamp": 1000, "createMode": mode });
     let post = blog.post(&options("EXCEPTION"), "editor's");
-    let reporter = Server::shared().login("reporter");
     for mode in ["REPLACE", "NEW_VERSION"] {
-        let files: [File<'_>; 1] = [("content", "c", "text/plain", b"x")];
-        blog.try_post(&reporter, &options(mode), &files).fails(403, "PermissionDenied");
+        let call = blog.new_post(&options(mode), &[("content", "c", "text/plain", b"x")]);
+        call.by(&user("reporter")).fails(403, "PermissionDenied");
     }
-    assert_eq!(blog.read_post(&blog.editor, &post)["content"], "<post><p>editor's</p></post>");
+    blog.read_post(&post).gives(&json!({ "content": "<post><p>editor's</p></post>" }));
 }

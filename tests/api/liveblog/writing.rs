@@ -2,24 +2,18 @@
 
 use super::*;
 
-/// A liveblog with the content `<one/>`, and the editor in another session, and a reader.
-fn desk() -> (Blog, Client, Client) {
+/// A liveblog with the content `<one/>`, and a reader.
+fn desk() -> (Blog, Client) {
     let blog = Blog::new();
-    write(&blog.editor, &blog, "", "<one/>").ok();
-    (blog, Server::shared().login("editor"), Server::shared().login("reader"))
-}
-
-fn write(client: &Client, blog: &Blog, query: &str, content: &str) -> Answer {
-    client.send("PUT", &blog.path(&format!("?{query}")), &[], content.as_bytes())
+    blog.write("<one/>").ok();
+    (blog, user("reader"))
 }
 
 /// Version, content as this client reads it, and who has it locked.
 fn state(client: &Client, blog: &Blog) -> (u64, String, Value) {
-    let info = blog.read(client, "")["info"].clone();
-    let raw = client.get(&blog.path("/content?raw=true"));
-    assert_eq!(raw.status, 200);
-    let version = info["version"].as_u64().expect("a record has a version");
-    (version, String::from_utf8(raw.body).expect("it is text"), info["locker"]["id"].clone())
+    let info = blog.read().by(client).ok()["info"].take();
+    let raw = text(&blog.content().by(client).query("raw", true));
+    (info["version"].as_u64().expect("a record has a version"), raw, info["locker"]["id"].clone())
 }
 
 fn is(version: u64, content: &str, locker: Option<&str>) -> (u64, String, Value) {
@@ -28,75 +22,64 @@ fn is(version: u64, content: &str, locker: Option<&str>) -> (u64, String, Value)
 
 #[test]
 fn the_reply_is_the_liveblog_without_posts() {
-    let (blog, _, reader) = desk();
+    let (blog, reader) = desk();
     blog.post(&json!({ "title": "x" }), "x");
-    let answer = write(&blog.editor, &blog, "showPath=true&newVersion=true", "<two/>");
-    let tag = answer.header("etag").expect("it has an ETag").to_owned();
-    let reply = answer.ok();
-    assert_eq!((&reply["info"]["id"], &reply["info"]["version"]), (&json!(blog.loid), &json!(2)));
-    assert_eq!(reply["info"]["path"], format!("{}/night", blog.folder));
-    assert_eq!((&reply["items"], &reply["total"]), (&json!([]), &json!(1)));
-    assert_eq!(reply["revision"], blog.read(&reader, "")["revision"]);
-    assert_eq!(reply["info"]["postCounts"]["approved"], 1);
-    let write = blog.editor.send("PUT", &blog.path(""), &[("if-match", &tag)], b"<three/>");
-    assert_eq!(write.ok()["info"]["version"], 2);
-    blog.editor.send("PUT", &blog.path(""), &[("if-match", &tag)], b"<late/>").fails(412, "PreconditionFailed");
+    let answer = with(blog.write("<two/>"), "showPath=true&newVersion=true").send();
+    let tag = tag(&answer);
+    let info = json!({ "id": blog.loid, "version": 2, "path": format!("{}/night", blog.folder),
+        "postCounts": { "approved": 1 } });
+    let revision = blog.read().by(&reader).ok()["revision"].clone();
+    includes(&answer.ok(), &json!({ "info": info, "items": [], "total": 1, "revision": revision }));
+    blog.write("<three/>").header("if-match", &tag).gives(&json!({ "info": { "version": 2 } }));
+    blog.write("<late/>").header("if-match", &tag).fails(412, "PreconditionFailed");
     assert_eq!(state(&reader, &blog), is(2, "<three/>", None));
 }
 
 #[test]
 fn every_switch_does_what_it_says() {
-    let (blog, _, reader) = desk();
-    let by_editor = |query: &str, content: &str| write(&blog.editor, &blog, query, content).ok();
-    by_editor("newVersion=true", "<two/>");
-    assert_eq!(state(&reader, &blog), is(2, "<two/>", None), "newVersion adds one");
-    by_editor("", "<three/>");
-    assert_eq!(state(&reader, &blog), is(2, "<three/>", None), "without it the latest is replaced");
-    by_editor("checkOut=true&checkIn=true", "<four/>");
-    assert_eq!(state(&reader, &blog), is(2, "<four/>", None), "from the unlocked state and back");
-    by_editor("checkOut=true&keepCheckedOut=true", "<five/>");
-    assert_eq!(state(&reader, &blog), is(2, "<five/>", Some("editor")), "keepCheckedOut keeps the lock");
-    by_editor("checkIn=false", "<draft/>");
-    assert_eq!(state(&reader, &blog), is(2, "<five/>", Some("editor")), "nobody else sees a draft");
-    assert_eq!(state(&blog.editor, &blog), is(2, "<draft/>", Some("editor")));
-    by_editor("checkIn=false&unlock=true", "<later/>");
-    assert_eq!(state(&blog.editor, &blog), is(2, "<five/>", None), "unlock releases the lock and keeps the draft");
-    by_editor("checkOut=true&checkIn=false", "");
-    assert_eq!(state(&blog.editor, &blog), is(2, "<later/>", Some("editor")), "a check-out goes on from the draft");
-    by_editor("checkOutClean=true&checkIn=false", "");
-    assert_eq!(state(&blog.editor, &blog), is(2, "<five/>", Some("editor")), "a clean one from the latest version");
-    by_editor("checkIn=false", "<last/>");
-    by_editor("newVersion=true", "");
-    assert_eq!(state(&reader, &blog), is(3, "<last/>", None), "without a body the draft is checked in");
-    by_editor("checkIn=false", "<saved/>");
-    assert_eq!(
-        state(&reader, &blog),
-        is(3, "<last/>", None),
-        "without a lock it is taken and released within the step"
-    );
+    let (blog, reader) = desk();
+    let (editor, kept, none) = (&blog.editor, Some("editor"), None);
+    for (query, content, who, version, seen, locker, rule) in [
+        ("newVersion=true", "<two/>", &reader, 2, "<two/>", none, "newVersion adds one"),
+        ("", "<three/>", &reader, 2, "<three/>", none, "without it the latest is replaced"),
+        ("checkOut=true&checkIn=true", "<four/>", &reader, 2, "<four/>", none, "from the unlocked state and back"),
+        ("checkOut=true&keepCheckedOut=true", "<five/>", &reader, 2, "<five/>", kept, "the lock is kept"),
+        ("checkIn=false", "<draft/>", &reader, 2, "<five/>", kept, "nobody else sees a draft"),
+        ("checkIn=false", "<draft/>", editor, 2, "<draft/>", kept, "and its writer does"),
+        ("checkIn=false&unlock=true", "<later/>", editor, 2, "<five/>", none, "unlock ends the lock, not the draft"),
+        ("checkOut=true&checkIn=false", "", editor, 2, "<later/>", kept, "a check-out goes on from the draft"),
+        ("checkOutClean=true&checkIn=false", "", editor, 2, "<five/>", kept, "a clean one from the latest version"),
+        ("checkIn=false", "<last/>", editor, 2, "<last/>", kept, "a draft replaces the draft"),
+        ("newVersion=true", "", &reader, 3, "<last/>", none, "without a body the draft is checked in"),
+        ("checkIn=false", "<saved/>", &reader, 3, "<last/>", none, "a lock is taken for the step alone"),
+    ] {
+        with(blog.write(content), query).ok();
+        assert_eq!(state(who, &blog), is(version, seen, locker), "{rule}");
+    }
 }
 
 #[test]
 fn the_four_refusals_of_locks_change_nothing() {
-    let (blog, twin, reader) = desk();
-    let admin = Server::shared().login("admin");
+    let (blog, reader) = desk();
+    let (twin, admin) = (Server::shared().login("editor"), user("admin"));
+    let others = [(&twin, "ObjectLockedByMe"), (&admin, "ObjectLocked")];
     for (query, body) in [("", ""), ("checkIn=false", ""), ("newVersion=true", "{}"), ("keepCheckedOut=true", "")] {
-        let error = write(&blog.editor, &blog, query, body).fails_on(query, 403, "ObjectNotCheckedOut");
+        let error = with(blog.write(body), query).fails(403, "ObjectNotCheckedOut");
         assert_eq!(error["source"], blog.loid);
     }
-    let unlock = |client: &Client| client.post(&format!("/v3/object/{}/unlock", encoded(&blog.loid)), &json!({}));
-    unlock(&blog.editor).fails(403, "ObjectNotLocked");
-    write(&blog.editor, &blog, "checkOut=true&checkIn=false", "<draft/>").ok();
-    let before = blog.read(&reader, "");
-    for query in ["", "checkIn=false", "checkOut=true", "checkOutClean=true", "checkIn=false&unlock=true"] {
-        for body in ["<other/>", ""] {
-            write(&twin, &blog, query, body).fails_on(query, 403, "ObjectLockedByMe");
-            write(&admin, &blog, query, body).fails_on(query, 403, "ObjectLocked");
+    let unlock = || blog.call("stet-object-unlock-post", &[]);
+    unlock().fails(403, "ObjectNotLocked");
+    with(blog.write("<draft/>"), "checkOut=true&checkIn=false").ok();
+    let before = blog.read().by(&reader).ok();
+    for (other, code) in others {
+        for query in ["", "checkIn=false", "checkOut=true", "checkOutClean=true", "checkIn=false&unlock=true"] {
+            for body in ["<other/>", ""] {
+                with(blog.write(body), query).by(other).send().fails_on(query, 403, code);
+            }
         }
+        unlock().by(other).fails(403, code);
     }
-    unlock(&twin).fails(403, "ObjectLockedByMe");
-    unlock(&admin).fails(403, "ObjectLocked");
-    assert_eq!(blog.read(&reader, ""), before);
+    assert_eq!(blog.read().by(&reader).ok(), before);
     assert_eq!(state(&blog.editor, &blog), is(1, "<draft/>", Some("editor")));
     // Posts are no part of what is locked.
     blog.post_by(&admin, &json!({ "title": "x" }), "x");
@@ -104,8 +87,8 @@ fn the_four_refusals_of_locks_change_nothing() {
 
 #[test]
 fn a_content_must_be_well_formed_xml() {
-    let (blog, _, reader) = desk();
-    let before = blog.read(&reader, "");
+    let (blog, reader) = desk();
+    let before = blog.read().by(&reader).ok();
     let deep = format!("{}{}", "<a>".repeat(65), "</a>".repeat(65));
     for (content, place) in [
         ("no XML", "byte 0"),
@@ -119,36 +102,32 @@ fn a_content_must_be_well_formed_xml() {
         (deep.as_str(), "byte 192"),
     ] {
         for query in ["", "checkOut=true&checkIn=false"] {
-            let error = write(&blog.editor, &blog, query, content).fails_on(content, 400, "InvalidBody");
-            let message = error["message"].as_str().unwrap();
-            assert!(message.contains("well-formed XML") && message.contains(place), "{content}: {message}");
+            let error = with(blog.write(content), query).send().fails_on(content, 400, "InvalidBody");
+            names(&error, &["well-formed XML", place]);
         }
     }
-    let latin = blog.editor.send("PUT", &blog.path(""), &[], b"<a>\xf6</a>").fails(400, "InvalidBody");
-    assert!(latin["message"].as_str().unwrap().contains("byte 3"), "{latin}");
-    assert_eq!(blog.read(&reader, ""), before);
+    names(&blog.write(b"<a>\xf6</a>").fails(400, "InvalidBody"), &["byte 3"]);
+    assert_eq!(blog.read().by(&reader).ok(), before);
     for (said, kept) in [
         ("text/xml; charset=utf-8", "text/xml; charset=utf-8"),
         ("application/octet-stream", "text/xml; charset=utf-8"),
         ("application/json", "text/xml; charset=utf-8"),
         ("application/xhtml+xml", "application/xhtml+xml"),
     ] {
-        blog.editor.send("PUT", &blog.path(""), &[("content-type", said)], b"<a/>").ok();
-        assert_eq!(reader.get(&blog.path("/content?raw=1")).header("content-type"), Some(kept));
+        blog.call("liveblog-put", &[]).bytes(said, "<a/>").ok();
+        let raw = blog.content().by(&reader).query("raw", 1).send();
+        assert_eq!(raw.header("content-type"), Some(kept));
     }
+    // Without one it keeps the one that it has.
+    blog.editor.send("PUT", &blog.path(""), &[], b"<b/>").ok();
+    let raw = blog.content().by(&reader).query("raw", 1).send();
+    assert_eq!((raw.header("content-type"), &*raw.body), (Some("application/xhtml+xml"), &b"<b/>"[..]));
 }
 
 #[test]
-fn who_may_not_write_and_what_is_no_liveblog_is_refused() {
-    let (blog, _, reader) = desk();
-    write(&reader, &blog, "", "<a/>").fails(403, "PermissionDenied");
-    let version = format!("/v3/container/liveblog/{}", encoded(&blog.loid.replace(".0.", ".1.")));
-    blog.editor.send("PUT", &version, &[], b"<a/>").fails(400, "InvalidType");
-    let story = blog.editor.story(&blog.folder, "a.xml");
-    blog.editor.send("PUT", &format!("/v3/container/liveblog/{story}"), &[], b"<a/>").fails(400, "InvalidType");
-    blog.editor.send("PUT", "/v3/container/liveblog/%2Fnowhere", &[], b"<a/>").fails(404, "ObjectNotFound");
-    write(&blog.editor, &blog, "checkIn=perhaps", "<a/>").fails(400, "InvalidParameter");
+fn a_version_is_not_written() {
+    let (blog, reader) = desk();
+    let version = blog.loid.replace(".0.", ".1.");
+    blog.editor.call("liveblog-put", &[&version]).bytes("text/xml", "<a/>").fails(400, "InvalidType");
     assert_eq!(state(&reader, &blog), is(1, "<one/>", None));
-    blog.editor.delete(&blog.path("")).ok();
-    write(&blog.editor, &blog, "", "<a/>").fails(404, "ObjectNotFound");
 }
