@@ -163,3 +163,12 @@ fn a_list_of_objects_tells_of_each_that_is_not_there() {
         includes(&reply["errors"], &json!([missing(NOWHERE), missing("/no/where")]));
     }
 }
+
+#[test]
+fn each_form_of_source_leads_to_the_same_object() {
+    let corner = Corner::new();
+    let loid = corner.client.story(&corner.folder, "one of many");
+    for name in names_of(&corner.client, &loid) {
+        corner.client.call("object-get", &[&name]).gives(&json!({ "id": loid }));
+    }
+}
