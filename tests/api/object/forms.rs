@@ -13,8 +13,10 @@ const OPTIONS: &str = "name=\"options\"\r\ncontent-type: application/json";
 const CONTENT: &str = "name=\"content\"; filename=\"a.xml\"\r\ncontent-type: text/xml";
 const COMMENT: &str = "name=\"comment\"";
 
-/// A form of parts: what heads each, and its bytes.
-fn form(parts: &[(&str, &[u8])]) -> Vec<u8> {
+/// What heads a part of a form, and its bytes.
+type Part<'a> = (&'a str, &'a [u8]);
+
+fn form(parts: &[Part<'_>]) -> Vec<u8> {
     let mut body = Vec::new();
     for (head, bytes) in parts {
         body.extend(format!("--{BOUNDARY}\r\ncontent-disposition: form-data; {head}\r\n\r\n").bytes());
@@ -41,7 +43,7 @@ impl Desk {
 #[test]
 fn parts_may_come_in_any_order_and_unknown_ones_are_passed_over() {
     let desk = Desk::of("reporter");
-    let parts: [(&str, &[u8]); 4] =
+    let parts: [Part<'_>; 4] =
         [(COMMENT, b"nobody reads this"), (CONTENT, b"<a/>"), (COMMENT, b"twice"), (OPTIONS, &desk.options())];
     let made = desk.send_form(&form(&parts)).gives(&json!({ "path": format!("{}/a.xml", desk.folder) }));
     assert_eq!(bytes_of(&desk, &id(&made)), b"<a/>");
@@ -51,7 +53,7 @@ fn parts_may_come_in_any_order_and_unknown_ones_are_passed_over() {
 fn a_part_that_comes_twice_is_refused() {
     let desk = Desk::of("reporter");
     let options = desk.options();
-    let (o, c): ((&str, &[u8]), (&str, &[u8])) = ((OPTIONS, &options), (CONTENT, b"<a/>"));
+    let [o, c]: [Part<'_>; 2] = [(OPTIONS, &options), (CONTENT, b"<a/>")];
     for (parts, name) in [([o, c, o], "options"), ([o, c, c], "content")] {
         let message = desk.send_form(&form(&parts)).fails(400, "InvalidBody")["message"].to_string();
         assert!(message.contains(name), "{message}");

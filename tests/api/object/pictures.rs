@@ -104,9 +104,8 @@ fn what_can_be_seen_through_is_sent_as_png() {
 fn what_is_no_picture_or_no_format_is_refused() {
     let desk = Desk::of("editor");
     let good = picture(600, 300, ImageFormat::Png, false);
-    for (name, bad, said) in
-        [("a.png", &b"<story/>"[..], "none of a kind"), ("b.png", &good[..good.len() / 2], "can't be decoded")]
-    {
+    let half = &good[..good.len() / 2];
+    for (name, bad, said) in [("a.png", &b"<story/>"[..], "none of a kind"), ("b.png", half, "can't be decoded")] {
         let loid = desk.picture(name, "image/png", bad);
         for _ in 0..2 {
             let refused = lowres(&desk, &loid).fails(400, "InvalidType");

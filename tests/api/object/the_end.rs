@@ -60,11 +60,10 @@ fn an_object_comes_back_to_another_folder() {
     let loid = desk.make("a.xml", b"one");
     let taken = other.make("taken.xml", b"one");
     discard(&desk, &loid).ok();
-    for (folder, status, code) in
-        [(&*taken, 400, "InvalidType"), ("1$1.0.999999999", 404, "ObjectNotFound"), ("nowhere", 400, "InvalidPath")]
-    {
-        restore(&desk, &loid, json!({ "folder": folder })).fails(status, code);
-    }
+    let into = |folder: &str| restore(&desk, &loid, json!({ "folder": folder }));
+    into(&taken).fails(400, "InvalidType");
+    into("1$1.0.999999999").fails(404, "ObjectNotFound");
+    into("nowhere").fails(400, "InvalidPath");
     let back = restore(&desk, &loid, json!({ "folderPath": other.folder }));
     back.gives(&json!({ "path": format!("{}/a.xml", other.folder) }));
     assert_eq!((desk.count(), other.count()), (0, 2));

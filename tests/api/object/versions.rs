@@ -20,18 +20,11 @@ fn versions_are_listed_the_newest_first_with_all_that_tells_them_apart() {
     desk.create("a.xml", b"", mode.clone()).by(&Server::shared().user("admin")).ok();
     desk.create("a.xml", b"third", mode).ok();
     let list = versions(&desk, &loid, "");
-    includes(
-        &list,
-        &json!({
-            "total": 3,
-            "items": [
-                { "version": 3, "created": read(&desk, &loid)["modified"] },
-                { "version": 2, "author": "admin" },
-                { "version": 1, "id": version(&loid, 1), "author": "editor", "size": 3, "contentType": "text/xml",
-                  "sha256": "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
-            ],
-        }),
-    );
+    let newest = json!({ "version": 3, "created": read(&desk, &loid)["modified"] });
+    let oldest = json!({ "version": 1, "id": version(&loid, 1), "author": "editor", "size": 3, "contentType": "text/xml",
+        "sha256": "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" });
+    let items = json!([newest, { "version": 2, "author": "admin" }, oldest]);
+    includes(&list, &json!({ "total": 3, "items": items }));
     for (source, query, total, numbers) in
         [(&loid, "limit=1&offset=1", 3, vec![2]), (&loid, "offset=3", 3, vec![]), (&desk.folder, "", 0, vec![])]
     {
