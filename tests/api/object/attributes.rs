@@ -14,116 +14,92 @@ fn view() -> Value {
     }})
 }
 
+/// A record as a query shows it.
+fn seen(desk: &Desk, made: &Value, query: &str) -> Value {
+    with(desk.call("object-get", &[&id(made)]), query).ok()
+}
+
 #[test]
 fn attributes_given_as_xml_or_as_json_come_out_equal_as_either() {
-    let client = Server::shared().login("reporter");
-    let folder = own_folder();
-    let from_xml = id(&upload(&client, &folder, "a", b"x", json!({ "attributes": XML })).ok());
-    let from_json = id(&upload(&client, &folder, "b", b"x", json!({ "attributes": view() })).ok());
-    let read = |id: &str| client.get(&format!("{}?showXml=true", object(id))).ok();
-    let (a, b) = (read(&from_xml), read(&from_json));
-    assert_eq!(a["attributes"], view());
-    assert_eq!(b["attributes"], view());
-    // The XML of each gives the same object again.
-    for (name, xml) in [("c", &a["attributesXml"]), ("d", &b["attributesXml"])] {
-        let made = upload(&client, &folder, name, b"x", json!({ "attributes": xml })).ok();
-        assert_eq!(made["attributes"], view(), "{xml}");
+    let desk = Desk::of("reporter");
+    for (name, given) in [("a", json!(XML)), ("b", view())] {
+        let made = desk.create(name, b"x", json!({ "attributes": given })).ok();
+        let record = seen(&desk, &made, "showXml");
+        assert_eq!(record["attributes"], view());
+        // The XML gives the same object again.
+        let xml = &record["attributesXml"];
+        let again = desk.create(&format!("{name} again"), b"x", json!({ "attributes": xml })).ok();
+        assert_eq!(again["attributes"], view(), "{xml}");
     }
 }
 
 #[test]
 fn xml_is_shown_as_it_is_stored_only_where_that_is_asked_for() {
-    let client = Server::shared().login("reporter");
+    let desk = Desk::of("reporter");
     let text = "<?xml version='1.0'?>\n<!DOCTYPE m [ <!ENTITY e \"x\"> ]>\n<m  a='1' ><!-- kept --><b></b></m>";
-    let made = upload(&client, &own_folder(), "a", b"x", json!({ "attributes": text })).ok();
-    let read = |query: &str| client.get(&format!("{}?{query}", object(&id(&made)))).ok();
-    assert_eq!(read("showXml=1&useUnparsedXml=1")["attributesXml"], text);
-    let parsed = read("showXml=1")["attributesXml"].as_str().unwrap().to_owned();
+    let made = desk.create("a", b"x", json!({ "attributes": text })).ok();
+    let shown = |query: &str| seen(&desk, &made, query)["attributesXml"].clone();
+    assert_eq!(shown("showXml=1&useUnparsedXml=1"), text);
+    let parsed = shown("showXml=1").as_str().unwrap().to_owned();
     assert_ne!(parsed, text);
     assert!(parsed.contains("<!DOCTYPE m [ <!ENTITY e \"x\"> ]>"), "a DOCTYPE is kept: {parsed}");
     assert!(parsed.contains("<m a=\"1\"><!-- kept --><b/></m>"), "{parsed}");
-    assert_eq!(read("useUnparsedXml=1")["attributesXml"], Value::Null, "not without showXml");
+    assert_eq!(shown("useUnparsedXml=1"), Value::Null, "not without showXml");
 }
 
 #[test]
-fn showxml_and_showjson_choose_the_forms_of_all_four_groups() {
-    let client = Server::shared().login("reporter");
+fn options_choose_the_groups_and_the_forms_of_each() {
+    let desk = Desk::of("reporter");
     let extra =
         json!({ "attributes": "<m>1</m>", "systemAttributes": "<props>2</props>", "usageTickets": "<tl>3</tl>" });
-    let made = upload(&client, &own_folder(), "a", b"x", extra).ok();
-    let read = |query: &str| client.get(&format!("{}?{query}", object(&id(&made)))).ok();
-    let forms = |record: &Value| {
+    let made = desk.create("a", b"x", extra).ok();
+    let (all, none) = ([true; 4], [false; 4]);
+    for (query, json, xml) in [
+        ("", all, none),
+        ("showXml", all, all),
+        ("showXml&showJson=false", none, all),
+        ("showJson=false", none, none),
+        ("showXml&showSystemAttributes=0", [false, true, true, true], [false, true, true, true]),
+        ("showXml&showAttributes=0", [true, false, true, true], [true, false, true, true]),
+        ("showXml&showVirtualAttributes=0", [true, true, true, false], [true, true, true, false]),
+        ("showUsageTickets=0", [true, true, false, true], none),
+        // The clients' spelling.
+        ("showSystemAttribute=0", [false, true, true, true], none),
+    ] {
+        let record = seen(&desk, &made, query);
         let groups = ["systemAttributes", "attributes", "usageTickets", "virtualAttributes"];
-        let has = |key: String| record.get(&key).is_some();
-        (groups.map(|group| has(group.to_owned())), groups.map(|group| has(format!("{group}Xml"))))
-    };
-    assert_eq!(forms(&read("")), ([true; 4], [false; 4]));
-    assert_eq!(forms(&read("showXml=true")), ([true; 4], [true; 4]));
-    assert_eq!(forms(&read("showXml=true&showJson=false")), ([false; 4], [true; 4]));
-    assert_eq!(forms(&read("showJson=false")), ([false; 4], [false; 4]));
-    let both = read("showXml=TRUE");
-    assert_eq!((&both["attributes"], &both["attributesXml"]), (&json!({ "m": "1" }), &json!("<m>1</m>")));
-    assert_eq!(both["systemAttributesXml"], "<props>2</props>");
-    assert_eq!(both["usageTicketsXml"], "<tl>3</tl>");
+        assert_eq!(groups.map(|group| record.get(group).is_some()), json, "{query}");
+        assert_eq!(groups.map(|group| record.get(format!("{group}Xml")).is_some()), xml, "{query}");
+    }
+    let both = seen(&desk, &made, "showXml=TRUE");
+    shows(&both, json!({ "attributes": { "m": "1" }, "attributesXml": "<m>1</m>" }));
+    shows(&both, json!({ "systemAttributesXml": "<props>2</props>", "usageTicketsXml": "<tl>3</tl>" }));
     let computed = both["virtualAttributesXml"].as_str().unwrap();
     assert!(computed.contains("<size>1</size>") && computed.contains("<versionCount>1</versionCount>"), "{computed}");
-    for (group, place) in [("System", 0), ("", 1), ("Virtual", 3)] {
-        let name = if group.is_empty() { "showAttributes".to_owned() } else { format!("show{group}Attributes") };
-        let mut expected = [true; 4];
-        expected[place] = false;
-        assert_eq!(forms(&read(&format!("{name}=0&showXml=1"))), (expected, expected), "{name}");
-    }
-    assert_eq!(forms(&read("showUsageTickets=0")).0, [true, true, false, true]);
-    assert_eq!(forms(&read("showSystemAttribute=0")).0, [false, true, true, true], "the clients' spelling");
 }
 
 #[test]
 fn an_object_without_attributes_shows_empty_groups_that_can_be_sent_back() {
-    let client = Server::shared().login("reporter");
-    let folder = own_folder();
-    let made = upload(&client, &folder, "a", b"x", json!({})).ok();
-    assert_eq!(made["attributes"], json!({}));
-    assert_eq!(made["systemAttributes"], json!({ "props": {} }));
-    assert_eq!(made["usageTickets"], json!({ "tl": {} }));
+    let desk = Desk::of("reporter");
+    let made = desk.create("a", b"x", json!({})).ok();
+    shows(&made, json!({ "attributes": {}, "systemAttributes": { "props": {} }, "usageTickets": { "tl": {} } }));
     for (name, attributes) in [("b", json!({})), ("c", Value::Null), ("d", json!(""))] {
         let extra = json!({ "attributes": attributes, "systemAttributes": made["systemAttributes"] });
-        let again = upload(&client, &folder, name, b"x", extra).ok();
-        assert_eq!(again["attributes"], json!({}), "{attributes}");
+        assert_eq!(desk.create(name, b"x", extra).ok()["attributes"], json!({}), "{attributes}");
     }
 }
 
 #[test]
-fn hostile_xml_is_refused_by_the_name_of_its_field_and_creates_nothing() {
-    let client = Server::shared().login("reporter");
-    let folder = own_folder();
+fn what_can_be_no_attributes_is_refused_by_the_name_of_its_field_and_creates_nothing() {
+    let desk = Desk::of("reporter");
     let deep = format!("{}{}", "<a>".repeat(100), "</a>".repeat(100));
     let bomb = "<!DOCTYPE a [<!ENTITY x \"xx\"><!ENTITY y \"&x;&x;\">]><a>&y;</a>";
     let outside = "<!DOCTYPE a [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><a>&x;</a>";
-    for bad in [
-        "<a>",
-        "text",
-        "<a/><b/>",
-        "<a b=1/>",
-        "<a>&unknown;</a>",
-        "<a>\u{1}</a>",
-        "<a><b></a></b>",
-        &deep,
-        bomb,
-        outside,
-    ] {
-        for field in ["attributes", "systemAttributes", "usageTickets"] {
-            let failure = upload(&client, &folder, "a", b"x", json!({ field: bad })).fails(400, "InvalidAttributes");
-            assert!(failure["message"].as_str().unwrap().contains(&format!("`{field}`")), "{bad}: {failure}");
-            assert_eq!(failure["details"]["field"], field);
-        }
-    }
-    assert_eq!(client.get(&format!("/v3/folder/{}", encoded(&folder))).status, 404, "nothing was made");
-}
-
-#[test]
-fn json_that_no_xml_can_be_made_of_is_refused() {
-    let client = Server::shared().login("reporter");
-    for bad in [
+    let unknown = "<a>&unknown;</a>";
+    let xml = ["<a>", "text", "<a/><b/>", "<a b=1/>", unknown, "<a>\u{1}</a>", "<a><b></a></b>", &deep, bomb, outside];
+    let fields = ["attributes", "systemAttributes", "usageTickets"];
+    let hostile = xml.into_iter().flat_map(|bad| fields.map(|field| (field, json!(bad))));
+    let no_xml = [
         json!([]),
         json!(7),
         json!({ "a": 1, "b": 2 }),
@@ -131,22 +107,16 @@ fn json_that_no_xml_can_be_made_of_is_refused() {
         json!({ "a": [["b"]] }),
         json!({ "a": { "@b": {} } }),
         json!({ "a": "\u{1}" }),
-    ] {
-        let failure = upload(&client, &own_folder(), "a", b"x", json!({ "attributes": bad }));
-        failure.fails(400, "InvalidAttributes");
-    }
-}
-
-#[test]
-fn system_attributes_and_tickets_must_have_their_root() {
-    let client = Server::shared().login("reporter");
-    for (field, bad) in [
+    ];
+    let other_roots = [
         ("systemAttributes", json!("<other/>")),
         ("systemAttributes", json!({ "other": "" })),
         ("usageTickets", json!("<props/>")),
-    ] {
-        let failure = upload(&client, &own_folder(), "a", b"x", json!({ field: bad }));
-        let failure = failure.fails(400, "InvalidAttributes");
-        assert_eq!(failure["details"]["field"], field);
+    ];
+    for (field, bad) in hostile.chain(no_xml.map(|bad| ("attributes", bad))).chain(other_roots) {
+        let failure = desk.create("a", b"x", json!({ field: bad })).fails(400, "InvalidAttributes");
+        assert!(failure["message"].as_str().unwrap().contains(&format!("`{field}`")), "{bad}: {failure}");
+        assert_eq!(failure["details"]["field"], field, "{bad}");
     }
+    is_gone(&desk, &desk.folder);
 }

@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{CREATE, bytes_of, id, object, upload};
-use crate::harness::*;
+use super::*;
 
 /// Bytes that lie in a file; different for each number.
 fn large(number: usize) -> Vec<u8> {
@@ -19,8 +17,7 @@ fn large(number: usize) -> Vec<u8> {
 /// A server that keeps nothing that nobody needs, and a client of it.
 struct House {
     server: Server,
-    client: Client,
-    folder: String,
+    desk: Desk,
     /// How many files must have been collected.
     collected: u64,
 }
@@ -28,13 +25,9 @@ struct House {
 impl House {
     fn new() -> House {
         let server = Server::with(&[("CONTENT__COLLECT_AFTER_SECONDS", "1")]);
-        let (client, folder) = (server.login("admin"), own_folder());
-        upload(&client, &folder, "taken.xml", b"", json!({})).ok();
-        House { server, client, folder, collected: 0 }
-    }
-
-    fn upload(&self, name: &str, bytes: &[u8], extra: Value) -> String {
-        id(&upload(&self.client, &self.folder, name, bytes, extra).ok())
+        let desk = Desk::at(server.user("admin"));
+        desk.make("taken.xml", b"");
+        House { server, desk, collected: 0 }
     }
 
     fn file(&self, bytes: &[u8]) -> PathBuf {
@@ -56,31 +49,21 @@ impl House {
     fn look_at_all(&mut self) {
         for number in [1_000_000, 1_000_001] {
             let bytes = large(number);
-            upload(&self.client, &self.folder, "taken.xml", &bytes, json!({})).fails(409, "DuplicatedName");
+            self.desk.create("taken.xml", &bytes, json!({})).fails(409, "DuplicatedName");
             self.goes("what a refused creation has left goes", &bytes);
         }
     }
 
-    fn destroy(&self, loid: &str) {
-        self.client.delete(&format!("{}/destroy", object(loid))).ok();
-    }
-
-    fn write(&self, loid: &str, query: &str, bytes: &[u8]) {
-        self.client.send("PUT", &format!("{}/content?{query}", object(loid)), &[], bytes).ok();
-    }
-
     /// All went that had to, nothing else did, and no row has lost its bytes.
-    fn done(mut self) {
+    fn done(self) {
         // They go before they are counted.
-        let counted = || self.client.count("stet_content_collected_total");
+        let counted = || self.desk.client.count("stet_content_collected_total");
         wait_until("all are counted", || counted() >= self.collected);
-        let bytes = self.client.count("stet_content_collected_bytes_total");
+        let bytes = self.desk.client.count("stet_content_collected_bytes_total");
         assert_eq!((counted(), bytes), (self.collected, self.collected * 40_000));
         let line = "content files that nothing refers to were removed";
         wait_until("it is told", || self.server.log().contains(line));
-        assert_eq!(self.server.terminate(), Some(0));
-        let (code, output) = self.server.check();
-        assert_eq!(code, Some(0), "{output}");
+        let output = ends_sound(self.server);
         assert!(!output.contains("referred to by no row"), "{output}");
     }
 }
@@ -89,20 +72,20 @@ impl House {
 fn a_file_that_objects_share_stays_until_the_last_of_them_is_destroyed() {
     let mut house = House::new();
     let shared = large(1);
-    let one = house.upload("one.xml", &shared, json!({}));
-    let other = house.upload("other.xml", &shared, json!({}));
-    house.client.delete(&format!("{}/discard", object(&other))).ok();
-    house.destroy(&one);
+    let one = house.desk.make("one.xml", &shared);
+    let other = house.desk.make("other.xml", &shared);
+    discard(&house.desk, &other).ok();
+    destroy(&house.desk, &one).ok();
     house.look_at_all();
     assert!(house.is_there(&shared), "the recycle bin keeps it");
-    house.client.post(&format!("{}/restore", object(&other)), &json!({})).ok();
-    assert!(bytes_of(&house.client, &other) == shared);
-    house.destroy(&other);
+    restore(&house.desk, &other, json!({})).ok();
+    assert!(bytes_of(&house.desk, &other) == shared);
+    destroy(&house.desk, &other).ok();
     house.goes("the file goes", &shared);
     // And comes again when it is needed again.
-    let again = house.upload("again.xml", &shared, json!({}));
+    let again = house.desk.make("again.xml", &shared);
     house.look_at_all();
-    assert!(bytes_of(&house.client, &again) == shared);
+    assert!(bytes_of(&house.desk, &again) == shared);
     house.done();
 }
 
@@ -110,26 +93,26 @@ fn a_file_that_objects_share_stays_until_the_last_of_them_is_destroyed() {
 fn old_versions_and_drafts_keep_their_files_and_what_is_replaced_does_not() {
     let mut house = House::new();
     let [first, second, replaced, draft] = [11, 12, 13, 14].map(large);
-    let loid = house.upload("a.xml", &first, json!({}));
-    house.write(&loid, "newVersion=true", &replaced);
-    house.write(&loid, "", &second);
-    house.write(&loid, "checkOut=true&checkIn=false", &draft);
+    let loid = house.desk.make("a.xml", &first);
+    write(&house.desk, &loid, "newVersion", &replaced).ok();
+    write(&house.desk, &loid, "", &second).ok();
+    write(&house.desk, &loid, "checkOut&checkIn=false", &draft).ok();
     house.goes("the version that was replaced goes", &replaced);
     house.look_at_all();
-    for (version, bytes) in [("?version=1", &first), ("?version=2", &second), ("", &draft)] {
-        let answer = house.client.get(&format!("{}/content{version}", object(&loid)));
-        assert!(answer.status == 200 && answer.body == *bytes, "{version}: {}", answer.status);
+    for (version, expected) in [(1, &first), (2, &second)] {
+        assert!(bytes_of_version(&house.desk, &loid, version) == *expected, "{version}");
     }
-    house.write(&loid, "checkOutClean=true&checkIn=false", b"");
+    assert!(bytes_of(&house.desk, &loid) == draft);
+    write(&house.desk, &loid, "checkOutClean&checkIn=false", b"").ok();
     house.goes("the dropped draft goes", &draft);
     house.look_at_all();
-    assert!(bytes_of(&house.client, &loid) == second);
+    assert!(bytes_of(&house.desk, &loid) == second);
     // Of the first version again: one more that refers to it.
-    house.client.post(&format!("{}/unlock", object(&loid)), &json!({})).ok();
-    house.client.post(&format!("{}/versions/1/restore", object(&loid)), &json!({})).ok();
+    house.desk.call("stet-object-unlock-post", &[&loid]).ok();
+    house.desk.call("stet-object-version-restore-post", &[&loid, &1]).ok();
     house.look_at_all();
-    assert!(bytes_of(&house.client, &loid) == first);
-    house.destroy(&loid);
+    assert!(bytes_of(&house.desk, &loid) == first);
+    destroy(&house.desk, &loid).ok();
     house.goes("the first goes", &first);
     house.goes("the second goes", &second);
     house.done();
@@ -139,30 +122,28 @@ fn old_versions_and_drafts_keep_their_files_and_what_is_replaced_does_not() {
 fn attachments_keep_their_files_and_so_does_a_liveblog_the_file_of_its_template() {
     let mut house = House::new();
     let [one, other, template] = [21, 22, 23].map(large);
-    let taken = house.upload("template.xml", &template, json!({}));
-    let body = json!({ "name": "night", "folderPath": house.folder });
-    let from = format!("/v3/container/liveblog/from/template/{}", encoded(&taken));
-    let blog = house.client.post(&from, &body);
-    let loid = blog.ok()["info"]["id"].as_str().expect("it has an id").to_owned();
-    house.destroy(&taken);
-    let path = format!("/v3/container/liveblog/{}/post", encoded(&loid));
+    let taken = house.desk.make("template.xml", &template);
+    let body = json!({ "name": "night", "folderPath": house.desk.folder });
+    let blog = house.desk.call("liveblog-from-template-post", &[&taken]).json(&body).ok();
+    let loid = id(&blog["info"]);
+    destroy(&house.desk, &taken).ok();
     let files = [
         ("content", "p.xml", "text/xml", &b"<post><p>x</p></post>"[..]),
         ("attachments", "a.png", "image/png", &one[..]),
         ("attachments", "b.png", "image/png", &one[..]),
         ("attachments", "c.png", "image/png", &other[..]),
     ];
-    let post = house.client.send_form("POST", &path, &[], &json!({}), &files).ok();
-    let path = format!("{path}/{}", encoded(post["info"]["id"].as_str().expect("a post has an id")));
-    let ids: Vec<&Value> = post["attachments"].as_array().expect("a list").iter().map(|at| &at["id"]).collect();
-    let options = json!({ "removeAttachments": [ids[0], ids[2]] });
-    house.client.send_form("PUT", &path, &[], &options, &[]).ok();
+    let made = house.desk.call("liveblog-post-create", &[&loid]).form(&json!({}), &files).ok();
+    let post = id(&made["info"]);
+    let [one_id, other_one, last] = [0, 1, 2].map(|place| id(&made["attachments"][place]));
+    let options = json!({ "removeAttachments": [one_id, last] });
+    house.desk.call("liveblog-post-put", &[&loid, &post]).form(&options, &[]).ok();
     house.goes("an attachment that was removed goes", &other);
     house.look_at_all();
-    let answer = house.client.get(&format!("{path}/attachment/{}", ids[1].to_string().trim_matches('"')));
-    assert!(answer.status == 200 && answer.body == one, "{}", answer.status);
+    let kept = house.desk.call("stet-liveblog-post-attachment-get", &[&loid, &post, &other_one]);
+    assert!(bytes(&kept) == one);
     assert!(house.is_there(&template), "the liveblog's first version is the template's content");
-    house.destroy(&loid);
+    destroy(&house.desk, &loid).ok();
     house.goes("the other goes with its liveblog", &one);
     house.goes("and so does its own content", &template);
     house.done();
@@ -174,20 +155,19 @@ fn attachments_keep_their_files_and_so_does_a_liveblog_the_file_of_its_template(
 fn a_kill_amid_uploads_and_collecting_leaves_no_row_without_its_file() {
     const BODIES: usize = 4;
     let mut server = Server::with(&[("CONTENT__COLLECT_AFTER_SECONDS", "1")]);
-    let mut client = server.login("admin");
-    let folder = own_folder();
+    let mut desk = Desk::at(server.user("admin"));
     for round in 0..2 {
         let over = AtomicBool::new(false);
         let kept: Vec<(String, usize)> = std::thread::scope(|scope| {
             let workers: Vec<_> = (0..3)
                 .map(|worker| {
-                    let (client, folder, over) = (client.afresh(), folder.clone(), &over);
-                    scope.spawn(move || work(&client, &folder, &format!("{round}-{worker}"), BODIES, over))
+                    let (desk, over) = (Desk { client: desk.afresh(), folder: desk.folder.clone() }, &over);
+                    scope.spawn(move || work(&desk, &format!("{round}-{worker}"), BODIES, over))
                 })
                 .collect();
             // What nobody ever needs goes meanwhile: collecting is under way.
-            let before = client.count("stet_content_collected_total");
-            wait_until("files are collected", || client.count("stet_content_collected_total") >= before + 3);
+            let before = desk.client.count("stet_content_collected_total");
+            wait_until("files are collected", || desk.client.count("stet_content_collected_total") >= before + 3);
             server.kill();
             over.store(true, Ordering::Relaxed);
             workers.into_iter().flat_map(|worker| worker.join().expect("a worker ends")).collect()
@@ -195,43 +175,35 @@ fn a_kill_amid_uploads_and_collecting_leaves_no_row_without_its_file() {
         let (code, output) = server.check();
         assert_eq!(code, Some(0), "{output}");
         server = server.restart();
-        client = client.to(&server);
+        desk.client = desk.to(&server);
         for (loid, body) in &kept {
-            assert!(bytes_of(&client, loid) == large(*body), "{loid}");
+            assert!(bytes_of(&desk, loid) == large(*body), "{loid}");
         }
         assert!(!kept.is_empty());
     }
-    assert_eq!(server.terminate(), Some(0));
-    let (code, output) = server.check();
-    assert_eq!(code, Some(0), "{output}");
+    ends_sound(server);
 }
 
 /// Creates and destroys until the server is gone; gives what it had created and not asked to be destroyed.
-fn work(client: &Client, folder: &str, name: &str, bodies: usize, over: &AtomicBool) -> Vec<(String, usize)> {
+fn work(desk: &Desk, name: &str, bodies: usize, over: &AtomicBool) -> Vec<(String, usize)> {
     let mut kept: Vec<(String, usize)> = Vec::new();
     for number in 0.. {
         if over.load(Ordering::Relaxed) {
             break;
         }
-        let body = number % bodies;
-        let options = json!({ "name": format!("{name}-{number}.xml"), "type": "Story", "folderPath": folder });
-        let Some(answer) = try_upload(client, &options, &large(body)) else { break };
+        let (name, body) = (format!("{name}-{number}.xml"), number % bodies);
+        let Ok(answer) = desk.create(&name, &large(body), json!({ "type": "Story" })).try_send() else { break };
         kept.push((id(&answer.ok()), body));
         // One that is refused: its file is nobody's.
-        let refused = json!({ "name": format!("{name}-{number}.xml"), "type": "Nonsense", "folderPath": folder });
-        let Some(answer) = try_upload(client, &refused, &large(1000 + number)) else { break };
+        let refused = desk.create(&name, &large(1000 + number), json!({ "type": "Nonsense" }));
+        let Ok(answer) = refused.try_send() else { break };
         answer.fails(404, "TypeNotFound");
         if kept.len() > 2 {
             let (loid, _) = kept.remove(0);
-            let path = format!("{}/destroy", object(&loid));
-            if client.try_send("DELETE", &path, &[], b"").is_err() {
+            if destroy(desk, &loid).try_send().is_err() {
                 break;
             }
         }
     }
     kept
-}
-
-fn try_upload(client: &Client, options: &Value, bytes: &[u8]) -> Option<Answer> {
-    client.try_send_form("POST", CREATE, &[], options, &[("content", "a.xml", "text/xml", bytes)]).ok()
 }

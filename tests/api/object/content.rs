@@ -5,11 +5,9 @@ use super::*;
 #[test]
 fn large_content_lies_in_a_file_and_small_in_a_row_and_both_come_back_byte_for_byte() {
     let mut server = Server::start();
-    let client = server.login("reporter");
-    let folder = own_folder();
-    let large = noise(1_000_000);
-    let small = noise(1000);
-    let files = |server: &Server| {
+    let desk = Desk::at(server.user("reporter"));
+    let (large, small) = (noise(1_000_000), noise(1000));
+    let files = || {
         let mut sizes = Vec::new();
         let mut folders = vec![server.data().join("content")];
         while let Some(folder) = folders.pop() {
@@ -23,36 +21,32 @@ fn large_content_lies_in_a_file_and_small_in_a_row_and_both_come_back_byte_for_b
         }
         sizes
     };
-    let before = files(&server).len();
-    let kept = id(&upload(&client, &folder, "small.bin", &small, json!({})).ok());
-    assert_eq!(files(&server).len(), before, "a small one needs no file");
-    let made = id(&upload(&client, &folder, "large.bin", &large, json!({})).ok());
-    let sizes = files(&server);
-    assert_eq!(sizes.len(), before + 1);
-    assert!(sizes.contains(&1_000_000));
+    let before = files().len();
+    let kept = desk.make("small.bin", &small);
+    assert_eq!(files().len(), before, "a small one needs no file");
+    let made = desk.make("large.bin", &large);
+    assert_eq!(files().len(), before + 1);
+    assert!(files().contains(&1_000_000));
     // The same bytes again take no further file.
-    let twin = id(&upload(&client, &folder, "twin.bin", &large, json!({})).ok());
-    assert_eq!(files(&server).len(), before + 1);
+    let twin = desk.make("twin.bin", &large);
+    assert_eq!(files().len(), before + 1);
     server.kill();
-    let mut server = server.restart();
-    let client = client.to(&server);
-    for (loid, bytes) in [(&made, &large), (&twin, &large), (&kept, &small)] {
-        assert!(bytes_of(&client, loid) == *bytes);
-        assert!(client.get(&format!("{}/content/binary", object(loid))).body == *bytes);
-        let record = client.get(&format!("{}?showAdditionalInfo=1", object(loid))).ok();
-        assert_eq!(record["virtualAttributes"]["size"], bytes.len());
+    let server = server.restart();
+    let client = desk.to(&server);
+    for (loid, expected) in [(&made, &large), (&twin, &large), (&kept, &small)] {
+        assert!(bytes_of(&client, loid) == *expected);
+        assert!(bytes(&client.call("stet-object-content-binary-get", &[loid])) == *expected);
+        assert_eq!(read(&client, loid)["virtualAttributes"]["size"], expected.len());
     }
-    assert_eq!(server.terminate(), Some(0));
-    let (code, output) = server.check();
-    assert_eq!(code, Some(0), "{output}");
+    ends_sound(server);
 }
 
 #[test]
 fn a_content_says_what_it_is_and_is_never_shown_as_a_page_of_ours() {
-    let client = Server::shared().login("reporter");
-    let options = json!({ "name": "Caf\u{e9} \\ 1.html", "folderPath": own_folder() });
-    let made = client.upload(CREATE, &options, Some(("x", "text/html; charset=utf-8", b"<script>"))).ok();
-    let answer = client.get(&format!("{}/content", object(&id(&made))));
+    let desk = Desk::of("reporter");
+    let page: (&str, &[u8]) = ("text/html; charset=utf-8", b"<script>");
+    let made = desk.create_of("x", page, json!({ "name": "Caf\u{e9} \\ 1.html" })).ok();
+    let answer = content(&desk, &id(&made)).send();
     assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
     assert_eq!(answer.header("content-length"), Some("8"));
     assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
@@ -62,50 +56,40 @@ fn a_content_says_what_it_is_and_is_never_shown_as_a_page_of_ours() {
 }
 
 #[test]
-fn an_etag_is_answered_with_304_until_the_object_changes() {
-    let client = Server::shared().login("reporter");
-    let folder = own_folder();
-    let loid = client.story(&folder, "a.xml");
-    for path in [object(&loid), format!("{}/content", object(&loid))] {
-        let tag = client.get(&path).header("etag").expect("there is an ETag").to_owned();
-        assert!(tag.starts_with('"'), "it is strong: {tag}");
-        let again = client.send("GET", &path, &[("if-none-match", &tag)], b"");
-        assert_eq!((again.status, again.body.len()), (304, 0));
-        assert_eq!(again.header("etag"), Some(tag.as_str()));
-        upload(&client, &folder, "a.xml", b"<other/>", json!({ "createMode": "REPLACE" })).ok();
-        let changed = client.send("GET", &path, &[("if-none-match", &tag)], b"");
+fn an_etag_is_another_once_the_object_has_changed() {
+    let desk = Desk::of("reporter");
+    let loid = desk.make("a.xml", b"one");
+    for call in [desk.call("object-get", &[&loid]), content(&desk, &loid)] {
+        let before = tag(&call.send());
+        desk.again("a.xml", b"<other/>", "REPLACE");
+        let changed = call.header("if-none-match", &before).send();
         assert_eq!(changed.status, 200);
-        assert_ne!(changed.header("etag"), Some(tag.as_str()));
+        assert_ne!(tag(&changed), before);
     }
-    let version = String::from_utf8(client.get(&format!("{}/lastversionloid", object(&loid))).body).unwrap();
-    assert!(client.get(&object(&version)).header("etag").is_some(), "a version's record has one too");
+    let version = desk.call("object-get", &[&version(&loid, 1)]).send();
+    assert!(version.header("etag").is_some(), "a version's record has one too");
 }
 
 #[test]
 fn maxsize_cuts_after_so_many_megabytes() {
-    let client = Server::shared().login("reporter");
-    let bytes = noise(1_300_000);
-    let made = id(&upload(&client, &own_folder(), "a.bin", &bytes, json!({})).ok());
-    let read = |most: &str| client.get(&format!("{}/content?maxSize={most}", object(&made)));
-    assert!(read("1").body == bytes[..1_000_000]);
-    assert!(read("2").body == bytes);
-    assert_eq!(read("0").body.len(), 0);
-    assert_ne!(read("1").header("etag"), read("2").header("etag"));
-    read("-1").fails(400, "InvalidParameter");
-    read("x").fails(400, "InvalidParameter");
+    let desk = Desk::of("reporter");
+    let all = noise(1_300_000);
+    let made = desk.make("a.bin", &all);
+    let up_to = |most: &str| content(&desk, &made).query("maxSize", most);
+    for (most, len) in [("1", 1_000_000), ("2", all.len()), ("0", 0)] {
+        assert!(bytes(&up_to(most)) == all[..len], "{most}");
+    }
+    assert_ne!(tag(&up_to("1").send()), tag(&up_to("2").send()));
+    for none in ["-1", "0.5", "x"] {
+        let error = up_to(none).fails(400, "InvalidParameter");
+        assert!(error["message"].as_str().is_some_and(|message| message.contains(none)), "{error}");
+    }
 }
 
 #[test]
-fn a_folder_has_no_content() {
-    let client = Server::shared().login("reporter");
-    client.get(&format!("{}/content", object("/News"))).fails(404, "ObjectNotFound");
-    client.get(&format!("{}/content", object("/nowhere"))).fails(404, "ObjectNotFound");
-}
-
-#[test]
-fn an_empty_content_is_a_content() {
-    let client = Server::shared().login("reporter");
-    let made = upload(&client, &own_folder(), "a.xml", b"", json!({})).ok();
-    assert_eq!((&made["version"], &made["virtualAttributes"]["size"]), (&json!(1), &json!(0)));
-    assert_eq!(bytes_of(&client, &id(&made)), b"");
+fn a_folder_has_no_content_and_an_empty_one_is_a_content() {
+    let desk = Desk::of("reporter");
+    content(&desk, "/News").fails(404, "ObjectNotFound");
+    let made = desk.create("a.xml", b"", json!({})).gives(&json!({ "version": 1, "virtualAttributes": { "size": 0 } }));
+    assert_eq!(bytes_of(&desk, &id(&made)), b"");
 }

@@ -16,72 +16,178 @@ mod the_end;
 mod versions;
 
 use std::collections::HashSet;
-use std::io::Write;
-use std::net::TcpStream;
+use std::ops::Deref;
 
 use serde_json::{Value, json};
 
 use crate::harness::*;
 
-const CREATE: &str = "/v3/object/create";
-
-/// The type of the parts that make up a form, one by one.
-struct Part<'a> {
-    head: &'a str,
-    body: &'a [u8],
+/// A client with a folder that no other test uses.
+struct Desk {
+    client: Client,
+    folder: String,
 }
 
-const BOUNDARY: &str = "----stet-object-test";
+impl Deref for Desk {
+    type Target = Client;
 
-fn form(parts: &[Part<'_>]) -> Vec<u8> {
-    let mut body = Vec::new();
-    for part in parts {
-        body.extend(format!("--{BOUNDARY}\r\ncontent-disposition: form-data; {}\r\n\r\n", part.head).bytes());
-        body.extend_from_slice(part.body);
-        body.extend(b"\r\n");
+    fn deref(&self) -> &Client {
+        &self.client
     }
-    body.extend(format!("--{BOUNDARY}--\r\n").bytes());
-    body
 }
 
-fn send_form(client: &Client, body: &[u8]) -> Answer {
-    let content_type = format!("multipart/form-data; boundary={BOUNDARY}");
-    client.send("POST", CREATE, &[("content-type", &content_type)], body)
-}
-
-/// Creates a story with these bytes.
-fn upload(client: &Client, folder: &str, name: &str, bytes: &[u8], extra: Value) -> Answer {
-    let mut options = json!({ "name": name, "folderPath": folder });
-    for (key, value) in extra.as_object().expect("extra options are an object") {
-        options[key] = value.clone();
+impl Desk {
+    /// Of a user of the server that tests share, by the session that they share.
+    fn of(user: &str) -> Desk {
+        Desk::at(Server::shared().user(user))
     }
-    client.upload(CREATE, &options, Some((name, "text/xml", bytes)))
+
+    fn at(client: Client) -> Desk {
+        Desk { client, folder: own_folder() }
+    }
+
+    /// The creation of an object in its folder, with these bytes of XML and whatever else the options say.
+    fn create(&self, name: &str, bytes: &[u8], extra: Value) -> Call<'_> {
+        self.create_of(name, ("text/xml", bytes), extra)
+    }
+
+    /// The same with bytes of any type.
+    fn create_of(&self, name: &str, (media_type, bytes): (&str, &[u8]), extra: Value) -> Call<'_> {
+        self.form_of(json!({ "name": name }), extra, &[("content", name, media_type, bytes)])
+    }
+
+    /// The same without content.
+    fn create_empty(&self, name: &str, extra: Value) -> Call<'_> {
+        self.form_of(json!({ "name": name }), extra, &[])
+    }
+
+    fn form_of(&self, mut options: Value, extra: Value, files: &[File<'_>]) -> Call<'_> {
+        options["folderPath"] = json!(self.folder);
+        for (key, value) in extra.as_object().expect("extra options are an object") {
+            options[key] = value.clone();
+        }
+        self.call("stet-object-create-post", &[]).form(&options, files)
+    }
+
+    /// Creates an object with these bytes; gives its loid.
+    fn make(&self, name: &str, bytes: &[u8]) -> String {
+        id(&self.create(name, bytes, json!({})).ok())
+    }
+
+    /// What another creation under a name that is taken makes of the object there.
+    fn again(&self, name: &str, bytes: &[u8], mode: &str) -> Value {
+        self.create(name, bytes, json!({ "createMode": mode })).ok()
+    }
+
+    /// The names in its folder, first to last.
+    fn names(&self) -> Vec<String> {
+        let reply = self.call("folder-get", &[&self.folder]).query("sortBy", "name").ok();
+        let items = reply["items"].as_array().expect("a folder has items").iter();
+        items.map(|item| item["name"].as_str().expect("an item has a name").to_owned()).collect()
+    }
+
+    /// How many objects its folder holds; none when it is not there.
+    fn count(&self) -> u64 {
+        count_in(self, &self.folder)
+    }
 }
 
-fn object(source: &str) -> String {
-    format!("/v3/object/{}", encoded(source))
+fn count_in(client: &Client, folder: &str) -> u64 {
+    let answer = client.call("folder-get", &[&folder]).send();
+    if answer.status == 404 { 0 } else { answer.ok()["total"].as_u64().expect("a listing has a total") }
+}
+
+/// With these in the query, where a name alone means `true`: `checkOut&checkIn=false`.
+fn with<'c>(call: Call<'c>, query: &str) -> Call<'c> {
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "true")))
+        .fold(call, |call, (name, value)| call.query(name, value))
+}
+
+/// Asserts that a record has these members, each of them exactly so.
+#[track_caller]
+fn shows(record: &Value, members: Value) {
+    for (name, value) in members.as_object().expect("members are an object") {
+        assert_eq!(record[name], *value, "`{name}` in {record}");
+    }
 }
 
 fn id(reply: &Value) -> String {
     reply["id"].as_str().expect("a record has an id").to_owned()
 }
 
-/// How many objects a folder holds; none when it is not there.
-fn count_in(client: &Client, folder: &str) -> u64 {
-    let answer = client.get(&format!("/v3/folder/{}", encoded(folder)));
-    if answer.status == 404 { 0 } else { answer.ok()["total"].as_u64().expect("a listing has a total") }
+/// The loid of a version.
+fn version(loid: &str, number: u32) -> String {
+    loid.replacen(".0.", &format!(".{number}."), 1)
 }
 
-fn names_in(client: &Client, folder: &str) -> Vec<String> {
-    let reply = client.get(&format!("/v3/folder/{}?sortBy=name", encoded(folder))).ok();
-    let items = reply["items"].as_array().expect("a folder has items").iter();
-    items.map(|item| item["name"].as_str().expect("an item has a name").to_owned()).collect()
+fn read(client: &Client, source: &str) -> Value {
+    client.call("object-get", &[&source]).ok()
+}
+
+#[track_caller]
+fn is_gone(client: &Client, source: &str) {
+    client.call("object-get", &[&source]).fails(404, "ObjectNotFound");
+}
+
+fn content<'c>(client: &'c Client, source: &str) -> Call<'c> {
+    client.call("stet-object-content-get", &[&source])
 }
 
 fn bytes_of(client: &Client, source: &str) -> Vec<u8> {
-    let answer = client.get(&format!("{}/content", object(source)));
+    bytes(&content(client, source))
+}
+
+/// The bytes that a call is answered with.
+#[track_caller]
+fn bytes(call: &Call<'_>) -> Vec<u8> {
+    let answer = call.send();
     assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
     answer.body
+}
+
+/// The content of a version, by its number.
+fn bytes_of_version(client: &Client, loid: &str, number: impl std::fmt::Display) -> Vec<u8> {
+    bytes(&content(client, loid).query("version", number))
+}
+
+/// Writes a content; without bytes only what the query says happens.
+fn write<'c>(client: &'c Client, loid: &str, query: &str, bytes: &[u8]) -> Call<'c> {
+    with(client.call("stet-object-content-put", &[&loid]), query).bytes("application/octet-stream", bytes)
+}
+
+fn lock<'c>(client: &'c Client, source: &str) -> Call<'c> {
+    client.call("stet-object-lock-post", &[&source])
+}
+
+fn unlock<'c>(client: &'c Client, source: &str, force: bool) -> Call<'c> {
+    client.call("stet-object-unlock-post", &[&source]).json(&json!({ "force": force }))
+}
+
+fn discard<'c>(client: &'c Client, source: &str) -> Call<'c> {
+    client.call("object-discard", &[&source])
+}
+
+fn destroy<'c>(client: &'c Client, source: &str) -> Call<'c> {
+    client.call("object-destroy", &[&source])
+}
+
+fn restore<'c>(client: &'c Client, source: &str, body: Value) -> Call<'c> {
+    client.call("stet-object-restore-post", &[&source]).json(&body)
+}
+
+fn tag(answer: &Answer) -> String {
+    answer.header("etag").expect("it has an ETag").to_owned()
+}
+
+/// The server ends well, and what it has stored is sound; gives what the check says.
+#[track_caller]
+fn ends_sound(mut server: Server) -> String {
+    assert_eq!(server.terminate(), Some(0));
+    let (code, output) = server.check();
+    assert_eq!(code, Some(0), "{output}");
+    output
 }
 
 /// Bytes that no codec could make shorter or guess.
