@@ -1,64 +1,67 @@
-//! A user's own drawer. Each test uses a user of its own: the drawer is shared by all sessions of one.
+//! A user's own drawer. Those on the server that tests share have been made by any of them.
 
 use super::*;
 
-const AUTOMATIC: &str = "/v3/container/drawer/automatic";
+fn automatic(client: &Client) -> Call<'_> {
+    client.call("drawer-automatic-post", &[])
+}
+
+fn path_of(client: &Client, drawer: &Value) -> Value {
+    let id = drawer["info"]["id"].as_str().expect("a drawer has an id");
+    client.call("drawer-get", &[&id]).query("showPath", 1).ok()["info"]["path"].take()
+}
 
 #[test]
 fn the_automatic_drawer_is_the_same_at_every_call() {
     let client = editor();
-    let first = client.post(AUTOMATIC, &json!({})).ok();
-    let info = &first["info"];
-    assert_eq!((&info["automatic"], &info["name"]), (&json!(true), &json!("Clipboard")));
-    assert_eq!(info["capacity"], 100);
-    let id = info["id"].as_str().unwrap();
-    assert_eq!(client.get(&below(id, "?showPath=1")).ok()["info"]["path"], "/Users/editor/Clipboard");
+    let first = automatic(&client)
+        .json(&json!({}))
+        .gives(&json!({ "info": { "automatic": true, "name": "Clipboard", "capacity": 100 } }));
+    let id = first["info"]["id"].as_str().expect("a drawer has an id");
+    assert_eq!(path_of(&client, &first), "/Users/editor/Clipboard");
     let story = client.story(&own_folder(), "a.xml");
-    client.post(&below(id, "/item"), &json!([story])).ok();
-    let before = tag(&client.get(&below(id, "?showItems=1")));
+    client.call("drawer-items-post", &[&id]).json(&json!([story])).ok();
+    let before = tag(&read(&client, id));
     // What the body says is for its making.
-    for body in [&b""[..], b"{}", br#"{"capacity": 7, "title": "other"}"#] {
-        let again = client.send("POST", AUTOMATIC, &[], body).ok();
-        assert_eq!(again["info"]["id"], id);
+    for body in ["", "{}", r#"{"capacity": 7, "title": "other"}"#] {
+        let again = automatic(&client).bytes("application/json", body).gives(&json!({ "info": { "id": id } }));
         assert_eq!(placed(&again), [(story.clone(), 0)]);
     }
-    assert_eq!(tag(&client.get(&below(id, "?showItems=1"))), before);
-    let error = client.post(AUTOMATIC, &json!({ "capacity": 0 })).fails(400, "InvalidParameter");
-    assert!(error["message"].as_str().is_some_and(|message| message.contains("capacity")), "{error}");
+    assert_eq!(tag(&read(&client, id)), before);
+    says(&automatic(&client).json(&json!({ "capacity": 0 })).fails(400, "InvalidParameter"), &["capacity"]);
 }
 
 #[test]
 fn every_user_has_one_and_many_first_calls_make_one() {
-    let contributor = Server::shared().login("contributor");
+    let server = Server::start();
+    let contributor = server.user("contributor");
+    let id = |client: &Client| automatic(client).ok()["info"]["id"].to_string();
     let made: Vec<String> = std::thread::scope(|scope| {
-        let make = || contributor.post(AUTOMATIC, &json!({})).ok()["info"]["id"].as_str().unwrap().to_owned();
-        let threads: Vec<_> = (0..12).map(|_| scope.spawn(make)).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        let threads: Vec<_> = (0..12).map(|_| scope.spawn(|| id(&contributor))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no thread fails")).collect()
     });
     assert!(made.iter().all(|id| *id == made[0]), "{made:?}");
-    let others = editor().post(AUTOMATIC, &json!({})).ok();
-    assert_ne!(others["info"]["id"], made[0]);
+    assert_ne!(id(&server.user("editor")), made[0]);
 }
 
 #[test]
 fn the_automatic_drawer_is_made_with_what_the_body_says_and_anew_once_it_is_gone() {
-    let client = Server::shared().login("admin");
+    let server = Server::start();
+    let client = server.user("admin");
     let story = client.story(&own_folder(), "a.xml");
     let body = json!({
         "capacity": 3, "title": "Mine", "description": "d", "sources": [story], "attributes": { "desk": "x" },
         "name": "ignored", "folderPath": "/ignored",
     });
-    let first = client.post(AUTOMATIC, &body).ok();
-    let info = &first["info"];
-    assert_eq!((&info["capacity"], &info["title"], &info["description"]), (&json!(3), &json!("Mine"), &json!("d")));
-    assert_eq!((&info["name"], &info["attributes"]), (&json!("Clipboard"), &json!({ "desk": "x" })));
+    let first = automatic(&client).json(&body).gives(&json!({ "info": {
+        "capacity": 3, "title": "Mine", "description": "d", "name": "Clipboard", "attributes": { "desk": "x" },
+    } }));
     assert_eq!(placed(&first), [(story, 0)]);
-    client.get("/v3/object/%2Fignored").fails(404, "ObjectNotFound");
-    let id = info["id"].as_str().unwrap();
+    client.call("object-get", &[&"/ignored"]).fails(404, "ObjectNotFound");
+    let id = first["info"]["id"].as_str().expect("a drawer has an id");
     discard(&client, id);
-    let second = client.post(AUTOMATIC, &json!({})).ok();
+    let second = automatic(&client).gives(&json!({ "info": { "count": 0, "automatic": true } }));
     assert_ne!(second["info"]["id"], id);
-    assert_eq!((&second["info"]["count"], &second["info"]["automatic"]), (&json!(0), &json!(true)));
 }
 
 #[test]
@@ -69,11 +72,10 @@ fn name_folder_and_capacity_come_from_configuration() {
         ("DRAWER__AUTOMATIC_NAME", "of {user}"),
     ]);
     for user in ["editor", "reporter"] {
-        let client = server.login(user);
-        let info = client.post(AUTOMATIC, &json!({})).ok()["info"].take();
-        assert_eq!((&info["name"], &info["capacity"]), (&json!(format!("of {user}")), &json!(3)));
-        let path = &client.get(&below(info["id"].as_str().unwrap(), "?showPath=1")).ok()["info"]["path"];
-        assert_eq!(*path, format!("/Desks/of {user}"));
-        assert_eq!(client.post("/v3/container/drawer", &json!({})).ok()["info"]["capacity"], 3);
+        let client = server.user(user);
+        let info = json!({ "info": { "name": format!("of {user}"), "capacity": 3 } });
+        let drawer = automatic(&client).gives(&info);
+        assert_eq!(path_of(&client, &drawer), format!("/Desks/of {user}"));
+        client.call("drawer-post", &[]).gives(&json!({ "info": { "capacity": 3 } }));
     }
 }

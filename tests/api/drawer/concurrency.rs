@@ -6,18 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::*;
 use crate::harness::drawer::{DrawerOp, ModelDrawer};
 
-/// Pseudo-random numbers, the same at every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-}
-
 /// What a thread was told of one operation.
 #[derive(Debug)]
 struct Told {
@@ -31,27 +19,28 @@ struct Told {
 }
 
 fn operate(desk: &Desk, op: DrawerOp, known: &mut u64) -> Told {
-    let answer = match op {
+    let call = match op {
         DrawerOp::Add(story) => desk.add(story),
         DrawerOp::Position(story, position) => desk.position(story, position),
+        // In place of the shortcut the object will do.
         DrawerOp::Shift(story, position) => {
-            let path = format!("/shortcut/{}/position/{position}", encoded(&desk.stories[story]));
-            desk.client.put(&desk.path(&path), &json!({}))
+            desk.call("drawer-shortcut-position-put", &[&desk.stories[story], &position])
         }
         DrawerOp::Remove(story) => desk.remove(story),
-        DrawerOp::Clear => desk.client.put(&desk.path("/item/clear"), &json!({})),
+        DrawerOp::Clear => desk.clear(),
         DrawerOp::Capacity(_) => unreachable!("not among the operations here"),
     };
+    let answer = call.send();
     let before = *known;
     if answer.status != 200 {
         let code = answer.json()["result"]["code"].as_str().expect("a failure has a code").to_owned();
-        *known = revision(&desk.client.get(&desk.path("")));
+        *known = revision(&head(&desk.client, &desk.drawer));
         let known = (before, *known);
         return Told { op, revision: 0, known, refusal: Some(code), items: Vec::new(), count: 0 };
     }
     let revision = revision(&answer);
     let reply = answer.ok();
-    let items = placed(&reply).into_iter().map(|(source, at)| (desk.stories_of(&[source])[0], at)).collect();
+    let items = desk.placed(&reply);
     *known = revision;
     let count = reply["info"]["count"].as_u64().expect("a drawer has a count");
     Told { op, revision, known: (before, revision), refusal: None, items, count }
@@ -78,19 +67,19 @@ fn one_serial_order_explains_what_32_threads_were_told() {
     const STORIES: usize = 12;
     const CAPACITY: u32 = 6;
     let desk = Desk::new(CAPACITY, STORIES, 0);
-    let first = revision(&desk.client.get(&desk.path("")));
+    let first = revision(&head(&desk.client, &desk.drawer));
     let told: Vec<Told> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
             .map(|thread| {
                 let desk = &desk;
                 scope.spawn(move || {
-                    let mut dice = Dice(0x9E37_79B9_7F4A_7C15 ^ (thread as u64 + 1) << 20);
+                    let mut dice = Dice::of(&[20, thread as u64]);
                     let mut known = first;
                     let mut told = Vec::new();
                     for _ in 0..EACH {
-                        let story = dice.below(STORIES as u64) as usize;
-                        let position = dice.below(8) as i64 - 1;
-                        let op = match dice.below(20) {
+                        let story = dice.roll(STORIES);
+                        let position = dice.roll(8) as i64 - 1;
+                        let op = match dice.roll(20) {
                             0..5 => DrawerOp::Add(story),
                             5..12 => DrawerOp::Position(story, position),
                             12..15 => DrawerOp::Shift(story, position),
@@ -110,7 +99,7 @@ fn one_serial_order_explains_what_32_threads_were_told() {
     for told in told.iter().filter(|told| told.refusal.is_none()) {
         by_revision.entry(told.revision).or_default().push(told);
     }
-    let last = revision(&desk.client.get(&desk.path("")));
+    let last = revision(&head(&desk.client, &desk.drawer));
     let mut states = BTreeMap::from([(first, ModelDrawer::new(CAPACITY as usize))]);
     for number in first..=last {
         let group = by_revision.remove(&number).unwrap_or_default();
@@ -154,9 +143,8 @@ fn opposite_moves_lose_nothing_and_double_nothing() {
     const THREADS: usize = 16;
     const EACH: usize = 25;
     let mut server = Server::start();
-    let desk = Desk::of(server.login("editor"), 13, 20, 10);
-    let other = desk.other("other", 13);
-    desk.client.post(&below(&other, "/item"), &json!(desk.stories[10..])).ok();
+    let desk = Desk::of(server.user("editor"), 13, 20, 10);
+    let other = desk.other_with(&(10..20).collect::<Vec<_>>(), 13);
     let drawers = [desk.drawer.clone(), other];
     // Moves that succeeded from here to there, and from there to here.
     let moved = [AtomicUsize::new(0), AtomicUsize::new(0)];
@@ -164,12 +152,12 @@ fn opposite_moves_lose_nothing_and_double_nothing() {
         for thread in 0..THREADS {
             let (desk, drawers, moved) = (&desk, &drawers, &moved);
             scope.spawn(move || {
-                let mut dice = Dice(0xD1B5_4A32_D192_ED03 ^ (thread as u64 + 1) << 24);
+                let mut dice = Dice::of(&[24, thread as u64]);
                 let (from, to) = (thread % 2, 1 - thread % 2);
                 for _ in 0..EACH {
-                    let story = encoded(&desk.stories[dice.below(20) as usize]);
-                    let path = below(&drawers[from], &format!("/item/{story}/move/{}", encoded(&drawers[to])));
-                    let answer = desk.client.put(&path, &json!({}));
+                    let story = &desk.stories[dice.roll(20)];
+                    let answer =
+                        desk.client.call("drawer-item-move-put", &[&drawers[from], story, &drawers[to]]).send();
                     match answer.status {
                         200 => drop(moved[from].fetch_add(1, Ordering::Relaxed)),
                         404 => drop(answer.fails(404, "ObjectNotFound")),
@@ -187,24 +175,22 @@ fn opposite_moves_lose_nothing_and_double_nothing() {
     all.sort_unstable();
     assert_eq!(all, (0..20).collect::<Vec<_>>(), "{lists:?}");
 
-    let revisions = drawers.each_ref().map(|drawer| revision(&desk.client.get(&below(drawer, ""))));
+    let revisions = drawers.each_ref().map(|drawer| revision(&head(&desk.client, drawer)));
     server.kill();
-    let mut server = server.restart();
+    let server = server.restart();
     let desk = Desk { client: desk.client.to(&server), ..desk };
     assert_eq!(drawers.each_ref().map(|drawer| desk.order_in(drawer)), lists);
-    assert_eq!(drawers.each_ref().map(|drawer| revision(&desk.client.get(&below(drawer, "")))), revisions);
-    assert_eq!(server.terminate(), Some(0));
-    let (code, output) = server.check();
-    assert_eq!(code, Some(0), "{output}");
+    assert_eq!(drawers.each_ref().map(|drawer| revision(&head(&desk.client, drawer))), revisions);
+    leaves_all_whole(server);
 }
 
 #[test]
 fn a_crash_amid_moves_keeps_what_was_acknowledged_and_tears_none() {
     const THREADS: usize = 8;
     let mut server = Server::start();
-    let desk = Desk::of(server.login("editor"), 50, THREADS, THREADS);
+    let desk = Desk::of(server.user("editor"), 50, THREADS, THREADS);
     let drawers = [desk.drawer.clone(), desk.other("other", 50)];
-    let revisions = |desk: &Desk| drawers.each_ref().map(|drawer| revision(&desk.client.get(&below(drawer, ""))));
+    let revisions = |desk: &Desk| drawers.each_ref().map(|drawer| revision(&head(&desk.client, drawer)));
     let before = revisions(&desk);
     let acknowledged = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -215,9 +201,10 @@ fn a_crash_amid_moves_keeps_what_was_acknowledged_and_tears_none() {
                 scope.spawn(move || {
                     for turn in 0.. {
                         let (from, to) = (turn % 2, 1 - turn % 2);
-                        let name = encoded(&desk.stories[story]);
-                        let path = below(&drawers[from], &format!("/item/{name}/move/{}", encoded(&drawers[to])));
-                        let Ok(answer) = desk.client.try_send("PUT", &path, &[], b"") else { return };
+                        let arguments: [&dyn Display; 3] = [&drawers[from], &desk.stories[story], &drawers[to]];
+                        let Ok(answer) = desk.client.call("drawer-item-move-put", &arguments).try_send() else {
+                            return;
+                        };
                         answer.ok();
                         acknowledged.fetch_add(1, Ordering::Relaxed);
                     }
@@ -230,7 +217,7 @@ fn a_crash_amid_moves_keeps_what_was_acknowledged_and_tears_none() {
         server.kill();
         threads.into_iter().for_each(|thread| thread.join().expect("every answer was a success"));
     });
-    let mut server = server.restart();
+    let server = server.restart();
     let desk = Desk { client: desk.client.to(&server), ..desk };
     let lists = drawers.each_ref().map(|drawer| desk.order_in(drawer));
     let mut all = lists.concat();
@@ -243,16 +230,14 @@ fn a_crash_amid_moves_keeps_what_was_acknowledged_and_tears_none() {
     assert_eq!(after[0] - before[0], after[1] - before[1], "a move is torn");
     let done = after[0] - before[0];
     assert!((acknowledged..=acknowledged + THREADS as u64).contains(&done), "{acknowledged} acknowledged, {done} done");
-    assert_eq!(server.terminate(), Some(0));
-    let (code, output) = server.check();
-    assert_eq!(code, Some(0), "{output}");
+    leaves_all_whole(server);
 }
 
 #[test]
 fn a_crash_amid_additions_keeps_every_acknowledged_one_in_its_place() {
     const THREADS: usize = 8;
     let mut server = Server::start();
-    let desk = Desk::of(server.login("editor"), 1000, 60, 0);
+    let desk = Desk::of(server.user("editor"), 1000, 60, 0);
     let next = AtomicUsize::new(0);
     let acknowledged: Vec<(u64, usize)> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
@@ -262,9 +247,10 @@ fn a_crash_amid_additions_keeps_every_acknowledged_one_in_its_place() {
                     let mut done = Vec::new();
                     loop {
                         let story = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(source) = desk.stories.get(story) else { return done };
-                        let path = desk.path(&format!("/item/{}", encoded(source)));
-                        let Ok(answer) = desk.client.try_send("POST", &path, &[], b"") else { return done };
+                        if story >= desk.stories.len() {
+                            return done;
+                        }
+                        let Ok(answer) = desk.add(story).try_send() else { return done };
                         done.push((placed(&answer.ok())[0].1, story));
                     }
                 })
@@ -276,7 +262,7 @@ fn a_crash_amid_additions_keeps_every_acknowledged_one_in_its_place() {
         server.kill();
         threads.into_iter().flat_map(|thread| thread.join().expect("every answer was a success")).collect()
     });
-    let mut server = server.restart();
+    let server = server.restart();
     let desk = Desk { client: desk.client.to(&server), ..desk };
     let order = desk.order();
     for (position, story) in &acknowledged {
@@ -284,9 +270,7 @@ fn a_crash_amid_additions_keeps_every_acknowledged_one_in_its_place() {
     }
     assert!(order.len() <= acknowledged.len() + THREADS, "only what was under way may be there beside");
     assert!(acknowledged.len() >= 40 - THREADS);
-    assert_eq!(server.terminate(), Some(0));
-    let (code, output) = server.check();
-    assert_eq!(code, Some(0), "{output}");
+    leaves_all_whole(server);
 }
 
 #[test]
@@ -299,8 +283,7 @@ fn objects_discarded_and_destroyed_amid_additions_are_in_no_drawer() {
             scope.spawn(move || {
                 for story in 0..24 {
                     let drawer = if (story + half) % 2 == 0 { &desk.drawer } else { other };
-                    let path = below(drawer, &format!("/item/{}", encoded(&desk.stories[story])));
-                    let answer = desk.client.post(&path, &json!({}));
+                    let answer = desk.client.call("drawer-item-post", &[drawer, &desk.stories[story]]).send();
                     if answer.status != 200 {
                         answer.fails(404, "ObjectNotFound");
                     }
@@ -320,9 +303,7 @@ fn objects_discarded_and_destroyed_amid_additions_are_in_no_drawer() {
         });
     });
     for drawer in [&desk.drawer, &other] {
-        let reply = desk.client.get(&below(drawer, "?showItems=true")).ok();
         let order = desk.order_in(drawer);
-        assert_eq!(reply["info"]["count"], order.len());
         assert!(order.iter().all(|story| story % 3 == 2), "{order:?}");
     }
     for story in (2..24).step_by(3) {
@@ -335,6 +316,6 @@ fn objects_discarded_and_destroyed_amid_additions_are_in_no_drawer() {
         order.sort_unstable();
         order.dedup();
         assert_eq!(order.len(), desk.order_in(drawer).len());
-        assert_eq!(desk.client.get(&below(drawer, "")).ok()["info"]["hidden"], 0);
+        assert_eq!(head(&desk.client, drawer).ok()["info"]["hidden"], 0);
     }
 }

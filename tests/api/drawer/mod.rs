@@ -1,7 +1,6 @@
 //! `/v3/container/drawer`: docs/api/drawers.md.
 
 use std::fmt::Display;
-use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
@@ -13,7 +12,6 @@ mod concurrency;
 mod conditional;
 mod containing;
 mod create;
-mod endpoints;
 mod items;
 mod lifecycle;
 mod moves;
@@ -21,10 +19,8 @@ mod positions;
 mod random;
 mod update;
 
-/// The editor of the shared server; one login serves all tests.
 fn editor() -> Client {
-    static EDITOR: OnceLock<Client> = OnceLock::new();
-    EDITOR.get_or_init(|| Server::shared().login("editor")).clone()
+    Server::shared().user("editor")
 }
 
 /// A drawer, stories beside it, and who works on them.
@@ -47,7 +43,7 @@ impl Desk {
         let stories: Vec<String> = (0..stories).map(|n| client.story(&folder, &format!("{n}.xml"))).collect();
         let desk = Desk { client, folder, drawer, stories };
         if inside > 0 {
-            desk.client.post(&desk.path("/item"), &json!({ "sources": desk.stories[..inside] })).ok();
+            desk.add_all(json!(desk.stories[..inside])).ok();
         }
         desk
     }
@@ -57,36 +53,53 @@ impl Desk {
         self.client.drawer(&self.folder, name, capacity)
     }
 
-    /// A path below the drawer.
-    pub(super) fn path(&self, rest: &str) -> String {
-        below(&self.drawer, rest)
+    /// Another one with some of the stories in it.
+    fn other_with(&self, stories: &[usize], capacity: u32) -> String {
+        let other = self.other("other", capacity);
+        self.client.call("drawer-items-post", &[&other]).json(&self.sources(stories)).ok();
+        other
     }
 
-    /// The path of a story as an item.
-    pub(super) fn item(&self, story: usize) -> String {
-        self.path(&format!("/item/{}", encoded(&self.stories[story])))
+    /// A call on the drawer, with what its path names besides.
+    fn call(&self, id: &str, besides: &[&dyn Display]) -> Call<'_> {
+        self.client.call(id, &[&[&self.drawer as &dyn Display], besides].concat())
     }
 
-    pub(super) fn add(&self, story: usize) -> Answer {
-        self.client.post(&self.item(story), &json!({}))
+    pub(super) fn add(&self, story: usize) -> Call<'_> {
+        self.call("drawer-item-post", &[&self.stories[story]])
     }
 
-    fn position(&self, story: usize, position: impl Display) -> Answer {
-        self.client.put(&format!("{}/position/{position}", self.item(story)), &json!({}))
+    fn add_all(&self, sources: Value) -> Call<'_> {
+        self.call("drawer-items-post", &[]).json(&sources)
+    }
+
+    fn position(&self, story: usize, position: impl Display) -> Call<'_> {
+        self.call("drawer-item-position-put", &[&self.stories[story], &position])
     }
 
     /// Positions an item by its shortcut id.
-    fn shift(&self, story: usize, position: impl Display) -> Answer {
-        let path = self.path(&format!("/shortcut/{}/position/{position}", self.shortcut(story)));
-        self.client.put(&path, &json!({}))
+    fn shift(&self, story: usize, position: impl Display) -> Call<'_> {
+        self.call("drawer-shortcut-position-put", &[&self.shortcut(story), &position])
     }
 
-    fn remove(&self, story: usize) -> Answer {
-        self.client.delete(&self.item(story))
+    fn remove(&self, story: usize) -> Call<'_> {
+        self.call("drawer-item-delete", &[&self.stories[story]])
     }
 
-    fn move_to(&self, story: usize, target: &str) -> Answer {
-        self.client.put(&format!("{}/move/{}", self.item(story), encoded(target)), &json!({}))
+    fn remove_all(&self, sources: Value) -> Call<'_> {
+        self.call("drawer-items-delete", &[]).json(&sources)
+    }
+
+    fn move_to(&self, story: usize, target: &str) -> Call<'_> {
+        self.call("drawer-item-move-put", &[&self.stories[story], &target])
+    }
+
+    fn clear(&self) -> Call<'_> {
+        self.call("drawer-item-clear-put", &[])
+    }
+
+    fn update(&self, body: Value) -> Call<'_> {
+        self.call("drawer-put", &[]).json(&body)
     }
 
     fn discard(&self, story: usize) {
@@ -97,20 +110,19 @@ impl Desk {
         restore(&self.client, &self.stories[story]);
     }
 
-    /// The drawer with its items, as it is read; its positions must count from 0, and `count` be how many there are.
     fn read(&self) -> Value {
-        let reply = self.client.get(&self.path("?showItems=true")).ok();
-        let items = reply["items"].as_array().expect("a drawer has items");
-        for (position, item) in items.iter().enumerate() {
-            assert_eq!(item["position"], position);
-            assert_eq!(item["object"]["id"], item["source"]);
-        }
-        assert_eq!(reply["info"]["count"], items.len());
-        reply
+        read(&self.client, &self.drawer).ok()
     }
 
     fn info(&self) -> Value {
         self.read()["info"].take()
+    }
+
+    /// How many items are to be seen, and how many are hidden.
+    fn counts(&self) -> (u64, u64) {
+        let info = self.info();
+        let count = |name: &str| info[name].as_u64().expect("a drawer counts its items");
+        (count("count"), count("hidden"))
     }
 
     /// The id of a story's shortcut.
@@ -123,63 +135,101 @@ impl Desk {
 
     /// Which stories are in the drawer, first to last.
     fn order(&self) -> Vec<usize> {
-        self.stories_of(&self.client.items(&self.drawer))
+        self.order_in(&self.drawer)
     }
 
     /// Which stories are in another drawer.
     fn order_in(&self, drawer: &str) -> Vec<usize> {
-        self.stories_of(&self.client.items(drawer))
+        self.placed(&read(&self.client, drawer).ok()).into_iter().map(|(story, _)| story).collect()
     }
 
-    fn stories_of(&self, loids: &[String]) -> Vec<usize> {
-        let place = |loid| self.stories.iter().position(|story| story == loid).expect("it is one of the stories");
-        loids.iter().map(place).collect()
+    /// The stories and positions of the items in a reply.
+    fn placed(&self, reply: &Value) -> Vec<(usize, u64)> {
+        let story = |source| self.stories.iter().position(|story| *story == source).expect("it is one of the stories");
+        placed(reply).into_iter().map(|(source, at)| (story(source), at)).collect()
+    }
+
+    /// A list of stories as a body.
+    fn sources(&self, stories: &[usize]) -> Value {
+        json!({ "sources": stories.iter().map(|story| self.stories[*story].as_str()).collect::<Vec<_>>() })
     }
 
     /// Everything there is to see of the drawer.
     fn state(&self) -> (String, Value) {
-        let answer = self.client.get(&self.path("?showItems=true"));
+        let answer = read(&self.client, &self.drawer);
         (tag(&answer), answer.ok())
     }
 
     /// A call that must be refused, and leave no trace.
-    fn refuses(&self, answer: impl FnOnce() -> Answer, status: u16, code: &str) -> Value {
+    #[track_caller]
+    fn refuses(&self, call: Call<'_>, status: u16, code: &str) -> Value {
         let before = self.state();
-        let error = answer().fails(status, code);
+        let error = call.fails(status, code);
         assert_eq!(self.state(), before, "a refused call left a trace");
         error
     }
 
+    /// A call that must be refused for want of room.
+    #[track_caller]
+    fn is_too_full_for(&self, call: Call<'_>) {
+        let capacity = self.info()["capacity"].take();
+        let error = self.refuses(call, 409, "DrawerFull");
+        includes(&error, &json!({ "source": self.drawer, "details": { "capacity": capacity } }));
+        says(&error, &[&capacity.to_string()]);
+    }
+
     /// A call that must succeed, and change nothing: neither the revision nor anything else.
-    fn leaves(&self, answer: impl FnOnce() -> Answer) -> Value {
+    #[track_caller]
+    fn leaves(&self, call: Call<'_>) -> Value {
         let before = self.state();
-        let reply = answer().ok();
+        let reply = call.ok();
         assert_eq!(self.state(), before, "a call without effect left a trace");
         reply
     }
 }
 
-/// A path below a drawer.
-fn below(drawer: &str, rest: &str) -> String {
-    format!("/v3/container/drawer/{}{rest}", encoded(drawer))
+/// A drawer with its items, as it is read; its positions must count from 0, and `count` be how many there are.
+fn read(client: &Client, drawer: &str) -> Answer {
+    let answer = client.call("drawer-get", &[&drawer]).query("showItems", true).send();
+    let reply = answer.ok();
+    let items = reply["items"].as_array().expect("a drawer has items");
+    for (position, item) in items.iter().enumerate() {
+        assert_eq!(item["position"], position);
+        assert_eq!(item["object"]["id"], item["source"]);
+    }
+    assert_eq!(reply["info"]["count"], items.len());
+    answer
+}
+
+/// A drawer without its items.
+fn head(client: &Client, drawer: &str) -> Answer {
+    client.call("drawer-get", &[&drawer]).send()
 }
 
 fn discard(client: &Client, source: &str) {
-    client.delete(&format!("/v3/object/{}/discard", encoded(source))).ok();
+    client.call("object-discard", &[&source]).ok();
 }
 
 fn destroy(client: &Client, source: &str) {
-    client.delete(&format!("/v3/object/{}/destroy", encoded(source))).ok();
+    client.call("object-destroy", &[&source]).ok();
 }
 
 fn restore(client: &Client, source: &str) {
-    client.post(&format!("/v3/object/{}/restore", encoded(source)), &json!({})).ok();
+    client.call("stet-object-restore-post", &[&source]).ok();
 }
 
-/// Gives a story another version, so that its record changes.
-fn revise(client: &Client, folder: &str, name: &str) {
-    let options = json!({ "name": name, "type": "Story", "folderPath": folder, "createMode": "NEW_VERSION" });
-    client.upload("/v3/object/create", &options, Some((name, "text/xml", b"<story>again</story>"))).ok();
+/// Asserts that the message of an error has these words.
+#[track_caller]
+fn says(error: &Value, words: &[&str]) {
+    let message = error["message"].as_str().expect("an error has a message");
+    assert!(words.iter().all(|word| message.contains(word)), "{message}");
+}
+
+/// Ends a server in peace; what it leaves behind must be whole.
+fn leaves_all_whole(mut server: Server) {
+    assert_eq!(server.terminate(), Some(0));
+    let (code, output) = server.check();
+    assert_eq!(code, Some(0), "{output}");
 }
 
 fn tag(answer: &Answer) -> String {
@@ -210,20 +260,15 @@ const NOWHERE: &str = "1$1.0.999999999999";
 #[test]
 fn an_object_is_added_and_still_there_after_a_crash() {
     let mut server = Server::start();
-    let client = server.login("editor");
+    let client = server.user("editor");
     let folder = own_folder();
     let drawer = client.drawer(&folder, "front", 5);
     let story = client.story(&folder, "a.xml");
-    let path = below(&drawer, &format!("/item/{}", encoded(&story)));
-    let reply = client.post(&path, &json!({})).ok();
-    assert_eq!(reply["info"]["count"], 1);
-    assert_eq!(reply["items"][0]["source"], story);
+    let reply = client.call("drawer-item-post", &[&drawer, &story]).gives(&json!({ "info": { "count": 1 } }));
+    assert_eq!(placed(&reply), [(story.clone(), 0)]);
     server.kill();
-    let mut server = server.restart();
+    let server = server.restart();
     // The token lives on, too.
-    let client = client.to(&server);
-    assert_eq!(client.items(&drawer), [story]);
-    assert_eq!(server.terminate(), Some(0));
-    let (code, output) = server.check();
-    assert_eq!(code, Some(0), "{output}");
+    assert_eq!(client.to(&server).items(&drawer), [story]);
+    leaves_all_whole(server);
 }

@@ -54,44 +54,36 @@ impl World {
     fn new() -> World {
         let desk = Desk::new(3, STORIES, 0);
         let drawers = vec![desk.drawer.clone(), desk.other("other", 4)];
-        let revisions = drawers.iter().map(|drawer| revision(&desk.client.get(&below(drawer, "")))).collect();
+        let revisions = drawers.iter().map(|drawer| revision(&head(&desk.client, drawer))).collect();
         let model = vec![ModelDrawer::new(3), ModelDrawer::new(4)];
         World { desk, drawers, model, revisions, discarded: [false; STORIES] }
     }
 
     fn send(&self, step: &Step) -> Answer {
-        let client = &self.desk.client;
-        let nothing = json!({});
-        let name = |story: &usize| encoded(&self.desk.stories[*story]);
-        let names =
-            |stories: &[usize]| -> Value { stories.iter().map(|story| self.desk.stories[*story].as_str()).collect() };
-        match step {
-            Step::One(drawer, op) => {
-                let path = |rest: String| below(&self.drawers[*drawer], &rest);
-                match op {
-                    DrawerOp::Add(story) => client.post(&path(format!("/item/{}", name(story))), &nothing),
-                    DrawerOp::Position(story, position) => {
-                        client.put(&path(format!("/item/{}/position/{position}", name(story))), &nothing)
-                    }
-                    DrawerOp::Shift(story, position) => {
-                        client.put(&path(format!("/shortcut/{}/position/{position}", name(story))), &nothing)
-                    }
-                    DrawerOp::Remove(story) => client.delete(&path(format!("/item/{}", name(story)))),
-                    DrawerOp::Clear => client.put(&path("/item/clear".into()), &nothing),
-                    DrawerOp::Capacity(capacity) => client.put(&path(String::new()), &json!({ "capacity": capacity })),
-                }
+        let call = |id: &str, arguments: &[&dyn Display]| self.desk.client.call(id, arguments);
+        let name = |story: &usize| &self.desk.stories[*story];
+        let names = |stories: &[usize]| self.desk.sources(stories);
+        let drawer = |drawer: &usize| &self.drawers[*drawer];
+        let call = match step {
+            Step::One(at, DrawerOp::Add(story)) => call("drawer-item-post", &[drawer(at), name(story)]),
+            Step::One(at, DrawerOp::Position(story, position)) => {
+                call("drawer-item-position-put", &[drawer(at), name(story), position])
             }
-            Step::AddAll(drawer, stories) => client.post(&below(&self.drawers[*drawer], "/item"), &names(stories)),
-            Step::RemoveAll(drawer, stories) => {
-                client.delete_with(&below(&self.drawers[*drawer], "/item"), &names(stories))
+            Step::One(at, DrawerOp::Shift(story, position)) => {
+                call("drawer-shortcut-position-put", &[drawer(at), name(story), position])
             }
-            Step::Move { from, to, story } => {
-                let rest = format!("/item/{}/move/{}", name(story), encoded(&self.drawers[*to]));
-                client.put(&below(&self.drawers[*from], &rest), &nothing)
+            Step::One(at, DrawerOp::Remove(story)) => call("drawer-item-delete", &[drawer(at), name(story)]),
+            Step::One(at, DrawerOp::Clear) => call("drawer-item-clear-put", &[drawer(at)]),
+            Step::One(at, DrawerOp::Capacity(capacity)) => {
+                call("drawer-put", &[drawer(at)]).json(&json!({ "capacity": capacity }))
             }
-            Step::Discard(story) => client.delete(&format!("/v3/object/{}/discard", name(story))),
-            Step::Restore(story) => client.post(&format!("/v3/object/{}/restore", name(story)), &nothing),
-        }
+            Step::AddAll(at, stories) => call("drawer-items-post", &[drawer(at)]).json(&names(stories)),
+            Step::RemoveAll(at, stories) => call("drawer-items-delete", &[drawer(at)]).json(&names(stories)),
+            Step::Move { from, to, story } => call("drawer-item-move-put", &[drawer(from), name(story), drawer(to)]),
+            Step::Discard(story) => call("object-discard", &[name(story)]),
+            Step::Restore(story) => call("stet-object-restore-post", &[name(story)]),
+        };
+        call.send()
     }
 
     fn expect(&mut self, step: &Step) -> Result<(), Code> {
@@ -148,16 +140,16 @@ impl World {
             }
         }
         for (index, (drawer, model)) in self.drawers.iter().zip(&self.model).enumerate() {
-            let answer = self.desk.client.get(&below(drawer, "?showItems=true"));
+            let answer = read(&self.desk.client, drawer);
             let now = revision(&answer);
             let changes = now - std::mem::replace(&mut self.revisions[index], now);
-            let read = answer.ok();
-            let items: Vec<String> = placed(&read).into_iter().map(|(source, _)| source).collect();
+            let reply = answer.ok();
+            let items: Vec<usize> = self.desk.placed(&reply).into_iter().map(|(story, _)| story).collect();
             let hidden = model.items.iter().filter(|item| item.hidden).count();
-            assert_eq!(self.desk.stories_of(&items), model.visible(), "{step:?} on {before:?}");
-            assert_eq!(read["info"]["count"], model.visible().len());
-            assert_eq!(read["info"]["hidden"], hidden, "{step:?} on {before:?}");
-            assert_eq!(read["info"]["capacity"], model.capacity);
+            assert_eq!(items, model.visible(), "{step:?} on {before:?}");
+            assert_eq!(reply["info"]["count"], model.visible().len());
+            assert_eq!(reply["info"]["hidden"], hidden, "{step:?} on {before:?}");
+            assert_eq!(reply["info"]["capacity"], model.capacity);
             // One change is one revision; none is none.
             assert_eq!(changes, u64::from(*model != before[index]), "{step:?} on {before:?}");
         }

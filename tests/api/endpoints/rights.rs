@@ -13,9 +13,10 @@ fn denied(answer: &Answer) -> bool {
     matches!(answer.status, 401 | 403) && code(answer) == "PermissionDenied"
 }
 
-/// The object that a call is about, as whoever may do everything sees it.
-fn state(corner: &Corner, made: &Made) -> Option<Value> {
-    made.about().map(|loid| lasting(&corner.client.call("object-get", &[&loid]).send()).1)
+/// The objects of a call, as whoever may do everything sees them.
+fn state(corner: &Corner, made: &Made) -> Vec<Value> {
+    let objects = made.objects().into_iter();
+    objects.map(|(loid, ..)| lasting(&corner.client.call("object-get", &[&loid]).send()).1).collect()
 }
 
 #[test]

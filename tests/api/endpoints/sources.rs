@@ -123,7 +123,8 @@ fn an_object_is_named_by_any_form_of_source() {
 fn a_dollar_may_be_encoded_or_not() {
     let corner = Corner::new();
     let loid = corner.client.story(&corner.folder, "dollar");
-    for spelling in [loid.clone(), loid.replace('$', "%24"), loid.replace('.', "%2E")] {
+    let path = format!("{}/dollar", corner.folder).replace('/', "%2f");
+    for spelling in [loid.clone(), loid.replace('$', "%24"), loid.replace('.', "%2E"), path] {
         assert_eq!(corner.client.get(&format!("/v3/object/{spelling}")).ok()["id"], loid, "{spelling}");
     }
 }
@@ -170,5 +171,46 @@ fn each_form_of_a_source_leads_to_the_same_object() {
     let loid = corner.client.story(&corner.folder, "same");
     for name in names_of(&corner.client, &loid) {
         corner.client.call("object-get", &[&name]).gives(&json!({ "id": loid }));
+    }
+}
+
+#[test]
+fn a_read_says_the_same_whichever_form_its_source_has() {
+    on_each(
+        10,
+        |endpoint| has_objects(endpoint) && endpoint.method == "GET",
+        |faults, case, corner| {
+            let made = (case.make)(corner);
+            let first = lasting(&made.call(&corner.client, case.id).send());
+            for (loid, _, replaced) in made.objects().into_iter().filter(|(_, kind, _)| *kind != Kind::Post) {
+                for name in names_of(&corner.client, &loid) {
+                    let again = lasting(&replaced(&name).call(&corner.client, case.id).send());
+                    faults.expect(again == first, || format!("{} {name}: {again:?}, not {first:?}", case.id));
+                }
+            }
+        },
+    );
+}
+
+#[test]
+fn a_list_names_objects_by_any_form_of_source() {
+    let corner = Corner::new();
+    let forms = names_of(&corner.client, &corner.client.story(&corner.folder, "forms in a list")).len();
+    let ids =
+        ["drawer-items-post", "drawer-items-delete", "stet-object-list-post", "objects-discard", "objects-destroy"];
+    for id in ids {
+        let case = CASES.iter().find(|case| case.id == id).expect("it is served");
+        for form in 0..forms {
+            let made = (case.make)(&corner);
+            let cases::Body::Json(body) = &made.body else { panic!("{} takes a list", case.id) };
+            let sources = body["sources"].as_array().expect("it is one").iter();
+            let named: Vec<String> = sources
+                .map(|source| names_of(&corner.client, source.as_str().expect("a loid")).swap_remove(form))
+                .collect();
+            let list = Made { body: cases::Body::Json(json!({ "sources": named })), ..made.clone() };
+            let reply = list.call(&corner.client, case.id).ok();
+            let done = (reply["items"].as_array().map(Vec::len), reply["errors"].as_array().map_or(0, Vec::len));
+            assert_eq!(done, (Some(named.len()), 0), "{} {named:?}: {reply}", case.id);
+        }
     }
 }
