@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use stet_actors::clock::{Clock, ManualClock};
@@ -98,6 +98,37 @@ impl Command for Slow {
             std::thread::yield_now();
         }
         Ok(())
+    }
+}
+
+/// Works for some milliseconds, and counts.
+struct Long(Arc<AtomicUsize>);
+
+impl Command for Long {
+    type Family = Drawer;
+    type Reply = ();
+    const NAME: &'static str = "test.long";
+
+    fn apply(&self, _: &mut DrawerState, _: &mut Context<'_>) -> Result<(), Fault> {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(3) {
+            std::hint::spin_loop();
+        }
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+/// Says what was counted when its turn came.
+struct Note(Arc<AtomicUsize>);
+
+impl Command for Note {
+    type Family = Drawer;
+    type Reply = usize;
+    const NAME: &'static str = "test.note";
+
+    fn apply(&self, _: &mut DrawerState, _: &mut Context<'_>) -> Result<usize, Fault> {
+        Ok(self.0.load(Ordering::SeqCst))
     }
 }
 
@@ -439,5 +470,27 @@ fn shutting_down_waits_for_what_was_admitted_and_refuses_what_comes_after() {
         world.store.release();
         adding.await.unwrap();
         down.await;
+    });
+}
+
+#[test]
+fn a_busy_container_gives_way_to_the_others_of_its_thread() {
+    run(RuntimeOptions { arbiters: 1, ..RuntimeOptions::default() }, |world| async move {
+        let (busy, other) = (world.drawer("busy").await, world.drawer("other").await);
+        let (begun, go) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let slow = Slow { begun: begun.clone(), go: go.clone() };
+        let slow = world.repository.execute(busy, slow, request());
+        let done = Arc::new(AtomicUsize::new(0));
+        let all = futures_util::future::join_all(
+            (0..50).map(|_| world.repository.execute(busy, Long(done.clone()), request())),
+        );
+        let note = world.repository.execute(other, Note(done.clone()), request());
+        // All of them wait in the mailboxes before the first may go on.
+        let go = async {
+            world.until("the slow command", || begun.load(Ordering::SeqCst) == 1).await;
+            go.store(true, Ordering::SeqCst);
+        };
+        let (_, _, noted, ()) = tokio::join!(slow, all, note, go);
+        assert!(noted.unwrap().reply < 50, "the other container waited for all that the busy one had to do");
     });
 }

@@ -1,5 +1,5 @@
 //! How a call changes something: `If-Match`, the outcome of an earlier same call, and the record in a failed precondition are
-//! handled here. There is no other way: what handlers can reach of the repository is its [`Reader`](stet_actors::repository::Reader),
+//! handled here. For objects there is no other way: what handlers can reach of the repository is its [`Reader`](stet_actors::repository::Reader),
 //! and the handle that changes it is private to [`Changes`], which only this file opens. Whatever else changes objects (the sample,
 //! sessions that release locks, receipts) got a handle of its own when the server was put together.
 

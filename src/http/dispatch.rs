@@ -126,8 +126,11 @@ async fn answer(
         known.claim = app.receipts.claim(http.headers(), &session.acts_as(), &rights, target)?;
     }
     let query = Query::parse(route, pairs)?;
-    // Whether or not a handler needs it: a loid's own database wins, and what is in memory is found without one.
-    app.database(query.text("databaseId"))?;
+    // Whether or not a handler needs it: a loid's own database wins, and what is in memory is found without one. Sessions, users,
+    // groups and keys belong to the server as a whole.
+    if route.is_about_a_database() {
+        app.database(query.text("databaseId"))?;
+    }
     let sources = check_params(route, &params)?;
     check_objects(app, access, route, &query, &sources)?;
     let headers = http.headers();

@@ -314,8 +314,18 @@ fn a_drawer_shows_of_its_items_only_those_that_may_be_read() {
     let away = |id: &str| message(reporter.call("drawer-item-move-put", &[&drawer, &id, &other]), id);
     assert_eq!(away(&shortcut), away("99999999"));
     place(&shortcut, 1).fails(404, "ObjectNotFound");
-    let gone = reporter.call("drawer-items-delete", &[&drawer]).json(&json!({ "sources": [shortcut] }));
-    assert_eq!(gone.ok()["errors"][0]["code"], "CMS.ObjectNotFound");
+    let gone = |sources: &[&String]| {
+        reporter.call("drawer-items-delete", &[&drawer]).json(&json!({ "sources": sources })).ok()
+    };
+    assert_eq!(gone(&[&shortcut])["errors"][0]["code"], "CMS.ObjectNotFound");
+    // What leaves has the position that it had for them.
+    add(&reporter, &[&more]).ok();
+    assert_eq!(admin.items(&drawer), [hidden.clone(), seen.clone(), more.clone()]);
+    includes(&gone(&[&seen, &more])["items"], &json!([{ "position": 0 }, { "position": 1 }]));
+    add(&reporter, &[&seen, &more]).ok();
+    let last = reporter.call("drawer-item-delete", &[&drawer, &more]);
+    last.gives(&json!({ "items": [{ "source": more, "position": 1 }] }));
+    add(&reporter, &[&more]).ok();
     assert_eq!(admin.items(&drawer).len(), 3);
     reporter.call("drawer-item-post", &[&drawer, &hidden]).fails(404, "ObjectNotFound");
     add(&reporter, &[&hidden]).fails(404, "ObjectNotFound");

@@ -50,6 +50,28 @@ fn held(drawer: &DrawerState, address: Address, reads: &mut Reads<'_>) -> Result
     if reads.may_read(item.object)? { Ok((position, item)) } else { Err(drawer.not_held(address)) }
 }
 
+/// Makes positions in the whole drawer those that the caller counts.
+fn count_among_seen(
+    drawer: &DrawerState,
+    items: &mut Placed,
+    reads: &mut Reads<'_>,
+    context: &Context<'_>,
+) -> Result<()> {
+    let Some(last) = items.iter().map(|(position, _)| *position).max().filter(|_| !context.reads_all()) else {
+        return Ok(());
+    };
+    let mut seen = Vec::with_capacity(last + 1);
+    let mut before = 0;
+    for item in drawer.visible().take(last + 1) {
+        seen.push(before);
+        before += usize::from(reads.may_read(item.object)?);
+    }
+    for (position, _) in items {
+        *position = seen.get(*position).copied().unwrap_or(before);
+    }
+    Ok(())
+}
+
 fn fresh_shortcut(context: &Context<'_>) -> Result<ShortcutId> {
     context.next_number().map(ShortcutId)
 }
@@ -183,7 +205,7 @@ pub struct Remove {
 /// What [`Remove`] did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Removed {
-    /// What was taken out, with the position it had.
+    /// What was taken out, with the position that it had for the caller before any was.
     pub items: Placed,
     /// What was not there: place in [`Remove::items`], and why.
     pub errors: Vec<(usize, Error)>,
@@ -197,16 +219,22 @@ impl Command for Remove {
     fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<Removed, Fault> {
         let mut reads = context.reads()?;
         let mut removed = Removed { items: Vec::new(), errors: Vec::new() };
+        let mut named = HashSet::new();
         for (index, address) in self.items.iter().enumerate() {
-            match held(drawer, *address, &mut reads) {
-                Ok((position, item)) => {
-                    drawer.take(&item, context);
-                    item.concern(context);
-                    removed.items.push((position, item));
-                }
+            let found = held(drawer, *address, &mut reads).and_then(|(position, item)| {
+                // One that is named twice has gone by the second time.
+                if named.insert(item.shortcut) { Ok((position, item)) } else { Err(drawer.not_held(*address)) }
+            });
+            match found {
+                Ok(item) => removed.items.push(item),
                 Err(error) if self.strict || error.code != Code::ObjectNotFound => return Err(error.into()),
                 Err(error) => removed.errors.push((index, error)),
             }
+        }
+        count_among_seen(drawer, &mut removed.items, &mut reads, context)?;
+        for (_, item) in &removed.items {
+            drawer.take(item, context);
+            item.concern(context);
         }
         Ok(removed)
     }

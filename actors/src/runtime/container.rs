@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix::{
     Actor, ActorContext, ActorFutureExt, AsyncContext, Context as ActorContextOf, Handler, Supervised, WrapFuture,
@@ -19,6 +19,10 @@ use crate::error::{Code, Error};
 use crate::family::Family;
 use crate::id::Loid;
 use crate::store::{Epoch, Seq, StoreError};
+
+/// How long a container works before the others of its thread have their turn. An actor takes messages for as long as there are
+/// any, so without it one busy mailbox would stop all containers beside it.
+const TURN: Duration = Duration::from_millis(2);
 
 /// A command to carry out.
 #[derive(actix::Message)]
@@ -56,6 +60,8 @@ pub(crate) struct Container<F: Family> {
     budget: Budget,
     /// Wait before the next load.
     backoff: Duration,
+    /// Time spent on commands since it last gave way.
+    busy: Duration,
     /// While it is there every command is refused.
     quarantined: Option<Quarantine>,
     /// The instance before this one; resolves when it is gone.
@@ -97,6 +103,7 @@ impl<F: Family> Container<F> {
             stash: VecDeque::new(),
             budget: Budget::default(),
             backoff: Duration::ZERO,
+            busy: Duration::ZERO,
             quarantined: None,
             predecessor,
             begun: false,
@@ -178,6 +185,15 @@ impl<F: Family> Container<F> {
                 }
                 None => return,
             }
+        }
+    }
+
+    /// Lets the other containers of the thread have a turn, after enough of an own one.
+    fn give_way(&mut self, took: Duration, ctx: &mut <Self as Actor>::Context) {
+        self.busy += took;
+        if self.busy >= TURN && self.live.is_some() {
+            self.busy = Duration::ZERO;
+            ctx.wait(tokio::task::yield_now().into_actor(self));
         }
     }
 
@@ -280,7 +296,9 @@ impl<F: Family> Handler<Execute<F>> for Container<F> {
         if self.live.is_none() || !self.stash.is_empty() {
             self.set_aside(Work::Execute(job), ctx);
         } else {
+            let begun = Instant::now();
             self.execute(job, ctx);
+            self.give_way(begun.elapsed(), ctx);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Drawers (docs/api/drawers.md).
 
 use stet_actors::command::Command;
-use stet_actors::drawer::{self, Address, Drawer, NewDrawer, Placed, UpdateDrawer};
+use stet_actors::drawer::{self, Address, Drawer, Item, NewDrawer, Placed, UpdateDrawer};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
 use stet_actors::id::{DatabaseId, ShortcutId, Source};
@@ -9,6 +9,7 @@ use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{CreateMode, FamilyKind, containers_of};
 use stet_actors::store::View;
 
+use super::destination::database_named;
 use super::records::BulkError;
 use super::requests::{CreateOptions, ObjectListRequest, check_length, folder_source};
 use crate::config::for_user;
@@ -90,7 +91,13 @@ pub async fn delete_item(call: Call) -> Result<Json<DrawerReply>> {
     let (desk, display) = (Desk::of(&call)?, call.display_of_body()?);
     let items = vec![desk.address("item", call.param("item"))?];
     let done = call.change(&desk.drawer, drawer::Remove { items, strict: true }).await?;
-    changed(&call, &done.view, &done.reply.items, &display)
+    let (drawer, _) = reply_of(&call, &done.view, removed(&done.reply.items), &display)?;
+    answer(&done.view, &drawer)
+}
+
+/// Items that were taken out, with the positions that they had for the caller.
+fn removed(items: &Placed) -> impl Iterator<Item = (usize, &Item)> {
+    items.iter().map(|(position, item)| (*position, item))
 }
 
 /// `DELETE /v3/container/drawer/{source}/item`
@@ -112,8 +119,7 @@ pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
     for (index, error) in &done.reply.errors {
         errors.push(BulkError::new(&call.app, named[*index], error));
     }
-    let removed = done.reply.items.iter().map(|(position, item)| (*position, item));
-    let (drawer, _) = reply_of(&call, &done.view, removed, &display)?;
+    let (drawer, _) = reply_of(&call, &done.view, removed(&done.reply.items), &display)?;
     answer(&done.view, &DrawerReply { errors: Some(errors), ..drawer })
 }
 
@@ -215,18 +221,10 @@ fn new_drawer(
     Ok(NewObject { attributes, ..NewObject::of::<Drawer>(name, TYPE_NAME, new) })
 }
 
-/// The database that a creation names: in the body, or in the query.
-fn database_of(call: &Call, request: &CreateDrawer) -> Result<DatabaseId> {
-    match &request.database_id {
-        Some(named) => call.app.database(Some(&named.text())),
-        None => call.database(),
-    }
-}
-
 /// `POST /v3/container/drawer`
 pub async fn create(call: Call) -> Result<Json<DrawerReply>> {
     let request: CreateDrawer = call.json()?;
-    let database = database_of(&call, &request)?;
+    let database = database_named(&call, request.database_id.as_ref())?;
     let mut object = new_drawer(&call, request.name.as_deref().unwrap_or(TYPE_NAME), false, &request, database)?;
     // A generated name has to be free; a given one is up to the caller.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
@@ -238,7 +236,7 @@ pub async fn create(call: Call) -> Result<Json<DrawerReply>> {
 /// `POST /v3/container/drawer/automatic`: the user's own drawer, made at the first call.
 pub async fn create_automatic(call: Call) -> Result<Json<DrawerReply>> {
     let request: CreateDrawer = call.json()?;
-    let database = database_of(&call, &request)?;
+    let database = database_named(&call, request.database_id.as_ref())?;
     let config = &call.app.config.drawer;
     let user = call.caller()?.user();
     let (name, folder) = (for_user(&config.automatic_name, user), for_user(&config.automatic_folder, user));

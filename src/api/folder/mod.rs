@@ -11,6 +11,7 @@ use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{FamilyKind, Record, check_path};
 use stet_actors::store::View;
 
+use super::destination::database_named;
 use super::object::{ChangedRecord, record_after};
 use super::records::{path_if_shown, seen_record_at};
 use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
@@ -75,7 +76,7 @@ pub fn check_folder(record: &Record, source: &str) -> Result<()> {
 pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
     let request: CreateFolder = call.json()?;
     let app = &call.app;
-    let database = app.database(request.database_id.as_ref().map(DatabaseRef::text).as_deref())?;
+    let database = database_named(&call, request.database_id.as_ref())?;
     let (parent, name) = match (&request.path, &request.name) {
         (Some(path), _) => {
             check_path(path)?;

@@ -11,6 +11,7 @@ use stet_actors::store::Key;
 use super::Open;
 use super::reply::changed_reply;
 use super::types::{CreateLiveblog, LiveblogReply};
+use crate::api::destination::database_named;
 use crate::api::download::{Found, opened};
 use crate::api::object::{ProductInfo, check_issue_date, status_of, version_named, with_product_info};
 use crate::api::requests::{CreateOptions, folder_source};
@@ -36,10 +37,7 @@ pub async fn create_from_template(call: Call) -> Result<Json<LiveblogReply>> {
 async fn create(call: &Call, template: &Source, template_database: DatabaseId) -> Result<Json<LiveblogReply>> {
     let request: CreateLiveblog = call.json()?;
     let (app, display) = (&call.app, call.display_of_body()?);
-    let database = match &request.database_id {
-        Some(named) => app.database(Some(&named.text()))?,
-        None => call.database()?,
-    };
+    let database = database_named(call, request.database_id.as_ref())?;
     let object = new_liveblog(call, &request, template, template_database).await?;
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
     let create = app.destination(call, folder, database)?.create(object);

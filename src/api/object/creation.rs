@@ -13,6 +13,7 @@ use {
 };
 
 use super::{ChangedRecord, reply_with};
+use crate::api::destination::database_named;
 use crate::api::form::{self, FileRule, Submitted};
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
 use crate::http::app::App;
@@ -106,7 +107,7 @@ pub async fn create(mut call: Call) -> Result<Json<ChangedRecord>> {
     object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.as_ref(), "tl")?;
     object.content = content;
     object.mode = CreateOptions::mode(options.options.as_ref(), options.create_mode);
-    let database = app.database(options.database_id.as_ref().map(DatabaseRef::text).as_deref())?;
+    let database = database_named(&call, options.database_id.as_ref())?;
     let folder = folder_source(options.folder.as_deref(), options.folder_path.as_deref())?;
     let create = app.destination(&call, folder, database)?.create(object);
     let created = call.change_unnamed(create).await?;

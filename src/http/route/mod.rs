@@ -183,6 +183,11 @@ impl Route {
         }
     }
 
+    /// Whether what it is about lies in a database.
+    pub fn is_about_a_database(&self) -> bool {
+        self.privilege.is_some() && self.scope() != Scope::Server
+    }
+
     /// Whether an `Idempotency-Key` has a meaning here: the key is the user's, what the call was is stored, and it does
     /// something.
     pub fn takes_key(&self) -> bool {

@@ -255,3 +255,14 @@ fn clearing_takes_everything_out() {
     desk.add(2).ok();
     assert_eq!(desk.order(), [2]);
 }
+
+#[test]
+fn what_leaves_has_the_positions_that_it_had_before_anything_left() {
+    let desk = Desk::new(5, 4, 4);
+    let gone = json!({ "sources": [desk.stories[3], desk.stories[0], desk.stories[1], desk.stories[0]] });
+    let reply = desk.client.call("drawer-items-delete", &[&desk.drawer]).json(&gone).gives(&json!({
+        "items": [{ "position": 3 }, { "position": 0 }, { "position": 1 }],
+        "errors": [{ "source": desk.stories[0], "code": "CMS.ObjectNotFound" }],
+    }));
+    assert_eq!((&reply["info"]["count"], desk.order()), (&json!(1), vec![2]));
+}

@@ -1,6 +1,6 @@
 //! How paths, queries and methods are read, whatever the endpoint.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::raw::{ask, status_of};
 use super::*;
@@ -175,4 +175,34 @@ fn a_fault_in_a_body_is_named_by_its_path() {
     let error = client.call("drawer-post", &[]).json(&json!({ "capacity": "many" })).fails(400, "InvalidBody");
     assert_eq!(error["details"]["path"], "$.capacity", "{error}");
     says(&error, "$.capacity");
+}
+
+#[test]
+fn something_new_goes_into_the_database_that_the_query_names_or_the_body() {
+    let server = Server::with(&[("DATABASES__1__ID", "2"), ("DATABASES__1__NAME", "archive")]);
+    let editor = server.user("admin");
+    let new = |id: &str, name: &str| json!({ "name": format!("{id}-{name}"), "folderPath": "/New" });
+    for id in ["folder-post", "drawer-post", "liveblog-from-default-template-post", "stet-object-create-post"] {
+        let made = |call: Call<'_>, body: Value| {
+            let call = if id == "stet-object-create-post" { call.form(&body, &[]) } else { call.json(&body) };
+            let reply = call.ok();
+            reply.get("info").unwrap_or(&reply)["databaseId"].clone()
+        };
+        assert_eq!(made(editor.call(id, &[]), new(id, "main")), 1, "{id}");
+        for database in ["2", "archive"] {
+            assert_eq!(made(editor.call(id, &[]).query("databaseId", database), new(id, database)), 2, "{id}");
+        }
+        let mut body = new(id, "body");
+        body["databaseId"] = json!(2);
+        assert_eq!(made(editor.call(id, &[]).query("databaseId", 1), body), 2, "{id}: the body wins");
+    }
+}
+
+#[test]
+fn what_belongs_to_the_server_as_a_whole_takes_no_notice_of_a_database() {
+    let session = Server::shared().login("editor");
+    session.call("auth-connection-get", &[]).query("databaseId", "nowhere").ok();
+    session.call("auth-logout-get", &[]).query("databaseId", "nowhere").ok();
+    session.call("auth-connection-check-get", &[]).fails(401, "InvalidToken");
+    Server::shared().user("admin").call("stet-user-list-get", &[]).query("databaseId", "nowhere").ok();
 }
