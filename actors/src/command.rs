@@ -15,7 +15,7 @@ use crate::store::{Change, Event, Key, Look, Range, Row, StoreError, Table, View
 
 /// A change of one container.
 ///
-/// `apply` is synchronous and takes microseconds; time, fresh numbers and rows of others come through the context. What it does
+/// `apply` is synchronous and short: microseconds, or some for each item of its container. Time, fresh numbers and rows of others come through the context. What it does
 /// to the state counts only if it returns `Ok` *and* the store takes the changes: the runtime hands it a copy. It may be called
 /// again when a commit has failed in the meantime, hence `&self`.
 pub trait Command: Send + Sync + 'static {

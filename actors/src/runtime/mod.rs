@@ -74,7 +74,7 @@ pub(crate) struct Shared {
     pub options: RuntimeOptions,
     /// Admission overall.
     pub admission: Arc<Semaphore>,
-    /// A step is a command's look at the rows of others, its application and its submission; it takes microseconds and waits for
+    /// A step is a command's look at the rows of others, its application and its submission; it is short and waits for
     /// nothing. Steps go on beside each other, but a command that removes objects steps alone ([`crate::joint::Joint::ALONE`]):
     /// so an object that a command has found alive is so still when the command's change is submitted, and whoever removes it
     /// finds everything that refers to it.
