@@ -71,6 +71,11 @@ impl Directory {
         Directory { repository, passwords, cache: Arc::default(), turn: Arc::default() }
     }
 
+    /// Stands still as long as no user and no group changes: names that were read since it last did are still right.
+    pub fn changes(&self) -> u64 {
+        self.cache.generation()
+    }
+
     /// The user of that name.
     ///
     /// # Errors
