@@ -25,7 +25,7 @@ use super::query::{Pairs, Query};
 use super::reply::{Content, Reply};
 use super::route::{Body, Kind, Produces, Route, Verb};
 use super::router::{Found, Params};
-use super::{body, calls, client, cors, pace, pieces, probe};
+use super::{body, calls, client, cors, etag, pace, pieces, probe};
 use crate::access::Access;
 use crate::auth::LiveSession;
 use crate::limits::Standing;
@@ -145,7 +145,7 @@ async fn answer(
             (body, None)
         }
         Body::Bytes => (Bytes::new(), Some(payload)),
-        Body::Multipart(..) => {
+        Body::Multipart { .. } => {
             check_multipart(headers)?;
             (Bytes::new(), Some(payload))
         }
@@ -176,6 +176,7 @@ async fn answer(
         body: bytes,
         payload,
         claim: known.claim.clone(),
+        expect: if route.takes_if_match() { etag::expectation(http.headers()).map(Arc::new) } else { None },
         span: span.clone(),
     };
     // A panic would take the connection with it, and the others that its thread serves.

@@ -2,6 +2,7 @@
 
 mod draft;
 mod file;
+mod issue_date;
 mod member;
 mod name;
 mod reach;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 pub use self::draft::{Base, Draft};
 pub use self::file::is_referred_to;
 pub(crate) use self::file::refer;
+pub use self::issue_date::IssueDate;
 pub use self::member::{containers_of, hold};
 pub use self::name::{CreateMode, MAX_NAME_BYTES, Names, check_path, file_name, name_key, parent_path};
 pub use self::reach::Reach;

@@ -51,7 +51,7 @@ mod supervise;
 mod turns;
 
 pub use self::cell::Published;
-pub use self::job::{Done, Expect, Request};
+pub use self::job::{Done, Request};
 pub use self::numbers::NumberMill;
 pub use self::options::RuntimeOptions;
 pub(crate) use self::registry::Registry;

@@ -218,11 +218,11 @@ impl Route {
             && !self.untagged
     }
 
-    /// Whether `If-Match` is evaluated: by changes of an object that the call names.
+    /// Whether `If-Match` is evaluated: by all changes of objects. Users, groups, keys and sessions have no tags.
     pub fn takes_if_match(&self) -> bool {
         let of_objects =
             !matches!(self.privilege, None | Some(Privilege::Read | Privilege::ManageGroups | Privilege::Configure));
-        !self.is_read() && of_objects && self.names_object()
+        !self.is_read() && of_objects
     }
 
     /// The objects in the path, and the privilege that each needs.
@@ -299,8 +299,15 @@ pub enum Body {
     Optional(TypeOf),
     /// JSON; 400 without it.
     Required(TypeOf),
-    /// A multipart form: a JSON part `options` of the given type, and file parts.
-    Multipart(TypeOf, &'static [&'static str]),
+    /// A multipart form: a JSON part `options` and file parts, and no others.
+    Multipart {
+        /// Type of `options`.
+        options: TypeOf,
+        /// Names of the file parts: the first may come once, the others any number of times.
+        files: &'static [&'static str],
+        /// Whether the first must be there.
+        needs_first: bool,
+    },
     /// The bytes of a content, of any type; may be absent or empty. The handler reads it.
     Bytes,
     /// A URL-encoded form (JSON is accepted too).
