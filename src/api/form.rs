@@ -14,6 +14,7 @@ use stet_actors::object::{MAX_NAME_BYTES, NewContent, file_name as check_name};
 
 use crate::config::LimitsConfig;
 use crate::content::ContentStore;
+use crate::give_way;
 use crate::http::body::{self, too_large};
 use crate::http::call::Call;
 use crate::http::pace::Paced;
@@ -84,7 +85,7 @@ pub(crate) enum Submitted<T, R> {
 ///
 /// # Errors
 /// As [`read_parts`] and [`Call::received`]; `IdempotencyMismatch`.
-pub(crate) async fn read<T: DeserializeOwned + Default, R>(
+pub(crate) async fn read<T: DeserializeOwned + Default + Send + 'static, R>(
     call: &mut Call,
     rules: &[FileRule],
 ) -> Result<Submitted<T, R>> {
@@ -112,7 +113,7 @@ fn broken(error: MultipartError) -> Error {
 ///
 /// # Errors
 /// `InvalidBody`, `TooLarge`, `InvalidName` for a file that could not be called so; what the disk says.
-pub(crate) async fn read_parts<T: DeserializeOwned + Default>(
+pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
     headers: &HeaderMap,
     payload: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static,
     limits: &LimitsConfig,
@@ -145,7 +146,9 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default>(
                     let message = "The part `options` must be a JSON object, but is a list.";
                     return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$"));
                 }
-                form.options = body::parse_object(&bytes, false, limits.json_depth)?;
+                let (text, depth) = (bytes.clone(), limits.json_depth);
+                let read = move || body::parse_object(&text, false, depth);
+                form.options = give_way::by_size(bytes.len(), read).await??;
                 form.options_text = bytes;
             }
             Some(rule) => form.files.push(file_part(&mut part, rule, limits.upload_bytes, contents).await?),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use stet_actors::error::{Error, Result};
+use stet_actors::error::{Error, MAX_SOURCE_BYTES, Result, shortened};
 use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::object::Record;
@@ -39,7 +39,7 @@ impl BulkError {
     /// What became of one source.
     pub fn new(app: &App, source: &str, error: &Error) -> BulkError {
         let code = format!("{}{}", app.config.compat.code_prefix, error.code.name());
-        BulkError { source: source.to_owned(), code, message: error.message.clone() }
+        BulkError { source: shortened(source.to_owned(), MAX_SOURCE_BYTES), code, message: error.message.clone() }
     }
 }
 

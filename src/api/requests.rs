@@ -75,8 +75,8 @@ impl ObjectListRequest {
     ///
     /// # Errors
     /// `InvalidBody`, `TooLarge`.
-    pub fn of(call: &Call) -> Result<ObjectListRequest> {
-        let request: ObjectListRequest = call.any_json()?;
+    pub async fn of(call: &Call) -> Result<ObjectListRequest> {
+        let request: ObjectListRequest = call.any_json().await?;
         check_length(&call.app, request.sources.len())?;
         Ok(request)
     }

@@ -182,13 +182,13 @@ fn shown_configuration(load: bool, database: DatabaseId, display: Display) -> Op
 
 /// `POST /v3/auth/login`
 pub async fn log_in(call: Call) -> Result<Json<LoginReply>> {
-    let request: LoginRequest = call.json()?;
+    let request: LoginRequest = call.json().await?;
     let (load, database) = (request.option("loadConfig", true)?, request.database(&call.app)?);
     let shown = Shown {
         user: request.option("showUserInfo", false)?,
         groups: request.option("showGroups", true)?,
         privileges: request.option("showPrivileges", false)?,
-        configuration: shown_configuration(load, database, call.display_of_body()?),
+        configuration: shown_configuration(load, database, call.display_of_body().await?),
         connections: request.option("showAvailableConnections", false)?,
     };
     let new = begin(&call, &request).await?;
@@ -197,7 +197,7 @@ pub async fn log_in(call: Call) -> Result<Json<LoginReply>> {
 
 /// `POST /v3/auth/copy`: a second session of the same user; the first goes on.
 pub async fn copy(call: Call) -> Result<Json<LoginReply>> {
-    let request: CopyRequest = call.json()?;
+    let request: CopyRequest = call.json().await?;
     let new = call.app.sessions.copy(&request.token, &call.address().to_string()).await?;
     let shown = Shown { user: false, groups: false, privileges: false, configuration: None, connections: false };
     login_reply(&call, &new, &shown)
@@ -242,7 +242,7 @@ pub async fn connection(call: Call) -> Result<Json<ConnectionReply>> {
 
 /// `POST /auth/login`: a form, or the same as JSON.
 pub async fn older_log_in(call: Call) -> Result<Json<OlderLogin>> {
-    let request: LoginRequest = call.form()?;
+    let request: LoginRequest = call.form().await?;
     let new = begin(&call, &request).await?;
     let session = new.session.session();
     let connection = connection_of(&call.app, session);

@@ -16,6 +16,7 @@ use super::{ChangedRecord, reply_with};
 use crate::api::destination::database_named;
 use crate::api::form::{self, FileRule, Submitted};
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
+use crate::give_way;
 use crate::http::app::App;
 use crate::http::body::Object;
 use crate::http::call::Call;
@@ -95,16 +96,16 @@ pub async fn create(mut call: Call) -> Result<Json<ChangedRecord>> {
     object.work_folder = text(&options.work_folder);
     object.issue_date = text(&options.issue_date);
     object.suid = text(&options.suid);
-    object.attributes = app.attribute_text("attributes", options.attributes.as_ref())?;
-    let system = app.rooted_text("systemAttributes", options.system_attributes.as_ref(), "props")?;
+    object.attributes = app.attribute_text("attributes", options.attributes.as_ref()).await?;
+    let system = app.rooted_text("systemAttributes", options.system_attributes.as_ref(), "props").await?;
     let said = ProductInfo {
         product: options.product.as_deref(),
         edition: options.edition.as_deref(),
         issue_date: options.issue_date.as_deref(),
         team: options.team.as_deref(),
     };
-    object.system_attributes = with_product_info(app, system, &said)?;
-    object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.as_ref(), "tl")?;
+    object.system_attributes = with_product_info(app, system, &said).await?;
+    object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.as_ref(), "tl").await?;
     object.content = content;
     object.mode = CreateOptions::mode(options.options.as_ref(), options.create_mode);
     let database = database_named(&call, options.database_id.as_ref())?;
@@ -165,7 +166,7 @@ pub(in crate::api) struct ProductInfo<'a> {
 ///
 /// # Errors
 /// `InvalidAttributes`.
-pub(in crate::api) fn with_product_info(
+pub(in crate::api) async fn with_product_info(
     app: &App,
     system: Option<Text>,
     options: &ProductInfo<'_>,
@@ -185,8 +186,11 @@ pub(in crate::api) fn with_product_info(
     }
     let mut props = match &system {
         Some(text) => {
+            let bytes = text.len();
+            let (text, limits) = (text.clone(), app.xml_limits());
+            let read = move || stet_xml::to_json(&text, &limits);
             // It has just been checked.
-            let json = stet_xml::to_json(text, &app.xml_limits()).map_err(|_| Error::internal())?;
+            let json = give_way::by_size(bytes, read).await?.map_err(|_| Error::internal())?;
             match json.get("props") {
                 Some(Value::Object(props)) => props.clone(),
                 // Empty, or nothing but text.
@@ -204,7 +208,7 @@ pub(in crate::api) fn with_product_info(
         return Ok(system);
     }
     props.extend(said);
-    app.rooted_text("systemAttributes", Some(&json!({ "props": props })), "props")
+    app.rooted_text("systemAttributes", Some(&json!({ "props": props })), "props").await
 }
 
 /// The form of a creation.

@@ -128,9 +128,9 @@ fn version(app: &App, record: &Record, number: u32) -> Result<Version> {
 
 /// `POST /v3/object`: the records of all sources, and what could not be found.
 pub async fn list(call: Call) -> Result<Json<BulkReply<RecordReply>>> {
-    let request = ObjectListRequest::of(&call)?;
+    let request = ObjectListRequest::of(&call).await?;
     let app = &call.app;
-    let display = call.display_of_body()?;
+    let display = call.display_of_body().await?;
     let database = call.database()?;
     let (mut items, mut errors) = (Vec::new(), Vec::new());
     for source in &request.sources {

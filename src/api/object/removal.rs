@@ -53,7 +53,7 @@ pub async fn destroy_all(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
 }
 
 async fn bulk(call: &Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
-    let request = ObjectListRequest::of(call)?;
+    let request = ObjectListRequest::of(call).await?;
     let (app, database) = (&call.app, call.database()?);
     let mut reply = BulkReply { items: Vec::new(), errors: Vec::new() };
     for source in &request.sources {
@@ -80,7 +80,7 @@ async fn bulk(call: &Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
 
 /// `POST /v3/object/{source}/restore`
 pub async fn restore(call: Call) -> Result<Json<ChangedRecord>> {
-    let request: RestoreRequest = call.json()?;
+    let request: RestoreRequest = call.json().await?;
     let app = &call.app;
     let object = any_target(&call, Privilege::Delete, &call.source("source")?, call.database()?)?;
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
