@@ -102,7 +102,9 @@ pub fn seen_record_at(
 /// # Errors
 /// What the store says.
 pub fn shown(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<Ready<ObjectRecord>> {
-    app.records.shown(cached, display, path, |cached| Ready::of(&rendered(app, cached, display, path)?))
+    app.records.shown(cached, display, path, app.directory.changes(), |cached| {
+        Ready::of(&rendered(app, cached, display, path)?)
+    })
 }
 
 fn rendered(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<ObjectRecord> {

@@ -71,6 +71,11 @@ impl Directory {
         Directory { repository, passwords, cache: Arc::default(), turn: Arc::default() }
     }
 
+    /// Stands still as long as no user and no group changes: names that were read since it last did are still right.
+    pub fn changes(&self) -> u64 {
+        self.cache.generation()
+    }
+
     /// How long and deep the paths of homes and work folders may be.
     pub fn path_limits(&self) -> PathLimits {
         self.repository.path_limits()

@@ -51,6 +51,8 @@ struct Shown {
     display: Display,
     /// The path it is shown with: that depends on the folders above, and not on the record.
     path: Option<Box<str>>,
+    /// How often users had changed when it was made: who has locked an object is shown by their full name.
+    people: u64,
     record: Ready<ObjectRecord>,
 }
 
@@ -73,17 +75,18 @@ impl Cached {
         self.copy
     }
 
-    /// What readers see under a display, with that path; made if it is not there.
-    ///
-    /// # Errors
-    /// What `make` says.
+    /// See [`RecordCache::shown`].
     fn shown(
         &self,
         display: &Display,
         path: Option<&str>,
+        people: u64,
         make: impl FnOnce(&Cached) -> Result<Ready<ObjectRecord>>,
     ) -> Result<Ready<ObjectRecord>> {
-        let fits = |shown: &&Shown| shown.display == *display && shown.path.as_deref() == path;
+        let names_nobody = self.record.lock.is_none();
+        let fits = |shown: &&Shown| {
+            shown.display == *display && shown.path.as_deref() == path && (names_nobody || shown.people == people)
+        };
         if let Some(shown) = self.shown.lock().iter().find(fits) {
             return Ok(shown.record.clone());
         }
@@ -92,7 +95,7 @@ impl Cached {
         if kept.len() == Cached::DISPLAYS {
             kept.remove(0);
         }
-        kept.push(Shown { display: display.clone(), path: path.map(Box::from), record: record.clone() });
+        kept.push(Shown { display: display.clone(), path: path.map(Box::from), people, record: record.clone() });
         Ok(record)
     }
 
@@ -223,7 +226,8 @@ impl RecordCache {
         }
     }
 
-    /// What readers see of a record under a display, with that path; made if it is not there.
+    /// What readers see of a record under a display, with that path; made if it is not there. `people` is
+    /// [`Directory::changes`](crate::auth::Directory::changes), from before `make` looks anybody up.
     ///
     /// # Errors
     /// What `make` says.
@@ -232,10 +236,11 @@ impl RecordCache {
         cached: &Cached,
         display: &Display,
         path: Option<&str>,
+        people: u64,
         make: impl FnOnce(&Cached) -> Result<Ready<ObjectRecord>>,
     ) -> Result<Ready<ObjectRecord>> {
         let mut made = false;
-        let shown = cached.shown(display, path, |cached| {
+        let shown = cached.shown(display, path, people, |cached| {
             made = true;
             make(cached)
         })?;
@@ -298,12 +303,12 @@ mod tests {
         cache.keep(now, new.clone());
         assert_eq!(kept(&cache, &new), Some(new.copy()));
         // A reader that still has the old one makes JSON for itself alone.
-        cache.shown(&old, &Display::with_defaults(true), None, |_| Ok(Ready::of_length(3))).expect("it was made");
+        cache.shown(&old, &Display::with_defaults(true), None, 0, |_| Ok(Ready::of_length(3))).expect("it was made");
         assert_eq!(kept(&cache, &new), Some(new.copy()));
         assert!(new.shown.lock().is_empty());
         cache.changed(&[new.loid]);
         assert_eq!(kept(&cache, &new), None);
-        cache.shown(&new, &Display::with_defaults(true), None, |_| Ok(Ready::of_length(3))).expect("it was made");
+        cache.shown(&new, &Display::with_defaults(true), None, 0, |_| Ok(Ready::of_length(3))).expect("it was made");
         assert_eq!(kept(&cache, &new), None, "to make JSON brings nothing back");
     }
 
@@ -322,7 +327,7 @@ mod tests {
             cache.keep(0, cached.clone());
             for display in &displays {
                 let weight = cached.bytes();
-                cache.shown(&cached, display, None, |_| Ok(Ready::of_length(50_000))).expect("it was made");
+                cache.shown(&cached, display, None, 0, |_| Ok(Ready::of_length(50_000))).expect("it was made");
                 assert!(cached.bytes() >= weight);
                 assert!(cache.entries.weight() <= room);
             }

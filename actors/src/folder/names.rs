@@ -101,16 +101,20 @@ pub fn path_by<E>(
     Ok(Some(names.iter().rev().flat_map(|name| ["/", &**name]).collect()))
 }
 
+/// The longest ending of a name that counts as its extension, with the dot.
+const MAX_EXTENSION_BYTES: usize = 64;
+
 /// The first of `name`, `name (2)`, `name (3)`, … that is free in the folder; the number goes before the extension.
 ///
 /// # Errors
-/// What `taken` says; `InvalidName` when the number would make the name too long.
+/// What `taken` says.
 pub fn free_name<E: From<Error>>(name: &str, mut taken: impl FnMut(&str) -> Result<bool, E>) -> Result<String, E> {
     if !taken(name)? {
         return Ok(name.to_owned());
     }
+    // What is long behind a dot is no extension, and would leave no room for the number.
     let (stem, extension) = match name.rfind('.') {
-        Some(dot) if dot > 0 => name.split_at(dot),
+        Some(dot) if dot > 0 && name.len() - dot <= MAX_EXTENSION_BYTES => name.split_at(dot),
         _ => (name, ""),
     };
     let numbered = |number: u64| {
@@ -161,5 +165,15 @@ mod tests {
         let long = "\u{e9}".repeat(127);
         let name = free_name::<Error>(&long, |name| Ok(name == long)).unwrap();
         assert!(name.len() <= MAX_NAME_BYTES && name.ends_with(" (2)"), "{name}");
+    }
+
+    #[test]
+    fn the_number_fits_in_wherever_the_dot_is() {
+        for dot in 0..MAX_NAME_BYTES {
+            let taken = format!("{}.{}", "a".repeat(dot), "b".repeat(MAX_NAME_BYTES - 1 - dot));
+            let name = free_name::<Error>(&taken, |name| Ok(name == taken)).unwrap();
+            assert!(name.len() <= MAX_NAME_BYTES && name.contains(" (2)"), "{name}");
+            assert!(name.starts_with(&taken[..1]), "something of the name is left: {name}");
+        }
     }
 }
