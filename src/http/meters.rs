@@ -119,7 +119,7 @@ mod tests {
             tokio::time::sleep(LONG_TURN * 2).await;
         };
         Timed::new(pin!(busy), || "a-busy-one").await;
-        assert_eq!(count("a-busy-one"), 2);
+        assert!(count("a-busy-one") >= 2, "and no more, unless the machine is busy itself");
         // It counts also if its caller goes away before it has come to an end.
         let abandoned = async {
             sleep(LONG_TURN * 2);

@@ -118,7 +118,8 @@ fn what_a_client_sends_by_the_megabyte_comes_back_in_no_error() {
         ("liveblog-search-post", vec![&blog], json!({ "filters": long })),
         ("liveblog-search-post", vec![&blog], json!({ "options": { "showPath": long } })),
     ] {
-        let arguments: Vec<&dyn std::fmt::Display> = arguments.into_iter().map(|argument| argument as _).collect();
+        let arguments: Vec<&dyn std::fmt::Display> =
+            arguments.into_iter().map(|argument| argument as &dyn std::fmt::Display).collect();
         let answer = client.call(id, &arguments).json(&body).send();
         assert!((400..500).contains(&answer.status), "{id}: {}", answer.status);
         assert!(answer.body.len() < 40_000, "{id} {}: {}", body.to_string().len(), answer.body.len());

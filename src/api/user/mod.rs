@@ -9,6 +9,7 @@ use stet_actors::error::{Code, Error, Result};
 
 use super::auth::{Ended, attempted, cookie};
 use crate::admin::{Admin, Secret, UserChange, UserView};
+use crate::give_way;
 use crate::http::call::Call;
 use crate::http::reply::Json;
 
@@ -32,7 +33,9 @@ pub struct PasswordRequest {
 
 /// `GET /v3/user`
 pub async fn list(call: Call) -> Result<Json<UserList>> {
-    let users = Admin::of(&call.app).users()?;
+    let admin = Admin::of(&call.app);
+    // There may be any number of them.
+    let users = give_way::aside(move || admin.users()).await??;
     let total = users.len();
     Json::of(&UserList { items: call.query.page().cut(users), total })
 }
