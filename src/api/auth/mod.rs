@@ -186,8 +186,8 @@ fn shown_configuration(load: bool, database: DatabaseId, display: Display) -> Op
 
 /// `POST /v3/auth/login`
 pub async fn log_in(call: Call) -> Result<Json<LoginReply>> {
-    let request: LoginRequest = call.json()?;
-    let (load, display) = (request.option("loadConfig", true)?, call.display_of_body()?);
+    let request: LoginRequest = call.json().await?;
+    let (load, display) = (request.option("loadConfig", true)?, call.display_of_body().await?);
     let shown = Shown {
         user: request.option("showUserInfo", false)?,
         groups: request.option("showGroups", true)?,
@@ -203,7 +203,7 @@ pub async fn log_in(call: Call) -> Result<Json<LoginReply>> {
 
 /// `POST /v3/auth/copy`: a second session of the same user; the first goes on.
 pub async fn copy(call: Call) -> Result<Json<LoginReply>> {
-    let request: CopyRequest = call.json()?;
+    let request: CopyRequest = call.json().await?;
     let new = call.app.sessions.copy(&request.token, &call.address().to_string()).await?;
     let shown = Shown { user: false, groups: false, privileges: false, configuration: None, connections: false };
     login_reply(&call, &new, &shown)
@@ -248,7 +248,7 @@ pub async fn connection(call: Call) -> Result<Json<ConnectionReply>> {
 
 /// `POST /auth/login`: a form, or the same as JSON.
 pub async fn older_log_in(call: Call) -> Result<Json<OlderLogin>> {
-    let request: LoginRequest = call.form()?;
+    let request: LoginRequest = call.form().await?;
     let (new, ()) = begin(&call, &request, || Ok(())).await?;
     let session = new.session.session();
     let connection = connection_of(&call.app, session);
