@@ -128,7 +128,17 @@ impl Config {
         faults.within("limits.json_bytes", limits.json_bytes, 1024, MAX_BYTES);
         // The JSON reader gives up at 128 levels by itself.
         faults.within("limits.json_depth", limits.json_depth, 1, 127);
-        faults.within("limits.form_bytes", limits.form_bytes, 1024, MAX_BYTES);
+        faults.within("limits.short_body_bytes", limits.short_body_bytes, 1024, MAX_BYTES);
+        // A quarter is one caller's part, and a body that grows is there twice for a moment.
+        let least = |bytes: usize| (bytes as u64).min(MAX_BYTES / 8) * 8;
+        faults.within(
+            "limits.unknown_body_bytes",
+            limits.unknown_body_bytes,
+            least(limits.short_body_bytes),
+            MAX_BYTES,
+        );
+        let largest = limits.json_bytes.max(limits.upload_part_options_bytes).max(limits.xml_bytes).max(1 << 20);
+        faults.within("limits.known_body_bytes", limits.known_body_bytes, least(largest), MAX_BYTES);
         faults.within("limits.upload_bytes", limits.upload_bytes, 1024, MAX_BYTES);
         faults.within("limits.upload_part_options_bytes", limits.upload_part_options_bytes, 1024, MAX_BYTES);
         faults.seconds("limits.body_seconds", limits.body_seconds, 0);
