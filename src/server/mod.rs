@@ -31,6 +31,7 @@ use crate::events::Followers;
 use crate::exit::{Exit, Failure};
 use crate::http::app::{App, Stage};
 use crate::http::change::Changes;
+use crate::http::connection::Connection;
 use crate::http::dispatch::dispatch;
 use crate::listen;
 use crate::newsroom::{Newsroom, Parts};
@@ -234,7 +235,8 @@ async fn run(
     let unlistenable = |error| Failure::new(Exit::Failed, format!("{} can't be listened at: {error}", server.listen));
     let unread = Some(Duration::from_secs(server.slow_reader_seconds)).filter(|unread| !unread.is_zero());
     let listeners = listen::listen(&server.listen, unread).map_err(unlistenable)?;
-    let connections = workers.saturating_mul(server.max_connections) as u64;
+    // Each is open twice: see `http::connection`.
+    let connections = workers.saturating_mul(server.max_connections).saturating_mul(2) as u64;
     let uploads = app.config.limits.uploads_at_once as u64;
     let files = connections.saturating_add(uploads).saturating_add(OTHER_FILES);
     if let Ok(limit) = rlimit::increase_nofile_limit(files)
@@ -246,6 +248,8 @@ async fn run(
             "the process may not open enough files for server.max_connections on every worker: raise its limit (ulimit -Hn)"
         );
     }
+    let patience = Duration::from_secs(server.keep_alive_seconds.saturating_add(server.slow_request_seconds));
+    let patience = (server.slow_request_seconds > 0).then_some(patience);
     let mut built = HttpServer::new(move || WebApp::new().app_data(data.clone()).default_service(web::to(dispatch)))
         .workers(workers)
         .keep_alive(Duration::from_secs(server.keep_alive_seconds))
@@ -256,6 +260,9 @@ async fn run(
         // Handshakes at a time on each worker. Any number below that of connections would be one at which clients who begin a
         // handshake and fall silent keep all others out, and by default it is 256.
         .max_connection_rate(server.max_connections)
+        .on_connect(move |io, data| {
+            drop(patience.and_then(|patience| Connection::new(io, patience)).map(|new| data.insert(new)))
+        })
         .disable_signals();
     for listener in listeners {
         built = match &certificates {

@@ -69,3 +69,30 @@ fn uploads_leave_room_on_the_disk_and_all_else_goes_on() {
     assert_serves(&server);
     assert_eq!(client.get("/readyz").json(), json!({ "status": "ready" }));
 }
+
+#[test]
+fn a_session_lives_as_long_as_its_upload_makes_progress_and_an_upload_no_longer_than_its_session() {
+    let _turn = turn();
+    let server = Server::with(&[
+        ("AUTH__SESSION_IDLE_SECONDS", "2"),
+        ("AUTH__FLUSH_SECONDS", "1"),
+        ("LIMITS__UPLOAD_PROGRESS_SECONDS", "0"),
+    ]);
+    let admin = server.login("admin");
+    let idle = server.login("reporter");
+    let idles = || {
+        let sessions = admin.call("stet-session-list-get", &[]).query("user", "reporter").ok();
+        sessions["total"].as_u64().is_some_and(|total| total > 0)
+    };
+    let client = server.login("editor");
+    let slow = begin_upload(&server, &client, "slow.txt");
+    wait_until("it is on its way to the disk", || unfinished(&server) == 1);
+    // Used once more later than the upload was begun.
+    idle.get("/v3/folder/home").ok();
+    wait_patiently_until("another session that nobody uses has ended", || !idles());
+    assert_eq!(unfinished(&server), 1, "the upload goes on");
+    let session = client.call("auth-connection-get", &[]).ok()["session"].as_str().expect("it has one").to_owned();
+    admin.call("stet-session-delete", &[&session]).ok();
+    wait_patiently_until("the upload ends with its session", || unfinished(&server) == 0);
+    drop(slow);
+}
