@@ -127,5 +127,5 @@ pub fn info_of(app: &App, state: &impl State, display: &Display) -> Result<Objec
 /// # Errors
 /// What the store says.
 pub fn path_if_shown(app: &App, record: &Record, display: &Display) -> Result<Option<String>> {
-    if display.path { app.repository.path_of(record).map(Some) } else { Ok(None) }
+    if display.path { app.path_of(record) } else { Ok(None) }
 }

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::net::IpAddr;
 
 use actix_web::http::Uri;
+use stet_actors::object::{MAX_NAME_BYTES, PathLimits};
 
 use super::Config;
 use super::edge::{is_origin, network};
@@ -148,6 +149,11 @@ impl Config {
         faults.within("limits.uploads_at_once", limits.uploads_at_once, 1, 1 << 16);
         // No longer URL can be represented.
         faults.within("limits.url_bytes", limits.url_bytes, 256, 65_534);
+        let (widest, depth) = (PathLimits::WIDEST, limits.path_depth);
+        faults.within("limits.path_depth", depth, 4, widest.depth as u64);
+        // Whatever can be made can be named by its path.
+        let least = depth.saturating_mul(MAX_NAME_BYTES + 1).min(widest.bytes);
+        faults.within("limits.path_bytes", limits.path_bytes, least as u64, widest.bytes as u64);
         faults.within("limits.xml_bytes", limits.xml_bytes, 1024, MAX_BYTES);
         // Deeper trees could exhaust a thread's stack.
         faults.within("limits.xml_depth", limits.xml_depth, 1, 512);

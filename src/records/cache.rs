@@ -148,6 +148,15 @@ pub struct RecordCache {
     entries: Cache<Loid, Entry, ByWeight>,
     /// How often the cache was notified of any change.
     changes: AtomicU64,
+    /// The path that was found last: the records of a list mostly lie in one folder.
+    last_path: Mutex<Option<LastPath>>,
+}
+
+/// The path of a folder while there had been so many changes.
+struct LastPath {
+    folder: Loid,
+    changes: u64,
+    path: Arc<str>,
 }
 
 impl RecordCache {
@@ -158,12 +167,25 @@ impl RecordCache {
             // An entry is some 4 KiB.
             entries: weighed::cache(bytes, 4 << 10, SHARDS, ByWeight),
             changes: AtomicU64::new(0),
+            last_path: Mutex::default(),
         }
     }
 
     /// Stands still as long as no object changes: what was made of records since it last did is still right.
     pub fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
+    }
+
+    /// The path of a folder, if it was the last one that was found, and there have been no more than these changes.
+    pub fn last_path(&self, folder: Loid, changes: u64) -> Option<Arc<str>> {
+        let last = self.last_path.lock();
+        last.as_ref().filter(|last| last.folder == folder && last.changes == changes).map(|last| last.path.clone())
+    }
+
+    /// Keeps the path of a folder, which was found after so many changes had been noted.
+    pub fn note_path(&self, folder: Loid, changes: u64, path: Arc<str>) -> Arc<str> {
+        *self.last_path.lock() = Some(LastPath { folder, changes, path: path.clone() });
+        path
     }
 
     fn notices(&self, loid: Loid) -> &Mutex<u64> {

@@ -146,7 +146,7 @@ impl Prepared {
         let followers = Arc::new(Followers::new(config.events.clone()));
         let observed: Arc<dyn Store> =
             Arc::new(Observed::new(store.clone(), Arc::new((records.clone(), followers.clone()))));
-        let repository = Repository::start(observed, ground.clock, config.runtime.clone())
+        let repository = Repository::start(observed, ground.clock, config.runtime_options())
             .await
             .map_err(|error| Failure::new(Exit::Data, error))?;
         let (directory, sessions) = people(&config, &repository)?;
