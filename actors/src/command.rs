@@ -354,7 +354,8 @@ impl<'a> Context<'a> {
         }
         // For one that goes deeper still `above` is not its true depth.
         let deep = if above > most { format!("more than {most}") } else { (above + levels).to_string() };
-        let message = format!("Below the folder `{folder}` the path would have {deep} names; at most {most} are allowed.");
+        let message =
+            format!("Below the folder `{folder}` the path would have {deep} names; at most {most} are allowed.");
         Err(Error::new(Code::InvalidPath, message).with_source(folder).with_detail("limit", most).into())
     }
 

@@ -208,7 +208,8 @@ mod tests {
     #[test]
     fn an_error_sends_no_megabytes_back() {
         let long = "\u{e9}".repeat(2 << 20);
-        let error = Error::parameter("sortBy", &long, "one of these").with_source(&long).with_detail("path", long.clone());
+        let error =
+            Error::parameter("sortBy", &long, "one of these").with_source(&long).with_detail("path", long.clone());
         let error = error.rephrased(|message| format!("The file `{long}`: {message}"));
         assert!(error.message.starts_with("The file `é") && error.message.ends_with("é`."), "{error}");
         let bytes = serde_json::to_vec(&error).unwrap().len();
