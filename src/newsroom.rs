@@ -69,7 +69,7 @@ impl Newsroom {
         Newsroom {
             receipts: Arc::new(Receipts::new(repository.clone(), config.limits.idempotency_seconds)),
             cas: Cas::configured(&config.auth.cas),
-            scaler: Scaler::new(&config.content),
+            scaler: Scaler::new(&config.content, config.caches.pictures()),
             config,
             repository: repository.reader(),
             records,

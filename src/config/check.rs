@@ -260,7 +260,6 @@ impl Config {
         faults.within("content.picture_bytes", content.picture_bytes, 1024, 1 << 30);
         faults.within("content.scaled_at_once", content.scaled_at_once, 1, 64);
         faults.within("content.scaling_wait_seconds", content.scaling_wait_seconds, 1, 300);
-        faults.within("content.scaled_cache_bytes", content.scaled_cache_bytes, 0, MAX_BYTES);
     }
 
     fn check_lists(&self, faults: &mut Faults) {
@@ -295,7 +294,7 @@ impl Config {
             faults.names_user("drawer.automatic_folder", &drawer.automatic_folder);
         }
         faults.folder("liveblog.template", &self.liveblog.template);
-        faults.within("liveblog.cache_bytes", self.liveblog.cache_bytes, 0, MAX_BYTES);
+        faults.within("caches.bytes", self.caches.bytes, 0, MAX_BYTES);
         faults.folder("folders.users", &folders.users);
         faults.folder("folders.home", &folders.home);
         faults.names_user("folders.home", &folders.home);

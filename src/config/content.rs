@@ -22,8 +22,6 @@ pub struct ContentConfig {
     pub scaled_at_once: usize,
     /// Seconds that a call waits for its turn, or for the picture that another one is having scaled.
     pub scaling_wait_seconds: u64,
-    /// Bytes of scaled pictures that are kept in memory.
-    pub scaled_cache_bytes: u64,
 }
 
 impl Default for ContentConfig {
@@ -35,7 +33,6 @@ impl Default for ContentConfig {
             picture_bytes: 64 << 20,
             scaled_at_once: 2,
             scaling_wait_seconds: 10,
-            scaled_cache_bytes: 64 << 20,
         }
     }
 }

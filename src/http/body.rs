@@ -15,7 +15,6 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use stet_actors::error::{Code, Error, Result};
 
-use super::route::{Body, Size};
 use crate::auth::LiveSession;
 use crate::config::LimitsConfig;
 use crate::json::schema_of_content;
@@ -56,17 +55,6 @@ pub struct Incoming {
     pub payload: Payload,
     /// The room of the call.
     pub room: Arc<Room>,
-}
-
-/// How many bytes a body that is held in memory may have; `None` for one that the handler reads, and where there is none.
-pub fn most_of(body: Body, limits: &LimitsConfig) -> Option<usize> {
-    match body {
-        Body::Optional(_, size) | Body::Required(_, size) | Body::Form(_, size) => Some(match size {
-            Size::Short => limits.short_body_bytes,
-            Size::Long => limits.json_bytes,
-        }),
-        Body::None | Body::Bytes | Body::Multipart(..) => None,
-    }
 }
 
 /// The refusal of a body that is larger than allowed.

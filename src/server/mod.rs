@@ -39,9 +39,6 @@ use crate::sysconfig::SysConfig;
 use crate::telemetry;
 use crate::tls::Certificates;
 
-/// Bytes of records that are kept in memory, with their JSON: some 4 KB each.
-const RECORDS_BYTES: u64 = 256 << 20;
-
 /// Files that are open beside connections: the store's, contents on their way, the system's.
 const OTHER_FILES: u64 = 512;
 
@@ -139,7 +136,7 @@ impl Prepared {
         let store = Arc::new(open_store_with(&config.data.directory, ground.store)?);
         let content = ContentStore::open(&config.data.directory, config.store.small_body_bytes)
             .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
-        let records = Arc::new(RecordCache::new(RECORDS_BYTES));
+        let records = Arc::new(RecordCache::new(config.caches.records()));
         let followers = Arc::new(Followers::new(config.events.clone()));
         let observed: Arc<dyn Store> =
             Arc::new(Observed::new(store.clone(), Arc::new((records.clone(), followers.clone()))));
