@@ -118,6 +118,19 @@ pub struct Error {
     pub details: Option<Box<Map<String, Value>>>,
 }
 
+/// A text as it stands in a message: control characters are written as JSON does it.
+pub fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            shown.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
 impl Error {
     /// A fault with its sentence.
     pub fn new(code: Code, message: impl Into<String>) -> Error {

@@ -16,6 +16,8 @@ pub struct ContentConfig {
     pub lowres_pixels: u32,
     /// Pixels of a picture that is scaled, at most.
     pub picture_pixels: u64,
+    /// Bytes of memory that scaling one picture may take, beside its file.
+    pub picture_memory_bytes: u64,
     /// Bytes of a picture that is scaled, at most.
     pub picture_bytes: u64,
     /// Pictures that are scaled at a time.
@@ -30,6 +32,7 @@ impl Default for ContentConfig {
             collect_after_seconds: 24 * 60 * 60,
             lowres_pixels: 512,
             picture_pixels: 64_000_000,
+            picture_memory_bytes: 640_000_000,
             picture_bytes: 64 << 20,
             scaled_at_once: 2,
             scaling_wait_seconds: 10,

@@ -192,7 +192,7 @@ async fn answer(
 fn count(app: &App, http: &HttpRequest, session: Option<&LiveSession>, standing: &mut Option<Standing>) -> Result<()> {
     let Some(limit) = &app.call_limit else { return Ok(()) };
     let address = || client::client_address(http, &app.proxies);
-    let (outcome, now) = limit.count(session, address, app.repository.clock().now_ms());
+    let (outcome, now) = limit.count(session, address, app.repository.clock().steady_ms());
     *standing = Some(now);
     outcome
 }

@@ -103,11 +103,12 @@ impl Scaler {
         let turn = turn.map_err(|_| Error::internal())?;
         // Read only once the turn is taken: this bounds how many are in memory at a time.
         let bytes = reader.read_all().await?;
-        let (longest, most_pixels) = (self.longest(), self.config.picture_pixels);
+        let most = picture::Bounds { pixels: self.config.picture_pixels, bytes: self.config.picture_memory_bytes };
+        let longest = self.longest();
         let work = tokio::task::spawn_blocking(move || {
             // Kept to the end of the work, also if nobody waits for it any more.
             let _turn = turn;
-            picture::scale(&bytes, longest, most_pixels)
+            picture::scale(&bytes, longest, most)
         });
         let outcome = work.await.unwrap_or_else(|error| {
             tracing::warn!(sha256 = hex(&content.sha256), %error, "a picture broke its decoder");
