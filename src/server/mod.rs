@@ -40,9 +40,6 @@ use crate::sysconfig::SysConfig;
 use crate::telemetry;
 use crate::tls::Certificates;
 
-/// Bytes of records that are kept in memory, with their JSON: some 4 KB each.
-const RECORDS_BYTES: u64 = 256 << 20;
-
 /// Files that are open beside connections and uploads: the store's, contents on their way out, the system's.
 const OTHER_FILES: u64 = 512;
 
@@ -142,7 +139,7 @@ impl Prepared {
             UploadBounds { reserve_bytes: config.content.reserve_bytes, at_once: config.limits.uploads_at_once };
         let content = ContentStore::open(&config.data.directory, config.store.small_body_bytes, bounds)
             .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
-        let records = Arc::new(RecordCache::new(RECORDS_BYTES));
+        let records = Arc::new(RecordCache::new(config.caches.records()));
         let followers = Arc::new(Followers::new(config.events.clone()));
         let observed: Arc<dyn Store> =
             Arc::new(Observed::new(store.clone(), Arc::new((records.clone(), followers.clone()))));
