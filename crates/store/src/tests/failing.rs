@@ -76,7 +76,8 @@ fn what_was_queued_behind_a_failed_commit_is_stale() {
     let behind = submit(&store, vec![put(Table::Marks, "m", "2")]).expect("taken");
     let fence = submit_set(&store, empty(&store)).expect("taken");
     // The held commit's sync is the next; the writes after it fail.
-    disk.plan(Plan { at: disk.syncs() + 2, times: 1, fault: DiskFault::Write });
+    let at = disk.syncs_of(StoreFile::Journal) + 2;
+    disk.plan_for(StoreFile::Journal, Plan { at, times: 1, fault: DiskFault::Write });
     disk.release();
     assert_eq!(held.wait(), Ok(held.seq));
     assert!(matches!(failing.wait(), Err(StoreError::Failed(_))));
