@@ -97,7 +97,8 @@ fn lay_out(data: &Path, files: &Files) {
     for name in ["journal.wal", "journal.mark", "state.redb"] {
         match files.get(name) {
             Some(bytes) => std::fs::write(data.join(name), bytes).expect("the file can be written"),
-            None => std::fs::remove_file(data.join(name)).expect("the file can be removed"),
+            None if data.join(name).exists() => std::fs::remove_file(data.join(name)).expect("the file can be removed"),
+            None => {}
         }
     }
 }

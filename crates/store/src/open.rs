@@ -94,7 +94,7 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
 }
 
 /// The longest `state.redb` that can be of a store that was never finished: redb makes it so, and writes its first bytes last.
-const UNFINISHED: u64 = 4 << 20;
+const UNFINISHED: u64 = 2 << 20;
 
 /// Refuses to take a `state.redb` of `len` bytes whose first are zero for one that was being made, where changes were made since.
 fn may_be_new(backends: &dyn Backends, len: u64) -> Result<(), OpenError> {

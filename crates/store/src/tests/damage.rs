@@ -7,7 +7,11 @@ use proptest::prelude::*;
 use stet_actors::store::{Health, Look, Range, Store, Table, View};
 
 use super::*;
+use crate::backend::OLD_JOURNAL;
+use crate::blob;
 use crate::fault::{DiskFault, Plan};
+use crate::migrate::{MIGRATIONS, present};
+use crate::old_journal::{DROPPED, RECORDS};
 use crate::record::{PAGE, Salt};
 use crate::tables::{FOLDED, META};
 use crate::{Loss, StoreFile};
@@ -216,25 +220,66 @@ fn tables_that_are_gone_are_told() {
     assert!(RedbStore::salvage(options(&on_disk(&killed)), true).is_err_and(|error| error.to_string().contains("state.redb")));
 }
 
+/// Makes the tables in a directory those of an older stet, which knew no mark.
+fn make_older(path: &std::path::Path, format: u64) {
+    let db = redb::Database::open(path).expect("a database");
+    let transaction = db.begin_write().expect("a transaction");
+    {
+        let mut meta = transaction.open_table(META).expect("the table");
+        for key in crate::tables::SALT {
+            meta.remove(key).expect("removed");
+        }
+        meta.insert(crate::tables::FORMAT, format).expect("inserted");
+    }
+    transaction.commit().expect("committed");
+}
+
 /// What a stet before there was a mark has left.
 fn of_format_4(sound: &Bytes3) -> Bytes3 {
     let data = tempfile::tempdir().expect("a directory");
     let path = data.path().join("state.redb");
     std::fs::write(&path, &sound[&StoreFile::State]).expect("written");
-    {
-        let db = redb::Database::open(&path).expect("a database");
-        let transaction = db.begin_write().expect("a transaction");
-        {
-            let mut meta = transaction.open_table(META).expect("the table");
-            for key in crate::tables::SALT {
-                meta.remove(key).expect("removed");
-            }
-            meta.insert(crate::tables::FORMAT, 4).expect("inserted");
-        }
-        transaction.commit().expect("committed");
-    }
+    make_older(&path, 4);
     let state = std::fs::read(&path).expect("read");
     [(StoreFile::State, state), (StoreFile::Journal, sound[&StoreFile::Journal].clone())].into()
+}
+
+#[test]
+fn a_directory_of_each_older_format_is_opened_with_all_that_waits_in_its_journal() {
+    let (_, sound) = killed();
+    for format in 1..present(MIGRATIONS) {
+        let data = tempfile::tempdir().expect("a directory");
+        let state = data.path().join("state.redb");
+        std::fs::write(&state, &sound[&StoreFile::State]).expect("written");
+        make_older(&state, format);
+        if format < 3 {
+            // The journal was a database then.
+            let db = redb::Database::create(data.path().join(OLD_JOURNAL)).expect("a database");
+            let transaction = db.begin_write().expect("a transaction");
+            transaction.open_table(META).expect("the table").insert(DROPPED, FOLDED_CHANGES).expect("inserted");
+            {
+                let mut records = transaction.open_table(RECORDS).expect("the table");
+                for number in FOLDED_CHANGES + 1..=CHANGES {
+                    let mut record = Vec::new();
+                    let changes = [put(Table::Marks, &format!("{number:03}"), "x")];
+                    blob::encode([(number, &changes[..])].into_iter(), &mut record);
+                    records.insert(number, record.as_slice()).expect("inserted");
+                }
+            }
+            transaction.commit().expect("committed");
+        } else {
+            std::fs::write(data.path().join("journal.wal"), &sound[&StoreFile::Journal]).expect("written");
+        }
+        for _ in 0..2 {
+            let store = RedbStore::open(StoreOptions::new(data.path()));
+            let store = store.unwrap_or_else(|error| panic!("format {format}: {error}"));
+            assert_eq!((there(&store), store.committed()), (CHANGES, CHANGES), "format {format}");
+        }
+        assert!(!data.path().join(OLD_JOURNAL).exists() && data.path().join("journal.mark").exists());
+        std::fs::remove_file(data.path().join("journal.wal")).expect("removed");
+        let error = RedbStore::open(StoreOptions::new(data.path())).expect_err("refused");
+        assert!(matches!(error, OpenError::Lost(_)), "format {format}: {error}");
+    }
 }
 
 #[test]
@@ -333,7 +378,7 @@ fn strike(files: &mut Bytes3, file: StoreFile, page: usize, blow: &Blow) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, max_shrink_iters: 500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, max_shrink_iters: 500, ..ProptestConfig::default() })]
 
     /// Whatever pages are damaged after a kill: a start that checks the tables' pages refuses, or all that was acknowledged is there,
     /// but for the newest commit where the mark is damaged too.
@@ -374,6 +419,38 @@ proptest! {
                 prop_assert_eq!(value.len(), number * 500);
                 prop_assert!(value.chunks(5).all(|text| text == b"text "));
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    /// A server does not check all pages when it starts. Whatever redb makes of them, nobody but the caller is told, and in words.
+    #[test]
+    fn damaged_pages_of_the_tables_panic_nowhere(blows in prop::collection::vec((any::<prop::sample::Index>(), any_blow()), 1..4)) {
+        let disk = Disk::new();
+        let store = open(&disk);
+        let rows: Vec<_> = (0..400).map(|number| put(Table::Marks, &format!("{number:03}"), &"text ".repeat(50))).collect();
+        commit(&store, rows);
+        store.close();
+        let mut files = files(&disk);
+        for (page, (_, _, blow)) in &blows {
+            let pages = files[&StoreFile::State].len().div_ceil(PAGE).max(1);
+            strike(&mut files, StoreFile::State, page.index(pages), blow);
+        }
+        let disk = on_disk(&files);
+        let mut options = options(&disk);
+        options.cache_bytes = 0;
+        if let Ok(store) = RedbStore::open(options) {
+            for table in Table::ALL {
+                // Either is right; that it returns is what counts.
+                drop(store.scan(View::Committed, *table, &Range::prefix(b""), 1000, false));
+            }
+            if let Ok(answer) = submit(&store, vec![put(Table::Marks, "after", "x")]) {
+                answer.wait().expect("the journal takes it");
+            }
+            store.close();
         }
     }
 }
