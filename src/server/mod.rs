@@ -19,7 +19,7 @@ use stet_actors::store::observe::Observed;
 use stet_store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreOptions};
 
 use self::filling::{fill_if_new, load_sysconfig};
-pub use self::offline::{audit, check, existing};
+pub use self::offline::{audit, check, existing, recover};
 use self::upkeep::{collect, maintain, renew};
 use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
@@ -76,7 +76,11 @@ pub fn open_store(config: &Config) -> Result<RedbStore, Failure> {
 
 fn open_store_with(data: &Path, options: StoreOptions) -> Result<RedbStore, Failure> {
     survived(data, || RedbStore::open(options))?
-        .map_err(|error: OpenError| Failure::new(Exit::Data, format!("{} can't be opened: {error}", data.display())))
+        .map_err(|error| unopened(data, &error))
+}
+
+fn unopened(data: &Path, error: &OpenError) -> Failure {
+    Failure::new(Exit::Data, format!("{} can't be opened: {error}", data.display()))
 }
 
 /// Runs what reads a data directory: redb panics on some pages that are damaged.
