@@ -1,16 +1,17 @@
 //! What changes a container: typed commands, applied to its state as pure functions.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::expect::Expect;
 use crate::family::Family;
 use crate::id::Loid;
-use crate::object::{Attributes, NewContent, Object, Record, SmallBody, Text, Version};
+use crate::object::{Attributes, NewContent, Object, PathLimits, Record, SmallBody, Text, Version, depth_of};
 use crate::readable::{Readable, Reads};
 use crate::store::{Change, Event, Key, Look, Range, Row, StoreError, Table, View, decode_value};
 
@@ -124,6 +125,9 @@ pub struct Context<'a> {
     expect: Option<&'a Expect>,
     /// Whether what is expected holds; `None` while the command has not said of which object it is asked.
     expected: Option<Result<()>>,
+    paths: PathLimits,
+    /// How deep the objects lie that the command has made.
+    made: HashMap<Loid, usize>,
     changes: Vec<Change>,
     keeps_stamp: bool,
     concerned: Concerned,
@@ -160,6 +164,8 @@ impl<'a> Context<'a> {
             readable: None,
             expect: None,
             expected: None,
+            paths: PathLimits::default(),
+            made: HashMap::new(),
             changes: Vec::new(),
             concerned: Concerned::default(),
             keeps_stamp: false,
@@ -209,6 +215,12 @@ impl<'a> Context<'a> {
             Ok(false) => Error::duplicated(message, None::<Loid>).into(),
             Err(error) => error.into(),
         }
+    }
+
+    /// The same with other limits on how deep objects may lie.
+    #[must_use]
+    pub fn within(self, paths: PathLimits) -> Context<'a> {
+        Context { paths, ..self }
     }
 
     /// What the caller may read at this moment.
@@ -366,12 +378,47 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// Puts a new object: record, attribute texts, and their indexes. Its parts are put beside.
-    pub fn create(&mut self, record: &Record, attributes: &Attributes) {
+    /// How long and deep paths may be.
+    pub fn path_limits(&self) -> PathLimits {
+        self.paths
+    }
+
+    /// Refuses a place below `folder` that is deeper than objects may lie; `levels` is 1 for an object that goes into it, and more
+    /// for one that has others below.
+    ///
+    /// # Errors
+    /// `InvalidPath`, what the store says.
+    pub fn check_depth(&self, folder: Loid, levels: usize) -> Result<usize, Fault> {
+        let most = self.paths.depth;
+        let above = match self.made.get(&folder) {
+            Some(depth) => *depth,
+            None => depth_of(self.look, View::Latest, folder, most)?,
+        };
+        if above + levels <= most {
+            return Ok(above + levels);
+        }
+        // For one that goes deeper still `above` is not its true depth.
+        let deep = if above > most { format!("more than {most}") } else { (above + levels).to_string() };
+        let message =
+            format!("Below the folder `{folder}` the path would have {deep} names; at most {most} are allowed.");
+        Err(Error::new(Code::InvalidPath, message).with_source(folder).with_detail("limit", most).into())
+    }
+
+    /// Puts a new object: record, attribute texts, and their indexes. Its parts are put beside. There is no other way to make
+    /// one, and so none that lies too deep.
+    ///
+    /// # Errors
+    /// `InvalidPath` for a place that is too deep; what the store says.
+    pub fn create(&mut self, record: &Record, attributes: &Attributes) -> Result<(), Fault> {
+        if let Some(folder) = record.folder() {
+            let depth = self.check_depth(folder, 1)?;
+            self.made.insert(record.loid, depth);
+        }
         self.put(None, record);
         if *attributes != Attributes::none(record.loid) {
             self.put(None, attributes);
         }
+        Ok(())
     }
 
     /// Notes what became of an object's own rows between `before` and `after`; with a change, or with rows

@@ -53,7 +53,8 @@ impl<F: Family> Container<F> {
         let (who, readable, expect) = (who.clone(), readable.clone(), expect.clone());
         let mut context = Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers)
             .reading(readable.as_deref())
-            .expecting(expect.as_deref());
+            .expecting(expect.as_deref())
+            .within(shared.options.paths);
         let applied = catch_unwind(AssertUnwindSafe(|| {
             job.apply(&mut after, &mut context)?;
             context.expects(&before.object().record);
@@ -163,7 +164,7 @@ enum Attempt<F: Family> {
 }
 
 /// The error that the caller gets for a fault of a command.
-pub(super) fn refusal(fault: Fault) -> Error {
+pub(crate) fn refusal(fault: Fault) -> Error {
     match fault {
         Fault::Refused(error) => error,
         Fault::Store(error) => store_failure(&error),

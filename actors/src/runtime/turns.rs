@@ -304,7 +304,8 @@ fn attempt<J: Joint>(
     let now_ms = shared.clock.now_ms();
     let mut context = Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers)
         .reading(request.readable.as_deref())
-        .expecting(request.expect.as_deref());
+        .expecting(request.expect.as_deref())
+        .within(shared.options.paths);
     let mut turns = Turns::default();
     missing.iter().for_each(|loid| turns.lend_nothing(*loid));
     held.0.iter().for_each(|(loid, turn)| turn.lend_to(*loid, &mut turns));
