@@ -122,12 +122,12 @@ pub struct Context<'a> {
     look: &'a dyn Look,
     numbers: &'a dyn Numbers,
     readable: Option<&'a dyn Readable>,
-    expect: Option<&'a Expect>,
-    /// Whether what is expected holds; `None` while the command has not said of which object it is asked.
-    expected: Option<Result<()>>,
     paths: PathLimits,
     /// How deep the objects lie that the command has made.
     made: HashMap<Loid, usize>,
+    expect: Option<&'a Expect>,
+    /// Whether what is expected holds; `None` while the command has not said of which object it is asked.
+    expected: Option<Result<()>>,
     changes: Vec<Change>,
     keeps_stamp: bool,
     concerned: Concerned,
@@ -162,10 +162,10 @@ impl<'a> Context<'a> {
             look,
             numbers,
             readable: None,
-            expect: None,
-            expected: None,
             paths: PathLimits::default(),
             made: HashMap::new(),
+            expect: None,
+            expected: None,
             changes: Vec::new(),
             concerned: Concerned::default(),
             keeps_stamp: false,
@@ -176,6 +176,12 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn reading(self, readable: Option<&'a dyn Readable>) -> Context<'a> {
         Context { readable, ..self }
+    }
+
+    /// The same with other limits on how deep objects may lie.
+    #[must_use]
+    pub fn within(self, paths: PathLimits) -> Context<'a> {
+        Context { paths, ..self }
     }
 
     /// The same for a caller who expects that of what is changed; nothing if it is `None`.
@@ -215,12 +221,6 @@ impl<'a> Context<'a> {
             Ok(false) => Error::duplicated(message, None::<Loid>).into(),
             Err(error) => error.into(),
         }
-    }
-
-    /// The same with other limits on how deep objects may lie.
-    #[must_use]
-    pub fn within(self, paths: PathLimits) -> Context<'a> {
-        Context { paths, ..self }
     }
 
     /// What the caller may read at this moment.

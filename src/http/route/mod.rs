@@ -308,8 +308,8 @@ pub enum Body {
     Optional(TypeOf, Size),
     /// JSON; 400 without it.
     Required(TypeOf, Size),
-    /// A multipart form: a JSON part `options`, of `limits.upload_part_options_bytes`, and file parts, each of
-    /// `limits.upload_bytes`, which are written to disk as they come; no others.
+    /// A multipart form: a JSON part `options`, of `limits.upload_part_options_bytes`, and file parts, each of `limits.upload_bytes`,
+    /// which are written to disk as they come. There are no others.
     Multipart {
         /// Type of `options`.
         options: TypeOf,
