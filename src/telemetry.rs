@@ -128,6 +128,9 @@ fn describe() {
     gauge!("stet_containers_quarantined", "Containers out of use at present, by family.");
     counter!("stet_overloaded_total", "Commands refused because too many were under way, by what ran out.");
 
+    gauge!("stet_subtrees_under_way", "Whether changes of folders are under way that take more than one step.");
+    counter!("stet_subtree_objects_total", "Objects changed by the further steps of changes of folders.");
+
     gauge!("stet_event_followers", "Followers of containers that are connected.");
     counter!("stet_events_sent_total", "Events sent to followers.");
     counter!("stet_event_followers_dropped_total", "Followers let go because they fell behind.");
