@@ -9,9 +9,7 @@ use serde::de::DeserializeOwned;
 use crate::error::Result;
 use crate::family::Family;
 use crate::id::Loid;
-use crate::object::{
-    Attributes, NewContent, Object, Record, SmallBody, Standing, Text, Version, standing,
-};
+use crate::object::{Attributes, NewContent, Object, Record, SmallBody, Standing, Text, Version, standing};
 use crate::readable::{Readable, Reads};
 use crate::store::{Change, Event, Key, Look, Range, Row, StoreError, Table, View, decode_value};
 

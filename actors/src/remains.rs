@@ -4,8 +4,10 @@
 //! Each step is a joint command of bounded size, and the next one begins when it is on disk. So commands of others come between,
 //! and no more is pending than one step. The containers of the objects that were changed leave memory again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -18,12 +20,14 @@ use crate::lifecycle::{GoOn, Step};
 use crate::object::Remainder;
 use crate::repository::find;
 use crate::runtime::{Answer, Registry, Remains, Request, run_joint, store_failure, unknown};
-use crate::store::{Key, Row, StoreError, Table, View};
+use crate::store::{Key, Row, StoreError, View};
 
 /// What carries them on, on a task of its own for as long as the repository is there.
 pub(crate) struct Carrier {
     registry: Weak<Registry>,
     families: Families,
+    /// Those for which something is left to be done, as far as is known.
+    entries: BTreeSet<Loid>,
     /// The entry that had its turn last.
     last: Option<Loid>,
     /// Entry → where the search for its next step begins.
@@ -56,6 +60,7 @@ impl Carrier {
         Carrier {
             registry: Arc::downgrade(registry),
             families,
+            entries: BTreeSet::new(),
             last: None,
             places: BTreeMap::new(),
             stuck: BTreeMap::new(),
@@ -71,7 +76,7 @@ impl Carrier {
 
     async fn go_on(&mut self, remains: &Remains) -> bool {
         let Some(registry) = self.registry.upgrade() else { return false };
-        let entry = match self.next_entry(&registry) {
+        let entry = match self.next_entry(&registry, remains) {
             Ok(Some(entry)) => entry,
             Ok(None) => {
                 registry.let_go_of(&mut self.leaving);
@@ -79,7 +84,10 @@ impl Carrier {
             }
             Err(error) => {
                 tracing::error!(%error, "what is left to be done of changes of folders can't be read");
-                return self.rest(registry, remains).await;
+                let clock = registry.shared().clock.clone();
+                drop(registry);
+                clock.sleep(Duration::from_secs(1)).await;
+                return true;
             }
         };
         self.last = Some(entry);
@@ -89,13 +97,11 @@ impl Carrier {
                 self.stuck.retain(|_, stuck| stuck.until.is_some());
                 self.stuck.remove(&entry);
                 remains.goes_on(entry);
-                match Remainder::of(&*registry.shared().store, View::Latest, entry, None, 1) {
-                    Ok(rows) if rows.is_empty() => {
-                        self.places.remove(&entry);
-                        remains.ended(entry);
-                    }
-                    // An error shows again at the next step.
-                    _ => {}
+                // An error shows again at the next step.
+                if self.is_left(&registry, entry).is_ok_and(|left| !left) {
+                    self.entries.remove(&entry);
+                    self.places.remove(&entry);
+                    remains.ended(entry);
                 }
             }
             Turn::Blocked => {
@@ -118,22 +124,39 @@ impl Carrier {
     }
 
     /// The entry whose turn it is: all have theirs in the order of their loids.
-    fn next_entry(&mut self, registry: &Registry) -> Result<Option<Loid>, StoreError> {
-        let store = &*registry.shared().store;
-        let now = registry.shared().clock.now_ms();
-        let may = |entry: &Loid| self.stuck.get(entry).is_none_or(|stuck| stuck.until.is_some_and(|until| until <= now));
-        let mut after = self.last;
-        // Once from the last one to the end, then all from the beginning.
-        for _ in 0..2 {
-            while let Some(entry) = Remainder::next_entry(store, View::Latest, after)? {
-                if may(&entry) {
-                    return Ok(Some(entry));
-                }
-                after = Some(entry);
-            }
-            after = None;
+    fn next_entry(&mut self, registry: &Registry, remains: &Remains) -> Result<Option<Loid>, StoreError> {
+        if remains.take_news()
+            && let Err(error) = self.find_entries(registry)
+        {
+            remains.wake();
+            return Err(error);
         }
-        Ok(None)
+        let now = registry.shared().clock.now_ms();
+        let may =
+            |entry: &&Loid| self.stuck.get(*entry).is_none_or(|stuck| stuck.until.is_some_and(|until| until <= now));
+        let behind = self.last.and_then(|last| self.entries.range((Excluded(last), Unbounded)).find(may));
+        Ok(behind.or_else(|| self.entries.iter().find(may)).copied())
+    }
+
+    /// Reads which entries there are. Not done at each step: what has been done leaves traces in memory, which the search passes.
+    fn find_entries(&mut self, registry: &Registry) -> Result<(), StoreError> {
+        let mut last = None;
+        while let Some(entry) = Remainder::next_entry(&*registry.shared().store, View::Latest, last)? {
+            self.entries.insert(entry);
+            last = Some(entry);
+        }
+        Ok(())
+    }
+
+    /// Whether anything is left to be done for an entry.
+    fn is_left(&self, registry: &Registry, entry: Loid) -> Result<bool, StoreError> {
+        let store = &*registry.shared().store;
+        if let Some(place) = self.places.get(&entry)
+            && !Remainder::of(store, View::Latest, entry, Some(&place.key[..]), 1)?.is_empty()
+        {
+            return Ok(true);
+        }
+        Ok(!Remainder::of(store, View::Latest, entry, None, 1)?.is_empty())
     }
 
     /// Nothing can be done for now: waits until something can.
@@ -149,7 +172,7 @@ impl Carrier {
         }
         let now = shared.clock.now_ms();
         let until = self.stuck.values().filter_map(|stuck| stuck.until).min();
-        let sleep = until.map(|until| shared.clock.sleep(std::time::Duration::from_millis(until.saturating_sub(now))));
+        let sleep = until.map(|until| shared.clock.sleep(Duration::from_millis(until.saturating_sub(now))));
         // While it rests it keeps nothing in memory.
         drop((shared, registry));
         match sleep {
@@ -170,8 +193,6 @@ impl Carrier {
             Err(error) => return Turn::Failed(store_failure(&error)),
         };
         let Some((command, step)) = GoOn::with(rows) else { return Turn::Done };
-        // A step that finds nothing to do leaves its rows as they are.
-        let before = self.state_of(registry, &step);
         let done = match command {
             GoOn::Gather(command) => self.carry_out(registry, command, &step).await,
             GoOn::Restore(command) => self.carry_out(registry, command, &step).await,
@@ -180,31 +201,24 @@ impl Carrier {
         match done {
             None => Turn::Over,
             Some(Err(error)) => Turn::Failed(error),
-            Some(Ok(())) => {
+            Some(Ok(did_something)) => {
                 let changed = step.changed();
-                let is_idle = changed.is_empty()
-                    && before.is_ok_and(|before| self.state_of(registry, &step).is_ok_and(|after| after == before));
                 metrics::counter!("stet_subtree_objects_total").increment(changed.len() as u64);
                 self.leaving.extend(changed);
                 registry.let_go_of(&mut self.leaving);
                 if let Some(last) = step.last() {
                     self.places.insert(entry, last.place());
                 }
-                if is_idle { Turn::Blocked } else { Turn::Done }
+                if did_something { Turn::Done } else { Turn::Blocked }
             }
         }
-    }
-
-    /// The rows of a step as they are stored now.
-    fn state_of(&self, registry: &Registry, step: &Step) -> Result<Vec<Option<bytes::Bytes>>, StoreError> {
-        let store = &registry.shared().store;
-        step.keys().map(|key| store.get(View::Latest, Table::Remainders, &key.key)).collect()
     }
 
     /// What is to be done next for an entry. What lies in folders goes to the bin before anything else is done.
     fn rows(&self, registry: &Registry, entry: Loid) -> Result<Vec<Remainder>, StoreError> {
         let shared = registry.shared();
-        let limit = shared.options.objects_per_step;
+        // Few folders have less in them than that, and a step should be done with most of its rows.
+        let limit = shared.options.objects_per_step.div_ceil(8);
         let rows = |after| Remainder::of(&*shared.store, View::Latest, entry, after, limit);
         if let Some(place) = self.places.get(&entry) {
             let further = rows(Some(&place.key[..]))?;
@@ -216,12 +230,12 @@ impl Carrier {
     }
 
     /// Carries a command out; `None` when the repository is shutting down.
-    async fn carry_out<J: Joint<Reply = ()>>(
+    async fn carry_out<J: Joint<Reply = bool>>(
         &self,
         registry: &Arc<Registry>,
         joint: J,
         step: &Step,
-    ) -> Option<Result<()>> {
+    ) -> Option<Result<bool>> {
         let shared = registry.shared().clone();
         // Waits its turn among all others.
         let permit = shared.admission.clone().acquire_owned().await.ok()?;

@@ -18,11 +18,9 @@ use crate::family::Family;
 use crate::folder::{self, walk};
 use crate::id::{DatabaseId, Loid, Source};
 use crate::joint::Joint;
-use crate::object::{
-    Attributes, FamilyKind, Record, Remainder, Standing, Task, Version, check_path, standing,
-};
-use crate::remains::Carrier;
+use crate::object::{Attributes, FamilyKind, Record, Remainder, Standing, Task, Version, check_path, standing};
 use crate::receipt::{Once, Step};
+use crate::remains::Carrier;
 use crate::runtime::registry::{AnyHandle, admit};
 use crate::runtime::{
     Answer, Done, NumberMill, Published, Registry, Remains, Request, RuntimeOptions, Shared, overloaded, run_joint,
@@ -228,8 +226,8 @@ impl Repository {
         let all = shared.admission.acquire_many(permits).await;
         shared.admission.close();
         drop(all);
-        // It finds that nothing is admitted any more.
-        shared.remains.wake();
+        // Nothing is admitted any more, so nothing goes on.
+        shared.remains.close();
         shared.store.barrier().await;
         self.registry.let_go_of_all();
         for arbiter in self.arbiters.iter() {

@@ -220,8 +220,11 @@ async fn open(store: &Arc<MemoryStore>, clock: &ManualClock, largest: &Arc<Large
     Repository::start(store, Arc::new(clock.clone()), options).await.expect("a repository starts")
 }
 
+/// How much is left to be done, or will be as soon as what is pending is on disk.
 fn remainders(store: &MemoryStore) -> usize {
-    store.scan(View::Latest, Table::Remainders, &Range::prefix(&[]), usize::MAX, false).expect("readable").len()
+    let count =
+        |view| store.scan(view, Table::Remainders, &Range::prefix(&[]), usize::MAX, false).expect("readable").len();
+    count(View::Latest).max(count(View::Committed))
 }
 
 impl World {
@@ -233,7 +236,8 @@ impl World {
         repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots can be made");
         let main = root(DatabaseId::MAIN);
         let made = |object| repository.joint(Create { folder: main, below: Vec::new(), object }, request());
-        let drawer = made(NewObject::of::<Drawer>("drawer", "Drawer", NewDrawer::empty(1000))).await.expect("made").loid;
+        let drawer =
+            made(NewObject::of::<Drawer>("drawer", "Drawer", NewDrawer::empty(1000))).await.expect("made").loid;
         let top = made(NewObject::folder("top")).await.expect("made").loid;
         let top = Node { loid: top, name: "top".into(), parent: None, is_folder: true, state: State::Live };
         let model = Model { nodes: vec![top] };
@@ -398,7 +402,8 @@ impl World {
         for (number, node) in self.model.nodes.iter().enumerate() {
             let found = self.repository.record(node.loid).expect("readable").is_some();
             let is_live = node.state == State::Live;
-            assert!(found == is_live || (self.returning && is_live), "node {number} is {:?}: {}", node.state, found);
+            let fits = found == is_live || (self.returning && is_live);
+            assert!(fits, "node {number}, {node:?}: {:?}", self.repository.any_record(node.loid));
             let source = Source::Loid(node.loid);
             let resolved = self.repository.resolve(&source, DatabaseId::MAIN).map_err(|error| error.code);
             assert_eq!(resolved.is_ok(), found, "node {number}");

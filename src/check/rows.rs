@@ -82,7 +82,9 @@ impl Check<'_> {
             (None, Some(folder)) if !self.there(Table::Objects, folder)? && !self.is_under_way(folder)? => {
                 self.report.fault(format!("{place}: the folder it lies in, {folder}, is not there"));
             }
-            (Some(bin), _) if !self.there(Table::Recycled, bin.entry)? && !self.is_left(bin.entry, Task::Restore)? => {
+            (Some(bin), _)
+                if !self.there(Table::Recycled, bin.entry)? && !self.is_left(bin.entry, Task::Restore)? =>
+            {
                 let entry = bin.entry;
                 self.report.fault(format!("{place}: what it was discarded with, {entry}, is not in the bin"));
             }
@@ -114,7 +116,8 @@ impl Check<'_> {
         let Remainder { entry, task, folder, .. } = remainder;
         let wanted = if *task == Task::Restore { Table::Objects } else { Table::Recycled };
         if !self.there(wanted, *entry)? {
-            self.report.fault(format!("{place}: {entry}, of which more is left to be done, is not in {}", wanted.name()));
+            self.report
+                .fault(format!("{place}: {entry}, of which more is left to be done, is not in {}", wanted.name()));
         }
         let fits = if *task == Task::Gather { self.there(Table::Recycled, *folder)? } else { folder == entry };
         if !fits {

@@ -53,7 +53,8 @@ fn what_was_begun_is_done_after_a_crash() {
     wait_for_the_end(&server);
     all_are(&client, 404);
 
-    let restore = |client: &Client| drop(client.call("stet-object-restore-post", &[&folder]).json(&json!({})).try_send());
+    let restore =
+        |client: &Client| drop(client.call("stet-object-restore-post", &[&folder]).json(&json!({})).try_send());
     let server = killed_amid(server, restore, &client);
     let client = client.to(&server);
     wait_for_the_end(&server);

@@ -57,11 +57,7 @@ impl Joint for Discard {
 }
 
 /// A live object and what lies below it, as much as one step changes, and the folders in which more is left.
-pub(super) fn live(
-    record: &Record,
-    turns: &mut Turns,
-    context: &Context<'_>,
-) -> Result<(Part, Vec<Open>), Fault> {
+pub(super) fn live(record: &Record, turns: &mut Turns, context: &Context<'_>) -> Result<(Part, Vec<Open>), Fault> {
     turns.need(record.folder())?;
     let mut part = Part::beginning_with(record.loid, context)?;
     let left = part.add_below(vec![Open::all(record.loid)], context)?;

@@ -1,5 +1,6 @@
 //! Going on with what the first step of a change of a subtree has left: steps of bounded size, one after the other.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -14,7 +15,7 @@ use crate::error::Result;
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
 use crate::object::{Record, Remainder, Task};
-use crate::store::{Key, Look, Range, Row, StoreError, Table, View, decode_value};
+use crate::store::{Look, Range, Row, StoreError, Table, View, decode_value};
 
 /// A step of what is left to be done for an entry.
 #[derive(Debug, Clone)]
@@ -61,21 +62,17 @@ impl Step {
         self.rows.last()
     }
 
-    /// Where the rows are.
-    pub fn keys(&self) -> impl Iterator<Item = Key> {
-        self.rows.iter().map(Row::place)
-    }
-
     fn note(&self, part: &Part) {
         self.changed.lock().clone_from(&part.objects);
     }
 }
 
-/// Moves a part of what lies below a discarded folder to the recycle bin.
+/// Moves a part of what lies below a discarded folder to the recycle bin. Its reply, as that of the others, is whether it did
+/// anything.
 pub(crate) struct Gather(Step);
 
 impl Joint for Gather {
-    type Reply = ();
+    type Reply = bool;
     const NAME: &'static str = Discard::NAME;
     const ALONE: bool = true;
     const GOES_ON: bool = true;
@@ -84,32 +81,33 @@ impl Joint for Gather {
         Vec::new()
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<bool, Fault> {
         let rows = &self.0.rows;
-        let Some(first) = rows.first() else { return Ok(()) };
+        let Some(first) = rows.first() else { return Ok(false) };
         let lost = || StoreError::Corrupt(format!("{} has more to take along, and is not in the bin", first.entry));
         let bin = bin_of(first.entry, context)?.ok_or_else(lost)?;
         let mut part = Part::default();
         let open = rows.iter().map(|row| Open { folder: row.folder, after: row.after.clone() }).collect();
-        let mut left = part.add_below(open, context)?;
+        let left = part.add_below(open, context)?;
+        let mut left: BTreeMap<Loid, Vec<u8>> = left.into_iter().map(|open| (open.folder, open.after)).collect();
         part.take(turns)?;
         self.0.note(&part);
         context.concerns(first.entry);
         take_along(&bin, &part, turns, context)?;
+        let mut goes_on = !part.objects.is_empty();
         for row in rows {
-            let still = left.iter().position(|open| open.folder == row.folder).map(|at| left.swap_remove(at));
+            let still = left.remove(&row.folder);
+            goes_on |= still.as_ref() != Some(&row.after);
             match still {
                 None => context.remove(row),
-                Some(open) if open.after != row.after => {
-                    context.put(Some(row), &Remainder { after: open.after, ..row.clone() });
-                }
+                Some(after) if after != row.after => context.put(Some(row), &Remainder { after, ..row.clone() }),
                 Some(_) => {}
             }
         }
-        for Open { folder, after } in left {
+        for (folder, after) in left {
             context.put(None, &Remainder { folder, after, ..first.clone() });
         }
-        Ok(())
+        Ok(goes_on)
     }
 }
 
@@ -117,7 +115,7 @@ impl Joint for Gather {
 pub(crate) struct BringBack(Step);
 
 impl Joint for BringBack {
-    type Reply = ();
+    type Reply = bool;
     const NAME: &'static str = Restore::NAME;
     const ALONE: bool = true;
     const GOES_ON: bool = true;
@@ -126,8 +124,8 @@ impl Joint for BringBack {
         Vec::new()
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
-        let Some(row) = self.0.rows.first() else { return Ok(()) };
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<bool, Fault> {
+        let Some(row) = self.0.rows.first() else { return Ok(false) };
         let mut part = Part::default();
         let left = part.add_members(row.entry, &row.after, context)?;
         part.take(turns)?;
@@ -138,7 +136,7 @@ impl Joint for BringBack {
             Some(after) => context.put(Some(row), &Remainder { after, ..row.clone() }),
             None => context.remove(row),
         }
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -146,7 +144,7 @@ impl Joint for BringBack {
 pub(crate) struct Remove(Step);
 
 impl Joint for Remove {
-    type Reply = ();
+    type Reply = bool;
     const NAME: &'static str = Destroy::NAME;
     const ALONE: bool = true;
     const GOES_ON: bool = true;
@@ -155,8 +153,8 @@ impl Joint for Remove {
         Vec::new()
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
-        let Some(row) = self.0.rows.first() else { return Ok(()) };
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<bool, Fault> {
+        let Some(row) = self.0.rows.first() else { return Ok(false) };
         let mut part = Part::default();
         let left = part.add_members(row.entry, &row.after, context)?;
         if left.is_none() {
@@ -170,7 +168,7 @@ impl Joint for Remove {
             Some(after) => context.put(Some(row), &Remainder { after, ..row.clone() }),
             None => context.remove(row),
         }
-        Ok(())
+        Ok(true)
     }
 }
 

@@ -74,10 +74,18 @@ impl Part {
 
     /// Adds what lies in these folders, and below, as long as there is room. Gives the folders in which more is left.
     pub fn add_below(&mut self, folders: Vec<Open>, context: &Context<'_>) -> Result<Vec<Open>, Fault> {
+        let mut known = folders.len();
         let mut queue = VecDeque::from(folders);
         let mut left = Vec::new();
         while let Some(open) = queue.pop_front() {
-            left.extend(self.add_contents(open, &mut queue, context)?);
+            let is_known = known > 0;
+            known = known.saturating_sub(1);
+            if is_known && self.room(context) == 0 {
+                // There was something in it, and a later step looks for it.
+                left.push(open);
+            } else {
+                left.extend(self.add_contents(open, &mut queue, context)?);
+            }
         }
         Ok(left)
     }
@@ -125,12 +133,7 @@ impl Part {
 
     /// Adds what an entry of the recycle bin took along, after that key, as long as there is room. Gives the key to go on after,
     /// if there is more.
-    pub fn add_members(
-        &mut self,
-        entry: Loid,
-        after: &[u8],
-        context: &Context<'_>,
-    ) -> Result<Option<Vec<u8>>, Fault> {
+    pub fn add_members(&mut self, entry: Loid, after: &[u8], context: &Context<'_>) -> Result<Option<Vec<u8>>, Fault> {
         let key = entry.to_key();
         let (mut after, all) = (after.to_vec(), Range::prefix(&key));
         loop {

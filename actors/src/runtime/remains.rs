@@ -21,6 +21,8 @@ pub(crate) struct Remains {
     /// Whether there may be any. Set before the first one is submitted, and only taken back when there are none in any view, so
     /// whoever finds it false need not look.
     under_way: AtomicBool,
+    /// Whether there may be some that whoever carries them on does not know.
+    news: AtomicBool,
     /// Wakes whoever carries them on.
     wake: Notify,
     /// Raised whenever one has ended, or can't go on.
@@ -37,6 +39,7 @@ impl Remains {
         show(under_way);
         Remains {
             under_way: AtomicBool::new(under_way),
+            news: AtomicBool::new(true),
             wake: Notify::new(),
             turned: watch::Sender::new(0),
             stuck: Mutex::default(),
@@ -63,7 +66,13 @@ impl Remains {
 
     /// Tells whoever carries them on that there are some.
     pub fn wake(&self) {
+        self.news.store(true, Ordering::Release);
         self.wake.notify_one();
+    }
+
+    /// Whether there may be some that have not been asked for yet.
+    pub fn take_news(&self) -> bool {
+        self.news.swap(false, Ordering::AcqRel)
     }
 
     /// Waits until there are some.
@@ -92,6 +101,7 @@ impl Remains {
     pub fn close(&self) {
         self.over.store(true, Ordering::Release);
         self.turn();
+        self.wake();
     }
 
     fn turn(&self) {
@@ -130,7 +140,8 @@ impl Remains {
     /// # Errors
     /// As there; `Overloaded` when too many wait.
     pub async fn awaited(&self, look: &dyn Look, entry: Loid) -> Result<()> {
-        let _place = self.waiting.try_acquire().map_err(|_| overloaded("Too many calls wait for changes of folders"))?;
+        let _place =
+            self.waiting.try_acquire().map_err(|_| overloaded("Too many calls wait for changes of folders"))?;
         self.finished(look, entry).await
     }
 }
