@@ -126,7 +126,8 @@ fn describe() {
     counter!("stet_container_restarts_total", "Containers read from disk again after a failure, by family.");
     counter!("stet_container_quarantines_total", "Containers taken out of use for failing too often, by family.");
     gauge!("stet_containers_quarantined", "Containers out of use at present, by family.");
-    counter!("stet_overloaded_total", "Commands refused because too many were under way, by what ran out.");
+    counter!("stet_overloaded_total", "Commands and bodies refused because too many were under way, by what ran out.");
+    gauge!("stet_budget_bytes", Unit::Bytes, "Bytes of memory that calls hold of a budget, by the budget.");
 
     gauge!("stet_subtrees_under_way", "Whether changes of folders are under way that take more than one step.");
     counter!("stet_subtree_objects_total", "Objects changed by the further steps of changes of folders.");

@@ -1,15 +1,19 @@
 //! What changes a container: typed commands, applied to its state as pure functions.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
+use crate::expect::Expect;
 use crate::family::Family;
 use crate::id::Loid;
-use crate::object::{Attributes, NewContent, Object, Record, SmallBody, Standing, Text, Version, standing};
+use crate::object::{
+    Attributes, NewContent, Object, PathLimits, Record, SmallBody, Standing, Text, Version, depth_of, standing,
+};
 use crate::readable::{Readable, Reads};
 use crate::store::{Change, Event, Key, Look, Range, Row, StoreError, Table, View, decode_value};
 
@@ -145,6 +149,12 @@ pub struct Context<'a> {
     look: &'a dyn Look,
     numbers: &'a dyn Numbers,
     readable: Option<&'a dyn Readable>,
+    paths: PathLimits,
+    /// How deep the objects lie that the command has made.
+    made: HashMap<Loid, usize>,
+    expect: Option<&'a Expect>,
+    /// Whether what is expected holds; `None` while the command has not said of which object it is asked.
+    expected: Option<Result<()>>,
     changes: Vec<Change>,
     keeps_stamp: bool,
     concerned: Concerned,
@@ -180,6 +190,10 @@ impl<'a> Context<'a> {
             look,
             numbers,
             readable: None,
+            paths: PathLimits::default(),
+            made: HashMap::new(),
+            expect: None,
+            expected: None,
             changes: Vec::new(),
             concerned: Concerned::default(),
             keeps_stamp: false,
@@ -190,6 +204,51 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn reading(self, readable: Option<&'a dyn Readable>) -> Context<'a> {
         Context { readable, ..self }
+    }
+
+    /// The same with other limits on how deep objects may lie.
+    #[must_use]
+    pub fn within(self, paths: PathLimits) -> Context<'a> {
+        Context { paths, ..self }
+    }
+
+    /// The same for a caller who expects that of what is changed; nothing if it is `None`.
+    #[must_use]
+    pub fn expecting(self, expect: Option<&'a Expect>) -> Context<'a> {
+        Context { expect, ..self }
+    }
+
+    /// Holds an object to what the caller expects of it: the one that a joint command is about, or that it writes over or removes.
+    /// Each joint command says so of one object at least, whenever it goes through; a command of one container is held to that
+    /// container by itself. What does not hold is found out last: a precondition counts only for what would succeed without it
+    /// (RFC 9110, 13.2.1).
+    pub fn expects(&mut self, record: &Record) {
+        if let Some(expect) = self.expect
+            && self.expected.as_ref().is_none_or(|so_far| so_far.is_ok())
+        {
+            self.expected = Some(expect.check(record));
+        }
+    }
+
+    /// Whether what the caller expects holds of what the command is about.
+    ///
+    /// # Errors
+    /// `PreconditionFailed`; also for a command that has not said of any object.
+    pub(crate) fn check_expected(&mut self) -> Result<()> {
+        match (self.expect, self.expected.take()) {
+            (None, _) => Ok(()),
+            (Some(_), Some(expected)) => expected,
+            (Some(_), None) => Err(Expect::met_nothing()),
+        }
+    }
+
+    /// The refusal of a name that an object has already. Who may not read that object learns only that the name is taken.
+    pub fn name_taken(&self, message: impl Into<String>, existing: Loid) -> Fault {
+        match self.reads().and_then(|mut reads| reads.may_read(existing)) {
+            Ok(true) => Error::duplicated(message, Some(existing)).into(),
+            Ok(false) => Error::duplicated(message, None::<Loid>).into(),
+            Err(error) => error.into(),
+        }
     }
 
     /// What the caller may read at this moment.
@@ -352,12 +411,56 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// Puts a new object: record, attribute texts, and their indexes. Its parts are put beside.
-    pub fn create(&mut self, record: &Record, attributes: &Attributes) {
+    /// How long and deep paths may be.
+    pub fn path_limits(&self) -> PathLimits {
+        self.paths
+    }
+
+    /// Refuses a place below `folder` that is deeper than objects may lie; `levels` is 1 for an object that goes into it, and more
+    /// for one that has others below.
+    ///
+    /// # Errors
+    /// `InvalidPath`, what the store says.
+    pub fn check_depth(&self, folder: Loid, levels: usize) -> Result<usize, Fault> {
+        let most = self.paths.depth;
+        let above = match self.made.get(&folder) {
+            Some(depth) => *depth,
+            None => depth_of(self.look, View::Latest, folder, most)?,
+        };
+        if above + levels <= most {
+            return Ok(above + levels);
+        }
+        // For one that goes deeper still `above` is not its true depth.
+        let deep = if above > most { format!("more than {most}") } else { (above + levels).to_string() };
+        let message =
+            format!("Below the folder `{folder}` the path would have {deep} names; at most {most} are allowed.");
+        Err(Error::new(Code::InvalidPath, message).with_source(folder).with_detail("limit", most).into())
+    }
+
+    /// Refuses a place in `folder` for what was there with `depth` names in its path and has unknown levels below, if that is deeper
+    /// than it was: nothing below was too deep there.
+    ///
+    /// # Errors
+    /// As [`Context::check_depth`].
+    pub fn check_no_deeper(&self, folder: Loid, depth: usize) -> Result<usize, Fault> {
+        self.check_depth(folder, (self.paths.depth + 1).saturating_sub(depth).max(1))
+    }
+
+    /// Puts a new object: record, attribute texts, and their indexes. Its parts are put beside. There is no other way to make
+    /// one, and so none that lies too deep.
+    ///
+    /// # Errors
+    /// `InvalidPath` for a place that is too deep; what the store says.
+    pub fn create(&mut self, record: &Record, attributes: &Attributes) -> Result<(), Fault> {
+        if let Some(folder) = record.folder() {
+            let depth = self.check_depth(folder, 1)?;
+            self.made.insert(record.loid, depth);
+        }
         self.put(None, record);
         if *attributes != Attributes::none(record.loid) {
             self.put(None, attributes);
         }
+        Ok(())
     }
 
     /// Notes what became of an object's own rows between `before` and `after`; with a change, or with rows

@@ -8,21 +8,9 @@ use stet_actors::object::{FamilyKind, Reach, check_path};
 use stet_actors::store::View;
 
 use super::folder::check_folder;
-use super::requests::DatabaseRef;
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
-
-/// The database that a creation names: in its body, or in the query.
-///
-/// # Errors
-/// `DatabaseNotFound`.
-pub fn database_named(call: &Call, in_body: Option<&DatabaseRef>) -> Result<DatabaseId> {
-    match in_body {
-        Some(named) => call.app.database(Some(&named.text())),
-        None => call.database(),
-    }
-}
 
 /// Where something new goes.
 pub struct Destination {
@@ -67,7 +55,7 @@ impl App {
 
     /// The folders of a path that exist, and the names of those that do not.
     fn destination_of_path(&self, call: &Call, path: &str, database: DatabaseId) -> Result<Destination> {
-        let mut names = check_path(path)?;
+        let mut names = check_path(path, self.repository.path_limits())?;
         let mut at = root(database);
         while let Some(name) = names.next() {
             let found = child(self.repository.look(), View::Committed, at, name).map_err(|error| {

@@ -2,8 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
-use stet_actors::error::{Error, Result};
+use stet_actors::error::Result;
 use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::object::Record;
@@ -18,9 +19,9 @@ use crate::records::{Cached, ObjectRecord, render};
 /// A bulk reply: what was done or found, and what was not.
 #[derive(Serialize, JsonSchema)]
 pub struct BulkReply<T> {
-    /// What was done or found.
+    /// What was done or found, in the order of the request.
     pub items: Vec<T>,
-    /// One for each source that failed.
+    /// One for each source that failed, in the order of the request.
     pub errors: Vec<BulkError>,
 }
 
@@ -33,13 +34,43 @@ pub struct BulkError {
     pub code: String,
     /// A whole sentence.
     pub message: String,
+    /// Further facts, as in the reply to a call of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<Box<Map<String, Value>>>,
 }
 
-impl BulkError {
-    /// What became of one source.
-    pub fn new(app: &App, source: &str, error: &Error) -> BulkError {
-        let code = format!("{}{}", app.config.compat.code_prefix, error.code.name());
-        BulkError { source: source.to_owned(), code, message: error.message.clone() }
+/// A bulk reply in the making. However its sources are dealt with, both lists have the order of the request.
+pub struct Bulk<'c, T> {
+    app: &'c App,
+    sources: &'c [String],
+    items: Vec<(usize, T)>,
+    errors: Vec<(usize, BulkError)>,
+}
+
+impl<'c, T> Bulk<'c, T> {
+    /// Of a call that names these sources.
+    pub fn of(call: &'c Call, sources: &'c [String]) -> Bulk<'c, T> {
+        Bulk { app: &call.app, sources, items: Vec::new(), errors: Vec::new() }
+    }
+
+    /// Notes what came of the source at that place of the request.
+    pub fn note(&mut self, place: usize, outcome: Result<T>) {
+        let error = match outcome {
+            Ok(item) => return self.items.push((place, item)),
+            Err(error) => error,
+        };
+        let code = format!("{}{}", self.app.config.compat.code_prefix, error.code.name());
+        let source = self.sources[place].clone();
+        self.errors.push((place, BulkError { source, code, message: error.message, details: error.details }));
+    }
+
+    /// The reply.
+    pub fn reply(self) -> BulkReply<T> {
+        fn in_order<T>(mut noted: Vec<(usize, T)>) -> Vec<T> {
+            noted.sort_by_key(|(place, _)| *place);
+            noted.into_iter().map(|(_, noted)| noted).collect()
+        }
+        BulkReply { items: in_order(self.items), errors: in_order(self.errors) }
     }
 }
 
@@ -102,7 +133,9 @@ pub fn seen_record_at(
 /// # Errors
 /// What the store says.
 pub fn shown(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<Ready<ObjectRecord>> {
-    app.records.shown(cached, display, path, |cached| Ready::of(&rendered(app, cached, display, path)?))
+    app.records.shown(cached, display, path, app.directory.changes(), |cached| {
+        Ready::of(&rendered(app, cached, display, path)?)
+    })
 }
 
 fn rendered(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<ObjectRecord> {
@@ -125,5 +158,5 @@ pub fn info_of(app: &App, state: &impl State, display: &Display) -> Result<Objec
 /// # Errors
 /// What the store says.
 pub fn path_if_shown(app: &App, record: &Record, display: &Display) -> Result<Option<String>> {
-    if display.path { app.repository.path_of(record).map(Some) } else { Ok(None) }
+    if display.path { app.path_of(record) } else { Ok(None) }
 }

@@ -57,9 +57,7 @@ impl Directory {
     pub async fn create_group(&self, name: &str, change: GroupChange) -> Result<()> {
         file_name(name)?;
         let must_be_new = |there| match there {
-            true => {
-                Err(Error::new(Code::DuplicatedName, format!("There is a group `{name}` already.")).with_source(name))
-            }
+            true => Err(Error::duplicated(format!("There is a group `{name}` already."), Some(name))),
             false => Ok(()),
         };
         self.write_group(name, change, must_be_new).await
@@ -132,7 +130,7 @@ impl Directory {
         let with_path = |grant: &Grant| {
             let loid = grant.folder.as_ref().and_then(|folder| folder.parse().ok());
             let record = loid.map(|loid| self.repository.record(loid)).transpose()?.flatten();
-            let path = record.map(|record| self.repository.path_of(&record)).transpose()?;
+            let path = record.map(|record| self.repository.path_of(&record)).transpose()?.flatten();
             Ok(Grant { privilege: grant.privilege, folder: path.or_else(|| grant.folder.clone()) })
         };
         grants.iter().map(with_path).collect()

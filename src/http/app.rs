@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use actix_web::http::header::HeaderValue;
 use foldhash::HashMap;
 
+use super::body::Bodies;
 use super::calls::CallLimit;
 use super::change::Changes;
 use super::client::Proxies;
@@ -68,6 +69,8 @@ pub struct App {
     pub attempts: Attempts,
     /// How many calls a client may make, if that is limited.
     pub call_limit: Option<CallLimit>,
+    /// The memory of request bodies.
+    pub bodies: Bodies,
     /// What `/metrics` shows.
     pub metrics: Metrics,
     /// The meters of the endpoints.
@@ -110,6 +113,7 @@ impl App {
             proxies: Proxies::new(&config.server),
             attempts: Attempts::new(attempts),
             call_limit: CallLimit::new(config.limits.calls_per_minute),
+            bodies: Bodies::new(&config.limits),
             router: Router::new(routes()),
             meters: Meters::of(routes()),
             newsroom,

@@ -12,7 +12,7 @@ use crate::family::Fate;
 use crate::folder::path_of;
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::object::{Bin, Record, Task, Text};
+use crate::object::{Bin, PathLimits, Record, Task, Text};
 use crate::store::{Key, StoreError, Table, View};
 
 /// Moves an object to the recycle bin, a folder with all that lies below it. Versions, attributes and the places in containers
@@ -47,6 +47,7 @@ impl Joint for Discard {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let record = turns.any(self.object)?.record.clone();
+        context.expects(&record);
         if record.is_discarded() {
             return Err(Error::not_found(self.object).into());
         }
@@ -87,7 +88,11 @@ pub(super) fn begin(
         at: context.now_s(),
         by: context.who.user.clone(),
         entry: record.loid,
-        path: path_of(context.look(), View::Latest, record)?.into(),
+        // One that lies too deep for a path gets the end of it.
+        path: match path_of(context.look(), View::Latest, record)? {
+            Some(path) => path.into(),
+            None => end_of_path(&record.name),
+        },
     };
     take_along(&bin, part, turns, context)?;
     for open in left {
@@ -111,7 +116,9 @@ pub(super) fn take_along(entry: &Bin, part: &Part, turns: &mut Turns, context: &
                     paths.entry(folder).or_insert(bin.path).clone()
                 }
             };
-            paths.insert(*object, format!("{above}/{}", record.name).into());
+            let is_deep = above.matches('/').count() >= PathLimits::WIDEST.depth;
+            let path = if is_deep { end_of_path(&record.name) } else { format!("{above}/{}", record.name).into() };
+            paths.insert(*object, path);
         }
         // It has just been put there.
         let path = paths.get(object).cloned().unwrap_or_default();
@@ -121,6 +128,10 @@ pub(super) fn take_along(entry: &Bin, part: &Part, turns: &mut Turns, context: &
         record.lock = None;
     }
     part.notify(Fate::Hidden, turns, context)
+}
+
+fn end_of_path(name: &str) -> Text {
+    format!("/…/{name}").into()
 }
 
 /// How an object came into the bin, if it is there.

@@ -14,7 +14,7 @@ use crate::command::{Context, Fault};
 use crate::error::Result;
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::object::{Record, Remainder, Task};
+use crate::object::{PathLimits, Record, Remainder, Task};
 use crate::store::{Look, Range, Row, StoreError, Table, View, decode_value};
 
 /// A step of what is left to be done for an entry.
@@ -205,7 +205,9 @@ fn live(object: Loid, look: &dyn Look) -> Result<Option<Record>, StoreError> {
 
 fn lies_below(record: &Record, top: Loid, look: &dyn Look) -> Result<bool, StoreError> {
     let mut folder = record.folder();
-    while let Some(at) = folder {
+    // No deeper than objects can be made.
+    for _ in 0..=PathLimits::WIDEST.depth {
+        let Some(at) = folder else { break };
         if at == top {
             return Ok(true);
         }

@@ -40,6 +40,7 @@ impl Joint for Restore {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let record = turns.any(self.object)?.record.clone();
+        context.expects(&record);
         let Some(bin) = &record.bin else {
             let message = format!("`{}` does not lie in the recycle bin.", self.object);
             return Err(Error::new(Code::ObjectNotFound, message).with_source(self.object).into());
@@ -58,18 +59,24 @@ impl Joint for Restore {
             let message = format!("The folder `{folder}` that `{}` would go to is not there.", self.object);
             return Err(Error::new(Code::ObjectNotFound, message).with_source(folder).into());
         }
-        let taken = |name: &str| Ok::<_, Fault>(child(context.look(), View::Latest, folder, name)?.is_some());
+        let taken = |name: &str| Ok::<_, Fault>(child(context.look(), View::Latest, folder, name)?);
         let name = if self.mode == CreateMode::AutoRename {
-            free_name(&record.name, taken)?
-        } else if taken(&record.name)? {
+            free_name(&record.name, |name| Ok::<_, Fault>(taken(name)?.is_some()))?
+        } else if let Some(existing) = taken(&record.name)? {
             let message = format!("The name `{}` has been taken in the folder meanwhile.", record.name);
-            return Err(Error::new(Code::DuplicatedName, message).with_source(self.object).into());
+            return Err(context.name_taken(message, existing));
         } else {
             record.name.to_string()
         };
         let mut part = Part::beginning_with(self.object, context)?;
         let left = part.add_members(self.object, &[], context)?;
         part.take(turns)?;
+        // Also where it was: that folder itself may lie deeper than it did.
+        match &left {
+            None => context.check_depth(folder, part.levels(turns)?)?,
+            // Too much to be looked through at once: it may go to where nothing lies deeper than it did.
+            Some(_) => context.check_no_deeper(folder, bin.path.matches('/').count())?,
+        };
         touch(folder, turns)?;
         context.concerns(self.object);
         let record = Arc::make_mut(&mut turns.any(self.object)?.record);

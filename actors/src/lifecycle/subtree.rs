@@ -5,7 +5,7 @@
 //! [`super::remainders`] goes on. Folders go to the recycle bin before what lies in them, so that nothing is added there
 //! afterwards.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use crate::command::{Context, Fault, Who};
 use crate::family::Fate;
@@ -60,6 +60,30 @@ impl Part {
     /// Makes sure that the turns of all of them have been taken.
     pub fn take(&self, turns: &Turns) -> Result<(), Fault> {
         turns.need(self.objects.iter().chain(self.holders.keys()).copied())
+    }
+
+    /// How many levels it has: 1 if nothing lies below the first object. All that lies below that one must be in it.
+    pub fn levels(&self, turns: &mut Turns) -> Result<usize, Fault> {
+        let mut known: HashMap<Loid, usize> = self.objects.first().map(|top| (*top, 1)).into_iter().collect();
+        let (mut most, mut way) = (1, Vec::new());
+        for object in &self.objects {
+            let mut at = *object;
+            // Up to one that is known, so each is come by once; at the latest the object itself is.
+            while !known.contains_key(&at) {
+                way.push(at);
+                match turns.any(at)?.record.folder() {
+                    Some(folder) => at = folder,
+                    None => break,
+                }
+            }
+            let mut level = known.get(&at).copied().unwrap_or(0);
+            while let Some(below) = way.pop() {
+                level += 1;
+                known.insert(below, level);
+            }
+            most = most.max(level);
+        }
+        Ok(most)
     }
 
     /// Informs the containers of what becomes of the objects.

@@ -5,6 +5,7 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::name::PathLimits;
 use super::record::{Record, Text};
 use crate::id::Loid;
 use crate::store::{Key, Look, Range, Row, StoreError, Table, View, decode_value, key_of, loid_key};
@@ -124,7 +125,8 @@ pub fn standing(look: &dyn Look, view: View, record: &Record) -> Result<Standing
     let left = |entry, task| Remainder::is_left(look, view, entry, task);
     let mut returning = None;
     let mut at = record.clone();
-    loop {
+    // No deeper than objects can be made.
+    for _ in 0..=PathLimits::WIDEST.depth {
         match &at.bin {
             Some(bin) if left(bin.entry, Task::Restore)? => {
                 returning.get_or_insert(bin.entry);

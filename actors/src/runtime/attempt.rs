@@ -7,7 +7,7 @@ use actix::{Actor, ActorContext};
 
 use super::cell::Published;
 use super::container::{Container, Work};
-use super::job::Job;
+use super::job::{Job, Request};
 use super::store_failure;
 use crate::command::{Context, Fault};
 use crate::error::Error;
@@ -51,9 +51,12 @@ impl<F: Family> Container<F> {
         let _step = shared.steps.read();
         let mut after = before.clone();
         let loid = self.loid;
-        let (who, readable) = (job.request().who.clone(), job.request().readable.clone());
-        let mut context =
-            Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers).reading(readable.as_deref());
+        let Request { who, readable, expect, .. } = job.request();
+        let (who, readable, expect) = (who.clone(), readable.clone(), expect.clone());
+        let mut context = Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers)
+            .reading(readable.as_deref())
+            .expecting(expect.as_deref())
+            .within(shared.options.paths);
         context.subtrees = shared.subtrees();
         let applied = catch_unwind(AssertUnwindSafe(|| {
             if context.subtrees.under_way
@@ -62,11 +65,8 @@ impl<F: Family> Container<F> {
                 return Err(Error::not_found(loid).into());
             }
             job.apply(&mut after, &mut context)?;
-            // Last: a precondition counts only for what would succeed without it (RFC 9110, 13.2.1).
-            match &job.request().expect {
-                Some(expect) => Ok(expect.check(&before)?),
-                None => Ok(()),
-            }
+            context.expects(&before.object().record);
+            Ok(context.check_expected()?)
         }));
         match applied {
             Ok(Ok(())) => {}
@@ -172,7 +172,7 @@ enum Attempt<F: Family> {
 }
 
 /// The error that the caller gets for a fault of a command.
-pub(super) fn refusal(fault: Fault) -> Error {
+pub(crate) fn refusal(fault: Fault) -> Error {
     match fault {
         Fault::Refused(error) => error,
         Fault::Store(error) => store_failure(&error),

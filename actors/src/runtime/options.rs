@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::command::OBJECTS_PER_STEP;
+use crate::object::PathLimits;
 
 /// How containers are run; the section `[runtime]` of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +34,9 @@ pub struct RuntimeOptions {
     /// Objects that one step of the change of a folder with all that lies below it changes at most, containers that are notified
     /// included. Nothing else is changed during a step.
     pub objects_per_step: usize,
+    /// How long and how deep paths may be. Of another section of the configuration: it is a limit on what clients send.
+    #[serde(skip)]
+    pub paths: PathLimits,
 }
 
 impl Default for RuntimeOptions {
@@ -49,6 +53,7 @@ impl Default for RuntimeOptions {
             restart_backoff_max_milliseconds: 2000,
             quarantine_seconds: 30,
             objects_per_step: OBJECTS_PER_STEP,
+            paths: PathLimits::default(),
         }
     }
 }

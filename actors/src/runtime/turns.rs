@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::attempt::refusal;
 use super::cell::Published;
-use super::job::{Expect, Request};
+use super::job::Request;
 use super::lend::{Lent, Returned};
 use super::registry::{AnyHandle, admit};
 use super::{Shared, overloaded, store_failure};
@@ -33,8 +33,6 @@ pub(crate) trait RuntimeTurn: Send {
     fn settled(&self) -> bool;
     /// The record as the state has it.
     fn record(&self) -> Option<&Record>;
-    /// Checks an `If-Match` that refers to this container.
-    fn expect(&self, expect: &Expect) -> Result<()>;
     /// Puts a copy of the state where the command finds it.
     fn lend_to(&self, loid: Loid, turns: &mut Turns);
     /// Takes the copy back and settles it; the new revision, if it changed.
@@ -82,10 +80,6 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
 
     fn record(&self) -> Option<&Record> {
         self.lent.state.as_ref().map(|state| &*state.object().record)
-    }
-
-    fn expect(&self, expect: &Expect) -> Result<()> {
-        self.lent.state.as_ref().map_or(Ok(()), |state| expect.check(state))
     }
 
     fn lend_to(&self, loid: Loid, turns: &mut Turns) {
@@ -234,7 +228,7 @@ pub(crate) async fn run_joint<J: Joint>(
     step: Option<Step>,
     answer: Answer<J::Reply>,
 ) {
-    let mut wanted = wanted_first(&joint, &request);
+    let mut wanted: BTreeSet<Loid> = joint.wants().into_iter().collect();
     let mut stale = 0;
     let mut rounds = 0;
     let mut locks_seen = false;
@@ -271,7 +265,7 @@ pub(crate) async fn run_joint<J: Joint>(
                     return;
                 }
                 // What it needs may be something else by now.
-                wanted = wanted_first(&joint, &request);
+                wanted = joint.wants().into_iter().collect();
                 rounds = 0;
                 continue;
             }
@@ -294,11 +288,6 @@ pub(crate) async fn run_joint<J: Joint>(
         }
     }
     answer.send(Err(overloaded("The call needs more containers than can be taken")));
-}
-
-/// The containers whose turns it takes first.
-fn wanted_first<J: Joint>(joint: &J, request: &Request) -> BTreeSet<Loid> {
-    joint.wants().into_iter().chain(request.expect.iter().map(|expect| expect.container)).collect()
 }
 
 /// Locks that are looked at before others have a turn: each costs some reads of rows.
@@ -388,8 +377,10 @@ fn attempt<J: Joint>(
         if J::ALONE { (Some(shared.steps.write()), None) } else { (None, Some(shared.steps.read())) };
     let _entered = request.span.enter();
     let now_ms = shared.clock.now_ms();
-    let mut context =
-        Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers).reading(request.readable.as_deref());
+    let mut context = Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers)
+        .reading(request.readable.as_deref())
+        .expecting(request.expect.as_deref())
+        .within(shared.options.paths);
     let mut turns = Turns::default();
     missing.iter().for_each(|loid| turns.lend_nothing(*loid));
     held.0.iter().for_each(|(loid, turn)| turn.lend_to(*loid, &mut turns));
@@ -402,14 +393,9 @@ fn attempt<J: Joint>(
             Err(error) => return Attempt::Unchanged(Err(store_failure(&error))),
         }
     }
-    let expected = || match &request.expect {
-        Some(expect) => held.0.get(&expect.container).map_or(Ok(()), |turn| turn.expect(expect)),
-        None => Ok(()),
-    };
     let applied = catch_unwind(AssertUnwindSafe(|| {
         let reply = joint.apply(&mut turns, &mut context)?;
-        // Last: a precondition counts only for what would succeed without it (RFC 9110, 13.2.1).
-        expected()?;
+        context.check_expected()?;
         Ok(reply)
     }));
     let reply = match applied {

@@ -1,9 +1,12 @@
 //! Replies about drawers.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use stet_actors::drawer::{Address, Drawer, Item, Moved, Placed};
 use stet_actors::error::Result;
+use stet_actors::expect::Tag;
+use stet_actors::family::State;
 
 use super::types::{DrawerInfo, DrawerItem, DrawerReply, MoveRevisions};
 use crate::api::kept::{Rendered, Renderings, Seen};
@@ -119,7 +122,7 @@ pub(super) fn moved_reply(call: &Call, view: &DrawerView, items: &Placed, moved:
 
 /// A reply to a change, with its ETag.
 pub(super) fn answer(view: &DrawerView, reply: &DrawerReply) -> Result<Json<DrawerReply>> {
-    Ok(Json::of(reply)?.with_etag(ETag::new(view.revision(), "change")))
+    Ok(Json::of(reply)?.with_etag(ETag::new(Tag::of(&view.state.object().record), "change")))
 }
 
 fn changed_drawer(call: &Call, view: &DrawerView, items: &Placed, display: &Display) -> Result<DrawerReply> {
@@ -129,8 +132,9 @@ fn changed_drawer(call: &Call, view: &DrawerView, items: &Placed, display: &Disp
     } else {
         // Positions as the caller counts them.
         let seen = seen(call, view)?;
+        let places: HashMap<_, _> = seen.iter().enumerate().map(|(place, (_, item))| (item.shortcut, place)).collect();
         for (_, item) in items {
-            let place = seen.iter().position(|(_, known)| known.shortcut == item.shortcut);
+            let place = places.get(&item.shortcut).copied();
             let taken_out = place.is_none() && view.state.find(Address::Shortcut(item.shortcut)).is_none();
             if place.is_some() || (taken_out && sees(call, item)?) {
                 shown.push((place.unwrap_or(0), item));

@@ -8,6 +8,7 @@ use actix_web::http::header::HeaderMap;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use stet_actors::error::Result;
+use stet_actors::expect::Tag;
 use stet_actors::family::{Family, State};
 use stet_actors::id::Loid;
 
@@ -26,6 +27,8 @@ pub(crate) type Seen = Vec<(Loid, Option<u64>)>;
 pub(crate) struct Rendered<F: Family, T> {
     /// [`RecordCache::changes`](crate::records::RecordCache::changes) when it was last known to be right.
     right_at: AtomicU64,
+    /// [`Directory::changes`](crate::auth::Directory::changes) when it was made: records show names of users.
+    people: u64,
     view: ViewOf<F>,
     seen: Seen,
     reply: Enveloped<T>,
@@ -43,7 +46,7 @@ impl<F: Family, T> Rendered<F, T> {
 
     /// Whether it would be rendered the same now.
     fn is_current(&self, newsroom: &Newsroom, view: &ViewOf<F>) -> Result<bool> {
-        if !Arc::ptr_eq(&self.view, view) {
+        if !Arc::ptr_eq(&self.view, view) || self.people != newsroom.directory.changes() {
             return Ok(false);
         }
         // Noted before the records are looked at: a change meanwhile is looked at the next time.
@@ -85,7 +88,7 @@ impl<F: Family, P: Eq + Hash, T> Renderings<F, P, T> {
     /// The reply about a container as it is in `view`: kept from the last read where nothing has changed, else made.
     ///
     /// `part` is how much of the container it shows; `None` for what is not kept, such as a reply that not every caller may see.
-    /// What `make` gives must follow from `view`, `display`, `part`, and the records that it says it has seen.
+    /// What `make` gives must follow from `view`, `display`, `part`, users, and the records that it says it has seen.
     ///
     /// # Errors
     /// What `make` and the store say.
@@ -106,10 +109,10 @@ impl<F: Family, P: Eq + Hash, T> Renderings<F, P, T> {
             return Ok(kept);
         }
         // Noted before the records are looked at, as above.
-        let right_at = AtomicU64::new(newsroom.records.changes());
+        let (right_at, people) = (AtomicU64::new(newsroom.records.changes()), newsroom.directory.changes());
         let (reply, seen) = make()?;
-        let etag = reply.tag(view.revision());
-        let fresh = Arc::new(Rendered { right_at, view: view.clone(), seen, reply, etag });
+        let etag = reply.tag(Tag::of(&view.state.object().record));
+        let fresh = Arc::new(Rendered { right_at, people, view: view.clone(), seen, reply, etag });
         if let Some(key) = key {
             self.0.insert(key, fresh.clone());
         }

@@ -218,11 +218,11 @@ impl Route {
             && !self.untagged
     }
 
-    /// Whether `If-Match` is evaluated: by changes of an object that the call names.
+    /// Whether `If-Match` is evaluated: by all changes of objects. Users, groups, keys and sessions have no tags.
     pub fn takes_if_match(&self) -> bool {
         let of_objects =
             !matches!(self.privilege, None | Some(Privilege::Read | Privilege::ManageGroups | Privilege::Configure));
-        !self.is_read() && of_objects && self.names_object()
+        !self.is_read() && of_objects
     }
 
     /// The objects in the path, and the privilege that each needs.
@@ -290,21 +290,38 @@ pub enum QueryParam {
     },
 }
 
+/// How large a body that is held in memory may be. A caller who is not known yet may only send a short one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// What one fills in or switches, such as a login: `limits.short_body_bytes`.
+    Short,
+    /// Lists of sources, attributes, texts: `limits.json_bytes`.
+    Long,
+}
+
 /// The rule for a request body.
 #[derive(Debug, Clone, Copy)]
 pub enum Body {
     /// Ignored.
     None,
     /// JSON; may be absent, empty or `{}`.
-    Optional(TypeOf),
+    Optional(TypeOf, Size),
     /// JSON; 400 without it.
-    Required(TypeOf),
-    /// A multipart form: a JSON part `options` of the given type, and file parts.
-    Multipart(TypeOf, &'static [&'static str]),
-    /// The bytes of a content, of any type; may be absent or empty. The handler reads it.
+    Required(TypeOf, Size),
+    /// A multipart form: a JSON part `options`, of `limits.upload_part_options_bytes`, and file parts, each of `limits.upload_bytes`,
+    /// which are written to disk as they come. There are no others.
+    Multipart {
+        /// Type of `options`.
+        options: TypeOf,
+        /// Names of the file parts: the first may come once, the others any number of times.
+        files: &'static [&'static str],
+        /// Whether the first must be there.
+        needs_first: bool,
+    },
+    /// The bytes of a content, of any type, of `limits.upload_bytes`; may be absent or empty. The handler reads it.
     Bytes,
     /// A URL-encoded form (JSON is accepted too).
-    Form(TypeOf),
+    Form(TypeOf, Size),
 }
 
 /// Content type of a 200.
