@@ -65,8 +65,7 @@ fn a_folder_with_1100_folders_that_are_not_empty_goes_comes_back_and_ceases_to_b
     while_others_work(&client, &|client| destroy(client, &folder).ok());
     some.iter().for_each(|source| is_gone(&client, source));
     restore(&client, &folder, json!({})).fails(404, "ObjectNotFound");
-    let items = client.call("drawer-get", &[&drawer]).ok();
-    assert_eq!(items["items"], json!([]));
+    assert!(client.items(&drawer).is_empty());
 }
 
 #[test]
