@@ -141,6 +141,8 @@ fn describe() {
     gauge!("stet_cache_entries", "Entries that are kept, by the cache.");
     counter!("stet_cache_hits_total", "Looks that found what they wanted, by the cache.");
     counter!("stet_cache_misses_total", "Looks that did not, by the cache.");
+    gauge!("stet_subtrees_under_way", "Whether changes of folders are under way that take more than one step.");
+    counter!("stet_subtree_objects_total", "Objects changed by the further steps of changes of folders.");
 
     gauge!("stet_event_followers", "Followers of containers that are connected.");
     counter!("stet_events_sent_total", "Events sent to followers.");

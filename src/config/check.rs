@@ -239,6 +239,7 @@ impl Config {
         let longest = runtime.restart_backoff_max_milliseconds;
         faults.within("runtime.restart_backoff_max_milliseconds", longest, first, 3_600_000);
         faults.seconds("runtime.quarantine_seconds", runtime.quarantine_seconds, 0);
+        faults.within("runtime.objects_per_step", runtime.objects_per_step, 1, 10_000);
     }
 
     fn check_events(&self, faults: &mut Faults) {

@@ -197,7 +197,7 @@ impl RecordCache {
     /// What the store says.
     pub fn get(&self, repository: &Reader, loid: Loid) -> Result<Option<Arc<Cached>>> {
         if let Some(entry) = self.entries.get(&loid) {
-            return Ok(Some(entry.cached));
+            return Ok(if repository.is_leaving(&entry.cached.record)? { None } else { Some(entry.cached) });
         }
         let before = *self.notices(loid).lock();
         let Some(record) = repository.record(loid)? else { return Ok(None) };
