@@ -122,6 +122,8 @@ fn describe() {
     counter!("stet_http_requests_total", "Requests answered, by endpoint and status.");
     histogram!("stet_http_request_seconds", Unit::Seconds, "From a request's head to its reply's, by endpoint.");
 
+    gauge!("stet_reply_bytes", Unit::Bytes, "Bytes of large replies that wait in memory for their clients.");
+
     gauge!("stet_containers", "Containers in memory, by family.");
     counter!("stet_container_restarts_total", "Containers read from disk again after a failure, by family.");
     counter!("stet_container_quarantines_total", "Containers taken out of use for failing too often, by family.");

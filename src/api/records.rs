@@ -11,7 +11,7 @@ use stet_actors::object::Record;
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
-use crate::json::Ready;
+use crate::json::{Listed, Ready};
 use crate::records::Display;
 use crate::records::{Cached, ObjectRecord, render};
 
@@ -19,9 +19,9 @@ use crate::records::{Cached, ObjectRecord, render};
 #[derive(Serialize, JsonSchema)]
 pub struct BulkReply<T> {
     /// What was done or found.
-    pub items: Vec<T>,
+    pub items: Listed<T>,
     /// One for each source that failed.
-    pub errors: Vec<BulkError>,
+    pub errors: Listed<BulkError>,
 }
 
 /// A source of a bulk call that failed.

@@ -141,6 +141,8 @@ impl Config {
         // Deeper trees could exhaust a thread's stack.
         faults.within("limits.xml_depth", limits.xml_depth, 1, 512);
         faults.within("limits.list_sources", limits.list_sources, 1, 1_000_000);
+        // One reply must fit in: a drawer's items, or a record with four megabytes of attributes in several forms.
+        faults.within("limits.reply_bytes_under_way", limits.reply_bytes_under_way, 16 << 20, MAX_BYTES);
         faults.seconds("limits.idempotency_seconds", limits.idempotency_seconds, 1);
         // Budgets count in microseconds.
         faults.within("limits.calls_per_minute", limits.calls_per_minute, 0, 6_000_000);

@@ -127,6 +127,8 @@ pub struct LimitsConfig {
     pub xml_depth: usize,
     /// Sources in the list of one bulk call.
     pub list_sources: usize,
+    /// Bytes of replies above 64 KiB that are in memory at a time, waiting for their clients to take them.
+    pub reply_bytes_under_way: u64,
     /// Seconds that the reply to a call with an `Idempotency-Key` is kept, to be repeated.
     pub idempotency_seconds: u64,
     /// Calls a minute of one session, or of one address without a session; 0 is no limit.
@@ -149,6 +151,7 @@ impl Default for LimitsConfig {
             xml_bytes: 4 << 20,
             xml_depth: 64,
             list_sources: 10_000,
+            reply_bytes_under_way: 256 << 20,
             idempotency_seconds: 86_400,
             calls_per_minute: 0,
         }

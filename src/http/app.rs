@@ -16,6 +16,7 @@ use super::openapi::Served;
 use super::route::Group;
 use super::router::Router;
 use crate::auth::{AttemptOptions, Attempts};
+use crate::limits::Pool;
 use crate::newsroom::Newsroom;
 use crate::telemetry::Metrics;
 
@@ -68,6 +69,8 @@ pub struct App {
     pub attempts: Attempts,
     /// How many calls a client may make, if that is limited.
     pub call_limit: Option<CallLimit>,
+    /// Bytes of replies that wait for their clients.
+    pub replies: Pool,
     /// What `/metrics` shows.
     pub metrics: Metrics,
     /// The meters of the endpoints.
@@ -110,6 +113,7 @@ impl App {
             proxies: Proxies::new(&config.server),
             attempts: Attempts::new(attempts),
             call_limit: CallLimit::new(config.limits.calls_per_minute),
+            replies: Pool::new(config.limits.reply_bytes_under_way),
             router: Router::new(routes()),
             meters: Meters::of(routes()),
             newsroom,

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
+use stet_actors::object::Text;
 use stet_actors::receipt::Once;
 use tracing::Span;
 
@@ -105,6 +106,11 @@ impl Call {
     /// `DatabaseNotFound`.
     pub fn database(&self) -> Result<DatabaseId> {
         self.app.database(self.query.text("databaseId"))
+    }
+
+    /// By whom what is held in memory for the call is held; callers without a session are one.
+    pub(super) fn holder(&self) -> Text {
+        self.session.as_ref().map_or_else(|| "".into(), |session| session.user().clone())
     }
 
     /// What the caller may do.
@@ -213,7 +219,8 @@ impl Call {
     }
 
     fn reading(&self, required: bool) -> Reading {
-        Reading { required, depth: self.app.config.limits.json_depth, secret: self.route.secret }
+        let limits = &self.app.config.limits;
+        Reading { required, depth: limits.json_depth, secret: self.route.secret, entries: limits.list_sources }
     }
 
     fn requires_body(&self) -> bool {

@@ -182,6 +182,17 @@ impl RecordCache {
         Ok(Some(cached))
     }
 
+    /// The record of a live object without what goes with it, read from the store if it is not here; `None` when there is none.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn record(&self, repository: &Reader, loid: Loid) -> Result<Option<Record>> {
+        match self.entries.get(&loid) {
+            Some(entry) => Ok(Some(entry.cached.record.clone())),
+            None => repository.record(loid),
+        }
+    }
+
     /// Keeps a record that was read when its shard had had `before` notices, if there was none since.
     fn keep(&self, before: u64, cached: Arc<Cached>) {
         let notices = self.notices(cached.loid).lock();

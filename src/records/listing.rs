@@ -63,6 +63,11 @@ impl Sort {
         parse_sort(text, Field::ALL).map(Sort)
     }
 
+    /// Whether the listing keeps its own order.
+    pub fn keeps_order(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Sorts; entries that are equal keep their order.
     pub fn apply<T>(&self, entries: &mut [T], record: impl Fn(&T) -> &Record) {
         if self.0.is_empty() {

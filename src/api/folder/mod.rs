@@ -2,11 +2,13 @@
 
 pub mod routes;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::folder::children;
-use stet_actors::id::Source;
+use stet_actors::id::{Loid, Source};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{FamilyKind, Record, check_path};
 use stet_actors::store::View;
@@ -16,12 +18,14 @@ use super::object::{ChangedRecord, record_after};
 use super::records::{path_if_shown, seen_record_at};
 use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
 use crate::auth::Privilege;
+use crate::give_way::GiveWay;
 use crate::http::body::Object;
 use crate::http::call::Call;
-use crate::http::reply::{Enveloped, Json};
-use crate::json::Ready;
-use crate::records::Display;
-use crate::records::{Cached, ObjectRecord, Sort};
+use crate::http::etag::ETag;
+use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::reply::Json;
+use crate::json::{Listed, Ready};
+use crate::records::{Cached, Display, ObjectRecord, Page, Sort};
 
 /// A folder and what lies in it.
 #[derive(Serialize, JsonSchema)]
@@ -29,7 +33,7 @@ pub struct FolderReply {
     /// The folder.
     pub info: Ready<ObjectRecord>,
     /// The page asked for.
-    pub items: Vec<Ready<ObjectRecord>>,
+    pub items: Listed<Ready<ObjectRecord>>,
     /// How many objects there are in all.
     pub total: usize,
 }
@@ -117,66 +121,125 @@ pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
 pub async fn list(call: Call) -> Result<Json<FolderReply>> {
     let folder = call.resolve("source")?;
     check_folder(&folder, call.param("source"))?;
-    listing(&call, &folder, |_| true)
+    listing(call, &folder, Shown::All).await
 }
 
 /// `GET /v3/folder/{source}/subfolders`
 pub async fn subfolders(call: Call) -> Result<Json<FolderReply>> {
     let folder = call.resolve("source")?;
     check_folder(&folder, call.param("source"))?;
-    listing(&call, &folder, |record| record.family == FamilyKind::Folder)
+    listing(call, &folder, Shown::Folders).await
 }
 
 /// `GET /v3/folder/root`
 pub async fn root_folder(call: Call) -> Result<Json<FolderReply>> {
     let folder = call.find(&Source::Path("/".to_owned()), call.database()?)?;
-    listing(&call, &folder, |_| true)
+    listing(call, &folder, Shown::All).await
 }
 
 /// `GET /v3/folder/home`
 pub async fn home(call: Call) -> Result<Json<FolderReply>> {
     let path = call.app.home_of(call.caller()?.user())?;
-    own_folder(&call, path)
+    own_folder(call, path).await
 }
 
 /// `GET /v3/folder/work`
 pub async fn work(call: Call) -> Result<Json<FolderReply>> {
     let path = call.app.work_folder_of(call.caller()?.user())?;
-    own_folder(&call, path)
+    own_folder(call, path).await
 }
 
-fn own_folder(call: &Call, path: String) -> Result<Json<FolderReply>> {
+async fn own_folder(call: Call, path: String) -> Result<Json<FolderReply>> {
     let folder = call.find(&Source::Path(path.clone()), call.database()?)?;
     check_folder(&folder, &path)?;
-    listing(call, &folder, |_| true)
+    listing(call, &folder, Shown::All).await
 }
 
-fn listing(call: &Call, folder: &Cached, wanted: impl Fn(&Record) -> bool) -> Result<Json<FolderReply>> {
-    let app = &call.app;
-    let sort = Sort::parse(call.query.text("sortBy"))?;
-    let page = call.query.page();
-    let display = call.display();
-    let mut entries = entries(call, folder)?;
-    entries.retain(|entry| wanted(&entry.record));
-    let total = entries.len();
-    sort.apply(&mut entries, |entry| &entry.record);
-    let path = path_if_shown(app, folder, &display)?;
-    let info = seen_record_at(call, folder, &display, path.as_deref())?;
-    let page = page.cut(entries);
-    let items = page.iter().map(|entry| {
-        let path = path.as_ref().map(|path| format!("{}/{}", path.trim_end_matches('/'), entry.record.name));
-        seen_record_at(call, entry, &display, path.as_deref())
-    });
-    let items: Vec<_> = items.collect::<Result<_>>()?;
-    let bytes = info.text().len() + items.iter().map(|item| item.text().len() + 1).sum::<usize>();
-    let reply = Enveloped::of(&FolderReply { info, items, total }, bytes)?;
+/// What a listing shows of a folder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    All,
+    Folders,
+}
+
+async fn listing(call: Call, folder: &Cached, wanted: Shown) -> Result<Json<FolderReply>> {
+    let (sort, page, display) = (Sort::parse(call.query.text("sortBy"))?, call.query.page(), call.display());
+    let (entries, total) = entries(&call, folder, wanted, &sort, page).await?;
+    let path = path_if_shown(&call.app, folder, &display)?;
+    let info = seen_record_at(&call, folder, &display, path.as_deref())?;
+    let of_folder = ETag::new(0, info.text());
+    let entries = Entries { entries, next: 0, path, display };
+    let mut listing = Listing::of(&call, entries, |items, _| FolderReply { info, items, total }).await?;
     // A folder on the way has changed for this caller when what they see of it has.
     let readable = call.access().may(Privilege::Read, folder)?;
-    Ok(reply.tagged(if readable { folder.revision } else { 0 }))
+    let revision = if readable { folder.revision } else { 0 };
+    let tag = match listing.whole() {
+        Some(whole) => whole.tag(revision),
+        None => {
+            let of_entries = listing.list_mut().facts(&call).await?;
+            ETag::new(revision, (of_folder.value().as_bytes(), of_entries, total))
+        }
+    };
+    Ok(listing.answer(call).with_etag(tag))
 }
 
-/// The objects in a folder that the caller sees, by name.
-fn entries(call: &Call, folder: &Record) -> Result<Vec<std::sync::Arc<Cached>>> {
+/// Objects in a folder.
+struct Entries {
+    entries: Vec<Loid>,
+    next: usize,
+    /// The folder's, if paths are shown.
+    path: Option<String>,
+    display: Display,
+}
+
+impl Entries {
+    /// What the entries of a reply too large to be looked at as a whole are told apart by.
+    async fn facts(&self, call: &Call) -> Result<u64> {
+        let (app, mut way) = (&call.app, GiveWay::new());
+        let mut hasher = DefaultHasher::new();
+        (&self.display, &self.path).hash(&mut hasher);
+        for loid in &self.entries {
+            way.now_and_then().await;
+            let Some(record) = app.records.record(&app.repository, *loid)? else { continue };
+            let readable = call.access().may(Privilege::Read, &record)?;
+            (loid, readable, readable.then_some(record.revision)).hash(&mut hasher);
+            if !readable {
+                (&record.name, &record.status, record.created).hash(&mut hasher);
+            }
+        }
+        Ok(hasher.finish())
+    }
+}
+
+impl Items for Entries {
+    type Item = Ready<ObjectRecord>;
+    type Inner = Never;
+    type Failed = Never;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, late: bool) -> Result<Made<Ready<ObjectRecord>>> {
+        let Some(loid) = self.entries.get(self.next) else { return Ok(Made::End) };
+        // Gone since the names were read: as if it had been before.
+        let Some(entry) = call.app.records.get(&call.app.repository, *loid)? else { return Ok(Made::Nothing) };
+        if late && !call.access().sees(&entry)? {
+            return Ok(Made::Nothing);
+        }
+        let path = self.path.as_ref().map(|path| format!("{}/{}", path.trim_end_matches('/'), entry.record.name));
+        Ok(Made::Item(seen_record_at(call, &entry, &self.display, path.as_deref())?))
+    }
+
+    fn advance(&mut self) {
+        self.next += 1;
+    }
+
+    fn bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Loid>()
+    }
+}
+
+/// The page of a folder's objects that is asked for, of those that the caller sees, by name unless sorted otherwise; and how many
+/// there are in all.
+async fn entries(call: &Call, folder: &Record, wanted: Shown, sort: &Sort, page: Page) -> Result<(Vec<Loid>, usize)> {
     let (app, access) = (&call.app, call.access());
     // The right to read a folder extends to everything below it.
     let all = access.sees_all() || access.may(Privilege::Read, folder)?;
@@ -185,13 +248,28 @@ fn entries(call: &Call, folder: &Record) -> Result<Vec<std::sync::Arc<Cached>>> 
         tracing::error!(%error, "a folder can't be listed");
         Error::internal()
     })?;
-    let mut entries = Vec::with_capacity(loids.len());
+    if all && wanted == Shown::All && sort.keeps_order() {
+        let total = loids.len();
+        return Ok((page.cut(loids), total));
+    }
+    let mut way = GiveWay::new();
+    let (mut found, mut records) = (Vec::new(), Vec::new());
     for loid in loids {
+        way.now_and_then().await;
         // Gone since the names were read: as if it had been before.
-        let Some(entry) = app.records.get(&app.repository, loid)? else { continue };
-        if all || access.sees(&entry)? {
-            entries.push(entry);
+        let Some(record) = app.records.record(&app.repository, loid)? else { continue };
+        let fits = wanted == Shown::All || record.family == FamilyKind::Folder;
+        if fits && (all || access.sees(&record)?) {
+            found.push(loid);
+            if !sort.keeps_order() {
+                records.push(record);
+            }
         }
     }
-    Ok(entries)
+    let total = found.len();
+    if sort.keeps_order() {
+        return Ok((page.cut(found), total));
+    }
+    sort.apply(&mut records, |record| record);
+    Ok((page.cut(records).iter().map(|record| record.loid).collect(), total))
 }

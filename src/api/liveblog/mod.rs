@@ -20,7 +20,7 @@ use super::settled::{Opened, Unsettled, beside, settled};
 use crate::http::call::Call;
 use crate::http::change::{Container, ViewOf};
 use crate::http::etag::ETag;
-use crate::http::reply::{Enveloped, Json};
+use crate::http::reply::Json;
 
 mod content;
 mod creation;
@@ -44,7 +44,7 @@ pub use self::files::{attachment, post_content};
 pub use self::named::posts;
 pub use self::post::{approve, create_post, get_post, mark_deleted, reject, remove_post, set_pending, update_post};
 pub(crate) use self::reply::KeptPosts;
-use self::reply::{bytes_of, liveblog_reply};
+use self::reply::liveblog_reply;
 pub use self::resolved::Lengths;
 use self::search::Wanted;
 pub use self::search::search;
@@ -127,20 +127,23 @@ fn address(call: &Call, liveblog: Loid, text: &str) -> Result<PostAddress> {
 pub async fn get(call: Call) -> Result<Json<LiveblogReply>> {
     let (open, display) = (open(&call).await?, call.display());
     let wanted = Wanted::of_query(&call)?;
-    settled(&call, open, async |open| {
+    let (listing, tag) = settled(&call, open, async |open| {
         let path =
             if display.path { call.app.repository.path_of(&open.view.state.object().record)? } else { String::new() };
         // These determine the content of a reply.
         let part = (wanted.page.offset, wanted.page.limit, call.query.text("sortBy"));
         let tag = ETag::new(open.view.revision(), (&open.sight, &display, part, path));
         if tag.is_known(call.headers()) {
-            return Ok(Json::not_modified(tag));
+            return Ok((None, tag));
         }
         let list = wanted.find(open).await;
-        let reply = liveblog_reply(&call.app, open, &list, &display).await?;
-        Ok(Json::from(Enveloped::of(&reply, bytes_of(&reply))?).with_etag(tag))
+        Ok((Some(liveblog_reply(&call, open, &list, &display, |reply| reply).await?), tag))
     })
-    .await
+    .await?;
+    Ok(match listing {
+        Some(listing) => listing.answer(call).with_etag(tag),
+        None => Json::not_modified(tag),
+    })
 }
 
 /// `DELETE /v3/container/liveblog/{source}`: to the recycle bin.

@@ -7,13 +7,13 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::liveblog::{Post, PostAddress, PostStatus};
 
-use super::reply::{PostList, bytes_of, liveblog_reply};
+use super::reply::{PostList, liveblog_reply};
 use super::types::{Filters, SearchReply, SearchRequest};
 use super::{Open, address, open};
 use crate::api::settled::settled;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
-use crate::http::reply::{Enveloped, Json};
+use crate::http::reply::Json;
 use crate::records::{Page, parse_sort};
 
 /// Posts that a search with one filter examines before other calls get their turn; with many filters, fewer.
@@ -269,12 +269,13 @@ pub async fn search(call: Call) -> Result<Json<SearchReply>> {
     let request: SearchRequest = call.json()?;
     let (open, display) = (open(&call).await?, call.display_of_body()?);
     let wanted = Wanted::of_request(&call, open.loid(), &request)?;
-    settled(&call, open, async |open| {
-        let list = wanted.find(open).await;
-        let liveblog = liveblog_reply(&call.app, open, &list, &display).await?;
-        let bytes = bytes_of(&liveblog);
-        let reply = Enveloped::of(&SearchReply { liveblog, removed: list.removed }, bytes)?;
-        Ok(Json::from(reply).with_etag(ETag::new(open.view.revision(), "search")))
+    let (listing, revision) = settled(&call, open, async |open| {
+        let mut list = wanted.find(open).await;
+        let removed = list.removed.take();
+        let listing =
+            liveblog_reply(&call, open, &list, &display, |liveblog| SearchReply { liveblog, removed }).await?;
+        Ok((listing, open.view.revision()))
     })
-    .await
+    .await?;
+    Ok(listing.answer(call).with_etag(ETag::new(revision, "search")))
 }

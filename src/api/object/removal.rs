@@ -53,12 +53,11 @@ pub async fn destroy_all(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
 }
 
 async fn bulk(call: &Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
-    let request = ObjectListRequest::of(call)?;
     let (app, database) = (&call.app, call.database()?);
-    let mut reply = BulkReply { items: Vec::new(), errors: Vec::new() };
-    for source in &request.sources {
+    let (mut items, mut errors) = (Vec::new(), Vec::new());
+    for source in ObjectListRequest::sources(call)? {
         let one = async {
-            let parsed = Source::parse("sources", source)?;
+            let parsed = Source::parse("sources", &source)?;
             let object = if destroy {
                 let object = any_target(call, Privilege::Destroy, &parsed, database)?;
                 call.change_unnamed(Destroy { object }).await?;
@@ -71,11 +70,11 @@ async fn bulk(call: &Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
             Ok::<Loid, Error>(object)
         };
         match one.await {
-            Ok(object) => reply.items.push(BulkItem { source: source.clone(), id: object.to_string() }),
-            Err(error) => reply.errors.push(BulkError::new(app, source, &error)),
+            Ok(object) => items.push(BulkItem { source, id: object.to_string() }),
+            Err(error) => errors.push(BulkError::new(app, &source, &error)),
         }
     }
-    Json::of(&reply)
+    Json::of(&BulkReply { items: items.into(), errors: errors.into() })
 }
 
 /// `POST /v3/object/{source}/restore`

@@ -1,5 +1,7 @@
 //! Versions: listing them, and restoring an old one (docs/api/content.md, "Versions").
 
+use std::collections::VecDeque;
+
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,24 +9,25 @@ use stet_actors::checkout::RestoreVersion;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::Version;
-use stet_actors::repository::Reader;
 use stet_actors::store::{Range, Table};
 
 use super::{ChangedRecord, reply_with, target};
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
+use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::Json;
+use crate::json::Listed;
 use crate::records::hex;
 
-/// Versions that are read before others get their turn.
+/// Versions that are read at a time.
 const AT_A_TIME: usize = 256;
 
 /// Versions, the newest first.
 #[derive(Serialize, JsonSchema)]
 pub struct VersionList {
     /// The page asked for.
-    pub items: Vec<VersionItem>,
+    pub items: Listed<VersionItem>,
     /// How many there are in all.
     pub total: usize,
 }
@@ -70,33 +73,54 @@ pub async fn versions(call: Call) -> Result<Json<VersionList>> {
     let page = call.query.page();
     // Numbers are given one after the other, and no version is ever removed but with its object.
     let newest = record.version.saturating_sub(u32::try_from(page.offset).unwrap_or(u32::MAX));
-    let items = up_to(&call.app.repository, record.loid, newest, page.limit).await?;
+    let left = page.limit.min(newest as usize);
+    let (object, total) = (record.loid, record.version as usize);
     let tag = ETag::new(record.revision, ("versions", page.offset, page.limit));
-    Ok(Json::of(&VersionList { items, total: record.version as usize })?.with_etag(tag))
+    // The key behind the last that is wanted: 0 is not the number of any version.
+    let versions = Down { object, to: object.at_version(newest.saturating_add(1)), left, read: VecDeque::new() };
+    let listing = Listing::of(&call, versions, |items, _| VersionList { items, total }).await?;
+    Ok(listing.answer(call).with_etag(tag))
 }
 
-/// The versions of an object from that number down, `limit` at most.
-async fn up_to(repository: &Reader, object: Loid, newest: u32, limit: usize) -> Result<Vec<VersionItem>> {
-    let mut items = Vec::new();
-    let mut left = limit.min(newest as usize);
-    // The key behind the last that is wanted: 0 is not the number of any version.
-    let mut to = object.at_version(newest.saturating_add(1)).to_key();
-    while left > 0 {
-        let range = Range {
-            from: Bytes::copy_from_slice(&object.at_version(1).to_key()),
-            to: Some(Bytes::copy_from_slice(&to)),
-        };
-        let page: Vec<Version> = repository.rows_within(Table::Versions, &range, left.min(AT_A_TIME), true)?;
-        let Some(oldest) = page.last() else { break };
-        to = oldest.loid.to_key();
-        left -= page.len();
-        items.extend(page.iter().map(VersionItem::of));
-        if left > 0 {
-            // Other calls get their turn.
-            tokio::task::yield_now().await;
+/// Versions of an object from one down.
+struct Down {
+    object: Loid,
+    /// Behind the last that has not been read.
+    to: Loid,
+    /// How many are still to be read.
+    left: usize,
+    /// Those that have been read and not been shown.
+    read: VecDeque<Version>,
+}
+
+impl Items for Down {
+    type Item = VersionItem;
+    type Inner = Never;
+    type Failed = Never;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<VersionItem>> {
+        if self.read.is_empty() && self.left > 0 {
+            let range = Range {
+                from: Bytes::copy_from_slice(&self.object.at_version(1).to_key()),
+                to: Some(Bytes::copy_from_slice(&self.to.to_key())),
+            };
+            let most = self.left.min(AT_A_TIME);
+            self.read = call.app.repository.rows_within::<Version>(Table::Versions, &range, most, true)?.into();
+            self.left = if self.read.len() < most { 0 } else { self.left - most };
+        }
+        Ok(self.read.front().map_or(Made::End, |version| Made::Item(VersionItem::of(version))))
+    }
+
+    fn advance(&mut self) {
+        if let Some(shown) = self.read.pop_front() {
+            self.to = shown.loid;
         }
     }
-    Ok(items)
+
+    fn bytes(&self) -> usize {
+        self.read.capacity() * size_of::<Version>()
+    }
 }
 
 /// `POST /v3/object/{source}/versions/{version}/restore`: a new version with the same bytes.
