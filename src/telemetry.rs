@@ -128,7 +128,8 @@ fn describe() {
     counter!("stet_container_restarts_total", "Containers read from disk again after a failure, by family.");
     counter!("stet_container_quarantines_total", "Containers taken out of use for failing too often, by family.");
     gauge!("stet_containers_quarantined", "Containers out of use at present, by family.");
-    counter!("stet_overloaded_total", "Commands refused because too many were under way, by what ran out.");
+    counter!("stet_overloaded_total", "Commands and bodies refused because too many were under way, by what ran out.");
+    gauge!("stet_budget_bytes", Unit::Bytes, "Bytes of memory that calls hold of a budget, by the budget.");
 
     gauge!("stet_event_followers", "Followers of containers that are connected.");
     counter!("stet_events_sent_total", "Events sent to followers.");

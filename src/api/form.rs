@@ -2,11 +2,12 @@
 //! content store as they come.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use actix_multipart::{Field, Multipart, MultipartError};
 use actix_web::error::PayloadError;
 use actix_web::http::header::HeaderMap;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use serde::de::DeserializeOwned;
 use stet_actors::error::{Code, Error, Result};
@@ -14,10 +15,11 @@ use stet_actors::object::{MAX_NAME_BYTES, NewContent, file_name as check_name};
 
 use crate::config::LimitsConfig;
 use crate::content::ContentStore;
-use crate::http::body::{self, too_large};
+use crate::http::body::{self, Incoming, too_large};
 use crate::http::call::Call;
 use crate::http::pace::Paced;
 use crate::http::reply::Json;
+use crate::limits::{Gathered, Room};
 
 /// A file that a form may have.
 pub(crate) struct FileRule {
@@ -38,7 +40,16 @@ pub(crate) struct FilePart {
     /// Its bytes.
     pub content: NewContent,
     /// The first of them, as many as the rule says.
-    pub head: Vec<u8>,
+    pub head: Bytes,
+}
+
+/// Where what comes with a form goes: files to the content store, the rest into the call's room.
+#[derive(Clone, Copy)]
+pub(crate) struct Into<'a> {
+    /// The content store.
+    pub contents: &'a ContentStore,
+    /// What of it is in memory counts there.
+    pub room: &'a Arc<Room>,
 }
 
 /// A form as it was read.
@@ -89,8 +100,9 @@ pub(crate) async fn read<T: DeserializeOwned + Default, R>(
     rules: &[FileRule],
 ) -> Result<Submitted<T, R>> {
     let form: Form<T> = call
-        .received(async |call, payload| {
-            read_parts(call.headers(), payload, &call.app.config.limits, &call.app.content, rules).await
+        .received(async |call, Incoming { payload, room }| {
+            let into = Into { contents: &call.app.content, room: &room };
+            read_parts(call.headers(), payload, &call.app.config.limits, into, rules).await
         })
         .await?;
     Ok(match call.answered_before(&form.sent()).await? {
@@ -116,7 +128,7 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default>(
     headers: &HeaderMap,
     payload: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static,
     limits: &LimitsConfig,
-    contents: &ContentStore,
+    into: Into<'_>,
     rules: &[FileRule],
 ) -> Result<Form<T>> {
     let payload = Paced::new(payload, limits.upload_progress_bytes, limits.upload_progress_seconds);
@@ -139,16 +151,18 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default>(
         }
         match rule {
             _ if name == "options" => {
-                let bytes = small_part(&mut part, limits.upload_part_options_bytes).await?;
+                let bytes = small_part(&mut part, limits.upload_part_options_bytes, into.room).await?;
                 // A struct could be read from a list of its fields, too.
                 if bytes.trim_ascii_start().first() == Some(&b'[') {
                     let message = "The part `options` must be a JSON object, but is a list.";
                     return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$"));
                 }
-                form.options = body::parse_object(&bytes, false, limits.json_depth)?;
+                // Once here, to refuse it early, and again when all is there: parsed, it may be many times as large, and what comes
+                // behind it may take long.
+                let _: T = body::parse_object(&bytes, false, limits.json_depth)?;
                 form.options_text = bytes;
             }
-            Some(rule) => form.files.push(file_part(&mut part, rule, limits.upload_bytes, contents).await?),
+            Some(rule) => form.files.push(file_part(&mut part, rule, limits.upload_bytes, into).await?),
             // Parts that nobody knows are passed over, within the bounds of the rest.
             None => {
                 let mut size = 0;
@@ -161,44 +175,45 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default>(
             }
         }
     }
+    form.options = body::parse_object(&form.options_text, false, limits.json_depth)?;
     Ok(form)
 }
 
-async fn small_part(part: &mut Field, limit: usize) -> Result<Bytes> {
-    let mut bytes = BytesMut::new();
+async fn small_part(part: &mut Field, limit: usize, room: &Arc<Room>) -> Result<Bytes> {
+    let mut bytes = Gathered::new(room);
     while let Some(chunk) = part.next().await {
         let chunk = chunk.map_err(broken)?;
         if bytes.len() + chunk.len() > limit {
             return Err(too_large("The part `options`", limit as u64));
         }
-        bytes.extend_from_slice(&chunk);
+        bytes.extend(&chunk, limit)?;
     }
     Ok(bytes.freeze())
 }
 
-async fn file_part(part: &mut Field, rule: &FileRule, limit: u64, contents: &ContentStore) -> Result<FilePart> {
+async fn file_part(part: &mut Field, rule: &FileRule, limit: u64, into: Into<'_>) -> Result<FilePart> {
     let media_type = part.content_type().map(ToString::to_string);
     let file_name = part.content_disposition().and_then(|value| value.get_filename()).filter(|name| !name.is_empty());
     let file_name = file_name.map(str::to_owned);
     // Name and type are kept with the file; a part's head may be far longer.
     if let Some(error) = file_name.as_deref().and_then(|name| check_name(name).err()) {
-        return Err(Error { message: format!("The file of the part `{}`: {}", rule.name, error.message), ..error });
+        return Err(error.rephrased(|message| format!("The file of the part `{}`: {message}", rule.name)));
     }
     if let Some(long) = media_type.as_ref().map(String::len).filter(|length| *length > MAX_NAME_BYTES) {
         let message =
             format!("The type of the part `{}` has {long} bytes; at most {MAX_NAME_BYTES} are allowed.", rule.name);
         return Err(Error::new(Code::InvalidBody, message));
     }
-    let mut upload = contents.upload();
-    let mut head = Vec::new();
+    let mut upload = into.contents.upload(into.room);
+    let mut head = Gathered::new(into.room);
     while let Some(chunk) = part.next().await {
         let chunk = chunk.map_err(broken)?;
-        head.extend_from_slice(&chunk[..chunk.len().min(rule.head - head.len())]);
+        head.extend(&chunk[..chunk.len().min(rule.head - head.len())], rule.head)?;
         upload.write(&chunk).await?;
         if upload.size() > limit {
             return Err(too_large(&format!("The part `{}`", rule.name), limit));
         }
     }
     let media_type = media_type.unwrap_or_else(|| "application/octet-stream".to_owned());
-    Ok(FilePart { name: rule.name, file_name, content: upload.finish(&media_type).await?, head })
+    Ok(FilePart { name: rule.name, file_name, content: upload.finish(&media_type).await?, head: head.freeze() })
 }

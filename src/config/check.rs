@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::net::IpAddr;
 
 use actix_web::http::Uri;
+use stet_actors::object::{MAX_NAME_BYTES, PathLimits};
 
 use super::Config;
 use super::edge::{is_origin, network};
@@ -128,7 +129,17 @@ impl Config {
         faults.within("limits.json_bytes", limits.json_bytes, 1024, MAX_BYTES);
         // The JSON reader gives up at 128 levels by itself.
         faults.within("limits.json_depth", limits.json_depth, 1, 127);
-        faults.within("limits.form_bytes", limits.form_bytes, 1024, MAX_BYTES);
+        faults.within("limits.short_body_bytes", limits.short_body_bytes, 1024, MAX_BYTES);
+        // A quarter is one caller's part, and a body that grows is there twice for a moment.
+        let least = |bytes: usize| (bytes as u64).min(MAX_BYTES / 8) * 8;
+        faults.within(
+            "limits.unknown_body_bytes",
+            limits.unknown_body_bytes,
+            least(limits.short_body_bytes),
+            MAX_BYTES,
+        );
+        let largest = limits.json_bytes.max(limits.upload_part_options_bytes).max(limits.xml_bytes).max(1 << 20);
+        faults.within("limits.known_body_bytes", limits.known_body_bytes, least(largest), MAX_BYTES);
         faults.within("limits.upload_bytes", limits.upload_bytes, 1024, MAX_BYTES);
         faults.within("limits.upload_part_options_bytes", limits.upload_part_options_bytes, 1024, MAX_BYTES);
         faults.seconds("limits.body_seconds", limits.body_seconds, 0);
@@ -137,6 +148,11 @@ impl Config {
         faults.within("limits.upload_parts", limits.upload_parts, 2, 10_000);
         // No longer URL can be represented.
         faults.within("limits.url_bytes", limits.url_bytes, 256, 65_534);
+        let (widest, depth) = (PathLimits::WIDEST, limits.path_depth);
+        faults.within("limits.path_depth", depth, 4, widest.depth as u64);
+        // Whatever can be made can be named by its path.
+        let least = depth.saturating_mul(MAX_NAME_BYTES + 1).min(widest.bytes);
+        faults.within("limits.path_bytes", limits.path_bytes, least as u64, widest.bytes as u64);
         faults.within("limits.xml_bytes", limits.xml_bytes, 1024, MAX_BYTES);
         // Deeper trees could exhaust a thread's stack.
         faults.within("limits.xml_depth", limits.xml_depth, 1, 512);

@@ -105,8 +105,12 @@ pub struct LimitsConfig {
     pub json_bytes: usize,
     /// Levels of objects and arrays in a JSON body.
     pub json_depth: usize,
-    /// Bytes of a form body (`application/x-www-form-urlencoded`).
-    pub form_bytes: usize,
+    /// Bytes of a body that one fills in, such as a login, as JSON or as a form.
+    pub short_body_bytes: usize,
+    /// Bytes of all bodies under way of callers without a session.
+    pub unknown_body_bytes: u64,
+    /// Bytes of all bodies under way of callers with a session.
+    pub known_body_bytes: u64,
     /// Bytes of an uploaded content.
     pub upload_bytes: u64,
     /// Bytes of the JSON part beside an uploaded content.
@@ -121,6 +125,10 @@ pub struct LimitsConfig {
     pub upload_parts: usize,
     /// Bytes of a request's path and query.
     pub url_bytes: usize,
+    /// Bytes of a path that names an object.
+    pub path_bytes: usize,
+    /// Names in a path, and so the depth at which objects may lie.
+    pub path_depth: usize,
     /// Bytes of an attribute text, of a liveblog's own content, of a post's where it stands in that, and of a DTD that is shown.
     pub xml_bytes: usize,
     /// Levels of elements in an attribute text, and in a liveblog's own content and what stands in it.
@@ -140,7 +148,9 @@ impl Default for LimitsConfig {
         LimitsConfig {
             json_bytes: 4 << 20,
             json_depth: 64,
-            form_bytes: 1 << 20,
+            short_body_bytes: 16 << 10,
+            unknown_body_bytes: 64 << 20,
+            known_body_bytes: 512 << 20,
             upload_bytes: 512 << 20,
             upload_part_options_bytes: 1 << 20,
             body_seconds: 60,
@@ -148,6 +158,8 @@ impl Default for LimitsConfig {
             upload_progress_seconds: 30,
             upload_parts: 32,
             url_bytes: 16 << 10,
+            path_bytes: 16 << 10,
+            path_depth: 64,
             xml_bytes: 4 << 20,
             xml_depth: 64,
             list_sources: 10_000,

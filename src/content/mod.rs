@@ -31,6 +31,7 @@ use stet_actors::object::{Content, Pin, Stored};
 use self::pins::{Hash, Pins};
 pub use self::reader::ContentReader;
 pub use self::upload::Upload;
+use crate::limits::Room;
 
 /// The folder of the data directory that contents lie in.
 const FOLDER: &str = "content";
@@ -83,9 +84,9 @@ impl ContentStore {
         Ok(ContentStore { places: Arc::new(Places { root, unfinished, small_body_bytes, pins }) })
     }
 
-    /// A new content, to be fed.
-    pub fn upload(&self) -> Upload {
-        Upload::new(self.places.clone())
+    /// A new content, to be fed. What of it is in memory takes of `room`.
+    pub fn upload(&self, room: &Arc<Room>) -> Upload {
+        Upload::new(self.places.clone(), room)
     }
 
     /// Whether the file of a content is there, as long as it must be.

@@ -39,7 +39,7 @@ fn bytes(len: usize) -> Vec<u8> {
 }
 
 async fn upload(store: &ContentStore, bytes: &[u8], chunk: usize) -> NewContent {
-    let mut upload = store.upload();
+    let mut upload = store.upload(&crate::limits::Room::of_nobody());
     for chunk in bytes.chunks(chunk) {
         upload.write(chunk).await.expect("the disk is well");
     }
@@ -106,7 +106,7 @@ async fn the_same_bytes_at_once_are_kept_once() {
 #[tokio::test]
 async fn an_upload_that_is_dropped_leaves_nothing() {
     let (data, store) = store();
-    let mut upload = store.upload();
+    let mut upload = store.upload(&crate::limits::Room::of_nobody());
     upload.write(&bytes(700_000)).await.expect("the disk is well");
     assert_eq!(stored(&data).len(), 1);
     drop(upload);
@@ -116,7 +116,7 @@ async fn an_upload_that_is_dropped_leaves_nothing() {
 #[tokio::test]
 async fn an_upload_whose_write_was_cut_off_is_refused_and_leaves_nothing() {
     let (data, store) = store();
-    let mut upload = store.upload();
+    let mut upload = store.upload(&crate::limits::Room::of_nobody());
     {
         let bytes = bytes(700_000);
         let mut write = std::pin::pin!(upload.write(&bytes));

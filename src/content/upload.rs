@@ -6,13 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use stet_actors::error::{Error, Result};
 use stet_actors::object::{Content, NewContent, Stored};
 use tempfile::NamedTempFile;
 
 use super::pins::{Hash, Held};
+use crate::limits::{Gathered, Room};
+
 use super::{Places, blocking, failure, sync_folder};
 
 /// Bytes that are gathered before the disk is bothered: a network's chunks are small, and each hand-over to another
@@ -26,7 +27,7 @@ pub struct Upload {
     /// Bytes received.
     size: u64,
     /// Received and not yet in the file.
-    gathered: Vec<u8>,
+    gathered: Gathered,
     state: State,
 }
 
@@ -49,8 +50,8 @@ struct Spill {
 }
 
 impl Upload {
-    pub(super) fn new(places: Arc<Places>) -> Upload {
-        Upload { places, size: 0, gathered: Vec::new(), state: State::Memory }
+    pub(super) fn new(places: Arc<Places>, room: &Arc<Room>) -> Upload {
+        Upload { places, size: 0, gathered: Gathered::new(room), state: State::Memory }
     }
 
     /// Bytes received so far.
@@ -61,9 +62,10 @@ impl Upload {
     /// Takes the next bytes. How many there may be is for the caller to watch: see [`Upload::size`].
     ///
     /// # Errors
-    /// `StorageFull`, or `RepositoryError` if the disk fails or an earlier write was cut off. The upload is lost then.
+    /// `StorageFull`, or `RepositoryError` if the disk fails or an earlier write was cut off; `Overloaded` if there is no room. The
+    /// upload is lost then.
     pub async fn write(&mut self, chunk: &[u8]) -> Result<()> {
-        self.gathered.extend_from_slice(chunk);
+        self.gathered.extend(chunk, GATHER + chunk.len())?;
         self.size += chunk.len() as u64;
         if self.is_small() || self.gathered.len() < GATHER {
             return Ok(());
@@ -79,7 +81,7 @@ impl Upload {
         let size = self.size;
         let content = |sha256, stored| Content { content_type: content_type.into(), size, sha256, stored };
         if self.is_small() {
-            let small = Bytes::from(std::mem::take(&mut self.gathered));
+            let small = self.gathered.take().freeze();
             return Ok(NewContent {
                 content: content(Sha256::digest(&small).into(), Stored::Row),
                 small: Some(small),
@@ -108,7 +110,7 @@ impl Upload {
                 return Err(Error::internal());
             }
         };
-        let bytes = std::mem::take(&mut self.gathered);
+        let bytes = self.gathered.take();
         let places = self.places.clone();
         blocking(move || {
             let write = || {

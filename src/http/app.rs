@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use actix_web::http::header::HeaderValue;
 use foldhash::HashMap;
 
+use super::body::Bodies;
 use super::calls::CallLimit;
 use super::change::Changes;
 use super::client::Proxies;
@@ -71,6 +72,8 @@ pub struct App {
     pub call_limit: Option<CallLimit>,
     /// Bytes of replies that wait for their clients.
     pub replies: Pool,
+    /// The memory of request bodies.
+    pub bodies: Bodies,
     /// What `/metrics` shows.
     pub metrics: Metrics,
     /// The meters of the endpoints.
@@ -114,6 +117,7 @@ impl App {
             attempts: Attempts::new(attempts),
             call_limit: CallLimit::new(config.limits.calls_per_minute),
             replies: Pool::new(config.limits.reply_bytes_under_way),
+            bodies: Bodies::new(&config.limits),
             router: Router::new(routes()),
             meters: Meters::of(routes()),
             newsroom,

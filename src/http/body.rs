@@ -1,11 +1,14 @@
-//! Reading request bodies (docs/api/README.md, "Bodies"): bounded while they stream, refused with the place of the fault.
+//! Reading request bodies (docs/api/README.md, "Bodies"): bounded while they stream, one by one and all together, refused with the
+//! place of the fault.
 
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
+use std::net::IpAddr;
+use std::sync::Arc;
 
 use actix_web::web::Payload;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::StreamExt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
@@ -13,7 +16,59 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use stet_actors::error::{Code, Error, Result};
 
+use super::route::{Body, Size};
+use crate::auth::LiveSession;
+use crate::config::LimitsConfig;
 use crate::json::schema_of_content;
+use crate::limits::{Budget, Gathered, Holder, Room, counted_as};
+
+/// The budgets of all bodies under way, from their first byte until their calls are answered. What a caller who is not known can
+/// take is a small part of what others have.
+pub struct Bodies {
+    unknown: Arc<Budget>,
+    known: Arc<Budget>,
+}
+
+impl Bodies {
+    /// As the configuration says.
+    pub fn new(limits: &LimitsConfig) -> Bodies {
+        Bodies {
+            unknown: Budget::new(
+                "unknown_bodies",
+                "request bodies of callers without a session",
+                limits.unknown_body_bytes,
+            ),
+            known: Budget::new("known_bodies", "request bodies", limits.known_body_bytes),
+        }
+    }
+
+    /// Room for the body of a call.
+    pub fn room(&self, session: Option<&LiveSession>, address: impl FnOnce() -> IpAddr) -> Arc<Room> {
+        match session {
+            Some(session) => self.known.room(Holder::User(session.user().clone())),
+            None => self.unknown.room(Holder::Address(counted_as(address()))),
+        }
+    }
+}
+
+/// A body that is yet to come, and the room that what has come of it takes.
+pub struct Incoming {
+    /// The bytes as they come.
+    pub payload: Payload,
+    /// The room of the call.
+    pub room: Arc<Room>,
+}
+
+/// How many bytes a body that is held in memory may have; `None` for one that the handler reads, and where there is none.
+pub fn most_of(body: Body, limits: &LimitsConfig) -> Option<usize> {
+    match body {
+        Body::Optional(_, size) | Body::Required(_, size) | Body::Form(_, size) => Some(match size {
+            Size::Short => limits.short_body_bytes,
+            Size::Long => limits.json_bytes,
+        }),
+        Body::None | Body::Bytes | Body::Multipart(..) => None,
+    }
+}
 
 /// The refusal of a body that is larger than allowed.
 pub fn too_large(what: &str, limit: u64) -> Error {
@@ -27,18 +82,21 @@ fn invalid(message: String) -> Error {
 /// Reads a body of at most `limit` bytes.
 ///
 /// # Errors
-/// `TooLarge` as soon as the limit is passed or announced to be; `InvalidBody` when the client breaks off.
-pub async fn read(mut payload: Payload, announced: Option<u64>, limit: usize) -> Result<Bytes> {
+/// `TooLarge` as soon as the limit is passed or announced to be; `Overloaded` when too many bodies are under way; `InvalidBody`
+/// when the client breaks off.
+pub async fn read(incoming: Incoming, announced: Option<u64>, limit: usize) -> Result<Bytes> {
+    let Incoming { mut payload, room } = incoming;
     if announced.is_some_and(|announced| announced > limit as u64) {
         return Err(too_large("The body", limit as u64));
     }
-    let mut body = BytesMut::new();
+    // What is announced is no reason to allocate it: it may never come.
+    let mut body = Gathered::new(&room);
     while let Some(chunk) = payload.next().await {
         let chunk = chunk.map_err(|error| invalid(format!("The body could not be read: {error}.")))?;
         if body.len() + chunk.len() > limit {
             return Err(too_large("The body", limit as u64));
         }
-        body.extend_from_slice(&chunk);
+        body.extend(&chunk, limit)?;
     }
     Ok(body.freeze())
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use actix_web::http::header::HeaderMap;
-use actix_web::web::Payload;
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -19,7 +18,7 @@ use tracing::Span;
 
 use super::app::App;
 use super::authorise::check_again;
-use super::body::{self, Reading};
+use super::body::{self, Incoming, Reading};
 use super::client::client_address;
 use super::identify::token_of;
 use super::query::Query;
@@ -28,6 +27,7 @@ use super::route::{Body, QueryParam, Route};
 use super::router::Params;
 use crate::access::Access;
 use crate::auth::{LiveSession, Privilege, Rights};
+use crate::limits::Room;
 use crate::receipts::Claim;
 use crate::records::Cached;
 use crate::records::Display;
@@ -55,8 +55,11 @@ pub struct Call {
     pub rights: Arc<Rights>,
     /// The body, where the route has one that is not a multipart form.
     pub body: Bytes,
-    /// The unread body of a multipart form.
-    pub(super) payload: Option<Payload>,
+    /// The unread body of a multipart form or of a content.
+    pub(super) incoming: Option<Incoming>,
+    /// What the body takes of the budget, which counts until the call is answered; none where the route has no body.
+    #[expect(dead_code, reason = "it is held, not looked at")]
+    pub(super) room: Option<Arc<Room>>,
     /// The `Idempotency-Key` that the call has taken.
     pub claim: Option<Arc<Claim>>,
     /// The request's span.
@@ -126,10 +129,10 @@ impl Call {
     ///
     /// # Errors
     /// What `read` says; `InvalidToken`, `PermissionDenied`, `ObjectNotFound`; what the store says.
-    pub async fn received<T>(&mut self, read: impl AsyncFnOnce(&Call, Payload) -> Result<T>) -> Result<T> {
+    pub async fn received<T>(&mut self, read: impl AsyncFnOnce(&Call, Incoming) -> Result<T>) -> Result<T> {
         // The dispatcher gives one to every route whose body comes so; it is read once.
-        let payload = self.payload.take().ok_or_else(Error::internal)?;
-        let received = read(self, payload).await?;
+        let incoming = self.incoming.take().ok_or_else(Error::internal)?;
+        let received = read(self, incoming).await?;
         self.rights = check_again(&self.app, self.route, self.session.as_ref(), &self.query, &self.sources)?;
         Ok(received)
     }
@@ -224,7 +227,7 @@ impl Call {
     }
 
     fn requires_body(&self) -> bool {
-        matches!(self.route.body, Body::Required(_))
+        matches!(self.route.body, Body::Required(..))
     }
 
     /// The body of a form endpoint: URL-encoded fields, or the same as JSON.
@@ -258,7 +261,7 @@ impl Call {
         if self.body.is_empty() {
             return Ok(display);
         }
-        let required = matches!(self.route.body, Body::Required(_));
+        let required = matches!(self.route.body, Body::Required(..));
         display.read_body(&body::parse_any(&self.body, required, self.app.config.limits.json_depth)?)
     }
 }

@@ -150,30 +150,32 @@ async fn answer(
     let headers = http.headers();
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     let limits = &app.config.limits;
-    let (bytes, payload) = match route.body {
-        Body::None => (Bytes::new(), None),
-        Body::Optional(_) | Body::Required(_) | Body::Form(_) => {
-            let limit = if matches!(route.body, Body::Form(_)) { limits.form_bytes } else { limits.json_bytes };
-            let body = pace::within(limits.body_seconds, body::read(payload, announced, limit)).await?;
+    let room = || app.bodies.room(session.as_deref(), || client::client_address(http, &app.proxies));
+    let incoming = (!matches!(route.body, Body::None)).then(|| body::Incoming { payload, room: room() });
+    let room = incoming.as_ref().map(|incoming| incoming.room.clone());
+    let (bytes, incoming) = match (incoming, body::most_of(route.body, limits)) {
+        (Some(incoming), Some(most)) => {
+            let body = pace::within(limits.body_seconds, body::read(incoming, announced, most)).await?;
             rights = check_again(app, route, session.as_ref(), &query, &sources)?;
             (body, None)
         }
-        Body::Bytes => (Bytes::new(), Some(payload)),
-        Body::Multipart(..) => {
-            check_multipart(headers)?;
-            (Bytes::new(), Some(payload))
+        (incoming, _) => {
+            if matches!(route.body, Body::Multipart(..)) {
+                check_multipart(headers)?;
+            }
+            (Bytes::new(), incoming)
         }
     };
     let Some(handler) = route.handler else {
-        if matches!(route.body, Body::Optional(_) | Body::Required(_)) {
-            let required = matches!(route.body, Body::Required(_));
+        if matches!(route.body, Body::Optional(..) | Body::Required(..)) {
+            let required = matches!(route.body, Body::Required(..));
             body::parse_any(&bytes, required, limits.json_depth)?;
         }
         let message = format!("`{} {}` is not implemented yet.", route.method.name(), route.path);
         return Err(Error::new(Code::NotImplemented, message));
     };
     if let Some(claim) = &known.claim
-        && payload.is_none()
+        && incoming.is_none()
         && let Some(kept) = app.receipts.identify(claim, claim.fingerprint(&[&bytes])).await?
     {
         return Ok(Reply::kept(kept));
@@ -188,7 +190,8 @@ async fn answer(
         session,
         rights,
         body: bytes,
-        payload,
+        incoming,
+        room,
         claim: known.claim.clone(),
         span: span.clone(),
     };

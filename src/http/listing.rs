@@ -320,7 +320,7 @@ impl<I: Items> Rest<I> {
     /// What goes out, made as it is taken.
     fn stream(mut self: Box<Self>, mut call: Call) -> BodyStream {
         // The call itself is over: its key is free, and its body is read.
-        (call.claim, call.payload, call.body) = (None, None, Bytes::new());
+        (call.claim, call.incoming, call.room, call.body) = (None, None, None, Bytes::new());
         let mut ready = Bytes::from(mem::take(&mut self.out));
         if Surface::of(call.route.path) == Surface::Older {
             let (before, after) = AROUND;

@@ -63,7 +63,7 @@ async fn new_post(said: &SamplePost, now: u64, content: &ContentStore) -> Result
 
 /// Takes bytes into the content store.
 pub(super) async fn stored(content: &ContentStore, bytes: &[u8], media_type: &str) -> Result<NewContent> {
-    let mut upload = content.upload();
+    let mut upload = content.upload(&crate::limits::Room::of_nobody());
     upload.write(bytes).await?;
     upload.finish(media_type).await
 }

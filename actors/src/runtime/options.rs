@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::object::PathLimits;
+
 /// How containers are run; the section `[runtime]` of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -28,6 +30,9 @@ pub struct RuntimeOptions {
     pub restart_backoff_max_milliseconds: u64,
     /// How long a quarantine lasts before the container is tried again.
     pub quarantine_seconds: u64,
+    /// How long and how deep paths may be. Of another section of the configuration: it is a limit on what clients send.
+    #[serde(skip)]
+    pub paths: PathLimits,
 }
 
 impl Default for RuntimeOptions {
@@ -43,6 +48,7 @@ impl Default for RuntimeOptions {
             restart_backoff_milliseconds: 50,
             restart_backoff_max_milliseconds: 2000,
             quarantine_seconds: 30,
+            paths: PathLimits::default(),
         }
     }
 }

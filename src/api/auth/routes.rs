@@ -60,7 +60,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/auth/copy",
         summary: "Open a second session of the same user, with a token of its own.",
         token: Token::InBody,
-        body: required::<auth::CopyRequest>(),
+        body: required::<auth::CopyRequest>(Size::Short),
         codes: &[200],
         handler: handler!(auth::copy),
         ..POST
@@ -71,7 +71,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/auth/login",
         summary: "Log in with a user name and password.",
         token: Token::Login,
-        body: required::<auth::LoginRequest>(),
+        body: required::<auth::LoginRequest>(Size::Short),
         handler: handler!(auth::log_in),
         ..POST
     },

@@ -37,7 +37,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/bundle/{source}/view",
         summary: "List a bundle in the default view, the parameters in the body.",
         path_params: &[BUNDLE],
-        body: optional::<Value>(),
+        body: optional::<Value>(Size::Short),
         ..POST
     },
     Route {
@@ -53,7 +53,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/bundle/{source}/view/{view}",
         summary: "List a bundle in a named view, the parameters in the body.",
         path_params: &[BUNDLE, VIEW],
-        body: optional::<Value>(),
+        body: optional::<Value>(Size::Short),
         ..POST
     },
     Route {

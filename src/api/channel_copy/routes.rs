@@ -14,7 +14,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/bundle/{source}/channelcopy",
         summary: "Make a channel copy in a bundle.",
         path_params: &[BUNDLE],
-        body: optional::<Value>(),
+        body: optional::<Value>(Size::Short),
         ..POST
     },
     Route {

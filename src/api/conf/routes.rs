@@ -79,7 +79,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/conf/{source}/pageaccessories",
         summary: "Page accessories for a story.",
         path_params: &[STORY],
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         codes: S,
         ..POST
     },
@@ -87,7 +87,7 @@ pub const ROUTES: &[Route] = &[
         id: "conf-shapetemplates-list-post",
         path: "/v3/conf/shapetemplates/list",
         summary: "List the shape templates.",
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         codes: S,
         ..POST
     },
@@ -96,7 +96,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/conf/shapetemplates/{source}/list",
         summary: "List the shape templates for a story.",
         path_params: &[STORY],
-        body: optional::<Value>(),
+        body: optional::<Value>(Size::Short),
         codes: S,
         ..POST
     },

@@ -13,7 +13,7 @@ pub const ROUTES: &[Route] = &[
         id: "crossreference-get-post",
         path: "/v3/crossreference",
         summary: "Look up cross references by an XPath.",
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         ..POST
     },
     Route {
@@ -22,7 +22,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Set a cross reference, by an XPath and an index among the nodes that it finds.",
         privilege: Some(Privilege::Write),
         path_params: &[source("the object to change")],
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         ..POST
     },
 ];

@@ -1,5 +1,6 @@
 //! Replies about drawers.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem;
 
@@ -8,7 +9,7 @@ use stet_actors::error::{Error, Result};
 
 use super::types::{DrawerInfo, DrawerItem, DrawerReply, MoveRevisions};
 use crate::api::kept::{Asked, Renderings, Seen};
-use crate::api::records::{any_record_of, info_of, path_if_shown, shown as shown_record};
+use crate::api::records::{any_record_of, info_of, locker_of, path_if_shown, shown as shown_record};
 use crate::auth::Privilege;
 use crate::give_way::GiveWay;
 use crate::http::call::Call;
@@ -127,7 +128,8 @@ impl DrawerItems {
                 None => app.repository.any_record(item.object)?,
             };
             let path = record.as_ref().map(|record| path_if_shown(app, record, &self.display)).transpose()?;
-            (position, item.shortcut, item.object, record.map(|record| record.revision), path).hash(&mut hasher);
+            (position, item.shortcut, item.object, path).hash(&mut hasher);
+            record.map(|record| (record.revision, locker_of(app, &record))).hash(&mut hasher);
         }
         Ok(hasher.finish())
     }
@@ -204,9 +206,11 @@ fn shown_of_change<'i>(call: &Call, view: &DrawerView, items: &'i Placed) -> Res
         shown.extend(items.iter().map(|(position, item)| (*position, item)));
         return Ok(shown);
     }
+    // Positions as the caller counts them.
     let seen = seen(call, view)?;
+    let places: HashMap<_, _> = seen.iter().enumerate().map(|(place, (_, item))| (item.shortcut, place)).collect();
     for (_, item) in items {
-        let place = seen.iter().position(|(_, known)| known.shortcut == item.shortcut);
+        let place = places.get(&item.shortcut).copied();
         let taken_out = place.is_none() && view.state.find(Address::Shortcut(item.shortcut)).is_none();
         if place.is_some() || (taken_out && sees(call, item)?) {
             shown.push((place.unwrap_or(0), item));

@@ -48,7 +48,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer/{source}/item",
         summary: "Take the items named in the body out of a drawer; those that are not there are reported.",
         path_params: &[DRAWER],
-        body: required::<requests::ObjectListRequest>(),
+        body: required::<requests::ObjectListRequest>(Size::Long),
         handler: handler!(drawer::delete_items),
         ..DELETE
     },
@@ -76,7 +76,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer",
         summary: "Create a drawer.",
         privilege: Some(Privilege::Create),
-        body: optional::<drawer::CreateDrawer>(),
+        body: optional::<drawer::CreateDrawer>(Size::Long),
         handler: handler!(drawer::create),
         ..POST
     },
@@ -85,7 +85,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer/automatic",
         summary: "The user's automatic drawer; made at the first call.",
         privilege: Some(Privilege::Create),
-        body: optional::<drawer::CreateDrawer>(),
+        body: optional::<drawer::CreateDrawer>(Size::Long),
         handler: handler!(drawer::create_automatic),
         ..POST
     },
@@ -94,7 +94,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer/{source}/item",
         summary: "Add the items named in the body to a drawer: all or none.",
         path_params: &[DRAWER],
-        body: required::<requests::ObjectListRequest>(),
+        body: required::<requests::ObjectListRequest>(Size::Long),
         handler: handler!(drawer::add_items),
         ..POST
     },
@@ -111,7 +111,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer/{source}/item/{item}",
         summary: "Add an object to a drawer.",
         path_params: &[DRAWER, OBJECT],
-        body: optional::<Value>(),
+        body: optional::<Value>(Size::Short),
         handler: handler!(drawer::add_item),
         ..POST
     },
@@ -128,7 +128,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer/{source}",
         summary: "Change a drawer's title, description, capacity or attributes.",
         path_params: &[DRAWER],
-        body: optional::<drawer::UpdateRequest>(),
+        body: optional::<drawer::UpdateRequest>(Size::Long),
         handler: handler!(drawer::update),
         ..PUT
     },

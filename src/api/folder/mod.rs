@@ -15,7 +15,7 @@ use stet_actors::store::View;
 
 use super::destination::database_named;
 use super::object::{ChangedRecord, record_after};
-use super::records::{path_if_shown, seen_record_at};
+use super::records::{locker_of, path_if_shown, seen_record_at};
 use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
 use crate::auth::Privilege;
 use crate::give_way::GiveWay;
@@ -83,7 +83,7 @@ pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
     let database = database_named(&call, request.database_id.as_ref())?;
     let (parent, name) = match (&request.path, &request.name) {
         (Some(path), _) => {
-            check_path(path)?;
+            check_path(path, app.repository.path_limits())?;
             // A path that is only slashes is the root, which exists.
             match stet_actors::object::parent_path(path) {
                 Some((parent, name)) if !name.is_empty() => {
@@ -202,7 +202,7 @@ impl Entries {
             way.now_and_then().await;
             let Some(record) = app.records.record(&app.repository, *loid)? else { continue };
             let readable = call.access().may(Privilege::Read, &record)?;
-            (loid, readable, readable.then_some(record.revision)).hash(&mut hasher);
+            (loid, readable, readable.then_some(record.revision), locker_of(app, &record)).hash(&mut hasher);
             if !readable {
                 (&record.name, &record.status, record.created).hash(&mut hasher);
             }

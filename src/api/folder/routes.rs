@@ -15,7 +15,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/folder",
         summary: "Create a folder and the parents that it lacks.",
         privilege: Some(Privilege::Create),
-        body: optional::<folder::CreateFolder>(),
+        body: optional::<folder::CreateFolder>(Size::Long),
         handler: handler!(folder::create),
         ..POST
     },
@@ -43,7 +43,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/folder/{source}/view",
         summary: "List a folder in the default view, the parameters in the body.",
         path_params: &[FOLDER],
-        body: optional::<Value>(),
+        body: optional::<Value>(Size::Short),
         ..POST
     },
     Route {
@@ -61,7 +61,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/folder/{source}/view/{view}",
         summary: "List a folder in a named view, the parameters in the body.",
         path_params: &[FOLDER, VIEW],
-        body: optional::<Value>(),
+        body: optional::<Value>(Size::Short),
         ..POST
     },
     Route {
@@ -113,7 +113,7 @@ macro_rules! special {
             id: concat!("folder-", $name, "-view-post"),
             path: concat!("/v3/folder/", $name, "/view"),
             summary: concat!("List ", $about, " in the default view, the parameters in the body."),
-            body: optional::<Value>(),
+            body: optional::<Value>(Size::Short),
             ..POST
         },
         Route {
@@ -129,7 +129,7 @@ macro_rules! special {
             path: concat!("/v3/folder/", $name, "/view/{view}"),
             summary: concat!("List ", $about, " in a named view, the parameters in the body."),
             path_params: &[VIEW],
-            body: optional::<Value>(),
+            body: optional::<Value>(Size::Short),
             ..POST
         },
     )+] };

@@ -26,6 +26,8 @@ pub(crate) type Seen = Vec<(Loid, Option<u64>)>;
 pub(crate) struct Rendered<F: Family, T> {
     /// [`RecordCache::changes`](crate::records::RecordCache::changes) when it was last known to be right.
     right_at: AtomicU64,
+    /// [`Directory::changes`](crate::auth::Directory::changes) when it was made: records show names of users.
+    people: u64,
     view: ViewOf<F>,
     seen: Seen,
     reply: Enveloped<T>,
@@ -43,7 +45,7 @@ impl<F: Family, T> Rendered<F, T> {
 
     /// Whether it would be rendered the same now.
     fn is_current(&self, newsroom: &Newsroom, view: &ViewOf<F>) -> Result<bool> {
-        if !Arc::ptr_eq(&self.view, view) {
+        if !Arc::ptr_eq(&self.view, view) || self.people != newsroom.directory.changes() {
             return Ok(false);
         }
         // Noted before the records are looked at: a change meanwhile is looked at the next time.
@@ -103,11 +105,11 @@ impl<F: Family, P: Eq + Hash, T> Renderings<F, P, T> {
         {
             return Ok(Asked::Kept(kept));
         }
-        Ok(Asked::Missing(Missing { key, right_at: newsroom.records.changes() }))
+        Ok(Asked::Missing(Missing { key, right_at: newsroom.records.changes(), people: newsroom.directory.changes() }))
     }
 
-    /// Keeps what was made since it was missing. It must follow from `view`, the display and the part that were asked for, and the
-    /// records that were `seen`.
+    /// Keeps what was made since it was missing. It must follow from `view`, the display and the part that were asked for, users,
+    /// and the records that were `seen`.
     pub(crate) fn keep(
         &self,
         missing: Missing<P>,
@@ -116,8 +118,8 @@ impl<F: Family, P: Eq + Hash, T> Renderings<F, P, T> {
         seen: Seen,
     ) -> Arc<Rendered<F, T>> {
         let etag = reply.tag(view.revision());
-        let right_at = AtomicU64::new(missing.right_at);
-        let fresh = Arc::new(Rendered { right_at, view: view.clone(), seen, reply, etag });
+        let (right_at, people) = (AtomicU64::new(missing.right_at), missing.people);
+        let fresh = Arc::new(Rendered { right_at, people, view: view.clone(), seen, reply, etag });
         if let Some(key) = missing.key {
             self.0.insert(key, fresh.clone());
         }
@@ -139,6 +141,8 @@ pub(crate) struct Missing<P> {
     key: Option<Key<P>>,
     /// [`RecordCache::changes`](crate::records::RecordCache::changes) before the records were looked at that it is made of.
     right_at: u64,
+    /// [`Directory::changes`](crate::auth::Directory::changes) then.
+    people: u64,
 }
 
 impl<P> Missing<P> {

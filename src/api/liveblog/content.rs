@@ -6,7 +6,6 @@
 //! been copied, and such bytes may have been written through the object.
 
 use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use actix_web::web::Payload;
 use bytes::Bytes;
 use stet_actors::checkout::WriteContent;
 use stet_actors::error::{Code, Error, Result};
@@ -26,6 +25,7 @@ use crate::api::whole::{Part, Whole, with_replaced};
 use crate::content::ContentReader;
 use crate::content::words::{essence, is_markup};
 use crate::http::app::App;
+use crate::http::body::Incoming;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::{Json, Reply};
@@ -89,7 +89,7 @@ pub async fn write_content(mut call: Call) -> Result<Json<ChangedLiveblog>> {
     check_whole(&source)?;
     let present = call.app.repository.record(object)?.and_then(|record| record.content);
     let present = present.map(|content| content.content_type.to_string());
-    let body = call.received(async |call, payload| receive(call, payload, present).await).await?;
+    let body = call.received(async |call, incoming| receive(call, incoming, present).await).await?;
     let app = &call.app;
     let write =
         WriteContent { object, body, switches: switches(&call.query), lasts_s: app.config.auth.lock_idle_seconds };
@@ -110,12 +110,13 @@ pub async fn write_content(mut call: Call) -> Result<Json<ChangedLiveblog>> {
 
 /// The body as a new content; `None` without one. Its type is that of the header `Content-Type` if that is of XML, else the one
 /// it has.
-async fn receive(call: &Call, payload: Payload, present: Option<String>) -> Result<Option<NewContent>> {
+async fn receive(call: &Call, incoming: Incoming, present: Option<String>) -> Result<Option<NewContent>> {
     let (app, headers) = (&call.app, call.headers());
     let limits = &app.config.limits;
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     let said = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(|value| value.trim().to_owned());
-    let bytes = pace::within(limits.body_seconds, body::read(payload, announced, limits.xml_bytes)).await?;
+    let room = incoming.room.clone();
+    let bytes = pace::within(limits.body_seconds, body::read(incoming, announced, limits.xml_bytes)).await?;
     // An optional body may be empty or `{}` (docs/api/README.md, "Bodies").
     if bytes.is_empty() || bytes.trim_ascii() == b"{}" {
         return Ok(None);
@@ -123,7 +124,7 @@ async fn receive(call: &Call, payload: Payload, present: Option<String>) -> Resu
     check_xml(app, &bytes)?;
     let is_xml = |kind: &String| is_markup(&essence(kind));
     let media_type = said.filter(is_xml).or(present.filter(is_xml)).unwrap_or_else(|| XML_TYPE.to_owned());
-    let mut upload = app.content.upload();
+    let mut upload = app.content.upload(&room);
     upload.write(&bytes).await?;
     upload.finish(&media_type).await.map(Some)
 }

@@ -48,7 +48,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/{source}",
         summary: "Posts of a liveblog that match a filter.",
         path_params: &[LIVEBLOG],
-        body: required::<liveblog::SearchRequest>(),
+        body: required::<liveblog::SearchRequest>(Size::Long),
         handler: handler!(liveblog::search),
         ..POST
     },
@@ -57,7 +57,7 @@ pub const ROUTES: &[Route] = &[
         source: "docs/api/posts.md",
         path: "/v3/container/liveblog/posts",
         summary: "Read all the posts named in the body.",
-        body: required::<requests::ObjectListRequest>(),
+        body: required::<requests::ObjectListRequest>(Size::Long),
         handler: handler!(liveblog::posts),
         ..POST
     },
@@ -66,7 +66,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/from/template",
         summary: "Create a liveblog from the default template.",
         privilege: Some(Privilege::Create),
-        body: required::<liveblog::CreateLiveblog>(),
+        body: required::<liveblog::CreateLiveblog>(Size::Long),
         handler: handler!(liveblog::create_from_default),
         ..POST
     },
@@ -76,7 +76,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Create a liveblog from a template.",
         privilege: Some(Privilege::Create),
         path_params: &[TEMPLATE],
-        body: required::<liveblog::CreateLiveblog>(),
+        body: required::<liveblog::CreateLiveblog>(Size::Long),
         handler: handler!(liveblog::create_from_template),
         ..POST
     },

@@ -25,7 +25,7 @@ pub const ROUTES: &[Route] = &[
         id: "message-sendmail-post",
         path: "/v3/message/sendmail",
         summary: "Send a mail to users and groups.",
-        body: optional::<Value>(),
+        body: optional::<Value>(Size::Short),
         produces: Produces::Any,
         ..POST
     },

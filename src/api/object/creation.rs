@@ -224,5 +224,6 @@ pub(crate) async fn read_parts(
     limits: &LimitsConfig,
     contents: &ContentStore,
 ) -> Result<Form> {
-    form::read_parts(headers, payload, limits, contents, FILES).await
+    let into = form::Into { contents, room: &crate::limits::Room::of_nobody() };
+    form::read_parts(headers, payload, limits, into, FILES).await
 }

@@ -48,7 +48,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/object/destroy",
         summary: "Destroy the objects named in the body for good.",
         privilege: Some(Privilege::Destroy),
-        body: required::<requests::ObjectListRequest>(),
+        body: required::<requests::ObjectListRequest>(Size::Long),
         handler: handler!(object::destroy_all),
         ..DELETE
     },
@@ -64,7 +64,7 @@ pub const ROUTES: &[Route] = &[
         id: "objects-discard",
         path: "/v3/object/discard",
         summary: "Move the objects named in the body to the recycle bin.",
-        body: required::<requests::ObjectListRequest>(),
+        body: required::<requests::ObjectListRequest>(Size::Long),
         handler: handler!(object::discard_all),
         ..DELETE
     },
@@ -101,7 +101,7 @@ pub const ROUTES: &[Route] = &[
         source: "docs/api/objects.md",
         path: "/v3/object",
         summary: "Read the objects named in the body.",
-        body: required::<requests::ObjectListRequest>(),
+        body: required::<requests::ObjectListRequest>(Size::Long),
         handler: handler!(object::list),
         ..POST
     },
@@ -207,7 +207,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Take the lock off an object.",
         privilege: Some(Privilege::Write),
         path_params: &[OBJECT],
-        body: optional::<object::UnlockRequest>(),
+        body: optional::<object::UnlockRequest>(Size::Short),
         handler: handler!(object::unlock),
         ..POST
     },
@@ -219,7 +219,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Take an object out of the recycle bin, back to where it was.",
         privilege: Some(Privilege::Delete),
         path_params: &[OBJECT],
-        body: optional::<object::RestoreRequest>(),
+        body: optional::<object::RestoreRequest>(Size::Short),
         handler: handler!(object::restore),
         ..POST
     },

@@ -1,7 +1,6 @@
 //! Writing the bytes of an object: check-out, write and check-in as one step (docs/api/content.md, "Writing content").
 
 use actix_web::http::header::CONTENT_TYPE;
-use actix_web::web::Payload;
 use futures_util::StreamExt;
 use stet_actors::checkout::{Switches, WriteContent};
 use stet_actors::error::{Code, Error, Result};
@@ -11,7 +10,7 @@ use stet_actors::object::{NewContent, Record};
 use super::content::loid_in_query;
 use super::{ChangedRecord, check_whole, record_after};
 use crate::auth::Privilege;
-use crate::http::body::too_large;
+use crate::http::body::{Incoming, too_large};
 use crate::http::call::Call;
 use crate::http::pace::Paced;
 use crate::http::query::Query;
@@ -36,7 +35,7 @@ async fn write_to(mut call: Call, source: Source) -> Result<Json<ChangedRecord>>
     // Checked before anything is received: a caller who may not write need not send it all.
     let record = call.find_for(Privilege::Write, &source, call.database()?)?;
     check_whole(&source)?;
-    let body = call.received(async |call, payload| receive(call, payload, &record).await).await?;
+    let body = call.received(async |call, incoming| receive(call, incoming, &record).await).await?;
     let object = call.find_for(Privilege::Write, &source, call.database()?)?.loid;
     let write =
         WriteContent { object, body, switches: switches(&call.query), lasts_s: call.app.config.auth.lock_idle_seconds };
@@ -61,10 +60,10 @@ pub fn switches(query: &Query) -> Switches {
 ///
 /// # Errors
 /// `TooLarge`; `InvalidBody` when the client breaks off or is too slow; what the disk says.
-async fn receive(call: &Call, payload: Payload, record: &Record) -> Result<Option<NewContent>> {
+async fn receive(call: &Call, incoming: Incoming, record: &Record) -> Result<Option<NewContent>> {
     let limits = &call.app.config.limits;
-    let mut payload = Paced::new(payload, limits.upload_progress_bytes, limits.upload_progress_seconds);
-    let mut upload = call.app.content.upload();
+    let mut payload = Paced::new(incoming.payload, limits.upload_progress_bytes, limits.upload_progress_seconds);
+    let mut upload = call.app.content.upload(&incoming.room);
     while let Some(chunk) = payload.next().await {
         let chunk =
             chunk.map_err(|error| Error::new(Code::InvalidBody, format!("The body could not be read: {error}.")))?;

@@ -17,7 +17,7 @@ pub const ROUTES: &[Route] = &[
         path: "/auth/login",
         summary: "Log in with a form.",
         token: Token::Login,
-        body: Body::Form(type_of::<auth::LoginRequest>),
+        body: Body::Form(type_of::<auth::LoginRequest>, Size::Short),
         handler: handler!(auth::older_log_in),
         ..POST
     },

@@ -11,21 +11,21 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/{source}/opendocument",
         summary: "Open a container: its record, members, content and lock in one reply.",
         path_params: &[source("the container")],
-        body: optional::<Value>(),
+        body: optional::<Value>(Size::Short),
         ..POST
     },
     Route {
         id: "opendocument-post",
         path: "/v3/container/opendocument",
         summary: "Open the container named in the body.",
-        body: optional::<Value>(),
+        body: optional::<Value>(Size::Short),
         ..POST
     },
     Route {
         id: "opendocuments-post",
         path: "/v3/container/opendocuments",
         summary: "Open the containers named in the body.",
-        body: optional::<Value>(),
+        body: optional::<Value>(Size::Short),
         ..POST
     },
 ];

@@ -20,7 +20,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/divider",
         summary: "Add a divider to a topic.",
         path_params: &[TOPIC],
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         ..POST
     },
     Route {
@@ -28,7 +28,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/divider",
         summary: "Add a divider to a topic item.",
         path_params: &[TOPIC, ITEM],
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         ..POST
     },
     Route {
@@ -36,7 +36,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem",
         summary: "Add an item to a topic.",
         path_params: &[TOPIC],
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         ..POST
     },
     Route {
@@ -44,7 +44,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/topicsubitem",
         summary: "Add a subitem to a topic item.",
         path_params: &[TOPIC, ITEM],
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         ..POST
     },
     Route {
@@ -52,7 +52,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/attach/{attachment}",
         summary: "Attach an object to a topic item.",
         path_params: &[TOPIC, ITEM, ATTACHMENT],
-        body: optional::<Value>(),
+        body: optional::<Value>(Size::Short),
         ..PUT
     },
     Route {
@@ -60,7 +60,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/topicsubitem/{topicSubItem}/attach/{attachment}",
         summary: "Attach an object to a topic subitem.",
         path_params: &[TOPIC, ITEM, SUBITEM, ATTACHMENT],
-        body: optional::<Value>(),
+        body: optional::<Value>(Size::Short),
         ..PUT
     },
     Route {
@@ -116,7 +116,7 @@ pub const ROUTES: &[Route] = &[
         id: "topic-move-put",
         path: "/v3/container/topic/move",
         summary: "Move topic items into a topic, or topics into a topic plan.",
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         ..PUT
     },
     Route {
@@ -124,7 +124,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic",
         summary: "Create an empty topic.",
         privilege: Some(Privilege::Create),
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         ..POST
     },
     Route {
@@ -132,7 +132,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/from/template",
         summary: "Create a topic from the default template.",
         privilege: Some(Privilege::Create),
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         ..POST
     },
     Route {
@@ -141,7 +141,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Create a topic from a template.",
         privilege: Some(Privilege::Create),
         path_params: &[other("source", Privilege::Read, "the template")],
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         ..POST
     },
     Route {
@@ -149,7 +149,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}",
         summary: "Change a topic's title and description.",
         path_params: &[TOPIC],
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         ..PUT
     },
     Route {
@@ -157,7 +157,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/divider/{divider}",
         summary: "Change or move a divider of a topic.",
         path_params: &[TOPIC, DIVIDER],
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         ..PUT
     },
     Route {
@@ -165,7 +165,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/divider/{divider}",
         summary: "Change or move a divider of a topic item.",
         path_params: &[TOPIC, ITEM, DIVIDER],
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         ..PUT
     },
     Route {
@@ -173,7 +173,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}",
         summary: "Change a topic item.",
         path_params: &[TOPIC, ITEM],
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         ..PUT
     },
     Route {
@@ -181,7 +181,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/topicsubitem/{topicSubItem}",
         summary: "Change a topic subitem.",
         path_params: &[TOPIC, ITEM, SUBITEM],
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         ..PUT
     },
 ];

@@ -19,7 +19,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Add a divider to a topic plan.",
         privilege: Some(Privilege::Write),
         path_params: &[PLAN],
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         ..POST
     },
     Route {
@@ -27,7 +27,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topicplan/{topicPlan}/add/{topic}",
         summary: "Add a topic to a topic plan.",
         path_params: &[PLAN, TOPIC],
-        body: optional::<Value>(),
+        body: optional::<Value>(Size::Short),
         ..PUT
     },
     Route {
@@ -69,14 +69,14 @@ pub const ROUTES: &[Route] = &[
         id: "topicplan-post",
         path: "/v3/container/topicplan",
         summary: "Create an empty topic plan.",
-        body: optional::<Value>(),
+        body: optional::<Value>(Size::Short),
         ..POST
     },
     Route {
         id: "topicplan-from-default-template-post",
         path: "/v3/container/topicplan/from/template",
         summary: "Create a topic plan from the default template.",
-        body: optional::<Value>(),
+        body: optional::<Value>(Size::Short),
         ..POST
     },
     Route {
@@ -84,7 +84,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topicplan/from/template/{source}",
         summary: "Create a topic plan from a template.",
         path_params: &[other("source", Privilege::Read, "the template")],
-        body: optional::<Value>(),
+        body: optional::<Value>(Size::Short),
         ..POST
     },
     Route {
@@ -92,7 +92,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topicplan/{topicPlan}/divider/{divider}",
         summary: "Change or move a divider of a topic plan.",
         path_params: &[PLAN, DIVIDER],
-        body: required::<Value>(),
+        body: required::<Value>(Size::Short),
         ..PUT
     },
 ];

@@ -10,6 +10,6 @@ pub const ROUTES: &[Route] = &[Route {
     path: "/v3/container/web/{source}/channelcopy",
     summary: "Make a channel copy of every story linked to a web container.",
     path_params: &[source("the web container")],
-    body: optional::<Value>(),
+    body: optional::<Value>(Size::Short),
     ..POST
 }];

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::route::Body;
+use super::super::route::{Body, Size};
 use super::schemas::Schemas;
 
 /// Bytes. OpenAPI 3.1 asks for the media type; generators know them by their format.
@@ -14,18 +14,36 @@ pub fn bytes() -> Value {
 pub fn request(body: Body, schemas: &mut Schemas) -> Option<Value> {
     let (required, content) = match body {
         Body::None => return None,
-        Body::Optional(type_of) => (false, json!({"application/json": {"schema": schemas.request(type_of)}})),
-        Body::Required(type_of) => (true, json!({"application/json": {"schema": schemas.request(type_of)}})),
+        Body::Optional(type_of, _) => (false, json!({"application/json": {"schema": schemas.request(type_of)}})),
+        Body::Required(type_of, _) => (true, json!({"application/json": {"schema": schemas.request(type_of)}})),
         // Of any type. Generators look for one that they know, so that stands first.
         Body::Bytes => (false, json!({"application/octet-stream": {"schema": bytes()}, "*/*": {"schema": bytes()}})),
-        Body::Form(type_of) => {
+        Body::Form(type_of, _) => {
             let schema = schemas.request(type_of);
             let form = json!({"application/x-www-form-urlencoded": {"schema": schema}, "application/json": {"schema": schema}});
             (true, form)
         }
         Body::Multipart(type_of, files) => (true, multipart(schemas.request(type_of), files)),
     };
-    Some(json!({"required": required, "content": content}))
+    Some(json!({"description": bound(body), "required": required, "content": content}))
+}
+
+/// How much it may be. The figures are the configuration's, which the document does not hang on.
+fn bound(body: Body) -> &'static str {
+    match body {
+        Body::None => "",
+        Body::Optional(_, Size::Short) | Body::Required(_, Size::Short) | Body::Form(_, Size::Short) => {
+            "At most `limits.short_body_bytes` bytes (16 KiB unless configured otherwise); more is 413."
+        }
+        Body::Optional(_, Size::Long) | Body::Required(_, Size::Long) | Body::Form(_, Size::Long) => {
+            "At most `limits.json_bytes` bytes (4 MiB unless configured otherwise); more is 413."
+        }
+        Body::Bytes => "At most `limits.upload_bytes` bytes (512 MiB unless configured otherwise); more is 413.",
+        Body::Multipart(..) => {
+            "`options` has at most `limits.upload_part_options_bytes` bytes (1 MiB unless configured otherwise), a file at most \
+             `limits.upload_bytes` (512 MiB); more is 413."
+        }
+    }
 }
 
 /// A form with `options` and file parts: the first kind of file part must be there, once; the others may come any

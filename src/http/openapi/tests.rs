@@ -4,7 +4,7 @@ use stet_actors::error::Result;
 
 use super::super::call::Call;
 use super::super::reply::Json;
-use super::super::route::{Body, Produces, Verb, handler, type_of};
+use super::super::route::{Body, Produces, Size, Verb, handler, type_of};
 use super::*;
 use crate::api::routes;
 use crate::auth::Privilege;
@@ -239,7 +239,7 @@ fn types_stand_among_the_components() {
         path_params: &[],
         query: &[],
         headers: &[],
-        body: Body::Optional(type_of::<Drawer>),
+        body: Body::Optional(type_of::<Drawer>, Size::Short),
         takes_recycled: false,
         secret: false,
         untagged: false,

@@ -295,21 +295,31 @@ pub enum QueryParam {
     },
 }
 
+/// How large a body that is held in memory may be. A caller who is not known yet may only send a short one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// What one fills in or switches, such as a login: `limits.short_body_bytes`.
+    Short,
+    /// Lists of sources, attributes, texts: `limits.json_bytes`.
+    Long,
+}
+
 /// The rule for a request body.
 #[derive(Debug, Clone, Copy)]
 pub enum Body {
     /// Ignored.
     None,
     /// JSON; may be absent, empty or `{}`.
-    Optional(TypeOf),
+    Optional(TypeOf, Size),
     /// JSON; 400 without it.
-    Required(TypeOf),
-    /// A multipart form: a JSON part `options` of the given type, and file parts.
+    Required(TypeOf, Size),
+    /// A multipart form: a JSON part `options` of the given type, of `limits.upload_part_options_bytes`, and file parts, each of
+    /// `limits.upload_bytes`, which are written to disk as they come.
     Multipart(TypeOf, &'static [&'static str]),
-    /// The bytes of a content, of any type; may be absent or empty. The handler reads it.
+    /// The bytes of a content, of any type, of `limits.upload_bytes`; may be absent or empty. The handler reads it.
     Bytes,
     /// A URL-encoded form (JSON is accepted too).
-    Form(TypeOf),
+    Form(TypeOf, Size),
 }
 
 /// Content type of a 200.

@@ -5,7 +5,7 @@ pub(crate) use serde_json::Value;
 
 pub(crate) use crate::auth::Privilege;
 
-pub(crate) use super::{Body, Kind, PathParam, Produces, QueryParam, Route, Token, Verb, handler, type_of};
+pub(crate) use super::{Body, Kind, PathParam, Produces, QueryParam, Route, Size, Token, Verb, handler, type_of};
 
 /// The statuses of most endpoints.
 pub(crate) const S: &[u16] = &[200, 401, 403, 404];
@@ -37,13 +37,13 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
 }
 
 /// A JSON body that may be absent, empty or `{}`.
-pub(crate) const fn optional<T: JsonSchema>() -> Body {
-    Body::Optional(type_of::<T>)
+pub(crate) const fn optional<T: JsonSchema>(size: Size) -> Body {
+    Body::Optional(type_of::<T>, size)
 }
 
 /// A JSON body that must be there.
-pub(crate) const fn required<T: JsonSchema>() -> Body {
-    Body::Required(type_of::<T>)
+pub(crate) const fn required<T: JsonSchema>(size: Size) -> Body {
+    Body::Required(type_of::<T>, size)
 }
 
 /// The path parameter `{source}`.

@@ -90,7 +90,7 @@ fn a_body_that_grows_too_large_is_refused_while_it_streams() {
 
 #[test]
 fn a_refusal_of_a_large_body_names_the_limit() {
-    let server = Server::with(&[("LIMITS__JSON_BYTES", "1024"), ("LIMITS__FORM_BYTES", "1024")]);
+    let server = Server::with(&[("LIMITS__JSON_BYTES", "1024"), ("LIMITS__SHORT_BODY_BYTES", "1024")]);
     let client = server.user("editor");
     let fits = format!("{{\"sources\": []{}}}", " ".repeat(1024 - 15));
     assert_eq!(client.send("POST", "/v3/object", &[JSON], fits.as_bytes()).status, 200);

@@ -1,0 +1,111 @@
+//! Bodies that begin and never end: what has come of them is held, within a budget.
+
+use super::*;
+
+/// The first byte of a login from an address.
+fn begin_login(server: &Server, address: &str) -> TcpStream {
+    let mut stream = connect(server);
+    let head = format!(
+        "POST /v3/auth/login HTTP/1.1\r\nhost: x\r\nx-forwarded-for: {address}\r\ncontent-length: 9000\r\n\r\n{{"
+    );
+    stream.write_all(head.as_bytes()).expect("it can be sent");
+    stream
+}
+
+fn login_from(server: &Server, address: &str) -> Answer {
+    let body = json!({ "connectionId": "Editorial", "applicationId": "desk", "username": "editor",
+        "password": SAMPLE_PASSWORD });
+    let headers = [("content-type", "application/json"), ("x-forwarded-for", address)];
+    server.client().send("POST", "/v3/auth/login", &headers, body.to_string().as_bytes())
+}
+
+const UNKNOWN: &str = "stet_budget_bytes{of=\"unknown_bodies\"}";
+const KNOWN: &str = "stet_budget_bytes{of=\"known_bodies\"}";
+
+#[test]
+fn logins_that_never_end_share_a_budget_of_which_an_address_has_a_part_and_who_is_known_does_not_notice() {
+    let _turn = turn();
+    let server = Server::with(&[("LIMITS__UNKNOWN_BODY_BYTES", "131072"), ("SERVER__TRUSTED_PROXIES", "127.0.0.0/8")]);
+    let client = server.login("reporter");
+    let held = || client.metric(UNKNOWN);
+    wait_until("the login is over", || held() == 0.0);
+    // Each holds 1 KiB, and an address has 32.
+    let from = |address: &str| (0..32).map(|_| begin_login(&server, address)).collect::<Vec<_>>();
+    let first = from("192.0.2.1");
+    wait_until("all are held", || held() == 32_768.0);
+    let refused = login_from(&server, "192.0.2.1");
+    assert_overloaded(&refused);
+    assert_eq!(login_from(&server, "192.0.2.2").status, 200);
+    let others = ["192.0.2.2", "192.0.2.3", "192.0.2.4"].map(from);
+    wait_until("all is taken", || held() == 131_072.0);
+    assert_overloaded(&login_from(&server, "192.0.2.5"));
+    assert!(client.metric("stet_overloaded_total{what=\"unknown_bodies\"}") >= 2.0);
+    assert_serves_the_known(&client);
+    drop((first, others));
+    wait_until("all is given back", || held() == 0.0);
+    assert_eq!(login_from(&server, "192.0.2.1").status, 200);
+}
+
+fn assert_serves_the_known(client: &Client) {
+    client.get("/v3/folder/home").ok();
+    client.drawer(&own_folder(), "meanwhile", 3);
+}
+
+#[test]
+fn four_hundred_large_logins_cost_no_memory() {
+    let _turn = turn();
+    let server = Server::start();
+    let before = peak(&server);
+    let body = vec![b' '; 4 << 20];
+    let mut streams = Vec::new();
+    for number in 0..400 {
+        let mut stream = connect(&server);
+        let length = if number % 2 == 0 { "content-length: 4194304" } else { "transfer-encoding: chunked" };
+        let head = format!("POST /v3/auth/login HTTP/1.1\r\nhost: x\r\n{length}\r\n\r\n400000\r\n");
+        stream.write_all(head.as_bytes()).expect("the head can be sent");
+        stream.set_nonblocking(true).expect("it can be set");
+        // As much as is taken of it.
+        let _ = stream.write_all(&body);
+        streams.push(stream);
+    }
+    for mut stream in streams {
+        stream.set_nonblocking(false).expect("it can be set");
+        let mut answer = [0; 12];
+        // Who is still sending when it is closed may be reset.
+        if stream.read_exact(&mut answer).is_ok() {
+            assert_eq!(&answer, b"HTTP/1.1 413");
+        }
+    }
+    // 2.4 GB, were they held. What the kernel and the connections' own buffers take comes to some 100 KiB each.
+    assert_peak(&server, before, 100 * MIB);
+    assert_serves(&server);
+}
+
+#[test]
+fn one_user_takes_a_part_of_the_budget_and_others_have_theirs() {
+    let _turn = turn();
+    // The least for 4 MiB of JSON: 32 MiB, of which one user has 8.
+    let server = Server::with(&[("LIMITS__KNOWN_BODY_BYTES", "33554432")]);
+    let (client, other) = (server.login("reporter"), server.login("editor"));
+    let list = |client: &Client, length: usize, sent: usize| {
+        let mut stream = connect(&server);
+        let token = token(client);
+        let head = format!("POST /v3/object HTTP/1.1\r\nhost: x\r\ntoken: {token}\r\ncontent-length: {length}\r\n\r\n");
+        let mut body = br#"{"sources": []"#.to_vec();
+        body.resize(sent, b' ');
+        let _ = stream.write_all(&[head.as_bytes(), &body].concat());
+        stream
+    };
+    let one = list(&client, 4_000_000, 3_900_000);
+    wait_until("it is held", || client.metric(KNOWN) >= 3_900_000.0);
+    // It would have to be there twice while it grows.
+    let mut two = list(&client, 4_000_000, 3_999_999);
+    let (status, body) = next_answer(&mut two).expect("it is answered");
+    assert_eq!(status, 503, "{}", String::from_utf8_lossy(&body));
+    let mut theirs = list(&other, 4_000_000, 3_999_999);
+    theirs.write_all(b"}").expect("its end can be sent");
+    assert_eq!(next_answer(&mut theirs).expect("it is answered").0, 200);
+    drop(one);
+    wait_until("all is given back", || client.metric(KNOWN) == 0.0);
+    assert_serves_the_known(&client);
+}
