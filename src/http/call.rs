@@ -58,7 +58,6 @@ pub struct Call {
     /// The unread body of a multipart form or of a content.
     pub(super) incoming: Option<Incoming>,
     /// What the body takes of the budget, which counts until the call is answered; none where the route has no body.
-    #[expect(dead_code, reason = "it is held, not looked at")]
     pub(super) room: Option<Arc<Room>>,
     /// The `Idempotency-Key` that the call has taken.
     pub claim: Option<Arc<Claim>>,

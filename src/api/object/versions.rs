@@ -9,6 +9,7 @@ use stet_actors::checkout::RestoreVersion;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::Version;
+use stet_actors::repository::Reader;
 use stet_actors::store::{Range, Table};
 
 use super::{ChangedRecord, reply_with, target};
@@ -73,11 +74,9 @@ pub async fn versions(call: Call) -> Result<Json<VersionList>> {
     let page = call.query.page();
     // Numbers are given one after the other, and no version is ever removed but with its object.
     let newest = record.version.saturating_sub(u32::try_from(page.offset).unwrap_or(u32::MAX));
-    let left = page.limit.min(newest as usize);
-    let (object, total) = (record.loid, record.version as usize);
+    let total = record.version as usize;
     let tag = ETag::new(record.revision, ("versions", page.offset, page.limit));
-    // The key behind the last that is wanted: 0 is not the number of any version.
-    let versions = Down { object, to: object.at_version(newest.saturating_add(1)), left, read: VecDeque::new() };
+    let versions = Down::from(record.loid, newest, page.limit);
     let listing = Listing::of(&call, versions, |items, _| VersionList { items, total }).await?;
     Ok(listing.answer(call).with_etag(tag))
 }
@@ -93,6 +92,28 @@ struct Down {
     read: VecDeque<Version>,
 }
 
+impl Down {
+    /// The versions of an object from that number down, `limit` at most.
+    fn from(object: Loid, newest: u32, limit: usize) -> Down {
+        let left = limit.min(newest as usize);
+        // 0 is not the number of any version.
+        Down { object, to: object.at_version(newest.saturating_add(1)), left, read: VecDeque::new() }
+    }
+
+    fn present(&mut self, repository: &Reader) -> Result<Option<&Version>> {
+        if self.read.is_empty() && self.left > 0 {
+            let range = Range {
+                from: Bytes::copy_from_slice(&self.object.at_version(1).to_key()),
+                to: Some(Bytes::copy_from_slice(&self.to.to_key())),
+            };
+            let most = self.left.min(AT_A_TIME);
+            self.read = repository.rows_within::<Version>(Table::Versions, &range, most, true)?.into();
+            self.left = if self.read.len() < most { 0 } else { self.left - most };
+        }
+        Ok(self.read.front())
+    }
+}
+
 impl Items for Down {
     type Item = VersionItem;
     type Inner = Never;
@@ -100,16 +121,7 @@ impl Items for Down {
     type Fault = Error;
 
     async fn make(&mut self, call: &Call, _: bool) -> Result<Made<VersionItem>> {
-        if self.read.is_empty() && self.left > 0 {
-            let range = Range {
-                from: Bytes::copy_from_slice(&self.object.at_version(1).to_key()),
-                to: Some(Bytes::copy_from_slice(&self.to.to_key())),
-            };
-            let most = self.left.min(AT_A_TIME);
-            self.read = call.app.repository.rows_within::<Version>(Table::Versions, &range, most, true)?.into();
-            self.left = if self.read.len() < most { 0 } else { self.left - most };
-        }
-        Ok(self.read.front().map_or(Made::End, |version| Made::Item(VersionItem::of(version))))
+        Ok(self.present(&call.app.repository)?.map_or(Made::End, |version| Made::Item(VersionItem::of(version))))
     }
 
     fn advance(&mut self) {
@@ -135,9 +147,7 @@ pub async fn restore_version(call: Call) -> Result<Json<ChangedRecord>> {
 
 #[cfg(test)]
 mod tests {
-    use std::future::Future;
     use std::sync::Arc;
-    use std::task::{Context, Waker};
 
     use stet_actors::clock::SystemClock;
     use stet_actors::id::DatabaseId;
@@ -150,7 +160,7 @@ mod tests {
     use super::*;
 
     #[actix_web::test]
-    async fn many_versions_are_read_in_pieces_and_others_get_their_turn_between() {
+    async fn many_versions_are_read_some_at_a_time() {
         let store = Arc::new(MemoryStore::new());
         let object = |number| Loid::new(DatabaseId::MAIN, number);
         let mut set = ChangeSet::fence(store.epoch(), |_| ());
@@ -169,19 +179,15 @@ mod tests {
         for (newest, limit) in
             [(600, usize::MAX), (600, 257), (600, 256), (599, 1), (300, 290), (3, 10), (1, 1), (0, 9), (5, 0)]
         {
-            let items = up_to(&repository, object(7), newest, limit).await.expect("they can be read");
-            let numbers: Vec<u32> = items.iter().map(|item| item.version).collect();
+            let mut down = Down::from(object(7), newest, limit);
+            let mut numbers = Vec::new();
+            while let Some(version) = down.present(&repository).expect("they can be read") {
+                numbers.push(version.loid.version);
+                assert!(down.read.len() <= AT_A_TIME);
+                down.advance();
+            }
             let wanted: Vec<u32> = (1..=newest).rev().take(limit).collect();
             assert_eq!(numbers, wanted, "{limit} from {newest}");
         }
-        let mut all = std::pin::pin!(up_to(&repository, object(7), 600, usize::MAX));
-        let mut turns = 1;
-        let mut context = Context::from_waker(Waker::noop());
-        while all.as_mut().poll(&mut context).is_pending() {
-            turns += 1;
-        }
-        assert_eq!(turns, 3);
-        let mut page = std::pin::pin!(up_to(&repository, object(7), 600, AT_A_TIME));
-        assert!(page.as_mut().poll(&mut context).is_ready(), "a page is read at once");
     }
 }
