@@ -219,10 +219,12 @@ impl<I: Items> Rest<I> {
             let held = (self.beside() + self.out.len() + self.step.len()) as u64;
             // The room for small ones is there: connections are bounded.
             if held > PIECE as u64 && !self.taken.grow_to(held) {
-                if !late && call.route.only_reads() {
+                // What was changed is told, whatever it takes.
+                let may_fail = call.route.only_reads();
+                if may_fail && !late {
                     return Err(no_room().into());
                 }
-                if late && !waited {
+                if may_fail && !waited {
                     self.step = Vec::new();
                     if !self.out.is_empty() {
                         // First what is there already: that is room, too.

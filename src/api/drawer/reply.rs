@@ -81,6 +81,8 @@ pub(super) struct DrawerItems {
     items: Vec<(usize, Item)>,
     next: usize,
     display: Display,
+    /// Whether one whose object is in the recycle bin is shown though the reply is late: as what a change was about.
+    recycled: bool,
     /// What those that were made at once were made of.
     seen: Seen,
 }
@@ -88,11 +90,11 @@ pub(super) struct DrawerItems {
 impl DrawerItems {
     pub(super) fn new<'i>(items: impl IntoIterator<Item = (usize, &'i Item)>, display: &Display) -> DrawerItems {
         let items = items.into_iter().map(|(position, item)| (position, *item)).collect();
-        DrawerItems { items, next: 0, display: display.clone(), seen: Seen::new() }
+        DrawerItems { items, next: 0, display: display.clone(), recycled: false, seen: Seen::new() }
     }
 
     /// The present item. One whose object was destroyed since the view was published is left out, as it will be of the next view;
-    /// of a late reply, also one that the caller may not read any more.
+    /// of a late reply, also one that the caller may not read any more, or that lies in the recycle bin now.
     pub(super) fn present(&mut self, call: &Call, late: bool) -> Result<Option<DrawerItem>> {
         let Some((position, item)) = self.items.get(self.next) else { return Ok(None) };
         if late && !sees(call, item)? {
@@ -102,6 +104,7 @@ impl DrawerItems {
         let cached = app.records.get(&app.repository, item.object)?;
         let object = match &cached {
             Some(cached) => Some(shown_record(app, cached, display, path_if_shown(app, cached, display)?.as_deref())?),
+            None if late && !self.recycled => None,
             None => any_record_of(app, item.object, display)?,
         };
         if !late {
@@ -175,7 +178,8 @@ impl ChangeReply {
     ) -> Result<ChangeReply> {
         let info = info(call, view, display)?;
         let reply = |items, _| more(DrawerReply { info, items, errors: None, revisions: None });
-        let listing = Listing::of(call, DrawerItems::new(items, display), reply).await?;
+        let items = DrawerItems { recycled: true, ..DrawerItems::new(items, display) };
+        let listing = Listing::of(call, items, reply).await?;
         Ok(ChangeReply { listing, revision: view.revision() })
     }
 
