@@ -10,35 +10,35 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::Source;
+use stet_actors::id::{DatabaseId, Source};
 use stet_actors::object::CreateMode;
 
 use crate::http::app::App;
 use crate::http::body::{Object, entries_allowed};
 use crate::http::call::Call;
 
-/// Sources as a client lists them, each once, in the order of the first.
+/// SourceList as a client lists them, each once, in the order of the first.
 ///
 /// No more of them are held than configuration allows ([`entries_allowed`]), however many a body has.
 #[derive(Debug, Default)]
-pub struct Sources {
+pub struct SourceList {
     texts: Vec<String>,
     /// How many were listed.
     listed: usize,
 }
 
-impl<'de> Deserialize<'de> for Sources {
+impl<'de> Deserialize<'de> for SourceList {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct List;
 
         impl<'de> Visitor<'de> for List {
-            type Value = Sources;
+            type Value = SourceList;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a list of sources")
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Sources, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<SourceList, A::Error> {
                 let most = entries_allowed();
                 let (mut texts, mut listed) = (Vec::new(), 0);
                 while listed < most
@@ -56,7 +56,7 @@ impl<'de> Deserialize<'de> for Sources {
                 let mut first = first.into_iter();
                 // There is one for each.
                 texts.retain(|_| first.next().unwrap_or(true));
-                Ok(Sources { texts, listed })
+                Ok(SourceList { texts, listed })
             }
         }
 
@@ -82,7 +82,7 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-impl Sources {
+impl SourceList {
     /// The sources, each once.
     ///
     /// # Errors
@@ -103,7 +103,7 @@ pub fn bytes_of(sources: &[String]) -> usize {
 }
 
 /// On the wire it is a list.
-impl JsonSchema for Sources {
+impl JsonSchema for SourceList {
     fn inline_schema() -> bool {
         Vec::<String>::inline_schema()
     }
@@ -121,8 +121,17 @@ impl JsonSchema for Sources {
 #[derive(Debug, JsonSchema)]
 #[schemars(with = "ObjectListSchema")]
 pub struct ObjectListRequest {
-    /// As the client gave them.
-    sources: Sources,
+    sources: SourceList,
+    database_id: Option<DatabaseRef>,
+}
+
+/// The sources of a bulk call, read and checked.
+#[derive(Debug)]
+pub struct Sources {
+    /// As the client gave them, each once, in the order of the first.
+    pub given: Vec<String>,
+    /// Where paths are looked up, and loids that name no database.
+    pub database: DatabaseId,
 }
 
 /// How the interface document names it.
@@ -134,6 +143,9 @@ enum ObjectListSchema {
     Full {
         /// Loids, uuids or paths.
         sources: Vec<String>,
+        /// Where paths are looked up; the main one without it.
+        #[schemars(rename = "databaseId")]
+        database_id: Option<DatabaseRef>,
         /// Display options.
         options: Option<Value>,
     },
@@ -144,23 +156,28 @@ enum ObjectListSchema {
 impl<'de> Deserialize<'de> for ObjectListRequest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
         struct Full {
-            sources: Sources,
+            sources: SourceList,
+            #[serde(default)]
+            database_id: Option<DatabaseRef>,
         }
         struct Either;
         impl<'de> Visitor<'de> for Either {
-            type Value = Sources;
+            type Value = Full;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object with a list `sources`, or a list of sources")
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Sources, A::Error> {
-                Sources::deserialize(SeqAccessDeserializer::new(list))
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Full, A::Error> {
+                let sources = SourceList::deserialize(SeqAccessDeserializer::new(list))?;
+                Ok(Full { sources, database_id: None })
             }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Sources, A::Error> {
-                Full::deserialize(MapAccessDeserializer::new(map)).map(|full| full.sources)
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Full, A::Error> {
+                Full::deserialize(MapAccessDeserializer::new(map))
             }
         }
-        Ok(ObjectListRequest { sources: deserializer.deserialize_any(Either)? })
+        let Full { sources, database_id } = deserializer.deserialize_any(Either)?;
+        Ok(ObjectListRequest { sources, database_id })
     }
 }
 
@@ -168,9 +185,11 @@ impl ObjectListRequest {
     /// The sources that the body lists, each once, in the order of the first; how many is bounded by configuration.
     ///
     /// # Errors
-    /// `InvalidBody`, `TooLarge`.
-    pub fn sources(call: &Call) -> Result<Vec<String>> {
-        call.any_json::<ObjectListRequest>()?.sources.read(&call.app)
+    /// `InvalidBody`, `TooLarge`, `DatabaseNotFound`.
+    pub async fn of(call: &Call) -> Result<Sources> {
+        let request: ObjectListRequest = call.any_json().await?;
+        let given = request.sources.read(&call.app)?;
+        Ok(Sources { given, database: database_named(call, request.database_id.as_ref())? })
     }
 }
 
@@ -231,6 +250,17 @@ impl DatabaseRef {
             DatabaseRef::Number(number) => number.to_string(),
             DatabaseRef::Text(text) => text.clone(),
         }
+    }
+}
+
+/// The database that a call names: in its body, or in the query.
+///
+/// # Errors
+/// `DatabaseNotFound`.
+pub fn database_named(call: &Call, in_body: Option<&DatabaseRef>) -> Result<DatabaseId> {
+    match in_body {
+        Some(named) => call.app.database(Some(&named.text())),
+        None => call.database(),
     }
 }
 

@@ -6,6 +6,8 @@ use std::mem;
 
 use stet_actors::drawer::{Address, Drawer, Item, Moved, Placed};
 use stet_actors::error::{Error, Result};
+use stet_actors::expect::Tag;
+use stet_actors::family::State;
 
 use super::types::{DrawerInfo, DrawerItem, DrawerReply, MoveRevisions};
 use crate::api::kept::{Asked, Renderings, Seen};
@@ -66,8 +68,8 @@ fn sees(call: &Call, item: &Item) -> Result<bool> {
     if access.sees_all() {
         return Ok(true);
     }
-    Ok(match call.app.records.get(&call.app.repository, item.object)? {
-        Some(cached) => access.may(Privilege::Read, &cached)?,
+    Ok(match call.app.records.record(&call.app.repository, item.object)? {
+        Some(record) => access.may(Privilege::Read, &record)?,
         None => false,
     })
 }
@@ -164,7 +166,7 @@ impl Items for DrawerItems {
 /// whose options are wrong must change nothing.
 pub(super) struct ChangeReply {
     listing: Drawers,
-    revision: u64,
+    tag: Tag,
 }
 
 impl ChangeReply {
@@ -180,13 +182,17 @@ impl ChangeReply {
         let reply = |items, _| more(DrawerReply { info, items, errors: None, revisions: None });
         let items = DrawerItems { recycled: true, ..DrawerItems::new(items, display) };
         let listing = Listing::of(call, items, reply).await?;
-        Ok(ChangeReply { listing, revision: view.revision() })
+        Ok(ChangeReply { listing, tag: tag_of(view) })
     }
 
     /// As an answer, with its ETag.
     pub(super) fn answer(self, call: Call) -> Json<DrawerReply> {
-        self.listing.answer(call).with_etag(ETag::new(self.revision, "change"))
+        self.listing.answer(call).with_etag(ETag::new(self.tag, "change"))
     }
+}
+
+fn tag_of(view: &DrawerView) -> Tag {
+    Tag::of(&view.state.object().record)
 }
 
 /// The reply to a change of the items concerned.
@@ -263,6 +269,6 @@ pub(super) async fn read(call: Call, view: &DrawerView, page: Page) -> Result<Js
         let seen = mem::take(&mut listing.list_mut().seen);
         return Ok(kept.keep(asked, view, whole, seen).answer(call.headers()));
     }
-    let tag = ETag::new(view.revision(), listing.list_mut().facts(&call).await?);
+    let tag = ETag::new(tag_of(view), listing.list_mut().facts(&call).await?);
     Ok(listing.answer(call).with_etag(tag))
 }

@@ -7,7 +7,7 @@ use stet_actors::id::{Loid, ShortcutId};
 use stet_actors::object::Text;
 
 use crate::api::records::BulkError;
-use crate::api::requests::{CreateOptions, DatabaseRef, Sources, WireCreateMode};
+use crate::api::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};
 use crate::http::body::Object;
 use crate::json::{Listed, Ready};
 use crate::records::ObjectRecord;
@@ -102,7 +102,7 @@ pub struct CreateDrawer {
     /// XML text or JSON.
     pub(super) attributes: Option<Value>,
     /// Objects to begin with.
-    pub(super) sources: Option<Sources>,
+    pub(super) sources: Option<SourceList>,
     /// The main one without it.
     pub(super) database_id: Option<DatabaseRef>,
     pub(super) create_mode: Option<WireCreateMode>,

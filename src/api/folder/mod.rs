@@ -7,25 +7,26 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
 use stet_actors::folder::children;
 use stet_actors::id::{Loid, Source};
-use stet_actors::lifecycle::NewObject;
+use stet_actors::lifecycle::{Meet, NewObject};
 use stet_actors::object::{FamilyKind, Record, check_path};
-use stet_actors::store::View;
+use stet_actors::store::{StoreError, View};
 
-use super::destination::database_named;
 use super::object::{ChangedRecord, record_after};
 use super::records::{locker_of, path_if_shown, seen_record_at};
-use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
+use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
 use crate::auth::Privilege;
-use crate::give_way::GiveWay;
+use crate::give_way::{self, GiveWay};
+use crate::http::app::App;
 use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::Json;
 use crate::json::{Listed, Ready};
-use crate::records::{Cached, Display, ObjectRecord, Page, Sort};
+use crate::records::{Cached, Display, ObjectRecord, Sort};
 
 /// A folder and what lies in it.
 #[derive(Serialize, JsonSchema)]
@@ -78,7 +79,7 @@ pub fn check_folder(record: &Record, source: &str) -> Result<()> {
 
 /// `POST /v3/folder`: makes a folder with its parents; one that exists is the answer.
 pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
-    let request: CreateFolder = call.json()?;
+    let request: CreateFolder = call.json().await?;
     let app = &call.app;
     let database = database_named(&call, request.database_id.as_ref())?;
     let (parent, name) = match (&request.path, &request.name) {
@@ -109,11 +110,14 @@ pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
             {
                 object.mode = mode.into();
             }
-            call.change_unnamed(place.create(object)).await?.loid
+            call.change_all(place.create(object)).await?.loid
         }
-        None => place.folder,
+        None => {
+            call.change_all(Meet { object: place.folder }).await?;
+            place.folder
+        }
     };
-    let display = Display { path: true, ..call.display_of_body()? };
+    let display = Display { path: true, ..call.display_of_body().await? };
     Json::of(&FolderCreated { info: record_after(app, made, &display)? })
 }
 
@@ -121,20 +125,20 @@ pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
 pub async fn list(call: Call) -> Result<Json<FolderReply>> {
     let folder = call.resolve("source")?;
     check_folder(&folder, call.param("source"))?;
-    listing(call, &folder, Shown::All).await
+    listing(call, &folder, Kind::All).await
 }
 
 /// `GET /v3/folder/{source}/subfolders`
 pub async fn subfolders(call: Call) -> Result<Json<FolderReply>> {
     let folder = call.resolve("source")?;
     check_folder(&folder, call.param("source"))?;
-    listing(call, &folder, Shown::Folders).await
+    listing(call, &folder, Kind::Folders).await
 }
 
 /// `GET /v3/folder/root`
 pub async fn root_folder(call: Call) -> Result<Json<FolderReply>> {
     let folder = call.find(&Source::Path("/".to_owned()), call.database()?)?;
-    listing(call, &folder, Shown::All).await
+    listing(call, &folder, Kind::All).await
 }
 
 /// `GET /v3/folder/home`
@@ -152,32 +156,33 @@ pub async fn work(call: Call) -> Result<Json<FolderReply>> {
 async fn own_folder(call: Call, path: String) -> Result<Json<FolderReply>> {
     let folder = call.find(&Source::Path(path.clone()), call.database()?)?;
     check_folder(&folder, &path)?;
-    listing(call, &folder, Shown::All).await
+    listing(call, &folder, Kind::All).await
 }
 
-/// What a listing shows of a folder.
+/// Which objects of a folder a listing has.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shown {
+enum Kind {
     All,
     Folders,
 }
 
-async fn listing(call: Call, folder: &Cached, wanted: Shown) -> Result<Json<FolderReply>> {
+async fn listing(call: Call, folder: &Cached, kind: Kind) -> Result<Json<FolderReply>> {
     let (sort, page, display) = (Sort::parse(call.query.text("sortBy"))?, call.query.page(), call.display());
-    let (entries, total) = entries(&call, folder, wanted, &sort, page).await?;
+    let entries = entries(&call, folder, kind, &sort).await?;
+    let total = entries.len();
     let path = path_if_shown(&call.app, folder, &display)?;
     let info = seen_record_at(&call, folder, &display, path.as_deref())?;
-    let of_folder = ETag::new(0, info.text());
-    let entries = Entries { entries, next: 0, path, display };
+    let of_folder = info.text().to_owned();
+    let entries = Entries { entries: page.cut(entries), next: 0, path, display };
     let mut listing = Listing::of(&call, entries, |items, _| FolderReply { info, items, total }).await?;
     // A folder on the way has changed for this caller when what they see of it has.
     let readable = call.access().may(Privilege::Read, folder)?;
-    let revision = if readable { folder.revision } else { 0 };
+    let of = Tag::at(folder, if readable { folder.revision } else { 0 });
     let tag = match listing.whole() {
-        Some(whole) => whole.tag(revision),
+        Some(whole) => whole.tag(of),
         None => {
             let of_entries = listing.list_mut().facts(&call).await?;
-            ETag::new(revision, (of_folder.value().as_bytes(), of_entries, total))
+            ETag::new(of, (of_folder, of_entries, total))
         }
     };
     Ok(listing.answer(call).with_etag(tag))
@@ -237,39 +242,45 @@ impl Items for Entries {
     }
 }
 
-/// The page of a folder's objects that is asked for, of those that the caller sees, by name unless sorted otherwise; and how many
-/// there are in all.
-async fn entries(call: &Call, folder: &Record, wanted: Shown, sort: &Sort, page: Page) -> Result<(Vec<Loid>, usize)> {
+/// Names of a folder that are read at once where a call is answered; more are read on another thread.
+const NAMES_AT_ONCE: usize = 256;
+
+/// The objects in a folder that the caller sees, in order. Of all these no more is read than the order and the caller's rights ask
+/// for, and attributes of none.
+async fn entries(call: &Call, folder: &Record, kind: Kind, sort: &Sort) -> Result<Vec<Loid>> {
     let (app, access) = (&call.app, call.access());
     // The right to read a folder extends to everything below it.
     let all = access.sees_all() || access.may(Privilege::Read, folder)?;
-    let look = app.repository.look();
-    let (loids, _) = children(look, View::Committed, folder.loid, None, usize::MAX).map_err(|error| {
-        tracing::error!(%error, "a folder can't be listed");
-        Error::internal()
-    })?;
-    if all && wanted == Shown::All && sort.keeps_order() {
-        let total = loids.len();
-        return Ok((page.cut(loids), total));
+    let loids = names(app, folder.loid).await?;
+    if all && kind == Kind::All && sort.keeps_order() {
+        return Ok(loids);
     }
+    let (mut seen, mut records) = (Vec::new(), Vec::new());
     let mut way = GiveWay::new();
-    let (mut found, mut records) = (Vec::new(), Vec::new());
     for loid in loids {
         way.now_and_then().await;
-        // Gone since the names were read: as if it had been before.
         let Some(record) = app.records.record(&app.repository, loid)? else { continue };
-        let fits = wanted == Shown::All || record.family == FamilyKind::Folder;
-        if fits && (all || access.sees(&record)?) {
-            found.push(loid);
-            if !sort.keeps_order() {
-                records.push(record);
-            }
+        let wanted = kind == Kind::All || record.family == FamilyKind::Folder;
+        if !wanted || !(all || access.sees(&record)?) {
+            continue;
         }
+        if sort.keeps_order() { seen.push(loid) } else { records.push(record) }
     }
-    let total = found.len();
-    if sort.keeps_order() {
-        return Ok((page.cut(found), total));
-    }
-    sort.apply(&mut records, |record| record);
-    Ok((page.cut(records).iter().map(|record| record.loid).collect(), total))
+    seen.extend(sort.apply(records, |record| record).await.into_iter().map(|record| record.loid));
+    Ok(seen)
+}
+
+/// What lies in a folder, by name, as it was at one moment.
+async fn names(app: &App, folder: Loid) -> Result<Vec<Loid>> {
+    let unlisted = |error: StoreError| {
+        tracing::error!(%error, "a folder can't be listed");
+        Error::internal()
+    };
+    let few = children(app.repository.look(), View::Committed, folder, None, NAMES_AT_ONCE).map_err(unlisted)?;
+    let (loids, None) = few else {
+        let repository = app.repository.clone();
+        let read = move || children(repository.look(), View::Committed, folder, None, usize::MAX);
+        return Ok(give_way::aside(read).await?.map_err(unlisted)?.0);
+    };
+    Ok(loids)
 }

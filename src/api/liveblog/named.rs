@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{Loid, Source};
+use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::liveblog::{Liveblog, PostAddress};
 use stet_actors::object::{FamilyKind, parent_path};
 use stet_actors::store::{Table, View};
@@ -12,7 +12,7 @@ use super::reply::post_shown;
 use super::types::Post;
 use super::{Open, PostListing};
 use crate::api::records::BulkError;
-use crate::api::requests::{ObjectListRequest, bytes_of};
+use crate::api::requests::{ObjectListRequest, Sources, bytes_of};
 use crate::api::settled::{Opened, settled};
 use crate::http::call::Call;
 use crate::http::listing::{Items, Listing, Made, Never};
@@ -22,9 +22,10 @@ use crate::records::Display;
 
 /// `POST /v3/container/liveblog/posts`: posts of any liveblogs, by loid, uuid or path, each once.
 pub async fn posts(call: Call) -> Result<Json<PostListing>> {
-    let (sources, display) = (ObjectListRequest::sources(&call)?, call.display_of_body()?);
+    let (Sources { given: sources, database }, display) =
+        (ObjectListRequest::of(&call).await?, call.display_of_body().await?);
     let bytes = bytes_of(&sources);
-    let named = Named { sources, bytes, next: 0, shown: HashMap::new(), display, open: None };
+    let named = Named { sources, database, bytes, next: 0, shown: HashMap::new(), display, open: None };
     let listing = Listing::of(&call, named, |items, errors| PostListing { items, errors }).await?;
     Ok(listing.answer(call))
 }
@@ -32,6 +33,7 @@ pub async fn posts(call: Call) -> Result<Json<PostListing>> {
 /// Posts that a list names.
 struct Named {
     sources: Vec<String>,
+    database: DatabaseId,
     /// What they take.
     bytes: usize,
     next: usize,
@@ -45,7 +47,7 @@ struct Named {
 impl Named {
     async fn post(&mut self, call: &Call, late: bool) -> Result<Option<Ready<Post>>> {
         let source = &self.sources[self.next];
-        let (liveblog, address) = place_of(call, source)?;
+        let (liveblog, address) = place_of(call, source, self.database)?;
         // What the caller may see may have changed, and it would be kept for as long as the client does not read.
         if late || self.open.as_ref().is_some_and(|open| open.loid() != liveblog) {
             self.open = None;
@@ -86,7 +88,7 @@ impl Items for Named {
             Ok(post) => post.map_or(Made::Nothing, Made::Item),
             Err(error) => {
                 let source = &self.sources[self.next];
-                Made::Failed(BulkError::new(&call.app, source, &hidden(error, source)))
+                Made::Failed(BulkError::of(&call.app, source, hidden(error, source)))
             }
         })
     }
@@ -106,8 +108,8 @@ fn hidden(error: Error, source: &str) -> Error {
 }
 
 /// The liveblog that a source's post is in, and the post.
-fn place_of(call: &Call, text: &str) -> Result<(Loid, PostAddress)> {
-    let (repository, database) = (&call.app.repository, call.database()?);
+fn place_of(call: &Call, text: &str, database: DatabaseId) -> Result<(Loid, PostAddress)> {
+    let repository = &call.app.repository;
     let source = Source::parse("sources", text)?;
     if let Source::Path(path) = &source {
         let (of, name) = parent_path(path).ok_or_else(|| Error::not_found(text))?;

@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::{Record, Version};
 
 use super::records::{BulkError, BulkReply, any_record_of, path_if_shown, seen_record_of};
-use super::requests::{ObjectListRequest, bytes_of as bytes_of_sources};
+use super::requests::{ObjectListRequest, Sources, bytes_of as bytes_of_sources};
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
@@ -34,7 +35,7 @@ pub(super) use self::content::{opened, stored};
 pub use self::creation::{CreateObject, create};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::creation::{Form, read_parts};
-pub(super) use self::creation::{ProductInfo, check_issue_date, status_of, with_product_info};
+pub(super) use self::creation::{ProductInfo, status_of, with_product_info};
 pub use self::locks::{UnlockRequest, lock, unlock};
 pub use self::pictures::content_as;
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
@@ -72,7 +73,7 @@ pub async fn get(call: Call) -> Result<Json<RecordReply>> {
     let shown = shown(&call, &source, &record, &call.display())?;
     // A folder on the way has changed for this caller when what they see of it has.
     let readable = call.access().may(Privilege::Read, &record)?;
-    Ok(Enveloped::of(&shown, shown.text().len())?.tagged(if readable { record.revision } else { 0 }))
+    Ok(Enveloped::of(&shown, shown.text().len())?.tagged(Tag::at(&record, if readable { record.revision } else { 0 })))
 }
 
 /// The object, or the version of it that the source names.
@@ -131,7 +132,8 @@ fn version(app: &App, record: &Record, number: u32) -> Result<Version> {
 
 /// `POST /v3/object`: the records of all sources, each once, and what could not be found.
 pub async fn list(call: Call) -> Result<Json<BulkReply<RecordReply>>> {
-    let (sources, display, database) = (ObjectListRequest::sources(&call)?, call.display_of_body()?, call.database()?);
+    let (Sources { given: sources, database }, display) =
+        (ObjectListRequest::of(&call).await?, call.display_of_body().await?);
     let bytes = bytes_of_sources(&sources);
     let records = Records { sources, bytes, next: 0, shown: HashMap::new(), display, database };
     let listing = Listing::of(&call, records, |items, errors| BulkReply { items, errors }).await?;
@@ -169,7 +171,7 @@ impl Items for Records {
             }
             shown(call, &source, &record, &self.display).map(Made::Item)
         });
-        Ok(made.unwrap_or_else(|error| Made::Failed(BulkError::new(&call.app, text, &error))))
+        Ok(made.unwrap_or_else(|error| Made::Failed(BulkError::of(&call.app, text, error))))
     }
 
     fn advance(&mut self) {
