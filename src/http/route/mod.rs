@@ -203,6 +203,11 @@ impl Route {
         self.method == Verb::Get
     }
 
+    /// Whether a call reads, whatever its method: nothing is lost if its reply is refused.
+    pub fn only_reads(&self) -> bool {
+        self.is_read() || self.privilege == Some(Privilege::Read)
+    }
+
     /// Whether the call is about an object that it names: in the path, or in the query parameter `loid`.
     pub fn names_object(&self) -> bool {
         let in_query = |param: &QueryParam| matches!(param, QueryParam::One { name: "loid", .. });
