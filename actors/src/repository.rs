@@ -257,7 +257,7 @@ impl Reader {
     /// # Errors
     /// `ObjectNotFound`; `InvalidType`; that it can't be loaded.
     pub async fn any_view<F: Family>(&self, container: Loid) -> Result<Arc<Published<F::State>>> {
-        let now_ms = self.clock().now_ms();
+        let now_ms = self.clock().steady_ms();
         self.registry.get::<F>(container)?.view(container, now_ms).await
     }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use stet_actors::error::Result;
+use stet_actors::error::{MAX_SOURCE_BYTES, Result, shortened};
 use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::object::Record;
@@ -60,7 +60,7 @@ impl<'c, T> Bulk<'c, T> {
             Err(error) => error,
         };
         let code = format!("{}{}", self.app.config.compat.code_prefix, error.code.name());
-        let source = self.sources[place].clone();
+        let source = shortened(self.sources[place].clone(), MAX_SOURCE_BYTES);
         self.errors.push((place, BulkError { source, code, message: error.message, details: error.details }));
     }
 

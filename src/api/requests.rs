@@ -91,8 +91,8 @@ impl ObjectListRequest {
     ///
     /// # Errors
     /// `InvalidBody`, `TooLarge`, `DatabaseNotFound`.
-    pub fn of(call: &Call) -> Result<Sources> {
-        let request: ObjectListRequest = call.any_json()?;
+    pub async fn of(call: &Call) -> Result<Sources> {
+        let request: ObjectListRequest = call.any_json().await?;
         check_length(&call.app, request.sources.len())?;
         let database = database_named(call, request.database_id.as_ref())?;
         Ok(Sources { given: request.sources, database })

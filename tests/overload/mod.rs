@@ -6,6 +6,7 @@
 //! they prove.
 
 mod bodies;
+mod caches;
 mod connections;
 mod drain;
 mod followers;
@@ -15,6 +16,7 @@ mod logins;
 mod permits;
 mod readers;
 mod rubbish;
+mod uploads;
 mod writers;
 
 use std::io::{Read, Write};

@@ -39,7 +39,7 @@ pub(crate) struct Handle<F: Family> {
     addr: Addr<Container<F>>,
     cell: Arc<Cell<F>>,
     admission: Arc<Semaphore>,
-    /// Epoch milliseconds.
+    /// Of the steady clock.
     last_used: AtomicU64,
     gone: watch::Receiver<()>,
 }
@@ -167,7 +167,7 @@ impl Registry {
     /// `InvalidType` when it is in memory as a container of another family.
     pub fn get<F: Family>(&self, loid: Loid) -> Result<Arc<Handle<F>>> {
         let mut entries = self.entries.lock();
-        let now = self.shared.clock.now_ms();
+        let now = self.shared.clock.steady_ms();
         let predecessor = match entries.get(&loid) {
             Some(Entry::Present(handle)) => {
                 let kind = handle.kind();
@@ -204,7 +204,7 @@ impl Registry {
         let entries = self.entries.lock();
         let Entry::Present(handle) = entries.get(&loid)? else { return None };
         let handle = handle.clone().into_any().downcast::<Handle<F>>().ok()?;
-        handle.last_used.store(self.shared.clock.now_ms(), Ordering::Relaxed);
+        handle.last_used.store(self.shared.clock.steady_ms(), Ordering::Relaxed);
         handle.cell.view()
     }
 
@@ -218,7 +218,7 @@ impl Registry {
 
     /// Lets go of containers that nobody has used for a while and that have no permit out.
     pub fn sweep(&self) -> usize {
-        let now = self.shared.clock.now_ms();
+        let now = self.shared.clock.steady_ms();
         let idle = self.shared.options.idle().as_millis() as u64;
         self.let_go(|handle| handle.last_used() + idle <= now)
     }

@@ -12,6 +12,7 @@ use stet_actors::store::View;
 use super::records::{Bulk, BulkReply};
 use super::requests::{CreateOptions, ObjectListRequest, Sources, check_length, database_named, folder_source};
 use crate::config::for_user;
+use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::change::Container;
 use crate::http::reply::Json;
@@ -55,7 +56,7 @@ impl<'c> Desk<'c> {
     }
 
     async fn change<C: Command<Family = Drawer, Reply = Placed>>(&self, command: C) -> Result<Json<DrawerReply>> {
-        let display = self.call.display_of_body()?;
+        let display = self.call.display_of_body().await?;
         let done = self.call.change(&self.drawer, command).await?;
         changed(self.call, &done.view, &done.reply, &display)
     }
@@ -70,9 +71,13 @@ pub async fn add_item(call: Call) -> Result<Json<DrawerReply>> {
 
 /// `POST /v3/container/drawer/{source}/item`
 pub async fn add_items(call: Call) -> Result<Json<DrawerReply>> {
-    let Sources { given, database } = ObjectListRequest::of(&call)?;
+    let Sources { given, database } = ObjectListRequest::of(&call).await?;
     let desk = Desk::of(&call)?;
-    let items = given.iter().map(|source| desk.address("sources", source, database)).collect::<Result<_>>()?;
+    let (mut items, mut way) = (Vec::with_capacity(given.len()), GiveWay::new());
+    for source in &given {
+        way.now_and_then().await;
+        items.push(desk.address("sources", source, database)?);
+    }
     desk.change(drawer::Add { items }).await
 }
 
@@ -92,7 +97,7 @@ pub async fn position_shortcut(call: Call) -> Result<Json<DrawerReply>> {
 
 /// `DELETE /v3/container/drawer/{source}/item/{item}`
 pub async fn delete_item(call: Call) -> Result<Json<DrawerReply>> {
-    let (desk, display) = (Desk::of(&call)?, call.display_of_body()?);
+    let (desk, display) = (Desk::of(&call)?, call.display_of_body().await?);
     let items = vec![desk.item("item")?];
     let done = call.change(&desk.drawer, drawer::Remove { items, strict: true }).await?;
     let (drawer, _) = reply_of(&call, &done.view, removed(&done.reply.items), &display)?;
@@ -106,11 +111,13 @@ fn removed(items: &Placed) -> impl Iterator<Item = (usize, &Item)> {
 
 /// `DELETE /v3/container/drawer/{source}/item`
 pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
-    let Sources { given, database } = ObjectListRequest::of(&call)?;
-    let (desk, display) = (Desk::of(&call)?, call.display_of_body()?);
+    let Sources { given, database } = ObjectListRequest::of(&call).await?;
+    let (desk, display) = (Desk::of(&call)?, call.display_of_body().await?);
     let mut bulk = Bulk::of(&call, &given);
     let (mut items, mut places) = (Vec::new(), Vec::new());
+    let mut way = GiveWay::new();
     for (place, source) in given.iter().enumerate() {
+        way.now_and_then().await;
         match desk.address("sources", source, database) {
             Ok(address) => {
                 items.push(address);
@@ -191,7 +198,7 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
         }
     }
     let total = views.len();
-    Sort::parse(call.query.text("sortBy"))?.apply(&mut views, |view| &*view.state.object().record);
+    let views = Sort::parse(call.query.text("sortBy"))?.apply(views, |view| &*view.state.object().record).await;
     let limit = if call.query.boolean("showItems") { usize::MAX } else { 0 };
     let views = call.query.page().cut(views);
     let items = views.iter().map(|view| {
@@ -202,7 +209,7 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
 }
 
 /// A drawer to be made with what a body says of it.
-fn new_drawer(
+async fn new_drawer(
     call: &Call,
     name: &str,
     automatic: bool,
@@ -213,11 +220,13 @@ fn new_drawer(
     let sources = request.sources.as_deref().unwrap_or_default();
     check_length(app, sources.len())?;
     let mut items = Vec::with_capacity(sources.len());
+    let mut way = GiveWay::new();
     for source in sources {
+        way.now_and_then().await;
         items.push(call.find(&Source::parse("sources", source)?, database)?.loid);
     }
     let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());
-    let attributes = app.attribute_text("attributes", request.attributes.as_ref())?;
+    let attributes = app.attribute_text("attributes", request.attributes.as_ref()).await?;
     let new = NewDrawer {
         capacity: drawer::check_capacity(capacity)?,
         automatic,
@@ -235,9 +244,9 @@ fn new_drawer(
 
 /// `POST /v3/container/drawer`
 pub async fn create(call: Call) -> Result<Json<DrawerReply>> {
-    let request: CreateDrawer = call.json()?;
+    let request: CreateDrawer = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
-    let mut object = new_drawer(&call, request.name.as_deref().unwrap_or(TYPE_NAME), false, &request, database)?;
+    let mut object = new_drawer(&call, request.name.as_deref().unwrap_or(TYPE_NAME), false, &request, database).await?;
     // A generated name has to be free; a given one is up to the caller.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
@@ -247,12 +256,12 @@ pub async fn create(call: Call) -> Result<Json<DrawerReply>> {
 
 /// `POST /v3/container/drawer/automatic`: the user's own drawer, made at the first call.
 pub async fn create_automatic(call: Call) -> Result<Json<DrawerReply>> {
-    let request: CreateDrawer = call.json()?;
+    let request: CreateDrawer = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
     let config = &call.app.config.drawer;
     let user = call.caller()?.user();
     let (name, folder) = (for_user(&config.automatic_name, user), for_user(&config.automatic_folder, user));
-    let mut object = new_drawer(&call, &name, true, &request, database)?;
+    let mut object = new_drawer(&call, &name, true, &request, database).await?;
     object.mode = CreateMode::Existing;
     make(&call, folder_source(None, Some(&folder))?, object, database).await
 }
@@ -263,7 +272,7 @@ async fn make(
     object: NewObject,
     database: DatabaseId,
 ) -> Result<Json<DrawerReply>> {
-    let (app, display) = (&call.app, call.display_of_body()?);
+    let (app, display) = (&call.app, call.display_of_body().await?);
     let create = app.destination(call, folder, database)?.create(object);
     let created = call.change_all(create).await?;
     let view = app.repository.view::<Drawer>(created.loid).await?;
@@ -273,14 +282,14 @@ async fn make(
 
 /// `PUT /v3/container/drawer/{source}`
 pub async fn update(call: Call) -> Result<Json<DrawerReply>> {
-    let request: UpdateRequest = call.json()?;
-    let (drawer, display) = (call.container::<Drawer>("source")?, call.display_of_body()?);
+    let request: UpdateRequest = call.json().await?;
+    let (drawer, display) = (call.container::<Drawer>("source")?, call.display_of_body().await?);
     let capacity = request.capacity.map(drawer::check_capacity).transpose()?;
     let command = UpdateDrawer {
         drawer: drawer.loid(),
         head: drawer::Update { capacity, title: request.title, description: request.description },
         name: request.name,
-        attributes: call.app.attribute_text("attributes", request.attributes.as_ref())?,
+        attributes: call.app.attribute_text("attributes", request.attributes.as_ref()).await?,
     };
     call.change_all(command).await?;
     let view = call.view(&drawer).await?;

@@ -34,8 +34,8 @@ pub async fn create_from_template(call: Call) -> Result<Json<LiveblogReply>> {
 }
 
 async fn create(call: &Call, template: &Source, template_database: DatabaseId) -> Result<Json<LiveblogReply>> {
-    let request: CreateLiveblog = call.json()?;
-    let (app, display) = (&call.app, call.display_of_body()?);
+    let request: CreateLiveblog = call.json().await?;
+    let (app, display) = (&call.app, call.display_of_body().await?);
     let database = database_named(call, request.database_id.as_ref())?;
     let object = new_liveblog(call, &request, template, template_database).await?;
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
@@ -95,9 +95,9 @@ async fn new_liveblog(
     object.type_inferred = wanted.is_none();
     object.work_folder = text(&request.work_folder);
     object.suid = text(&request.suid);
-    let attributes = app.attribute_text("attributes", request.attributes.as_ref())?;
+    let attributes = app.attribute_text("attributes", request.attributes.as_ref()).await?;
     object.attributes = attributes.or_else(|| found.attributes.attributes.clone());
-    let system = app.rooted_text("systemAttributes", request.system_attributes.as_ref(), "props")?;
+    let system = app.rooted_text("systemAttributes", request.system_attributes.as_ref(), "props").await?;
     let said = ProductInfo {
         product: request.product.as_deref(),
         edition: request.edition.as_deref(),
@@ -106,9 +106,9 @@ async fn new_liveblog(
     };
     // Whoever says anything of these says all of it: the template's product must not stand beside the caller's edition.
     object.system_attributes =
-        with_product_info(app, system, &said)?.or_else(|| found.attributes.system_attributes.clone());
+        with_product_info(app, system, &said).await?.or_else(|| found.attributes.system_attributes.clone());
     object.issue_date = issue_date;
-    object.usage_tickets = app.rooted_text("usageTickets", request.usage_tickets.as_ref(), "tl")?;
+    object.usage_tickets = app.rooted_text("usageTickets", request.usage_tickets.as_ref(), "tl").await?;
     object.content = Some(content);
     // A generated name has to be free; a given one is up to the caller.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);

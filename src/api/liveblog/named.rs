@@ -19,8 +19,8 @@ use crate::http::reply::Json;
 
 /// `POST /v3/container/liveblog/posts`: posts of any liveblogs, by loid, uuid or path.
 pub async fn posts(call: Call) -> Result<Json<PostListing>> {
-    let Sources { given, database } = ObjectListRequest::of(&call)?;
-    let display = call.display_of_body()?;
+    let Sources { given, database } = ObjectListRequest::of(&call).await?;
+    let display = call.display_of_body().await?;
     let mut liveblogs: HashMap<Loid, Open> = HashMap::new();
     let mut bulk = Bulk::of(&call, &given);
     for (place, source) in given.iter().enumerate() {

@@ -15,6 +15,7 @@ use {
 use super::{ChangedRecord, reply_with};
 use crate::api::form::{self, FileRule, Submitted};
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
+use crate::give_way;
 use crate::http::app::App;
 use crate::http::body::Object;
 use crate::http::call::Call;
@@ -93,17 +94,17 @@ pub async fn create(mut call: Call) -> Result<Json<ChangedRecord>> {
     object.type_inferred = options.r#type.as_deref().is_none_or(str::is_empty);
     object.work_folder = text(&options.work_folder);
     object.suid = text(&options.suid);
-    object.attributes = app.attribute_text("attributes", options.attributes.as_ref())?;
-    let system = app.rooted_text("systemAttributes", options.system_attributes.as_ref(), "props")?;
+    object.attributes = app.attribute_text("attributes", options.attributes.as_ref()).await?;
+    let system = app.rooted_text("systemAttributes", options.system_attributes.as_ref(), "props").await?;
     let said = ProductInfo {
         product: options.product.as_deref(),
         edition: options.edition.as_deref(),
         issue_date: issue_date.as_ref(),
         team: options.team.as_deref(),
     };
-    object.system_attributes = with_product_info(app, system, &said)?;
+    object.system_attributes = with_product_info(app, system, &said).await?;
     object.issue_date = issue_date;
-    object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.as_ref(), "tl")?;
+    object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.as_ref(), "tl").await?;
     object.content = content;
     object.mode = CreateOptions::mode(options.options.as_ref(), options.create_mode);
     let database = database_named(&call, options.database_id.as_ref())?;
@@ -151,7 +152,7 @@ pub(in crate::api) struct ProductInfo<'a> {
 ///
 /// # Errors
 /// `InvalidAttributes`.
-pub(in crate::api) fn with_product_info(
+pub(in crate::api) async fn with_product_info(
     app: &App,
     system: Option<Text>,
     options: &ProductInfo<'_>,
@@ -172,8 +173,11 @@ pub(in crate::api) fn with_product_info(
     }
     let mut props = match &system {
         Some(text) => {
+            let bytes = text.len();
+            let (text, limits) = (text.clone(), app.xml_limits());
+            let read = move || stet_xml::to_json(&text, &limits);
             // It has just been checked.
-            let json = stet_xml::to_json(text, &app.xml_limits()).map_err(|_| Error::internal())?;
+            let json = give_way::by_size(bytes, read).await?.map_err(|_| Error::internal())?;
             match json.get("props") {
                 Some(Value::Object(props)) => props.clone(),
                 // Empty, or nothing but text.
@@ -191,7 +195,7 @@ pub(in crate::api) fn with_product_info(
         return Ok(system);
     }
     props.extend(said);
-    app.rooted_text("systemAttributes", Some(&json!({ "props": props })), "props")
+    app.rooted_text("systemAttributes", Some(&json!({ "props": props })), "props").await
 }
 
 /// The form of a creation.

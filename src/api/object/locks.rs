@@ -28,7 +28,7 @@ pub async fn lock(call: Call) -> Result<Json<ChangedRecord>> {
 
 /// `POST /v3/object/{source}/unlock`
 pub async fn unlock(call: Call) -> Result<Json<ChangedRecord>> {
-    let request: UnlockRequest = call.json()?;
+    let request: UnlockRequest = call.json().await?;
     let source = call.source("source")?;
     let object = target(&call, Privilege::Write, &source, call.database()?)?;
     let record = call.find(&source, call.database()?)?;

@@ -10,6 +10,7 @@ use stet_actors::object::{Record, Version};
 use super::records::{Bulk, BulkReply, any_record_of, path_if_shown, seen_record_of};
 use super::requests::{ObjectListRequest, Sources};
 use crate::auth::Privilege;
+use crate::give_way::GiveWay;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::reply::{Enveloped, Json, Reply};
@@ -129,10 +130,12 @@ fn version(app: &App, record: &Record, number: u32) -> Result<Version> {
 
 /// `POST /v3/object`: the records of all sources, and what could not be found.
 pub async fn list(call: Call) -> Result<Json<BulkReply<RecordReply>>> {
-    let Sources { given, database } = ObjectListRequest::of(&call)?;
-    let display = call.display_of_body()?;
+    let Sources { given, database } = ObjectListRequest::of(&call).await?;
+    let display = call.display_of_body().await?;
     let mut bulk = Bulk::of(&call, &given);
+    let mut way = GiveWay::new();
     for (place, source) in given.iter().enumerate() {
+        way.now_and_then().await;
         let found = Source::parse("sources", source).and_then(|source| shown(&call, &source, database, &display));
         bulk.note(place, found.map(|(_, record)| record));
     }

@@ -53,7 +53,7 @@ pub async fn destroy_all(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
 }
 
 async fn bulk(call: &Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
-    let Sources { given, database } = ObjectListRequest::of(call)?;
+    let Sources { given, database } = ObjectListRequest::of(call).await?;
     let mut bulk = Bulk::of(call, &given);
     for (place, source) in given.iter().enumerate() {
         let one = async {
@@ -76,7 +76,7 @@ async fn bulk(call: &Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
 
 /// `POST /v3/object/{source}/restore`
 pub async fn restore(call: Call) -> Result<Json<ChangedRecord>> {
-    let request: RestoreRequest = call.json()?;
+    let request: RestoreRequest = call.json().await?;
     let app = &call.app;
     let object = any_target(&call, Privilege::Delete, &call.source("source")?, call.database()?)?;
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);

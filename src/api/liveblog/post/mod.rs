@@ -44,7 +44,7 @@ pub async fn create_post(mut call: Call) -> Result<Json<ChangedPost>> {
     })?;
     let options = form.options;
     let command = AddPost {
-        fields: fields_of(&call.app, &options)?,
+        fields: fields_of(&call.app, &options).await?,
         moderated: options.moderated.unwrap_or(false),
         body,
         attachments: attachments_of(form.files),
@@ -73,7 +73,7 @@ pub async fn update_post(mut call: Call) -> Result<Json<ChangedPost>> {
     });
     let command = UpdatePost {
         post,
-        fields: fields_of(&call.app, &options)?,
+        fields: fields_of(&call.app, &options).await?,
         body,
         attachments: attachments_of(form.files),
         remove_attachments: removed.collect::<Result<_>>()?,
@@ -173,7 +173,7 @@ fn attachments_of(parts: Vec<FilePart>) -> Vec<NewAttachment> {
     parts.into_iter().enumerate().map(named).collect()
 }
 
-fn fields_of(app: &App, options: &PostOptions) -> Result<PostFields> {
+async fn fields_of(app: &App, options: &PostOptions) -> Result<PostFields> {
     let text = |value: &Option<String>| value.as_deref().map(Text::from);
     Ok(PostFields {
         title: text(&options.title),
@@ -183,7 +183,7 @@ fn fields_of(app: &App, options: &PostOptions) -> Result<PostFields> {
         timestamp: options.timestamp,
         pinned: options.pinned,
         tags: options.tags.as_ref().map(|tags| tags.iter().map(|tag| Text::from(tag.as_str())).collect()),
-        attributes: app.attribute_text("attributes", options.attributes.as_ref())?,
-        system_attributes: app.rooted_text("systemAttributes", options.system_attributes.as_ref(), "props")?,
+        attributes: app.attribute_text("attributes", options.attributes.as_ref()).await?,
+        system_attributes: app.rooted_text("systemAttributes", options.system_attributes.as_ref(), "props").await?,
     })
 }
