@@ -16,6 +16,7 @@ pub mod exit;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod give_way;
 pub mod http;
 mod json;
 mod limits;

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Source};
+use stet_actors::folder::path_by;
+use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::object::{Record, Text};
 use stet_actors::repository::{Reader, Repository};
 
 use crate::auth::{AttemptOptions, Attempts, Cas, Directory, Sessions};
@@ -114,6 +116,33 @@ impl Newsroom {
         let loid = self.repository.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
         self.repository.check_version(loid, source)?;
         self.records.get(&self.repository, loid.object())?.ok_or_else(|| Error::not_found(source))
+    }
+
+    /// The path of an object, by way of what is kept in memory; `None` for one that lies deeper than any configuration allows.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn path_of(&self, record: &Record) -> Result<Option<String>> {
+        let Some(folder) = record.folder() else { return Ok(Some("/".to_owned())) };
+        // Noted before anything is read: a path that was found is kept only for as long as nothing has changed since.
+        let before = self.records.changes();
+        let above = match self.records.last_path(folder, before) {
+            Some(above) => above,
+            None => {
+                let Some(found) = self.folder_and_name(folder)? else { return Ok(Some(format!("/{}", record.name))) };
+                let Some(path) = path_by(found, |folder| self.folder_and_name(folder))? else { return Ok(None) };
+                self.records.note_path(folder, before, path.as_str().into())
+            }
+        };
+        Ok(Some(format!("{}/{}", above.trim_end_matches('/'), record.name)))
+    }
+
+    /// The folder that a folder lies in, or lay in before it came to the recycle bin, and its name.
+    fn folder_and_name(&self, folder: Loid) -> Result<Option<(Option<Loid>, Text)>> {
+        if let Some(cached) = self.records.get(&self.repository, folder)? {
+            return Ok(Some((cached.folder(), cached.name.clone())));
+        }
+        Ok(self.repository.any_record(folder)?.map(|record| (record.folder(), record.name)))
     }
 
     /// Path of a user's home folder.

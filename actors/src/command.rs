@@ -1,15 +1,16 @@
 //! What changes a container: typed commands, applied to its state as pure functions.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::family::Family;
 use crate::id::Loid;
-use crate::object::{Attributes, NewContent, Object, Record, SmallBody, Text, Version};
+use crate::object::{Attributes, NewContent, Object, PathLimits, Record, SmallBody, Text, Version, depth_of};
 use crate::readable::{Readable, Reads};
 use crate::store::{Change, Event, Key, Look, Range, Row, StoreError, Table, View, decode_value};
 
@@ -120,6 +121,9 @@ pub struct Context<'a> {
     look: &'a dyn Look,
     numbers: &'a dyn Numbers,
     readable: Option<&'a dyn Readable>,
+    paths: PathLimits,
+    /// How deep the objects lie that the command has made.
+    made: HashMap<Loid, usize>,
     changes: Vec<Change>,
     keeps_stamp: bool,
     concerned: Concerned,
@@ -154,6 +158,8 @@ impl<'a> Context<'a> {
             look,
             numbers,
             readable: None,
+            paths: PathLimits::default(),
+            made: HashMap::new(),
             changes: Vec::new(),
             concerned: Concerned::default(),
             keeps_stamp: false,
@@ -164,6 +170,12 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn reading(self, readable: Option<&'a dyn Readable>) -> Context<'a> {
         Context { readable, ..self }
+    }
+
+    /// The same with other limits on how deep objects may lie.
+    #[must_use]
+    pub fn within(self, paths: PathLimits) -> Context<'a> {
+        Context { paths, ..self }
     }
 
     /// What the caller may read at this moment.
@@ -321,12 +333,47 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// Puts a new object: record, attribute texts, and their indexes. Its parts are put beside.
-    pub fn create(&mut self, record: &Record, attributes: &Attributes) {
+    /// How long and deep paths may be.
+    pub fn path_limits(&self) -> PathLimits {
+        self.paths
+    }
+
+    /// Refuses a place below `folder` that is deeper than objects may lie; `levels` is 1 for an object that goes into it, and more
+    /// for one that has others below.
+    ///
+    /// # Errors
+    /// `InvalidPath`, what the store says.
+    pub fn check_depth(&self, folder: Loid, levels: usize) -> Result<usize, Fault> {
+        let most = self.paths.depth;
+        let above = match self.made.get(&folder) {
+            Some(depth) => *depth,
+            None => depth_of(self.look, View::Latest, folder, most)?,
+        };
+        if above + levels <= most {
+            return Ok(above + levels);
+        }
+        // For one that goes deeper still `above` is not its true depth.
+        let deep = if above > most { format!("more than {most}") } else { (above + levels).to_string() };
+        let message =
+            format!("Below the folder `{folder}` the path would have {deep} names; at most {most} are allowed.");
+        Err(Error::new(Code::InvalidPath, message).with_source(folder).with_detail("limit", most).into())
+    }
+
+    /// Puts a new object: record, attribute texts, and their indexes. Its parts are put beside. There is no other way to make
+    /// one, and so none that lies too deep.
+    ///
+    /// # Errors
+    /// `InvalidPath` for a place that is too deep; what the store says.
+    pub fn create(&mut self, record: &Record, attributes: &Attributes) -> Result<(), Fault> {
+        if let Some(folder) = record.folder() {
+            let depth = self.check_depth(folder, 1)?;
+            self.made.insert(record.loid, depth);
+        }
         self.put(None, record);
         if *attributes != Attributes::none(record.loid) {
             self.put(None, attributes);
         }
+        Ok(())
     }
 
     /// Notes what became of an object's own rows between `before` and `after`; with a change, or with rows

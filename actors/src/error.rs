@@ -105,6 +105,29 @@ codes! {
     RepositoryError,
 }
 
+/// The longest sentence: a client may have sent megabytes where a name belongs, and an error must not send them back.
+pub const MAX_MESSAGE_BYTES: usize = 2048;
+
+/// The longest text in which a source is named; longer than most paths, and than any loid or uuid.
+pub const MAX_SOURCE_BYTES: usize = 16_384;
+
+/// A text with its middle left out, if it has more bytes than `most`. What it begins and ends with is left: a sentence remains one.
+pub fn shortened(text: String, most: usize) -> String {
+    const GAP: &str = " … ";
+    if text.len() <= most {
+        return text;
+    }
+    let room = most.saturating_sub(GAP.len());
+    let (mut head, mut tail) = (room - room / 4, text.len() - room / 4);
+    while !text.is_char_boundary(head) {
+        head -= 1;
+    }
+    while !text.is_char_boundary(tail) {
+        tail += 1;
+    }
+    format!("{}{GAP}{}", &text[..head], &text[tail..])
+}
+
 /// A refusal or failure, as the client gets to see it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Error {
@@ -132,23 +155,33 @@ pub fn printable(text: &str) -> String {
 }
 
 impl Error {
-    /// A fault with its sentence.
+    /// A fault with its sentence, of which the middle is left out if a client's value makes it very long.
     pub fn new(code: Code, message: impl Into<String>) -> Error {
-        Error { code, message: message.into(), source: None, details: None }
+        Error { code, message: shortened(message.into(), MAX_MESSAGE_BYTES), source: None, details: None }
     }
 
-    /// Names the source that the fault concerns.
+    /// Names the source that the fault concerns; the middle of a text that is longer than any source is left out.
     #[must_use]
     pub fn with_source(mut self, source: impl fmt::Display) -> Error {
-        self.source = Some(source.to_string());
+        self.source = Some(shortened(source.to_string(), MAX_SOURCE_BYTES));
         self
     }
 
-    /// Adds a fact.
+    /// Adds a fact; a very long text is shortened as the sentence is.
     #[must_use]
     pub fn with_detail(mut self, key: &str, value: impl Into<Value>) -> Error {
-        self.details.get_or_insert_default().insert(key.to_owned(), value.into());
+        let value = match value.into() {
+            Value::String(text) => Value::String(shortened(text, MAX_SOURCE_BYTES)),
+            value => value,
+        };
+        self.details.get_or_insert_default().insert(key.to_owned(), value);
         self
+    }
+
+    /// The same fault with another sentence, made of its own.
+    #[must_use]
+    pub fn rephrased(self, sentence: impl FnOnce(&str) -> String) -> Error {
+        Error { message: shortened(sentence(&self.message), MAX_MESSAGE_BYTES), ..self }
     }
 
     /// The source fits no object that the caller can see.
@@ -178,3 +211,32 @@ impl std::error::Error for Error {}
 
 /// What a domain operation gives.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_error_sends_no_megabytes_back() {
+        let long = "\u{e9}".repeat(2 << 20);
+        let error =
+            Error::parameter("sortBy", &long, "one of these").with_source(&long).with_detail("path", long.clone());
+        let error = error.rephrased(|message| format!("The file `{long}`: {message}"));
+        assert!(error.message.starts_with("The file `é") && error.message.ends_with("é`."), "{error}");
+        let bytes = serde_json::to_vec(&error).unwrap().len();
+        assert!(bytes <= MAX_MESSAGE_BYTES + 2 * MAX_SOURCE_BYTES + 200, "{bytes}");
+        let short = Error::not_found("/a/b");
+        assert_eq!(short.message, "There is no object `/a/b`.");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_shortened_to_so_many_bytes(text: String, most in 8usize..64) {
+            let short = shortened(text.clone(), most);
+            prop_assert!(short.len() <= most);
+            prop_assert!(text.len() > most || short == text);
+        }
+    }
+}

@@ -18,11 +18,11 @@ use crate::family::Family;
 use crate::folder::{self, walk};
 use crate::id::{DatabaseId, Loid, Source};
 use crate::joint::Joint;
-use crate::object::{Attributes, FamilyKind, Record, Version, check_path};
+use crate::object::{Attributes, FamilyKind, PathLimits, Record, Version, check_path};
 use crate::receipt::{Once, Step};
 use crate::runtime::registry::{AnyHandle, admit};
 use crate::runtime::{
-    Answer, Done, NumberMill, Published, Registry, Request, RuntimeOptions, Shared, overloaded, run_joint,
+    Answer, Done, NumberMill, Published, Registry, Request, RuntimeOptions, Shared, overloaded, refusal, run_joint,
     store_failure, unknown,
 };
 use crate::store::{Backlog, ChangeSet, Health, Look, Range, Row, Store, StoreError, Table, View, decode_value};
@@ -96,7 +96,7 @@ impl Repository {
                 continue;
             }
             let record = Record::new(loid, "", folder::TYPE_NAME, FamilyKind::Folder, &who.user, now_ms);
-            context.create(&record, &Attributes::none(loid));
+            context.create(&record, &Attributes::none(loid)).map_err(refusal)?;
         }
         let changes = context.into_noted().changes;
         if changes.is_empty() {
@@ -362,16 +362,23 @@ impl Reader {
                 .look()
                 .get(View::Committed, Table::Uuids, uuid.0.as_bytes())
                 .map(|value| value.and_then(|value| Loid::from_key(&value))),
-            Source::Path(path) => walk(self.look(), View::Committed, folder::root(database), check_path(path)?),
+            Source::Path(path) => {
+                walk(self.look(), View::Committed, folder::root(database), check_path(path, self.path_limits())?)
+            }
         };
         found.map_err(|error| store_failure(&error))
     }
 
-    /// The path of an object.
+    /// How long and how deep paths may be.
+    pub fn path_limits(&self) -> PathLimits {
+        self.registry.shared().options.paths
+    }
+
+    /// The path of an object; `None` for one that lies deeper than any configuration allows.
     ///
     /// # Errors
     /// What the store says.
-    pub fn path_of(&self, record: &Record) -> Result<String> {
+    pub fn path_of(&self, record: &Record) -> Result<Option<String>> {
         folder::path_of(self.look(), View::Committed, record).map_err(|error| store_failure(&error))
     }
 

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::liveblog::Sight;
-use stet_actors::object::{FamilyKind, Reach, Record, Text};
+use stet_actors::object::{FamilyKind, PathLimits, Reach, Record, Text};
 use stet_actors::readable::Readable;
 
 use self::rows::{Reading, Rows};
@@ -283,11 +283,12 @@ impl<'a> Access<'a> {
         })
     }
 
-    /// The object and the folders around it, innermost first.
+    /// The object and the folders around it, innermost first. No more than any configuration allows: what was made deeper once is
+    /// beyond the reach of grants on the folders further up.
     fn around(&self, record: &Record) -> Result<Vec<Loid>> {
         let mut around = vec![record.loid];
         let mut next = record.folder();
-        while let Some(folder) = next {
+        while let Some(folder) = next.filter(|_| around.len() <= PathLimits::WIDEST.depth) {
             around.push(folder);
             next = self.rows.above(folder)?;
         }

@@ -6,7 +6,7 @@ use foldhash::{HashMap, HashMapExt};
 use stet_actors::error::Result;
 use stet_actors::folder::{root, walk};
 use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::object::{Record, Text, check_path};
+use stet_actors::object::{PathLimits, Record, Text, check_path};
 use stet_actors::readable::{Decide, Readable};
 use stet_actors::runtime::store_failure;
 use stet_actors::store::{Look, Row, StoreError, Table, View, decode_value};
@@ -48,7 +48,8 @@ impl<'a> Latest<'a> {
     }
 
     fn loid_of(&self, path: &str) -> Result<Option<Loid>> {
-        let found = walk(self.look, View::Latest, root(DatabaseId::MAIN), check_path(path)?);
+        let names = check_path(path, PathLimits::WIDEST)?;
+        let found = walk(self.look, View::Latest, root(DatabaseId::MAIN), names);
         found.map_err(|error| store_failure(&error))
     }
 }

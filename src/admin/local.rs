@@ -18,7 +18,7 @@ use crate::server::{existing, open_store, people};
 pub(super) async fn carry_out(config: &Config, request: AdminRequest) -> Result<Outcome, Failure> {
     existing(config)?;
     let store = Arc::new(open_store(config)?);
-    let repository = Repository::start(store.clone(), Arc::new(SystemClock), config.runtime.clone())
+    let repository = Repository::start(store.clone(), Arc::new(SystemClock), config.runtime_options())
         .await
         .map_err(|error| Failure::new(Exit::Data, error))?;
     let (directory, sessions) = people(config, &repository)?;

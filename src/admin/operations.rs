@@ -227,7 +227,7 @@ impl Admin {
             }
         }
         for folder in [&change.home, &change.work_folder].into_iter().flatten().filter(|folder| !folder.is_empty()) {
-            check_path(folder)?;
+            check_path(folder, self.directory.path_limits())?;
         }
         Ok(())
     }

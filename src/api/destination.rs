@@ -67,7 +67,7 @@ impl App {
 
     /// The folders of a path that exist, and the names of those that do not.
     fn destination_of_path(&self, call: &Call, path: &str, database: DatabaseId) -> Result<Destination> {
-        let mut names = check_path(path)?;
+        let mut names = check_path(path, self.repository.path_limits())?;
         let mut at = root(database);
         while let Some(name) = names.next() {
             let found = child(self.repository.look(), View::Committed, at, name).map_err(|error| {

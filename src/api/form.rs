@@ -197,7 +197,7 @@ async fn file_part(part: &mut Field, rule: &FileRule, limit: u64, into: Into<'_>
     let file_name = file_name.map(str::to_owned);
     // Name and type are kept with the file; a part's head may be far longer.
     if let Some(error) = file_name.as_deref().and_then(|name| check_name(name).err()) {
-        return Err(Error { message: format!("The file of the part `{}`: {}", rule.name, error.message), ..error });
+        return Err(error.rephrased(|message| format!("The file of the part `{}`: {message}", rule.name)));
     }
     if let Some(long) = media_type.as_ref().map(String::len).filter(|length| *length > MAX_NAME_BYTES) {
         let message =

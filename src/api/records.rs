@@ -102,7 +102,9 @@ pub fn seen_record_at(
 /// # Errors
 /// What the store says.
 pub fn shown(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<Ready<ObjectRecord>> {
-    app.records.shown(cached, display, path, |cached| Ready::of(&rendered(app, cached, display, path)?))
+    app.records.shown(cached, display, path, app.directory.changes(), |cached| {
+        Ready::of(&rendered(app, cached, display, path)?)
+    })
 }
 
 fn rendered(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<ObjectRecord> {
@@ -125,5 +127,5 @@ pub fn info_of(app: &App, state: &impl State, display: &Display) -> Result<Objec
 /// # Errors
 /// What the store says.
 pub fn path_if_shown(app: &App, record: &Record, display: &Display) -> Result<Option<String>> {
-    if display.path { app.repository.path_of(record).map(Some) } else { Ok(None) }
+    if display.path { app.path_of(record) } else { Ok(None) }
 }

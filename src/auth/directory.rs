@@ -13,7 +13,7 @@ use foldhash::HashMap;
 use parking_lot::RwLock;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::object::{MAX_NAME_BYTES, Text, file_name};
+use stet_actors::object::{MAX_NAME_BYTES, PathLimits, Text, file_name};
 use stet_actors::repository::Repository;
 use stet_actors::store::{Change, Key, Row, Table};
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -69,6 +69,16 @@ impl Directory {
     /// The users and groups in a repository.
     pub fn new(repository: Repository, passwords: Passwords) -> Directory {
         Directory { repository, passwords, cache: Arc::default(), turn: Arc::default() }
+    }
+
+    /// Stands still as long as no user and no group changes: names that were read since it last did are still right.
+    pub fn changes(&self) -> u64 {
+        self.cache.generation()
+    }
+
+    /// How long and deep the paths of homes and work folders may be.
+    pub fn path_limits(&self) -> PathLimits {
+        self.repository.path_limits()
     }
 
     /// The user of that name.

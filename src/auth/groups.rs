@@ -132,7 +132,7 @@ impl Directory {
         let with_path = |grant: &Grant| {
             let loid = grant.folder.as_ref().and_then(|folder| folder.parse().ok());
             let record = loid.map(|loid| self.repository.record(loid)).transpose()?.flatten();
-            let path = record.map(|record| self.repository.path_of(&record)).transpose()?;
+            let path = record.map(|record| self.repository.path_of(&record)).transpose()?.flatten();
             Ok(Grant { privilege: grant.privilege, folder: path.or_else(|| grant.folder.clone()) })
         };
         grants.iter().map(with_path).collect()

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::net::IpAddr;
 
 use actix_web::http::Uri;
+use stet_actors::object::{MAX_NAME_BYTES, PathLimits};
 
 use super::Config;
 use super::edge::{is_origin, network};
@@ -147,6 +148,11 @@ impl Config {
         faults.within("limits.upload_parts", limits.upload_parts, 2, 10_000);
         // No longer URL can be represented.
         faults.within("limits.url_bytes", limits.url_bytes, 256, 65_534);
+        let (widest, depth) = (PathLimits::WIDEST, limits.path_depth);
+        faults.within("limits.path_depth", depth, 4, widest.depth as u64);
+        // Whatever can be made can be named by its path.
+        let least = depth.saturating_mul(MAX_NAME_BYTES + 1).min(widest.bytes);
+        faults.within("limits.path_bytes", limits.path_bytes, least as u64, widest.bytes as u64);
         faults.within("limits.xml_bytes", limits.xml_bytes, 1024, MAX_BYTES);
         // Deeper trees could exhaust a thread's stack.
         faults.within("limits.xml_depth", limits.xml_depth, 1, 512);
@@ -224,6 +230,7 @@ impl Config {
         faults.within("runtime.permits_per_container", runtime.permits_per_container, 1, 1 << 30);
         faults.within("runtime.permits", runtime.permits, 1, 1 << 30);
         faults.seconds("runtime.idle_seconds", runtime.idle_seconds, 1);
+        faults.within("runtime.containers", runtime.containers, 100, 1 << 30);
         faults.seconds("runtime.sweep_seconds", runtime.sweep_seconds, 1);
         faults.within("runtime.failures_allowed", runtime.failures_allowed, 1, 1_000_000);
         faults.seconds("runtime.failure_window_seconds", runtime.failure_window_seconds, 1);

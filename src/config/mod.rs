@@ -30,6 +30,7 @@ mod value;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use stet_actors::object::PathLimits;
 use stet_actors::runtime::RuntimeOptions;
 
 pub use self::caches::CachesConfig;
@@ -111,6 +112,14 @@ impl Default for Config {
             folders: FoldersConfig::default(),
             sample: SampleConfig::default(),
         }
+    }
+}
+
+impl Config {
+    /// How containers are run, and what they may be called by.
+    pub fn runtime_options(&self) -> RuntimeOptions {
+        let LimitsConfig { path_bytes, path_depth, .. } = self.limits;
+        RuntimeOptions { paths: PathLimits { bytes: path_bytes, depth: path_depth }, ..self.runtime.clone() }
     }
 }
 

@@ -125,6 +125,10 @@ pub struct LimitsConfig {
     pub upload_parts: usize,
     /// Bytes of a request's path and query.
     pub url_bytes: usize,
+    /// Bytes of a path that names an object.
+    pub path_bytes: usize,
+    /// Names in a path, and so the depth at which objects may lie.
+    pub path_depth: usize,
     /// Bytes of an attribute text, of a liveblog's own content, of a post's where it stands in that, and of a DTD that is shown.
     pub xml_bytes: usize,
     /// Levels of elements in an attribute text, and in a liveblog's own content and what stands in it.
@@ -156,6 +160,8 @@ impl Default for LimitsConfig {
             upload_progress_seconds: 30,
             upload_parts: 32,
             url_bytes: 16 << 10,
+            path_bytes: 16 << 10,
+            path_depth: 64,
             xml_bytes: 4 << 20,
             xml_depth: 64,
             list_sources: 10_000,

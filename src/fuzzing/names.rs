@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId, Source};
-use stet_actors::object::{MAX_NAME_BYTES, check_path, file_name, name_key, parent_path};
+use stet_actors::object::{MAX_NAME_BYTES, PathLimits, check_path, file_name, name_key, parent_path};
 
 use crate::api::routes;
 use crate::http::route::Verb;
@@ -67,7 +67,7 @@ fn names(text: &str) {
         let normal = std::str::from_utf8(&key[Loid::KEY_LEN..]).expect("a name's key ends with text");
         assert_eq!(name_key(folder, normal), key, "{name:?}");
     }
-    if let Ok(names) = check_path(text) {
+    if let Ok(names) = check_path(text, PathLimits::default()) {
         let names: Vec<&str> = names.collect();
         assert!(names.iter().all(|name| !name.is_empty() && !name.contains('/')), "{text:?}");
         let again = format!("/{}", names.join("/"));

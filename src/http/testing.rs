@@ -46,7 +46,7 @@ impl House {
         let (records, followers) =
             (Arc::new(RecordCache::new(1 << 20)), Arc::new(Followers::new(config.events.clone())));
         let store = Observed::new(Arc::new(MemoryStore::new()), Arc::new((records.clone(), followers.clone())));
-        let started = Repository::start(Arc::new(store), Arc::new(SystemClock), config.runtime.clone()).await;
+        let started = Repository::start(Arc::new(store), Arc::new(SystemClock), config.runtime_options()).await;
         let repository = started.expect("a repository starts");
         repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots can be made");
         let (directory, sessions) =

@@ -50,6 +50,8 @@ struct Shown {
     display: Display,
     /// The path it is shown with: that depends on the folders above, and not on the record.
     path: Option<Box<str>>,
+    /// How often users had changed when it was made: who has locked an object is shown by their full name.
+    people: u64,
     record: Ready<ObjectRecord>,
 }
 
@@ -72,17 +74,18 @@ impl Cached {
         self.copy
     }
 
-    /// What readers see under a display, with that path; made if it is not there.
-    ///
-    /// # Errors
-    /// What `make` says.
+    /// See [`RecordCache::shown`].
     fn shown(
         &self,
         display: &Display,
         path: Option<&str>,
+        people: u64,
         make: impl FnOnce(&Cached) -> Result<Ready<ObjectRecord>>,
     ) -> Result<Ready<ObjectRecord>> {
-        let fits = |shown: &&Shown| shown.display == *display && shown.path.as_deref() == path;
+        let names_nobody = self.record.lock.is_none();
+        let fits = |shown: &&Shown| {
+            shown.display == *display && shown.path.as_deref() == path && (names_nobody || shown.people == people)
+        };
         if let Some(shown) = self.shown.lock().iter().find(fits) {
             return Ok(shown.record.clone());
         }
@@ -91,7 +94,7 @@ impl Cached {
         if kept.len() == Cached::DISPLAYS {
             kept.remove(0);
         }
-        kept.push(Shown { display: display.clone(), path: path.map(Box::from), record: record.clone() });
+        kept.push(Shown { display: display.clone(), path: path.map(Box::from), people, record: record.clone() });
         Ok(record)
     }
 
@@ -144,6 +147,15 @@ pub struct RecordCache {
     entries: Weighed<Loid, Entry, ByWeight>,
     /// How often the cache was notified of any change.
     changes: AtomicU64,
+    /// The path that was found last: the records of a list mostly lie in one folder.
+    last_path: Mutex<Option<LastPath>>,
+}
+
+/// The path of a folder while there had been so many changes.
+struct LastPath {
+    folder: Loid,
+    changes: u64,
+    path: Arc<str>,
 }
 
 impl RecordCache {
@@ -154,12 +166,25 @@ impl RecordCache {
             // An entry is some 4 KiB.
             entries: Weighed::new("records", bytes, 4 << 10, SHARDS, ByWeight),
             changes: AtomicU64::new(0),
+            last_path: Mutex::default(),
         }
     }
 
     /// Stands still as long as no object changes: what was made of records since it last did is still right.
     pub fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
+    }
+
+    /// The path of a folder, if it was the last one that was found, and there have been no more than these changes.
+    pub fn last_path(&self, folder: Loid, changes: u64) -> Option<Arc<str>> {
+        let last = self.last_path.lock();
+        last.as_ref().filter(|last| last.folder == folder && last.changes == changes).map(|last| last.path.clone())
+    }
+
+    /// Keeps the path of a folder, which was found after so many changes had been noted.
+    pub fn note_path(&self, folder: Loid, changes: u64, path: Arc<str>) -> Arc<str> {
+        *self.last_path.lock() = Some(LastPath { folder, changes, path: path.clone() });
+        path
     }
 
     fn notices(&self, loid: Loid) -> &Mutex<u64> {
@@ -189,7 +214,8 @@ impl RecordCache {
         }
     }
 
-    /// What readers see of a record under a display, with that path; made if it is not there.
+    /// What readers see of a record under a display, with that path; made if it is not there. `people` is
+    /// [`Directory::changes`](crate::auth::Directory::changes), from before `make` looks anybody up.
     ///
     /// # Errors
     /// What `make` says.
@@ -198,10 +224,11 @@ impl RecordCache {
         cached: &Cached,
         display: &Display,
         path: Option<&str>,
+        people: u64,
         make: impl FnOnce(&Cached) -> Result<Ready<ObjectRecord>>,
     ) -> Result<Ready<ObjectRecord>> {
         let mut made = false;
-        let shown = cached.shown(display, path, |cached| {
+        let shown = cached.shown(display, path, people, |cached| {
             made = true;
             make(cached)
         })?;
@@ -263,12 +290,12 @@ mod tests {
         cache.keep(now, new.clone());
         assert_eq!(kept(&cache, &new), Some(new.copy()));
         // A reader that still has the old one makes JSON for itself alone.
-        cache.shown(&old, &Display::with_defaults(true), None, |_| Ok(Ready::of_length(3))).expect("it was made");
+        cache.shown(&old, &Display::with_defaults(true), None, 0, |_| Ok(Ready::of_length(3))).expect("it was made");
         assert_eq!(kept(&cache, &new), Some(new.copy()));
         assert!(new.shown.lock().is_empty());
         cache.changed(&[new.loid]);
         assert_eq!(kept(&cache, &new), None);
-        cache.shown(&new, &Display::with_defaults(true), None, |_| Ok(Ready::of_length(3))).expect("it was made");
+        cache.shown(&new, &Display::with_defaults(true), None, 0, |_| Ok(Ready::of_length(3))).expect("it was made");
         assert_eq!(kept(&cache, &new), None, "to make JSON brings nothing back");
     }
 
@@ -287,7 +314,7 @@ mod tests {
             cache.keep(0, cached.clone());
             for display in &displays {
                 let weight = cached.bytes();
-                cache.shown(&cached, display, None, |_| Ok(Ready::of_length(50_000))).expect("it was made");
+                cache.shown(&cached, display, None, 0, |_| Ok(Ready::of_length(50_000))).expect("it was made");
                 assert!(cached.bytes() >= weight);
                 assert!(cache.entries.weight() <= room);
             }

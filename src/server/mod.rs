@@ -140,7 +140,7 @@ impl Prepared {
         let followers = Arc::new(Followers::new(config.events.clone()));
         let observed: Arc<dyn Store> =
             Arc::new(Observed::new(store.clone(), Arc::new((records.clone(), followers.clone()))));
-        let repository = Repository::start(observed, ground.clock, config.runtime.clone())
+        let repository = Repository::start(observed, ground.clock, config.runtime_options())
             .await
             .map_err(|error| Failure::new(Exit::Data, error))?;
         let (directory, sessions) = people(&config, &repository)?;
@@ -293,4 +293,20 @@ async fn run(
 /// of the containers, the writer and the checkpointer.
 fn automatic_workers() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() / 2 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_kept_for_as_many_days_as_configured_and_for_ever_with_none() {
+        let kept_ms = |days| {
+            let mut config = Config::default();
+            config.store.events_keep_days = days;
+            store_options(&config).event_retention_ms
+        };
+        assert_eq!(kept_ms(0), None);
+        assert_eq!(kept_ms(90), Some(7_776_000_000));
+    }
 }

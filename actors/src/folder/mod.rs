@@ -3,7 +3,7 @@
 
 mod names;
 
-pub use self::names::{child, children, free_name, path_of, walk};
+pub use self::names::{child, children, free_name, path_by, path_of, walk};
 use crate::command::{Context, Fault};
 use crate::family::{Family, Plain};
 use crate::id::{DatabaseId, Loid};

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::id::Loid;
-use crate::object::{MAX_NAME_BYTES, Record, name_key};
+use crate::object::{MAX_NAME_BYTES, PathLimits, Record, Text, name_key};
 use crate::store::{Look, Range, Row, StoreError, Table, View, decode_value};
 
 fn loid_of(value: &[u8]) -> Result<Loid, StoreError> {
@@ -58,39 +58,63 @@ pub fn children(
     Ok((loids, next))
 }
 
-/// The path of an object: the names from the root down.
+/// The path of an object: the names from the root down; `None` for one that lies deeper than any configuration allows.
 ///
 /// # Errors
-/// What the store says, or that a folder on the way is missing.
-pub fn path_of(look: &dyn Look, view: View, record: &Record) -> Result<String, StoreError> {
-    let mut names = Vec::new();
-    let mut at = record.clone();
-    while let Some(folder) = at.folder() {
-        names.push(at.name.clone());
+/// What the store says.
+pub fn path_of(look: &dyn Look, view: View, record: &Record) -> Result<Option<String>, StoreError> {
+    path_by((record.folder(), record.name.clone()), |folder| {
         let key = folder.to_key();
         let above = match look.get(view, Table::Objects, &key)? {
             Some(above) => Some(above),
             None => look.get(view, Table::Recycled, &key)?,
         };
-        let Some(above) = above else { break };
-        at = decode_value(Record::FORMAT, &above)?;
+        let Some(above) = above else { return Ok(None) };
+        let above: Record = decode_value(Record::FORMAT, &above)?;
+        Ok(Some((above.folder(), above.name)))
+    })
+}
+
+/// [`path_of`] with a look-up of one's own: an object's folder and name, and what gives the same for a folder.
+///
+/// # Errors
+/// What `above` says.
+pub fn path_by<E>(
+    object: (Option<Loid>, Text),
+    mut above: impl FnMut(Loid) -> Result<Option<(Option<Loid>, Text)>, E>,
+) -> Result<Option<String>, E> {
+    let mut names = Vec::new();
+    let (mut at, mut name) = object;
+    while let Some(folder) = at {
+        if names.len() == PathLimits::WIDEST.depth {
+            return Ok(None);
+        }
+        names.push(name);
+        match above(folder)? {
+            Some(found) => (at, name) = found,
+            None => break,
+        }
     }
     if names.is_empty() {
-        return Ok("/".to_owned());
+        return Ok(Some("/".to_owned()));
     }
-    Ok(names.iter().rev().flat_map(|name| ["/", &**name]).collect())
+    Ok(Some(names.iter().rev().flat_map(|name| ["/", &**name]).collect()))
 }
+
+/// The longest ending of a name that counts as its extension, with the dot.
+const MAX_EXTENSION_BYTES: usize = 64;
 
 /// The first of `name`, `name (2)`, `name (3)`, … that is free in the folder; the number goes before the extension.
 ///
 /// # Errors
-/// What `taken` says; `InvalidName` when the number would make the name too long.
+/// What `taken` says.
 pub fn free_name<E: From<Error>>(name: &str, mut taken: impl FnMut(&str) -> Result<bool, E>) -> Result<String, E> {
     if !taken(name)? {
         return Ok(name.to_owned());
     }
+    // What is long behind a dot is no extension, and would leave no room for the number.
     let (stem, extension) = match name.rfind('.') {
-        Some(dot) if dot > 0 => name.split_at(dot),
+        Some(dot) if dot > 0 && name.len() - dot <= MAX_EXTENSION_BYTES => name.split_at(dot),
         _ => (name, ""),
     };
     let numbered = |number: u64| {
@@ -141,5 +165,15 @@ mod tests {
         let long = "\u{e9}".repeat(127);
         let name = free_name::<Error>(&long, |name| Ok(name == long)).unwrap();
         assert!(name.len() <= MAX_NAME_BYTES && name.ends_with(" (2)"), "{name}");
+    }
+
+    #[test]
+    fn the_number_fits_in_wherever_the_dot_is() {
+        for dot in 0..MAX_NAME_BYTES {
+            let taken = format!("{}.{}", "a".repeat(dot), "b".repeat(MAX_NAME_BYTES - 1 - dot));
+            let name = free_name::<Error>(&taken, |name| Ok(name == taken)).unwrap();
+            assert!(name.len() <= MAX_NAME_BYTES && name.contains(" (2)"), "{name}");
+            assert!(name.starts_with(&taken[..1]), "something of the name is left: {name}");
+        }
     }
 }

@@ -13,7 +13,9 @@ use crate::family::Family;
 use crate::folder::{self, Folder, child, free_name};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::object::{Attributes, CreateMode, FolderKey, NewContent, Object, Reach, Record, Text, Version, file_name};
+use crate::object::{
+    Attributes, CreateMode, FolderKey, MAX_NAME_BYTES, NewContent, Object, Reach, Record, Text, Version, file_name,
+};
 use crate::store::{View, loid_key};
 
 /// An object to be created.
@@ -128,6 +130,7 @@ impl Joint for Create {
     }
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Created, Fault> {
+        self.object.check(context)?;
         let (folder, fresh) = self.make_folders(turns, context)?;
         let mut name = file_name(&self.object.name)?;
         let taken = if fresh { None } else { child(context.look(), View::Latest, folder, &name)? };
@@ -209,6 +212,20 @@ impl Create {
 }
 
 impl NewObject {
+    /// Refuses texts of a record that are longer than what they stand for: each list shows them.
+    fn check(&self, context: &Context<'_>) -> Result<()> {
+        let most = context.path_limits().bytes;
+        if let Some(long) = self.work_folder.as_deref().filter(|path| path.len() > most) {
+            let message = format!("The `workFolder` `{long}` has {} bytes; at most {most} are allowed.", long.len());
+            return Err(Error::new(Code::InvalidPath, message).with_detail("limit", most));
+        }
+        if let Some(long) = self.suid.as_deref().filter(|suid| suid.len() > MAX_NAME_BYTES) {
+            let wanted = format!("a text of {MAX_NAME_BYTES} bytes at most");
+            return Err(Error::parameter("suid", long, &wanted).with_detail("limit", MAX_NAME_BYTES));
+        }
+        Ok(())
+    }
+
     fn attributes_of(&self, loid: Loid) -> Attributes {
         Attributes {
             loid,
@@ -235,7 +252,7 @@ impl NewObject {
             ..Record::new(loid, name, &self.type_name, self.parts.family(), &context.who.user, context.now_ms)
         };
         let attributes = self.attributes_of(loid);
-        context.create(&record, &attributes);
+        context.create(&record, &attributes)?;
         if let Some(new) = &self.content {
             context.put_version(None, loid.at_version(1), new, created);
         }

@@ -58,7 +58,11 @@ impl Joint for Discard {
                 at: context.now_s(),
                 by: context.who.user.clone(),
                 entry: self.object,
-                path: path_of(context.look(), View::Latest, record)?.into(),
+                // One that lies too deep for a path gets the end of it.
+                path: match path_of(context.look(), View::Latest, record)? {
+                    Some(path) => path.into(),
+                    None => format!("/…/{}", record.name).into(),
+                },
             };
             let record = Arc::make_mut(record);
             record.bin = Some(bin);

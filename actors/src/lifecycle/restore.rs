@@ -62,6 +62,8 @@ impl Joint for Restore {
             record.name.to_string()
         };
         let tree = subtree::discarded(self.object, turns, context)?;
+        // Also where it was: that folder itself may lie deeper than it did.
+        context.check_depth(folder, tree.levels(turns)?)?;
         touch(folder, turns)?;
         context.concerns(self.object);
         for object in &tree.objects {

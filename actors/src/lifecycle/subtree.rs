@@ -1,6 +1,6 @@
 //! Everything that a change of an object affects: all objects below it, and the containers that hold any of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::command::{Context, Fault};
 use crate::family::Fate;
@@ -18,6 +18,30 @@ pub(super) struct Subtree {
 }
 
 impl Subtree {
+    /// How many levels it has: 1 if nothing lies below the object.
+    pub fn levels(&self, turns: &mut Turns) -> Result<usize, Fault> {
+        let mut known: HashMap<Loid, usize> = self.objects.first().map(|top| (*top, 1)).into_iter().collect();
+        let (mut most, mut way) = (1, Vec::new());
+        for object in &self.objects {
+            let mut at = *object;
+            // Up to one that is known, so each is come by once; at the latest the object itself is.
+            while !known.contains_key(&at) {
+                way.push(at);
+                match turns.any(at)?.record.folder() {
+                    Some(folder) => at = folder,
+                    None => break,
+                }
+            }
+            let mut level = known.get(&at).copied().unwrap_or(0);
+            while let Some(below) = way.pop() {
+                level += 1;
+                known.insert(below, level);
+            }
+            most = most.max(level);
+        }
+        Ok(most)
+    }
+
     /// Informs the containers of what becomes of the objects.
     pub fn notify(&self, becomes: Fate, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         for (container, members) in &self.holders {

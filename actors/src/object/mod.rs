@@ -1,5 +1,6 @@
 //! What every object has, container or not: record, attribute texts, versions, and the rules for names.
 
+mod depth;
 mod draft;
 mod file;
 mod member;
@@ -10,11 +11,12 @@ mod version;
 
 use std::sync::Arc;
 
+pub use self::depth::depth_of;
 pub use self::draft::{Base, Draft};
 pub use self::file::is_referred_to;
 pub(crate) use self::file::refer;
 pub use self::member::{containers_of, hold};
-pub use self::name::{CreateMode, MAX_NAME_BYTES, Names, check_path, file_name, name_key, parent_path};
+pub use self::name::{CreateMode, MAX_NAME_BYTES, Names, PathLimits, check_path, file_name, name_key, parent_path};
 pub use self::reach::Reach;
 pub use self::record::{Attributes, Bin, Content, FamilyKind, FolderKey, Lock, Record, Stored, Text};
 pub use self::version::{NewContent, Pin, SmallBody, Version};

@@ -10,6 +10,28 @@ use crate::store::key_of;
 /// The longest name there is, in bytes of UTF-8.
 pub const MAX_NAME_BYTES: usize = 255;
 
+/// How long and how deep paths may be: what a client can make following one, or making one, cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathLimits {
+    /// Bytes of a path that names an object.
+    pub bytes: usize,
+    /// Names in a path; so deep may objects lie that are made or moved.
+    pub depth: usize,
+}
+
+impl PathLimits {
+    /// As much as any configuration may allow: for paths that come from nobody but ourselves. Whatever walks up folders stops
+    /// after so many.
+    pub const WIDEST: PathLimits = PathLimits { bytes: (MAX_NAME_BYTES + 1) * 1024, depth: 1024 };
+}
+
+impl Default for PathLimits {
+    /// Any path of the depth can be written down.
+    fn default() -> PathLimits {
+        PathLimits { bytes: (MAX_NAME_BYTES + 1) * 64, depth: 64 }
+    }
+}
+
 /// What happens when the name is taken (docs/api/README.md, "When a name is taken").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CreateMode {
@@ -67,9 +89,14 @@ pub fn name_key(folder: Loid, name: &str) -> Bytes {
 /// The names along an absolute path; `/` has none.
 ///
 /// # Errors
-/// `InvalidPath` when it does not begin with `/` or has an empty part; a `/` at the end is forgiven.
-pub fn check_path(path: &str) -> Result<Names<'_>> {
+/// `InvalidPath` when it does not begin with `/`, has an empty part, or is longer or deeper than allowed; a `/` at the end is
+/// forgiven.
+pub fn check_path(path: &str, limits: PathLimits) -> Result<Names<'_>> {
     let refuse = |why: &str| Err(Error::new(Code::InvalidPath, format!("The path `{path}` {why}.")).with_source(path));
+    if path.len() > limits.bytes {
+        let why = format!("has {} bytes; at most {} are allowed", path.len(), limits.bytes);
+        return refuse(&why).map_err(|error| error.with_detail("limit", limits.bytes));
+    }
     let Some(rest) = path.strip_prefix('/') else { return refuse("does not begin with `/`") };
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     if rest.is_empty() {
@@ -77,6 +104,11 @@ pub fn check_path(path: &str) -> Result<Names<'_>> {
     }
     if rest.split('/').any(str::is_empty) {
         return refuse("has an empty part");
+    }
+    let names = rest.split('/').count();
+    if names > limits.depth {
+        let why = format!("has {names} names; at most {} are allowed", limits.depth);
+        return refuse(&why).map_err(|error| error.with_detail("limit", limits.depth));
     }
     Ok(Names(Some(rest.split('/'))))
 }
@@ -126,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_path_is_split_at_its_slashes() {
-        let names = |path| check_path(path).map(|names| names.collect::<Vec<_>>());
+        let names = |path| check_path(path, PathLimits::default()).map(|names| names.collect::<Vec<_>>());
         assert_eq!(names("/").unwrap(), Vec::<&str>::new());
         assert_eq!(names("/a/b").unwrap(), ["a", "b"]);
         assert_eq!(names("/a/b/").unwrap(), ["a", "b"]);
@@ -136,5 +168,20 @@ mod tests {
         assert_eq!(parent_path("/a/b"), Some(("/a", "b")));
         assert_eq!(parent_path("/a"), Some(("/", "a")));
         assert_eq!(parent_path("/"), None);
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_or_too_deep_is_refused_in_a_short_sentence() {
+        let limits = PathLimits { bytes: 20, depth: 3 };
+        let refused = |path: &str| check_path(path, limits).map(Iterator::count).map_err(|error| error.code);
+        assert_eq!(refused("/a/b/c"), Ok(3));
+        assert_eq!(refused("/a/b/c/"), Ok(3));
+        assert_eq!(refused("/a/b/c/d"), Err(Code::InvalidPath));
+        assert_eq!(refused(&format!("/{}", "x".repeat(19))), Ok(1));
+        assert_eq!(refused(&format!("/{}", "x".repeat(20))), Err(Code::InvalidPath));
+        let error = check_path(&"/x".repeat(2_000_000), PathLimits::default()).unwrap_err();
+        assert!(error.message.contains("has 4000000 bytes; at most 16384 are allowed"), "{error}");
+        assert!(error.message.len() < 4096, "{}", error.message.len());
+        assert!(error.source.is_some_and(|source| source.len() <= 16_384));
     }
 }

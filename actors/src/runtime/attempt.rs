@@ -50,8 +50,9 @@ impl<F: Family> Container<F> {
         let _step = shared.steps.read();
         let mut after = before.clone();
         let (who, readable) = (job.request().who.clone(), job.request().readable.clone());
-        let mut context =
-            Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers).reading(readable.as_deref());
+        let mut context = Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers)
+            .reading(readable.as_deref())
+            .within(shared.options.paths);
         let applied = catch_unwind(AssertUnwindSafe(|| {
             job.apply(&mut after, &mut context)?;
             // Last: a precondition counts only for what would succeed without it (RFC 9110, 13.2.1).
@@ -164,7 +165,7 @@ enum Attempt<F: Family> {
 }
 
 /// The error that the caller gets for a fault of a command.
-pub(super) fn refusal(fault: Fault) -> Error {
+pub(crate) fn refusal(fault: Fault) -> Error {
     match fault {
         Fault::Refused(error) => error,
         Fault::Store(error) => store_failure(&error),

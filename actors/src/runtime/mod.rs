@@ -50,6 +50,7 @@ pub(crate) mod registry;
 mod supervise;
 mod turns;
 
+pub(crate) use self::attempt::refusal;
 pub use self::cell::Published;
 pub use self::job::{Done, Expect, Request};
 pub use self::numbers::NumberMill;

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::object::PathLimits;
+
 /// How containers are run; the section `[runtime]` of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -16,6 +18,8 @@ pub struct RuntimeOptions {
     pub permits: usize,
     /// After how long without use a container leaves memory.
     pub idle_seconds: u64,
+    /// Containers in memory beyond which those that were used longest ago leave before that time, unless work is under way.
+    pub containers: usize,
     /// How often the registry looks for such.
     pub sweep_seconds: u64,
     /// Failures within [`RuntimeOptions::failure_window_seconds`] after which a container is quarantined.
@@ -28,6 +32,9 @@ pub struct RuntimeOptions {
     pub restart_backoff_max_milliseconds: u64,
     /// How long a quarantine lasts before the container is tried again.
     pub quarantine_seconds: u64,
+    /// How long and how deep paths may be. Of another section of the configuration: it is a limit on what clients send.
+    #[serde(skip)]
+    pub paths: PathLimits,
 }
 
 impl Default for RuntimeOptions {
@@ -37,12 +44,14 @@ impl Default for RuntimeOptions {
             permits_per_container: 1024,
             permits: 8192,
             idle_seconds: 300,
+            containers: 20_000,
             sweep_seconds: 15,
             failures_allowed: 5,
             failure_window_seconds: 60,
             restart_backoff_milliseconds: 50,
             restart_backoff_max_milliseconds: 2000,
             quarantine_seconds: 30,
+            paths: PathLimits::default(),
         }
     }
 }

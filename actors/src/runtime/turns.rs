@@ -309,8 +309,9 @@ fn attempt<J: Joint>(
         if J::ALONE { (Some(shared.steps.write()), None) } else { (None, Some(shared.steps.read())) };
     let _entered = request.span.enter();
     let now_ms = shared.clock.now_ms();
-    let mut context =
-        Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers).reading(request.readable.as_deref());
+    let mut context = Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers)
+        .reading(request.readable.as_deref())
+        .within(shared.options.paths);
     let mut turns = Turns::default();
     missing.iter().for_each(|loid| turns.lend_nothing(*loid));
     held.0.iter().for_each(|(loid, turn)| turn.lend_to(*loid, &mut turns));

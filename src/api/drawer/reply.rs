@@ -1,5 +1,6 @@
 //! Replies about drawers.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use stet_actors::drawer::{Address, Drawer, Item, Moved, Placed};
@@ -129,8 +130,9 @@ fn changed_drawer(call: &Call, view: &DrawerView, items: &Placed, display: &Disp
     } else {
         // Positions as the caller counts them.
         let seen = seen(call, view)?;
+        let places: HashMap<_, _> = seen.iter().enumerate().map(|(place, (_, item))| (item.shortcut, place)).collect();
         for (_, item) in items {
-            let place = seen.iter().position(|(_, known)| known.shortcut == item.shortcut);
+            let place = places.get(&item.shortcut).copied();
             let taken_out = place.is_none() && view.state.find(Address::Shortcut(item.shortcut)).is_none();
             if place.is_some() || (taken_out && sees(call, item)?) {
                 shown.push((place.unwrap_or(0), item));

@@ -79,7 +79,7 @@ pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
     let database = database_named(&call, request.database_id.as_ref())?;
     let (parent, name) = match (&request.path, &request.name) {
         (Some(path), _) => {
-            check_path(path)?;
+            check_path(path, app.repository.path_limits())?;
             // A path that is only slashes is the root, which exists.
             match stet_actors::object::parent_path(path) {
                 Some((parent, name)) if !name.is_empty() => {

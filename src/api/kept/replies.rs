@@ -26,6 +26,8 @@ pub(crate) type Seen = Vec<(Loid, Option<u64>)>;
 pub(crate) struct Rendered<F: Family, T> {
     /// [`RecordCache::changes`](crate::records::RecordCache::changes) when it was last known to be right.
     right_at: AtomicU64,
+    /// [`Directory::changes`](crate::auth::Directory::changes) when it was made: records show names of users.
+    people: u64,
     /// The view that it shows, for comparison alone: a reply about a page must not keep all of its container in memory.
     view: Weak<Published<F::State>>,
     seen: Seen,
@@ -45,7 +47,7 @@ impl<F: Family, T> Rendered<F, T> {
     /// Whether it would be rendered the same now.
     fn is_current(&self, newsroom: &Newsroom, view: &ViewOf<F>) -> Result<bool> {
         // An address is not given to another view as long as this points to it.
-        if self.view.as_ptr() != Arc::as_ptr(view) {
+        if self.view.as_ptr() != Arc::as_ptr(view) || self.people != newsroom.directory.changes() {
             return Ok(false);
         }
         // Noted before the records are looked at: a change meanwhile is looked at the next time.
@@ -91,7 +93,7 @@ impl<F: Family, P: Eq + Hash + Send + Sync + 'static, T: 'static> Renderings<F, 
     /// The reply about a container as it is in `view`: kept from the last read where nothing has changed, else made.
     ///
     /// `part` is how much of the container it shows; `None` for what is not kept, such as a reply that not every caller may see.
-    /// What `make` gives must follow from `view`, `display`, `part`, and the records that it says it has seen.
+    /// What `make` gives must follow from `view`, `display`, `part`, users, and the records that it says it has seen.
     ///
     /// # Errors
     /// What `make` and the store say.
@@ -112,11 +114,11 @@ impl<F: Family, P: Eq + Hash + Send + Sync + 'static, T: 'static> Renderings<F, 
             return Ok(kept);
         }
         // Noted before the records are looked at, as above.
-        let right_at = AtomicU64::new(newsroom.records.changes());
+        let (right_at, people) = (AtomicU64::new(newsroom.records.changes()), newsroom.directory.changes());
         let (reply, mut seen) = make()?;
         seen.shrink_to_fit();
         let etag = reply.tag(view.revision());
-        let fresh = Arc::new(Rendered { right_at, view: Arc::downgrade(view), seen, reply, etag });
+        let fresh = Arc::new(Rendered { right_at, people, view: Arc::downgrade(view), seen, reply, etag });
         if let Some(key) = key {
             self.0.insert(key, fresh.clone());
         }

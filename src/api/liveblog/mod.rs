@@ -16,6 +16,7 @@ use stet_actors::object::{Reach, parent_path};
 use stet_actors::repository::Reader;
 
 use super::object::{Removed, check_whole};
+use super::records::path_if_shown;
 use super::settled::{Opened, Unsettled, beside, settled};
 use crate::http::call::Call;
 use crate::http::change::{Container, ViewOf};
@@ -128,8 +129,7 @@ pub async fn get(call: Call) -> Result<Json<LiveblogReply>> {
     let (open, display) = (open(&call).await?, call.display());
     let wanted = Wanted::of_query(&call)?;
     settled(&call, open, async |open| {
-        let path =
-            if display.path { call.app.repository.path_of(&open.view.state.object().record)? } else { String::new() };
+        let path = path_if_shown(&call.app, &open.view.state.object().record, &display)?;
         // These determine the content of a reply.
         let part = (wanted.page.offset, wanted.page.limit, call.query.text("sortBy"));
         let tag = ETag::new(open.view.revision(), (&open.sight, &display, part, path));

@@ -132,6 +132,28 @@ fn a_lock_ends_with_its_session_however_that_ends() {
 }
 
 #[test]
+fn a_lock_shows_the_name_that_its_user_has_now() {
+    let (server, desk) = (Server::shared(), Desk::of("admin"));
+    let user = desk.folder.replace('/', "-");
+    let body = json!({ "name": user, "fullName": "Ada Moss", "password": "a good one", "groups": ["editors"] });
+    desk.call("stet-user-create-post", &[]).json(&body).ok();
+    let holder = server.client_with(&server.log_in(&user, "a good one").ok()["token"]["value"]);
+    let loid = desk.make("a.xml", b"one");
+    let drawer = desk.call("drawer-post", &[]).json(&json!({ "folder": desk.folder, "sources": [loid] })).ok();
+    let drawer = drawer["info"]["id"].as_str().expect("a loid");
+    lock(&holder, &loid).ok();
+    // What is kept of it: the record, and the reply about the drawer that it is in.
+    let shown = |name: &str| {
+        let locked = json!({ "locker": { "id": user, "fullName": name } });
+        includes(&read(&desk, &loid), &locked);
+        desk.call("drawer-get", &[&drawer]).query("showItems", true).gives(&json!({ "items": [{ "object": locked }] }));
+    };
+    shown("Ada Moss");
+    desk.call("stet-user-update-put", &[&user]).json(&json!({ "fullName": "Ada Holt" })).ok();
+    shown("Ada Holt");
+}
+
+#[test]
 fn a_lock_that_nobody_uses_is_taken_off_and_so_is_one_of_a_disabled_user() {
     let server = Server::with(&[("AUTH__LOCK_IDLE_SECONDS", "1"), ("AUTH__FLUSH_SECONDS", "1")]);
     let (desk, editor) = (Desk::at(server.login("admin")), server.login("editor"));

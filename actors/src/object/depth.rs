@@ -1,0 +1,28 @@
+//! How deep objects lie.
+
+use super::record::Record;
+use crate::id::Loid;
+use crate::store::{Look, Row, StoreError, Table, View, decode_value};
+
+/// How many names the path of an object has, which lies somewhere or lay there before it came to the recycle bin; some number
+/// greater than `most` if it has more than that, for no more folders are looked at.
+///
+/// # Errors
+/// What the store says.
+pub fn depth_of(look: &dyn Look, view: View, object: Loid, most: usize) -> Result<usize, StoreError> {
+    let (mut at, mut depth) = (object, 0);
+    while depth <= most {
+        let key = at.to_key();
+        let row = match look.get(view, Table::Objects, &key)? {
+            Some(row) => Some(row),
+            None => look.get(view, Table::Recycled, &key)?,
+        };
+        let record: Option<Record> = row.map(|row| decode_value(Record::FORMAT, &row)).transpose()?;
+        match record.and_then(|record| record.folder()) {
+            Some(folder) => at = folder,
+            None => break,
+        }
+        depth += 1;
+    }
+    Ok(depth)
+}
