@@ -79,7 +79,8 @@ impl Known {
 #[must_use]
 pub struct Attempt<'a> {
     of: &'a Attempts,
-    at: At,
+    /// Who tries where; `None` for one whose name is not known before it is checked.
+    at: Option<At>,
     user: Option<Hold<'a, At>>,
     /// None where the user is known.
     anywhere: Option<Hold<'a, u64>>,
@@ -165,13 +166,7 @@ impl Attempts {
         let at @ (name, counted) = (self.names.hash_one(user), counted_as(address));
         // The address first: who may not try at all must not use up others' names. Nobody who waits for a name is waited for by
         // one who has it, so the two can't block each other.
-        let address = match &self.addresses {
-            Some(addresses) => {
-                let taken = addresses.take(counted, clock).await;
-                Some(taken.map_err(|standing| refusal(standing, counted, "from this address"))?)
-            }
-            None => None,
-        };
+        let address = self.take_of_address(counted, clock).await?;
         let user = match &self.users {
             Some(users) => {
                 let taken = users.take(at, clock).await;
@@ -193,7 +188,7 @@ impl Attempts {
             }
             _ => None,
         };
-        Ok(Attempt { of: self, at, user, anywhere, address })
+        Ok(Attempt { of: self, at: Some(at), user, anywhere, address })
     }
 
     /// Knows a user at an address from which they have a session.
@@ -211,6 +206,21 @@ impl Attempts {
             users.budgets.fill_all(|(of, _)| *of == name);
         }
     }
+
+    /// [`Attempts::begin`] for a login whose user is not known before it is checked: by a ticket.
+    ///
+    /// # Errors
+    /// As [`Attempts::begin`].
+    pub async fn begin_nameless(&self, address: IpAddr, clock: &dyn Clock) -> Result<Attempt<'_>> {
+        let address = self.take_of_address(counted_as(address), clock).await?;
+        Ok(Attempt { of: self, at: None, user: None, anywhere: None, address })
+    }
+
+    async fn take_of_address(&self, counted: IpAddr, clock: &dyn Clock) -> Result<Option<Hold<'_, IpAddr>>> {
+        let Some(addresses) = &self.addresses else { return Ok(None) };
+        let taken = addresses.take(counted, clock).await;
+        taken.map(Some).map_err(|standing| refusal(standing, counted, "from this address"))
+    }
 }
 
 fn refusal(standing: Standing, address: IpAddr, whose: &str) -> Error {
@@ -226,7 +236,9 @@ impl Attempt<'_> {
         if let Some(user) = &self.user {
             user.of.budgets.fill(&user.key);
         }
-        self.of.known.lock().add(self.at);
+        if let Some(at) = self.at {
+            self.of.known.lock().add(at);
+        }
         self.give_back_others();
     }
 

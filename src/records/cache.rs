@@ -197,13 +197,24 @@ impl RecordCache {
     /// What the store says.
     pub fn get(&self, repository: &Reader, loid: Loid) -> Result<Option<Arc<Cached>>> {
         if let Some(entry) = self.entries.get(&loid) {
-            return Ok(Some(entry.cached));
+            return Ok(if repository.is_leaving(&entry.cached.record)? { None } else { Some(entry.cached) });
         }
         let before = *self.notices(loid).lock();
         let Some(record) = repository.record(loid)? else { return Ok(None) };
         let cached = Arc::new(Cached::new(record, repository.attributes(loid)?));
         self.keep(before, cached.clone());
         Ok(Some(cached))
+    }
+
+    /// The record of a live object without what goes with it, read from the store if it is not here; `None` when there is none.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn record(&self, repository: &Reader, loid: Loid) -> Result<Option<Record>> {
+        match self.entries.get(&loid) {
+            Some(entry) => Ok(Some(entry.cached.record.clone())),
+            None => repository.record(loid),
+        }
     }
 
     /// Keeps a record that was read when its shard had had `before` notices, if there was none since.

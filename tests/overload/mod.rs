@@ -16,6 +16,7 @@ mod logins;
 mod permits;
 mod readers;
 mod rubbish;
+mod uploads;
 mod writers;
 
 use std::io::{Read, Write};

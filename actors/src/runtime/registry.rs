@@ -255,6 +255,30 @@ impl Registry {
         self.let_go(|handle| handle.last_used() + idle <= now)
     }
 
+    /// Lets go of the containers of these objects that have no permit out. Those that are gone from memory are taken from the list.
+    pub fn let_go_of(&self, loids: &mut Vec<Loid>) {
+        let mut entries = self.entries.lock();
+        loids.retain(|loid| {
+            let Some(entry) = entries.get_mut(loid) else { return false };
+            match entry {
+                // As in `let_go`.
+                Entry::Present(handle) if Arc::strong_count(handle) == 1 => {
+                    let gone = handle.gone();
+                    metrics::gauge!("stet_containers", "family" => handle.kind().name()).decrement(1);
+                    *entry = Entry::Leaving(gone);
+                    true
+                }
+                // Somebody uses it; it leaves when it is idle.
+                Entry::Present(_) => false,
+                Entry::Leaving(gone) if gone.has_changed().is_ok() => true,
+                Entry::Leaving(_) => {
+                    entries.remove(loid);
+                    false
+                }
+            }
+        });
+    }
+
     /// Lets go of all containers that have no permit out.
     pub fn let_go_of_all(&self) -> usize {
         self.let_go(|_| true)

@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 use actix_web::http::header::HeaderMap;
 use quick_cache::Weighter;
 use stet_actors::error::Result;
+use stet_actors::expect::Tag;
 use stet_actors::family::{Family, State};
 use stet_actors::id::Loid;
 use stet_actors::runtime::Published;
@@ -117,7 +118,7 @@ impl<F: Family, P: Eq + Hash + Send + Sync + 'static, T: 'static> Renderings<F, 
         let (right_at, people) = (AtomicU64::new(newsroom.records.changes()), newsroom.directory.changes());
         let (reply, mut seen) = make()?;
         seen.shrink_to_fit();
-        let etag = reply.tag(view.revision());
+        let etag = reply.tag(Tag::of(&view.state.object().record));
         let fresh = Arc::new(Rendered { right_at, people, view: Arc::downgrade(view), seen, reply, etag });
         if let Some(key) = key {
             self.0.insert(key, fresh.clone());

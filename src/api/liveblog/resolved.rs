@@ -18,11 +18,12 @@ use stet_actors::runtime::Published;
 
 use super::piece::piece;
 use crate::api::whole::Part;
+use crate::give_way::GiveWay;
 use crate::http::app::App;
 use crate::http::reply::BodyStream;
 use crate::weighed::{self, Weighed};
 
-/// Posts that are made before others get their turn, and between two places that are known.
+/// Posts between two places that are known.
 const AT_A_TIME: usize = 64;
 
 /// Bytes that are made before they are sent, but for the last post's.
@@ -79,11 +80,11 @@ impl Posts {
         if let Some(length) = app.kept::<Lengths>().0.get(&key) {
             return Ok(Some(Posts { walk, length }));
         }
-        let mut length = Length::default();
+        let (mut length, mut way) = (Length::default(), GiveWay::new());
         loop {
+            way.now_and_then().await;
             if walk.next.is_multiple_of(AT_A_TIME) {
                 length.places.push(length.size);
-                tokio::task::yield_now().await;
             }
             match walk.next().await? {
                 None => return Ok(None),
@@ -111,8 +112,9 @@ impl Posts {
             if left == 0 {
                 return Ok(None);
             }
-            let mut gathered = Vec::new();
+            let (mut gathered, mut way) = (Vec::new(), GiveWay::new());
             while left > 0 && gathered.len() < CHUNK {
+                way.now_and_then().await;
                 // That they end early, or one has gone, breaks the connection off: the client has not got what was announced.
                 let Ok(Some(ControlFlow::Continue(piece))) = walk.next().await else {
                     tracing::info!(liveblog = %walk.view.state.head().loid, "a post has changed while it was sent");

@@ -108,12 +108,18 @@ fn what_many_operations_take_stands_once() {
         ("object-get", &["If-None-Match"][..]),
         ("folder-home-get", &["If-None-Match"]),
         ("liveblog-content-get", &["Range", "If-None-Match"]),
+        (
+            "stet-object-content-get",
+            &["Range", "If-Range", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"],
+        ),
         ("drawer-by-object-get", &[]),
         ("object-lastversionloid-get", &[]),
         ("drawer-put", &["If-Match"]),
         ("drawer-item-post", &["If-Match", "Idempotency-Key"]),
         ("stet-object-loid-content-put", &["If-Match"]),
-        ("drawer-post", &["Idempotency-Key"]),
+        ("drawer-post", &["If-Match", "Idempotency-Key"]),
+        ("objects-discard", &["If-Match"]),
+        ("stet-user-update-put", &[]),
         ("stet-object-list-post", &[]),
         ("auth-login-post", &[]),
         ("stet-liveblog-events-get", &["Last-Event-ID"]),
@@ -130,7 +136,7 @@ fn every_status_that_may_come_is_listed_and_no_other() {
         ("object-get", "200 304 400 401 403 404 413 429 500 503"),
         ("drawer-put", "200 400 401 403 404 409 412 413 429 500 503 507"),
         ("drawer-item-post", "200 400 401 403 404 409 412 413 422 429 500 503 507"),
-        ("stet-object-content-get", "200 206 304 400 401 403 404 413 416 429 500 503"),
+        ("stet-object-content-get", "200 206 304 400 401 403 404 412 413 416 429 500 503"),
         ("auth-login-post", "200 400 401 404 413 429 500 503 507"),
         ("auth-connection-check-get", "200 400 401 403 413 429 500 503"),
         ("old-auth-logout-get", "200 400 401 413 429 500 503"),
@@ -257,4 +263,22 @@ fn types_stand_among_the_components() {
     assert_eq!(ok["properties"]["result"]["items"], reference);
     assert_eq!(operation["x-stet-implemented"], true);
     assert_eq!(operation["tags"], json!(["example"]));
+}
+
+#[test]
+fn a_form_lists_all_its_parts_and_those_that_must_be_there() {
+    let form = |id: &str| of(id)["requestBody"]["content"]["multipart/form-data"]["schema"].clone();
+    for (id, files, required) in [
+        ("liveblog-post-create", &["content", "attachments"][..], json!(["content"])),
+        ("liveblog-post-put", &["content", "attachments"], Value::Null),
+        ("stet-object-create-post", &["content"], Value::Null),
+    ] {
+        let form = form(id);
+        let parts: Vec<_> = form["properties"].as_object().unwrap().keys().cloned().collect();
+        assert!(
+            parts.len() == files.len() + 1 && files.iter().all(|file| parts.iter().any(|part| part == file)),
+            "{id}"
+        );
+        assert_eq!(form["required"], required, "{id}");
+    }
 }

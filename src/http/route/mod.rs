@@ -189,6 +189,11 @@ impl Route {
         self.privilege.is_some() && self.scope() != Scope::Server
     }
 
+    /// Whether a read may have a time, `Last-Modified`, by which preconditions are evaluated: of a content as it is stored.
+    pub fn is_dated(&self) -> bool {
+        self.is_read() && self.headers.contains(&"If-Range")
+    }
+
     /// Whether an `Idempotency-Key` has a meaning here: the key is the user's, what the call was is stored, and it does
     /// something.
     pub fn takes_key(&self) -> bool {
@@ -219,11 +224,11 @@ impl Route {
             && !self.untagged
     }
 
-    /// Whether `If-Match` is evaluated: by changes of an object that the call names.
+    /// Whether `If-Match` is evaluated: by all changes of objects. Users, groups, keys and sessions have no tags.
     pub fn takes_if_match(&self) -> bool {
         let of_objects =
             !matches!(self.privilege, None | Some(Privilege::Read | Privilege::ManageGroups | Privilege::Configure));
-        !self.is_read() && of_objects && self.names_object()
+        !self.is_read() && of_objects
     }
 
     /// The objects in the path, and the privilege that each needs.
@@ -309,9 +314,16 @@ pub enum Body {
     Optional(TypeOf, Size),
     /// JSON; 400 without it.
     Required(TypeOf, Size),
-    /// A multipart form: a JSON part `options` of the given type, of `limits.upload_part_options_bytes`, and file parts, each of
-    /// `limits.upload_bytes`, which are written to disk as they come.
-    Multipart(TypeOf, &'static [&'static str]),
+    /// A multipart form: a JSON part `options`, of `limits.upload_part_options_bytes`, and file parts, each of `limits.upload_bytes`,
+    /// which are written to disk as they come. There are no others.
+    Multipart {
+        /// Type of `options`.
+        options: TypeOf,
+        /// Names of the file parts: the first may come once, the others any number of times.
+        files: &'static [&'static str],
+        /// Whether the first must be there.
+        needs_first: bool,
+    },
     /// The bytes of a content, of any type, of `limits.upload_bytes`; may be absent or empty. The handler reads it.
     Bytes,
     /// A URL-encoded form (JSON is accepted too).
@@ -326,7 +338,7 @@ impl Body {
                 Size::Short => limits.short_body_bytes,
                 Size::Long => limits.json_bytes,
             }),
-            Body::None | Body::Bytes | Body::Multipart(..) => None,
+            Body::None | Body::Bytes | Body::Multipart { .. } => None,
         }
     }
 }
