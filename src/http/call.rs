@@ -13,6 +13,7 @@ use serde_json::Value;
 use smallvec::SmallVec;
 use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Expect;
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::receipt::Once;
 use tracing::Span;
@@ -28,6 +29,7 @@ use super::route::{Body, QueryParam, Route};
 use super::router::Params;
 use crate::access::Access;
 use crate::auth::{LiveSession, Privilege, Rights};
+use crate::give_way;
 use crate::limits::Room;
 use crate::receipts::Claim;
 use crate::records::Cached;
@@ -66,6 +68,8 @@ pub struct Call {
     pub(super) room: Option<Arc<Room>>,
     /// The `Idempotency-Key` that the call has taken.
     pub claim: Option<Arc<Claim>>,
+    /// What `If-Match` expects of what changes.
+    pub(super) expect: Option<Arc<Expect>>,
     /// The request's span.
     pub span: Span,
 }
@@ -224,16 +228,22 @@ impl Call {
     ///
     /// # Errors
     /// `InvalidBody` with the path of the fault.
-    pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
-        self.reading(self.requires_body()).object(&self.body)
+    pub async fn json<T: DeserializeOwned + Send + 'static>(&self) -> Result<T> {
+        self.read(self.requires_body(), |reading, body| reading.object(body)).await
     }
 
     /// The JSON body, of whatever kind the type takes.
     ///
     /// # Errors
     /// As [`Call::json`].
-    pub fn any_json<T: DeserializeOwned>(&self) -> Result<T> {
-        self.reading(self.requires_body()).any(&self.body)
+    pub async fn any_json<T: DeserializeOwned + Send + 'static>(&self) -> Result<T> {
+        self.read(self.requires_body(), |reading, body| reading.any(body)).await
+    }
+
+    /// Megabytes of JSON take long, and can't be left halfway.
+    async fn read<T: Send + 'static>(&self, required: bool, read: fn(Reading, &[u8]) -> Result<T>) -> Result<T> {
+        let (reading, body) = (self.reading(required), self.body.clone());
+        give_way::by_size(body.len(), move || read(reading, &body)).await?
     }
 
     fn reading(&self, required: bool) -> Reading {
@@ -248,16 +258,18 @@ impl Call {
     ///
     /// # Errors
     /// `InvalidBody` with the field at fault.
-    pub fn form<T: DeserializeOwned>(&self) -> Result<T> {
+    pub async fn form<T: DeserializeOwned + Send + 'static>(&self) -> Result<T> {
         let content_type = self.headers().get("content-type").and_then(|value| value.to_str().ok());
-        let reading = self.reading(true);
         if content_type.is_some_and(|value| value.trim_start().starts_with("application/json")) {
-            return reading.object(&self.body);
+            return self.read(true, |reading, body| reading.object(body)).await;
         }
-        let fields: serde_json::Map<String, Value> = form_urlencoded::parse(&self.body)
-            .map(|(name, value)| (name.into_owned(), Value::from(value.into_owned())))
-            .collect();
-        reading.any(Value::Object(fields).to_string().as_bytes())
+        let fields = |reading: Reading, body: &[u8]| {
+            let fields: serde_json::Map<String, Value> = form_urlencoded::parse(body)
+                .map(|(name, value)| (name.into_owned(), Value::from(value.into_owned())))
+                .collect();
+            reading.any(Value::Object(fields).to_string().as_bytes())
+        };
+        self.read(true, fields).await
     }
 
     /// The display options of the query; for an endpoint that has none, the defaults of `DISP(false, …)`.
@@ -270,12 +282,14 @@ impl Call {
     ///
     /// # Errors
     /// `InvalidParameter`, `InvalidBody`.
-    pub fn display_of_body(&self) -> Result<Display> {
+    pub async fn display_of_body(&self) -> Result<Display> {
         let display = self.display();
         if self.body.is_empty() {
             return Ok(display);
         }
         let required = matches!(self.route.body, Body::Required(..));
-        display.read_body(&body::parse_any(&self.body, required, self.app.config.limits.json_depth)?)
+        let (body, depth) = (self.body.clone(), self.app.config.limits.json_depth);
+        let read = move || display.read_body(&body::parse_any(&body, required, depth)?);
+        give_way::by_size(self.body.len(), read).await?
     }
 }

@@ -1,7 +1,9 @@
 //! From an HTTP request to an endpoint and back. The steps that all endpoints have in common are here, in this order: route,
 //! token, origin, privilege, parameters, body, handler, reply.
 
+use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,14 +24,15 @@ use super::call::{Call, Sources};
 use super::connection::Connection;
 use super::error::{ErrorReply, Surface};
 use super::identify::identify;
-use super::meters::NO_ENDPOINT;
+use super::meters::{NO_ENDPOINT, Timed};
 use super::query::{Pairs, Query};
 use super::reply::{Content, Reply};
 use super::route::{Body, Kind, Produces, Route, Verb};
 use super::router::{Found, Params};
-use super::{body, calls, client, cors, pace, pieces, probe};
+use super::{body, calls, client, cors, etag, pace, pieces, probe};
 use crate::access::Access;
 use crate::auth::LiveSession;
+use crate::give_way;
 use crate::limits::Standing;
 use crate::receipts::{Claim, replay};
 
@@ -64,8 +67,12 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     // wrong is reported with the request's id all the same, below.
     let span = tracing::debug_span!("request", id = request_id.as_str(), method = %http.method(), path);
     let mut known = Known::default();
-    let outcome = answer(&app, &http, path, payload, &span, &mut known).instrument(span.clone()).await;
+    let route = known.route.clone();
+    let endpoint = || route.get().map_or(NO_ENDPOINT, |route| route.id);
+    let answering = answer(&app, &http, path, payload, &span, &mut known).instrument(span.clone());
+    let outcome = Timed::new(pin!(answering), endpoint).await;
     let Known { route: found, claim, standing } = known;
+    let found = found.get();
     let mut response = match outcome {
         Ok(reply) => {
             let response = render(reply, found, surface, &http);
@@ -98,7 +105,8 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
 /// The facts about a call that are known when it is answered or refused.
 #[derive(Default)]
 struct Known {
-    route: Option<&'static Route>,
+    /// Known outside while the answer is still under way.
+    route: Rc<Cell<Option<&'static Route>>>,
     claim: Option<Arc<Claim>>,
     /// How the caller stands with the limit on calls.
     standing: Option<Standing>,
@@ -118,7 +126,7 @@ async fn answer(
     }
     // A call that fails before its caller is known is its address's.
     let (route, params) = find(app, http, path).map_err(|error| counted(app, http, error, &mut known.standing))?;
-    known.route = Some(route);
+    known.route.set(Some(route));
     let pairs = Pairs::of(http.query_string());
     let session = identify(app, route, http, &pairs).map_err(|error| counted(app, http, error, &mut known.standing))?;
     count(app, http, session.as_deref(), &mut known.standing)?;
@@ -150,14 +158,14 @@ async fn answer(
     let room = || app.bodies.room(session.as_deref(), || client::client_address(http, &app.proxies));
     let incoming = (!matches!(route.body, Body::None)).then(|| body::Incoming { payload, room: room() });
     let room = incoming.as_ref().map(|incoming| incoming.room.clone());
-    let (bytes, incoming) = match (incoming, body::most_of(route.body, limits)) {
+    let (bytes, incoming) = match (incoming, route.body.most(limits)) {
         (Some(incoming), Some(most)) => {
             let body = pace::within(limits.body_seconds, body::read(incoming, announced, most)).await?;
             rights = check_again(app, route, session.as_ref(), &query, &sources)?;
             (body, None)
         }
         (incoming, _) => {
-            if matches!(route.body, Body::Multipart(..)) {
+            if matches!(route.body, Body::Multipart { .. }) {
                 check_multipart(headers)?;
             }
             (Bytes::new(), incoming)
@@ -166,7 +174,8 @@ async fn answer(
     let Some(handler) = route.handler else {
         if matches!(route.body, Body::Optional(..) | Body::Required(..)) {
             let required = matches!(route.body, Body::Required(..));
-            body::parse_any(&bytes, required, limits.json_depth)?;
+            let depth = limits.json_depth;
+            give_way::by_size(bytes.len(), move || body::parse_any(&bytes, required, depth)).await??;
         }
         let message = format!("`{} {}` is not implemented yet.", route.method.name(), route.path);
         return Err(Error::new(Code::NotImplemented, message));
@@ -190,6 +199,7 @@ async fn answer(
         incoming,
         room,
         claim: known.claim.clone(),
+        expect: if route.takes_if_match() { etag::expectation(http.headers()).map(Arc::new) } else { None },
         span: span.clone(),
     };
     // A panic would take the connection with it, and the others that its thread serves.
@@ -203,7 +213,7 @@ async fn answer(
 fn count(app: &App, http: &HttpRequest, session: Option<&LiveSession>, standing: &mut Option<Standing>) -> Result<()> {
     let Some(limit) = &app.call_limit else { return Ok(()) };
     let address = || client::client_address(http, &app.proxies);
-    let (outcome, now) = limit.count(session, address, app.repository.clock().now_ms());
+    let (outcome, now) = limit.count(session, address, app.repository.clock().steady_ms());
     *standing = Some(now);
     outcome
 }

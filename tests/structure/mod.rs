@@ -2,6 +2,7 @@
 //! that all need each other grows beyond what one person can hold in mind.
 
 mod files;
+mod promises;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -98,5 +99,18 @@ fn no_ring_of_files_is_large() {
         let large = tree.rings().into_iter().find(|ring| ring.len() > RING);
         let story = large.map(|ring| format!("{} files all need each other:\n{}", ring.len(), tree.story_of(&ring)));
         assert_eq!(story, None, "a ring of more than {RING} files in {folder}");
+    }
+}
+
+/// The code is made in one place, which takes what has the name: a client learns from it what is there.
+#[test]
+fn a_taken_name_is_refused_in_one_way() {
+    for (folder, users) in [("src", &["http/error.rs"][..]), ("actors/src", &["error.rs"])] {
+        let tree = tree(folder);
+        assert_eq!(
+            tree.files_naming(&["Code", "DuplicatedName"]),
+            BTreeSet::from_iter(users.iter().copied()),
+            "{folder}"
+        );
     }
 }

@@ -9,10 +9,10 @@ use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{CreateMode, FamilyKind, containers_of};
 use stet_actors::store::View;
 
-use super::destination::database_named;
-use super::records::BulkError;
-use super::requests::{CreateOptions, ObjectListRequest, check_length, folder_source};
+use super::records::{Bulk, BulkReply};
+use super::requests::{CreateOptions, ObjectListRequest, Sources, check_length, database_named, folder_source};
 use crate::config::for_user;
+use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::change::Container;
 use crate::http::reply::Json;
@@ -42,16 +42,21 @@ impl<'c> Desk<'c> {
 
     /// An item by its shortcut id or its object. Whether it is there for the caller, and what stands at a position that they
     /// name, the command finds out.
-    fn address(&self, parameter: &str, text: &str) -> Result<Address> {
+    fn address(&self, parameter: &str, text: &str, database: DatabaseId) -> Result<Address> {
         if let Ok(shortcut) = text.parse::<ShortcutId>() {
             return Ok(Address::Shortcut(shortcut));
         }
         let source = Source::parse(parameter, text)?;
-        Ok(Address::Object(self.call.find(&source, self.call.database()?)?.loid))
+        Ok(Address::Object(self.call.find(&source, database)?.loid))
+    }
+
+    /// An item that the path names.
+    fn item(&self, parameter: &str) -> Result<Address> {
+        self.address(parameter, self.call.param(parameter), self.call.database()?)
     }
 
     async fn change<C: Command<Family = Drawer, Reply = Placed>>(&self, command: C) -> Result<Json<DrawerReply>> {
-        let display = self.call.display_of_body()?;
+        let display = self.call.display_of_body().await?;
         let done = self.call.change(&self.drawer, command).await?;
         changed(self.call, &done.view, &done.reply, &display)
     }
@@ -60,36 +65,40 @@ impl<'c> Desk<'c> {
 /// `POST /v3/container/drawer/{source}/item/{item}`
 pub async fn add_item(call: Call) -> Result<Json<DrawerReply>> {
     let desk = Desk::of(&call)?;
-    let items = vec![desk.address("item", call.param("item"))?];
+    let items = vec![desk.item("item")?];
     desk.change(drawer::Add { items }).await
 }
 
 /// `POST /v3/container/drawer/{source}/item`
 pub async fn add_items(call: Call) -> Result<Json<DrawerReply>> {
-    let request = ObjectListRequest::of(&call)?;
+    let Sources { given, database } = ObjectListRequest::of(&call).await?;
     let desk = Desk::of(&call)?;
-    let items = request.sources.iter().map(|source| desk.address("sources", source)).collect::<Result<_>>()?;
+    let (mut items, mut way) = (Vec::with_capacity(given.len()), GiveWay::new());
+    for source in &given {
+        way.now_and_then().await;
+        items.push(desk.address("sources", source, database)?);
+    }
     desk.change(drawer::Add { items }).await
 }
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/position/{position}`
 pub async fn position_item(call: Call) -> Result<Json<DrawerReply>> {
     let desk = Desk::of(&call)?;
-    let (item, position) = (desk.address("item", call.param("item"))?, call.integer("position")?);
+    let (item, position) = (desk.item("item")?, call.integer("position")?);
     desk.change(drawer::Position { item, position }).await
 }
 
 /// `PUT /v3/container/drawer/{source}/shortcut/{shortcut}/position/{position}`
 pub async fn position_shortcut(call: Call) -> Result<Json<DrawerReply>> {
     let desk = Desk::of(&call)?;
-    let (item, position) = (desk.address("shortcut", call.param("shortcut"))?, call.integer("position")?);
+    let (item, position) = (desk.item("shortcut")?, call.integer("position")?);
     desk.change(drawer::Shift { item, position }).await
 }
 
 /// `DELETE /v3/container/drawer/{source}/item/{item}`
 pub async fn delete_item(call: Call) -> Result<Json<DrawerReply>> {
-    let (desk, display) = (Desk::of(&call)?, call.display_of_body()?);
-    let items = vec![desk.address("item", call.param("item"))?];
+    let (desk, display) = (Desk::of(&call)?, call.display_of_body().await?);
+    let items = vec![desk.item("item")?];
     let done = call.change(&desk.drawer, drawer::Remove { items, strict: true }).await?;
     let (drawer, _) = reply_of(&call, &done.view, removed(&done.reply.items), &display)?;
     answer(&done.view, &drawer)
@@ -102,24 +111,34 @@ fn removed(items: &Placed) -> impl Iterator<Item = (usize, &Item)> {
 
 /// `DELETE /v3/container/drawer/{source}/item`
 pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
-    let request = ObjectListRequest::of(&call)?;
-    let (desk, display) = (Desk::of(&call)?, call.display_of_body()?);
-    let mut errors = Vec::new();
-    let (mut items, mut named) = (Vec::new(), Vec::new());
-    for source in &request.sources {
-        match desk.address("sources", source) {
+    let Sources { given, database } = ObjectListRequest::of(&call).await?;
+    let (desk, display) = (Desk::of(&call)?, call.display_of_body().await?);
+    let mut bulk = Bulk::of(&call, &given);
+    let (mut items, mut places) = (Vec::new(), Vec::new());
+    let mut way = GiveWay::new();
+    for (place, source) in given.iter().enumerate() {
+        way.now_and_then().await;
+        match desk.address("sources", source, database) {
             Ok(address) => {
                 items.push(address);
-                named.push(source);
+                places.push(place);
             }
-            Err(error) => errors.push(BulkError::new(&call.app, source, &error)),
+            Err(error) => bulk.note(place, Err(error)),
         }
     }
     let done = call.change(&desk.drawer, drawer::Remove { items, strict: false }).await?;
-    for (index, error) in &done.reply.errors {
-        errors.push(BulkError::new(&call.app, named[*index], error));
+    let drawer::Removed { items, errors } = done.reply;
+    // Each of the rest was taken out, in their order.
+    let (mut taken, mut missing) = (items.into_iter(), errors.into_iter().peekable());
+    for (index, place) in places.into_iter().enumerate() {
+        let outcome = match missing.next_if(|(at, _)| *at == index) {
+            Some((_, error)) => Err(error),
+            None => taken.next().ok_or_else(Error::internal),
+        };
+        bulk.note(place, outcome);
     }
-    let (drawer, _) = reply_of(&call, &done.view, removed(&done.reply.items), &display)?;
+    let BulkReply { items, errors } = bulk.reply();
+    let (drawer, _) = reply_of(&call, &done.view, removed(&items), &display)?;
     answer(&done.view, &DrawerReply { errors: Some(errors), ..drawer })
 }
 
@@ -134,8 +153,8 @@ pub async fn move_item(call: Call) -> Result<Json<DrawerReply>> {
     let desk = Desk::of(&call)?;
     let target = call.container::<Drawer>("target")?;
     let (from, to) = (desk.drawer.loid(), target.loid());
-    let item = desk.address("item", call.param("item"))?;
-    let moved = call.change_all(from, drawer::Move { item, from, to }).await?;
+    let item = desk.item("item")?;
+    let moved = call.change_all(drawer::Move { item, from, to }).await?;
     let view = call.view(&target).await?;
     // Others may have changed the drawer since: the item has the position that it has in the drawer of the reply.
     let now = moved.items.iter().filter_map(|(_, item)| view.state.find(Address::Object(item.object)));
@@ -179,7 +198,7 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
         }
     }
     let total = views.len();
-    Sort::parse(call.query.text("sortBy"))?.apply(&mut views, |view| &*view.state.object().record);
+    let views = Sort::parse(call.query.text("sortBy"))?.apply(views, |view| &*view.state.object().record).await;
     let limit = if call.query.boolean("showItems") { usize::MAX } else { 0 };
     let views = call.query.page().cut(views);
     let items = views.iter().map(|view| {
@@ -190,7 +209,7 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
 }
 
 /// A drawer to be made with what a body says of it.
-fn new_drawer(
+async fn new_drawer(
     call: &Call,
     name: &str,
     automatic: bool,
@@ -201,11 +220,13 @@ fn new_drawer(
     let sources = request.sources.as_deref().unwrap_or_default();
     check_length(app, sources.len())?;
     let mut items = Vec::with_capacity(sources.len());
+    let mut way = GiveWay::new();
     for source in sources {
+        way.now_and_then().await;
         items.push(call.find(&Source::parse("sources", source)?, database)?.loid);
     }
     let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());
-    let attributes = app.attribute_text("attributes", request.attributes.as_ref())?;
+    let attributes = app.attribute_text("attributes", request.attributes.as_ref()).await?;
     let new = NewDrawer {
         capacity: drawer::check_capacity(capacity)?,
         automatic,
@@ -223,9 +244,9 @@ fn new_drawer(
 
 /// `POST /v3/container/drawer`
 pub async fn create(call: Call) -> Result<Json<DrawerReply>> {
-    let request: CreateDrawer = call.json()?;
+    let request: CreateDrawer = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
-    let mut object = new_drawer(&call, request.name.as_deref().unwrap_or(TYPE_NAME), false, &request, database)?;
+    let mut object = new_drawer(&call, request.name.as_deref().unwrap_or(TYPE_NAME), false, &request, database).await?;
     // A generated name has to be free; a given one is up to the caller.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
@@ -235,12 +256,12 @@ pub async fn create(call: Call) -> Result<Json<DrawerReply>> {
 
 /// `POST /v3/container/drawer/automatic`: the user's own drawer, made at the first call.
 pub async fn create_automatic(call: Call) -> Result<Json<DrawerReply>> {
-    let request: CreateDrawer = call.json()?;
+    let request: CreateDrawer = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
     let config = &call.app.config.drawer;
     let user = call.caller()?.user();
     let (name, folder) = (for_user(&config.automatic_name, user), for_user(&config.automatic_folder, user));
-    let mut object = new_drawer(&call, &name, true, &request, database)?;
+    let mut object = new_drawer(&call, &name, true, &request, database).await?;
     object.mode = CreateMode::Existing;
     make(&call, folder_source(None, Some(&folder))?, object, database).await
 }
@@ -251,9 +272,9 @@ async fn make(
     object: NewObject,
     database: DatabaseId,
 ) -> Result<Json<DrawerReply>> {
-    let (app, display) = (&call.app, call.display_of_body()?);
+    let (app, display) = (&call.app, call.display_of_body().await?);
     let create = app.destination(call, folder, database)?.create(object);
-    let created = call.change_unnamed(create).await?;
+    let created = call.change_all(create).await?;
     let view = app.repository.view::<Drawer>(created.loid).await?;
     let items: Placed = view.state.visible().copied().enumerate().collect();
     changed(call, &view, &items, &display)
@@ -261,16 +282,16 @@ async fn make(
 
 /// `PUT /v3/container/drawer/{source}`
 pub async fn update(call: Call) -> Result<Json<DrawerReply>> {
-    let request: UpdateRequest = call.json()?;
-    let (drawer, display) = (call.container::<Drawer>("source")?, call.display_of_body()?);
+    let request: UpdateRequest = call.json().await?;
+    let (drawer, display) = (call.container::<Drawer>("source")?, call.display_of_body().await?);
     let capacity = request.capacity.map(drawer::check_capacity).transpose()?;
     let command = UpdateDrawer {
         drawer: drawer.loid(),
         head: drawer::Update { capacity, title: request.title, description: request.description },
         name: request.name,
-        attributes: call.app.attribute_text("attributes", request.attributes.as_ref())?,
+        attributes: call.app.attribute_text("attributes", request.attributes.as_ref()).await?,
     };
-    call.change_all(drawer.loid(), command).await?;
+    call.change_all(command).await?;
     let view = call.view(&drawer).await?;
     changed(&call, &view, &Vec::new(), &display)
 }
