@@ -261,7 +261,9 @@ async fn run(
         // handshake and fall silent keep all others out, and by default it is 256.
         .max_connection_rate(server.max_connections)
         .on_connect(move |io, data| {
-            drop(patience.and_then(|patience| Connection::new(io, patience)).map(|new| data.insert(new)))
+            if let Some(connection) = patience.and_then(|patience| Connection::new(io, patience)) {
+                data.insert(connection);
+            }
         })
         .disable_signals();
     for listener in listeners {
