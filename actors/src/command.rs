@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Code, Error, Result};
+use crate::expect::Expect;
 use crate::family::Family;
 use crate::id::Loid;
 use crate::object::{Attributes, NewContent, Object, PathLimits, Record, SmallBody, Text, Version, depth_of};
@@ -124,6 +125,9 @@ pub struct Context<'a> {
     paths: PathLimits,
     /// How deep the objects lie that the command has made.
     made: HashMap<Loid, usize>,
+    expect: Option<&'a Expect>,
+    /// Whether what is expected holds; `None` while the command has not said of which object it is asked.
+    expected: Option<Result<()>>,
     changes: Vec<Change>,
     keeps_stamp: bool,
     concerned: Concerned,
@@ -160,6 +164,8 @@ impl<'a> Context<'a> {
             readable: None,
             paths: PathLimits::default(),
             made: HashMap::new(),
+            expect: None,
+            expected: None,
             changes: Vec::new(),
             concerned: Concerned::default(),
             keeps_stamp: false,
@@ -176,6 +182,45 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn within(self, paths: PathLimits) -> Context<'a> {
         Context { paths, ..self }
+    }
+
+    /// The same for a caller who expects that of what is changed; nothing if it is `None`.
+    #[must_use]
+    pub fn expecting(self, expect: Option<&'a Expect>) -> Context<'a> {
+        Context { expect, ..self }
+    }
+
+    /// Holds an object to what the caller expects of it: the one that a joint command is about, or that it writes over or removes.
+    /// Each joint command says so of one object at least, whenever it goes through; a command of one container is held to that
+    /// container by itself. What does not hold is found out last: a precondition counts only for what would succeed without it
+    /// (RFC 9110, 13.2.1).
+    pub fn expects(&mut self, record: &Record) {
+        if let Some(expect) = self.expect
+            && self.expected.as_ref().is_none_or(|so_far| so_far.is_ok())
+        {
+            self.expected = Some(expect.check(record));
+        }
+    }
+
+    /// Whether what the caller expects holds of what the command is about.
+    ///
+    /// # Errors
+    /// `PreconditionFailed`; also for a command that has not said of any object.
+    pub(crate) fn check_expected(&mut self) -> Result<()> {
+        match (self.expect, self.expected.take()) {
+            (None, _) => Ok(()),
+            (Some(_), Some(expected)) => expected,
+            (Some(_), None) => Err(Expect::met_nothing()),
+        }
+    }
+
+    /// The refusal of a name that an object has already. Who may not read that object learns only that the name is taken.
+    pub fn name_taken(&self, message: impl Into<String>, existing: Loid) -> Fault {
+        match self.reads().and_then(|mut reads| reads.may_read(existing)) {
+            Ok(true) => Error::duplicated(message, Some(existing)).into(),
+            Ok(false) => Error::duplicated(message, None::<Loid>).into(),
+            Err(error) => error.into(),
+        }
     }
 
     /// What the caller may read at this moment.

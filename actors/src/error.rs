@@ -177,6 +177,20 @@ impl Error {
         Error::new(Code::ObjectNotFound, format!("There is no object `{source}`.")).with_source(source)
     }
 
+    /// The name is taken by `existing`: an object's loid, or what is known by the name alone, such as a user. It is `None` only for a
+    /// caller who may not know of it. Commands on objects use
+    /// [`Context::name_taken`](crate::command::Context::name_taken), which decides that.
+    pub fn duplicated(message: impl Into<String>, existing: Option<impl fmt::Display>) -> Error {
+        let error = Error::new(Code::DuplicatedName, message);
+        match existing {
+            Some(existing) => {
+                let existing = existing.to_string();
+                error.with_source(&existing).with_detail("existing", existing)
+            }
+            None => error,
+        }
+    }
+
     /// A parameter or body field has a value it can't have; `why` completes "… but".
     pub fn parameter(name: &str, value: impl fmt::Display, wanted: &str) -> Error {
         Error::new(Code::InvalidParameter, format!("`{name}` must be {wanted}, but is `{value}`."))

@@ -11,6 +11,7 @@ pub mod command;
 pub mod document;
 pub mod drawer;
 pub mod error;
+pub mod expect;
 pub mod families;
 pub mod family;
 pub mod folder;

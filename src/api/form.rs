@@ -164,16 +164,8 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
                 form.options_text = bytes;
             }
             Some(rule) => form.files.push(file_part(&mut part, rule, limits.upload_bytes, into).await?),
-            // Parts that nobody knows are passed over, within the bounds of the rest.
-            None => {
-                let mut size = 0;
-                while let Some(chunk) = part.next().await {
-                    size += chunk.map_err(broken)?.len();
-                    if size > limits.upload_part_options_bytes {
-                        return Err(too_large(&format!("The part `{name}`"), limits.upload_part_options_bytes as u64));
-                    }
-                }
-            }
+            // What nobody reads may be a file whose name the client has wrong: it must not be lost.
+            None => return Err(unknown_part(&name, rules)),
         }
     }
     form.options = options_of(&form.options_text, limits).await?;
@@ -183,6 +175,15 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
 async fn options_of<T: DeserializeOwned + Send + 'static>(text: &Bytes, limits: &LimitsConfig) -> Result<T> {
     let (bytes, text, depth) = (text.len(), text.clone(), limits.json_depth);
     give_way::by_size(bytes, move || body::parse_object(&text, false, depth)).await?
+}
+
+fn unknown_part(name: &str, rules: &[FileRule]) -> Error {
+    let known: Vec<&str> = ["options"].into_iter().chain(rules.iter().map(|rule| rule.name)).collect();
+    // A part's head may be long.
+    let name: String = name.chars().take(40).collect();
+    let message =
+        format!("The form has a part `{name}`, which this call does not take: it takes `{}`.", known.join("`, `"));
+    Error::new(Code::InvalidBody, message).with_detail("part", name)
 }
 
 async fn small_part(part: &mut Field, limit: usize, room: &Arc<Room>) -> Result<Bytes> {

@@ -2,8 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
-use stet_actors::error::{Error, MAX_SOURCE_BYTES, Result, shortened};
+use stet_actors::error::{MAX_SOURCE_BYTES, Result, shortened};
 use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::object::Record;
@@ -18,9 +19,9 @@ use crate::records::{Cached, ObjectRecord, render};
 /// A bulk reply: what was done or found, and what was not.
 #[derive(Serialize, JsonSchema)]
 pub struct BulkReply<T> {
-    /// What was done or found.
+    /// What was done or found, in the order of the request.
     pub items: Vec<T>,
-    /// One for each source that failed.
+    /// One for each source that failed, in the order of the request.
     pub errors: Vec<BulkError>,
 }
 
@@ -33,13 +34,43 @@ pub struct BulkError {
     pub code: String,
     /// A whole sentence.
     pub message: String,
+    /// Further facts, as in the reply to a call of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<Box<Map<String, Value>>>,
 }
 
-impl BulkError {
-    /// What became of one source.
-    pub fn new(app: &App, source: &str, error: &Error) -> BulkError {
-        let code = format!("{}{}", app.config.compat.code_prefix, error.code.name());
-        BulkError { source: shortened(source.to_owned(), MAX_SOURCE_BYTES), code, message: error.message.clone() }
+/// A bulk reply in the making. However its sources are dealt with, both lists have the order of the request.
+pub struct Bulk<'c, T> {
+    app: &'c App,
+    sources: &'c [String],
+    items: Vec<(usize, T)>,
+    errors: Vec<(usize, BulkError)>,
+}
+
+impl<'c, T> Bulk<'c, T> {
+    /// Of a call that names these sources.
+    pub fn of(call: &'c Call, sources: &'c [String]) -> Bulk<'c, T> {
+        Bulk { app: &call.app, sources, items: Vec::new(), errors: Vec::new() }
+    }
+
+    /// Notes what came of the source at that place of the request.
+    pub fn note(&mut self, place: usize, outcome: Result<T>) {
+        let error = match outcome {
+            Ok(item) => return self.items.push((place, item)),
+            Err(error) => error,
+        };
+        let code = format!("{}{}", self.app.config.compat.code_prefix, error.code.name());
+        let source = shortened(self.sources[place].clone(), MAX_SOURCE_BYTES);
+        self.errors.push((place, BulkError { source, code, message: error.message, details: error.details }));
+    }
+
+    /// The reply.
+    pub fn reply(self) -> BulkReply<T> {
+        fn in_order<T>(mut noted: Vec<(usize, T)>) -> Vec<T> {
+            noted.sort_by_key(|(place, _)| *place);
+            noted.into_iter().map(|(_, noted)| noted).collect()
+        }
+        BulkReply { items: in_order(self.items), errors: in_order(self.errors) }
     }
 }
 

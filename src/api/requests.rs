@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::Source;
+use stet_actors::id::{DatabaseId, Source};
 use stet_actors::object::CreateMode;
 
 use crate::http::app::App;
@@ -15,8 +15,17 @@ use crate::http::call::Call;
 #[derive(Debug, JsonSchema)]
 #[schemars(with = "ObjectListSchema")]
 pub struct ObjectListRequest {
+    sources: Vec<String>,
+    database_id: Option<DatabaseRef>,
+}
+
+/// The sources of a bulk call, read and checked.
+#[derive(Debug)]
+pub struct Sources {
     /// As the client gave them.
-    pub sources: Vec<String>,
+    pub given: Vec<String>,
+    /// Where paths are looked up, and loids that name no database.
+    pub database: DatabaseId,
 }
 
 /// How the interface document names it.
@@ -28,6 +37,9 @@ enum ObjectListSchema {
     Full {
         /// Loids, uuids or paths.
         sources: Vec<String>,
+        /// Where paths are looked up; the main one without it.
+        #[schemars(rename = "databaseId")]
+        database_id: Option<DatabaseRef>,
         /// Display options.
         options: Option<Value>,
     },
@@ -38,8 +50,11 @@ enum ObjectListSchema {
 impl<'de> Deserialize<'de> for ObjectListRequest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
         struct Full {
             sources: Vec<Text>,
+            #[serde(default)]
+            database_id: Option<DatabaseRef>,
         }
         /// Shortcut ids may come as numbers.
         #[derive(Deserialize)]
@@ -50,23 +65,24 @@ impl<'de> Deserialize<'de> for ObjectListRequest {
         }
         struct Either;
         impl<'de> serde::de::Visitor<'de> for Either {
-            type Value = Vec<Text>;
+            type Value = Full;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("an object with a list `sources`, or a list of sources")
             }
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, list: A) -> Result<Vec<Text>, A::Error> {
-                Vec::deserialize(serde::de::value::SeqAccessDeserializer::new(list))
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, list: A) -> Result<Full, A::Error> {
+                let sources = Vec::deserialize(serde::de::value::SeqAccessDeserializer::new(list))?;
+                Ok(Full { sources, database_id: None })
             }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Vec<Text>, A::Error> {
-                Full::deserialize(serde::de::value::MapAccessDeserializer::new(map)).map(|full| full.sources)
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Full, A::Error> {
+                Full::deserialize(serde::de::value::MapAccessDeserializer::new(map))
             }
         }
-        let sources = deserializer.deserialize_any(Either)?;
+        let Full { sources, database_id } = deserializer.deserialize_any(Either)?;
         let text = |source| match source {
             Text::Text(text) => text,
             Text::Number(number) => number.to_string(),
         };
-        Ok(ObjectListRequest { sources: sources.into_iter().map(text).collect() })
+        Ok(ObjectListRequest { sources: sources.into_iter().map(text).collect(), database_id })
     }
 }
 
@@ -74,11 +90,12 @@ impl ObjectListRequest {
     /// Reads the body; its length is bounded by configuration.
     ///
     /// # Errors
-    /// `InvalidBody`, `TooLarge`.
-    pub async fn of(call: &Call) -> Result<ObjectListRequest> {
+    /// `InvalidBody`, `TooLarge`, `DatabaseNotFound`.
+    pub async fn of(call: &Call) -> Result<Sources> {
         let request: ObjectListRequest = call.any_json().await?;
         check_length(&call.app, request.sources.len())?;
-        Ok(request)
+        let database = database_named(call, request.database_id.as_ref())?;
+        Ok(Sources { given: request.sources, database })
     }
 }
 
@@ -152,6 +169,17 @@ impl DatabaseRef {
             DatabaseRef::Number(number) => number.to_string(),
             DatabaseRef::Text(text) => text.clone(),
         }
+    }
+}
+
+/// The database that a call names: in its body, or in the query.
+///
+/// # Errors
+/// `DatabaseNotFound`.
+pub fn database_named(call: &Call, in_body: Option<&DatabaseRef>) -> Result<DatabaseId> {
+    match in_body {
+        Some(named) => call.app.database(Some(&named.text())),
+        None => call.database(),
     }
 }
 

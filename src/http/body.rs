@@ -65,7 +65,7 @@ pub fn most_of(body: Body, limits: &LimitsConfig) -> Option<usize> {
             Size::Short => limits.short_body_bytes,
             Size::Long => limits.json_bytes,
         }),
-        Body::None | Body::Bytes | Body::Multipart(..) => None,
+        Body::None | Body::Bytes | Body::Multipart { .. } => None,
     }
 }
 

@@ -11,6 +11,7 @@ use serde_json::Value;
 use smallvec::SmallVec;
 use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Expect;
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::receipt::Once;
 use tracing::Span;
@@ -62,6 +63,8 @@ pub struct Call {
     pub(super) room: Option<Arc<Room>>,
     /// The `Idempotency-Key` that the call has taken.
     pub claim: Option<Arc<Claim>>,
+    /// What `If-Match` expects of what changes.
+    pub(super) expect: Option<Arc<Expect>>,
     /// The request's span.
     pub span: Span,
 }

@@ -28,7 +28,7 @@ use super::query::{Pairs, Query};
 use super::reply::{Content, Reply};
 use super::route::{Body, Kind, Produces, Route, Verb};
 use super::router::{Found, Params};
-use super::{body, calls, client, cors, pace, pieces, probe};
+use super::{body, calls, client, cors, etag, pace, pieces, probe};
 use crate::access::Access;
 use crate::auth::LiveSession;
 use crate::give_way;
@@ -155,7 +155,7 @@ async fn answer(
             (body, None)
         }
         (incoming, _) => {
-            if matches!(route.body, Body::Multipart(..)) {
+            if matches!(route.body, Body::Multipart { .. }) {
                 check_multipart(headers)?;
             }
             (Bytes::new(), incoming)
@@ -192,6 +192,7 @@ async fn answer(
         incoming,
         room,
         claim: known.claim.clone(),
+        expect: if route.takes_if_match() { etag::expectation(http.headers()).map(Arc::new) } else { None },
         span: span.clone(),
     };
     // A panic would take the connection with it, and the others that its thread serves.

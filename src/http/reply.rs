@@ -13,6 +13,7 @@ use futures_util::Stream;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::Error;
+use stet_actors::expect::Tag;
 use stet_actors::receipt::KeptReply;
 
 use super::etag::ETag;
@@ -252,14 +253,14 @@ impl<T> Enveloped<T> {
         self.body.0.len()
     }
 
-    /// Its ETag, at that revision of what it shows.
-    pub fn tag(&self, revision: u64) -> ETag {
-        ETag::new(revision, &*self.body.0)
+    /// Its ETag, at that revision of the object that it shows.
+    pub fn tag(&self, of: Tag) -> ETag {
+        ETag::new(of, &*self.body.0)
     }
 
     /// As an answer with that ETag.
-    pub fn tagged(self, revision: u64) -> Json<T> {
-        let tag = self.tag(revision);
+    pub fn tagged(self, of: Tag) -> Json<T> {
+        let tag = self.tag(of);
         Json::from(self).with_etag(tag)
     }
 }

@@ -29,6 +29,7 @@ impl Joint for Destroy {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let record = turns.any(self.object)?.record.clone();
+        context.expects(&record);
         check_removable(&record)?;
         let tree = match &record.bin {
             None => {

@@ -41,6 +41,7 @@ impl Joint for Discard {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let record = turns.any(self.object)?.record.clone();
+        context.expects(&record);
         if record.is_discarded() {
             return Err(Error::not_found(self.object).into());
         }

@@ -18,7 +18,7 @@ use crate::command::Fault;
 use crate::id::Loid;
 use crate::joint::Turns;
 
-pub use self::create::{Create, Created, NewObject, Outcome};
+pub use self::create::{Create, Created, Meet, NewObject, Outcome};
 pub use self::destroy::Destroy;
 pub use self::discard::Discard;
 pub use self::parts::NewParts;

@@ -34,6 +34,7 @@ impl Joint for Restore {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let record = turns.any(self.object)?.record.clone();
+        context.expects(&record);
         let Some(bin) = &record.bin else {
             let message = format!("`{}` does not lie in the recycle bin.", self.object);
             return Err(Error::new(Code::ObjectNotFound, message).with_source(self.object).into());
@@ -52,12 +53,12 @@ impl Joint for Restore {
             let message = format!("The folder `{folder}` that `{}` would go to is not there.", self.object);
             return Err(Error::new(Code::ObjectNotFound, message).with_source(folder).into());
         }
-        let taken = |name: &str| Ok::<_, Fault>(child(context.look(), View::Latest, folder, name)?.is_some());
+        let taken = |name: &str| Ok::<_, Fault>(child(context.look(), View::Latest, folder, name)?);
         let name = if self.mode == CreateMode::AutoRename {
-            free_name(&record.name, taken)?
-        } else if taken(&record.name)? {
+            free_name(&record.name, |name| Ok::<_, Fault>(taken(name)?.is_some()))?
+        } else if let Some(existing) = taken(&record.name)? {
             let message = format!("The name `{}` has been taken in the folder meanwhile.", record.name);
-            return Err(Error::new(Code::DuplicatedName, message).with_source(self.object).into());
+            return Err(context.name_taken(message, existing));
         } else {
             record.name.to_string()
         };

@@ -3,6 +3,7 @@
 mod depth;
 mod draft;
 mod file;
+mod issue_date;
 mod member;
 mod name;
 mod reach;
@@ -15,6 +16,7 @@ pub use self::depth::depth_of;
 pub use self::draft::{Base, Draft};
 pub use self::file::is_referred_to;
 pub(crate) use self::file::refer;
+pub use self::issue_date::IssueDate;
 pub use self::member::{containers_of, hold};
 pub use self::name::{CreateMode, MAX_NAME_BYTES, Names, PathLimits, check_path, file_name, name_key, parent_path};
 pub use self::reach::Reach;

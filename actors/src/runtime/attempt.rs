@@ -7,7 +7,7 @@ use actix::{Actor, ActorContext};
 
 use super::cell::Published;
 use super::container::{Container, Work};
-use super::job::Job;
+use super::job::{Job, Request};
 use super::store_failure;
 use crate::command::{Context, Fault};
 use crate::error::Error;
@@ -49,17 +49,16 @@ impl<F: Family> Container<F> {
         let shared = self.shared.clone();
         let _step = shared.steps.read();
         let mut after = before.clone();
-        let (who, readable) = (job.request().who.clone(), job.request().readable.clone());
+        let Request { who, readable, expect, .. } = job.request();
+        let (who, readable, expect) = (who.clone(), readable.clone(), expect.clone());
         let mut context = Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers)
             .reading(readable.as_deref())
+            .expecting(expect.as_deref())
             .within(shared.options.paths);
         let applied = catch_unwind(AssertUnwindSafe(|| {
             job.apply(&mut after, &mut context)?;
-            // Last: a precondition counts only for what would succeed without it (RFC 9110, 13.2.1).
-            match &job.request().expect {
-                Some(expect) => Ok(expect.check(&before)?),
-                None => Ok(()),
-            }
+            context.expects(&before.object().record);
+            Ok(context.check_expected()?)
         }));
         match applied {
             Ok(Ok(())) => {}

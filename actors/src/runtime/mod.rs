@@ -52,7 +52,7 @@ mod turns;
 
 pub(crate) use self::attempt::refusal;
 pub use self::cell::Published;
-pub use self::job::{Done, Expect, Request};
+pub use self::job::{Done, Request};
 pub use self::numbers::NumberMill;
 pub use self::options::RuntimeOptions;
 pub(crate) use self::registry::Registry;

@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::attempt::refusal;
 use super::cell::Published;
-use super::job::{Expect, Request};
+use super::job::Request;
 use super::lend::{Lent, Returned};
 use super::registry::AnyHandle;
 use super::{Shared, overloaded, store_failure};
@@ -29,8 +29,6 @@ pub(crate) trait RuntimeTurn: Send {
     fn epoch(&self) -> Epoch;
     /// Whether all that the state shows is on disk.
     fn settled(&self) -> bool;
-    /// Checks an `If-Match` that refers to this container.
-    fn expect(&self, expect: &Expect) -> Result<()>;
     /// Puts a copy of the state where the command finds it.
     fn lend_to(&self, loid: Loid, turns: &mut Turns);
     /// Takes the copy back and settles it; the new revision, if it changed.
@@ -74,10 +72,6 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
 
     fn settled(&self) -> bool {
         self.lent.settled
-    }
-
-    fn expect(&self, expect: &Expect) -> Result<()> {
-        self.lent.state.as_ref().map_or(Ok(()), |state| expect.check(state))
     }
 
     fn lend_to(&self, loid: Loid, turns: &mut Turns) {
@@ -207,7 +201,6 @@ pub(crate) async fn run_joint<J: Joint>(
     answer: Answer<J::Reply>,
 ) {
     let mut wanted: BTreeSet<Loid> = joint.wants().into_iter().collect();
-    wanted.extend(request.expect.iter().map(|expect| expect.container));
     let mut stale = 0;
     for _ in 0..MOST_ROUNDS {
         let (mut held, missing) = match take_turns(&find, &wanted).await {
@@ -311,18 +304,14 @@ fn attempt<J: Joint>(
     let now_ms = shared.clock.now_ms();
     let mut context = Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers)
         .reading(request.readable.as_deref())
+        .expecting(request.expect.as_deref())
         .within(shared.options.paths);
     let mut turns = Turns::default();
     missing.iter().for_each(|loid| turns.lend_nothing(*loid));
     held.0.iter().for_each(|(loid, turn)| turn.lend_to(*loid, &mut turns));
-    let expected = || match &request.expect {
-        Some(expect) => held.0.get(&expect.container).map_or(Ok(()), |turn| turn.expect(expect)),
-        None => Ok(()),
-    };
     let applied = catch_unwind(AssertUnwindSafe(|| {
         let reply = joint.apply(&mut turns, &mut context)?;
-        // Last: a precondition counts only for what would succeed without it (RFC 9110, 13.2.1).
-        expected()?;
+        context.check_expected()?;
         Ok(reply)
     }));
     let reply = match applied {

@@ -9,9 +9,8 @@ use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{CreateMode, FamilyKind, containers_of};
 use stet_actors::store::View;
 
-use super::destination::database_named;
-use super::records::BulkError;
-use super::requests::{CreateOptions, ObjectListRequest, check_length, folder_source};
+use super::records::{Bulk, BulkReply};
+use super::requests::{CreateOptions, ObjectListRequest, Sources, check_length, database_named, folder_source};
 use crate::config::for_user;
 use crate::give_way::GiveWay;
 use crate::http::call::Call;
@@ -43,12 +42,17 @@ impl<'c> Desk<'c> {
 
     /// An item by its shortcut id or its object. Whether it is there for the caller, and what stands at a position that they
     /// name, the command finds out.
-    fn address(&self, parameter: &str, text: &str) -> Result<Address> {
+    fn address(&self, parameter: &str, text: &str, database: DatabaseId) -> Result<Address> {
         if let Ok(shortcut) = text.parse::<ShortcutId>() {
             return Ok(Address::Shortcut(shortcut));
         }
         let source = Source::parse(parameter, text)?;
-        Ok(Address::Object(self.call.find(&source, self.call.database()?)?.loid))
+        Ok(Address::Object(self.call.find(&source, database)?.loid))
+    }
+
+    /// An item that the path names.
+    fn item(&self, parameter: &str) -> Result<Address> {
+        self.address(parameter, self.call.param(parameter), self.call.database()?)
     }
 
     async fn change<C: Command<Family = Drawer, Reply = Placed>>(&self, command: C) -> Result<Json<DrawerReply>> {
@@ -61,18 +65,18 @@ impl<'c> Desk<'c> {
 /// `POST /v3/container/drawer/{source}/item/{item}`
 pub async fn add_item(call: Call) -> Result<Json<DrawerReply>> {
     let desk = Desk::of(&call)?;
-    let items = vec![desk.address("item", call.param("item"))?];
+    let items = vec![desk.item("item")?];
     desk.change(drawer::Add { items }).await
 }
 
 /// `POST /v3/container/drawer/{source}/item`
 pub async fn add_items(call: Call) -> Result<Json<DrawerReply>> {
-    let request = ObjectListRequest::of(&call).await?;
+    let Sources { given, database } = ObjectListRequest::of(&call).await?;
     let desk = Desk::of(&call)?;
-    let (mut items, mut way) = (Vec::with_capacity(request.sources.len()), GiveWay::new());
-    for source in &request.sources {
+    let (mut items, mut way) = (Vec::with_capacity(given.len()), GiveWay::new());
+    for source in &given {
         way.now_and_then().await;
-        items.push(desk.address("sources", source)?);
+        items.push(desk.address("sources", source, database)?);
     }
     desk.change(drawer::Add { items }).await
 }
@@ -80,21 +84,21 @@ pub async fn add_items(call: Call) -> Result<Json<DrawerReply>> {
 /// `PUT /v3/container/drawer/{source}/item/{item}/position/{position}`
 pub async fn position_item(call: Call) -> Result<Json<DrawerReply>> {
     let desk = Desk::of(&call)?;
-    let (item, position) = (desk.address("item", call.param("item"))?, call.integer("position")?);
+    let (item, position) = (desk.item("item")?, call.integer("position")?);
     desk.change(drawer::Position { item, position }).await
 }
 
 /// `PUT /v3/container/drawer/{source}/shortcut/{shortcut}/position/{position}`
 pub async fn position_shortcut(call: Call) -> Result<Json<DrawerReply>> {
     let desk = Desk::of(&call)?;
-    let (item, position) = (desk.address("shortcut", call.param("shortcut"))?, call.integer("position")?);
+    let (item, position) = (desk.item("shortcut")?, call.integer("position")?);
     desk.change(drawer::Shift { item, position }).await
 }
 
 /// `DELETE /v3/container/drawer/{source}/item/{item}`
 pub async fn delete_item(call: Call) -> Result<Json<DrawerReply>> {
     let (desk, display) = (Desk::of(&call)?, call.display_of_body().await?);
-    let items = vec![desk.address("item", call.param("item"))?];
+    let items = vec![desk.item("item")?];
     let done = call.change(&desk.drawer, drawer::Remove { items, strict: true }).await?;
     let (drawer, _) = reply_of(&call, &done.view, removed(&done.reply.items), &display)?;
     answer(&done.view, &drawer)
@@ -107,26 +111,34 @@ fn removed(items: &Placed) -> impl Iterator<Item = (usize, &Item)> {
 
 /// `DELETE /v3/container/drawer/{source}/item`
 pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
-    let request = ObjectListRequest::of(&call).await?;
+    let Sources { given, database } = ObjectListRequest::of(&call).await?;
     let (desk, display) = (Desk::of(&call)?, call.display_of_body().await?);
-    let mut errors = Vec::new();
-    let (mut items, mut named) = (Vec::new(), Vec::new());
+    let mut bulk = Bulk::of(&call, &given);
+    let (mut items, mut places) = (Vec::new(), Vec::new());
     let mut way = GiveWay::new();
-    for source in &request.sources {
+    for (place, source) in given.iter().enumerate() {
         way.now_and_then().await;
-        match desk.address("sources", source) {
+        match desk.address("sources", source, database) {
             Ok(address) => {
                 items.push(address);
-                named.push(source);
+                places.push(place);
             }
-            Err(error) => errors.push(BulkError::new(&call.app, source, &error)),
+            Err(error) => bulk.note(place, Err(error)),
         }
     }
     let done = call.change(&desk.drawer, drawer::Remove { items, strict: false }).await?;
-    for (index, error) in &done.reply.errors {
-        errors.push(BulkError::new(&call.app, named[*index], error));
+    let drawer::Removed { items, errors } = done.reply;
+    // Each of the rest was taken out, in their order.
+    let (mut taken, mut missing) = (items.into_iter(), errors.into_iter().peekable());
+    for (index, place) in places.into_iter().enumerate() {
+        let outcome = match missing.next_if(|(at, _)| *at == index) {
+            Some((_, error)) => Err(error),
+            None => taken.next().ok_or_else(Error::internal),
+        };
+        bulk.note(place, outcome);
     }
-    let (drawer, _) = reply_of(&call, &done.view, removed(&done.reply.items), &display)?;
+    let BulkReply { items, errors } = bulk.reply();
+    let (drawer, _) = reply_of(&call, &done.view, removed(&items), &display)?;
     answer(&done.view, &DrawerReply { errors: Some(errors), ..drawer })
 }
 
@@ -141,8 +153,8 @@ pub async fn move_item(call: Call) -> Result<Json<DrawerReply>> {
     let desk = Desk::of(&call)?;
     let target = call.container::<Drawer>("target")?;
     let (from, to) = (desk.drawer.loid(), target.loid());
-    let item = desk.address("item", call.param("item"))?;
-    let moved = call.change_all(from, drawer::Move { item, from, to }).await?;
+    let item = desk.item("item")?;
+    let moved = call.change_all(drawer::Move { item, from, to }).await?;
     let view = call.view(&target).await?;
     // Others may have changed the drawer since: the item has the position that it has in the drawer of the reply.
     let now = moved.items.iter().filter_map(|(_, item)| view.state.find(Address::Object(item.object)));
@@ -262,7 +274,7 @@ async fn make(
 ) -> Result<Json<DrawerReply>> {
     let (app, display) = (&call.app, call.display_of_body().await?);
     let create = app.destination(call, folder, database)?.create(object);
-    let created = call.change_unnamed(create).await?;
+    let created = call.change_all(create).await?;
     let view = app.repository.view::<Drawer>(created.loid).await?;
     let items: Placed = view.state.visible().copied().enumerate().collect();
     changed(call, &view, &items, &display)
@@ -279,7 +291,7 @@ pub async fn update(call: Call) -> Result<Json<DrawerReply>> {
         name: request.name,
         attributes: call.app.attribute_text("attributes", request.attributes.as_ref()).await?,
     };
-    call.change_all(drawer.loid(), command).await?;
+    call.change_all(command).await?;
     let view = call.view(&drawer).await?;
     changed(&call, &view, &Vec::new(), &display)
 }

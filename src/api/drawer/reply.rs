@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use stet_actors::drawer::{Address, Drawer, Item, Moved, Placed};
 use stet_actors::error::Result;
+use stet_actors::expect::Tag;
+use stet_actors::family::State;
 
 use super::types::{DrawerInfo, DrawerItem, DrawerReply, MoveRevisions};
 use crate::api::kept::{Rendered, Renderings, Seen};
@@ -120,7 +122,7 @@ pub(super) fn moved_reply(call: &Call, view: &DrawerView, items: &Placed, moved:
 
 /// A reply to a change, with its ETag.
 pub(super) fn answer(view: &DrawerView, reply: &DrawerReply) -> Result<Json<DrawerReply>> {
-    Ok(Json::of(reply)?.with_etag(ETag::new(view.revision(), "change")))
+    Ok(Json::of(reply)?.with_etag(ETag::new(Tag::of(&view.state.object().record), "change")))
 }
 
 fn changed_drawer(call: &Call, view: &DrawerView, items: &Placed, display: &Display) -> Result<DrawerReply> {

@@ -5,16 +5,16 @@ pub mod routes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
 use stet_actors::folder::children;
 use stet_actors::id::{Loid, Source};
-use stet_actors::lifecycle::NewObject;
+use stet_actors::lifecycle::{Meet, NewObject};
 use stet_actors::object::{FamilyKind, Record, check_path};
 use stet_actors::store::{StoreError, View};
 
-use super::destination::database_named;
 use super::object::{ChangedRecord, record_after};
 use super::records::{path_if_shown, seen_record_at};
-use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
+use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
 use crate::auth::Privilege;
 use crate::give_way::{self, GiveWay};
 use crate::http::app::App;
@@ -107,9 +107,12 @@ pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
             {
                 object.mode = mode.into();
             }
-            call.change_unnamed(place.create(object)).await?.loid
+            call.change_all(place.create(object)).await?.loid
         }
-        None => place.folder,
+        None => {
+            call.change_all(Meet { object: place.folder }).await?;
+            place.folder
+        }
     };
     let display = Display { path: true, ..call.display_of_body().await? };
     Json::of(&FolderCreated { info: record_after(app, made, &display)? })
@@ -186,7 +189,7 @@ async fn listing(call: &Call, folder: &Cached, kind: Kind) -> Result<Json<Folder
     let reply = Enveloped::of(&FolderReply { info, items, total }, bytes)?;
     // A folder on the way has changed for this caller when what they see of it has.
     let readable = call.access().may(Privilege::Read, folder)?;
-    Ok(reply.tagged(if readable { folder.revision } else { 0 }))
+    Ok(reply.tagged(Tag::at(folder, if readable { folder.revision } else { 0 })))
 }
 
 /// Names of a folder that are read at once where a call is answered; more are read on another thread.

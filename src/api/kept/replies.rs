@@ -8,6 +8,7 @@ use actix_web::http::header::HeaderMap;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use stet_actors::error::Result;
+use stet_actors::expect::Tag;
 use stet_actors::family::{Family, State};
 use stet_actors::id::Loid;
 
@@ -110,7 +111,7 @@ impl<F: Family, P: Eq + Hash, T> Renderings<F, P, T> {
         // Noted before the records are looked at, as above.
         let (right_at, people) = (AtomicU64::new(newsroom.records.changes()), newsroom.directory.changes());
         let (reply, seen) = make()?;
-        let etag = reply.tag(view.revision());
+        let etag = reply.tag(Tag::of(&view.state.object().record));
         let fresh = Arc::new(Rendered { right_at, people, view: view.clone(), seen, reply, etag });
         if let Some(key) = key {
             self.0.insert(key, fresh.clone());

@@ -57,7 +57,7 @@ async fn content_of(call: &Call, open: &Open) -> Result<Option<Reply>> {
     let identity = (found.content.sha256, call.query.integer("maxSize"), dtd.as_ref().map(|dtd| dtd.sha256));
     // The posts are those of the revision. How each is written hangs on the configuration as well, and tags outlive a restart.
     let limits = (app.config.limits.xml_bytes, app.config.limits.xml_depth);
-    let tag = ETag::new(open.view.revision(), ("resolved", identity, &app.config.server.base_path, limits));
+    let tag = ETag::new(open.tag(), ("resolved", identity, &app.config.server.base_path, limits));
     if tag.is_known(call.headers()) {
         return Ok(Some(Reply::not_modified(tag)));
     }
@@ -96,7 +96,7 @@ pub async fn write_content(mut call: Call) -> Result<Json<ChangedLiveblog>> {
     let app = &call.app;
     let write =
         WriteContent { object, body, switches: switches(&call.query), lasts_s: app.config.auth.lock_idle_seconds };
-    call.change_all(object, write).await?;
+    call.change_all(write).await?;
     let display = call.display();
     // Another call may have discarded or destroyed it since, which makes no failure of the change.
     let view = match app.repository.any_view::<Liveblog>(object).await {

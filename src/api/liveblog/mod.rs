@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use stet_actors::error::Result;
+use stet_actors::expect::Tag;
 use stet_actors::family::State;
 use stet_actors::id::{Loid, Source};
 use stet_actors::lifecycle::Discard;
@@ -84,6 +85,11 @@ impl Open {
         self.liveblog.loid()
     }
 
+    /// The liveblog as the view shows it.
+    fn tag(&self) -> Tag {
+        Tag::of(&self.view.state.object().record)
+    }
+
     /// The same caller with the liveblog as it is after a change.
     fn after(self, view: ViewOf<Liveblog>) -> Open {
         Open { view, ..self }
@@ -132,7 +138,7 @@ pub async fn get(call: Call) -> Result<Json<LiveblogReply>> {
         let path = path_if_shown(&call.app, &open.view.state.object().record, &display)?;
         // These determine the content of a reply.
         let part = (wanted.page.offset, wanted.page.limit, call.query.text("sortBy"));
-        let tag = ETag::new(open.view.revision(), (&open.sight, &display, part, path));
+        let tag = ETag::new(open.tag(), (&open.sight, &display, part, path));
         if tag.is_known(call.headers()) {
             return Ok(Json::not_modified(tag));
         }
@@ -147,6 +153,6 @@ pub async fn get(call: Call) -> Result<Json<LiveblogReply>> {
 pub async fn discard(call: Call) -> Result<Json<Removed>> {
     let object = call.container::<Liveblog>("source")?.loid();
     check_whole(&call.source("source")?)?;
-    call.change_all(object, Discard { object }).await?;
+    call.change_all(Discard { object }).await?;
     Json::of(&Removed { id: object.to_string() })
 }

@@ -4,46 +4,47 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{Loid, Source};
+use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::liveblog::{Liveblog, PostAddress};
 use stet_actors::object::{FamilyKind, parent_path};
 use stet_actors::store::{Table, View};
 
 use super::reply::post_shown;
 use super::{Open, PostListing};
-use crate::api::records::BulkError;
-use crate::api::requests::ObjectListRequest;
+use crate::api::records::{Bulk, BulkReply};
+use crate::api::requests::{ObjectListRequest, Sources};
 use crate::api::settled::{Opened, settled};
+use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::reply::Json;
 
 /// `POST /v3/container/liveblog/posts`: posts of any liveblogs, by loid, uuid or path.
 pub async fn posts(call: Call) -> Result<Json<PostListing>> {
-    let request = ObjectListRequest::of(&call).await?;
+    let Sources { given, database } = ObjectListRequest::of(&call).await?;
     let display = call.display_of_body().await?;
     let mut liveblogs: HashMap<Loid, Open> = HashMap::new();
-    let (mut items, mut errors) = (Vec::new(), Vec::new());
-    for source in &request.sources {
+    let mut bulk = Bulk::of(&call, &given);
+    let mut way = GiveWay::new();
+    for (place, source) in given.iter().enumerate() {
+        way.now_and_then().await;
         let one = async {
-            let (liveblog, address) = place_of(&call, source)?;
+            let (liveblog, address) = place_of(&call, source, database)?;
             let open = match liveblogs.entry(liveblog) {
                 Entry::Occupied(there) => there.into_mut(),
-                Entry::Vacant(place) => {
+                Entry::Vacant(room) => {
                     // Of one that may not be read, no post is there.
                     if call.find(&Source::Loid(liveblog), liveblog.database)?.family != FamilyKind::Liveblog {
                         return Err(Error::not_found(source));
                     }
                     let view = call.app.repository.view::<Liveblog>(liveblog).await?;
-                    place.insert(Open::of(&call, view)?)
+                    room.insert(Open::of(&call, view)?)
                 }
             };
             settled(&call, open.clone(), async |open| post_shown(&call.app, open.seen(&address)?, &display)).await
         };
-        match one.await {
-            Ok(post) => items.push(post),
-            Err(error) => errors.push(BulkError::new(&call.app, source, &hidden(error, source))),
-        }
+        bulk.note(place, one.await.map_err(|error| hidden(error, source)));
     }
+    let BulkReply { items, errors } = bulk.reply();
     Json::of(&PostListing { items, errors })
 }
 
@@ -53,8 +54,8 @@ fn hidden(error: Error, source: &str) -> Error {
 }
 
 /// The liveblog that a source's post is in, and the post.
-fn place_of(call: &Call, text: &str) -> Result<(Loid, PostAddress)> {
-    let (repository, database) = (&call.app.repository, call.database()?);
+fn place_of(call: &Call, text: &str, database: DatabaseId) -> Result<(Loid, PostAddress)> {
+    let repository = &call.app.repository;
     let source = Source::parse("sources", text)?;
     if let Source::Path(path) = &source {
         let (of, name) = parent_path(path).ok_or_else(|| Error::not_found(text))?;

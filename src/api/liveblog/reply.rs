@@ -162,7 +162,7 @@ pub(super) async fn changed_reply(call: &Call, open: Open, display: &Display) ->
         let total = open.view.state.seen_counts(&open.sight).iter().sum();
         let list = PostList { posts: Vec::new(), total, removed: None };
         let reply = liveblog_reply(&call.app, open, &list, display).await?;
-        Ok(Json::of(&reply)?.with_etag(ETag::new(open.view.revision(), "change")))
+        Ok(Json::of(&reply)?.with_etag(ETag::new(open.tag(), "change")))
     })
     .await
 }
@@ -196,5 +196,5 @@ pub(super) fn post_as_left(app: &App, open: &Open, post: &Post) -> Result<Option
 }
 
 fn tag_of(open: &Open, post: &Post, what: &str) -> ETag {
-    ETag::new(open.view.revision(), (what, post.loid(), post.record.revision))
+    ETag::new(open.tag(), (what, post.loid(), post.record.revision))
 }

@@ -292,7 +292,7 @@ pub async fn search(call: Call) -> Result<Json<SearchReply>> {
         let liveblog = liveblog_reply(&call.app, open, &list, &display).await?;
         let bytes = bytes_of(&liveblog);
         let reply = Enveloped::of(&SearchReply { liveblog, removed: list.removed }, bytes)?;
-        Ok(Json::from(reply).with_etag(ETag::new(open.view.revision(), "search")))
+        Ok(Json::from(reply).with_etag(ETag::new(open.tag(), "search")))
     })
     .await
 }

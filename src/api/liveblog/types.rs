@@ -201,7 +201,7 @@ pub struct CreateLiveblog {
     pub(super) status: Option<String>,
     pub(super) product: Option<String>,
     pub(super) edition: Option<String>,
-    /// `yyyyMMdd`
+    /// `yyyyMMdd`, or `yyMMdd` for 20yy.
     pub(super) issue_date: Option<String>,
     pub(super) team: Option<String>,
     /// XML text or JSON.

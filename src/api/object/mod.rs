@@ -3,12 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::{Record, Version};
 
-use super::records::{BulkError, BulkReply, any_record_of, path_if_shown, seen_record_of};
-use super::requests::ObjectListRequest;
+use super::records::{Bulk, BulkReply, any_record_of, path_if_shown, seen_record_of};
+use super::requests::{ObjectListRequest, Sources};
 use crate::auth::Privilege;
+use crate::give_way::GiveWay;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::reply::{Enveloped, Json, Reply};
@@ -31,7 +33,7 @@ pub(super) use self::content::{opened, stored};
 pub use self::creation::{CreateObject, create};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::creation::{Form, read_parts};
-pub(super) use self::creation::{ProductInfo, check_issue_date, status_of, with_product_info};
+pub(super) use self::creation::{ProductInfo, status_of, with_product_info};
 pub use self::locks::{UnlockRequest, lock, unlock};
 pub use self::pictures::content_as;
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
@@ -64,12 +66,12 @@ pub struct Removed {
 
 /// `GET /v3/object/{source}`: an object, or it as one of its versions has it.
 pub async fn get(call: Call) -> Result<Json<RecordReply>> {
-    let (revision, record) = shown(&call, &call.source("source")?, call.database()?, &call.display())?;
-    Ok(Enveloped::of(&record, record.text().len())?.tagged(revision))
+    let (tag, record) = shown(&call, &call.source("source")?, call.database()?, &call.display())?;
+    Ok(Enveloped::of(&record, record.text().len())?.tagged(tag))
 }
 
-/// The object or version that a source names, and the object's revision.
-fn shown(call: &Call, source: &Source, database: DatabaseId, display: &Display) -> Result<(u64, RecordReply)> {
+/// The object or version that a source names, and the object's tag.
+fn shown(call: &Call, source: &Source, database: DatabaseId, display: &Display) -> Result<(Tag, RecordReply)> {
     let app = &call.app;
     let record = call.find(source, database)?;
     let shown = match version_named(app, source, &record)? {
@@ -82,7 +84,7 @@ fn shown(call: &Call, source: &Source, database: DatabaseId, display: &Display) 
     };
     // A folder on the way has changed for this caller when what they see of it has.
     let readable = call.access().may(Privilege::Read, &record)?;
-    Ok((if readable { record.revision } else { 0 }, shown))
+    Ok((Tag::at(&record, if readable { record.revision } else { 0 }), shown))
 }
 
 /// The version that the source names, if it names one.
@@ -128,18 +130,16 @@ fn version(app: &App, record: &Record, number: u32) -> Result<Version> {
 
 /// `POST /v3/object`: the records of all sources, and what could not be found.
 pub async fn list(call: Call) -> Result<Json<BulkReply<RecordReply>>> {
-    let request = ObjectListRequest::of(&call).await?;
-    let app = &call.app;
+    let Sources { given, database } = ObjectListRequest::of(&call).await?;
     let display = call.display_of_body().await?;
-    let database = call.database()?;
-    let (mut items, mut errors) = (Vec::new(), Vec::new());
-    for source in &request.sources {
-        match Source::parse("sources", source).and_then(|source| shown(&call, &source, database, &display)) {
-            Ok((_, record)) => items.push(record),
-            Err(error) => errors.push(BulkError::new(app, source, &error)),
-        }
+    let mut bulk = Bulk::of(&call, &given);
+    let mut way = GiveWay::new();
+    for (place, source) in given.iter().enumerate() {
+        way.now_and_then().await;
+        let found = Source::parse("sources", source).and_then(|source| shown(&call, &source, database, &display));
+        bulk.note(place, found.map(|(_, record)| record));
     }
-    Json::of(&BulkReply { items, errors })
+    Json::of(&bulk.reply())
 }
 
 /// `GET /v3/object/{source}/lastversionloid`: as plain text; the object's own loid while it has no version.

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::checkout::RestoreVersion;
 use stet_actors::error::{Error, Result};
+use stet_actors::expect::Tag;
 use stet_actors::id::Loid;
 use stet_actors::object::Version;
 use stet_actors::repository::Reader;
@@ -71,7 +72,7 @@ pub async fn versions(call: Call) -> Result<Json<VersionList>> {
     // Numbers are given one after the other, and no version is ever removed but with its object.
     let newest = record.version.saturating_sub(u32::try_from(page.offset).unwrap_or(u32::MAX));
     let items = up_to(&call.app.repository, record.loid, newest, page.limit).await?;
-    let tag = ETag::new(record.revision, ("versions", page.offset, page.limit));
+    let tag = ETag::new(Tag::of(&record), ("versions", page.offset, page.limit));
     Ok(Json::of(&VersionList { items, total: record.version as usize })?.with_etag(tag))
 }
 
@@ -105,7 +106,7 @@ pub async fn restore_version(call: Call) -> Result<Json<ChangedRecord>> {
     let number = call.integer("version")?;
     let version = u32::try_from(number).ok().filter(|number| *number > 0);
     let version = version.ok_or_else(|| Error::parameter("version", number, "a version's number"))?;
-    call.change_all(object, RestoreVersion { object, version }).await?;
+    call.change_all(RestoreVersion { object, version }).await?;
     reply_with(&call.app, object)
 }
 

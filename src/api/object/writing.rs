@@ -39,7 +39,7 @@ async fn write_to(mut call: Call, source: Source) -> Result<Json<ChangedRecord>>
     let object = call.find_for(Privilege::Write, &source, call.database()?)?.loid;
     let write =
         WriteContent { object, body, switches: switches(&call.query), lasts_s: call.app.config.auth.lock_idle_seconds };
-    call.change_all(object, write).await?;
+    call.change_all(write).await?;
     Json::of(&record_after(&call.app, object, &call.display())?)
 }
 

@@ -218,11 +218,11 @@ impl Route {
             && !self.untagged
     }
 
-    /// Whether `If-Match` is evaluated: by changes of an object that the call names.
+    /// Whether `If-Match` is evaluated: by all changes of objects. Users, groups, keys and sessions have no tags.
     pub fn takes_if_match(&self) -> bool {
         let of_objects =
             !matches!(self.privilege, None | Some(Privilege::Read | Privilege::ManageGroups | Privilege::Configure));
-        !self.is_read() && of_objects && self.names_object()
+        !self.is_read() && of_objects
     }
 
     /// The objects in the path, and the privilege that each needs.
@@ -308,9 +308,16 @@ pub enum Body {
     Optional(TypeOf, Size),
     /// JSON; 400 without it.
     Required(TypeOf, Size),
-    /// A multipart form: a JSON part `options` of the given type, of `limits.upload_part_options_bytes`, and file parts, each of
-    /// `limits.upload_bytes`, which are written to disk as they come.
-    Multipart(TypeOf, &'static [&'static str]),
+    /// A multipart form: a JSON part `options`, of `limits.upload_part_options_bytes`, and file parts, each of `limits.upload_bytes`,
+    /// which are written to disk as they come. There are no others.
+    Multipart {
+        /// Type of `options`.
+        options: TypeOf,
+        /// Names of the file parts: the first may come once, the others any number of times.
+        files: &'static [&'static str],
+        /// Whether the first must be there.
+        needs_first: bool,
+    },
     /// The bytes of a content, of any type, of `limits.upload_bytes`; may be absent or empty. The handler reads it.
     Bytes,
     /// A URL-encoded form (JSON is accepted too).

@@ -42,8 +42,9 @@ fn a_name_taken_meanwhile_is_refused_unless_it_may_be_another() {
     let desk = Desk::of("reporter");
     let loid = desk.make("a.xml", b"one");
     discard(&desk, &loid).ok();
-    desk.make("a.xml", b"one");
-    restore(&desk, &loid, json!({})).fails(409, "DuplicatedName");
+    let other = desk.make("a.xml", b"one");
+    let error = restore(&desk, &loid, json!({})).fails(409, "DuplicatedName");
+    assert_eq!(error["details"]["existing"], other);
     restore(&desk, &loid, json!({ "createMode": "EXCEPTION" })).fails(409, "DuplicatedName");
     for mode in ["REPLACE", "NEW_VERSION"] {
         let failure = restore(&desk, &loid, json!({ "createMode": mode })).fails(400, "InvalidParameter");

@@ -128,7 +128,7 @@ pub async fn feed(call: Call) -> Result<Reply> {
     settled(&call, open(&call).await?, async |open| {
         // Addresses have these in them.
         let place = (&origin, &call.app.config.server.base_path);
-        let tag = ETag::new(open.view.revision(), ("feed", format, limit, offset, place));
+        let tag = ETag::new(open.tag(), ("feed", format, limit, offset, place));
         if tag.is_known(call.headers()) {
             return Ok(Reply::not_modified(tag));
         }

@@ -4,6 +4,8 @@ pub mod routes;
 
 use stet_actors::command::Command;
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
+use stet_actors::family::State;
 use stet_actors::liveblog::{
     AddPost, Liveblog, PostAddress, PostBody, PostDone, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
 };
@@ -48,6 +50,7 @@ pub async fn create_post(mut call: Call) -> Result<Json<ChangedPost>> {
         attachments: attachments_of(form.files),
         mode: CreateOptions::mode(options.options.as_ref(), options.create_mode),
         reach: open.reach,
+        sight: open.sight.clone(),
     };
     execute(&call, open, command).await
 }
@@ -117,9 +120,8 @@ pub async fn remove_post(call: Call) -> Result<Json<RemovedPost>> {
     let open = open(&call).await?;
     let command = RemovePost { post: seen_post(&call, &open)?, reach: open.reach };
     let done = call.change(&open.liveblog, command).await?;
-    let revision = done.view.revision();
-    let reply = RemovedPost { id: done.reply.post.to_string(), revision };
-    Ok(Json::of(&reply)?.with_etag(ETag::new(revision, "change")))
+    let reply = RemovedPost { id: done.reply.post.to_string(), revision: done.view.revision() };
+    Ok(Json::of(&reply)?.with_etag(ETag::new(Tag::of(&done.view.state.object().record), "change")))
 }
 
 /// The post of the path, which the caller must see: by its loid, so that the command means the same one.
