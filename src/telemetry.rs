@@ -133,6 +133,7 @@ fn describe() {
     counter!("stet_container_quarantines_total", "Containers taken out of use for failing too often, by family.");
     gauge!("stet_containers_quarantined", "Containers out of use at present, by family.");
     counter!("stet_overloaded_total", "Commands and bodies refused because too many were under way, by what ran out.");
+    gauge!("stet_uploads", "Uploads that are on their way to the disk.");
     gauge!("stet_budget_bytes", Unit::Bytes, "Bytes of memory that calls hold of a budget, by the budget.");
 
     gauge!("stet_event_followers", "Followers of containers that are connected.");

@@ -125,13 +125,7 @@ impl Attempts {
         let (name, counted) = (self.names.hash_one(user), counted_as(address));
         // The address first: who may not try at all must not use up others' names. Nobody who waits for a name is waited for by
         // one who has it, so the two can't block each other.
-        let address = match &self.addresses {
-            Some(addresses) => {
-                let taken = addresses.take(counted, clock).await;
-                Some(taken.map_err(|standing| refusal(standing, counted, "from this address"))?)
-            }
-            None => None,
-        };
+        let address = self.take_of_address(counted, clock).await?;
         let user = match &self.users {
             Some(users) => {
                 let taken = users.take(name, clock).await;
@@ -140,6 +134,20 @@ impl Attempts {
             None => None,
         };
         Ok(Attempt { user, address })
+    }
+
+    /// The same for a login whose user is not known before it is checked: by a ticket.
+    ///
+    /// # Errors
+    /// As [`Attempts::begin`].
+    pub async fn begin_nameless(&self, address: IpAddr, clock: &dyn Clock) -> Result<Attempt<'_>> {
+        Ok(Attempt { user: None, address: self.take_of_address(counted_as(address), clock).await? })
+    }
+
+    async fn take_of_address(&self, counted: IpAddr, clock: &dyn Clock) -> Result<Option<Hold<'_, IpAddr>>> {
+        let Some(addresses) = &self.addresses else { return Ok(None) };
+        let taken = addresses.take(counted, clock).await;
+        taken.map(Some).map_err(|standing| refusal(standing, counted, "from this address"))
     }
 }
 

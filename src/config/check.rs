@@ -146,6 +146,7 @@ impl Config {
         faults.within("limits.upload_progress_bytes", limits.upload_progress_bytes, 1, MAX_BYTES);
         faults.seconds("limits.upload_progress_seconds", limits.upload_progress_seconds, 0);
         faults.within("limits.upload_parts", limits.upload_parts, 2, 10_000);
+        faults.within("limits.uploads_at_once", limits.uploads_at_once, 1, 1 << 16);
         // No longer URL can be represented.
         faults.within("limits.url_bytes", limits.url_bytes, 256, 65_534);
         let (widest, depth) = (PathLimits::WIDEST, limits.path_depth);
@@ -260,6 +261,7 @@ impl Config {
     fn check_content(&self, faults: &mut Faults) {
         let content = &self.content;
         faults.seconds("content.collect_after_seconds", content.collect_after_seconds, 0);
+        faults.within("content.reserve_bytes", content.reserve_bytes, 0, MAX_BYTES);
         faults.within("content.lowres_pixels", content.lowres_pixels, 16, 4096);
         // Decoders hold a picture in memory several times over.
         faults.within("content.picture_pixels", content.picture_pixels, 1, 1 << 30);

@@ -135,6 +135,8 @@ pub struct LimitsConfig {
     pub xml_depth: usize,
     /// Sources in the list of one bulk call.
     pub list_sources: usize,
+    /// Uploads that are on their way to the disk at a time.
+    pub uploads_at_once: usize,
     /// Seconds that the reply to a call with an `Idempotency-Key` is kept, to be repeated.
     pub idempotency_seconds: u64,
     /// Calls a minute of one session, or of one address without a session; 0 is no limit.
@@ -161,6 +163,7 @@ impl Default for LimitsConfig {
             xml_bytes: 4 << 20,
             xml_depth: 64,
             list_sources: 10_000,
+            uploads_at_once: 256,
             idempotency_seconds: 86_400,
             calls_per_minute: 0,
         }

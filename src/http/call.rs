@@ -1,7 +1,9 @@
 //! A call on its way to a handler: everything that was checked already, in named types.
 
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::HttpRequest;
 use actix_web::http::header::HeaderMap;
@@ -32,6 +34,9 @@ use crate::limits::Room;
 use crate::receipts::Claim;
 use crate::records::Cached;
 use crate::records::Display;
+
+/// The time after which a caller whose body is still coming is looked at again: less than a session may idle for.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 /// The sources in a path, by the names of their parameters. No endpoint has more than fit in without an allocation.
 pub type Sources = SmallVec<[(&'static str, Source); 2]>;
@@ -122,15 +127,31 @@ impl Call {
         }
     }
 
-    /// Reads a body that comes bit by bit. That may take long, so the caller is checked again afterwards (see
-    /// [`check_again`]): no handler gets such a body in another way.
+    /// Reads a body that comes bit by bit. That may take long, so the caller is checked again (see [`check_again`]) now and then,
+    /// when the session counts as used, and afterwards: no handler gets such a body in another way.
     ///
     /// # Errors
     /// What `read` says; `InvalidToken`, `PermissionDenied`, `ObjectNotFound`; what the store says.
     pub async fn received<T>(&mut self, read: impl AsyncFnOnce(&Call, Incoming) -> Result<T>) -> Result<T> {
         // The dispatcher gives one to every route whose body comes so; it is read once.
         let incoming = self.incoming.take().ok_or_else(Error::internal)?;
-        let received = read(self, incoming).await?;
+        let received = {
+            let call = &*self;
+            let mut reading = pin!(read(call, incoming));
+            let idle = Duration::from_secs(call.app.sessions.options().idle_seconds);
+            let pause = LOOK_AGAIN.min(idle / 2);
+            loop {
+                tokio::select! {
+                    received = &mut reading => break received?,
+                    () = tokio::time::sleep(pause) => {
+                        check_again(&call.app, call.route, call.session.as_ref(), &call.query, &call.sources)?;
+                        if let Some(session) = &call.session {
+                            call.app.sessions.used_still(session);
+                        }
+                    }
+                }
+            }
+        };
         self.rights = check_again(&self.app, self.route, self.session.as_ref(), &self.query, &self.sources)?;
         Ok(received)
     }

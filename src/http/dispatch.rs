@@ -21,6 +21,7 @@ use tracing::{Instrument, Span};
 use super::app::{App, RequestId};
 use super::authorise::{check_again, check_objects, check_privilege};
 use super::call::{Call, Sources};
+use super::connection::Connection;
 use super::error::{ErrorReply, Surface};
 use super::identify::identify;
 use super::meters::{NO_ENDPOINT, Timed};
@@ -40,6 +41,15 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Answers any request.
 pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpResponse {
+    let call = http.conn_data::<Rc<Connection>>().map(Connection::call);
+    let reply = reply(http, payload, app).await;
+    match call {
+        Some(call) => call.until_sent(reply),
+        None => reply,
+    }
+}
+
+async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpResponse {
     let app = app.into_inner();
     let started = Instant::now();
     let request_id = app.next_request_id();

@@ -7,6 +7,7 @@ pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod change;
 pub(crate) mod client;
+pub mod connection;
 pub(crate) mod cors;
 pub(crate) mod dispatch;
 pub mod error;

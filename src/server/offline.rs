@@ -8,7 +8,7 @@ use stet_store::{RedbStore, StoreFile};
 use super::{open_store, survived};
 use crate::audit;
 use crate::config::Config;
-use crate::content::ContentStore;
+use crate::content::{ContentStore, UploadBounds};
 use crate::exit::{Exit, Failure};
 
 /// The data directory, which is there.
@@ -63,7 +63,7 @@ pub fn audit(config: &Config, filter: &audit::Filter, json: bool) -> Result<(), 
 pub fn check(config: &Config) -> Result<(), Failure> {
     let data: &Path = &config.data.directory;
     let store = open_existing(config)?;
-    let content = ContentStore::open(data, config.store.small_body_bytes)
+    let content = ContentStore::open(data, config.store.small_body_bytes, UploadBounds::NONE)
         .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
     let report = survived(data, || crate::check::check(&store, &content));
     store.close();

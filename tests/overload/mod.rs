@@ -15,6 +15,7 @@ mod logins;
 mod permits;
 mod readers;
 mod rubbish;
+mod uploads;
 mod writers;
 
 use std::io::{Read, Write};

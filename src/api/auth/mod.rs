@@ -13,7 +13,7 @@ pub use self::types::{
 };
 use super::configuration;
 use crate::access::Access;
-use crate::auth::{COOKIE, NewSession, Session, User};
+use crate::auth::{Attempt, COOKIE, NewSession, Session, User};
 use crate::config::ConnectionConfig;
 use crate::http::app::App;
 use crate::http::call::Call;
@@ -77,7 +77,11 @@ async fn begin<T>(call: &Call, request: &LoginRequest, further: impl FnOnce() ->
 /// `TooManyRequests`; those of the check, of which `InvalidLogin` counts as a failure.
 pub(super) async fn attempted<T>(call: &Call, user: &str, check: impl Future<Output = Result<T>>) -> Result<T> {
     let attempt = call.app.attempts.begin(user, call.address(), &**call.app.repository.clock()).await?;
-    let outcome = check.await;
+    settled(attempt, check.await)
+}
+
+/// The outcome of a login, which its attempt is told.
+fn settled<T>(attempt: Attempt<'_>, outcome: Result<T>) -> Result<T> {
     match &outcome {
         Ok(_) => attempt.succeeded(),
         // It stays counted.
@@ -174,7 +178,9 @@ pub async fn log_in_with_ticket(call: Call) -> Result<Json<LoginReply>> {
     };
     // Whatever else may be wrong is found out before the ticket is used up; but which databases there are is nothing for strangers.
     connection_named(app, connection, application)?;
-    let user = cas.user_of(&app.directory, ticket).await?;
+    // Of the tickets that may be asked about at a time, who makes tickets up must not take all.
+    let attempt = app.attempts.begin_nameless(call.address(), &**app.repository.clock()).await?;
+    let user = settled(attempt, cas.user_of(&app.directory, ticket).await)?;
     let shown = Shown { configuration: shown_configuration(load, call.database()?, call.display()), ..shown };
     let new = app.sessions.log_in_as(connection, application, &user, &call.address().to_string()).await?;
     login_reply(&call, &new, &shown)

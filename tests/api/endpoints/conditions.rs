@@ -180,6 +180,20 @@ fn the_tag_of_the_present_revision_lets_a_write_pass() {
 }
 
 #[test]
+fn a_call_sent_again_under_its_key_is_not_held_to_its_tag_again() {
+    let about = |endpoint: &Endpoint| changes_objects(endpoint) && endpoint.knows("Idempotency-Key");
+    on_each(15, about, |faults, case, corner| {
+        let write = Write::of(case, corner);
+        let Some(tag) = seen(corner, &write.objects[0]).0 else { return };
+        let key = own_folder().replace('/', "-");
+        let call = write.made.call(&corner.client, case.id).header("if-match", &tag).header("idempotency-key", key);
+        let (first, again) = (call.send(), call.send());
+        let well = first.status == 200 && again.status == 200 && again.body == first.body;
+        faults.expect(well, || format!("{}: {:?}, then {:?}", case.id, lasting(&first), lasting(&again)));
+    });
+}
+
+#[test]
 fn a_creation_that_expects_something_and_meets_nothing_makes_nothing() {
     let creates = |endpoint: &Endpoint| changes_objects(endpoint) && !names_what_it_changes(endpoint);
     on_each(7, creates, |faults, case, corner| {
