@@ -17,6 +17,7 @@ Examples:
   stet --data /srv/stet --listen 0.0.0.0:8080
   stet serve --config /etc/stet.toml --listen 127.0.0.1:0
   stet check --data /srv/stet             prove that what is stored is whole and consistent
+  stet recover --data /srv/stet           say what a damaged journal has lost; with --accept-loss go on without it
   stet user passwd admin --data /srv/stet set a password, be the server running or not: the way back in
   stet key add wire --user agency --privilege read --privilege create
   stet session list --json                who is logged in
@@ -34,7 +35,8 @@ Exit codes:
   0  ended as asked
   1  failed while running, or refused
   2  the command line or the configuration is at fault
-  3  the data directory can't be opened: in use, written by a newer stet, or damaged
+  3  the data directory can't be opened: in use, written by a newer stet, damaged, or without changes that were
+     acknowledged
   4  `check` found faults, or `load` a server that does not hold what it acknowledged";
 
 const ABOUT: &str = "\
@@ -62,6 +64,8 @@ pub enum Command {
     Serve(ServeArgs),
     /// Check a data directory that no server has open; changes nothing
     Check(CheckArgs),
+    /// Say what a damaged or missing journal has lost, and with --accept-loss go on without it
+    Recover(RecoverArgs),
     /// Make, change and list users, whether a server runs or not
     User(UserArgs),
     /// Make, revoke and list keys for machine clients, whether a server runs or not
@@ -89,6 +93,16 @@ pub struct ServeArgs {
 pub struct CheckArgs {
     #[command(flatten)]
     locations: Locations,
+}
+
+/// The options of `recover`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct RecoverArgs {
+    #[command(flatten)]
+    locations: Locations,
+    /// Give up the changes that are said to be lost, for good, so that the directory can be opened; without it nothing is changed
+    #[arg(long)]
+    pub accept_loss: bool,
 }
 
 /// The options of `audit`.
@@ -162,6 +176,7 @@ impl Command {
         let (config, data) = match self {
             Command::Serve(ServeArgs { locations, .. })
             | Command::Check(CheckArgs { locations })
+            | Command::Recover(RecoverArgs { locations, .. })
             | Command::Audit(AuditArgs { locations, .. }) => (&locations.config, &locations.data),
             Command::User(UserArgs { common, .. })
             | Command::Key(KeyArgs { common, .. })
@@ -225,6 +240,14 @@ mod tests {
     }
 
     #[test]
+    fn recover_gives_up_nothing_unless_told_to() {
+        for (line, accept_loss) in [("stet recover --data d", false), ("stet recover --data d --accept-loss", true)] {
+            let Ok(Command::Recover(recover)) = parse(line) else { panic!("the options are known") };
+            assert_eq!(recover.accept_loss, accept_loss);
+        }
+    }
+
+    #[test]
     fn audit_takes_what_is_looked_for_and_refuses_what_cannot_be() {
         let line = "stet audit --data d --object 1$1.0.7 --user ada --from 2026-01-31T08:00:00Z --json";
         let Ok(Command::Audit(audit)) = parse(line) else { panic!("the options are known") };
@@ -278,6 +301,7 @@ mod tests {
             "Exit codes",
             "check",
             "serve",
+            "recover",
             "user",
             "key",
             "session",

@@ -15,7 +15,7 @@ pub enum Exit {
     Failed = 1,
     /// The command line or the configuration is at fault. The command line's own errors end with the same code.
     Usage = 2,
-    /// The data directory can't be opened: in use, from a newer stet, or damaged.
+    /// The data directory can't be opened: in use, from a newer stet, damaged, or without changes that were acknowledged.
     Data = 3,
     /// `check` found faults, or `load` a server that does not hold what it acknowledged.
     Faults = 4,

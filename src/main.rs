@@ -48,6 +48,7 @@ fn main() -> ExitCode {
             server::serve(config, stop, listening).await
         }),
         Command::Check(_) => server::check(&config),
+        Command::Recover(recover) => server::recover(&config, recover.accept_loss),
         Command::User(user) => user.job().and_then(|job| administer(&config, job)),
         Command::Key(key) => administer(&config, key.job()),
         Command::Session(session) => administer(&config, session.job()),

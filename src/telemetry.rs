@@ -58,6 +58,7 @@ pub struct Metrics {
 impl Metrics {
     /// The state in Prometheus' text format.
     pub fn render(&self) -> String {
+        crate::weighed::report();
         self.handle.render()
     }
 }
@@ -135,6 +136,13 @@ fn describe() {
     counter!("stet_overloaded_total", "Commands and bodies refused because too many were under way, by what ran out.");
     gauge!("stet_uploads", "Uploads that are on their way to the disk.");
     gauge!("stet_budget_bytes", Unit::Bytes, "Bytes of memory that calls hold of a budget, by the budget.");
+
+    gauge!("stet_cache_bytes", Unit::Bytes, "Bytes of memory that is kept, by the cache.");
+    gauge!("stet_cache_entries", "Entries that are kept, by the cache.");
+    counter!("stet_cache_hits_total", "Looks that found what they wanted, by the cache.");
+    counter!("stet_cache_misses_total", "Looks that did not, by the cache.");
+    gauge!("stet_subtrees_under_way", "Whether changes of folders are under way that take more than one step.");
+    counter!("stet_subtree_objects_total", "Objects changed by the further steps of changes of folders.");
 
     gauge!("stet_event_followers", "Followers of containers that are connected.");
     counter!("stet_events_sent_total", "Events sent to followers.");

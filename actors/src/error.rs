@@ -141,6 +141,19 @@ pub struct Error {
     pub details: Option<Box<Map<String, Value>>>,
 }
 
+/// A text as it stands in a message: control characters are written as JSON does it.
+pub fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            shown.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
 impl Error {
     /// A fault with its sentence, of which the middle is left out if a client's value makes it very long.
     pub fn new(code: Code, message: impl Into<String>) -> Error {

@@ -26,6 +26,7 @@ pub mod planted;
 pub mod proof;
 pub mod readable;
 pub mod receipt;
+mod remains;
 pub mod repository;
 pub mod rows;
 pub mod runtime;

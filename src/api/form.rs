@@ -20,6 +20,7 @@ use crate::http::body::{self, Incoming, too_large};
 use crate::http::call::Call;
 use crate::http::pace::Paced;
 use crate::http::reply::Json;
+use crate::http::wording::of_payload;
 use crate::limits::{Gathered, Room};
 
 /// A file that a form may have.
@@ -114,8 +115,7 @@ pub(crate) async fn read<T: DeserializeOwned + Default + Send + 'static, R>(
 
 fn broken(error: MultipartError) -> Error {
     let why = match error {
-        // The library says only that there was an error.
-        MultipartError::Payload(PayloadError::Io(error)) => error.to_string(),
+        MultipartError::Payload(error) => of_payload(&error),
         other => other.to_string(),
     };
     Error::new(Code::InvalidBody, format!("The form could not be read: {why}."))

@@ -10,6 +10,7 @@ use stet_actors::error::{Code, Error, Result};
 
 use crate::content::ContentReader;
 use crate::http::call::Call;
+use crate::http::dates;
 use crate::http::etag::ETag;
 use crate::http::query::parameters;
 use crate::http::range::{self, Wanted, date_of};
@@ -82,11 +83,12 @@ impl Whole {
     /// browser is to call the file.
     ///
     /// # Errors
-    /// `RangeNotSatisfiable`; `InvalidParameter` for `maxSize`.
+    /// `PreconditionFailed` by `If-Unmodified-Since`; `RangeNotSatisfiable`; `InvalidParameter` for `maxSize`.
     pub fn reply(self, call: &Call, source: &str, name: &str) -> Result<Reply> {
         let Whole { media_type, parts, tag, modified } = self;
         let size = parts.iter().map(|part| part.size).sum::<u64>().min(most(call)?);
-        if tag.is_known(call.headers()) {
+        dates::check_unmodified(call.headers(), modified)?;
+        if tag.is_known(call.headers()) || dates::is_known(call.headers(), modified) {
             return Ok(Reply::not_modified(tag));
         }
         let wanted = match *call.http.method() {

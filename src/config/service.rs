@@ -139,6 +139,10 @@ pub struct LimitsConfig {
     pub uploads_at_once: usize,
     /// Seconds that the reply to a call with an `Idempotency-Key` is kept, to be repeated.
     pub idempotency_seconds: u64,
+    /// Keys whose replies are kept for one user.
+    pub idempotency_keys_per_user: usize,
+    /// Bytes of the replies that are kept for one user.
+    pub idempotency_bytes_per_user: u64,
     /// Calls a minute of one session, or of one address without a session; 0 is no limit.
     pub calls_per_minute: u32,
 }
@@ -165,6 +169,8 @@ impl Default for LimitsConfig {
             list_sources: 10_000,
             uploads_at_once: 256,
             idempotency_seconds: 86_400,
+            idempotency_keys_per_user: 10_000,
+            idempotency_bytes_per_user: 32 << 20,
             calls_per_minute: 0,
         }
     }
@@ -206,8 +212,10 @@ pub struct AuthConfig {
     pub password_lanes: u32,
     /// Single sign-on.
     pub cas: CasConfig,
-    /// Logins of one user name that may fail in the window; 0 is no limit.
+    /// Logins of one user name from one address that may fail in the window; 0 is no limit.
     pub failures_per_user: u32,
+    /// Logins of one user name, from all addresses where the user is not known, that may fail in the window; 0 is no limit.
+    pub failures_per_user_anywhere: u32,
     /// Logins from one address that may fail in the window; 0 is no limit.
     pub failures_per_address: u32,
     /// Seconds of the window.
@@ -227,6 +235,7 @@ impl Default for AuthConfig {
             password_lanes: 1,
             cas: CasConfig::default(),
             failures_per_user: 10,
+            failures_per_user_anywhere: 100,
             failures_per_address: 1000,
             failure_window_seconds: 300,
         }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use stet_actors::error::{Code, Error, Result};
 
-use super::route::{Body, Size};
+use super::wording;
 use crate::auth::LiveSession;
 use crate::config::LimitsConfig;
 use crate::json::schema_of_content;
@@ -58,17 +58,6 @@ pub struct Incoming {
     pub room: Arc<Room>,
 }
 
-/// How many bytes a body that is held in memory may have; `None` for one that the handler reads, and where there is none.
-pub fn most_of(body: Body, limits: &LimitsConfig) -> Option<usize> {
-    match body {
-        Body::Optional(_, size) | Body::Required(_, size) | Body::Form(_, size) => Some(match size {
-            Size::Short => limits.short_body_bytes,
-            Size::Long => limits.json_bytes,
-        }),
-        Body::None | Body::Bytes | Body::Multipart { .. } => None,
-    }
-}
-
 /// The refusal of a body that is larger than allowed.
 pub fn too_large(what: &str, limit: u64) -> Error {
     Error::new(Code::TooLarge, format!("{what} is larger than the {limit} bytes allowed.")).with_detail("limit", limit)
@@ -91,7 +80,8 @@ pub async fn read(incoming: Incoming, announced: Option<u64>, limit: usize) -> R
     // What is announced is no reason to allocate it: it may never come.
     let mut body = Gathered::new(&room);
     while let Some(chunk) = payload.next().await {
-        let chunk = chunk.map_err(|error| invalid(format!("The body could not be read: {error}.")))?;
+        let chunk =
+            chunk.map_err(|error| invalid(format!("The body could not be read: {}.", wording::of_payload(&error))))?;
         if body.len() + chunk.len() > limit {
             return Err(too_large("The body", limit as u64));
         }
@@ -154,7 +144,7 @@ impl Reading {
                 path if path.starts_with('[') => format!("${path}"),
                 path => format!("$.{path}"),
             };
-            let why = if self.secret { without_values(error.inner()) } else { error.inner().to_string() };
+            let why = if self.secret { without_values(error.inner()) } else { wording::of_json(error.inner()) };
             invalid(format!("The body is not as it must be at `{path}`: {why}.")).with_detail("path", path)
         })?;
         reader.end().map_err(|error| invalid(format!("There is something behind the body's end: {error}.")))?;

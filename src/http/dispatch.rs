@@ -158,7 +158,7 @@ async fn answer(
     let room = || app.bodies.room(session.as_deref(), || client::client_address(http, &app.proxies));
     let incoming = (!matches!(route.body, Body::None)).then(|| body::Incoming { payload, room: room() });
     let room = incoming.as_ref().map(|incoming| incoming.room.clone());
-    let (bytes, incoming) = match (incoming, body::most_of(route.body, limits)) {
+    let (bytes, incoming) = match (incoming, route.body.most(limits)) {
         (Some(incoming), Some(most)) => {
             let body = pace::within(limits.body_seconds, body::read(incoming, announced, most)).await?;
             rights = check_again(app, route, session.as_ref(), &query, &sources)?;
@@ -216,7 +216,7 @@ async fn answer(
 fn count(app: &App, http: &HttpRequest, session: Option<&LiveSession>, standing: &mut Option<Standing>) -> Result<()> {
     let Some(limit) = &app.call_limit else { return Ok(()) };
     let address = || client::client_address(http, &app.proxies);
-    let (outcome, now) = limit.count(session, address, app.repository.clock().now_ms());
+    let (outcome, now) = limit.count(session, address, app.repository.clock().steady_ms());
     *standing = Some(now);
     outcome
 }

@@ -9,10 +9,12 @@ pub(crate) mod change;
 pub(crate) mod client;
 pub mod connection;
 pub(crate) mod cors;
+pub(crate) mod dates;
 pub(crate) mod dispatch;
 pub mod error;
 pub(crate) mod etag;
 pub(crate) mod identify;
+pub(crate) mod media_type;
 pub(crate) mod meters;
 pub(crate) mod openapi;
 pub(crate) mod pace;
@@ -25,3 +27,4 @@ pub(crate) mod route;
 pub(crate) mod router;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod wording;

@@ -19,7 +19,7 @@ use stet_actors::store::observe::Observed;
 use stet_store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreOptions};
 
 use self::filling::{fill_if_new, load_sysconfig};
-pub use self::offline::{audit, check, existing};
+pub use self::offline::{audit, check, existing, recover};
 use self::upkeep::{collect, maintain, renew};
 use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
@@ -39,9 +39,6 @@ use crate::records::RecordCache;
 use crate::sysconfig::SysConfig;
 use crate::telemetry;
 use crate::tls::Certificates;
-
-/// Bytes of records that are kept in memory, with their JSON: some 4 KB each.
-const RECORDS_BYTES: u64 = 256 << 20;
 
 /// Files that are open beside connections and uploads: the store's, contents on their way out, the system's.
 const OTHER_FILES: u64 = 512;
@@ -79,7 +76,11 @@ pub fn open_store(config: &Config) -> Result<RedbStore, Failure> {
 
 fn open_store_with(data: &Path, options: StoreOptions) -> Result<RedbStore, Failure> {
     survived(data, || RedbStore::open(options))?
-        .map_err(|error: OpenError| Failure::new(Exit::Data, format!("{} can't be opened: {error}", data.display())))
+        .map_err(|error| unopened(data, &error))
+}
+
+fn unopened(data: &Path, error: &OpenError) -> Failure {
+    Failure::new(Exit::Data, format!("{} can't be opened: {error}", data.display()))
 }
 
 /// Runs what reads a data directory: redb panics on some pages that are damaged.
@@ -142,7 +143,7 @@ impl Prepared {
             UploadBounds { reserve_bytes: config.content.reserve_bytes, at_once: config.limits.uploads_at_once };
         let content = ContentStore::open(&config.data.directory, config.store.small_body_bytes, bounds)
             .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
-        let records = Arc::new(RecordCache::new(RECORDS_BYTES));
+        let records = Arc::new(RecordCache::new(config.caches.records()));
         let followers = Arc::new(Followers::new(config.events.clone()));
         let observed: Arc<dyn Store> =
             Arc::new(Observed::new(store.clone(), Arc::new((records.clone(), followers.clone()))));

@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
-use stet_store::{RedbStore, StoreFile};
+use stet_store::{RedbStore, Salvage, StoreFile, StoreOptions};
 
-use super::{open_store, survived};
+use super::{open_store, open_store_with, store_options, survived, unopened};
 use crate::audit;
 use crate::config::Config;
 use crate::content::{ContentStore, UploadBounds};
@@ -30,6 +30,43 @@ pub fn existing(config: &Config) -> Result<&Path, Failure> {
 fn open_existing(config: &Config) -> Result<RedbStore, Failure> {
     existing(config)?;
     open_store(config)
+}
+
+/// Prints which acknowledged changes the data directory has lost. With `accept_loss` it goes on without them: the directory can be
+/// opened then.
+///
+/// # Errors
+/// [`Exit::Data`] when something is lost and `accept_loss` is not set, and when the directory can't be read or mended.
+pub fn recover(config: &Config, accept_loss: bool) -> Result<(), Failure> {
+    let data: &Path = &config.data.directory;
+    if !data.is_dir() {
+        return Err(Failure::new(Exit::Data, format!("{} is not there", data.display())));
+    }
+    let salvage = survived(data, || RedbStore::salvage(store_options(config), accept_loss))?;
+    let Salvage { folded, records, kept, loss, aside } = salvage.map_err(|error| unopened(data, &error))?;
+    println!("state.redb has every change up to {folded}");
+    match kept - folded {
+        0 => println!("journal.wal adds none to them"),
+        more => println!("journal.wal adds {more} to them, in {records} records: every change up to {kept} is there"),
+    }
+    let Some(loss) = loss else {
+        println!("nothing is missing");
+        return Ok(());
+    };
+    println!("{loss}");
+    if !accept_loss {
+        let why = format!(
+            "nothing has been changed. Restore a backup of the whole directory if it has more, or give up what is missing: \
+             stet recover --accept-loss --data {}",
+            data.display()
+        );
+        return Err(Failure::new(Exit::Data, why));
+    }
+    if let Some(aside) = aside {
+        println!("journal.wal is now {aside}: what is left of the lost changes, and read by nothing");
+    }
+    println!("given up; the directory can be opened. `stet check --data {}` proves what is there", data.display());
+    Ok(())
 }
 
 /// Prints what a filter leaves of the audit trail, oldest first: as lines for people, or as one JSON object each.
@@ -61,8 +98,9 @@ pub fn audit(config: &Config, filter: &audit::Filter, json: bool) -> Result<(), 
 /// # Errors
 /// [`Exit::Data`] when it can't be opened or read, [`Exit::Faults`] when it has faults; they are printed.
 pub fn check(config: &Config) -> Result<(), Failure> {
-    let data: &Path = &config.data.directory;
-    let store = open_existing(config)?;
+    let data = existing(config)?;
+    // What changes nothing has the time to read every page, and what it finds must not be what damaged pages happen to say.
+    let store = open_store_with(data, StoreOptions { verify: true, ..store_options(config) })?;
     let content = ContentStore::open(data, config.store.small_body_bytes, UploadBounds::NONE)
         .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
     let report = survived(data, || crate::check::check(&store, &content));

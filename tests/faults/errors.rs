@@ -112,7 +112,7 @@ impl Run {
 }
 
 /// Runs the scenario; gives the number of syncs of each file, and whether the fault has come.
-fn play(at: Option<At>) -> ([u64; 2], bool) {
+fn play(at: Option<At>) -> ([u64; 3], bool) {
     let mut house = House::shared();
     // Reached by the calls before the restart, so that a checkpoint is made among them.
     house.config.store.checkpoint_rows = 65;
@@ -122,21 +122,21 @@ fn play(at: Option<At>) -> ([u64; 2], bool) {
     }
     let run = Run { house, possible: Possible::new(), when }.all(at.map_or(0, |at| at.plan.at));
     let came = run.house.disk.struck() > 0 || run.is_down();
-    ([StoreFile::Journal, StoreFile::State].map(|file| run.house.disk.syncs_of(file)), came)
+    (StoreFile::ALL.map(|file| run.house.disk.syncs_of(file)), came)
 }
 
 /// So many syncs of a file are there in some runs and not in others: what the server commits by itself goes with a call's commit
 /// or alone.
 const LOOSE: u64 = 6;
 
-/// Every sync of both files goes wrong in this way, each in a run of its own.
+/// Every sync of each file goes wrong in this way, each in a run of its own.
 ///
 /// In the short form every third does, and of the six faults that two begin with the first, two with the second and two with the
 /// third sync (`begin`): each sync meets two of them. `STET_FAULT_STRIDE=1` is the long form.
 pub fn at_every_sync(fault: Fault, times: u64, begin: u64) {
     let (counted, _) = play(None);
     let stride = setting("STET_FAULT_STRIDE").unwrap_or(3).max(1);
-    for (file, syncs) in [StoreFile::Journal, StoreFile::State].into_iter().zip(counted) {
+    for (file, syncs) in StoreFile::ALL.into_iter().zip(counted) {
         for at in (1..=syncs).filter(|at| at % stride == begin % stride) {
             let at = At { file, plan: Plan { at, times, fault } };
             let (_, came) = play(Some(at));

@@ -35,8 +35,7 @@ fn template() -> &'static Template {
 
 /// A disk with a filled repository on it.
 fn filled_disk() -> Disk {
-    let files = [StoreFile::Journal, StoreFile::State];
-    Disk::holding(files.map(|file| (file, template().filled.file(file.name()).to_vec())))
+    Disk::holding(StoreFile::ALL.map(|file| (file, template().filled.file(file.name()).to_vec())))
 }
 
 /// One server, and what it stands on.

@@ -3,6 +3,7 @@
 mod admin;
 mod audit;
 mod data;
+mod loss;
 mod serving;
 
 use std::io::{BufRead, BufReader, Read};

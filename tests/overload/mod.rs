@@ -6,6 +6,7 @@
 //! they prove.
 
 mod bodies;
+mod caches;
 mod connections;
 mod drain;
 mod followers;

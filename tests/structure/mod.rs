@@ -2,6 +2,7 @@
 //! that all need each other grows beyond what one person can hold in mind.
 
 mod files;
+mod promises;
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -8,6 +8,7 @@ mod member;
 mod name;
 mod reach;
 mod record;
+mod remainder;
 mod version;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ pub use self::member::{containers_of, hold};
 pub use self::name::{CreateMode, MAX_NAME_BYTES, Names, PathLimits, check_path, file_name, name_key, parent_path};
 pub use self::reach::Reach;
 pub use self::record::{Attributes, Bin, Content, FamilyKind, FolderKey, Lock, Record, Stored, Text};
+pub use self::remainder::{Remainder, Standing, Task, standing};
 pub use self::version::{NewContent, Pin, SmallBody, Version};
 
 /// What every container's state begins with. Cloning shares everything.

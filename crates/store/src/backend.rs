@@ -9,19 +9,25 @@ use redb::StorageBackend;
 use redb::backends::FileBackend;
 
 /// One of the store's files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StoreFile {
     /// `journal.wal`
     Journal,
+    /// `journal.mark`
+    Mark,
     /// `state.redb`
     State,
 }
 
 impl StoreFile {
+    /// Each of them.
+    pub const ALL: [StoreFile; 3] = [StoreFile::Journal, StoreFile::Mark, StoreFile::State];
+
     /// The file's name in the data directory.
     pub const fn name(self) -> &'static str {
         match self {
             StoreFile::Journal => "journal.wal",
+            StoreFile::Mark => "journal.mark",
             StoreFile::State => "state.redb",
         }
     }
@@ -34,6 +40,18 @@ pub trait Backends: Send + Sync + 'static {
     /// # Errors
     /// It can't be opened or made.
     fn open(&self, file: StoreFile) -> io::Result<Box<dyn StorageBackend>>;
+
+    /// Opens `file` if it is there; one that is empty counts as missing.
+    ///
+    /// # Errors
+    /// It can't be opened.
+    fn open_existing(&self, file: StoreFile) -> io::Result<Option<Box<dyn StorageBackend>>>;
+
+    /// Takes `file` out of the way without destroying it. Gives the name that it has now; `None`: it was not there.
+    ///
+    /// # Errors
+    /// It can't be moved.
+    fn set_aside(&self, file: StoreFile) -> io::Result<Option<String>>;
 
     /// Opens the journal that an older stet has left, if there is one.
     ///
@@ -85,6 +103,33 @@ impl Backends for Files {
             File::open(&self.data)?.sync_all()?;
         }
         backend(opened)
+    }
+
+    fn open_existing(&self, file: StoreFile) -> io::Result<Option<Box<dyn StorageBackend>>> {
+        let opened = match OpenOptions::new().read(true).write(true).open(self.data.join(file.name())) {
+            Ok(opened) => opened,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if opened.metadata()?.len() == 0 { Ok(None) } else { backend(opened).map(Some) }
+    }
+
+    fn set_aside(&self, file: StoreFile) -> io::Result<Option<String>> {
+        let path = self.data.join(file.name());
+        if !path.try_exists()? {
+            return Ok(None);
+        }
+        let mut number = 1;
+        let name = loop {
+            let name = format!("{}.lost-{number}", file.name());
+            if !self.data.join(&name).try_exists()? {
+                break name;
+            }
+            number += 1;
+        };
+        std::fs::rename(&path, self.data.join(&name))?;
+        File::open(&self.data)?.sync_all()?;
+        Ok(Some(name))
     }
 
     fn open_old_journal(&self) -> io::Result<Option<Box<dyn StorageBackend>>> {

@@ -133,8 +133,9 @@ fn unless_it_panics<T>(work: impl FnOnce() -> Result<T, RedbError>) -> Result<T,
 pub(super) struct Checkpointer {
     pub shared: Arc<Shared>,
     pub state: State,
-    /// Up to where the frozen generation goes, if there is one.
-    frozen: Option<Seq>,
+    /// Up to where the frozen generation goes, if there is one, and the bytes that had been written to the journal when it was
+    /// frozen.
+    frozen: Option<(Seq, u64)>,
 }
 
 impl Checkpointer {
@@ -218,7 +219,9 @@ impl Checkpointer {
         };
         self.shared.set_snapshot(snapshot);
         self.shared.overlay.drop_frozen();
-        self.frozen = None;
+        if let Some((_, journaled)) = self.frozen.take() {
+            self.shared.journal_folded.store(journaled, Ordering::Release);
+        }
         self.shared.folded.store(folded, Ordering::Release);
         self.shared.fault(|faults| faults.state = None);
         metrics::histogram!("stet_store_checkpoint_seconds").record(begun.elapsed().as_secs_f64());
@@ -234,11 +237,12 @@ impl Checkpointer {
     fn freeze(&mut self) -> Option<Seq> {
         let mut gate = self.shared.gate.lock();
         let folded = match self.frozen {
-            Some(folded) => folded,
+            Some((folded, _)) => folded,
             None if self.shared.overlay.active().0 == 0 => return None,
             None => {
                 self.shared.overlay.freeze();
-                *self.frozen.insert(gate.last)
+                // What is written of it from now on counts as not folded: too much, until the next checkpoint.
+                self.frozen.insert((gate.last, self.shared.journaled.load(Ordering::Acquire))).0
             }
         };
         while gate.decided < folded {

@@ -278,6 +278,16 @@ impl Backends for Disk {
         inner.files.entry(file).or_default();
         Ok(Box::new(Handle { disk: self.clone(), file, boot: inner.boot }))
     }
+
+    fn open_existing(&self, file: StoreFile) -> io::Result<Option<Box<dyn StorageBackend>>> {
+        let is_there = self.0.0.lock().files.get(&file).is_some_and(|content| !content.now.is_empty());
+        if is_there { self.open(file).map(Some) } else { Ok(None) }
+    }
+
+    fn set_aside(&self, file: StoreFile) -> io::Result<Option<String>> {
+        let mut inner = self.0.0.lock();
+        Ok(inner.files.remove(&file).map(|_| format!("{}.lost", file.name())))
+    }
 }
 
 struct Handle {

@@ -6,6 +6,10 @@
 //! file is the store's own format and not redb's because a commit here is one write and one sync, where a tree needs
 //! several pages, their checksums and an allocator: it halves what a commit costs the processor.
 //!
+//! What a crash can leave: every record that was acknowledged, whole, and of the newest one besides, which was being written,
+//! anything. So records that are missing before others, or before the number in `journal.mark`, are a loss, and told
+//! as one ([`Found`]). What can't be told is a loss of the newest record alone after `journal.mark` was lost to a loss of power.
+//!
 //! After a failed append nobody knows whether its record is there. It can only be the last, and [`Journal::reopen`] finds
 //! out: no further one is written before.
 
@@ -18,10 +22,11 @@ use bytes::Bytes;
 use redb::StorageBackend;
 use stet_actors::store::{Change, Seq};
 
-use super::backend::DiskError;
+use super::backend::{Backends, DiskError, StoreFile};
 use super::blob::{self, Sets};
 use super::lease::{Kept, Lease};
-use super::options::OpenError;
+use super::mark::Mark;
+use super::options::{Loss, OpenError};
 use super::record::{FileHead, HEAD, Head, PAGE, Salt};
 
 /// The format number of a `journal.wal` that this stet writes.
@@ -52,6 +57,8 @@ pub(super) struct Journal {
     kept: Arc<Kept>,
     lease: Lease,
     salt: Salt,
+    /// `None` until the tables have the salt.
+    mark: Option<Mark>,
     /// The file's length.
     len: u64,
     /// The records that must stay, oldest first; never empty.
@@ -62,64 +69,282 @@ pub(super) struct Journal {
     doubtful: Option<StoredRecord>,
     /// The record being written; kept for its memory.
     record: Vec<u8>,
+    /// Bytes of the records that were read back.
+    bytes: u64,
+    /// What was read back could not be made sure of.
+    unsure: bool,
 }
 
-impl Journal {
-    /// Opens the file, or makes a new one, for tables that are filled up to `folded`. Gives the change sets after that,
-    /// made sure of.
-    pub fn open(kept: Arc<Kept>, folded: Seq) -> Result<(Journal, Sets), OpenError> {
-        let lease = kept.lease();
-        let len = lease.len().map_err(io)?;
-        let mut first = vec![0; PAGE.min(len as usize)];
-        lease.read(0, &mut first).map_err(io)?;
-        // The head is written last: without it nothing was ever committed.
-        if len <= 2 * PAGE as u64 && first.iter().all(|byte| *byte == 0) {
-            return Ok((Journal::make(kept, lease, folded).map_err(io)?, Vec::new()));
-        }
-        let head = FileHead::read(&first).ok_or_else(|| corrupt("this is no journal"))?;
+/// What is known of a journal before it is read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known {
+    /// The tables are filled up to here.
+    pub folded: Seq,
+    /// The salt that the tables have noted; `None` in tables that an older stet has written.
+    pub salt: Option<Salt>,
+    /// It has been made: where it is not there it was lost.
+    pub made: bool,
+}
+
+/// What there is of a journal.
+pub(super) struct Found {
+    /// The file, if it is there, and what its head says.
+    file: Option<(Arc<Kept>, Salt)>,
+    mark: Option<Mark>,
+    /// The records that must stay, oldest first.
+    needed: VecDeque<StoredRecord>,
+    /// The change sets after what is folded, whole up to `reach`.
+    pub sets: Sets,
+    /// Every change up to here is in the tables or in `sets`.
+    pub reach: Seq,
+    /// How many records `sets` came from, and their bytes.
+    pub records: usize,
+    bytes: u64,
+    /// The newest record seems to have been written and is not whole: what a crash does, before anybody was told of it.
+    pub torn: Option<Seq>,
+    /// What is missing.
+    pub loss: Option<Loss>,
+}
+
+impl Found {
+    /// Whether there is a journal.
+    pub fn is_there(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Reads what there is, and writes nothing.
+    ///
+    /// # Errors
+    /// The files can't be read, or are a newer stet's.
+    pub fn read(backends: &dyn Backends, known: &Known) -> Result<Found, OpenError> {
+        let Known { folded, salt, made } = *known;
+        let marked = salt.map(|salt| Mark::open(backends, salt)).transpose()?.flatten();
+        let (sure, mark) = marked.map_or((None, None), |(sure, mark)| (Some(sure), Some(mark)));
+        let mut found = Found {
+            file: None,
+            mark,
+            needed: VecDeque::new(),
+            sets: Sets::new(),
+            reach: folded,
+            records: 0,
+            bytes: 0,
+            torn: None,
+            loss: None,
+        };
+        let lost = |why: &str| Loss { why: why.to_owned(), kept: folded, last: sure.map(|sure| sure.max(folded)) };
+        let kept = backends.open_existing(StoreFile::Journal).map_err(io)?.map(Kept::new);
+        let first = kept.as_ref().map(first_page).transpose().map_err(io)?.flatten();
+        let (Some(kept), Some(first)) = (kept, first) else {
+            found.loss = made.then(|| lost("journal.wal is missing or empty"));
+            return Ok(found);
+        };
+        let Some(head) = FileHead::read(&first) else {
+            found.loss = Some(lost("journal.wal is damaged: it does not begin as a journal does"));
+            return Ok(found);
+        };
         if head.format > FORMAT {
             return Err(OpenError::Newer { file: "journal.wal", found: head.format, known: FORMAT });
         }
-        let mut journal = Journal::with(kept, lease, head.salt, len);
-        let records = journal.records(folded).map_err(io)?;
-        let Some((newest, _)) = records.last() else { return Err(corrupt("it has lost its records")) };
-        let all_folded = newest.head.last <= folded;
-        let mut sets = Vec::new();
-        let mut before = None;
-        for (place, record) in &records {
-            journal.needed.push_back(*place);
-            if all_folded {
-                continue;
-            }
-            let Head { previous, last, length } = place.head;
-            match before {
-                None if previous > folded => return Err(OpenError::Mismatch { dropped: previous, folded }),
-                Some(before) if previous != before => {
-                    return Err(corrupt(&format!("the record after change {before} is missing")));
-                }
-                _ => before = Some(last),
-            }
-            let payload = Bytes::copy_from_slice(&record[HEAD..HEAD + length]);
-            let decoded = blob::decode(&payload).map_err(|why| corrupt(&format!("record {last}: {why}")))?;
-            sets.extend(decoded.into_iter().filter(|(seq, _)| *seq > folded));
+        if salt.is_some_and(|salt| salt != head.salt) {
+            found.loss = Some(lost("journal.wal is that of another data directory"));
+            return Ok(found);
         }
-        journal.make_sure()?;
+        Reading { lease: kept.lease(), salt: head.salt, found: &mut found, folded, newest: sure.unwrap_or_default() }.run()?;
+        found.file = Some((kept, head.salt));
+        if found.loss.is_none() && salt.is_some() && found.mark.is_none() {
+            let why = "journal.mark is missing, damaged or that of another data directory".to_owned();
+            found.loss = Some(Loss { why, kept: found.reach, last: None });
+        }
+        Ok(found)
+    }
+}
+
+/// The first page of a journal; `None` while it was being made. The head is written last: without it nothing was ever committed.
+fn first_page(kept: &Arc<Kept>) -> io::Result<Option<Vec<u8>>> {
+    let lease = kept.lease();
+    let len = lease.len()?;
+    let mut first = vec![0; PAGE.min(len as usize)];
+    lease.read(0, &mut first)?;
+    let unfinished = len <= 2 * PAGE as u64 && first.iter().all(|byte| *byte == 0);
+    Ok((!unfinished).then_some(first))
+}
+
+/// The reading of the records.
+struct Reading<'a> {
+    lease: Lease,
+    salt: Salt,
+    found: &'a mut Found,
+    folded: Seq,
+    /// The newest change that must have been there.
+    newest: Seq,
+}
+
+impl Reading<'_> {
+    fn run(mut self) -> Result<(), OpenError> {
+        let claims = claims(&self.lease, self.salt).map_err(io)?;
+        let (old, new) = claims.split_at(claims.partition_point(|place| place.head.last <= self.folded));
+        for place in new {
+            // An unsound record is the rest of the last one, torn by a crash, or has been written over in part.
+            match read(&self.lease, self.salt, place).map_err(io)? {
+                Some(record) => self.take(place, record)?,
+                None => self.found.torn = Some(place.head.last),
+            }
+        }
+        let mut old = old.iter().rev();
+        while self.found.needed.is_empty()
+            && let Some(place) = old.next()
+        {
+            if read(&self.lease, self.salt, place).map_err(io)?.is_some() {
+                self.found.needed.push_back(*place);
+            }
+        }
+        if self.found.needed.is_empty() {
+            self.miss("journal.wal has lost its records".to_owned());
+        } else if self.newest > self.found.reach {
+            self.miss("the newest records of journal.wal are missing or damaged".to_owned());
+        }
+        self.found.torn = self.found.torn.filter(|torn| *torn > self.newest.max(self.found.reach));
+        if let Some(loss) = &mut self.found.loss {
+            loss.last = Some(self.newest.max(loss.kept));
+        }
+        Ok(())
+    }
+
+    /// Takes a sound record, which is newer than those before.
+    fn take(&mut self, place: &StoredRecord, record: Vec<u8>) -> Result<(), OpenError> {
+        let Head { previous, last, length } = place.head;
+        let (first, reach) = (self.found.needed.is_empty(), self.found.reach);
+        self.found.needed.push_back(*place);
+        self.newest = self.newest.max(last);
+        if first && previous > self.folded {
+            let folded = self.folded;
+            self.miss(format!(
+                "state.redb is filled up to change {folded}, and what there is of journal.wal begins after change {previous}: was one \
+                 of them restored without the other?"
+            ));
+        } else if !first && previous != reach {
+            self.miss(format!("journal.wal is damaged: the record after change {reach} is missing"));
+        }
+        if self.found.loss.is_some() {
+            // What comes now was computed on what is missing.
+            return Ok(());
+        }
+        // Keys and values share the record's memory.
+        let payload = Bytes::from(record).slice(HEAD..HEAD + length);
+        let decoded = blob::decode(&payload).map_err(|why| corrupt(&format!("record {last}: {why}")))?;
+        self.found.sets.extend(decoded.into_iter().filter(|(seq, _)| *seq > self.folded));
+        self.found.reach = last;
+        self.found.records += 1;
+        self.found.bytes += place.head.size() as u64;
+        Ok(())
+    }
+
+    fn miss(&mut self, why: String) {
+        let kept = self.found.reach;
+        self.found.loss.get_or_insert(Loss { why, kept, last: None });
+    }
+}
+
+/// Whatever begins like a record, by number.
+fn claims(lease: &Lease, salt: Salt) -> io::Result<Vec<StoredRecord>> {
+    let len = lease.len()?;
+    let mut claims = Vec::new();
+    let mut bytes = Vec::new();
+    let mut start = PAGE as u64;
+    while start < len {
+        bytes.resize(GROWTH.min(len - start) as usize, 0);
+        lease.read(start, &mut bytes)?;
+        for (number, page) in bytes.chunks(PAGE).enumerate() {
+            let at = start + (number * PAGE) as u64;
+            claims.extend(salt.claim(page).map(|head| StoredRecord { at, head }));
+        }
+        start += bytes.len() as u64;
+    }
+    claims.sort_by_key(|place| (place.head.last, place.head.previous));
+    Ok(claims)
+}
+
+/// The bytes of a record, if it is sound.
+fn read(lease: &Lease, salt: Salt, place: &StoredRecord) -> io::Result<Option<Vec<u8>>> {
+    if place.end() > lease.len()? {
+        return Ok(None);
+    }
+    let mut record = vec![0; place.head.size()];
+    lease.read(place.at, &mut record)?;
+    let sound = salt.open(&record).is_some_and(|(head, _)| head == place.head);
+    Ok(sound.then_some(record))
+}
+
+impl Journal {
+    /// Opens the file, or makes a new one where none was made. Gives the change sets after what the tables have, made sure of.
+    pub fn open(backends: &dyn Backends, known: &Known) -> Result<(Journal, Sets), OpenError> {
+        let found = Found::read(backends, known)?;
+        let Found { file, mark, needed, sets, reach, records, bytes, torn, loss } = found;
+        let folded = known.folded;
+        let read = if file.is_some() { "journal.wal is read" } else { "journal.wal is not there" };
+        let (first, last) = (sets.first().map(|(seq, _)| *seq), sets.last().map(|(seq, _)| *seq));
+        tracing::info!(folded, records, bytes, first, last, torn, loss = loss.is_some(), "{read}");
+        if let Some(torn) = torn {
+            tracing::warn!(
+                change = torn,
+                "the newest record of journal.wal, up to this change, is not whole: a crash has cut it short before it was acknowledged"
+            );
+        }
+        if let Some(loss) = loss {
+            return Err(OpenError::Lost(loss));
+        }
+        let Some((kept, salt)) = file else { return Ok((Journal::make(backends, folded)?, Vec::new())) };
+        let lease = kept.lease();
+        let len = lease.len().map_err(io)?;
+        let mut journal = Journal { needed, mark, bytes, ..Journal::with(kept, lease, salt, len) };
+        journal.make_sure_at_start()?;
+        if !journal.unsure {
+            journal.note(reach);
+        }
         Ok((journal, sets))
     }
 
     fn with(kept: Arc<Kept>, lease: Lease, salt: Salt, len: u64) -> Journal {
         let (needed, record) = (VecDeque::new(), Vec::new());
-        Journal { kept, lease, salt, len, needed, room: 0..0, doubtful: None, record }
+        let (mark, doubtful) = (None, None);
+        Journal { kept, lease, salt, mark, len, needed, room: 0..0, doubtful, record, bytes: 0, unsure: false }
     }
 
-    /// A new file. Its first record holds nothing; it says what the next one builds upon.
-    fn make(kept: Arc<Kept>, lease: Lease, folded: Seq) -> io::Result<Journal> {
+    /// A new file, whatever was there. Its first record holds nothing; it says what the next one builds upon.
+    pub fn make(backends: &dyn Backends, folded: Seq) -> Result<Journal, OpenError> {
+        let kept = Kept::new(backends.open(StoreFile::Journal).map_err(io)?);
+        let lease = kept.lease();
         let mut journal = Journal::with(kept, lease, Salt::random(), 0);
-        journal.lease.set_len(0)?;
-        journal.mark(folded)?;
-        journal.lease.write(0, &journal.head().page())?;
-        journal.lease.sync_data()?;
+        let write = |journal: &mut Journal| {
+            journal.lease.set_len(0)?;
+            journal.fold_mark(folded)?;
+            journal.lease.write(0, &journal.head().page())?;
+            journal.lease.sync_data()
+        };
+        write(&mut journal).map_err(io)?;
         Ok(journal)
+    }
+
+    /// The salt, for the tables to keep.
+    pub fn salt(&self) -> Salt {
+        self.salt
+    }
+
+    /// Bytes of the records that were read back.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Makes `journal.mark` for this journal, which is not used before the tables have its salt.
+    pub fn make_mark(&mut self, backends: &dyn Backends, sure: Seq) -> Result<(), OpenError> {
+        self.mark = Some(Mark::make(backends, self.salt, sure)?);
+        Ok(())
+    }
+
+    fn note(&mut self, sure: Seq) {
+        if let Some(mark) = &mut self.mark {
+            mark.note(sure);
+        }
     }
 
     fn head(&self) -> FileHead {
@@ -128,7 +353,7 @@ impl Journal {
 
     /// Writes a record without changes where it leaves the newest one alone, and syncs it: all up to `folded` is in the
     /// tables. It is the only one needed from then on.
-    fn mark(&mut self, folded: Seq) -> io::Result<()> {
+    fn fold_mark(&mut self, folded: Seq) -> io::Result<()> {
         let record =
             self.salt.sealed(folded, folded, &mut self.record, |payload| blob::encode(std::iter::empty(), payload));
         let at = match self.needed.back() {
@@ -144,75 +369,31 @@ impl Journal {
         Ok(())
     }
 
-    /// The sound records after `folded`, in order; where there is none, the newest of all.
-    fn records(&self, folded: Seq) -> io::Result<Vec<(StoredRecord, Vec<u8>)>> {
-        let claims = self.claims()?;
-        let (old, new) = claims.split_at(claims.partition_point(|place| place.head.last <= folded));
-        let mut records = Vec::new();
-        // An unsound record is the rest of the last one, torn by a crash, or has been written over in part.
-        for place in new {
-            records.extend(self.read(place)?.map(|record| (*place, record)));
-        }
-        let mut old = old.iter().rev();
-        while records.is_empty()
-            && let Some(place) = old.next()
-        {
-            records.extend(self.read(place)?.map(|record| (*place, record)));
-        }
-        Ok(records)
-    }
-
-    /// Whatever begins like a record, by number.
-    fn claims(&self) -> io::Result<Vec<StoredRecord>> {
-        let mut claims = Vec::new();
-        let mut bytes = Vec::new();
-        let mut start = PAGE as u64;
-        while start < self.len {
-            bytes.resize(GROWTH.min(self.len - start) as usize, 0);
-            self.lease.read(start, &mut bytes)?;
-            for (number, page) in bytes.chunks(PAGE).enumerate() {
-                let at = start + (number * PAGE) as u64;
-                claims.extend(self.salt.claim(page).map(|head| StoredRecord { at, head }));
-            }
-            start += bytes.len() as u64;
-        }
-        claims.sort_by_key(|place| (place.head.last, place.head.previous));
-        Ok(claims)
-    }
-
-    /// The bytes of a record, if it is sound.
-    fn read(&self, place: &StoredRecord) -> io::Result<Option<Vec<u8>>> {
-        if place.end() > self.len {
-            return Ok(None);
-        }
-        let mut record = vec![0; place.head.size()];
-        self.lease.read(place.at, &mut record)?;
-        let sound = self.salt.open(&record).is_some_and(|(head, _)| head == place.head);
-        Ok(sound.then_some(record))
-    }
-
-    /// Writes the whole file again, as it reads. An earlier process may have ended after a sync that failed, or before one:
-    /// then reads show what the disk does not have. That goes for what was removed, too, whose place reads as zeros.
-    fn make_sure(&self) -> Result<(), OpenError> {
-        let write = || {
-            let mut bytes = Vec::new();
-            let mut start = 0;
-            while start < self.len {
-                bytes.resize(GROWTH.min(self.len - start) as usize, 0);
-                self.lease.read(start, &mut bytes)?;
-                self.lease.write(start, &bytes)?;
-                start += bytes.len() as u64;
-            }
-            self.lease.sync_data()
-        };
-        let Err(error) = write() else { return Ok(()) };
+    /// Makes sure of what was read, unless the disk is so full that it can't even be written over: then before the first append.
+    fn make_sure_at_start(&mut self) -> Result<(), OpenError> {
+        let Err(error) = self.make_sure() else { return Ok(()) };
         let fault = DiskError::of(&error);
         if !fault.full {
             return Err(OpenError::Io(format!("journal.wal: {}", fault.text)));
         }
         // A file system that needs room even to overwrite. Reads are of use all the same.
-        tracing::warn!("the disk is full: journal.wal could not be made sure of");
+        tracing::warn!("the disk is full: journal.wal could not be made sure of yet");
+        self.unsure = true;
         Ok(())
+    }
+
+    /// Writes the whole file again, as it reads. An earlier process may have ended after a sync that failed, or before one:
+    /// then reads show what the disk does not have. That goes for what was removed, too, whose place reads as zeros.
+    fn make_sure(&self) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        let mut start = 0;
+        while start < self.len {
+            bytes.resize(GROWTH.min(self.len - start) as usize, 0);
+            self.lease.read(start, &mut bytes)?;
+            self.lease.write(start, &bytes)?;
+            start += bytes.len() as u64;
+        }
+        self.lease.sync_data()
     }
 
     /// The last change set of the newest record.
@@ -220,20 +401,19 @@ impl Journal {
         self.needed.back().map_or(0, |place| place.head.last)
     }
 
-    /// What the disk said to the present opening, when it says `error`.
-    pub fn fault(&self, error: &io::Error) -> DiskError {
-        self.lease.fault().unwrap_or_else(|| DiskError::of(error))
-    }
-
     /// Appends the record of a commit whose last change set is `last`; what is needed no more, now that the tables are filled
     /// up to `folded`, makes room. On disk when it returns `Ok`; after an error nobody knows until [`Journal::reopen`] has
-    /// looked.
+    /// looked. Gives the bytes that were written.
     pub fn append<'a>(
         &mut self,
         last: Seq,
         sets: impl Iterator<Item = (Seq, &'a [Change])>,
         folded: Seq,
-    ) -> io::Result<()> {
+    ) -> io::Result<u64> {
+        if self.unsure {
+            self.make_sure()?;
+            self.unsure = false;
+        }
         while self.needed.len() > 1 && self.needed.front().is_some_and(|place| place.head.last <= folded) {
             self.needed.pop_front();
         }
@@ -246,7 +426,7 @@ impl Journal {
         if record.capacity() <= KEPT {
             self.record = record;
         }
-        outcome
+        outcome.map(|()| head.size() as u64)
     }
 
     fn write(&mut self, mut place: StoredRecord, record: &[u8]) -> io::Result<()> {
@@ -258,7 +438,10 @@ impl Journal {
         Ok(())
     }
 
+    /// A record that is on disk.
     fn stands(&mut self, place: StoredRecord) {
+        // Before anybody is told of its changes.
+        self.note(place.head.last);
         self.doubtful = None;
         self.room.start = place.end();
         self.needed.push_back(place);
@@ -319,7 +502,7 @@ impl Journal {
         let Some(place) = self.doubtful else { return Ok(false) };
         // One that can't be read back whole will not be found whole after a crash either, and needs no removing. On a full disk
         // there may be no room for that.
-        let found = match self.read(&place)? {
+        let found = match read(&self.lease, self.salt, &place)? {
             Some(record) if last == Some(place.head.last) => {
                 self.lease.write(place.at, &record)?;
                 self.lease.sync_data()?;
@@ -342,7 +525,10 @@ impl Journal {
         if self.last() > folded || self.doubtful.is_some() {
             return Ok(());
         }
-        self.mark(folded)?;
+        self.fold_mark(folded)?;
+        if let Some(mark) = &mut self.mark {
+            mark.finish(folded)?;
+        }
         let end = self.needed.iter().map(StoredRecord::end).max().unwrap_or(self.len);
         self.lease.set_len(end)?;
         self.lease.sync_data()

@@ -47,21 +47,28 @@ impl Kept {
         Arc::new(Kept { file, locked: Mutex::default(), unsynced: Mutex::default() })
     }
 
-    /// Empties a file in which a database was being made when the machine went down; false if it is not such a file.
+    /// Whether a database may have been being made in the file when the machine went down: it is to be cleared then.
     ///
     /// redb writes a new file's first bytes last. While they are zero nothing was ever committed, but redb refuses
     /// the file. To be called after an attempt to open it, which takes the lock: another process may just be making
     /// it.
-    pub fn clear_unfinished(&self) -> io::Result<bool> {
+    pub fn is_unfinished(&self) -> io::Result<bool> {
         let mut first = [0; 9];
         let unfinished = self.file.len()? >= first.len() as u64 && {
             self.file.read(0, &mut first)?;
             first == [0; 9]
         };
-        if unfinished {
-            self.file.set_len(0)?;
-        }
         Ok(unfinished)
+    }
+
+    /// Empties the file.
+    pub fn clear(&self) -> io::Result<()> {
+        self.file.set_len(0)
+    }
+
+    /// The file's length.
+    pub fn len(&self) -> io::Result<u64> {
+        self.file.len()
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {

@@ -23,6 +23,7 @@ mod checkpoint;
 mod events;
 mod journal;
 mod lease;
+mod mark;
 mod migrate;
 mod old_journal;
 mod open;
@@ -32,6 +33,7 @@ mod overlay;
 mod reader;
 mod record;
 mod recover;
+mod salvage;
 mod shared;
 mod submit;
 mod tables;
@@ -55,7 +57,8 @@ use stet_actors::store::{
 };
 
 pub use self::backend::{Backends, Files, StoreFile};
-pub use self::options::{CheckpointOptions, Durability, LimitOptions, OpenError, StoreOptions};
+pub use self::options::{CheckpointOptions, Durability, LimitOptions, Loss, OpenError, StoreOptions};
+pub use self::salvage::Salvage;
 
 use self::journal::Journal;
 use self::reader::Snapshot;
@@ -83,6 +86,16 @@ impl RedbStore {
     /// See [`OpenError`]; nothing has been changed, except that migrations before a failed one stay done.
     pub fn open(options: StoreOptions) -> Result<RedbStore, OpenError> {
         RedbStore::open_with(options, migrate::MIGRATIONS)
+    }
+
+    /// Says what is missing from the journal in `options.data`. If something is and `accept_loss` is set, it is given up: the
+    /// tables get every change up to the first that is missing, the journal is set aside under another name, and the directory
+    /// opens again. Otherwise nothing is changed.
+    ///
+    /// # Errors
+    /// See [`OpenError`]: for what can't be mended this way.
+    pub fn salvage(options: StoreOptions, accept_loss: bool) -> Result<Salvage, OpenError> {
+        salvage::salvage(options, accept_loss)
     }
 
     /// Refuses new change sets, waits until those queued are decided, folds everything into the tables, ends the

@@ -4,6 +4,7 @@
 //! or after it. To change a format: append a [`Migration`] to [`MIGRATIONS`]. Rows that wait in the journal are
 //! folded first, so a migration sees all rows in the tables and none elsewhere.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,9 +13,11 @@ use stet_actors::families::Families;
 use stet_actors::rows::index_of;
 use stet_actors::store::{Seq, Table};
 
+use super::journal::Known;
 use super::lease::{Kept, Lease};
 use super::options::OpenError;
-use super::tables::{self, FOLDED, FORMAT, META, RedbError, failure};
+use super::record::Salt;
+use super::tables::{self, FOLDED, FORMAT, META, RedbError, SALT, failure};
 
 /// The format number before the first migration.
 pub(super) const BASE: u64 = 1;
@@ -35,6 +38,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     // Nothing in the tables: an older stet must not open them, for it would not see what waits in the journal.
     Migration { number: 3, what: "a journal with a format of its own", run: |_| Ok(0) },
     Migration { number: 4, what: "an index of members that names the parts", run: index_members },
+    // What the tables then note of their journal is made when it is opened ([`pair`]): an older stet would not keep its mark.
+    Migration { number: 5, what: "tables that know their journal", run: |_| Ok(0) },
 ];
 
 /// Fills [`Table::Files`] from the rows that may refer to content files.
@@ -78,10 +83,29 @@ fn fill(index: Table, from: &[Table], transaction: &WriteTransaction) -> Result<
 pub(super) struct Head {
     pub format: u64,
     pub folded: Seq,
+    /// The salt of the journal that goes with it; `None` before there was one.
+    pub salt: Option<Salt>,
 }
 
-/// Opens the database in a file for the first time.
-pub(super) fn open_database(kept: &Arc<Kept>, cache_bytes: usize) -> Result<(Lease, Database), OpenError> {
+impl Head {
+    /// What is known of the journal.
+    pub fn journal(&self) -> Known {
+        // Files of these formats were made before their journal, which was there by the first checkpoint.
+        let older = JOURNALS.contains(&self.format) && self.folded > 0;
+        Known { folded: self.folded, salt: self.salt, made: self.salt.is_some() || older }
+    }
+}
+
+/// Formats whose changes wait in a `journal.wal` that the tables don't know.
+const JOURNALS: RangeInclusive<u64> = 3..=4;
+
+/// Opens the database in a file for the first time. `is_new` is asked before a file that looks unfinished is made anew, and
+/// refuses where it can't have been.
+pub(super) fn open_database(
+    kept: &Arc<Kept>,
+    cache_bytes: usize,
+    is_new: impl FnOnce() -> Result<(), OpenError>,
+) -> Result<(Lease, Database), OpenError> {
     let lease = kept.lease();
     let error = match tables::open(&lease, cache_bytes) {
         Ok(db) => return Ok((lease, db)),
@@ -90,9 +114,11 @@ pub(super) fn open_database(kept: &Arc<Kept>, cache_bytes: usize) -> Result<(Lea
     if let redb::Error::DatabaseAlreadyOpen = error {
         return Err(OpenError::InUse(PathBuf::new()));
     }
-    if !kept.clear_unfinished().unwrap_or(false) {
-        return Err(OpenError::Io(tables::fault(&lease, &error).text));
+    if !kept.is_unfinished().unwrap_or(false) {
+        return Err(OpenError::Io(format!("state.redb: {}", tables::fault(&lease, &error).text)));
     }
+    is_new()?;
+    kept.clear().map_err(|error| OpenError::Io(format!("state.redb: {error}")))?;
     let lease = kept.lease();
     match tables::open(&lease, cache_bytes) {
         Ok(db) => Ok((lease, db)),
@@ -114,7 +140,7 @@ pub(super) fn head(db: &Database, migrations: &[Migration]) -> Result<Head, Open
         }
         None => {
             complete(db, Some(present)).map_err(io)?;
-            Ok(Head { format: present, folded: 0 })
+            Ok(Head { format: present, folded: 0, salt: None })
         }
     }
 }
@@ -142,7 +168,39 @@ fn step(db: &Database, migration: &Migration) -> Result<u64, RedbError> {
     Ok(rows)
 }
 
-fn read_head(db: &Database) -> Result<Option<Head>, RedbError> {
+/// Notes which journal goes with the tables: from then on no other does, and it must be there.
+pub(super) fn pair(db: &Database, salt: Salt) -> Result<(), RedbError> {
+    let mut transaction = db.begin_write().map_err(failure)?;
+    transaction.set_quick_repair(true);
+    {
+        let mut meta = transaction.open_table(META).map_err(failure)?;
+        for (key, number) in SALT.into_iter().zip(salt.numbers()) {
+            meta.insert(key, number).map_err(failure)?;
+        }
+    }
+    transaction.commit().map_err(failure)
+}
+
+/// Holds the checksum of every page of a file that is there against what is in it, and writes nothing.
+pub(super) fn verify(kept: &Arc<Kept>, cache_bytes: usize) -> Result<(), OpenError> {
+    let damaged = |why: &str| OpenError::Corrupt(format!("state.redb: {why}"));
+    let lease = kept.read_only_lease().map_err(|error| OpenError::Io(format!("state.redb: {error}")))?;
+    let mut db = match tables::open(&lease, cache_bytes) {
+        Ok(db) => db,
+        Err(error) if matches!(*error, redb::Error::DatabaseAlreadyOpen) => {
+            return Err(OpenError::InUse(PathBuf::new()));
+        }
+        // Said, or mended, by the opening that follows.
+        Err(_) => return Ok(()),
+    };
+    match db.check_integrity() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(damaged("the pages don't add up: what was last written is damaged")),
+        Err(error) => Err(damaged(&error.to_string())),
+    }
+}
+
+pub(super) fn read_head(db: &Database) -> Result<Option<Head>, RedbError> {
     let transaction = db.begin_read().map_err(failure)?;
     let meta = match transaction.open_table(META) {
         Ok(meta) => meta,
@@ -151,7 +209,12 @@ fn read_head(db: &Database) -> Result<Option<Head>, RedbError> {
     };
     let format = meta.get(FORMAT).map_err(failure)?.map_or(BASE, |number| number.value());
     let folded = meta.get(FOLDED).map_err(failure)?.map_or(0, |seq| seq.value());
-    Ok(Some(Head { format, folded }))
+    let mut salt = [None; 2];
+    for (key, number) in SALT.into_iter().zip(&mut salt) {
+        *number = meta.get(key).map_err(failure)?.map(|number| number.value());
+    }
+    let salt = if let [Some(first), Some(second)] = salt { Some(Salt::of([first, second])) } else { None };
+    Ok(Some(Head { format, folded, salt }))
 }
 
 /// Makes the tables that are missing and, in a new file, the head.

@@ -11,7 +11,7 @@ use super::blob::{self, Sets};
 use super::journal::Journal;
 use super::lease::Kept;
 use super::migrate;
-use super::options::OpenError;
+use super::options::{Loss, OpenError};
 use super::tables::{META, RedbError, failure};
 
 /// Number of the last change set of a commit → the commit's change sets (`blob`).
@@ -29,12 +29,13 @@ const CACHE: usize = 32 << 20;
 pub(super) fn adopt(backends: &dyn Backends, journal: &mut Journal, folded: Seq) -> Result<Sets, OpenError> {
     let io = |error: io::Error| OpenError::Io(format!("{OLD_JOURNAL}: {error}"));
     let Some(file) = backends.open_old_journal().map_err(io)? else { return Ok(Vec::new()) };
-    let (lease, db) = migrate::open_database(&Kept::new(file), CACHE)?;
+    let (lease, db) = migrate::open_database(&Kept::new(file), CACHE, || Ok(()))?;
     let (dropped, records) = read(&db, folded.max(journal.last())).map_err(|error| OpenError::Io(error.to_string()))?;
     drop(db);
     lease.end();
     if dropped > folded {
-        return Err(OpenError::Mismatch { dropped, folded });
+        let why = format!("state.redb is older than {OLD_JOURNAL}: was one of them restored without the other?");
+        return Err(OpenError::Lost(Loss { why, kept: folded, last: Some(dropped) }));
     }
     let mut sets = Vec::new();
     for (last, record) in records {

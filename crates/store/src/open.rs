@@ -3,15 +3,16 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use parking_lot::Mutex;
 use redb::Durability as Commit;
 use stet_actors::store::Seq;
 
-use super::backend::StoreFile;
+use super::backend::{Backends, StoreFile};
 use super::checkpoint::{Checkpointer, State};
-use super::journal::Journal;
+use super::journal::{Found, Journal, Known};
 use super::lease::Kept;
 use super::migrate::{self, Migration};
 use super::options::{Durability, OpenError, StoreOptions};
@@ -24,51 +25,91 @@ use super::{RedbStore, Threads, events, old_journal};
 impl RedbStore {
     /// [`RedbStore::open`] with a given list of migrations.
     pub(super) fn open_with(options: StoreOptions, migrations: &[Migration]) -> Result<RedbStore, OpenError> {
-        let begun = Instant::now();
-        let keep = |file| {
-            let opened = options.backends.open(file);
-            opened.map(Kept::new).map_err(|error| OpenError::Io(format!("{}: {error}", file.name())))
-        };
-        let in_use = |error| match error {
-            OpenError::InUse(_) => OpenError::InUse(options.data.clone()),
-            error => error,
-        };
-        let kept = keep(StoreFile::State)?;
-        let (lease, db) = migrate::open_database(&kept, options.cache_bytes).map_err(in_use)?;
-        let head = migrate::head(&db, migrations)?;
-        let state = State::new(kept, lease, db, options.cache_bytes);
+        RedbStore::open_as(options, migrations, false)
+    }
 
-        let overlay = Overlay::new();
-        let (mut folded, mut committed) = (head.folded, head.folded);
-        let (mut journal, mut sets) = Journal::open(keep(StoreFile::Journal)?, folded)?;
-        sets.extend(old_journal::adopt(&*options.backends, &mut journal, folded).map_err(in_use)?);
-        for (seq, changes) in sets {
-            overlay.insert(seq, &changes, committed);
-            committed = seq;
-        }
-        let journal = (options.durability == Durability::Journal).then_some(journal);
-        let is_older = head.format < migrate::present(migrations);
-        // Migrations see rows in the tables only. Without a journal from now on, what is in it must never be read again.
-        if is_older || (journal.is_none() && committed > folded) {
-            fold_all(&state, &overlay, committed, &options).map_err(io)?;
-            folded = committed;
-        }
-        if is_older {
-            migrate::migrate(state.db().map_err(io)?, head.format, migrations)?;
-        }
-        old_journal::remove(&*options.backends)?;
-
-        let snapshot = state.snapshot().map_err(io)?;
-        let replayed = overlay.total().0;
-        let shared = Arc::new(Shared::new(options, overlay, snapshot, committed, folded));
-        shared.fault(|_| ());
-        tracing::info!(committed, folded, replayed, took = ?begun.elapsed(), "the store is open");
-        start(shared, journal, state)
+    /// The same; with a new journal in place of any that is there if `anew`.
+    pub(super) fn open_as(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<RedbStore, OpenError> {
+        // redb panics on some pages that are damaged.
+        let opened = catch_unwind(AssertUnwindSafe(|| open(options, migrations, anew)));
+        opened.unwrap_or_else(|_| Err(OpenError::Corrupt("state.redb: its pages are damaged".to_owned())))
     }
 }
 
+fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<RedbStore, OpenError> {
+    let begun = Instant::now();
+    let in_use = |error| match error {
+        OpenError::InUse(_) => OpenError::InUse(options.data.clone()),
+        error => error,
+    };
+    let backends = options.backends.clone();
+    let backends = &*backends;
+    let kept = backends.open(StoreFile::State).map(Kept::new);
+    let kept = kept.map_err(|error| OpenError::Io(format!("{}: {error}", StoreFile::State.name())))?;
+    if options.verify {
+        migrate::verify(&kept, options.cache_bytes).map_err(in_use)?;
+    }
+    let len = kept.len().map_err(|error| OpenError::Io(error.to_string()))?;
+    let opened = migrate::open_database(&kept, options.cache_bytes, || may_be_new(backends, len));
+    let (lease, db) = opened.map_err(in_use)?;
+    let head = migrate::head(&db, migrations)?;
+    let state = State::new(kept, lease, db, options.cache_bytes);
+
+    let overlay = Overlay::new();
+    let (mut folded, mut committed) = (head.folded, head.folded);
+    let (mut journal, mut sets) = if anew {
+        (Journal::make(backends, folded)?, Vec::new())
+    } else {
+        Journal::open(backends, &head.journal())?
+    };
+    sets.extend(old_journal::adopt(backends, &mut journal, folded).map_err(in_use)?);
+    for (seq, changes) in sets {
+        overlay.insert(seq, &changes, committed);
+        committed = seq;
+    }
+    let is_older = head.format < migrate::present(migrations);
+    let is_used = options.durability == Durability::Journal;
+    // Migrations see rows in the tables only. Without a journal from now on, what is in it must never be read again.
+    if is_older || (!is_used && committed > folded) {
+        fold_all(&state, &overlay, committed, &options).map_err(io)?;
+        folded = committed;
+    }
+    if is_older {
+        migrate::migrate(state.db().map_err(io)?, head.format, migrations)?;
+    }
+    if head.salt != Some(journal.salt()) {
+        // Before anything is acknowledged with it: then it must be there, and no other.
+        journal.make_mark(backends, committed)?;
+        migrate::pair(state.db().map_err(io)?, journal.salt()).map_err(io)?;
+    }
+    old_journal::remove(backends)?;
+
+    let snapshot = state.snapshot().map_err(io)?;
+    let replayed = overlay.total().0;
+    let shared = Arc::new(Shared::new(options, overlay, snapshot, committed, folded));
+    shared.fault(|_| ());
+    shared.journaled.store(if committed > folded { journal.bytes() } else { 0 }, Ordering::Release);
+    tracing::info!(committed, folded, replayed, took = ?begun.elapsed(), "the store is open");
+    start(shared, is_used.then_some(journal), state)
+}
+
+/// The longest `state.redb` that can be of a store that was never finished: redb makes it so, and writes its first bytes last.
+const UNFINISHED: u64 = 2 << 20;
+
+/// Refuses to take a `state.redb` of `len` bytes whose first are zero for one that was being made, where changes were made since.
+fn may_be_new(backends: &dyn Backends, len: u64) -> Result<(), OpenError> {
+    // A store whose tables were not on disk yet has all its changes in its journal, from the first.
+    let found = Found::read(backends, &Known { folded: 0, salt: None, made: false })?;
+    let marked = backends.open_existing(StoreFile::Mark).map_err(|error| OpenError::Io(error.to_string()))?.is_some();
+    let fits = found.is_there() || !marked;
+    if found.loss.is_none() && fits && len <= UNFINISHED {
+        return Ok(());
+    }
+    Err(OpenError::Corrupt("state.redb is damaged: it begins with zeros. Restore a backup of the whole directory".to_owned()))
+}
+
 /// Folds everything at once.
-fn fold_all(state: &State, overlay: &Overlay, folded: Seq, options: &StoreOptions) -> Result<(), RedbError> {
+pub(super) fn fold_all(state: &State, overlay: &Overlay, folded: Seq, options: &StoreOptions) -> Result<(), RedbError> {
     overlay.freeze();
     state.fold(overlay, folded, Commit::Immediate, &events::Trim::new(options))?;
     overlay.drop_frozen();
@@ -113,6 +154,6 @@ fn give_up(shared: &Shared) {
     drop(queue);
 }
 
-fn io(error: RedbError) -> OpenError {
+pub(super) fn io(error: RedbError) -> OpenError {
     OpenError::Io(error.to_string())
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stet_actors::clock::{Clock, SystemClock};
+use stet_actors::store::Seq;
 
 use super::backend::{Backends, Files};
 
@@ -53,6 +54,10 @@ pub struct LimitOptions {
     pub batch_sets: usize,
     /// Bytes after which a commit takes no further change set.
     pub batch_bytes: usize,
+    /// Bytes of records in the journal that are not folded beyond which nothing more is taken; a quarter of it starts a
+    /// checkpoint. A row that is changed again and again takes room there each time, and in memory once; and a start has to read
+    /// it all.
+    pub journal_bytes: u64,
     /// The largest change set, in bytes of keys and values. It is in memory several times while it is committed.
     pub set_bytes: usize,
 }
@@ -65,6 +70,7 @@ impl Default for LimitOptions {
             queued: 65_536,
             batch_sets: 4_096,
             batch_bytes: 8 << 20,
+            journal_bytes: 1 << 30,
             set_bytes: 256 << 20,
         }
     }
@@ -90,6 +96,9 @@ pub struct StoreOptions {
     pub decide_within: Duration,
     /// How long the writer stays awake when it has nothing to do (see its module's head). Zero: not at all.
     pub linger: Duration,
+    /// Whether the checksum of every page of the tables is held against what is in it before anything else is done. It reads
+    /// the whole file; a store that is opened without it notices damage only where redb itself does.
+    pub verify: bool,
     /// The time that retention is reckoned by.
     pub clock: Arc<dyn Clock>,
     /// Opens the files.
@@ -108,6 +117,7 @@ impl StoreOptions {
             event_retention_ms: Some(30 * 24 * 60 * 60 * 1000),
             decide_within: Duration::from_secs(10),
             linger: Duration::from_micros(150),
+            verify: false,
             clock: Arc::new(SystemClock),
             backends: Arc::new(Files::new(&data)),
             data,
@@ -128,6 +138,31 @@ impl fmt::Debug for StoreOptions {
     }
 }
 
+/// What is missing from a journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loss {
+    /// What is wrong with the files.
+    pub why: String,
+    /// Every change up to this number is there.
+    pub kept: Seq,
+    /// The last change that is known to have been there; not above `kept` if none is missing. `None`: nothing is known of those
+    /// after `kept`.
+    pub last: Option<Seq>,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Loss { why, kept, last } = self;
+        write!(f, "{why}; every change up to {kept} is there, ")?;
+        match last {
+            Some(last) if *last > kept + 1 => write!(f, "changes {} to {last} are missing", kept + 1),
+            Some(last) if last > kept => write!(f, "change {last} is missing"),
+            Some(_) => f.write_str("and none is known to be missing"),
+            None => f.write_str("and whether later ones are missing can't be known"),
+        }
+    }
+}
+
 /// Why a store could not be opened.
 #[derive(Debug)]
 pub enum OpenError {
@@ -142,14 +177,9 @@ pub enum OpenError {
         /// The newest format number that this stet reads.
         known: u64,
     },
-    /// The files don't belong together: changes that were folded into the tables are not in them.
-    Mismatch {
-        /// The change set up to which the journal was folded and dropped.
-        dropped: u64,
-        /// The change set up to which the tables are filled.
-        folded: u64,
-    },
-    /// The journal's record of that number can't be understood.
+    /// Changes that were acknowledged are missing, or nobody can know that they are not.
+    Lost(Loss),
+    /// What is stored can't be understood.
     Corrupt(String),
     /// Migration of that number failed; the file is as it was before it.
     Migration(u64, String),
@@ -164,12 +194,12 @@ impl fmt::Display for OpenError {
             OpenError::Newer { file, found, known } => {
                 write!(f, "{file} has format {found}, which a newer stet wrote; this one reads up to {known}")
             }
-            OpenError::Mismatch { dropped, folded } => write!(
+            OpenError::Lost(loss) => write!(
                 f,
-                "state.redb is older than journal.wal (filled up to change {folded}, the journal begins after \
-                 {dropped}): was one of them restored without the other?"
+                "{loss}. Restore a backup of the whole directory, or go on without what is lost: `stet recover` says what \
+                 that is, and with `--accept-loss` does it"
             ),
-            OpenError::Corrupt(why) => write!(f, "a stored record can't be understood: {why}"),
+            OpenError::Corrupt(why) => write!(f, "what is stored can't be understood: {why}"),
             OpenError::Migration(number, why) => write!(f, "migration {number} failed: {why}"),
             OpenError::Io(why) => write!(f, "the data directory can't be opened: {why}"),
         }

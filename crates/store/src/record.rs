@@ -4,7 +4,10 @@
 //! head of [`HEAD`] bytes (the file's salt, `previous` and `last` (u64 each), length of the payload (u32), checksum
 //! (u32) of all that and of the payload), the payload, and zeros up to the page's end. Integers are little-endian, checksums
 //! CRC-32 (ISO 3309). The salt is random, made with the file: what clients send, wherever it comes to stand, can't be
-//! taken for a record.
+//! taken for a record. The tables keep it too, so that no other directory's journal is taken for theirs.
+//!
+//! `journal.mark` has two halves, each at the begin of a page: a magic of eight bytes, the salt, a number (u64), and the checksum
+//! (u32) of those.
 
 use stet_actors::store::Seq;
 
@@ -14,7 +17,11 @@ pub(super) const PAGE: usize = 4096;
 /// Bytes in front of a record's payload.
 pub(super) const HEAD: usize = SALT + 8 + 8 + 4 + 4;
 
+/// Bytes of one half of `journal.mark`.
+pub(super) const MARK: usize = 8 + SALT + 8 + 4;
+
 const MAGIC: &[u8; 8] = b"stet-wal";
+const MARK_MAGIC: &[u8; 8] = b"stet-mrk";
 const SALT: usize = 16;
 /// Where the checksum stands in a record's head.
 const SUM: usize = HEAD - 4;
@@ -76,6 +83,31 @@ impl Salt {
     /// A new one.
     pub fn random() -> Salt {
         Salt(rand::random())
+    }
+
+    /// As two numbers, which the tables keep.
+    pub fn numbers(&self) -> [u64; 2] {
+        [u64::from_le_bytes(array(&self.0[..8])), u64::from_le_bytes(array(&self.0[8..]))]
+    }
+
+    /// From its numbers.
+    pub fn of([first, second]: [u64; 2]) -> Salt {
+        let bytes = [first.to_le_bytes(), second.to_le_bytes()].concat();
+        Salt(array(&bytes))
+    }
+
+    /// One half of `journal.mark`: every change up to `sure` is in the journal with this salt, or in the tables.
+    pub fn mark(&self, sure: Seq) -> Vec<u8> {
+        let mut mark = [&MARK_MAGIC[..], &self.0, &sure.to_le_bytes()].concat();
+        let sum = crc32fast::hash(&mark);
+        mark.extend_from_slice(&sum.to_le_bytes());
+        mark
+    }
+
+    /// The number in a half of `journal.mark`; `None` if it is unsound or belongs to another journal.
+    pub fn marked(&self, half: &[u8]) -> Option<Seq> {
+        let sure = u64::from_le_bytes(array(half.get(MARK - 12..MARK - 4)?));
+        half.starts_with(&self.mark(sure)).then_some(sure)
     }
 
     /// Makes a record in `record`, with what `fill` puts behind that which is there.
@@ -168,6 +200,21 @@ mod tests {
             let salt = Salt::random();
             let record = record(&salt, &payload);
             prop_assert_eq!(salt.open(&record[..cut.index(HEAD + payload.len())]), None);
+        }
+    }
+
+    #[test]
+    fn a_mark_is_read_back_and_damage_and_other_journals_are_noticed() {
+        let salt = Salt::random();
+        assert_eq!(Salt::of(salt.numbers()), salt);
+        let mark = salt.mark(77);
+        assert_eq!((mark.len(), salt.marked(&mark)), (MARK, Some(77)));
+        assert_eq!(Salt::random().marked(&mark), None);
+        assert_eq!(salt.marked(&mark[..MARK - 1]), None);
+        for at in 0..MARK {
+            let mut damaged = mark.clone();
+            damaged[at] ^= 4;
+            assert_eq!(salt.marked(&damaged), None, "byte {at}");
         }
     }
 

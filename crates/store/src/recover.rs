@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use stet_actors::store::{Seq, StoreError};
 
+use super::backend::DiskError;
 use super::shared::{Phase, Waiting, refusal};
 use super::writer::Writer;
 
@@ -28,8 +29,7 @@ impl Writer {
     /// up after one more attempt.
     pub fn recover(&mut self, batch: Vec<Waiting>, last: Seq, error: &io::Error) {
         let mut batch = Some((batch, last));
-        let Some(journal) = &self.journal else { return };
-        let fault = journal.fault(error);
+        let fault = DiskError::of(error);
         tracing::warn!(fault = fault.text, "the journal failed; opening it anew");
         let cause = refusal(&fault);
         self.enter(Phase::Failing);
@@ -57,7 +57,7 @@ impl Writer {
                     return;
                 }
                 Err(error) => {
-                    let fault = journal.fault(&error);
+                    let fault = DiskError::of(&error);
                     tracing::warn!(fault = fault.text, "the journal can't be opened");
                     self.shared.fault(|faults| faults.journal = Some(fault));
                 }

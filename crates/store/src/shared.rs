@@ -101,6 +101,10 @@ pub(super) struct Shared {
     pub due: AtomicBool,
     /// The journal up to this number has been folded.
     pub folded: AtomicU64,
+    /// Bytes of all records that have been written to the journal, and of those read back from it.
+    pub journaled: AtomicU64,
+    /// How many of them were there when what has been folded was frozen.
+    pub journal_folded: AtomicU64,
     faults: Mutex<Faults>,
 }
 
@@ -129,6 +133,8 @@ impl Shared {
             signalled: Condvar::new(),
             due: AtomicBool::new(false),
             folded: AtomicU64::new(folded),
+            journaled: AtomicU64::new(0),
+            journal_folded: AtomicU64::new(0),
             faults: Mutex::default(),
         }
     }
@@ -195,6 +201,11 @@ impl Shared {
                 return None;
             }
         }
+    }
+
+    /// Bytes of the journal that a start would have to read.
+    pub fn journal_bytes(&self) -> u64 {
+        self.journaled.load(Ordering::Acquire).saturating_sub(self.journal_folded.load(Ordering::Acquire))
     }
 
     /// Asks for a checkpoint.

@@ -56,7 +56,8 @@ impl Shared {
 
         let (rows, bytes) = self.overlay.active();
         let checkpoint = &self.options.checkpoint;
-        if rows >= checkpoint.entries || bytes >= checkpoint.bytes {
+        let journal_is_long = self.journal_bytes() >= self.options.limits.journal_bytes / 4;
+        if rows >= checkpoint.entries || bytes >= checkpoint.bytes || journal_is_long {
             self.checkpoint_due();
         }
         Ok(seq)
@@ -104,7 +105,10 @@ impl Shared {
                 return Err(StoreError::Failed(why));
             }
             let (rows, held) = self.overlay.total();
-            if gate.queue.len() >= limits.queued || rows >= limits.overlay_entries || held >= limits.overlay_bytes {
+            let full = rows >= limits.overlay_entries || held >= limits.overlay_bytes;
+            // With nothing in memory all is folded, whatever the count says.
+            let long = rows > 0 && self.journal_bytes() >= limits.journal_bytes;
+            if gate.queue.len() >= limits.queued || full || long {
                 return Err(StoreError::Overloaded);
             }
         }

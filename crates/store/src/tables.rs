@@ -20,6 +20,9 @@ pub(super) const FORMAT: &str = "format";
 /// Key in [`META`]: every change set up to this number is in the tables.
 pub(super) const FOLDED: &str = "folded";
 
+/// Keys in [`META`]: the salt of the journal that goes with the tables, in two numbers.
+pub(super) const SALT: [&str; 2] = ["journal salt 1", "journal salt 2"];
+
 /// How many tables there are.
 pub(super) const COUNT: usize = Table::ALL.len();
 

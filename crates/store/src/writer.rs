@@ -84,9 +84,10 @@ impl Writer {
             stet_actors::planted::slow_disk();
             let sets = batch.iter().filter(|set| !set.changes.is_empty()).map(|set| (set.seq, set.changes.as_slice()));
             let folded = self.shared.folded.load(Ordering::Acquire);
-            if let Err(error) = journal.append(last, sets, folded) {
-                return self.recover(batch, last, &error);
-            }
+            match journal.append(last, sets, folded) {
+                Ok(bytes) => self.shared.journaled.fetch_add(bytes, Ordering::AcqRel),
+                Err(error) => return self.recover(batch, last, &error),
+            };
             metrics::histogram!("stet_store_commit_seconds").record(begun.elapsed().as_secs_f64());
         }
         self.publish(batch, last);

@@ -1,23 +1,23 @@
 //! Whole replies, each with what it was made of, which shows whether it is still right.
 
 use std::hash::Hash;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use actix_web::http::header::HeaderMap;
 use quick_cache::Weighter;
-use quick_cache::sync::Cache;
 use stet_actors::error::Result;
 use stet_actors::expect::Tag;
 use stet_actors::family::{Family, State};
 use stet_actors::id::Loid;
+use stet_actors::runtime::Published;
 
 use crate::http::change::ViewOf;
 use crate::http::etag::ETag;
 use crate::http::reply::{Enveloped, Json};
 use crate::newsroom::Newsroom;
 use crate::records::Display;
-use crate::weighed;
+use crate::weighed::{self, Weighed};
 
 /// The records that a reply was made of, by the copy that was in memory ([`Cached::copy`](crate::records::Cached::copy)), for
 /// they are not held; `None` for an object that was not there.
@@ -29,7 +29,8 @@ pub(crate) struct Rendered<F: Family, T> {
     right_at: AtomicU64,
     /// [`Directory::changes`](crate::auth::Directory::changes) when it was made: records show names of users.
     people: u64,
-    view: ViewOf<F>,
+    /// The view that it shows, for comparison alone: a reply about a page must not keep all of its container in memory.
+    view: Weak<Published<F::State>>,
     seen: Seen,
     reply: Enveloped<T>,
     etag: ETag,
@@ -46,7 +47,8 @@ impl<F: Family, T> Rendered<F, T> {
 
     /// Whether it would be rendered the same now.
     fn is_current(&self, newsroom: &Newsroom, view: &ViewOf<F>) -> Result<bool> {
-        if !Arc::ptr_eq(&self.view, view) || self.people != newsroom.directory.changes() {
+        // An address is not given to another view as long as this points to it.
+        if self.view.as_ptr() != Arc::as_ptr(view) || self.people != newsroom.directory.changes() {
             return Ok(false);
         }
         // Noted before the records are looked at: a change meanwhile is looked at the next time.
@@ -64,6 +66,9 @@ impl<F: Family, T> Rendered<F, T> {
     }
 }
 
+/// Bytes that a view leaves in memory as long as a reply points to it, when all that is in it has gone.
+const VIEW: usize = 512;
+
 /// Which container, under which display, and how much of it.
 type Key<P> = (Loid, Display, P);
 
@@ -72,17 +77,18 @@ struct ByWeight;
 
 impl<F: Family, P, T> Weighter<Key<P>, Arc<Rendered<F, T>>> for ByWeight {
     fn weight(&self, _: &Key<P>, rendered: &Arc<Rendered<F, T>>) -> u64 {
-        (weighed::ENTRY + rendered.reply.bytes() + size_of_val(&*rendered.seen)) as u64
+        (weighed::ENTRY + VIEW + rendered.reply.bytes() + rendered.seen.capacity() * size_of::<(Loid, Option<u64>)>())
+            as u64
     }
 }
 
 /// Replies of type `T` about containers of family `F` that were asked for lately. `P` says how much of its container a reply shows.
-pub(crate) struct Renderings<F: Family, P, T>(Cache<Key<P>, Arc<Rendered<F, T>>, ByWeight>);
+pub(crate) struct Renderings<F: Family, P, T>(Weighed<Key<P>, Arc<Rendered<F, T>>, ByWeight>);
 
-impl<F: Family, P: Eq + Hash, T> Renderings<F, P, T> {
+impl<F: Family, P: Eq + Hash + Send + Sync + 'static, T: 'static> Renderings<F, P, T> {
     /// Keeps that many bytes at most: each reply is as large as the container it shows, under each display.
     pub(crate) fn new(most: u64) -> Self {
-        Renderings(weighed::cache(most, 512 << 10, 1, ByWeight))
+        Renderings(Weighed::new("replies", most, 512 << 10, 1, ByWeight))
     }
 
     /// The reply about a container as it is in `view`: kept from the last read where nothing has changed, else made.
@@ -110,9 +116,10 @@ impl<F: Family, P: Eq + Hash, T> Renderings<F, P, T> {
         }
         // Noted before the records are looked at, as above.
         let (right_at, people) = (AtomicU64::new(newsroom.records.changes()), newsroom.directory.changes());
-        let (reply, seen) = make()?;
+        let (reply, mut seen) = make()?;
+        seen.shrink_to_fit();
         let etag = reply.tag(Tag::of(&view.state.object().record));
-        let fresh = Arc::new(Rendered { right_at, people, view: view.clone(), seen, reply, etag });
+        let fresh = Arc::new(Rendered { right_at, people, view: Arc::downgrade(view), seen, reply, etag });
         if let Some(key) = key {
             self.0.insert(key, fresh.clone());
         }

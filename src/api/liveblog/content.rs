@@ -5,7 +5,7 @@
 //! well-formed XML, or is longer or deeper than an attribute text may be, is served as it is stored: such a template may have
 //! been copied, and such bytes may have been written through the object.
 
-use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use actix_web::http::header::CONTENT_LENGTH;
 use bytes::Bytes;
 use stet_actors::checkout::WriteContent;
 use stet_actors::error::{Code, Error, Result};
@@ -29,6 +29,7 @@ use crate::http::app::App;
 use crate::http::body::Incoming;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
+use crate::http::media_type::content_type;
 use crate::http::reply::{Json, Reply};
 use crate::http::{body, pace};
 use crate::json::Changed;
@@ -117,7 +118,7 @@ async fn receive(call: &Call, incoming: Incoming, present: Option<String>) -> Re
     let (app, headers) = (&call.app, call.headers());
     let limits = &app.config.limits;
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-    let said = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(|value| value.trim().to_owned());
+    let said = content_type(headers)?.map(str::to_owned);
     let room = incoming.room.clone();
     let bytes = pace::within(limits.body_seconds, body::read(incoming, announced, limits.xml_bytes)).await?;
     // An optional body may be empty or `{}` (docs/api/README.md, "Bodies").

@@ -13,6 +13,7 @@ use stet_actors::error::Error;
 use super::call::Call;
 use super::reply::{Answer, Reply};
 use crate::auth::Privilege;
+use crate::config::LimitsConfig;
 pub use crate::json::{TypeOf, type_of};
 
 /// A call being answered.
@@ -322,6 +323,19 @@ pub enum Body {
     Bytes,
     /// A URL-encoded form (JSON is accepted too).
     Form(TypeOf, Size),
+}
+
+impl Body {
+    /// How many bytes one that is held in memory may have; `None` for one that the handler reads, and where there is none.
+    pub fn most(self, limits: &LimitsConfig) -> Option<usize> {
+        match self {
+            Body::Optional(_, size) | Body::Required(_, size) | Body::Form(_, size) => Some(match size {
+                Size::Short => limits.short_body_bytes,
+                Size::Long => limits.json_bytes,
+            }),
+            Body::None | Body::Bytes | Body::Multipart { .. } => None,
+        }
+    }
 }
 
 /// Content type of a 200.

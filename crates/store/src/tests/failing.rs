@@ -76,7 +76,8 @@ fn what_was_queued_behind_a_failed_commit_is_stale() {
     let behind = submit(&store, vec![put(Table::Marks, "m", "2")]).expect("taken");
     let fence = submit_set(&store, empty(&store)).expect("taken");
     // The held commit's sync is the next; the writes after it fail.
-    disk.plan(Plan { at: disk.syncs() + 2, times: 1, fault: DiskFault::Write });
+    let at = disk.syncs_of(StoreFile::Journal) + 2;
+    disk.plan_for(StoreFile::Journal, Plan { at, times: 1, fault: DiskFault::Write });
     disk.release();
     assert_eq!(held.wait(), Ok(held.seq));
     assert!(matches!(failing.wait(), Err(StoreError::Failed(_))));
@@ -291,6 +292,26 @@ fn a_table_that_could_not_be_read_once_is_read_again() {
     disk.fail_reads(StoreFile::State, 1);
     assert_eq!(get(&store, View::Committed, Table::Marks, "old").as_deref(), Some("1"));
     assert_eq!(all_marks(&store), 2);
+}
+
+#[test]
+fn a_fault_that_was_got_over_is_not_told_in_place_of_a_newer_one() {
+    let disk = Disk::new();
+    let store = open(&disk);
+    let large = |size| vec![put(Table::Bodies, "b", &"x".repeat(size))];
+    let first = commit(&store, large(300_000));
+    store.shared.checkpoint_due();
+    until("it is folded", || store.shared.folded.load(std::sync::atomic::Ordering::Acquire) == first);
+    // The file may not grow; then what is folded makes room.
+    disk.plan_for(StoreFile::Journal, Plan { at: 0, times: u64::MAX, fault: DiskFault::NoRoom });
+    while disk.struck() == 0 {
+        commit(&store, large(100_000));
+    }
+    disk.heal();
+    let at = disk.syncs_of(StoreFile::Journal) + 1;
+    disk.plan_for(StoreFile::Journal, Plan { at, times: 1, fault: DiskFault::Write });
+    let failed = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken").wait();
+    assert!(matches!(failed, Err(StoreError::Failed(_))), "{failed:?}");
 }
 
 #[test]

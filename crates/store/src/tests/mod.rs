@@ -3,6 +3,7 @@
 mod answers;
 mod blob;
 mod crash;
+mod damage;
 mod failing;
 mod files;
 mod journal;

@@ -1,0 +1,106 @@
+//! `journal.mark`: the number of the newest change that was acknowledged, beside the journal.
+//!
+//! The journal alone can't say that its newest records are missing: what has been cut off, or zeroed, looks like what was never
+//! written. So the writer notes, after each sync of the journal and before anybody is answered, up to where the journal goes. The
+//! note is written and not synced: another block in the journal's own sync was measured at a tenth of a commit, this at nothing
+//! that could be measured. A process that is killed leaves it exact. A loss of power leaves it as of some earlier moment, never of
+//! a later one; then the tables' last checkpoint, seconds ago, is what the journal must reach beyond.
+//!
+//! Two halves are written by turns, so that a write torn by a loss of power leaves one of them.
+
+use std::io;
+use std::sync::Arc;
+
+use redb::StorageBackend;
+use stet_actors::store::Seq;
+
+use super::backend::{Backends, DiskError, StoreFile};
+use super::lease::{Kept, Lease};
+use super::options::OpenError;
+use super::record::{MARK, PAGE, Salt};
+
+/// Where the halves begin.
+const HALVES: [u64; 2] = [0, PAGE as u64];
+
+/// The file, open for writing.
+pub(super) struct Mark {
+    lease: Lease,
+    salt: Salt,
+    /// The half that is written next.
+    next: usize,
+    /// The last write failed, and that has been told.
+    failing: bool,
+}
+
+impl Mark {
+    /// Makes the file anew, on disk when it returns.
+    pub fn make(backends: &dyn Backends, salt: Salt, sure: Seq) -> Result<Mark, OpenError> {
+        let kept = Kept::new(backends.open(StoreFile::Mark).map_err(|error| failed(&error))?);
+        let mut mark = Mark { lease: kept.lease(), salt, next: 0, failing: false };
+        let write = |mark: &mut Mark| {
+            mark.lease.set_len(0)?;
+            mark.lease.write(0, &[0; 2 * PAGE])?;
+            mark.write(sure)?;
+            mark.write(sure)?;
+            mark.lease.sync_data()
+        };
+        write(&mut mark).map_err(|error| failed(&error))?;
+        Ok(mark)
+    }
+
+    /// Opens the file of the journal with this salt: the number that it has, and it to go on with. `None`: it is missing or
+    /// damaged, or that of another journal.
+    pub fn open(backends: &dyn Backends, salt: Salt) -> Result<Option<(Seq, Mark)>, OpenError> {
+        let Some(file) = backends.open_existing(StoreFile::Mark).map_err(|error| failed(&error))? else { return Ok(None) };
+        let kept = Kept::new(file);
+        let halves = halves(&kept, salt).map_err(|error| failed(&error))?;
+        let Some(sure) = halves.into_iter().flatten().max() else { return Ok(None) };
+        // The newer half stays.
+        let next = usize::from(halves[0] == Some(sure));
+        Ok(Some((sure, Mark { lease: kept.lease(), salt, next, failing: false })))
+    }
+
+    /// Notes that every change up to `sure` is on disk. It is an aid for later: that it can't be written stops nothing.
+    pub fn note(&mut self, sure: Seq) {
+        match self.write(sure) {
+            Ok(()) => self.failing = false,
+            Err(error) => {
+                if !self.failing {
+                    tracing::warn!(%error, "journal.mark can't be written: a loss of the newest changes might not be told");
+                }
+                self.failing = true;
+            }
+        }
+    }
+
+    /// Makes it durable, before the file is closed in good order.
+    pub fn finish(&mut self, sure: Seq) -> io::Result<()> {
+        self.write(sure)?;
+        self.lease.sync_data()
+    }
+
+    fn write(&mut self, sure: Seq) -> io::Result<()> {
+        self.lease.write(HALVES[self.next], &self.salt.mark(sure))?;
+        self.next = 1 - self.next;
+        Ok(())
+    }
+}
+
+/// What the halves say.
+fn halves(kept: &Arc<Kept>, salt: Salt) -> io::Result<[Option<Seq>; 2]> {
+    let lease = kept.lease();
+    let len = lease.len()?;
+    let mut found = [None; 2];
+    for (at, found) in HALVES.into_iter().zip(&mut found) {
+        let mut half = [0; MARK];
+        if at + MARK as u64 <= len {
+            lease.read(at, &mut half)?;
+            *found = salt.marked(&half);
+        }
+    }
+    Ok(found)
+}
+
+fn failed(error: &io::Error) -> OpenError {
+    OpenError::Io(format!("journal.mark: {}", DiskError::of(error).text))
+}

@@ -1,0 +1,516 @@
+//! Files that are damaged, lost, or another store's: a start tells it, or has lost nothing.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use proptest::prelude::*;
+use stet_actors::store::{Health, Look, Range, Store, Table, View};
+
+use super::*;
+use crate::backend::OLD_JOURNAL;
+use crate::blob;
+use crate::fault::{DiskFault, Plan};
+use crate::migrate::{MIGRATIONS, present};
+use crate::old_journal::{DROPPED, RECORDS};
+use crate::record::{PAGE, Salt};
+use crate::tables::{FOLDED, META};
+use crate::{Loss, StoreFile};
+
+type Bytes3 = BTreeMap<StoreFile, Vec<u8>>;
+
+fn files(disk: &Disk) -> Bytes3 {
+    StoreFile::ALL.into_iter().map(|file| (file, disk.bytes(file))).collect()
+}
+
+fn on_disk(files: &Bytes3) -> Disk {
+    Disk::holding(files.clone())
+}
+
+/// Changes in the tables, and those after them that are in the journal alone.
+const FOLDED_CHANGES: u64 = 3;
+const CHANGES: u64 = 10;
+
+/// What the process leaves that is killed after [`CHANGES`], and before the one that was ended well after [`FOLDED_CHANGES`].
+fn killed() -> (Bytes3, Bytes3) {
+    let disk = Disk::new();
+    let store = open(&disk);
+    for number in 1..=FOLDED_CHANGES {
+        assert_eq!(commit(&store, vec![put(Table::Marks, &format!("{number:03}"), "x")]), number);
+    }
+    store.close();
+    let before = files(&disk);
+    let store = open(&disk);
+    for number in FOLDED_CHANGES + 1..=CHANGES {
+        commit(&store, vec![put(Table::Marks, &format!("{number:03}"), "x")]);
+    }
+    (before, files(&disk))
+}
+
+/// How many changes there are, which are the first ones.
+fn there(store: &RedbStore) -> u64 {
+    let rows = store.scan(View::Committed, Table::Marks, &Range::prefix(b"0"), 1000, false).expect("readable");
+    let wanted: Vec<_> = (1..=rows.len()).map(|number| format!("{number:03}")).collect();
+    assert_eq!(rows.iter().map(|(key, _)| String::from_utf8_lossy(key).into_owned()).collect::<Vec<_>>(), wanted);
+    rows.len() as u64
+}
+
+fn lost(files: &Bytes3) -> Loss {
+    match try_open(&on_disk(files)) {
+        Err(OpenError::Lost(loss)) => loss,
+        Err(error) => panic!("{error}"),
+        Ok(store) => panic!("it opens, with {} changes", there(&store)),
+    }
+}
+
+/// Where the record of a change is, each being a page long.
+fn record(files: &Bytes3, number: u64) -> usize {
+    let name = format!("{number:03}");
+    // A table's number, the length of the key, the key, and the length of the value and one.
+    let row = [&[Table::Marks as u8, 3, 0, 0, 0], name.as_bytes(), &[2, 0, 0, 0]].concat();
+    let found = files[&StoreFile::Journal].windows(row.len()).rposition(|bytes| bytes == row);
+    found.expect("the record is there") / PAGE * PAGE
+}
+
+/// One way of damaging the files that a killed process leaves, and what is then there: every change up to one, and up to which
+/// they are known to be lost.
+type Damage = (&'static str, fn(&mut Bytes3), u64, Option<u64>);
+
+fn spoil(files: &mut Bytes3, last: u64, byte: impl Fn(u8) -> u8) {
+    for number in CHANGES - last + 1..=CHANGES {
+        let at = record(files, number);
+        files.get_mut(&StoreFile::Journal).expect("there").iter_mut().skip(at).take(PAGE).for_each(|at| *at = byte(*at));
+    }
+}
+
+fn cut(files: &mut Bytes3, last: u64) {
+    let at = record(files, CHANGES - last + 1);
+    files.get_mut(&StoreFile::Journal).expect("there").truncate(at);
+}
+
+const DAMAGES: &[Damage] = &[
+    ("the newest record is damaged", |files| spoil(files, 1, |byte| byte ^ 1), 9, Some(10)),
+    ("the last two records are damaged", |files| spoil(files, 2, |byte| byte ^ 0x40), 8, Some(10)),
+    ("the last six records are damaged", |files| spoil(files, 6, |byte| !byte), 4, Some(10)),
+    ("the last two records are zeros", |files| spoil(files, 2, |_| 0), 8, Some(10)),
+    ("it is cut by one record", |files| cut(files, 1), 9, Some(10)),
+    ("it is cut by two records", |files| cut(files, 2), 8, Some(10)),
+    ("it is cut by six records", |files| cut(files, 6), 4, Some(10)),
+    ("it is empty", |files| files.get_mut(&StoreFile::Journal).expect("there").clear(), 3, Some(10)),
+    ("it is not there", |files| drop(files.remove(&StoreFile::Journal)), 3, Some(10)),
+    ("its head is damaged", |files| files.get_mut(&StoreFile::Journal).expect("there")[9] ^= 1, 3, Some(10)),
+    ("it is another store's", |files| drop(files.insert(StoreFile::Journal, killed().1[&StoreFile::Journal].clone())), 3, Some(10)),
+    (
+        "journal and mark are another store's",
+        |files| {
+            let other = killed().1;
+            for file in [StoreFile::Journal, StoreFile::Mark] {
+                files.insert(file, other[&file].clone());
+            }
+        },
+        3,
+        None,
+    ),
+    ("the mark is not there", |files| drop(files.remove(&StoreFile::Mark)), 10, None),
+    ("the mark is damaged", |files| files.get_mut(&StoreFile::Mark).expect("there").fill(7), 10, None),
+];
+
+#[test]
+fn what_a_journal_has_lost_is_told_with_its_numbers_and_can_be_given_up() {
+    let (_, sound) = killed();
+    assert_eq!(there(&open(&on_disk(&sound))), CHANGES);
+    for (what, damage, kept, last) in DAMAGES {
+        let mut damaged = sound.clone();
+        damage(&mut damaged);
+        let loss = lost(&damaged);
+        assert_eq!((loss.kept, loss.last), (*kept, *last), "{what}: {loss}");
+
+        let disk = on_disk(&damaged);
+        let left = files(&disk);
+        let found = RedbStore::salvage(options(&disk), false).expect("it can be looked at");
+        assert_eq!((&found.loss, found.kept, found.folded), (&Some(loss), *kept, FOLDED_CHANGES), "{what}");
+        assert!(files(&disk) == left, "{what}: looking at it has changed it");
+        let done = RedbStore::salvage(options(&disk), true).expect("it can be given up");
+        assert_eq!((done.loss, done.kept), (found.loss, found.kept), "{what}");
+        for _ in 0..2 {
+            let store = open(&disk);
+            assert_eq!(there(&store), *kept, "{what}");
+            // Numbers that were given are not given again.
+            assert!(store.committed() >= last.unwrap_or(*kept), "{what}");
+        }
+        let whole = RedbStore::salvage(options(&disk), true).expect("it can be looked at");
+        assert_eq!((whole.loss, whole.aside), (None, None), "{what}");
+        commit(&open(&disk), vec![put(Table::Marks, "after", "x")]);
+        assert_eq!(get(&open(&disk), View::Committed, Table::Marks, "after").as_deref(), Some("x"), "{what}");
+    }
+}
+
+#[test]
+fn a_salvage_that_ends_at_any_sync_can_be_repeated() {
+    for (what, damage, kept, _) in DAMAGES {
+        let mut damaged = killed().1;
+        damage(&mut damaged);
+        for at in 1.. {
+            let disk = on_disk(&damaged);
+            disk.plan(Plan { at, times: 1, fault: DiskFault::Crash });
+            let done = catch_unwind(AssertUnwindSafe(|| RedbStore::salvage(options(&disk), true)));
+            let crashed = disk.boots() > 0;
+            disk.heal();
+            let again = RedbStore::salvage(options(&disk), true).unwrap_or_else(|error| panic!("{what}, {at}: {error}"));
+            assert_eq!(there(&open(&disk)), *kept, "{what}, {at}: {done:?}, {again:?}");
+            if !crashed {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn after_a_clean_close_a_journal_that_is_gone_is_told_and_nothing_is_lost() {
+    let (mut closed, _) = killed();
+    closed.remove(&StoreFile::Journal);
+    let loss = lost(&closed);
+    assert_eq!((loss.kept, loss.last), (FOLDED_CHANGES, Some(FOLDED_CHANGES)));
+    assert!(loss.to_string().contains("none is known to be missing"), "{loss}");
+}
+
+#[test]
+fn older_tables_are_told_and_older_files_all_together_can_not_be() {
+    let (closed, killed) = killed();
+    // The journal still goes back to where the older tables end: nothing is lost.
+    let mut older = killed.clone();
+    older.insert(StoreFile::State, closed[&StoreFile::State].clone());
+    assert_eq!(there(&open(&on_disk(&older))), CHANGES);
+    let disk = on_disk(&killed);
+    drop(open(&disk));
+    let mut older = files(&disk);
+    older.insert(StoreFile::State, closed[&StoreFile::State].clone());
+    let loss = lost(&older);
+    assert_eq!((loss.kept, loss.last), (FOLDED_CHANGES, Some(CHANGES)), "{loss}");
+    assert!(loss.why.contains("restored"), "{loss}");
+    // An older journal beside the tables is noticed by the mark, and an older mark says nothing.
+    let mut older = killed.clone();
+    older.insert(StoreFile::Journal, closed[&StoreFile::Journal].clone());
+    assert_eq!(lost(&older).last, Some(CHANGES));
+    older.insert(StoreFile::Mark, closed[&StoreFile::Mark].clone());
+    assert_eq!(there(&open(&on_disk(&older))), FOLDED_CHANGES);
+    assert_eq!(there(&open(&on_disk(&closed))), FOLDED_CHANGES);
+}
+
+#[test]
+fn tables_that_begin_with_zeros_are_made_anew_only_where_nothing_is_lost_by_it() {
+    let (closed, killed) = killed();
+    for files in [closed, killed] {
+        for without in [None, Some(StoreFile::Journal)] {
+            let mut files = files.clone();
+            files.get_mut(&StoreFile::State).expect("there")[..64].fill(0);
+            without.map(|file| files.remove(&file));
+            let disk = on_disk(&files);
+            let error = try_open(&disk).expect_err("refused");
+            assert!(matches!(&error, OpenError::Corrupt(why) if why.contains("zeros")), "{error}");
+            assert!(disk.bytes(StoreFile::State) == files[&StoreFile::State], "it was changed");
+        }
+    }
+}
+
+#[test]
+fn tables_that_are_gone_are_told() {
+    let (_, mut killed) = killed();
+    killed.remove(&StoreFile::State);
+    assert_eq!(lost(&killed).kept, 0);
+    assert!(RedbStore::salvage(options(&on_disk(&killed)), true).is_err_and(|error| error.to_string().contains("state.redb")));
+}
+
+/// Makes the tables in a directory those of an older stet, which knew no mark.
+fn make_older(path: &std::path::Path, format: u64) {
+    let db = redb::Database::open(path).expect("a database");
+    let transaction = db.begin_write().expect("a transaction");
+    {
+        let mut meta = transaction.open_table(META).expect("the table");
+        for key in crate::tables::SALT {
+            meta.remove(key).expect("removed");
+        }
+        meta.insert(crate::tables::FORMAT, format).expect("inserted");
+    }
+    transaction.commit().expect("committed");
+}
+
+/// What a stet before there was a mark has left.
+fn of_format_4(sound: &Bytes3) -> Bytes3 {
+    let data = tempfile::tempdir().expect("a directory");
+    let path = data.path().join("state.redb");
+    std::fs::write(&path, &sound[&StoreFile::State]).expect("written");
+    make_older(&path, 4);
+    let state = std::fs::read(&path).expect("read");
+    [(StoreFile::State, state), (StoreFile::Journal, sound[&StoreFile::Journal].clone())].into()
+}
+
+#[test]
+fn a_directory_of_each_older_format_is_opened_with_all_that_waits_in_its_journal() {
+    let (_, sound) = killed();
+    for format in 1..present(MIGRATIONS) {
+        let data = tempfile::tempdir().expect("a directory");
+        let state = data.path().join("state.redb");
+        std::fs::write(&state, &sound[&StoreFile::State]).expect("written");
+        make_older(&state, format);
+        if format < 3 {
+            // The journal was a database then.
+            let db = redb::Database::create(data.path().join(OLD_JOURNAL)).expect("a database");
+            let transaction = db.begin_write().expect("a transaction");
+            transaction.open_table(META).expect("the table").insert(DROPPED, FOLDED_CHANGES).expect("inserted");
+            {
+                let mut records = transaction.open_table(RECORDS).expect("the table");
+                for number in FOLDED_CHANGES + 1..=CHANGES {
+                    let mut record = Vec::new();
+                    let changes = [put(Table::Marks, &format!("{number:03}"), "x")];
+                    blob::encode([(number, &changes[..])].into_iter(), &mut record);
+                    records.insert(number, record.as_slice()).expect("inserted");
+                }
+            }
+            transaction.commit().expect("committed");
+        } else {
+            std::fs::write(data.path().join("journal.wal"), &sound[&StoreFile::Journal]).expect("written");
+        }
+        for _ in 0..2 {
+            let store = RedbStore::open(StoreOptions::new(data.path()));
+            let store = store.unwrap_or_else(|error| panic!("format {format}: {error}"));
+            assert_eq!((there(&store), store.committed()), (CHANGES, CHANGES), "format {format}");
+        }
+        assert!(!data.path().join(OLD_JOURNAL).exists() && data.path().join("journal.mark").exists());
+        std::fs::remove_file(data.path().join("journal.wal")).expect("removed");
+        let error = RedbStore::open(StoreOptions::new(data.path())).expect_err("refused");
+        assert!(matches!(error, OpenError::Lost(_)), "format {format}: {error}");
+    }
+}
+
+#[test]
+fn an_older_directory_gets_its_marks_and_then_tells_what_it_lost() {
+    let old = of_format_4(&killed().1);
+    let disk = on_disk(&old);
+    let store = open(&disk);
+    assert_eq!(there(&store), CHANGES);
+    commit(&store, vec![put(Table::Marks, "after", "x")]);
+    let mut files = files(&disk);
+    files.remove(&StoreFile::Journal);
+    assert_eq!(lost(&files).last, Some(CHANGES + 1));
+    // What can be known of an older one is known.
+    let mut gone = old.clone();
+    gone.remove(&StoreFile::Journal);
+    assert_eq!((lost(&gone).kept, lost(&gone).last), (FOLDED_CHANGES, None));
+    let disk = on_disk(&gone);
+    RedbStore::salvage(options(&disk), true).expect("it can be given up");
+    assert_eq!(there(&open(&disk)), FOLDED_CHANGES);
+}
+
+#[test]
+fn the_move_from_an_older_format_survives_a_crash_at_any_sync() {
+    let old = of_format_4(&killed().1);
+    for fault in [DiskFault::Crash, DiskFault::Sync, DiskFault::SyncForgets] {
+        for at in 1.. {
+            let disk = on_disk(&old);
+            disk.plan(Plan { at, times: 1, fault });
+            drop(try_open(&disk));
+            let struck = disk.struck() > 0;
+            disk.heal();
+            let store = try_open(&disk).unwrap_or_else(|error| panic!("{fault:?}, {at}: {error}"));
+            assert_eq!(there(&store), CHANGES, "{fault:?}, {at}");
+            commit(&store, vec![put(Table::Marks, "after", "x")]);
+            disk.crash(at);
+            drop(store);
+            let store = try_open(&disk).unwrap_or_else(|error| panic!("{fault:?}, {at}: {error}"));
+            assert_eq!(there(&store), CHANGES, "{fault:?}, {at}");
+            if !struck {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn the_journal_of_new_tables_is_theirs_alone() {
+    let disk = Disk::new();
+    drop(open(&disk));
+    let mut files = files(&disk);
+    let head = crate::record::FileHead { format: 2, salt: Salt::random() };
+    files.get_mut(&StoreFile::Journal).expect("there")[..PAGE].copy_from_slice(&head.page());
+    assert!(lost(&files).why.contains("another"));
+}
+
+/// What one page, or a bit of it, becomes.
+#[derive(Debug, Clone)]
+enum Blow {
+    Zeros,
+    Noise(u64),
+    Flip(usize, u8),
+    /// The file ends before it.
+    Cut,
+}
+
+fn any_blow() -> impl Strategy<Value = (StoreFile, prop::sample::Index, Blow)> {
+    let blow = prop_oneof![
+        2 => Just(Blow::Zeros),
+        2 => any::<u64>().prop_map(Blow::Noise),
+        3 => (0..PAGE, 1..=255u8).prop_map(|(at, by)| Blow::Flip(at, by)),
+        1 => Just(Blow::Cut),
+    ];
+    // The newest pages of the journal are hit most, for they are the ones that a loss can't be seen of.
+    let file = prop_oneof![4 => Just(StoreFile::Journal), 1 => Just(StoreFile::Mark), 2 => Just(StoreFile::State)];
+    (file, any::<prop::sample::Index>(), blow)
+}
+
+fn strike(files: &mut Bytes3, file: StoreFile, page: usize, blow: &Blow) {
+    let bytes = files.get_mut(&file).expect("there");
+    let from = page * PAGE;
+    let to = bytes.len().min(from + PAGE);
+    match blow {
+        _ if from >= bytes.len() => {}
+        Blow::Zeros => bytes[from..to].fill(0),
+        Blow::Noise(seed) => {
+            let mut seed = *seed;
+            bytes[from..to].iter_mut().for_each(|byte| *byte = crate::fault::random(&mut seed) as u8);
+        }
+        Blow::Flip(at, by) => {
+            if from + at < to {
+                bytes[from + at] ^= by;
+            }
+        }
+        Blow::Cut => bytes.truncate(from),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, max_shrink_iters: 500, ..ProptestConfig::default() })]
+
+    /// Whatever pages are damaged after a kill: a start that checks the tables' pages refuses, or all that was acknowledged is there,
+    /// but for the newest commit where the mark is damaged too.
+    #[test]
+    fn damaged_pages_are_told_or_nothing_is_lost(
+        commits in 1..12u64,
+        closes in prop::collection::vec(any::<prop::sample::Index>(), 0..2),
+        blows in prop::collection::vec(any_blow(), 1..4),
+    ) {
+        let disk = Disk::new();
+        let mut store = open(&disk);
+        let closes: Vec<_> = closes.iter().map(|at| at.index(commits as usize) as u64 + 1).collect();
+        for number in 1..=commits {
+            let text = "text ".repeat(number as usize * 100);
+            commit(&store, vec![put(Table::Marks, &format!("{number:03}"), &text)]);
+            if closes.contains(&number) {
+                store.close();
+                store = open(&disk);
+            }
+        }
+        let mut files = files(&disk);
+        drop(store);
+        for (file, page, blow) in &blows {
+            // The journal's rest is a mebibyte of zeros.
+            let bytes = &files[file];
+            let used = bytes.len() - bytes.iter().rev().take_while(|byte| **byte == 0).count();
+            strike(&mut files, *file, page.index(used.div_ceil(PAGE).max(1)), blow);
+        }
+        let disk = on_disk(&files);
+        let verified = crate::StoreOptions { verify: true, ..options(&disk) };
+        if let Ok(store) = RedbStore::open(verified) {
+            let rows = store.scan(View::Committed, Table::Marks, &Range::prefix(b"0"), 1000, false);
+            let rows = rows.expect("what was checked can be read");
+            let marked = blows.iter().any(|(file, ..)| *file == StoreFile::Mark);
+            let there = rows.len() as u64;
+            prop_assert!(there == commits || (marked && there + 1 == commits), "{} of {}", there, commits);
+            for (number, (_, value)) in (1..).zip(&rows) {
+                prop_assert_eq!(value.len(), number * 500);
+                prop_assert!(value.chunks(5).all(|text| text == b"text "));
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    /// A server does not check all pages when it starts. Whatever redb makes of them, nobody but the caller is told, and in words.
+    #[test]
+    fn damaged_pages_of_the_tables_panic_nowhere(blows in prop::collection::vec((any::<prop::sample::Index>(), any_blow()), 1..4)) {
+        let disk = Disk::new();
+        let store = open(&disk);
+        let rows: Vec<_> = (0..400).map(|number| put(Table::Marks, &format!("{number:03}"), &"text ".repeat(50))).collect();
+        commit(&store, rows);
+        store.close();
+        let mut files = files(&disk);
+        for (page, (_, _, blow)) in &blows {
+            let pages = files[&StoreFile::State].len().div_ceil(PAGE).max(1);
+            strike(&mut files, StoreFile::State, page.index(pages), blow);
+        }
+        let disk = on_disk(&files);
+        let mut options = options(&disk);
+        options.cache_bytes = 0;
+        if let Ok(store) = RedbStore::open(options) {
+            for table in Table::ALL {
+                // Either is right; that it returns is what counts.
+                drop(store.scan(View::Committed, *table, &Range::prefix(b""), 1000, false));
+            }
+            if let Ok(answer) = submit(&store, vec![put(Table::Marks, "after", "x")]) {
+                answer.wait().expect("the journal takes it");
+            }
+            store.close();
+        }
+    }
+}
+
+#[test]
+fn a_journal_that_grows_while_checkpoints_fail_is_bounded_by_its_own_bytes() {
+    let disk = Disk::new();
+    let mut options = options(&disk);
+    options.limits.journal_bytes = 200_000;
+    let store = RedbStore::open(options).expect("the store opens");
+    disk.stall(StoreFile::State);
+    let text = "x".repeat(10_000);
+    let mut taken = 0;
+    // One row, again and again: in memory it is there once.
+    let refusal = loop {
+        match submit(&store, vec![put(Table::Marks, "m", &text)]) {
+            Ok(answer) => answer.wait().expect("the journal works"),
+            Err(why) => break why,
+        };
+        taken += 1;
+        assert!(taken < 100, "there is no bound");
+    };
+    assert_eq!(refusal, StoreError::Overloaded);
+    disk.release();
+    until("a checkpoint makes room", || {
+        submit(&store, vec![put(Table::Marks, "m", "x")]).is_ok_and(|answer| answer.wait().is_ok())
+    });
+}
+
+#[test]
+fn a_journal_that_could_not_be_made_sure_of_at_start_is_before_the_next_commit() {
+    let (_, killed) = killed();
+    let disk = on_disk(&killed);
+    // Nothing can be written, not even over what is there.
+    disk.plan_for(StoreFile::Journal, Plan { at: 0, times: u64::MAX, fault: DiskFault::Full });
+    let Ok(store) = try_open(&disk) else { panic!("it opens for reading") };
+    assert_eq!(there(&store), CHANGES);
+    let before = disk.writes();
+    disk.heal();
+    until("changes are taken", || {
+        submit(&store, vec![put(Table::Marks, "after", "x")]).is_ok_and(|answer| answer.wait().is_ok())
+    });
+    let pages = killed[&StoreFile::Journal].len().div_ceil(1 << 20) as u64;
+    assert!(disk.writes() > before + pages, "the journal was written again before anything was built upon it");
+    assert_eq!(store.health(), Health::Ok);
+}
+
+#[test]
+fn tables_of_which_a_folded_number_is_not_true_are_told() {
+    let data = tempfile::tempdir().expect("a directory");
+    let (_, killed) = killed();
+    let path = data.path().join("state.redb");
+    for (file, bytes) in &killed {
+        std::fs::write(data.path().join(file.name()), bytes).expect("written");
+    }
+    let db = redb::Database::open(&path).expect("a database");
+    let transaction = db.begin_write().expect("a transaction");
+    transaction.open_table(META).expect("the table").insert(FOLDED, 2).expect("inserted");
+    transaction.commit().expect("committed");
+    drop(db);
+    let error = RedbStore::open(StoreOptions::new(data.path())).expect_err("refused");
+    assert!(matches!(&error, OpenError::Lost(loss) if loss.kept == 2), "{error}");
+}

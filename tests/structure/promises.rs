@@ -1,0 +1,59 @@
+//! `docs/DURABILITY.md` names the tests that show what it says: they are there.
+
+use std::path::{Path, PathBuf};
+
+/// What stands in front of a test's name, and where such tests are; any other is a folder or a file of `tests/`.
+const PLACES: &[(&str, &str)] =
+    &[("store", "crates/store/src/tests"), ("rules", "actors/tests/runtime_rules.rs"), ("api", "src/api"), ("", "tests")];
+
+fn sources(at: &Path, found: &mut Vec<PathBuf>) {
+    if at.is_dir() {
+        for entry in std::fs::read_dir(at).expect("a folder can be listed") {
+            sources(&entry.expect("an entry can be read").path(), found);
+        }
+    } else if at.extension().is_some_and(|extension| extension == "rs") {
+        found.push(at.to_owned());
+    }
+}
+
+/// The text of the sources that a test with this path, without its own name, may stand in.
+fn text_of(modules: &[&str]) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (_, place) = PLACES.iter().find(|(first, _)| modules.first() == Some(first) || first.is_empty()).expect("the last fits");
+    let mut within = root.join(place);
+    let rest = if *place == "tests" { modules } else { modules.get(1..).unwrap_or_default() };
+    for module in rest {
+        within.push(module);
+    }
+    let mut found = Vec::new();
+    sources(&within, &mut found);
+    let file = within.with_extension("rs");
+    if file.is_file() {
+        found.push(file);
+    }
+    found.iter().map(|file| std::fs::read_to_string(file).expect("a source can be read")).collect()
+}
+
+#[test]
+fn the_tests_that_the_promises_name_are_there() {
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/DURABILITY.md");
+    let document = std::fs::read_to_string(document).expect("the document can be read");
+    let is_name = |text: &&str| {
+        text.contains("::") && text.chars().all(|char| char.is_ascii_lowercase() || char.is_ascii_digit() || "_:".contains(char))
+    };
+    let names: Vec<&str> = document.split('`').skip(1).step_by(2).filter(is_name).collect();
+    assert!(names.len() > 60, "only {} names were found", names.len());
+    let mut missing = Vec::new();
+    for name in names {
+        let modules: Vec<&str> = name.split("::").collect();
+        let text = text_of(&modules);
+        let last = modules.last().copied().unwrap_or_default();
+        let (_, above) = modules.split_last().expect("it has several parts");
+        let is_test = text_of(above).contains(&format!("fn {last}("));
+        // Some lines name a whole module.
+        if !is_test && text.is_empty() {
+            missing.push(name);
+        }
+    }
+    assert_eq!(missing, Vec::<&str>::new(), "named in docs/DURABILITY.md, and not there");
+}
