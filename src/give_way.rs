@@ -93,7 +93,7 @@ async fn merged<T>(first: Vec<T>, second: Vec<T>, compare: impl Fn(&T, &T) -> Or
     while let (Some(a), Some(b)) = (first.peek(), second.peek()) {
         let next = if compare(a, b).is_le() { first.next() } else { second.next() };
         merged.extend(next);
-        if merged.len() % FEW == 0 {
+        if merged.len().is_multiple_of(FEW) {
             way.now_and_then().await;
         }
     }
