@@ -9,7 +9,6 @@
 //! `stet_http_slow_turns_total` names the endpoints that do not keep to it.
 
 use std::cmp::Ordering;
-use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
@@ -64,35 +63,37 @@ pub async fn sorted<T>(mut entries: Vec<T>, compare: impl Fn(&T, &T) -> Ordering
         return entries;
     }
     let mut way = GiveWay::new();
-    let mut runs = VecDeque::with_capacity(entries.len().div_ceil(FEW));
+    let mut runs = Vec::with_capacity(entries.len().div_ceil(FEW));
     let mut entries = entries.into_iter();
     while entries.len() > 0 {
         let mut run: Vec<T> = entries.by_ref().take(FEW).collect();
         run.sort_by(&compare);
-        runs.push_back(run);
+        runs.push(run);
         way.now_and_then().await;
     }
-    // Round by round, two neighbours at a time, so that the runs stay in order.
+    // Round by round, two neighbours at a time: so runs stay in order.
     while runs.len() > 1 {
-        for _ in 0..runs.len().div_ceil(2) {
-            let (Some(first), second) = (runs.pop_front(), runs.pop_front()) else { break };
-            runs.push_back(merged(first, second.unwrap_or_default(), &compare, &mut way).await);
+        let mut round = Vec::with_capacity(runs.len().div_ceil(2));
+        let mut left = runs.into_iter();
+        while let Some(first) = left.next() {
+            round.push(match left.next() {
+                Some(second) => merged(first, second, &compare, &mut way).await,
+                None => first,
+            });
         }
+        runs = round;
     }
-    runs.pop_front().unwrap_or_default()
+    runs.pop().unwrap_or_default()
 }
 
 /// Two sorted lists as one; of entries that are equal, those of the first come first.
 async fn merged<T>(first: Vec<T>, second: Vec<T>, compare: impl Fn(&T, &T) -> Ordering, way: &mut GiveWay) -> Vec<T> {
-    if second.is_empty() {
-        return first;
-    }
     let mut merged = Vec::with_capacity(first.len() + second.len());
     let (mut first, mut second) = (first.into_iter().peekable(), second.into_iter().peekable());
     while let (Some(a), Some(b)) = (first.peek(), second.peek()) {
         let next = if compare(a, b).is_le() { first.next() } else { second.next() };
         merged.extend(next);
-        if merged.len() % FEW == 0 {
+        if merged.len().is_multiple_of(FEW) {
             way.now_and_then().await;
         }
     }

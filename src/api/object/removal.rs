@@ -11,6 +11,7 @@ use super::{BulkItem, ChangedRecord, Removed, any_target, reply_with, target};
 use crate::api::records::{Bulk, BulkReply};
 use crate::api::requests::{CreateOptions, ObjectListRequest, Sources, WireCreateMode, folder_source};
 use crate::auth::Privilege;
+use crate::give_way::GiveWay;
 use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::reply::Json;
@@ -55,7 +56,9 @@ pub async fn destroy_all(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
 async fn bulk(call: &Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
     let Sources { given, database } = ObjectListRequest::of(call).await?;
     let mut bulk = Bulk::of(call, &given);
+    let mut way = GiveWay::new();
     for (place, source) in given.iter().enumerate() {
+        way.now_and_then().await;
         let one = async {
             let parsed = Source::parse("sources", source)?;
             let object = if destroy {
