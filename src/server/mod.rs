@@ -77,8 +77,7 @@ pub fn open_store(config: &Config) -> Result<RedbStore, Failure> {
 }
 
 fn open_store_with(data: &Path, options: StoreOptions) -> Result<RedbStore, Failure> {
-    survived(data, || RedbStore::open(options))?
-        .map_err(|error| unopened(data, &error))
+    survived(data, || RedbStore::open(options))?.map_err(|error| unopened(data, &error))
 }
 
 fn unopened(data: &Path, error: &OpenError) -> Failure {
