@@ -3,10 +3,13 @@
 //! up to a client or to how much lies in the repository:
 //!
 //! - a loop over such a number asks [`GiveWay::now_and_then`] at each turn;
+//! - a list of such a length is [`sorted`] here;
 //! - work that can't stop halfway, such as reading a JSON of megabytes, goes [`aside`] when it is large.
 //!
 //! `stet_http_slow_turns_total` names the endpoints that do not keep to it.
 
+use std::cmp::Ordering;
+use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
@@ -51,8 +54,51 @@ impl GiveWay {
 /// aside some ten microseconds.
 pub const LARGE_TEXT: usize = 64 << 10;
 
-/// Entries from which on a list is better sorted [`aside`].
-pub const LONG_LIST: usize = 4096;
+/// Entries of a list that are sorted or merged in a fraction of a millisecond.
+const FEW: usize = 256;
+
+/// A list sorted, giving way now and then however long it is; entries that are equal keep their order.
+pub async fn sorted<T>(mut entries: Vec<T>, compare: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
+    if entries.len() <= FEW {
+        entries.sort_by(compare);
+        return entries;
+    }
+    let mut way = GiveWay::new();
+    let mut runs = VecDeque::with_capacity(entries.len().div_ceil(FEW));
+    let mut entries = entries.into_iter();
+    while entries.len() > 0 {
+        let mut run: Vec<T> = entries.by_ref().take(FEW).collect();
+        run.sort_by(&compare);
+        runs.push_back(run);
+        way.now_and_then().await;
+    }
+    // Round by round, two neighbours at a time, so that the runs stay in order.
+    while runs.len() > 1 {
+        for _ in 0..runs.len().div_ceil(2) {
+            let (Some(first), second) = (runs.pop_front(), runs.pop_front()) else { break };
+            runs.push_back(merged(first, second.unwrap_or_default(), &compare, &mut way).await);
+        }
+    }
+    runs.pop_front().unwrap_or_default()
+}
+
+/// Two sorted lists as one; of entries that are equal, those of the first come first.
+async fn merged<T>(first: Vec<T>, second: Vec<T>, compare: impl Fn(&T, &T) -> Ordering, way: &mut GiveWay) -> Vec<T> {
+    if second.is_empty() {
+        return first;
+    }
+    let mut merged = Vec::with_capacity(first.len() + second.len());
+    let (mut first, mut second) = (first.into_iter().peekable(), second.into_iter().peekable());
+    while let (Some(a), Some(b)) = (first.peek(), second.peek()) {
+        let next = if compare(a, b).is_le() { first.next() } else { second.next() };
+        merged.extend(next);
+        if merged.len() % FEW == 0 {
+            way.now_and_then().await;
+        }
+    }
+    merged.extend(first.chain(second));
+    merged
+}
 
 /// Does work that can't stop halfway on another thread. As many run at a time as there are cores, however many ask; it is carried
 /// to its end even if the caller goes away.
@@ -76,6 +122,17 @@ pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
         Err(broken) if broken.is_panic() => std::panic::resume_unwind(broken.into_panic()),
         Err(_) => Err(Error::internal()),
     }
+}
+
+/// Does work that can't stop halfway and whose length goes with so many bytes: here if they are few, else [`aside`].
+///
+/// # Errors
+/// As [`aside`].
+///
+/// # Panics
+/// When `work` does.
+pub async fn by_size<T: Send + 'static>(bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    if bytes < LARGE_TEXT { Ok(work()) } else { aside(work).await }
 }
 
 #[cfg(test)]
@@ -117,9 +174,23 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_list_is_sorted_as_it_would_be_at_once() {
+        for length in [0, 1, FEW, FEW + 1, 3 * FEW, 5 * FEW + 7, 10_000] {
+            // Few different keys, so that many are equal; the place tells them apart.
+            let entries: Vec<(u32, usize)> =
+                (0..length).map(|n| ((n as u32).wrapping_mul(2_654_435_761) >> 25, n)).collect();
+            let mut wanted = entries.clone();
+            wanted.sort_by_key(|(key, _)| *key);
+            assert_eq!(sorted(entries, |a, b| a.0.cmp(&b.0)).await, wanted, "{length}");
+        }
+    }
+
+    #[tokio::test]
     async fn work_aside_gives_its_outcome_and_its_panic() {
         let here = std::thread::current().id();
         assert_ne!(aside(|| std::thread::current().id()).await, Ok(here));
+        assert_ne!(by_size(LARGE_TEXT, || std::thread::current().id()).await, Ok(here));
+        assert_eq!(by_size(LARGE_TEXT - 1, || std::thread::current().id()).await, Ok(here));
         let panicked = tokio::spawn(aside(|| panic!("on purpose"))).await;
         assert!(panicked.is_err_and(|error| error.is_panic()));
         assert_eq!(aside(|| 3).await, Ok(3), "the turn has come back");

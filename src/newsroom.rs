@@ -9,12 +9,12 @@ use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::{Record, Text};
 use stet_actors::repository::{Reader, Repository};
 
-use crate::auth::{Cas, Directory, Sessions};
+use crate::auth::{AttemptOptions, Attempts, Cas, Directory, Sessions};
 use crate::config::{Config, for_user};
 use crate::content::ContentStore;
 use crate::content::scaling::Scaler;
 use crate::events::Followers;
-use crate::receipts::Receipts;
+use crate::receipts::{Bounds, Receipts};
 use crate::records::{Cached, RecordCache};
 use crate::sysconfig::SysConfig;
 
@@ -32,6 +32,8 @@ pub struct Newsroom {
     pub directory: Arc<Directory>,
     /// Who is logged in.
     pub sessions: Arc<Sessions>,
+    /// How often logins have failed.
+    pub attempts: Arc<Attempts>,
     /// Single sign-on, where it is configured.
     pub cas: Option<Cas>,
     /// Calls that may be sent again.
@@ -68,10 +70,19 @@ impl Newsroom {
     /// Puts the newsroom together.
     pub fn new(parts: Parts) -> Newsroom {
         let Parts { config, repository, records, followers, directory, sessions, sysconfig, content } = parts;
+        let attempts = Attempts::new(AttemptOptions {
+            per_user: config.auth.failures_per_user,
+            per_user_anywhere: config.auth.failures_per_user_anywhere,
+            per_address: config.auth.failures_per_address,
+            window_seconds: config.auth.failure_window_seconds,
+        });
+        let bounds =
+            Bounds { keys: config.limits.idempotency_keys_per_user, bytes: config.limits.idempotency_bytes_per_user };
         Newsroom {
-            receipts: Arc::new(Receipts::new(repository.clone(), config.limits.idempotency_seconds)),
+            attempts: Arc::new(attempts),
+            receipts: Arc::new(Receipts::new(repository.clone(), config.limits.idempotency_seconds, bounds)),
             cas: Cas::configured(&config.auth.cas),
-            scaler: Scaler::new(&config.content),
+            scaler: Scaler::new(&config.content, config.caches.pictures()),
             config,
             repository: repository.reader(),
             records,

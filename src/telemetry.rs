@@ -58,6 +58,7 @@ pub struct Metrics {
 impl Metrics {
     /// The state in Prometheus' text format.
     pub fn render(&self) -> String {
+        crate::weighed::report();
         self.handle.render()
     }
 }
@@ -122,12 +123,27 @@ fn describe() {
     counter!("stet_http_requests_total", "Requests answered, by endpoint and status.");
     histogram!("stet_http_request_seconds", Unit::Seconds, "From a request's head to its reply's, by endpoint.");
 
+    gauge!("stet_reply_bytes", Unit::Bytes, "Bytes of large replies that wait in memory for their clients.");
+    counter!(
+        "stet_http_slow_turns_total",
+        "Turns of more than 5 ms in which a call kept its thread to itself, by endpoint; also when the machine is busy."
+    );
+    histogram!("stet_http_slow_turn_seconds", Unit::Seconds, "How long each of these took, by endpoint.");
+
     gauge!("stet_containers", "Containers in memory, by family.");
     counter!("stet_container_restarts_total", "Containers read from disk again after a failure, by family.");
     counter!("stet_container_quarantines_total", "Containers taken out of use for failing too often, by family.");
     gauge!("stet_containers_quarantined", "Containers out of use at present, by family.");
     counter!("stet_overloaded_total", "Commands and bodies refused because too many were under way, by what ran out.");
+    gauge!("stet_uploads", "Uploads that are on their way to the disk.");
     gauge!("stet_budget_bytes", Unit::Bytes, "Bytes of memory that calls hold of a budget, by the budget.");
+
+    gauge!("stet_cache_bytes", Unit::Bytes, "Bytes of memory that is kept, by the cache.");
+    gauge!("stet_cache_entries", "Entries that are kept, by the cache.");
+    counter!("stet_cache_hits_total", "Looks that found what they wanted, by the cache.");
+    counter!("stet_cache_misses_total", "Looks that did not, by the cache.");
+    gauge!("stet_subtrees_under_way", "Whether changes of folders are under way that take more than one step.");
+    counter!("stet_subtree_objects_total", "Objects changed by the further steps of changes of folders.");
 
     gauge!("stet_event_followers", "Followers of containers that are connected.");
     counter!("stet_events_sent_total", "Events sent to followers.");

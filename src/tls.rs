@@ -16,6 +16,9 @@ use rustls::sign::CertifiedKey;
 
 use crate::config::TlsConfig;
 
+/// Bytes of a file that are read, at most: chains have some KB, and both files are held to be compared.
+const MAX_BYTES: u64 = 1 << 20;
+
 /// What the server shows to be who it says.
 #[derive(Debug)]
 pub struct Certificates {
@@ -87,7 +90,19 @@ impl ResolvesServerCert for Certificates {
 }
 
 fn read(certificate: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>), String> {
-    let read = |path: &Path| std::fs::read(path).map_err(|error| format!("{} can't be read: {error}", path.display()));
+    let read = |path: &Path| {
+        let told = |what: String| format!("{} {what}", path.display());
+        let unreadable = |error: std::io::Error| told(format!("can't be read: {error}"));
+        // Looked at before it is opened: to open a pipe waits for whoever writes to it, and the end of the server for that.
+        let found = std::fs::metadata(path).map_err(unreadable)?;
+        if !found.is_file() {
+            return Err(told("is no file".to_owned()));
+        }
+        if found.len() > MAX_BYTES {
+            return Err(told(format!("has {} bytes; at most {MAX_BYTES} are read", found.len())));
+        }
+        std::fs::read(path).map_err(unreadable)
+    };
     Ok((read(certificate)?, read(key)?))
 }
 
@@ -146,6 +161,15 @@ mod tests {
             assert!(Certificates::load(&config).is_err());
             assert_eq!(shown(), at_first);
         }
+        let long = "x".repeat((1 << 20) + 1);
+        write((&long, &first.1));
+        assert!(certificates.reload().unwrap_err().contains("c.pem has 1048577 bytes"));
+        std::fs::remove_file(&certificate).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&certificate).status();
+        assert!(made.is_ok_and(|made| made.success()), "a pipe can be made");
+        assert!(certificates.reload().unwrap_err().contains("c.pem is no file"));
+        std::fs::remove_file(&certificate).unwrap();
+        assert_eq!(shown(), at_first);
         write((&second.0, &second.1));
         assert_eq!(certificates.reload(), Ok(true));
         assert_ne!(shown(), at_first);

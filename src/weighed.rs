@@ -1,28 +1,167 @@
 //! Caches that are bounded by the bytes of what is in them, however many entries that is. The least used entries make room.
+//!
+//! All of them share one budget, `caches.bytes`; [`CachesConfig`](crate::config::CachesConfig) says which has what part of it.
+//! `/metrics` shows what is in each, and how often what was asked for was there.
 
 use std::hash::Hash;
+use std::ops::Deref;
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
 /// Bytes that an entry takes beside what is in it: there may be many of few bytes.
 pub(crate) const ENTRY: usize = 128;
 
-/// A cache of that many bytes, whose entries have some `each`. What a `weighter` says of an entry must not change while it is in
-/// the cache.
-///
-/// Each of `shards` has its share of the room and of the locking, and what is larger than a share is not kept: one where a single
-/// entry may be large, more where very many are looked up at once. Not as many as there are processors, as is quick_cache's
-/// default: what is kept must not hang on the machine.
-pub(crate) fn cache<K, V, W>(bytes: u64, each: u64, shards: usize, weighter: W) -> Cache<K, V, W>
+/// What part of a cache one entry may take: an eighth. A larger one would push out much for little.
+const PART: u64 = 8;
+
+/// A cache whose entries are weighed. What the weighter says of an entry must not change while it is in there, and must be all
+/// that the entry alone keeps in memory.
+pub(crate) struct Weighed<K, V, W> {
+    cache: Arc<Cache<K, V, W>>,
+    weighter: W,
+    bytes: u64,
+}
+
+impl<K, V, W> Weighed<K, V, W>
 where
-    K: Eq + Hash,
-    V: Clone,
-    W: Weighter<K, V> + Clone,
+    K: Eq + Hash + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+    W: Weighter<K, V> + Clone + Send + Sync + 'static,
 {
-    let entries = usize::try_from(bytes / each).unwrap_or(usize::MAX).clamp(16, 1 << 20);
-    let options = OptionsBuilder::new().shards(shards).estimated_items_capacity(entries).weight_capacity(bytes).build();
-    // Nothing but these two can be missing.
-    let options = options.expect("capacity and weight are given");
-    Cache::with_options(options, weighter, DefaultHashBuilder::default(), DefaultLifecycle::default())
+    /// A cache of that many bytes, whose entries have some `each`; `name` is what the metrics call it.
+    ///
+    /// Each of `shards` has its share of the room and of the locking, and what is larger than a share is not kept: one where a
+    /// single entry may be large, more where very many are looked up at once. Not as many as there are processors, as is
+    /// quick_cache's default: what is kept must not hang on the machine.
+    pub(crate) fn new(name: &'static str, bytes: u64, each: u64, shards: usize, weighter: W) -> Weighed<K, V, W> {
+        let entries = usize::try_from(bytes / each).unwrap_or(usize::MAX).clamp(16, 1 << 20);
+        let options =
+            OptionsBuilder::new().shards(shards).estimated_items_capacity(entries).weight_capacity(bytes).build();
+        // Nothing but these two can be missing.
+        let options = options.expect("capacity and weight are given");
+        let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
+        let cache = Arc::new(Cache::with_options(options, weighter.clone(), hasher, lifecycle));
+        let shown: Weak<dyn Figures> = Arc::downgrade(&(cache.clone() as Arc<dyn Figures>));
+        SHOWN.lock().push((name, shown));
+        Weighed { cache, weighter, bytes }
+    }
+
+    /// Whether an entry may be kept.
+    pub(crate) fn takes(&self, key: &K, value: &V) -> bool {
+        self.weighter.weight(key, value) <= self.bytes / PART
+    }
+
+    /// Keeps an entry, if it is not too large a part of the whole.
+    pub(crate) fn insert(&self, key: K, value: V) {
+        if self.takes(&key, &value) {
+            self.cache.insert(key, value);
+        } else {
+            self.cache.remove(&key);
+        }
+    }
+
+    /// Puts another value in the place of one that is there; one that is too large takes it away.
+    pub(crate) fn replace(&self, key: K, value: V) {
+        if self.takes(&key, &value) {
+            // Refused if it has been pushed out meanwhile.
+            let _ = self.cache.replace(key, value, true);
+        } else {
+            self.cache.remove(&key);
+        }
+    }
+}
+
+/// To look things up.
+impl<K, V, W> Deref for Weighed<K, V, W> {
+    type Target = Cache<K, V, W>;
+
+    fn deref(&self) -> &Cache<K, V, W> {
+        &self.cache
+    }
+}
+
+/// What the metrics show of a cache.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Shown {
+    bytes: u64,
+    entries: u64,
+    hits: u64,
+    misses: u64,
+}
+
+trait Figures: Send + Sync {
+    fn shown(&self) -> Shown;
+}
+
+impl<K, V, W> Figures for Cache<K, V, W>
+where
+    K: Eq + Hash + Send + Sync,
+    V: Clone + Send + Sync,
+    W: Weighter<K, V> + Clone + Send + Sync,
+{
+    fn shown(&self) -> Shown {
+        Shown { bytes: self.weight(), entries: self.len() as u64, hits: self.hits(), misses: self.misses() }
+    }
+}
+
+/// The caches that there are: a handful for each server in the process.
+static SHOWN: Mutex<Vec<(&'static str, Weak<dyn Figures>)>> = Mutex::new(Vec::new());
+
+/// Brings the metrics up to date: counting at each look would cost more than the look.
+pub(crate) fn report() {
+    let mut sums: Vec<(&'static str, Shown)> = Vec::new();
+    SHOWN.lock().retain(|(name, cache)| {
+        let Some(cache) = cache.upgrade() else { return false };
+        let now = cache.shown();
+        match sums.iter_mut().find(|(known, _)| known == name) {
+            Some((_, sum)) => {
+                sum.bytes += now.bytes;
+                sum.entries += now.entries;
+                sum.hits += now.hits;
+                sum.misses += now.misses;
+            }
+            None => sums.push((name, now)),
+        }
+        true
+    });
+    for (name, sum) in sums {
+        metrics::gauge!("stet_cache_bytes", "cache" => name).set(sum.bytes as f64);
+        metrics::gauge!("stet_cache_entries", "cache" => name).set(sum.entries as f64);
+        metrics::counter!("stet_cache_hits_total", "cache" => name).absolute(sum.hits);
+        metrics::counter!("stet_cache_misses_total", "cache" => name).absolute(sum.misses);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone)]
+    struct ByLength;
+
+    impl Weighter<u32, Vec<u8>> for ByLength {
+        fn weight(&self, _: &u32, value: &Vec<u8>) -> u64 {
+            (ENTRY + value.len()) as u64
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_a_part_is_not_kept_and_takes_away_what_was_there() {
+        let cache = Weighed::new("test", 16_000, 1000, 1, ByLength);
+        cache.insert(1, vec![0; 2000 - ENTRY]);
+        assert!(cache.get(&1).is_some());
+        cache.insert(2, vec![0; 2001 - ENTRY]);
+        assert!(cache.get(&2).is_none());
+        cache.insert(1, vec![0; 5000]);
+        assert!(cache.get(&1).is_none(), "what was there is old");
+        cache.insert(1, vec![0; 10]);
+        cache.replace(1, vec![0; 20]);
+        assert_eq!(cache.get(&1).map(|value| value.len()), Some(20));
+        cache.replace(1, vec![0; 5000]);
+        assert!(cache.get(&1).is_none());
+        assert_eq!(cache.cache.shown(), Shown { bytes: 0, entries: 0, hits: 2, misses: 3 });
+    }
 }

@@ -2,8 +2,8 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -13,7 +13,11 @@ pub trait Clock: Send + Sync + 'static {
     /// Milliseconds since 1970-01-01T00:00:00Z.
     fn now_ms(&self) -> u64;
 
-    /// Resolves when `duration` has passed on this clock.
+    /// Milliseconds since some moment of this process. They only ever go on, whatever the clock on the wall is set to: for limits,
+    /// waits and idleness, and for nothing that is stored or shown.
+    fn steady_ms(&self) -> u64;
+
+    /// Resolves when `duration` has passed on this clock, however it is set meanwhile.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
     /// Seconds since 1970-01-01T00:00:00Z, as object records carry them (docs/api/README.md, "Dates and times").
@@ -32,6 +36,11 @@ impl Clock for SystemClock {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
     }
 
+    fn steady_ms(&self) -> u64 {
+        static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
+        BEGUN.elapsed().as_millis() as u64
+    }
+
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         Box::pin(tokio::time::sleep(duration))
     }
@@ -43,20 +52,33 @@ pub struct ManualClock(Arc<Manual>);
 
 #[derive(Debug)]
 struct Manual {
+    /// What it is set to.
     now_ms: Mutex<u64>,
+    /// By how much it was moved on, from what it began with.
+    steady_ms: Mutex<u64>,
     moved: Notify,
 }
 
 impl ManualClock {
     /// A clock that shows `now_ms`.
     pub fn at(now_ms: u64) -> ManualClock {
-        ManualClock(Arc::new(Manual { now_ms: Mutex::new(now_ms), moved: Notify::new() }))
+        ManualClock(Arc::new(Manual {
+            now_ms: Mutex::new(now_ms),
+            steady_ms: Mutex::new(now_ms),
+            moved: Notify::new(),
+        }))
     }
 
     /// Moves the clock on; sleepers whose time has come wake.
     pub fn advance(&self, duration: Duration) {
         *self.0.now_ms.lock() += duration.as_millis() as u64;
+        *self.0.steady_ms.lock() += duration.as_millis() as u64;
         self.0.moved.notify_waiters();
+    }
+
+    /// Sets the clock, forward or back; no time passes.
+    pub fn set(&self, now_ms: u64) {
+        *self.0.now_ms.lock() = now_ms;
     }
 }
 
@@ -65,14 +87,18 @@ impl Clock for ManualClock {
         *self.0.now_ms.lock()
     }
 
+    fn steady_ms(&self) -> u64 {
+        *self.0.steady_ms.lock()
+    }
+
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let manual = self.0.clone();
-        let until = *manual.now_ms.lock() + duration.as_millis() as u64;
+        let until = *manual.steady_ms.lock() + duration.as_millis() as u64;
         Box::pin(async move {
             loop {
                 // Registered before the time is read: a move in between is not missed.
                 let moved = manual.moved.notified();
-                if *manual.now_ms.lock() >= until {
+                if *manual.steady_ms.lock() >= until {
                     return;
                 }
                 moved.await;

@@ -8,9 +8,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Code, Error, Result};
+use crate::expect::Expect;
 use crate::family::Family;
 use crate::id::Loid;
-use crate::object::{Attributes, NewContent, Object, PathLimits, Record, SmallBody, Text, Version, depth_of};
+use crate::object::{
+    Attributes, NewContent, Object, PathLimits, Record, SmallBody, Standing, Text, Version, depth_of, standing,
+};
 use crate::readable::{Readable, Reads};
 use crate::store::{Change, Event, Key, Look, Range, Row, StoreError, Table, View, decode_value};
 
@@ -48,6 +51,9 @@ pub enum Fault {
     Store(StoreError),
     /// A joint command needs the turns of these containers too, and is to be applied again with them.
     NeedsTurns(Vec<Loid>),
+    /// A joint command changes more objects below this one than one step can: locks of others there are to be looked for, and it
+    /// is to be applied again if there are none.
+    NeedsLocks(Loid),
 }
 
 impl From<crate::error::Error> for Fault {
@@ -112,18 +118,43 @@ pub trait Numbers: Send + Sync {
     fn next(&self) -> Result<u64>;
 }
 
+/// How many objects one step changes below an object, unless it is configured otherwise.
+pub const OBJECTS_PER_STEP: usize = 256;
+
+/// What a command may know of subtrees.
+#[derive(Debug, Clone, Copy)]
+pub struct Subtrees {
+    /// Whether changes of subtrees may be under way: if not, nobody needs to look for them.
+    pub under_way: bool,
+    /// How many objects one step changes at most, those that are notified included.
+    pub objects_per_step: usize,
+    /// Whether locks below what it changes have been looked for; see [`Fault::NeedsLocks`].
+    pub locks_seen: bool,
+}
+
+impl Default for Subtrees {
+    fn default() -> Subtrees {
+        Subtrees { under_way: false, objects_per_step: OBJECTS_PER_STEP, locks_seen: false }
+    }
+}
+
 /// What a command may know beside the state, and where it notes the rows it changes.
 pub struct Context<'a> {
     /// Epoch milliseconds.
     pub now_ms: u64,
     /// Who asks.
     pub who: &'a Who,
+    /// What it may know of subtrees.
+    pub subtrees: Subtrees,
     look: &'a dyn Look,
     numbers: &'a dyn Numbers,
     readable: Option<&'a dyn Readable>,
     paths: PathLimits,
     /// How deep the objects lie that the command has made.
     made: HashMap<Loid, usize>,
+    expect: Option<&'a Expect>,
+    /// Whether what is expected holds; `None` while the command has not said of which object it is asked.
+    expected: Option<Result<()>>,
     changes: Vec<Change>,
     keeps_stamp: bool,
     concerned: Concerned,
@@ -155,11 +186,14 @@ impl<'a> Context<'a> {
         Context {
             now_ms,
             who,
+            subtrees: Subtrees::default(),
             look,
             numbers,
             readable: None,
             paths: PathLimits::default(),
             made: HashMap::new(),
+            expect: None,
+            expected: None,
             changes: Vec::new(),
             concerned: Concerned::default(),
             keeps_stamp: false,
@@ -176,6 +210,45 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn within(self, paths: PathLimits) -> Context<'a> {
         Context { paths, ..self }
+    }
+
+    /// The same for a caller who expects that of what is changed; nothing if it is `None`.
+    #[must_use]
+    pub fn expecting(self, expect: Option<&'a Expect>) -> Context<'a> {
+        Context { expect, ..self }
+    }
+
+    /// Holds an object to what the caller expects of it: the one that a joint command is about, or that it writes over or removes.
+    /// Each joint command says so of one object at least, whenever it goes through; a command of one container is held to that
+    /// container by itself. What does not hold is found out last: a precondition counts only for what would succeed without it
+    /// (RFC 9110, 13.2.1).
+    pub fn expects(&mut self, record: &Record) {
+        if let Some(expect) = self.expect
+            && self.expected.as_ref().is_none_or(|so_far| so_far.is_ok())
+        {
+            self.expected = Some(expect.check(record));
+        }
+    }
+
+    /// Whether what the caller expects holds of what the command is about.
+    ///
+    /// # Errors
+    /// `PreconditionFailed`; also for a command that has not said of any object.
+    pub(crate) fn check_expected(&mut self) -> Result<()> {
+        match (self.expect, self.expected.take()) {
+            (None, _) => Ok(()),
+            (Some(_), Some(expected)) => expected,
+            (Some(_), None) => Err(Expect::met_nothing()),
+        }
+    }
+
+    /// The refusal of a name that an object has already. Who may not read that object learns only that the name is taken.
+    pub fn name_taken(&self, message: impl Into<String>, existing: Loid) -> Fault {
+        match self.reads().and_then(|mut reads| reads.may_read(existing)) {
+            Ok(true) => Error::duplicated(message, Some(existing)).into(),
+            Ok(false) => Error::duplicated(message, None::<Loid>).into(),
+            Err(error) => error.into(),
+        }
     }
 
     /// What the caller may read at this moment.
@@ -225,7 +298,12 @@ impl<'a> Context<'a> {
     /// # Errors
     /// What the store says.
     pub fn is_alive(&self, loid: Loid) -> Result<bool, StoreError> {
-        Ok(self.look.get(View::Latest, Table::Objects, &loid.to_key())?.is_some())
+        let Some(record) = self.look.get(View::Latest, Table::Objects, &loid.to_key())? else { return Ok(false) };
+        if !self.subtrees.under_way {
+            return Ok(true);
+        }
+        let record: Record = decode_value(Record::FORMAT, &record)?;
+        Ok(!matches!(standing(self.look, View::Latest, &record)?, Standing::Leaving(_)))
     }
 
     /// Puts a row, with the index entries that follow; `old` is the row as it was.
@@ -354,8 +432,18 @@ impl<'a> Context<'a> {
         }
         // For one that goes deeper still `above` is not its true depth.
         let deep = if above > most { format!("more than {most}") } else { (above + levels).to_string() };
-        let message = format!("Below the folder `{folder}` the path would have {deep} names; at most {most} are allowed.");
+        let message =
+            format!("Below the folder `{folder}` the path would have {deep} names; at most {most} are allowed.");
         Err(Error::new(Code::InvalidPath, message).with_source(folder).with_detail("limit", most).into())
+    }
+
+    /// Refuses a place in `folder` for what was there with `depth` names in its path and has unknown levels below, if that is deeper
+    /// than it was: nothing below was too deep there.
+    ///
+    /// # Errors
+    /// As [`Context::check_depth`].
+    pub fn check_no_deeper(&self, folder: Loid, depth: usize) -> Result<usize, Fault> {
+        self.check_depth(folder, (self.paths.depth + 1).saturating_sub(depth).max(1))
     }
 
     /// Puts a new object: record, attribute texts, and their indexes. Its parts are put beside. There is no other way to make

@@ -141,6 +141,19 @@ pub struct Error {
     pub details: Option<Box<Map<String, Value>>>,
 }
 
+/// A text as it stands in a message: control characters are written as JSON does it.
+pub fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            shown.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
 impl Error {
     /// A fault with its sentence, of which the middle is left out if a client's value makes it very long.
     pub fn new(code: Code, message: impl Into<String>) -> Error {
@@ -177,6 +190,20 @@ impl Error {
         Error::new(Code::ObjectNotFound, format!("There is no object `{source}`.")).with_source(source)
     }
 
+    /// The name is taken by `existing`: an object's loid, or what is known by the name alone, such as a user. It is `None` only for a
+    /// caller who may not know of it. Commands on objects use
+    /// [`Context::name_taken`](crate::command::Context::name_taken), which decides that.
+    pub fn duplicated(message: impl Into<String>, existing: Option<impl fmt::Display>) -> Error {
+        let error = Error::new(Code::DuplicatedName, message);
+        match existing {
+            Some(existing) => {
+                let existing = existing.to_string();
+                error.with_source(&existing).with_detail("existing", existing)
+            }
+            None => error,
+        }
+    }
+
     /// A parameter or body field has a value it can't have; `why` completes "… but".
     pub fn parameter(name: &str, value: impl fmt::Display, wanted: &str) -> Error {
         Error::new(Code::InvalidParameter, format!("`{name}` must be {wanted}, but is `{value}`."))
@@ -208,7 +235,8 @@ mod tests {
     #[test]
     fn an_error_sends_no_megabytes_back() {
         let long = "\u{e9}".repeat(2 << 20);
-        let error = Error::parameter("sortBy", &long, "one of these").with_source(&long).with_detail("path", long.clone());
+        let error =
+            Error::parameter("sortBy", &long, "one of these").with_source(&long).with_detail("path", long.clone());
         let error = error.rephrased(|message| format!("The file `{long}`: {message}"));
         assert!(error.message.starts_with("The file `é") && error.message.ends_with("é`."), "{error}");
         let bytes = serde_json::to_vec(&error).unwrap().len();

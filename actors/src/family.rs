@@ -8,7 +8,7 @@ use crate::id::Loid;
 use crate::object::{CreateMode, FamilyKind, Object, Record};
 use crate::part::{PartKind, Parts};
 use crate::proof::Proof;
-use crate::store::{Look, StoreError};
+use crate::store::StoreError;
 
 /// A kind of container: its state, how it is read from rows, and what becomes of it.
 pub trait Family: Sized + Send + Sync + 'static {
@@ -56,16 +56,6 @@ pub trait Family: Sized + Send + Sync + 'static {
         mode: CreateMode,
         context: &mut Context<'_>,
     ) -> Result<(), Fault>;
-
-    /// The objects that go to the recycle bin along with a container, and cease to be with it. The container's turn has been
-    /// taken.
-    ///
-    /// # Errors
-    /// What the store says.
-    fn below(look: &dyn Look, container: Loid) -> Result<Vec<Loid>, StoreError> {
-        let _ = (look, container);
-        Ok(Vec::new())
-    }
 
     /// Informs a container of what becomes of an object that its parts hold ([`crate::object::hold`]). Called once for each object,
     /// however many parts hold it. The container may lie in the recycle bin itself, or be on its way there, or on its way out.

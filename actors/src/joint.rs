@@ -15,7 +15,6 @@ use crate::error::{Code, Error};
 use crate::family::{Family, Fate, State};
 use crate::id::Loid;
 use crate::object::Object;
-use crate::store::{Look, StoreError};
 
 /// A change of several containers.
 pub trait Joint: Send + Sync + 'static {
@@ -27,6 +26,19 @@ pub trait Joint: Send + Sync + 'static {
     /// Whether no other command may be between its look at the rows and its submission while this one is: for those that
     /// remove objects, which must find every container that holds them.
     const ALONE: bool = false;
+
+    /// Whether it waits until the change of a subtree that one of its objects belongs to is done, where other commands find that the
+    /// object is gone: for those that change what lies in the recycle bin.
+    const AWAITS: bool = false;
+
+    /// Whether it is itself a part of the change of a subtree that is under way, and takes objects as their rows have them.
+    const GOES_ON: bool = false;
+
+    /// The object whose subtree it may have changed only in part when it is on disk: the rest is done step by step, and the answer
+    /// goes out after that.
+    fn top(&self) -> Option<Loid> {
+        None
+    }
 
     /// The containers that it surely changes.
     fn wants(&self) -> Vec<Loid>;
@@ -44,6 +56,8 @@ pub trait Joint: Send + Sync + 'static {
 pub struct Turns {
     taken: BTreeMap<Loid, Taken>,
     missing: BTreeSet<Loid>,
+    /// Live ones that are on their way to the recycle bin, or out of the world, along with what they lie in.
+    leaving: BTreeSet<Loid>,
 }
 
 struct Taken {
@@ -56,7 +70,6 @@ trait AnyState: Send {
     fn object(&self) -> &Object;
     fn object_mut(&mut self) -> &mut Object;
     fn has_content(&self) -> bool;
-    fn below(&self, look: &dyn Look) -> Result<Vec<Loid>, StoreError>;
     fn member(&mut self, member: Loid, becomes: Fate, context: &mut Context<'_>) -> Result<(), Fault>;
     fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), Fault>;
     fn as_any(&mut self) -> &mut dyn Any;
@@ -74,9 +87,6 @@ impl<F: Family> AnyState for Typed<F> {
     }
     fn has_content(&self) -> bool {
         F::HAS_CONTENT
-    }
-    fn below(&self, look: &dyn Look) -> Result<Vec<Loid>, StoreError> {
-        F::below(look, self.0.object().record.loid)
     }
     fn member(&mut self, member: Loid, becomes: Fate, context: &mut Context<'_>) -> Result<(), Fault> {
         F::member(&mut self.0, member, becomes, context)
@@ -111,6 +121,7 @@ impl Turns {
     /// # Errors
     /// As [`Turns::get`].
     pub fn of_family<F: Family>(&mut self, loid: Loid) -> Result<&mut F::State, Fault> {
+        self.any(loid)?;
         let state = self.state(loid)?;
         let kind = state.object().record.family;
         let typed = state.as_any().downcast_mut::<Typed<F>>().ok_or_else(|| {
@@ -123,19 +134,17 @@ impl Turns {
     /// The common part of a container of any family, in the recycle bin or not.
     ///
     /// # Errors
-    /// [`Fault::NeedsTurns`] when its turn has not been taken; `ObjectNotFound` when it is gone.
+    /// [`Fault::NeedsTurns`] when its turn has not been taken; `ObjectNotFound` when it is gone, or goes along with a folder.
     pub fn any(&mut self, loid: Loid) -> Result<&mut Object, Fault> {
+        if self.leaving.contains(&loid) {
+            return Err(Error::not_found(loid).into());
+        }
         Ok(self.state(loid)?.object_mut())
     }
 
     /// See [`Family::HAS_CONTENT`].
     pub(crate) fn has_content(&mut self, loid: Loid) -> Result<bool, Fault> {
         Ok(self.state(loid)?.has_content())
-    }
-
-    /// See [`Family::below`].
-    pub(crate) fn below(&mut self, loid: Loid, look: &dyn Look) -> Result<Vec<Loid>, Fault> {
-        Ok(self.state(loid)?.below(look)?)
     }
 
     /// Informs a container of what becomes of an object that it holds: see [`Family::member`].
@@ -184,6 +193,11 @@ impl Turns {
 
     pub(crate) fn lend<F: Family>(&mut self, loid: Loid, state: F::State) {
         self.taken.insert(loid, Taken { state: Box::new(Typed::<F>(state)), gone: false });
+    }
+
+    /// The container goes along with a folder above it, so nobody finds it any more; what it holds may still change.
+    pub(crate) fn leave(&mut self, loid: Loid) {
+        self.leaving.insert(loid);
     }
 
     /// There is no such container; asking for it says so.

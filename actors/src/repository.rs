@@ -18,12 +18,15 @@ use crate::family::Family;
 use crate::folder::{self, walk};
 use crate::id::{DatabaseId, Loid, Source};
 use crate::joint::Joint;
-use crate::object::{Attributes, FamilyKind, PathLimits, Record, Version, check_path};
+use crate::object::{
+    Attributes, FamilyKind, PathLimits, Record, Remainder, Standing, Task, Version, check_path, standing,
+};
 use crate::receipt::{Once, Step};
+use crate::remains::Carrier;
 use crate::runtime::registry::{AnyHandle, admit};
 use crate::runtime::{
-    Answer, Done, NumberMill, Published, Registry, Request, RuntimeOptions, Shared, overloaded, refusal, run_joint,
-    store_failure, unknown,
+    Answer, Done, NumberMill, Published, Registry, Remains, Request, RuntimeOptions, Shared, overloaded, refusal,
+    run_joint, store_failure, unknown,
 };
 use crate::store::{Backlog, ChangeSet, Health, Look, Range, Row, Store, StoreError, Table, View, decode_value};
 
@@ -75,9 +78,16 @@ impl Repository {
         let numbers = Arc::new(NumberMill::open(store.clone()).await?);
         let arbiters: Vec<Arbiter> = (0..options.arbiters.max(1)).map(|_| Arbiter::new()).collect();
         let admission = Arc::new(Semaphore::new(options.permits));
-        let shared = Arc::new(Shared { store, clock, numbers, options, admission, steps: RwLock::default() });
+        let interrupted = Remainder::next_entry(&*store, View::Latest, None)?.is_some();
+        let remains = Arc::new(Remains::new(interrupted));
+        let steps = RwLock::default();
+        let shared = Arc::new(Shared { store, clock, numbers, options, admission, steps, remains: remains.clone() });
         let handles = arbiters.iter().map(Arbiter::handle).collect();
         let registry = Arc::new(Registry::new(shared, handles));
+        // There is at least one, and none has ended.
+        if let Some(arbiter) = arbiters.first() {
+            arbiter.spawn(Carrier::new(&registry, families).run(remains));
+        }
         Ok(Repository { reader: Reader { registry }, arbiters: Arc::new(arbiters), families })
     }
 
@@ -160,29 +170,24 @@ impl Repository {
         let permit = admit(&shared)?;
         let (sender, receiver) = oneshot::channel();
         let first = joint.wants().first().copied().unwrap_or(folder::root(DatabaseId::MAIN));
-        let this = self.clone();
-        let find = move |loid| this.find(loid);
+        let top = joint.top();
+        let (families, registry) = (self.families, self.registry.clone());
+        let find = move |loid| find(families, &registry, loid);
         // On an arbiter of its own accord: it runs to its end even if the caller goes away.
         let under_way = request.once.as_ref().and_then(|once| once.under_way());
-        let run = run_joint(shared, find, joint, request, step, Answer::new(sender, permit, under_way));
+        let run = run_joint(shared.clone(), find, joint, request, step, Answer::new(sender, permit, under_way));
         if !self.registry.arbiter(first).spawn(run) {
             return Err(overloaded("The repository is shutting down"));
         }
         // As above.
-        receiver.await.unwrap_or_else(|_| Err(unknown()))
-    }
-
-    /// Finds the container of an object, pending ones included.
-    fn find(&self, loid: Loid) -> Result<Option<Arc<dyn AnyHandle>>> {
-        let store = &self.registry.shared().store;
-        let Some(record) = any_record(&**store, View::Latest, loid).map_err(|error| store_failure(&error))? else {
-            return Ok(None);
-        };
-        let family = self.families.get(record.family).ok_or_else(|| {
-            let message = format!("`{loid}` is a {}, which can't be changed yet.", record.family.name());
-            Error::new(Code::NotImplemented, message).with_source(loid)
-        })?;
-        Ok(Some(family.handle(&self.registry, loid)?))
+        let reply = receiver.await.unwrap_or_else(|_| Err(unknown()))?;
+        if let Some(top) = top
+            && let Err(error) = shared.remains.finished(&*shared.store, top).await
+        {
+            // It is decided, and will be done.
+            tracing::info!(%top, error = error.message, "a change of a folder is answered before all below it is done");
+        }
+        Ok(reply)
     }
 
     /// A handle that reads only.
@@ -223,6 +228,8 @@ impl Repository {
         let all = shared.admission.acquire_many(permits).await;
         shared.admission.close();
         drop(all);
+        // Nothing is admitted any more, so nothing goes on.
+        shared.remains.close();
         shared.store.barrier().await;
         self.registry.let_go_of_all();
         for arbiter in self.arbiters.iter() {
@@ -238,7 +245,8 @@ impl Reader {
     /// `ObjectNotFound`, also while it lies in the recycle bin; `InvalidType`; that it can't be loaded.
     pub async fn view<F: Family>(&self, container: Loid) -> Result<Arc<Published<F::State>>> {
         let view = self.any_view::<F>(container).await?;
-        if crate::family::State::object(&view.state).record.is_discarded() {
+        let record = &crate::family::State::object(&view.state).record;
+        if record.is_discarded() || self.is_leaving(record)? {
             return Err(Error::not_found(container));
         }
         Ok(view)
@@ -249,14 +257,17 @@ impl Reader {
     /// # Errors
     /// `ObjectNotFound`; `InvalidType`; that it can't be loaded.
     pub async fn any_view<F: Family>(&self, container: Loid) -> Result<Arc<Published<F::State>>> {
-        let now_ms = self.clock().now_ms();
+        let now_ms = self.clock().steady_ms();
         self.registry.get::<F>(container)?.view(container, now_ms).await
     }
 
     /// A live container as it is on disk, if it is in memory; see [`Reader::view`].
     pub fn loaded<F: Family>(&self, container: Loid) -> Option<Arc<Published<F::State>>> {
         let view = self.registry.loaded::<F>(container)?;
-        (!crate::family::State::object(&view.state).record.is_discarded()).then_some(view)
+        let record = &crate::family::State::object(&view.state).record;
+        // What can't be found out is found out by `view`.
+        let is_there = !record.is_discarded() && !self.is_leaving(record).unwrap_or(true);
+        is_there.then_some(view)
     }
 
     /// Whether the object is in memory as a container of that family.
@@ -269,7 +280,31 @@ impl Reader {
     /// # Errors
     /// What the store says.
     pub fn record(&self, loid: Loid) -> Result<Option<Record>> {
-        self.row(Table::Objects, &loid.to_key())
+        let Some(record) = self.row(Table::Objects, &loid.to_key())? else { return Ok(None) };
+        Ok(if self.is_leaving(&record)? { None } else { Some(record) })
+    }
+
+    /// Whether an object that is live as its record has it goes along with a folder that is discarded or destroyed: then it is not
+    /// to be found, like the folder.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn is_leaving(&self, record: &Record) -> Result<bool> {
+        Ok(matches!(self.standing(record)?, Standing::Leaving(_)))
+    }
+
+    fn standing(&self, record: &Record) -> Result<Standing> {
+        if !self.registry.shared().remains.are_under_way() {
+            return Ok(Standing::Settled);
+        }
+        standing(self.look(), View::Committed, record).map_err(|error| store_failure(&error))
+    }
+
+    /// Whether an object ceases to be along with what is destroyed.
+    fn is_going(&self, record: &Record) -> Result<bool> {
+        let Standing::Leaving(entry) = self.standing(record)? else { return Ok(false) };
+        let destroyed = Remainder::is_left(self.look(), View::Committed, entry, Task::Destroy);
+        destroyed.map_err(|error| store_failure(&error))
     }
 
     /// The record of an object, live or discarded.
@@ -337,7 +372,8 @@ impl Reader {
     pub fn resolve_any(&self, source: &Source, database: DatabaseId) -> Result<Record> {
         let loid = self.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
         self.check_version(loid, source)?;
-        self.any_record(loid.object())?.ok_or_else(|| Error::not_found(source))
+        let record = self.any_record(loid.object())?.ok_or_else(|| Error::not_found(source))?;
+        if self.is_going(&record)? { Err(Error::not_found(source)) } else { Ok(record) }
     }
 
     /// Refuses the loid of a version that is not there.
@@ -402,6 +438,19 @@ impl Reader {
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.registry.shared().clock
     }
+}
+
+/// Finds the container of an object, pending ones included.
+pub(crate) fn find(families: Families, registry: &Registry, loid: Loid) -> Result<Option<Arc<dyn AnyHandle>>> {
+    let store = &registry.shared().store;
+    let Some(record) = any_record(&**store, View::Latest, loid).map_err(|error| store_failure(&error))? else {
+        return Ok(None);
+    };
+    let family = families.get(record.family).ok_or_else(|| {
+        let message = format!("`{loid}` is a {}, which can't be changed yet.", record.family.name());
+        Error::new(Code::NotImplemented, message).with_source(loid)
+    })?;
+    Ok(Some(family.handle(registry, loid)?))
 }
 
 /// What an earlier try of the call has left of this step.

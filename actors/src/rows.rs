@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::families::Families;
 use crate::id::Loid;
-use crate::object::{Attributes, Draft, Record, Version};
+use crate::object::{Attributes, Draft, Record, Remainder, Version};
 use crate::part::Derived;
 use crate::receipt::Receipt;
 use crate::store::{DecodeError, Event, Key, Table, decode_value, key_of};
@@ -19,6 +19,7 @@ pub fn index_of(families: Families, table: Table, key: &[u8], value: &[u8]) -> R
         Table::Attributes => Derived::read::<Attributes>(value)?,
         Table::Versions => Derived::read::<Version>(value)?,
         Table::Drafts => Derived::read::<Draft>(value)?,
+        Table::Remainders => Derived::read::<Remainder>(value)?,
         Table::Receipts => Derived::read::<Receipt>(value)?,
         Table::Parts => {
             let number = key.get(Loid::KEY_LEN).copied();

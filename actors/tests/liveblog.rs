@@ -86,6 +86,7 @@ fn post(text: &str, after: u64) -> AddPost {
         attachments: Vec::new(),
         mode: CreateMode::Exception,
         reach: Reach::All,
+        sight: Sight::All,
     }
 }
 

@@ -9,13 +9,15 @@ use stet_actors::clock::{Clock, ManualClock};
 use stet_actors::command::{Command, Context, Fault, Who};
 use stet_actors::drawer::{Add, Address, Clear, Drawer, DrawerState, Move, NewDrawer};
 use stet_actors::error::{Code, Error};
+use stet_actors::expect::{Expect, Tag};
 use stet_actors::family::State;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::joint::{Joint, Turns};
 use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::object::Record;
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Expect, Request, RuntimeOptions};
+use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
 use stet_actors::store::{Change, ChangeSet, Look, Store, Table, View};
 
@@ -410,8 +412,8 @@ fn a_precondition_that_no_longer_holds_changes_nothing() {
         let (drawer, story) = (world.drawer("d").await, world.story("s").await);
         let revision = world.repository.view::<Drawer>(drawer).await.unwrap().revision();
         let expecting = |revisions: Vec<u64>| {
-            let expect = Some(Expect { container: drawer, revisions });
-            Request { expect, ..request() }
+            let tags = revisions.into_iter().map(|revision| Tag { object: drawer, revision });
+            Request { expect: Some(Arc::new(Expect::OneOf(tags.collect()))), ..request() }
         };
         let add = || Add { items: vec![Address::Object(story)] };
         let refused = world.repository.execute(drawer, add(), expecting(vec![revision + 7])).await.unwrap_err();
@@ -423,6 +425,41 @@ fn a_precondition_that_no_longer_holds_changes_nothing() {
         let joint = Move { item: Address::Object(story), from: drawer, to: drawer };
         let refused = world.repository.joint(joint, expecting(vec![revision])).await.unwrap_err();
         assert_eq!(refused.code, Code::PreconditionFailed);
+    });
+}
+
+/// A joint command that says of no object that it is held to what the caller expects.
+struct Forgetful(Loid);
+
+impl Joint for Forgetful {
+    type Reply = ();
+    const NAME: &'static str = "test.forgetful";
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.0]
+    }
+
+    fn apply(&self, turns: &mut Turns, _: &mut Context<'_>) -> Result<(), Fault> {
+        let record = &mut turns.any(self.0)?.record;
+        *record = Arc::new(Record::clone(record));
+        Ok(())
+    }
+}
+
+#[test]
+fn a_precondition_that_a_command_does_not_ask_about_refuses_it() {
+    run(RuntimeOptions::default(), |world| async move {
+        let drawer = world.drawer("d").await;
+        let revision = async || world.repository.view::<Drawer>(drawer).await.unwrap().revision();
+        let before = revision().await;
+        for expect in [Expect::Any, Expect::OneOf([Tag { object: drawer, revision: before }].into())] {
+            let expecting = Request { expect: Some(Arc::new(expect)), ..request() };
+            let refused = world.repository.joint(Forgetful(drawer), expecting).await.unwrap_err();
+            assert_eq!(refused.code, Code::PreconditionFailed);
+        }
+        assert_eq!(revision().await, before);
+        world.repository.joint(Forgetful(drawer), request()).await.unwrap();
+        assert_eq!(revision().await, before + 1);
     });
 }
 

@@ -132,6 +132,19 @@ impl<'a> Access<'a> {
         }
     }
 
+    /// Refuses an object that may not be read. Other than [`Access::check`], it lets nobody through to a folder that is only on the
+    /// way to something: of that, they see that it is there and what of theirs is in it, but not what others do with it.
+    ///
+    /// # Errors
+    /// `ObjectNotFound` for an object that the caller does not see; `PermissionDenied`.
+    pub fn check_own(&self, record: &Record, source: &impl Display) -> Result<()> {
+        match (self.may(Privilege::Read, record)?, self.sees(record)?) {
+            (true, _) => Ok(()),
+            (false, true) => Err(self.denied(Privilege::Read)),
+            (false, false) => Err(Error::not_found(source)),
+        }
+    }
+
     /// Refuses a caller who may not create in a folder; otherwise returns which existing objects they may change. The refusal
     /// is the same whichever folder it is, so that the answer for a path does not reveal how much of it exists.
     ///

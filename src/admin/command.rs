@@ -77,6 +77,11 @@ enum UserCommand {
         /// The user
         name: String,
     },
+    /// Forget a user's failed logins, where too many keep them out; the counts are a running server's
+    Unlock {
+        /// The user
+        name: String,
+    },
     /// List the users
     List,
 }
@@ -176,6 +181,7 @@ impl UserArgs {
             }
             UserCommand::Disable { name } => AdminRequest::UserDisabled { name, disabled: true },
             UserCommand::Enable { name } => AdminRequest::UserDisabled { name, disabled: false },
+            UserCommand::Unlock { name } => AdminRequest::UserUnlock { name },
             UserCommand::List => AdminRequest::UserList,
         };
         Ok(Job { request, json: self.common.json })

@@ -22,7 +22,7 @@ pub(super) async fn carry_out(config: &Config, request: AdminRequest) -> Result<
         .await
         .map_err(|error| Failure::new(Exit::Data, error))?;
     let (directory, sessions) = people(config, &repository)?;
-    let outcome = Admin { directory, sessions }.carry_out(request).await.map_err(Refusal::from);
+    let outcome = Admin { directory, sessions, attempts: None }.carry_out(request).await.map_err(Refusal::from);
     repository.shut_down().await;
     tokio::task::spawn_blocking(move || store.close()).await.map_err(|error| Failure::new(Exit::Failed, error))?;
     Ok(outcome)

@@ -7,7 +7,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::check_path;
 
 use super::views::{KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
-use crate::auth::{Directory, NewKey, Sessions, User};
+use crate::auth::{Attempts, Directory, NewKey, Sessions, User};
 use crate::newsroom::Newsroom;
 
 /// One thing to be done; a line of JSON on the socket.
@@ -29,6 +29,11 @@ pub enum AdminRequest {
         name: String,
         /// Whether they are kept out.
         disabled: bool,
+    },
+    /// Forget a user's failed logins.
+    UserUnlock {
+        /// The user.
+        name: String,
     },
     /// All users.
     UserList,
@@ -79,12 +84,15 @@ pub struct Admin {
     pub directory: Arc<Directory>,
     /// Sessions and keys.
     pub sessions: Arc<Sessions>,
+    /// How often logins have failed; nobody knows while nothing is served.
+    pub attempts: Option<Arc<Attempts>>,
 }
 
 impl Admin {
     /// Over HTTP.
     pub fn of(newsroom: &Newsroom) -> Admin {
-        Admin { directory: newsroom.directory.clone(), sessions: newsroom.sessions.clone() }
+        let (directory, sessions) = (newsroom.directory.clone(), newsroom.sessions.clone());
+        Admin { directory, sessions, attempts: Some(newsroom.attempts.clone()) }
     }
 
     /// Carries out one request.
@@ -102,6 +110,13 @@ impl Admin {
             AdminRequest::UserDisabled { name, disabled } => {
                 let change = UserChange { disabled: Some(disabled), ..UserChange::default() };
                 user(self.change_user(&name, change).await?)
+            }
+            AdminRequest::UserUnlock { name } => {
+                let view = self.user(&name)?;
+                if let Some(attempts) = &self.attempts {
+                    attempts.forgive(&name);
+                }
+                user(view)
             }
             AdminRequest::UserList => AdminReply::Users(self.users()?),
             AdminRequest::KeyAdd(request) => {

@@ -8,21 +8,9 @@ use stet_actors::object::{FamilyKind, Reach, check_path};
 use stet_actors::store::View;
 
 use super::folder::check_folder;
-use super::requests::DatabaseRef;
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
-
-/// The database that a creation names: in its body, or in the query.
-///
-/// # Errors
-/// `DatabaseNotFound`.
-pub fn database_named(call: &Call, in_body: Option<&DatabaseRef>) -> Result<DatabaseId> {
-    match in_body {
-        Some(named) => call.app.database(Some(&named.text())),
-        None => call.database(),
-    }
-}
 
 /// Where something new goes.
 pub struct Destination {

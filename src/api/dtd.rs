@@ -12,6 +12,7 @@ use stet_actors::object::Record;
 
 use super::object::latest_of;
 use crate::content::ContentReader;
+use crate::give_way;
 use crate::http::app::App;
 use crate::http::call::Call;
 
@@ -39,6 +40,14 @@ async fn within(app: &App, record: &Record, most: u64) -> Result<Option<Bytes>> 
     }
 }
 
+/// The text that bytes begin with: a character may be cut in two at their end.
+fn text_of(head: &[u8]) -> &str {
+    match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default(),
+    }
+}
+
 /// The DOCTYPE of a document with its DTD, if the call asks for it and it can be had. A DTD that is named by a path is looked for
 /// in the given database.
 ///
@@ -49,12 +58,7 @@ pub(super) async fn of(call: &Call, database: DatabaseId, document: &ContentRead
         return Ok(None);
     }
     let head = document.clone().range(0, LOOKED_AT).read_all().await?;
-    let head = match std::str::from_utf8(&head) {
-        Ok(text) => text,
-        // A character may be cut in two at the end.
-        Err(error) => std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default(),
-    };
-    let Some(found) = stet_xml::doctype_of(head) else { return Ok(None) };
+    let Some(found) = stet_xml::doctype_of(text_of(&head)) else { return Ok(None) };
     let Ok(source) = found.system.parse::<Source>() else { return Ok(None) };
     let record = match call.find(&source, database) {
         Ok(record) => record,
@@ -63,9 +67,13 @@ pub(super) async fn of(call: &Call, database: DatabaseId, document: &ContentRead
     };
     let most = call.app.config.limits.xml_bytes as u64;
     let Some(dtd) = within(&call.app, &record, most).await? else { return Ok(None) };
-    let doctype = std::str::from_utf8(&dtd).ok().and_then(|dtd| found.with(dtd));
-    let place = found.place.start as u64..found.place.end as u64;
-    Ok(doctype.map(|doctype| Shown { place, doctype, sha256: Sha256::digest(&dtd).into() }))
+    let bytes = dtd.len();
+    let shown = move || {
+        let (found, dtd_text) = (stet_xml::doctype_of(text_of(&head))?, std::str::from_utf8(&dtd).ok()?);
+        let place = found.place.start as u64..found.place.end as u64;
+        found.with(dtd_text).map(|doctype| Shown { place, doctype, sha256: Sha256::digest(&dtd).into() })
+    };
+    give_way::by_size(bytes, shown).await
 }
 
 #[cfg(test)]

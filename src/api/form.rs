@@ -15,10 +15,12 @@ use stet_actors::object::{MAX_NAME_BYTES, NewContent, file_name as check_name};
 
 use crate::config::LimitsConfig;
 use crate::content::ContentStore;
+use crate::give_way;
 use crate::http::body::{self, Incoming, too_large};
 use crate::http::call::Call;
 use crate::http::pace::Paced;
 use crate::http::reply::Json;
+use crate::http::wording::of_payload;
 use crate::limits::{Gathered, Room};
 
 /// A file that a form may have.
@@ -95,7 +97,7 @@ pub(crate) enum Submitted<T, R> {
 ///
 /// # Errors
 /// As [`read_parts`] and [`Call::received`]; `IdempotencyMismatch`.
-pub(crate) async fn read<T: DeserializeOwned + Default, R>(
+pub(crate) async fn read<T: DeserializeOwned + Default + Send + 'static, R>(
     call: &mut Call,
     rules: &[FileRule],
 ) -> Result<Submitted<T, R>> {
@@ -113,8 +115,7 @@ pub(crate) async fn read<T: DeserializeOwned + Default, R>(
 
 fn broken(error: MultipartError) -> Error {
     let why = match error {
-        // The library says only that there was an error.
-        MultipartError::Payload(PayloadError::Io(error)) => error.to_string(),
+        MultipartError::Payload(error) => of_payload(&error),
         other => other.to_string(),
     };
     Error::new(Code::InvalidBody, format!("The form could not be read: {why}."))
@@ -124,7 +125,7 @@ fn broken(error: MultipartError) -> Error {
 ///
 /// # Errors
 /// `InvalidBody`, `TooLarge`, `InvalidName` for a file that could not be called so; what the disk says.
-pub(crate) async fn read_parts<T: DeserializeOwned + Default>(
+pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
     headers: &HeaderMap,
     payload: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static,
     limits: &LimitsConfig,
@@ -159,24 +160,30 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default>(
                 }
                 // Once here, to refuse it early, and again when all is there: parsed, it may be many times as large, and what comes
                 // behind it may take long.
-                let _: T = body::parse_object(&bytes, false, limits.json_depth)?;
+                let _: T = options_of(&bytes, limits).await?;
                 form.options_text = bytes;
             }
             Some(rule) => form.files.push(file_part(&mut part, rule, limits.upload_bytes, into).await?),
-            // Parts that nobody knows are passed over, within the bounds of the rest.
-            None => {
-                let mut size = 0;
-                while let Some(chunk) = part.next().await {
-                    size += chunk.map_err(broken)?.len();
-                    if size > limits.upload_part_options_bytes {
-                        return Err(too_large(&format!("The part `{name}`"), limits.upload_part_options_bytes as u64));
-                    }
-                }
-            }
+            // What nobody reads may be a file whose name the client has wrong: it must not be lost.
+            None => return Err(unknown_part(&name, rules)),
         }
     }
-    form.options = body::parse_object(&form.options_text, false, limits.json_depth)?;
+    form.options = options_of(&form.options_text, limits).await?;
     Ok(form)
+}
+
+async fn options_of<T: DeserializeOwned + Send + 'static>(text: &Bytes, limits: &LimitsConfig) -> Result<T> {
+    let (bytes, text, depth) = (text.len(), text.clone(), limits.json_depth);
+    give_way::by_size(bytes, move || body::parse_object(&text, false, depth)).await?
+}
+
+fn unknown_part(name: &str, rules: &[FileRule]) -> Error {
+    let known: Vec<&str> = ["options"].into_iter().chain(rules.iter().map(|rule| rule.name)).collect();
+    // A part's head may be long.
+    let name: String = name.chars().take(40).collect();
+    let message =
+        format!("The form has a part `{name}`, which this call does not take: it takes `{}`.", known.join("`, `"));
+    Error::new(Code::InvalidBody, message).with_detail("part", name)
 }
 
 async fn small_part(part: &mut Field, limit: usize, room: &Arc<Room>) -> Result<Bytes> {

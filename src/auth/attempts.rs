@@ -1,8 +1,13 @@
 //! How often a login may fail (docs/api/auth.md, "Failed logins").
 //!
-//! Each attempt takes one from the budgets of its address and of its user name before the password is checked, so that
-//! many at once get no further than many in a row. A failure leaves them taken. A success makes the user's budget whole
-//! and returns the one attempt to the address, no more: a caller with a password of their own can't use it to go on guessing.
+//! Each attempt takes one from three budgets before the password is checked, so that many at once get no further than many in a
+//! row: that of its address, that of its user name at this address, and that of its user name anywhere. A failure leaves them
+//! taken. A success makes the second whole and returns the one attempt to the others, no more: a caller with a password of their
+//! own can't use it to go on guessing.
+//!
+//! The third bounds guessing from many addresses, and lets anybody use it up. So it does not count where the user is *known*: at
+//! an address from which they have logged in since the server began, or have a session that is older. Whoever is locked out all
+//! the same, at an address of their own that is new, is let in by an operator ([`Attempts::forgive`]).
 //!
 //! So a budget may be empty although nothing has failed, for attempts that are still under way have taken all of it. The next
 //! caller waits until one of them ends, and looks again. A caller is refused only if a budget is empty and no attempt under way
@@ -12,10 +17,11 @@
 //! a hash of a name is kept, under a random key: eight bytes, however long the name is.
 
 use std::hash::{BuildHasher, Hash, RandomState};
+use std::mem;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use parking_lot::Mutex;
 use stet_actors::clock::Clock;
 use stet_actors::error::{Code, Error, Result};
@@ -26,8 +32,10 @@ use crate::limits::{Budgets, MOST_BUDGETS, Quota, Standing, counted_as};
 /// How often a login may fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptOptions {
-    /// Failures of one user name in the window; 0 is no limit.
+    /// Failures of one user name from one address in the window; 0 is no limit.
     pub per_user: u32,
+    /// Failures of one user name, from all addresses where the user is not known, in the window; 0 is no limit.
+    pub per_user_anywhere: u32,
     /// Failures from one address in the window; 0 is no limit.
     pub per_address: u32,
     /// Seconds over which a budget comes back.
@@ -36,15 +44,46 @@ pub struct AttemptOptions {
 
 /// See the module's head.
 pub struct Attempts {
-    users: Option<Limited<u64>>,
+    users: Option<Limited<At>>,
+    anywhere: Option<Limited<u64>>,
     addresses: Option<Limited<IpAddr>>,
+    /// Where users are known.
+    known: Mutex<Known>,
     names: RandomState,
+}
+
+/// A user name, as its hash, at an address.
+type At = (u64, IpAddr);
+
+/// Where users have logged in, in two generations: beyond [`MOST_BUDGETS`], those who did so longest ago are forgotten.
+#[derive(Default)]
+struct Known {
+    young: HashSet<At>,
+    old: HashSet<At>,
+}
+
+impl Known {
+    fn add(&mut self, at: At) {
+        if self.young.len() >= MOST_BUDGETS / 2 && !self.young.contains(&at) {
+            self.old = mem::take(&mut self.young);
+        }
+        self.young.insert(at);
+    }
+
+    fn has(&self, at: &At) -> bool {
+        self.young.contains(at) || self.old.contains(at)
+    }
 }
 
 /// A login that was let through to the password check. Dropped, it counts as one that failed.
 #[must_use]
 pub struct Attempt<'a> {
-    user: Option<Hold<'a, u64>>,
+    of: &'a Attempts,
+    /// Who tries where; `None` for one whose name is not known before it is checked.
+    at: Option<At>,
+    user: Option<Hold<'a, At>>,
+    /// None where the user is known.
+    anywhere: Option<Hold<'a, u64>>,
     address: Option<Hold<'a, IpAddr>>,
 }
 
@@ -79,7 +118,7 @@ impl<K: Hash + Eq + Copy> Limited<K> {
         loop {
             let ended = {
                 let mut under_way = self.under_way.lock();
-                let (taken, standing) = self.budgets.take(key, clock.now_ms());
+                let (taken, standing) = self.budgets.take(key, clock.steady_ms());
                 if taken {
                     under_way.entry(key).or_default().count += 1;
                     return Ok(Hold { of: self, key });
@@ -111,7 +150,9 @@ impl Attempts {
         let quota = |limit: u32| (limit > 0).then(|| Quota::new(limit, options.window_seconds));
         Attempts {
             users: quota(options.per_user).map(Limited::new),
+            anywhere: quota(options.per_user_anywhere).map(Limited::new),
             addresses: quota(options.per_address).map(Limited::new),
+            known: Mutex::default(),
             names: RandomState::new(),
         }
     }
@@ -122,24 +163,63 @@ impl Attempts {
     /// `TooManyRequests`, also with the right password: an answer that distinguishes it from a wrong one would go on with the
     /// guessing.
     pub async fn begin(&self, user: &str, address: IpAddr, clock: &dyn Clock) -> Result<Attempt<'_>> {
-        let (name, counted) = (self.names.hash_one(user), counted_as(address));
+        let at @ (name, counted) = (self.names.hash_one(user), counted_as(address));
         // The address first: who may not try at all must not use up others' names. Nobody who waits for a name is waited for by
         // one who has it, so the two can't block each other.
-        let address = match &self.addresses {
-            Some(addresses) => {
-                let taken = addresses.take(counted, clock).await;
-                Some(taken.map_err(|standing| refusal(standing, counted, "from this address"))?)
-            }
-            None => None,
-        };
+        let address = self.take_of_address(counted, clock).await?;
         let user = match &self.users {
             Some(users) => {
-                let taken = users.take(name, clock).await;
-                Some(taken.map_err(|standing| refusal(standing, counted, "for this user"))?)
+                let taken = users.take(at, clock).await;
+                Some(taken.map_err(|standing| refusal(standing, counted, "for this user from this address"))?)
             }
             None => None,
         };
-        Ok(Attempt { user, address })
+        // The last of the three, for the same reason.
+        let anywhere = match &self.anywhere {
+            Some(anywhere) if !self.known.lock().has(&at) => {
+                let taken = anywhere.take(name, clock).await;
+                Some(taken.map_err(|standing| {
+                    // It was not looked at, and is no failure at this address.
+                    if let Some(user) = &user {
+                        user.of.budgets.give_back(&user.key);
+                    }
+                    refusal(standing, counted, "for this user")
+                })?)
+            }
+            _ => None,
+        };
+        Ok(Attempt { of: self, at: Some(at), user, anywhere, address })
+    }
+
+    /// Knows a user at an address from which they have a session.
+    pub fn know(&self, user: &str, address: IpAddr) {
+        self.known.lock().add((self.names.hash_one(user), counted_as(address)));
+    }
+
+    /// Forgets all failures of a user, wherever they were.
+    pub fn forgive(&self, user: &str) {
+        let name = self.names.hash_one(user);
+        if let Some(anywhere) = &self.anywhere {
+            anywhere.budgets.fill(&name);
+        }
+        if let Some(users) = &self.users {
+            users.budgets.fill_all(|(of, _)| *of == name);
+        }
+    }
+
+    /// [`Attempts::begin`] for a login whose user is not known before it is checked: by a ticket.
+    ///
+    /// # Errors
+    /// As [`Attempts::begin`].
+    pub async fn begin_nameless(&self, address: IpAddr, clock: &dyn Clock) -> Result<Attempt<'_>> {
+        let address = self.take_of_address(counted_as(address), clock).await?;
+        Ok(Attempt { of: self, at: None, user: None, anywhere: None, address })
+    }
+
+    async fn take_of_address(&self, counted: IpAddr, clock: &dyn Clock) -> Result<Option<Hold<'_, IpAddr>>> {
+        let Some(addresses) = &self.addresses else { return Ok(None) };
+        let taken = addresses.take(counted, clock).await;
+        taken.map(Some).map_err(|standing| refusal(standing, counted, "from this address"))
     }
 }
 
@@ -156,7 +236,10 @@ impl Attempt<'_> {
         if let Some(user) = &self.user {
             user.of.budgets.fill(&user.key);
         }
-        self.give_back_address();
+        if let Some(at) = self.at {
+            self.of.known.lock().add(at);
+        }
+        self.give_back_others();
     }
 
     /// Whether the password was right could not be found out.
@@ -164,10 +247,13 @@ impl Attempt<'_> {
         if let Some(user) = &self.user {
             user.of.budgets.give_back(&user.key);
         }
-        self.give_back_address();
+        self.give_back_others();
     }
 
-    fn give_back_address(&self) {
+    fn give_back_others(&self) {
+        if let Some(anywhere) = &self.anywhere {
+            anywhere.of.budgets.give_back(&anywhere.key);
+        }
         if let Some(address) = &self.address {
             address.of.budgets.give_back(&address.key);
         }
@@ -189,7 +275,7 @@ mod tests {
     const THERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
 
     fn attempts(per_user: u32, per_address: u32) -> Attempts {
-        Attempts::new(AttemptOptions { per_user, per_address, window_seconds: 60 })
+        Attempts::new(AttemptOptions { per_user, per_user_anywhere: 0, per_address, window_seconds: 60 })
     }
 
     fn clock() -> ManualClock {
@@ -212,10 +298,10 @@ mod tests {
     }
 
     #[test]
-    fn failures_block_the_name_from_everywhere_and_no_other() {
+    fn failures_block_the_name_at_its_address_and_nothing_else() {
         let (attempts, clock) = (attempts(3, 50), clock());
         assert_eq!(failing(&attempts, "ann", HERE, &clock), 3);
-        assert_eq!(failing(&attempts, "ann", THERE, &clock), 0);
+        assert_eq!(failing(&attempts, "ann", THERE, &clock), 3);
         assert_eq!(failing(&attempts, "bob", HERE, &clock), 3);
         let error = begin(&attempts, "ann", HERE, &clock).err().unwrap();
         assert_eq!((error.code, error.details.unwrap()["retryAfter"].as_u64()), (Code::TooManyRequests, Some(20)));
@@ -224,6 +310,60 @@ mod tests {
         clock.advance(Duration::from_millis(1));
         assert!(begin(&attempts, "ann", HERE, &clock).is_ok());
         assert_nobody_is_under_way(&attempts);
+    }
+
+    fn anywhere(per_user: u32, per_user_anywhere: u32) -> Attempts {
+        Attempts::new(AttemptOptions { per_user, per_user_anywhere, per_address: 0, window_seconds: 60 })
+    }
+
+    fn address(number: u8) -> IpAddr {
+        IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, number))
+    }
+
+    #[test]
+    fn guessing_from_many_addresses_is_bounded_and_does_not_lock_out_who_is_known() {
+        let (attempts, clock) = (anywhere(3, 10), clock());
+        begin(&attempts, "ann", HERE, &clock).unwrap().succeeded();
+        attempts.know("ann", address(200));
+        let failed: usize = (0..100).map(|number| failing(&attempts, "ann", address(number), &clock)).sum();
+        assert_eq!(failed, 10);
+        assert_eq!(begin(&attempts, "ann", THERE, &clock).err().unwrap().code, Code::TooManyRequests);
+        // A success where they are known lets nobody guess on.
+        begin(&attempts, "ann", HERE, &clock).unwrap().succeeded();
+        assert!(begin(&attempts, "ann", THERE, &clock).is_err());
+        // There, too, failures count.
+        assert_eq!(failing(&attempts, "ann", HERE, &clock), 3);
+        assert_eq!(failing(&attempts, "ann", address(200), &clock), 3);
+        assert_eq!(failing(&attempts, "bob", THERE, &clock), 3);
+        attempts.forgive("ann");
+        begin(&attempts, "ann", HERE, &clock).unwrap().succeeded();
+        assert_eq!(failing(&attempts, "ann", THERE, &clock), 3);
+        assert_eq!(failing(&attempts, "bob", THERE, &clock), 0, "of another nothing is forgotten");
+        assert_nobody_is_under_way(&attempts);
+    }
+
+    #[test]
+    fn a_success_at_a_new_address_takes_nothing_from_the_others() {
+        let (attempts, clock) = (anywhere(3, 5), clock());
+        for number in 0..50 {
+            begin(&attempts, "ann", address(number), &clock).unwrap().succeeded();
+        }
+        let failed: usize = (100..150).map(|number| failing(&attempts, "ann", address(number), &clock)).sum();
+        assert_eq!(failed, 5);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_changes_nothing() {
+        let (attempts, clock) = (attempts(3, 50), clock());
+        clock.advance(Duration::from_secs(3600));
+        for set in [-600_000i64, 600_000, 86_400_000] {
+            assert_eq!(failing(&attempts, "ann", HERE, &clock), 3);
+            clock.set((clock.now_ms() as i64 + set) as u64);
+            let error = begin(&attempts, "ann", HERE, &clock).err().expect("no time has passed");
+            assert_eq!(error.details.unwrap()["retryAfter"].as_u64(), Some(20));
+            clock.advance(Duration::from_secs(20));
+            begin(&attempts, "ann", HERE, &clock).unwrap().succeeded();
+        }
     }
 
     #[test]
@@ -308,7 +448,7 @@ mod tests {
         let (attempts, clock) = (attempts(2, 0), clock());
         let both = [(); 2].map(|()| begin(&attempts, "ann", HERE, &clock).unwrap());
         let [first, second] = both;
-        let mut waiting = pin!(attempts.begin("ann", THERE, &clock));
+        let mut waiting = pin!(attempts.begin("ann", HERE, &clock));
         assert!(waiting.as_mut().now_or_never().is_none());
         // Another name waits for nobody.
         drop(begin(&attempts, "bob", HERE, &clock).unwrap());

@@ -57,9 +57,7 @@ impl Directory {
     pub async fn create_group(&self, name: &str, change: GroupChange) -> Result<()> {
         file_name(name)?;
         let must_be_new = |there| match there {
-            true => {
-                Err(Error::new(Code::DuplicatedName, format!("There is a group `{name}` already.")).with_source(name))
-            }
+            true => Err(Error::duplicated(format!("There is a group `{name}` already."), Some(name))),
             false => Ok(()),
         };
         self.write_group(name, change, must_be_new).await

@@ -17,7 +17,7 @@ mod sessions;
 mod token;
 mod users;
 
-pub use self::attempts::{AttemptOptions, Attempts};
+pub use self::attempts::{Attempt, AttemptOptions, Attempts};
 pub use self::cas::Cas;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::cas::is_answer;

@@ -1,6 +1,6 @@
 //! Administration of users: listing them, making one, changing one along with the password.
 
-use stet_actors::error::{Code, Error, Result};
+use stet_actors::error::{Error, Result};
 use stet_actors::object::file_name;
 use stet_actors::store::{Row, Table};
 
@@ -28,7 +28,7 @@ impl Directory {
         self.write(user.place(), |old: Option<User>, now_ms| {
             if old.is_some() {
                 let message = format!("There is a user `{}` already.", user.name);
-                return Err(Error::new(Code::DuplicatedName, message).with_source(&user.name));
+                return Err(Error::duplicated(message, Some(&user.name)));
             }
             let mut user = user;
             user.end_sessions_and_keys(now_ms);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use stet_actors::families::Families;
 use stet_actors::id::Loid;
-use stet_actors::object::{Content, Draft, Record, SmallBody, Stored, Version};
+use stet_actors::object::{Content, Draft, Record, Remainder, SmallBody, Stored, Task, Version};
 use stet_actors::proof::{Proof, readable};
 use stet_actors::rows::{index_of, owner_of};
 use stet_actors::store::{Key, Look, Row, StoreError, Table, View, decode_value};
@@ -53,6 +53,7 @@ impl Check<'_> {
         // `index_of` has found that the rows can be read.
         match table {
             Table::Objects | Table::Recycled => self.object(&place, &decode_value(Record::FORMAT, value)?),
+            Table::Remainders => self.remainder(&place, &decode_value(Remainder::FORMAT, value)?),
             Table::Bodies => self.small_body(&place, key),
             Table::Versions => {
                 let version: Version = decode_value(Version::FORMAT, value)?;
@@ -78,10 +79,12 @@ impl Check<'_> {
 
     fn object(&mut self, place: &str, record: &Record) -> Result<(), StoreError> {
         match (&record.bin, record.folder()) {
-            (None, Some(folder)) if !self.there(Table::Objects, folder)? => {
+            (None, Some(folder)) if !self.there(Table::Objects, folder)? && !self.is_under_way(folder)? => {
                 self.report.fault(format!("{place}: the folder it lies in, {folder}, is not there"));
             }
-            (Some(bin), _) if !self.there(Table::Recycled, bin.entry)? => {
+            (Some(bin), _)
+                if !self.there(Table::Recycled, bin.entry)? && !self.is_left(bin.entry, Task::Restore)? =>
+            {
                 let entry = bin.entry;
                 self.report.fault(format!("{place}: what it was discarded with, {entry}, is not in the bin"));
             }
@@ -92,6 +95,35 @@ impl Check<'_> {
             proof.latest_version(place, record)?;
             family.map_or(Ok(()), |family| family.prove(record, proof))
         })
+    }
+
+    /// Whether a folder has gone to the recycle bin, or not come back from there, in a change of a subtree that is under way.
+    fn is_under_way(&self, folder: Loid) -> Result<bool, StoreError> {
+        let key = Key { table: Table::Recycled, key: Bytes::copy_from_slice(&folder.to_key()) };
+        let record = self.get(&key)?.and_then(|record| decode_value::<Record>(Record::FORMAT, &record).ok());
+        match record.and_then(|record| record.bin) {
+            Some(bin) => Ok(!Remainder::of(self.store, View::Committed, bin.entry, None, 1)?.is_empty()),
+            None => Ok(false),
+        }
+    }
+
+    fn is_left(&self, entry: Loid, task: Task) -> Result<bool, StoreError> {
+        Remainder::is_left(self.store, View::Committed, entry, task)
+    }
+
+    /// What is left to be done of the change of a subtree can be done.
+    fn remainder(&mut self, place: &str, remainder: &Remainder) -> Result<(), StoreError> {
+        let Remainder { entry, task, folder, .. } = remainder;
+        let wanted = if *task == Task::Restore { Table::Objects } else { Table::Recycled };
+        if !self.there(wanted, *entry)? {
+            self.report
+                .fault(format!("{place}: {entry}, of which more is left to be done, is not in {}", wanted.name()));
+        }
+        let fits = if *task == Task::Gather { self.there(Table::Recycled, *folder)? } else { folder == entry };
+        if !fits {
+            self.report.fault(format!("{place}: {folder}, in which more is left to be done, is not in the bin"));
+        }
+        Ok(())
     }
 
     /// Bytes in the tables are those of a version or of a draft, which says so.

@@ -146,6 +146,7 @@ impl Config {
         faults.within("limits.upload_progress_bytes", limits.upload_progress_bytes, 1, MAX_BYTES);
         faults.seconds("limits.upload_progress_seconds", limits.upload_progress_seconds, 0);
         faults.within("limits.upload_parts", limits.upload_parts, 2, 10_000);
+        faults.within("limits.uploads_at_once", limits.uploads_at_once, 1, 1 << 16);
         // No longer URL can be represented.
         faults.within("limits.url_bytes", limits.url_bytes, 256, 65_534);
         let (widest, depth) = (PathLimits::WIDEST, limits.path_depth);
@@ -157,7 +158,13 @@ impl Config {
         // Deeper trees could exhaust a thread's stack.
         faults.within("limits.xml_depth", limits.xml_depth, 1, 512);
         faults.within("limits.list_sources", limits.list_sources, 1, 1_000_000);
+        // One reply must fit in: a drawer's items, or a record with four megabytes of attributes in several forms.
+        faults.within("limits.reply_bytes_under_way", limits.reply_bytes_under_way, 16 << 20, MAX_BYTES);
         faults.seconds("limits.idempotency_seconds", limits.idempotency_seconds, 1);
+        let keys = limits.idempotency_keys_per_user;
+        faults.within("limits.idempotency_keys_per_user", keys, 100, 10_000_000);
+        let bytes = limits.idempotency_bytes_per_user;
+        faults.within("limits.idempotency_bytes_per_user", bytes, 1 << 20, MAX_BYTES);
         // Budgets count in microseconds.
         faults.within("limits.calls_per_minute", limits.calls_per_minute, 0, 6_000_000);
     }
@@ -177,6 +184,7 @@ impl Config {
         faults.within("auth.password_memory_kib", auth.password_memory_kib, least, 4 << 20);
         faults.within("auth.password_iterations", auth.password_iterations, 1, 1000);
         faults.within("auth.failures_per_user", auth.failures_per_user, 0, 1_000_000);
+        faults.within("auth.failures_per_user_anywhere", auth.failures_per_user_anywhere, 0, 1_000_000);
         faults.within("auth.failures_per_address", auth.failures_per_address, 0, 1_000_000);
         faults.within("auth.failure_window_seconds", auth.failure_window_seconds, 1, 86_400);
     }
@@ -233,12 +241,14 @@ impl Config {
         let longest = runtime.restart_backoff_max_milliseconds;
         faults.within("runtime.restart_backoff_max_milliseconds", longest, first, 3_600_000);
         faults.seconds("runtime.quarantine_seconds", runtime.quarantine_seconds, 0);
+        faults.within("runtime.objects_per_step", runtime.objects_per_step, 1, 10_000);
     }
 
     fn check_events(&self, faults: &mut Faults) {
         let events = &self.events;
         faults.within("events.followers", events.followers, 1, 1_000_000);
         faults.within("events.followers_per_container", events.followers_per_container, 1, 1_000_000);
+        faults.within("events.followers_per_user", events.followers_per_user, 1, 1_000_000);
         // Below this, followers on another thread could lose a mere burst.
         faults.within("events.queue_events", events.queue_events, 64, 1 << 20);
         faults.within("events.keep_alive_seconds", events.keep_alive_seconds, 1, 3600);
@@ -260,13 +270,14 @@ impl Config {
     fn check_content(&self, faults: &mut Faults) {
         let content = &self.content;
         faults.seconds("content.collect_after_seconds", content.collect_after_seconds, 0);
+        faults.within("content.reserve_bytes", content.reserve_bytes, 0, MAX_BYTES);
         faults.within("content.lowres_pixels", content.lowres_pixels, 16, 4096);
         // Decoders hold a picture in memory several times over.
         faults.within("content.picture_pixels", content.picture_pixels, 1, 1 << 30);
+        faults.within("content.picture_memory_bytes", content.picture_memory_bytes, 1 << 20, MAX_BYTES);
         faults.within("content.picture_bytes", content.picture_bytes, 1024, 1 << 30);
         faults.within("content.scaled_at_once", content.scaled_at_once, 1, 64);
         faults.within("content.scaling_wait_seconds", content.scaling_wait_seconds, 1, 300);
-        faults.within("content.scaled_cache_bytes", content.scaled_cache_bytes, 0, MAX_BYTES);
     }
 
     fn check_lists(&self, faults: &mut Faults) {
@@ -301,7 +312,7 @@ impl Config {
             faults.names_user("drawer.automatic_folder", &drawer.automatic_folder);
         }
         faults.folder("liveblog.template", &self.liveblog.template);
-        faults.within("liveblog.cache_bytes", self.liveblog.cache_bytes, 0, MAX_BYTES);
+        faults.within("caches.bytes", self.caches.bytes, 0, MAX_BYTES);
         faults.folder("folders.users", &folders.users);
         faults.folder("folders.home", &folders.home);
         faults.names_user("folders.home", &folders.home);

@@ -12,30 +12,33 @@ use super::{Config, Durability};
 pub struct ContentConfig {
     /// Seconds after which a content file that nothing refers to is removed; 0: never.
     pub collect_after_seconds: u64,
+    /// Bytes of the disk that uploads leave free; 0: none.
+    pub reserve_bytes: u64,
     /// Pixels of the longer side of a scaled picture, at most.
     pub lowres_pixels: u32,
     /// Pixels of a picture that is scaled, at most.
     pub picture_pixels: u64,
+    /// Bytes of memory that scaling one picture may take, beside its file.
+    pub picture_memory_bytes: u64,
     /// Bytes of a picture that is scaled, at most.
     pub picture_bytes: u64,
     /// Pictures that are scaled at a time.
     pub scaled_at_once: usize,
     /// Seconds that a call waits for its turn, or for the picture that another one is having scaled.
     pub scaling_wait_seconds: u64,
-    /// Bytes of scaled pictures that are kept in memory.
-    pub scaled_cache_bytes: u64,
 }
 
 impl Default for ContentConfig {
     fn default() -> ContentConfig {
         ContentConfig {
             collect_after_seconds: 24 * 60 * 60,
+            reserve_bytes: 256 << 20,
             lowres_pixels: 512,
             picture_pixels: 64_000_000,
+            picture_memory_bytes: 640_000_000,
             picture_bytes: 64 << 20,
             scaled_at_once: 2,
             scaling_wait_seconds: 10,
-            scaled_cache_bytes: 64 << 20,
         }
     }
 }

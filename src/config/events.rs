@@ -10,6 +10,8 @@ pub struct EventsConfig {
     pub followers: usize,
     /// Followers of one container.
     pub followers_per_container: usize,
+    /// Followers of one user, of all containers together.
+    pub followers_per_user: usize,
     /// Events that a follower may be behind.
     pub queue_events: usize,
     /// Seconds without an event after which a follower is sent a comment.
@@ -18,6 +20,12 @@ pub struct EventsConfig {
 
 impl Default for EventsConfig {
     fn default() -> EventsConfig {
-        EventsConfig { followers: 8192, followers_per_container: 4096, queue_events: 1024, keep_alive_seconds: 15 }
+        EventsConfig {
+            followers: 8192,
+            followers_per_container: 4096,
+            followers_per_user: 2048,
+            queue_events: 1024,
+            keep_alive_seconds: 15,
+        }
     }
 }

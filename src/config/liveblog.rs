@@ -8,15 +8,10 @@ use serde::{Deserialize, Serialize};
 pub struct LiveblogConfig {
     /// Path of the object, in the main database, that a liveblog is made from when the call names no template.
     pub template: String,
-    /// Bytes of rendered posts that are kept in memory.
-    pub cache_bytes: usize,
 }
 
 impl Default for LiveblogConfig {
     fn default() -> LiveblogConfig {
-        LiveblogConfig {
-            template: "/SysConfig/Product/Shared/Templates/Default/liveblog.xml".to_owned(),
-            cache_bytes: 64 << 20,
-        }
+        LiveblogConfig { template: "/SysConfig/Product/Shared/Templates/Default/liveblog.xml".to_owned() }
     }
 }

@@ -11,6 +11,7 @@
 //! Nothing is guessed: an unknown key, a value of the wrong type and a value out of bounds are errors that name the
 //! key and where it was set. The structs hold plain numbers; their users make durations and options of them.
 
+mod caches;
 mod cas;
 mod check;
 mod content;
@@ -32,6 +33,7 @@ use serde::{Deserialize, Serialize};
 use stet_actors::object::PathLimits;
 use stet_actors::runtime::RuntimeOptions;
 
+pub use self::caches::CachesConfig;
 pub use self::cas::CasConfig;
 pub use self::content::ContentConfig;
 pub(crate) use self::edge::network;
@@ -66,6 +68,8 @@ pub struct Config {
     pub events: EventsConfig,
     /// How changes reach the disk.
     pub store: StoreConfig,
+    /// What is kept in memory.
+    pub caches: CachesConfig,
     /// The bytes of objects.
     pub content: ContentConfig,
     /// The databases: namespaces with numbers and names. One has the number 1.
@@ -94,6 +98,7 @@ impl Default for Config {
             runtime: RuntimeOptions::default(),
             events: EventsConfig::default(),
             store: StoreConfig::default(),
+            caches: CachesConfig::default(),
             content: ContentConfig::default(),
             databases: vec![DatabaseConfig { id: 1, name: "main".to_owned() }],
             connections: vec![ConnectionConfig {

@@ -135,8 +135,16 @@ pub struct LimitsConfig {
     pub xml_depth: usize,
     /// Sources in the list of one bulk call.
     pub list_sources: usize,
+    /// Uploads that are on their way to the disk at a time.
+    pub uploads_at_once: usize,
+    /// Bytes of replies above 64 KiB that are in memory at a time, waiting for their clients to take them.
+    pub reply_bytes_under_way: u64,
     /// Seconds that the reply to a call with an `Idempotency-Key` is kept, to be repeated.
     pub idempotency_seconds: u64,
+    /// Keys whose replies are kept for one user.
+    pub idempotency_keys_per_user: usize,
+    /// Bytes of the replies that are kept for one user.
+    pub idempotency_bytes_per_user: u64,
     /// Calls a minute of one session, or of one address without a session; 0 is no limit.
     pub calls_per_minute: u32,
 }
@@ -161,7 +169,11 @@ impl Default for LimitsConfig {
             xml_bytes: 4 << 20,
             xml_depth: 64,
             list_sources: 10_000,
+            uploads_at_once: 256,
+            reply_bytes_under_way: 256 << 20,
             idempotency_seconds: 86_400,
+            idempotency_keys_per_user: 10_000,
+            idempotency_bytes_per_user: 32 << 20,
             calls_per_minute: 0,
         }
     }
@@ -203,8 +215,10 @@ pub struct AuthConfig {
     pub password_lanes: u32,
     /// Single sign-on.
     pub cas: CasConfig,
-    /// Logins of one user name that may fail in the window; 0 is no limit.
+    /// Logins of one user name from one address that may fail in the window; 0 is no limit.
     pub failures_per_user: u32,
+    /// Logins of one user name, from all addresses where the user is not known, that may fail in the window; 0 is no limit.
+    pub failures_per_user_anywhere: u32,
     /// Logins from one address that may fail in the window; 0 is no limit.
     pub failures_per_address: u32,
     /// Seconds of the window.
@@ -224,6 +238,7 @@ impl Default for AuthConfig {
             password_lanes: 1,
             cas: CasConfig::default(),
             failures_per_user: 10,
+            failures_per_user_anywhere: 100,
             failures_per_address: 1000,
             failure_window_seconds: 300,
         }

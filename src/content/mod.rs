@@ -16,6 +16,7 @@ pub(crate) mod scaling;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;
+mod under_way;
 mod upload;
 pub(crate) mod words;
 
@@ -27,9 +28,11 @@ use std::time::Duration;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::{Content, Pin, Stored};
+use tokio::sync::Notify;
 
 use self::pins::{Hash, Pins};
 pub use self::reader::ContentReader;
+use self::under_way::UnderWay;
 pub use self::upload::Upload;
 use crate::limits::Room;
 
@@ -58,6 +61,26 @@ struct Places {
     small_body_bytes: usize,
     /// What must stay although no row refers to it yet.
     pins: Arc<Pins>,
+    /// Bytes of the disk that callers' uploads leave free.
+    reserve_bytes: u64,
+    /// Uploads whose bytes are on their way to the disk.
+    under_way: Arc<UnderWay>,
+    /// There was no room for an upload.
+    short: Notify,
+}
+
+/// What callers' uploads may take together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UploadBounds {
+    /// Bytes of the disk that they leave free.
+    pub reserve_bytes: u64,
+    /// How many may be on their way to the disk at a time.
+    pub at_once: usize,
+}
+
+impl UploadBounds {
+    /// No bounds: where no caller uploads.
+    pub const NONE: UploadBounds = UploadBounds { reserve_bytes: 0, at_once: usize::MAX };
 }
 
 impl ContentStore {
@@ -66,7 +89,7 @@ impl ContentStore {
     ///
     /// # Errors
     /// The folders can't be made or read.
-    pub fn open(data: &Path, small_body_bytes: usize) -> io::Result<ContentStore> {
+    pub fn open(data: &Path, small_body_bytes: usize, bounds: UploadBounds) -> io::Result<ContentStore> {
         let root = data.join(FOLDER);
         let unfinished = root.join(UNFINISHED);
         fs::create_dir_all(&unfinished)?;
@@ -81,10 +104,13 @@ impl ContentStore {
             tracing::info!(removed, "unfinished uploads of the last run are removed");
         }
         let pins = Arc::new(Pins::default());
-        Ok(ContentStore { places: Arc::new(Places { root, unfinished, small_body_bytes, pins }) })
+        let UploadBounds { reserve_bytes, at_once } = bounds;
+        let (under_way, short) = (UnderWay::new(at_once), Notify::new());
+        let places = Places { root, unfinished, small_body_bytes, pins, reserve_bytes, under_way, short };
+        Ok(ContentStore { places: Arc::new(places) })
     }
 
-    /// A new content, to be fed. What of it is in memory takes of `room`.
+    /// A new content, to be fed. What of it is in memory takes of `room`, and what is on disk counts for its holder.
     pub fn upload(&self, room: &Arc<Room>) -> Upload {
         Upload::new(self.places.clone(), room)
     }
@@ -200,10 +226,14 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + '
     }
 }
 
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 /// What a client gets to see of an error of the disk; the rest goes to the log.
 fn failure(what: &'static str, path: &Path, error: &io::Error) -> Error {
     tracing::error!(path = %path.display(), %error, "a content can't be {what}");
-    let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+    let full = is_full(error);
     let why = if full { "full" } else { "failed" };
     metrics::counter!("stet_content_failures_total", "what" => what, "why" => why).increment(1);
     if full {

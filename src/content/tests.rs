@@ -6,12 +6,13 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::*;
+use crate::limits::{Budget, Holder};
 
 const SMALL: usize = 1000;
 
 fn store() -> (TempDir, ContentStore) {
     let data = tempfile::tempdir().expect("a directory for temporary files");
-    let store = ContentStore::open(data.path(), SMALL).expect("the directory was just made");
+    let store = ContentStore::open(data.path(), SMALL, UploadBounds::NONE).expect("the directory was just made");
     (data, store)
 }
 
@@ -141,7 +142,7 @@ async fn what_the_last_run_left_unfinished_is_removed_at_start() {
     let kept = upload(&store, &bytes(5000), 5000).await;
     let leftover = data.path().join(FOLDER).join(UNFINISHED).join("upload-x");
     fs::write(&leftover, "half of it").expect("the folder is there");
-    let store = ContentStore::open(data.path(), SMALL).expect("the directory is well");
+    let store = ContentStore::open(data.path(), SMALL, UploadBounds::NONE).expect("the directory is well");
     assert!(!leftover.exists());
     assert!(store.open_content(&kept.content).await.is_ok());
 }
@@ -214,4 +215,37 @@ async fn a_full_disk_is_told_from_other_failures() {
     let full = failure("written", path, &io::ErrorKind::StorageFull.into());
     let other = failure("written", path, &io::ErrorKind::PermissionDenied.into());
     assert_eq!((full.code, other.code), (Code::StorageFull, Code::RepositoryError));
+}
+
+#[tokio::test]
+async fn uploads_of_callers_leave_the_reserve_and_are_so_many_at_a_time() {
+    let data = tempfile::tempdir().expect("a directory for temporary files");
+    let holder = |name: &str| Holder::User(name.into());
+    let budget = Budget::new("test", "uploads", 1 << 30);
+    let (ann, bob) = (budget.room(holder("ann")), budget.room(holder("bob")));
+    let spilled = bytes(1 << 20);
+    let bounds = UploadBounds { reserve_bytes: 0, at_once: 4 };
+    let store = ContentStore::open(data.path(), SMALL, bounds).expect("the directory was just made");
+    let mut first = store.upload(&ann);
+    first.write(&spilled).await.expect("there is a place");
+    let mut second = store.upload(&ann);
+    assert_eq!(second.write(&spilled).await.expect_err("a quarter is taken").code, Code::Overloaded);
+    assert_eq!(second.write(&spilled).await.expect_err("it is lost").code, Code::RepositoryError);
+    // Small ones lie in the tables, and take none.
+    let mut small = store.upload(&ann);
+    small.write(&bytes(SMALL)).await.expect("it is in memory");
+    small.finish("image/png").await.expect("it is in memory");
+    store.upload(&bob).write(&spilled).await.expect("another has a place");
+    first.finish("image/png").await.expect("the disk is well");
+    store.upload(&ann).write(&spilled).await.expect("the place is free again");
+
+    let bounds = UploadBounds { reserve_bytes: u64::MAX, at_once: 4 };
+    let store = ContentStore::open(data.path(), SMALL, bounds).expect("the directory is well");
+    let mut refused = store.upload(&ann);
+    assert_eq!(refused.write(&spilled).await.expect_err("all is reserved").code, Code::StorageFull);
+    drop(refused);
+    // The server's own are none of a caller's.
+    let own = upload(&store, &spilled, 1 << 16).await;
+    assert!(store.is_there(&own.content));
+    assert!(stored(&data).iter().all(|path| !path.starts_with(UNFINISHED)), "something was left");
 }

@@ -12,9 +12,9 @@ use stet_actors::object::{Content, NewContent, Stored};
 use tempfile::NamedTempFile;
 
 use super::pins::{Hash, Held};
-use crate::limits::{Gathered, Room};
-
-use super::{Places, blocking, failure, sync_folder};
+use super::under_way::Place;
+use super::{Places, blocking, failure, is_full, sync_folder};
+use crate::limits::{Gathered, Holder, Room};
 
 /// Bytes that are gathered before the disk is bothered: a network's chunks are small, and each hand-over to another
 /// thread costs more than copying them.
@@ -28,6 +28,8 @@ pub struct Upload {
     size: u64,
     /// Received and not yet in the file.
     gathered: Gathered,
+    /// Whose it is; `None` for the server's own.
+    holder: Option<Holder>,
     state: State,
 }
 
@@ -47,11 +49,13 @@ struct Spill {
     file: NamedTempFile,
     /// Of what is in the file.
     hasher: Sha256,
+    /// The caller's upload, for which the disk's reserve is not there.
+    place: Place,
 }
 
 impl Upload {
     pub(super) fn new(places: Arc<Places>, room: &Arc<Room>) -> Upload {
-        Upload { places, size: 0, gathered: Gathered::new(room), state: State::Memory }
+        Upload { places, size: 0, gathered: Gathered::new(room), holder: room.holder().cloned(), state: State::Memory }
     }
 
     /// Bytes received so far.
@@ -62,8 +66,8 @@ impl Upload {
     /// Takes the next bytes. How many there may be is for the caller to watch: see [`Upload::size`].
     ///
     /// # Errors
-    /// `StorageFull`, or `RepositoryError` if the disk fails or an earlier write was cut off; `Overloaded` if there is no room. The
-    /// upload is lost then.
+    /// `StorageFull`, or `RepositoryError` if the disk fails or an earlier write was cut off; `Overloaded` if there is no room in
+    /// memory, or too many uploads are under way. The upload is lost then.
     pub async fn write(&mut self, chunk: &[u8]) -> Result<()> {
         self.gathered.extend(chunk, GATHER + chunk.len())?;
         self.size += chunk.len() as u64;
@@ -103,8 +107,8 @@ impl Upload {
         then: impl FnOnce(Spill, &Places) -> io::Result<T> + Send + 'static,
     ) -> Result<T> {
         let before = match std::mem::replace(&mut self.state, State::Broken) {
-            State::Memory => None,
-            State::Spilled(spill) => Some(spill),
+            State::Memory => Begun::No(self.places.under_way.begin(self.holder.as_ref())?),
+            State::Spilled(spill) => Begun::Yes(spill),
             State::Broken => {
                 tracing::error!("an upload went on after a write that failed or was cut off");
                 return Err(Error::internal());
@@ -114,23 +118,44 @@ impl Upload {
         let places = self.places.clone();
         blocking(move || {
             let write = || {
-                let mut spill = before.map_or_else(|| Spill::new(&places.unfinished), Ok)?;
-                spill.add(&bytes)?;
+                let mut spill = match before {
+                    Begun::No(place) => Spill::new(&places.unfinished, place)?,
+                    Begun::Yes(spill) => spill,
+                };
+                spill.add(&bytes, places.reserve_bytes)?;
                 then(spill, &places)
             };
-            write().map_err(|error| failure("written", &places.unfinished, &error))
+            write().map_err(|error| {
+                if is_full(&error) {
+                    places.short.notify_one();
+                }
+                failure("written", &places.unfinished, &error)
+            })
         })
         .await
     }
 }
 
+/// Whether an upload's file is there.
+enum Begun {
+    No(Place),
+    Yes(Spill),
+}
+
 impl Spill {
-    fn new(folder: &Path) -> io::Result<Spill> {
+    fn new(folder: &Path, place: Place) -> io::Result<Spill> {
         let file = tempfile::Builder::new().prefix("upload-").tempfile_in(folder)?;
-        Ok(Spill { file, hasher: Sha256::new() })
+        Ok(Spill { file, hasher: Sha256::new(), place })
     }
 
-    fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// Adds bytes, unless fewer than `reserve` would be left to all else on the disk.
+    fn add(&mut self, bytes: &[u8], reserve: u64) -> io::Result<()> {
+        if self.place.is_a_callers() && reserve > 0 {
+            let disk = rustix::fs::fstatvfs(self.file.as_file())?;
+            if disk.f_bavail.saturating_mul(disk.f_frsize) < reserve.saturating_add(bytes.len() as u64) {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+        }
         self.hasher.update(bytes);
         self.file.as_file_mut().write_all(bytes)
     }

@@ -8,6 +8,7 @@ use metrics::{Counter, Gauge};
 use parking_lot::RwLock;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
+use stet_actors::object::Text;
 use stet_actors::repository::Reader;
 use stet_actors::store::observe::Observer;
 use tokio::sync::Notify;
@@ -40,6 +41,8 @@ struct List {
     closed: bool,
     /// Followers of all containers.
     all: usize,
+    /// How many of them are each user's.
+    by_user: HashMap<Text, usize>,
     followed: HashMap<Loid, Followed>,
 }
 
@@ -64,6 +67,7 @@ struct Meters {
 pub struct Follower {
     followers: Arc<Followers>,
     container: Loid,
+    user: Text,
     /// Events from the moment of entry on, in order. [`Followers`] says more about `Lagged` and `Closed`.
     pub receiver: Receiver<Arc<Happening>>,
 }
@@ -79,18 +83,22 @@ impl Followers {
         Followers { options, list: RwLock::default(), meters }
     }
 
-    /// Enters a follower of a container that has had the revision `known`, or a later one. Must be called within a runtime of
+    /// Enters a follower, some user's, of a container that has had the revision `known`, or a later one. Must be called within a runtime of
     /// tokio, on which the pump then runs.
     ///
     /// # Errors
     /// `Overloaded` when there is no room, or the server is ending.
-    pub fn follow(self: &Arc<Self>, repository: &Reader, container: Loid, known: u64) -> Result<Follower> {
+    pub fn follow(self: &Arc<Self>, repository: &Reader, container: Loid, user: &Text, known: u64) -> Result<Follower> {
         let mut list = self.list.write();
         if list.closed {
             return Err(overloaded("The server is ending".to_owned()));
         }
         if list.all >= self.options.followers {
             return Err(overloaded(format!("There are {} followers already", list.all)));
+        }
+        let own = list.by_user.get(user).copied().unwrap_or(0);
+        if own >= self.options.followers_per_user {
+            return Err(overloaded(format!("`{user}` follows {own} times already")));
         }
         let here = list.followed.get(&container).map_or(0, |followed| followed.followers);
         if here >= self.options.followers_per_container {
@@ -107,8 +115,9 @@ impl Followers {
         followed.followers += 1;
         let receiver = followed.sender.subscribe();
         list.all += 1;
+        *list.by_user.entry(user.clone()).or_default() += 1;
         self.meters.followers.set(list.all as f64);
-        Ok(Follower { followers: self.clone(), container, receiver })
+        Ok(Follower { followers: self.clone(), container, user: user.clone(), receiver })
     }
 
     /// Ends all streams, for the server ends; there are no new ones.
@@ -120,9 +129,15 @@ impl Followers {
         }
     }
 
-    fn leave(&self, container: Loid) {
+    fn leave(&self, container: Loid, user: &Text) {
         let mut list = self.list.write();
         list.all -= 1;
+        if let Some(own) = list.by_user.get_mut(user) {
+            *own -= 1;
+            if *own == 0 {
+                list.by_user.remove(user);
+            }
+        }
         self.meters.followers.set(list.all as f64);
         // Not there any more after the end.
         let Some(followed) = list.followed.get_mut(&container) else { return };
@@ -161,7 +176,7 @@ impl Follower {
 
 impl Drop for Follower {
     fn drop(&mut self) {
-        self.followers.leave(self.container);
+        self.followers.leave(self.container, &self.user);
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! It ends when the caller's session ends, the container may not be read any more or is gone, the follower has fallen behind by
 //! more than `events.queue_events`, or the server ends. All of that is checked before each event, and every [`LOOK`] besides,
-//! so that an idle stream ends as well. A container in the recycle bin is followed up to the revision that it has there: its
+//! so that an idle stream ends as well. A follower that has gone is noticed when something is written to it twice, so whatever is
+//! sent is followed by a comment at the next look. A container in the recycle bin is followed up to the revision that it has there: its
 //! state may be far ahead of the event that is sent.
 
 use std::pin::Pin;
@@ -66,6 +67,8 @@ struct Stream {
     next: Next,
     /// When something was last sent.
     sent: Instant,
+    /// Whether something more was sent since. To one that has gone the first write succeeds, and only the next one shows it.
+    asked: bool,
 }
 
 /// What a stream does next.
@@ -91,7 +94,7 @@ impl Following {
     pub fn begin(self, followers: &Arc<Followers>) -> Result<Body> {
         let Following { newsroom, container, .. } = &self;
         let follower = match self.wait {
-            true => Some(followers.follow(&newsroom.repository, *container, self.present()?)?),
+            true => Some(followers.follow(&newsroom.repository, *container, self.session.user(), self.present()?)?),
             false => None,
         };
         // Only now: a change that is committed from here on is heard of.
@@ -102,7 +105,7 @@ impl Following {
             Some(after) if after < present && self.is_kept(after)? => (after, Next::Send(COMMENT, true)),
             Some(_) => (present, Next::Send(self.plain(RESET, present), false)),
         };
-        let stream = Stream { following: self, follower, at, next: first, sent: Instant::now() };
+        let stream = Stream { following: self, follower, at, next: first, sent: Instant::now(), asked: false };
         Ok(Box::pin(unfold(stream, |stream| stream.piece())))
     }
 
@@ -133,7 +136,7 @@ impl Following {
         let rights = self.session.rights();
         let access = Access::of(&self.newsroom, &self.session, &rights);
         let checked = |record: &Record| {
-            let well = if access.sees(record)? { Ok(()) } else { Err(Error::not_found(self.container)) };
+            let well = access.check_own(record, &self.container);
             let last = record.is_discarded().then_some(record.revision);
             well.and_then(|()| Ok((read(access, record)?, last)))
         };
@@ -167,6 +170,8 @@ impl Stream {
             };
             match given {
                 Ok(Some(bytes)) => {
+                    // A comment behind another tells nothing new.
+                    self.asked = bytes == COMMENT && !self.asked;
                     self.sent = Instant::now();
                     return Some((Ok(bytes), self));
                 }
@@ -253,7 +258,7 @@ impl Stream {
             Some(Err(RecvError::Closed)) => self.stored().await?.map(Some).ok_or(Over),
             None => {
                 match self.following.looked_at(|_, _| Ok(()))? {
-                    ((), None) => Ok((Instant::now() >= keep_alive).then_some(COMMENT)),
+                    ((), None) => Ok((!self.asked || Instant::now() >= keep_alive).then_some(COMMENT)),
                     ((), Some(last)) if self.at >= last => Err(Over),
                     // The pump has not come so far, but the store has it; or it has grown too old, and nobody has it.
                     ((), Some(_)) => self.stored().await?.map(Some).ok_or(Over),

@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 
 use crate::api::object::{Form, read_parts};
 use crate::config::LimitsConfig;
-use crate::content::ContentStore;
+use crate::content::{ContentStore, UploadBounds};
 
 /// Small, so that inputs come to them.
 const PARTS: usize = 6;
@@ -29,7 +29,8 @@ impl FormReader {
     fn new() -> FormReader {
         let folder = TempDir::new().expect("a temporary directory can be made");
         // Nothing here is so large that it would go to a file.
-        let contents = ContentStore::open(folder.path(), 1 << 20).expect("contents can be opened there");
+        let contents =
+            ContentStore::open(folder.path(), 1 << 20, UploadBounds::NONE).expect("contents can be opened there");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let limits = LimitsConfig {
             upload_parts: PARTS,

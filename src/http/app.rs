@@ -16,7 +16,7 @@ use super::meters::Meters;
 use super::openapi::Served;
 use super::route::Group;
 use super::router::Router;
-use crate::auth::{AttemptOptions, Attempts};
+use crate::limits::Pool;
 use crate::newsroom::Newsroom;
 use crate::telemetry::Metrics;
 
@@ -65,10 +65,10 @@ pub struct App {
     pub proxies: Proxies,
     /// The header that makes browsers use TLS only (HSTS), if it is to be sent.
     pub strict_transport: Option<HeaderValue>,
-    /// How often logins have failed.
-    pub attempts: Attempts,
     /// How many calls a client may make, if that is limited.
     pub call_limit: Option<CallLimit>,
+    /// Bytes of replies that wait for their clients.
+    pub replies: Pool,
     /// The memory of request bodies.
     pub bodies: Bodies,
     /// What `/metrics` shows.
@@ -97,11 +97,6 @@ impl App {
     pub fn new(newsroom: Arc<Newsroom>, changes: Changes, surface: Surface, metrics: Metrics) -> App {
         let Surface { groups, kept } = surface;
         let config = &newsroom.config;
-        let attempts = AttemptOptions {
-            per_user: config.auth.failures_per_user,
-            per_address: config.auth.failures_per_address,
-            window_seconds: config.auth.failure_window_seconds,
-        };
         let strict = config.server.tls.strict_transport_seconds;
         let strict_transport = (config.server.tls.is_on() && strict > 0).then(|| {
             // A word and digits are visible ASCII, which is all that a header's value must be.
@@ -111,8 +106,8 @@ impl App {
         App {
             strict_transport,
             proxies: Proxies::new(&config.server),
-            attempts: Attempts::new(attempts),
             call_limit: CallLimit::new(config.limits.calls_per_minute),
+            replies: Pool::new(config.limits.reply_bytes_under_way),
             bodies: Bodies::new(&config.limits),
             router: Router::new(routes()),
             meters: Meters::of(routes()),

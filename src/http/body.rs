@@ -1,6 +1,7 @@
 //! Reading request bodies (docs/api/README.md, "Bodies"): bounded while they stream, one by one and all together, refused with the
 //! place of the fault.
 
+use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::net::IpAddr;
@@ -15,7 +16,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use stet_actors::error::{Code, Error, Result};
 
-use super::route::{Body, Size};
+use super::wording;
 use crate::auth::LiveSession;
 use crate::config::LimitsConfig;
 use crate::json::schema_of_content;
@@ -58,17 +59,6 @@ pub struct Incoming {
     pub room: Arc<Room>,
 }
 
-/// How many bytes a body that is held in memory may have; `None` for one that the handler reads, and where there is none.
-pub fn most_of(body: Body, limits: &LimitsConfig) -> Option<usize> {
-    match body {
-        Body::Optional(_, size) | Body::Required(_, size) | Body::Form(_, size) => Some(match size {
-            Size::Short => limits.short_body_bytes,
-            Size::Long => limits.json_bytes,
-        }),
-        Body::None | Body::Bytes | Body::Multipart(..) => None,
-    }
-}
-
 /// The refusal of a body that is larger than allowed.
 pub fn too_large(what: &str, limit: u64) -> Error {
     Error::new(Code::TooLarge, format!("{what} is larger than the {limit} bytes allowed.")).with_detail("limit", limit)
@@ -91,7 +81,8 @@ pub async fn read(incoming: Incoming, announced: Option<u64>, limit: usize) -> R
     // What is announced is no reason to allocate it: it may never come.
     let mut body = Gathered::new(&room);
     while let Some(chunk) = payload.next().await {
-        let chunk = chunk.map_err(|error| invalid(format!("The body could not be read: {error}.")))?;
+        let chunk =
+            chunk.map_err(|error| invalid(format!("The body could not be read: {}.", wording::of_payload(&error))))?;
         if body.len() + chunk.len() > limit {
             return Err(too_large("The body", limit as u64));
         }
@@ -131,6 +122,18 @@ pub struct Reading {
     /// Whether a password or a token is in it. Then a refusal quotes nothing of the body: a reply may be logged on the
     /// way, and what is at the wrong place may be just that.
     pub secret: bool,
+    /// How many entries a list of sources may have ([`entries_allowed`]).
+    pub entries: usize,
+}
+
+thread_local! {
+    static ENTRIES: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+/// How many entries of a list of sources are of use in the body that is being read on this thread: what is behind them need not be
+/// held, for the list is too long.
+pub fn entries_allowed() -> usize {
+    ENTRIES.get()
 }
 
 impl Reading {
@@ -148,13 +151,14 @@ impl Reading {
             return Err(invalid(format!("The body is nested deeper than the {} levels allowed.", self.depth)));
         }
         let mut reader = serde_json::Deserializer::from_slice(json);
+        ENTRIES.set(self.entries);
         let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
             let path = match error.path().to_string() {
                 path if path == "." => "$".to_owned(),
                 path if path.starts_with('[') => format!("${path}"),
                 path => format!("$.{path}"),
             };
-            let why = if self.secret { without_values(error.inner()) } else { error.inner().to_string() };
+            let why = if self.secret { without_values(error.inner()) } else { wording::of_json(error.inner()) };
             invalid(format!("The body is not as it must be at `{path}`: {why}.")).with_detail("path", path)
         })?;
         reader.end().map_err(|error| invalid(format!("There is something behind the body's end: {error}.")))?;
@@ -210,7 +214,7 @@ fn without_values(error: &serde_json::Error) -> String {
 /// # Errors
 /// As [`Reading::any`].
 pub fn parse_object<T: DeserializeOwned>(body: &[u8], required: bool, depth: usize) -> Result<T> {
-    Reading { required, depth, secret: false }.object(body)
+    Reading { required, depth, secret: false, entries: usize::MAX }.object(body)
 }
 
 /// [`Reading::any`] for a body of which some parts are read here and there: an object, or a list.
@@ -219,7 +223,7 @@ pub fn parse_object<T: DeserializeOwned>(body: &[u8], required: bool, depth: usi
 /// As [`Reading::any`].
 pub fn parse_any(body: &[u8], required: bool, depth: usize) -> Result<Value> {
     // Every JSON value is a `Value`, so no error here quotes one.
-    let value: Value = Reading { required, depth, secret: false }.any(body)?;
+    let value: Value = Reading { required, depth, secret: false, entries: usize::MAX }.any(body)?;
     if value.is_object() || value.is_array() {
         return Ok(value);
     }
@@ -263,7 +267,7 @@ mod tests {
     }
 
     fn parse<T: DeserializeOwned>(body: &[u8], required: bool, depth: usize) -> Result<T> {
-        Reading { required, depth, secret: false }.any(body)
+        Reading { required, depth, secret: false, entries: usize::MAX }.any(body)
     }
 
     #[test]
@@ -280,8 +284,8 @@ mod tests {
             Low,
         }
         let refused = |body: &str| {
-            let error =
-                Reading { required: true, depth: 8, secret: true }.object::<Login>(body.as_bytes()).unwrap_err();
+            let reading = Reading { required: true, depth: 8, secret: true, entries: usize::MAX };
+            let error = reading.object::<Login>(body.as_bytes()).unwrap_err();
             assert_eq!(error.code, Code::InvalidBody);
             assert!(!error.message.contains("4242"), "{error}");
             error.message

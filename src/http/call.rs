@@ -1,7 +1,9 @@
 //! A call on its way to a handler: everything that was checked already, in named types.
 
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::HttpRequest;
 use actix_web::http::header::HeaderMap;
@@ -11,7 +13,9 @@ use serde_json::Value;
 use smallvec::SmallVec;
 use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Expect;
 use stet_actors::id::{DatabaseId, Source};
+use stet_actors::object::Text;
 use stet_actors::receipt::Once;
 use tracing::Span;
 
@@ -26,10 +30,14 @@ use super::route::{Body, QueryParam, Route};
 use super::router::Params;
 use crate::access::Access;
 use crate::auth::{LiveSession, Privilege, Rights};
+use crate::give_way;
 use crate::limits::Room;
 use crate::receipts::Claim;
 use crate::records::Cached;
 use crate::records::Display;
+
+/// The time after which a caller whose body is still coming is looked at again: less than a session may idle for.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 /// The sources in a path, by the names of their parameters. No endpoint has more than fit in without an allocation.
 pub type Sources = SmallVec<[(&'static str, Source); 2]>;
@@ -57,10 +65,11 @@ pub struct Call {
     /// The unread body of a multipart form or of a content.
     pub(super) incoming: Option<Incoming>,
     /// What the body takes of the budget, which counts until the call is answered; none where the route has no body.
-    #[expect(dead_code, reason = "it is held, not looked at")]
     pub(super) room: Option<Arc<Room>>,
     /// The `Idempotency-Key` that the call has taken.
     pub claim: Option<Arc<Claim>>,
+    /// What `If-Match` expects of what changes.
+    pub(super) expect: Option<Arc<Expect>>,
     /// The request's span.
     pub span: Span,
 }
@@ -110,6 +119,11 @@ impl Call {
         self.app.database(self.query.text("databaseId"))
     }
 
+    /// By whom what is held in memory for the call is held; callers without a session are one.
+    pub(super) fn holder(&self) -> Text {
+        self.session.as_ref().map_or_else(|| "".into(), |session| session.user().clone())
+    }
+
     /// What the caller may do.
     pub fn access(&self) -> Access<'_> {
         match &self.session {
@@ -118,15 +132,31 @@ impl Call {
         }
     }
 
-    /// Reads a body that comes bit by bit. That may take long, so the caller is checked again afterwards (see
-    /// [`check_again`]): no handler gets such a body in another way.
+    /// Reads a body that comes bit by bit. That may take long, so the caller is checked again (see [`check_again`]) now and then,
+    /// when the session counts as used, and afterwards: no handler gets such a body in another way.
     ///
     /// # Errors
     /// What `read` says; `InvalidToken`, `PermissionDenied`, `ObjectNotFound`; what the store says.
     pub async fn received<T>(&mut self, read: impl AsyncFnOnce(&Call, Incoming) -> Result<T>) -> Result<T> {
         // The dispatcher gives one to every route whose body comes so; it is read once.
         let incoming = self.incoming.take().ok_or_else(Error::internal)?;
-        let received = read(self, incoming).await?;
+        let received = {
+            let call = &*self;
+            let mut reading = pin!(read(call, incoming));
+            let idle = Duration::from_secs(call.app.sessions.options().idle_seconds);
+            let pause = LOOK_AGAIN.min(idle / 2);
+            loop {
+                tokio::select! {
+                    received = &mut reading => break received?,
+                    () = tokio::time::sleep(pause) => {
+                        check_again(&call.app, call.route, call.session.as_ref(), &call.query, &call.sources)?;
+                        if let Some(session) = &call.session {
+                            call.app.sessions.used_still(session);
+                        }
+                    }
+                }
+            }
+        };
         self.rights = check_again(&self.app, self.route, self.session.as_ref(), &self.query, &self.sources)?;
         Ok(received)
     }
@@ -203,20 +233,27 @@ impl Call {
     ///
     /// # Errors
     /// `InvalidBody` with the path of the fault.
-    pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
-        self.reading(self.requires_body()).object(&self.body)
+    pub async fn json<T: DeserializeOwned + Send + 'static>(&self) -> Result<T> {
+        self.read(self.requires_body(), |reading, body| reading.object(body)).await
     }
 
     /// The JSON body, of whatever kind the type takes.
     ///
     /// # Errors
     /// As [`Call::json`].
-    pub fn any_json<T: DeserializeOwned>(&self) -> Result<T> {
-        self.reading(self.requires_body()).any(&self.body)
+    pub async fn any_json<T: DeserializeOwned + Send + 'static>(&self) -> Result<T> {
+        self.read(self.requires_body(), |reading, body| reading.any(body)).await
+    }
+
+    /// Megabytes of JSON take long, and can't be left halfway.
+    async fn read<T: Send + 'static>(&self, required: bool, read: fn(Reading, &[u8]) -> Result<T>) -> Result<T> {
+        let (reading, body) = (self.reading(required), self.body.clone());
+        give_way::by_size(body.len(), move || read(reading, &body)).await?
     }
 
     fn reading(&self, required: bool) -> Reading {
-        Reading { required, depth: self.app.config.limits.json_depth, secret: self.route.secret }
+        let limits = &self.app.config.limits;
+        Reading { required, depth: limits.json_depth, secret: self.route.secret, entries: limits.list_sources }
     }
 
     fn requires_body(&self) -> bool {
@@ -227,16 +264,18 @@ impl Call {
     ///
     /// # Errors
     /// `InvalidBody` with the field at fault.
-    pub fn form<T: DeserializeOwned>(&self) -> Result<T> {
+    pub async fn form<T: DeserializeOwned + Send + 'static>(&self) -> Result<T> {
         let content_type = self.headers().get("content-type").and_then(|value| value.to_str().ok());
-        let reading = self.reading(true);
         if content_type.is_some_and(|value| value.trim_start().starts_with("application/json")) {
-            return reading.object(&self.body);
+            return self.read(true, |reading, body| reading.object(body)).await;
         }
-        let fields: serde_json::Map<String, Value> = form_urlencoded::parse(&self.body)
-            .map(|(name, value)| (name.into_owned(), Value::from(value.into_owned())))
-            .collect();
-        reading.any(Value::Object(fields).to_string().as_bytes())
+        let fields = |reading: Reading, body: &[u8]| {
+            let fields: serde_json::Map<String, Value> = form_urlencoded::parse(body)
+                .map(|(name, value)| (name.into_owned(), Value::from(value.into_owned())))
+                .collect();
+            reading.any(Value::Object(fields).to_string().as_bytes())
+        };
+        self.read(true, fields).await
     }
 
     /// The display options of the query; for an endpoint that has none, the defaults of `DISP(false, …)`.
@@ -249,12 +288,14 @@ impl Call {
     ///
     /// # Errors
     /// `InvalidParameter`, `InvalidBody`.
-    pub fn display_of_body(&self) -> Result<Display> {
+    pub async fn display_of_body(&self) -> Result<Display> {
         let display = self.display();
         if self.body.is_empty() {
             return Ok(display);
         }
         let required = matches!(self.route.body, Body::Required(..));
-        display.read_body(&body::parse_any(&self.body, required, self.app.config.limits.json_depth)?)
+        let (body, depth) = (self.body.clone(), self.app.config.limits.json_depth);
+        let read = move || display.read_body(&body::parse_any(&body, required, depth)?);
+        give_way::by_size(self.body.len(), read).await?
     }
 }

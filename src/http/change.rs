@@ -1,5 +1,5 @@
-//! How a call changes something: `If-Match`, the outcome of an earlier same call, and the record in a failed precondition are
-//! handled here. For objects there is no other way: what handlers can reach of the repository is its [`Reader`](stet_actors::repository::Reader),
+//! How a call changes something: what `If-Match` expects and the outcome of an earlier same call go along with every change, and the
+//! record in a failed precondition is added here. For objects there is no other way: what handlers can reach of the repository is its [`Reader`](stet_actors::repository::Reader),
 //! and the handle that changes it is private to [`Changes`], which only this file opens. Whatever else changes objects (the sample,
 //! sessions that release locks, receipts) got a handle of its own when the server was put together.
 
@@ -15,9 +15,8 @@ use stet_actors::joint::Joint;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Done, Published, Request};
 
-use super::app::App;
 use super::call::Call;
-use super::etag;
+use crate::auth::Privilege;
 use crate::records::{Display, render};
 
 /// The handle by which calls change something; given to the web layer once, and taken out nowhere but here.
@@ -95,56 +94,58 @@ impl Call {
         }
     }
 
-    /// Changes a container, to which an `If-Match` refers.
+    /// Changes a container.
     ///
     /// # Errors
     /// The command's own; `PreconditionFailed`, with the record as it is; `Overloaded`; what the store says.
     pub async fn change<C: Command>(&self, container: &Container<C::Family>, command: C) -> Result<DoneOf<C>> {
-        let request = self.request(Some(container.loid))?;
-        with_current(&self.app, self.app.changes.0.execute(container.loid, command, request).await)
+        let outcome = self.app.changes.0.execute(container.loid, command, self.request()?).await;
+        outcome.map_err(|error| self.with_current(error, &Display::with_defaults(false)))
     }
 
-    /// Changes several objects as one; an `If-Match` refers to `about`.
+    /// Changes several objects as one, makes something new, or removes something.
     ///
     /// # Errors
     /// As [`Call::change`].
-    pub async fn change_all<J: Joint>(&self, about: Loid, joint: J) -> Result<J::Reply> {
-        let request = self.request(Some(about))?;
-        with_current(&self.app, self.app.changes.0.joint(joint, request).await)
+    pub async fn change_all<J: Joint>(&self, joint: J) -> Result<J::Reply> {
+        let outcome = self.app.changes.0.joint(joint, self.request()?).await;
+        outcome.map_err(|error| self.with_current(error, &Display::with_defaults(false)))
     }
 
-    /// Makes something new, or changes one of several objects that a body names: an `If-Match` is ignored, for nothing in
-    /// the path is what it could refer to.
+    /// Changes one of the objects that the body of a bulk call names. There may be thousands that fail a precondition, so the
+    /// record that goes along is a short one.
     ///
     /// # Errors
     /// As [`Call::change`].
-    pub async fn change_unnamed<J: Joint>(&self, joint: J) -> Result<J::Reply> {
-        let request = self.request(None)?;
-        with_current(&self.app, self.app.changes.0.joint(joint, request).await)
+    pub async fn change_one_of_many<J: Joint>(&self, joint: J) -> Result<J::Reply> {
+        let outcome = self.app.changes.0.joint(joint, self.request()?).await;
+        outcome.map_err(|error| self.with_current(error, &Display::bare()))
     }
 
-    fn request(&self, about: Option<Loid>) -> Result<Request> {
-        let expect = about.and_then(|container| etag::expectation(self.headers(), container));
+    /// What every change goes with.
+    fn request(&self) -> Result<Request> {
         let readable = self.access().readable()?;
-        Ok(Request { who: self.who()?, readable, expect, once: self.once(), span: self.span.clone() })
+        let (expect, once) = (self.expect.clone(), self.once());
+        Ok(Request { who: self.who()?, readable, expect, once, span: self.span.clone() })
     }
-}
 
-/// Adds the current record to a failed precondition (docs/api/README.md, "Conditional requests").
-fn with_current<T>(app: &App, outcome: Result<T>) -> Result<T> {
-    outcome.map_err(|error| {
+    /// Adds the current record to a failed precondition (docs/api/README.md, "Conditional requests"), for who may read it.
+    fn with_current(&self, error: Error, display: &Display) -> Error {
         let loid = error.source.as_ref().and_then(|source| source.parse().ok());
         let (Code::PreconditionFailed, Some(loid)) = (error.code, loid) else { return error };
-        match current_record(app, loid) {
+        match self.current_record(loid, display) {
             Some(current) => error.with_detail("current", current),
             None => error,
         }
-    })
-}
+    }
 
-/// An object's record as a JSON value; `None` when it can't be had.
-fn current_record(app: &App, loid: Loid) -> Option<Value> {
-    let cached = app.records.get(&app.repository, loid).ok()??;
-    let record = render(app, &cached.record, &cached.attributes, &Display::with_defaults(false)).ok()?;
-    serde_json::to_value(record).ok()
+    /// An object's record as a JSON value; `None` when it can't be had.
+    fn current_record(&self, loid: Loid, display: &Display) -> Option<Value> {
+        let cached = self.app.records.get(&self.app.repository, loid).ok()??;
+        if !self.access().may(Privilege::Read, &cached).ok()? {
+            return None;
+        }
+        let record = render(&self.app, &cached.record, &cached.attributes, display).ok()?;
+        serde_json::to_value(record).ok()
+    }
 }

@@ -1,7 +1,10 @@
 //! From an HTTP request to an endpoint and back. The steps that all endpoints have in common are here, in this order: route,
 //! token, origin, privilege, parameters, body, handler, reply.
 
+use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,23 +14,28 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use bytes::Bytes;
 use futures_util::FutureExt;
+use futures_util::stream::empty;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Source;
+use stet_actors::object::Text;
 use tracing::{Instrument, Span};
 
 use super::app::{App, RequestId};
 use super::authorise::{check_again, check_objects, check_privilege};
 use super::call::{Call, Sources};
+use super::connection::Connection;
 use super::error::{ErrorReply, Surface};
 use super::identify::identify;
-use super::meters::NO_ENDPOINT;
+use super::meters::{NO_ENDPOINT, Timed};
+use super::pieces::{self, Counted};
 use super::query::{Pairs, Query};
 use super::reply::{Content, Reply};
 use super::route::{Body, Kind, Produces, Route, Verb};
 use super::router::{Found, Params};
-use super::{body, calls, client, cors, pace, pieces, probe};
+use super::{body, calls, client, cors, etag, pace, probe};
 use crate::access::Access;
 use crate::auth::LiveSession;
+use crate::give_way;
 use crate::limits::Standing;
 use crate::receipts::{Claim, replay};
 
@@ -36,11 +44,22 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Answers any request.
 pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpResponse {
+    let call = http.conn_data::<Rc<Connection>>().map(Connection::call);
+    let reply = reply(http, payload, app).await;
+    match call {
+        Some(call) => call.until_sent(reply),
+        None => reply,
+    }
+}
+
+async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpResponse {
     let app = app.into_inner();
     let started = Instant::now();
     let request_id = app.next_request_id();
     let path = http.uri().path();
     if let Some(response) = cors::preflight(&app, &http).or_else(|| probe::answer(&app, &http)) {
+        // What these say is the same for all, and there anyway.
+        let response = pieces::in_pieces(response, 0, &Counted::Not).expect("what is not counted is not refused");
         return finish(&app, &http, response, request_id);
     }
     let inside = app.config.server.base_path.as_str();
@@ -53,14 +72,25 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
     // wrong is reported with the request's id all the same, below.
     let span = tracing::debug_span!("request", id = request_id.as_str(), method = %http.method(), path);
     let mut known = Known::default();
-    let outcome = answer(&app, &http, path, payload, &span, &mut known).instrument(span.clone()).await;
-    let Known { route: found, claim, standing } = known;
+    let route = known.route.clone();
+    let endpoint = || route.get().map_or(NO_ENDPOINT, |route| route.id);
+    let answering = answer(&app, &http, path, payload, &span, &mut known).instrument(span.clone());
+    let outcome = Timed::new(pin!(answering), endpoint).await;
+    let Known { route: found, claim, standing, holder } = known;
+    let found = found.get();
     let mut response = match outcome {
         Ok(reply) => {
+            let (share, held) = (reply.share(), reply.held);
             let response = render(reply, found, surface, &http);
-            match &claim {
+            let response = match &claim {
                 Some(claim) => app.receipts.keep(claim, response),
                 None => response,
+            };
+            let may_fail = found.is_some_and(Route::only_reads);
+            let counted = Counted::Against { pool: &app.replies, holder, share, may_fail };
+            match pieces::in_pieces(response, held, &counted) {
+                Ok(response) => response,
+                Err(error) => render_error(&app, &error, surface, &http, request_id.as_str()),
             }
         }
         Err(error) => render_error(&app, &error, surface, &http, request_id.as_str()),
@@ -87,10 +117,13 @@ pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> Ht
 /// The facts about a call that are known when it is answered or refused.
 #[derive(Default)]
 struct Known {
-    route: Option<&'static Route>,
+    /// Known outside while the answer is still under way.
+    route: Rc<Cell<Option<&'static Route>>>,
     claim: Option<Arc<Claim>>,
     /// How the caller stands with the limit on calls.
     standing: Option<Standing>,
+    /// By whom a large reply is held.
+    holder: Option<Text>,
 }
 
 async fn answer(
@@ -107,10 +140,11 @@ async fn answer(
     }
     // A call that fails before its caller is known is its address's.
     let (route, params) = find(app, http, path).map_err(|error| counted(app, http, error, &mut known.standing))?;
-    known.route = Some(route);
+    known.route.set(Some(route));
     let pairs = Pairs::of(http.query_string());
     let session = identify(app, route, http, &pairs).map_err(|error| counted(app, http, error, &mut known.standing))?;
     count(app, http, session.as_deref(), &mut known.standing)?;
+    known.holder = session.as_ref().map(|session| session.user().clone());
     let mut rights = session.as_ref().map(|session| session.rights()).unwrap_or_default();
     let access = match &session {
         Some(session) => Access::of(app, session, &rights),
@@ -139,14 +173,14 @@ async fn answer(
     let room = || app.bodies.room(session.as_deref(), || client::client_address(http, &app.proxies));
     let incoming = (!matches!(route.body, Body::None)).then(|| body::Incoming { payload, room: room() });
     let room = incoming.as_ref().map(|incoming| incoming.room.clone());
-    let (bytes, incoming) = match (incoming, body::most_of(route.body, limits)) {
+    let (bytes, incoming) = match (incoming, route.body.most(limits)) {
         (Some(incoming), Some(most)) => {
             let body = pace::within(limits.body_seconds, body::read(incoming, announced, most)).await?;
             rights = check_again(app, route, session.as_ref(), &query, &sources)?;
             (body, None)
         }
         (incoming, _) => {
-            if matches!(route.body, Body::Multipart(..)) {
+            if matches!(route.body, Body::Multipart { .. }) {
                 check_multipart(headers)?;
             }
             (Bytes::new(), incoming)
@@ -155,7 +189,8 @@ async fn answer(
     let Some(handler) = route.handler else {
         if matches!(route.body, Body::Optional(..) | Body::Required(..)) {
             let required = matches!(route.body, Body::Required(..));
-            body::parse_any(&bytes, required, limits.json_depth)?;
+            let depth = limits.json_depth;
+            give_way::by_size(bytes.len(), move || body::parse_any(&bytes, required, depth)).await??;
         }
         let message = format!("`{} {}` is not implemented yet.", route.method.name(), route.path);
         return Err(Error::new(Code::NotImplemented, message));
@@ -179,6 +214,7 @@ async fn answer(
         incoming,
         room,
         claim: known.claim.clone(),
+        expect: if route.takes_if_match() { etag::expectation(http.headers()).map(Arc::new) } else { None },
         span: span.clone(),
     };
     // A panic would take the connection with it, and the others that its thread serves.
@@ -192,7 +228,7 @@ async fn answer(
 fn count(app: &App, http: &HttpRequest, session: Option<&LiveSession>, standing: &mut Option<Standing>) -> Result<()> {
     let Some(limit) = &app.call_limit else { return Ok(()) };
     let address = || client::client_address(http, &app.proxies);
-    let (outcome, now) = limit.count(session, address, app.repository.clock().now_ms());
+    let (outcome, now) = limit.count(session, address, app.repository.clock().steady_ms());
     *standing = Some(now);
     outcome
 }
@@ -255,7 +291,7 @@ fn check_multipart(headers: &HeaderMap) -> Result<()> {
 }
 
 fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &HttpRequest) -> HttpResponse {
-    let Reply { content, etag, headers } = reply;
+    let Reply { content, etag, headers, held: _ } = reply;
     // A reply may be unconditional; then its ETag decides here.
     let reading = matches!(*http.method(), Method::GET | Method::HEAD);
     let fresh = reading && etag.as_ref().is_some_and(|tag| tag.is_known(http.headers()));
@@ -275,6 +311,11 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
             let bytes = if surface == Surface::V3 { body.whole() } else { body.bare() };
             HttpResponse::Ok().content_type(json).body(bytes)
         }
+        // Nobody takes it, and nothing of it is made.
+        Content::Listing(_) if *http.method() == Method::HEAD => {
+            HttpResponse::Ok().content_type(json).streaming(empty::<Result<Bytes, actix_web::Error>>())
+        }
+        Content::Listing(stream) => HttpResponse::Ok().content_type(json).streaming(stream),
         Content::Text(media_type, text) => HttpResponse::Ok().content_type(media_type).body(text),
         Content::Stream(media_type, size, stream) => {
             let body = actix_web::body::SizedStream::new(size, stream);
@@ -336,5 +377,5 @@ fn finish(app: &App, http: &HttpRequest, mut response: HttpResponse, request_id:
     if let Some(value) = &app.strict_transport {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, value.clone());
     }
-    pieces::in_pieces(response)
+    response
 }

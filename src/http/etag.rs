@@ -1,27 +1,33 @@
 //! ETags and the requests that depend on them (docs/api/README.md, "Conditional requests"; RFC 9110).
 //!
-//! An ETag is `"<revision>-<representation>"`. The revision is that of the container or object that the path names; the rest
-//! distinguishes representations of it. `If-None-Match` compares all of it, `If-Match` the revision only, so that an ETag of any
-//! representation serves for a write.
+//! An ETag is `"<revision>-<object>-<representation>"`. The object is the container or object that the path names, by its loid, and
+//! the revision is its; the rest distinguishes representations of it. `If-None-Match` compares all of it, `If-Match` object and
+//! revision, so that an ETag of any representation serves for a write, and none of another object that has had its name since.
 
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
-use stet_actors::id::Loid;
-use stet_actors::runtime::Expect;
+use stet_actors::expect::{Expect, Tag};
 
 /// A strong entity tag, quoted. A clone shares the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ETag(HeaderValue);
 
 impl ETag {
-    /// The tag of a representation: `what` is anything that differs when the bytes may.
-    pub fn new(revision: u64, what: impl Hash) -> ETag {
-        let mut hasher = DefaultHasher::new();
-        what.hash(&mut hasher);
-        let text = format!("\"{revision}-{:016x}\"", hasher.finish());
-        // Quotes, digits and a dash are visible ASCII, which is all that a header's value must be.
-        ETag(HeaderValue::try_from(text).expect("a tag is a header's value"))
+    /// The tag of a representation of an object as it is at a revision: `what` is anything that differs when the bytes may.
+    pub fn new(of: Tag, what: impl Hash) -> ETag {
+        ETag::written(&format!("{}-{}-{:016x}", of.revision, of.object, hash_of(what)))
+    }
+
+    /// The tag of bytes that stay what they are whatever becomes of the object they belong to: of no use in `If-Match`.
+    pub fn of_bytes(what: impl Hash) -> ETag {
+        ETag::written(&format!("{:016x}", hash_of(what)))
+    }
+
+    fn written(text: &str) -> ETag {
+        // Quotes, digits, dots, a dollar and dashes are visible ASCII, which is all that a header's value must be.
+        ETag(HeaderValue::try_from(format!("\"{text}\"")).expect("a tag is a header's value"))
     }
 
     /// As it stands in a header.
@@ -36,38 +42,67 @@ impl ETag {
     }
 }
 
-/// The entity tags of a header; `None` without it. A `*` is given as itself.
-fn tags<'h>(headers: &'h HeaderMap, name: &header::HeaderName) -> Option<impl Iterator<Item = &'h str>> {
-    headers.contains_key(name).then(|| {
-        headers
-            .get_all(name)
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(','))
-            .map(str::trim)
-            .filter(|tag| !tag.is_empty())
-    })
+fn hash_of(what: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
 }
 
-/// The precondition of `If-Match` on a container; `None` without it, or for `*`, which any container that exists meets.
-///
-/// A tag that is weak or not ours matches nothing, and then the call fails as it would for an old one.
-pub fn expectation(headers: &HeaderMap, container: Loid) -> Option<Expect> {
-    let tags = tags(headers, &header::IF_MATCH)?;
-    let mut revisions = Vec::new();
-    for tag in tags {
-        if tag == "*" {
+/// The entity tags of a header; `None` without it. A `*` is given as itself.
+fn tags<'h>(headers: &'h HeaderMap, name: &header::HeaderName) -> Option<impl Iterator<Item = &'h str>> {
+    headers
+        .contains_key(name)
+        .then(|| headers.get_all(name).filter_map(|value| value.to_str().ok()).flat_map(|value| Tags { rest: value }))
+}
+
+/// The members of a list of entity tags, whether they are any or not.
+struct Tags<'h> {
+    rest: &'h str,
+}
+
+impl<'h> Iterator for Tags<'h> {
+    type Item = &'h str;
+
+    fn next(&mut self) -> Option<&'h str> {
+        let list = self.rest.trim_start_matches([' ', '\t', ',']);
+        if list.is_empty() {
             return None;
         }
-        let revision = tag.strip_prefix('"').and_then(|tag| tag.split(['-', '"']).next());
-        revisions.extend(revision.and_then(|revision| revision.parse::<u64>().ok()));
+        // A tag of others may have commas in it: it ends at its closing quote. Without one there is no quote in what follows, so
+        // that each byte is looked at twice at most.
+        let opening = ["\"", "W/\""].into_iter().find(|opening| list.starts_with(opening)).map(str::len);
+        let closing = opening.and_then(|opening| Some(opening + list[opening..].find('"')? + 1)).unwrap_or(0);
+        let end = list[closing..].find(',').map_or(list.len(), |comma| closing + comma);
+        self.rest = &list[end..];
+        Some(list[..end].trim_end())
     }
-    Some(Expect { container, revisions })
+}
+
+/// What a tag of ours names; `None` for one that is weak, or not ours.
+fn named(tag: &str) -> Option<Tag> {
+    let inside = tag.strip_prefix('"')?.strip_suffix('"')?;
+    let (revision, rest) = inside.split_once('-')?;
+    let (object, _) = rest.split_once('-')?;
+    let known = Tag { object: object.parse().ok()?, revision: revision.parse().ok()? };
+    // Nothing else than what `ETag::new` writes.
+    inside.starts_with(&format!("{}-{}-", known.revision, known.object)).then_some(known)
+}
+
+/// What `If-Match` expects; `None` without it. It takes time in proportion to the header's size, which is bounded.
+///
+/// A tag that is weak or not ours matches nothing, and then the call fails as it would for an old one.
+pub fn expectation(headers: &HeaderMap) -> Option<Expect> {
+    let mut all = tags(headers, &header::IF_MATCH)?.peekable();
+    if all.next_if_eq(&"*").is_some() && all.peek().is_none() {
+        return Some(Expect::Any);
+    }
+    Some(Expect::OneOf(all.filter_map(named).collect::<HashSet<Tag>>()))
 }
 
 #[cfg(test)]
 mod tests {
     use actix_web::http::header::HeaderName;
-    use stet_actors::id::DatabaseId;
+    use stet_actors::id::{DatabaseId, Loid};
 
     use super::*;
 
@@ -77,26 +112,69 @@ mod tests {
         headers
     }
 
+    fn at(revision: u64) -> Tag {
+        Tag { object: Loid::new(DatabaseId::MAIN, 5), revision }
+    }
+
+    fn text(tag: &ETag) -> String {
+        tag.value().to_str().unwrap().to_owned()
+    }
+
     #[test]
     fn if_none_match_compares_the_whole_tag_weakly() {
-        let tag = ETag::new(7, "a");
-        let text = |tag: &ETag| tag.value().to_str().unwrap().to_owned();
-        assert_ne!(tag, ETag::new(7, "b"));
+        let tag = ETag::new(at(7), "a");
+        assert_ne!(tag, ETag::new(at(7), "b"));
         assert!(tag.is_known(&with(header::IF_NONE_MATCH, &format!("\"x\", W/{}", text(&tag)))));
         assert!(tag.is_known(&with(header::IF_NONE_MATCH, "*")));
-        assert!(!tag.is_known(&with(header::IF_NONE_MATCH, &text(&ETag::new(7, "b")))));
+        for other in [ETag::new(at(7), "b"), ETag::new(at(8), "a"), ETag::of_bytes("a")] {
+            assert!(!tag.is_known(&with(header::IF_NONE_MATCH, &text(&other))));
+        }
+        let other = Tag { object: Loid::new(DatabaseId::MAIN, 6), revision: 7 };
+        assert!(!tag.is_known(&with(header::IF_NONE_MATCH, &text(&ETag::new(other, "a")))));
         assert!(!tag.is_known(&HeaderMap::new()));
     }
 
     #[test]
-    fn if_match_takes_the_revision_of_any_representation() {
-        let loid = Loid::new(DatabaseId::MAIN, 5);
-        let expect = |value: &str| expectation(&with(header::IF_MATCH, value), loid);
-        let text = |revision| ETag::new(revision, "a").value().to_str().unwrap().to_owned();
-        let tags = format!("{}, {}", text(7), text(9));
-        assert_eq!(expect(&tags), Some(Expect { container: loid, revisions: vec![7, 9] }));
-        assert_eq!(expect("W/\"7-0\", \"nonsense\", nonsense"), Some(Expect { container: loid, revisions: vec![] }));
-        assert_eq!(expect("*"), None);
-        assert_eq!(expectation(&HeaderMap::new(), loid), None);
+    fn if_match_takes_object_and_revision_of_any_representation() {
+        let expect = |value: &str| expectation(&with(header::IF_MATCH, value));
+        let one_of = |tags: &[Tag]| Some(Expect::OneOf(tags.iter().copied().collect()));
+        let [seven, nine] = [7, 9].map(|revision| text(&ETag::new(at(revision), "a")));
+        assert_eq!(expect(&format!("{seven},, {nine} ,")), one_of(&[at(7), at(9)]));
+        assert_eq!(expect("\"7-1$1.0.5-\""), one_of(&[at(7)]), "the rest is of no account");
+        assert_eq!(expect("*"), Some(Expect::Any));
+        assert_eq!(expectation(&HeaderMap::new()), None);
+        let bytes = text(&ETag::of_bytes("a"));
+        for nothing in [
+            "",
+            ",",
+            "nonsense",
+            "\"nonsense\"",
+            "\"7\"",
+            "\"7-0123456789abcdef\"",
+            "\"07-1$1.0.5-0\"",
+            "\"+7-1$1.0.5-0\"",
+            "\"7-1.0.5-0\"",
+            "\"7-1$1.0.5-0",
+            "7-1$1.0.5-0",
+            "\"7-1$1.0.5-0\"x",
+            "\"a, \"7-1$1.0.5-0\"",
+            "\"a,\"7-1$1.0.5-0\",\"",
+            "\"x, *\"",
+            "\"x\", *",
+            "*, *",
+            &bytes,
+            &format!("W/{seven}"),
+        ] {
+            assert_eq!(expect(nothing), one_of(&[]), "{nothing}");
+        }
+    }
+
+    #[test]
+    fn a_header_of_many_tags_is_read_once() {
+        let many: String = (0..4000).map(|revision| text(&ETag::new(at(revision), "a")) + ",").collect();
+        let Some(Expect::OneOf(tags)) = expectation(&with(header::IF_MATCH, &many)) else { panic!("they are tags") };
+        assert_eq!(tags.len(), 4000);
+        let open = "\"".to_owned() + &",".repeat(100_000);
+        assert_eq!(expectation(&with(header::IF_MATCH, &open)), Some(Expect::OneOf(HashSet::new())));
     }
 }

@@ -1,6 +1,10 @@
-//! Counting requests: the meters of every endpoint, made once, so that counting is two atomic additions.
+//! Counting requests: the meters of every endpoint, made once, so that counting is two atomic additions. And timing how long an
+//! endpoint keeps a thread to itself.
 
-use std::time::Duration;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use actix_web::http::StatusCode;
 use foldhash::HashMap;
@@ -52,5 +56,78 @@ impl Meters {
             counter.increment(1);
             statuses.push((status, counter));
         }
+    }
+}
+
+/// How long a call may keep its thread to itself. All others that the thread serves wait meanwhile: see
+/// [`give_way`](crate::give_way).
+pub const LONG_TURN: Duration = Duration::from_millis(5);
+
+/// A future of which each turn on its thread is timed: what lies between two points at which it waits. Long turns are counted
+/// under the endpoint when they end, whatever becomes of the call.
+pub struct Timed<'f, F, E> {
+    inner: Pin<&'f mut F>,
+    endpoint: E,
+}
+
+impl<'f, F: Future, E: Fn() -> &'static str + Unpin> Timed<'f, F, E> {
+    /// Times a future; `endpoint` says under which endpoint it counts, which may not be known from the beginning.
+    pub fn new(inner: Pin<&'f mut F>, endpoint: E) -> Timed<'f, F, E> {
+        Timed { inner, endpoint }
+    }
+}
+
+impl<F: Future, E: Fn() -> &'static str + Unpin> Future for Timed<'_, F, E> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let began = Instant::now();
+        let outcome = self.inner.as_mut().poll(cx);
+        let took = began.elapsed();
+        if took > LONG_TURN {
+            let endpoint = (self.endpoint)();
+            metrics::counter!("stet_http_slow_turns_total", "endpoint" => endpoint).increment(1);
+            metrics::histogram!("stet_http_slow_turn_seconds", "endpoint" => endpoint).record(took.as_secs_f64());
+            tracing::debug!(endpoint, took_us = took.as_micros() as u64, "a call kept its thread to itself for long");
+        }
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::thread::sleep;
+
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::telemetry::init_metrics;
+
+    #[tokio::test]
+    async fn each_long_turn_counts_and_short_ones_do_not() {
+        let metrics = init_metrics();
+        let count = |endpoint: &str| {
+            let line = format!("stet_http_slow_turns_total{{endpoint=\"{endpoint}\"}} ");
+            let text = metrics.render();
+            text.lines().find_map(|found| found.strip_prefix(&line)?.parse::<u64>().ok()).unwrap_or(0)
+        };
+        let busy = async {
+            sleep(LONG_TURN * 2);
+            tokio::task::yield_now().await;
+            sleep(LONG_TURN * 2);
+            tokio::time::sleep(LONG_TURN * 2).await;
+        };
+        Timed::new(pin!(busy), || "a-busy-one").await;
+        assert!(count("a-busy-one") >= 2, "and no more, unless the machine is busy itself");
+        // It counts also if its caller goes away before it has come to an end.
+        let abandoned = async {
+            sleep(LONG_TURN * 2);
+            std::future::pending::<()>().await;
+        };
+        let mut abandoned = pin!(abandoned);
+        let turn = Timed::new(abandoned.as_mut(), || "an-abandoned-one").now_or_never();
+        assert!(turn.is_none(), "it is still under way");
+        assert_eq!(count("an-abandoned-one"), 1);
     }
 }

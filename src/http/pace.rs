@@ -2,9 +2,9 @@
 //!
 //! A body that is held in memory must be there within a time. An upload may take as long as it likes, but must get on.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -15,7 +15,47 @@ use futures_util::Stream;
 use stet_actors::error::{Code, Error, Result};
 use tokio::time::{Instant, Sleep};
 
-/// The result of `reading`, if it comes within so many seconds; 0 waits for ever.
+/// How finely the time is counted for which a client is waited for.
+const TICK: Duration = Duration::from_millis(250);
+
+/// How long a client may still be waited for. Only time counts in which there was nothing to do but to wait: a thread that was
+/// busy with others, or a disk, is not the client's fault. So it is counted in ticks, and a tick that ends late counts no more
+/// than one that ends in time.
+struct Patience {
+    left: Duration,
+    tick: Pin<Box<Sleep>>,
+}
+
+impl Patience {
+    fn new(whole: Duration) -> Patience {
+        Patience { left: whole, tick: Box::pin(tokio::time::sleep(TICK.min(whole))) }
+    }
+
+    /// It begins anew, as the client got on.
+    fn renew(&mut self, whole: Duration) {
+        self.left = whole;
+        self.next();
+    }
+
+    fn next(&mut self) {
+        let length = TICK.min(self.left);
+        self.tick.as_mut().reset(Instant::now() + length);
+    }
+
+    /// Whether it has come to its end; to be asked when there is nothing from the client.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while self.tick.as_mut().poll(cx).is_ready() {
+            self.left = self.left.saturating_sub(TICK);
+            if self.left.is_zero() {
+                return Poll::Ready(());
+            }
+            self.next();
+        }
+        Poll::Pending
+    }
+}
+
+/// The result of `reading`, if it is waited for no longer than so many seconds; 0 waits for ever.
 ///
 /// # Errors
 /// `InvalidBody`, and those of `reading`.
@@ -23,10 +63,16 @@ pub async fn within<T>(seconds: u64, reading: impl Future<Output = Result<T>>) -
     if seconds == 0 {
         return reading.await;
     }
-    tokio::time::timeout(Duration::from_secs(seconds), reading).await.unwrap_or_else(|_| {
-        let message = format!("The body was not there within the {seconds} seconds allowed.");
-        Err(Error::new(Code::InvalidBody, message).with_detail("limit", seconds))
+    let mut patience = Patience::new(Duration::from_secs(seconds));
+    let mut reading = pin!(reading);
+    poll_fn(|cx| match reading.as_mut().poll(cx) {
+        Poll::Ready(outcome) => Poll::Ready(outcome),
+        Poll::Pending => patience.poll(cx).map(|()| {
+            let message = format!("The body was not there within the {seconds} seconds allowed.");
+            Err(Error::new(Code::InvalidBody, message).with_detail("limit", seconds))
+        }),
     })
+    .await
 }
 
 /// A body of which so many bytes must come in each stretch of time, for as long as it is waited for.
@@ -34,8 +80,8 @@ pub struct Paced<S = Payload> {
     inner: S,
     least: usize,
     stretch: Duration,
-    /// The end of this stretch; none if it may take for ever.
-    end: Option<Pin<Box<Sleep>>>,
+    /// Until this stretch ends; none if it may take for ever.
+    patience: Option<Patience>,
     /// Bytes that came in this stretch.
     came: usize,
 }
@@ -44,8 +90,8 @@ impl<S> Paced<S> {
     /// At least `least` bytes in each `seconds`; 0 seconds are for ever.
     pub fn new(inner: S, least: usize, seconds: u64) -> Paced<S> {
         let stretch = Duration::from_secs(seconds);
-        let end = (seconds > 0).then(|| Box::pin(tokio::time::sleep(stretch)));
-        Paced { inner, least, stretch, end, came: 0 }
+        let patience = (seconds > 0).then(|| Patience::new(stretch));
+        Paced { inner, least, stretch, patience, came: 0 }
     }
 }
 
@@ -55,19 +101,19 @@ impl<S: Stream<Item = Result<Bytes, PayloadError>> + Unpin> Stream for Paced<S> 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
         let next = Pin::new(&mut this.inner).poll_next(cx);
-        let Some(end) = &mut this.end else { return next };
+        let Some(patience) = &mut this.patience else { return next };
         match &next {
             Poll::Ready(Some(Ok(bytes))) => {
                 this.came += bytes.len();
                 if this.came >= this.least {
                     this.came = 0;
-                    end.as_mut().reset(Instant::now() + this.stretch);
+                    patience.renew(this.stretch);
                 }
                 next
             }
             Poll::Ready(_) => next,
             // Only who is waited for can be too slow: not when it was the disk that took the time.
-            Poll::Pending => end.as_mut().poll(cx).map(|()| {
+            Poll::Pending => patience.poll(cx).map(|()| {
                 let (least, seconds) = (this.least, this.stretch.as_secs());
                 let message = format!("fewer than {least} bytes came within {seconds} seconds");
                 Some(Err(PayloadError::Io(io::Error::new(io::ErrorKind::TimedOut, message))))
@@ -114,5 +160,26 @@ mod tests {
         assert_eq!(within(0, late()).await, Ok(1));
         let error = within(4, late()).await.unwrap_err();
         assert!(error.code == Code::InvalidBody && error.message.contains("4 seconds"), "{error}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn time_in_which_the_thread_was_busy_with_others_does_not_count() {
+        let (came, coming) = tokio::sync::oneshot::channel();
+        let read = within(60, async { coming.await.map_err(|_| Error::internal()) });
+        let busy = async {
+            // The clock goes on while nothing is polled; what came meanwhile is read only afterwards.
+            tokio::time::advance(Duration::from_secs(300)).await;
+            tokio::task::yield_now().await;
+            let _ = came.send(1);
+        };
+        assert_eq!(tokio::join!(read, busy).0, Ok(1));
+        // Of an upload likewise.
+        let pieces = stream::iter(0..10).then(|_| async {
+            tokio::time::advance(Duration::from_secs(300)).await;
+            tokio::task::yield_now().await;
+            Ok(Bytes::from_static(b"x"))
+        });
+        let body = Paced::new(Box::pin(pieces), 1000, 10);
+        assert_eq!(body.take_while(|piece| std::future::ready(piece.is_ok())).count().await, 10);
     }
 }

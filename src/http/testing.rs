@@ -17,7 +17,7 @@ use super::app::App;
 use super::change::Changes;
 use crate::api;
 use crate::config::Config;
-use crate::content::ContentStore;
+use crate::content::{ContentStore, UploadBounds};
 use crate::events::Followers;
 use crate::newsroom::{Newsroom, Parts};
 use crate::records::RecordCache;
@@ -41,7 +41,7 @@ impl House {
     /// An empty repository.
     pub async fn new() -> House {
         let data = TempDir::new().expect("a temporary directory can be made");
-        let content = ContentStore::open(data.path(), SMALL).expect("a new directory opens");
+        let content = ContentStore::open(data.path(), SMALL, UploadBounds::NONE).expect("a new directory opens");
         let config = Config::default();
         let (records, followers) =
             (Arc::new(RecordCache::new(1 << 20)), Arc::new(Followers::new(config.events.clone())));

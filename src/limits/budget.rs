@@ -115,6 +115,11 @@ impl Room {
         Arc::new(Room { of: None, held: AtomicU64::new(0) })
     }
 
+    /// Whose it is; `None` for the server's own.
+    pub fn holder(&self) -> Option<&Holder> {
+        self.of.as_ref().map(|(_, holder)| holder)
+    }
+
     /// Takes so many bytes more.
     ///
     /// # Errors

@@ -75,6 +75,13 @@ impl<K: Hash + Eq> Budgets<K> {
         young.remove(key).or_else(|| old.remove(key));
     }
 
+    /// Makes whole all budgets whose key is one of `which`. It looks at all of them.
+    pub fn fill_all(&self, which: impl Fn(&K) -> bool) {
+        let Used { young, old } = &mut *self.used.lock();
+        young.retain(|key, _| !which(key));
+        old.retain(|key, _| !which(key));
+    }
+
     /// How many are kept.
     #[cfg(test)]
     fn count(&self) -> usize {

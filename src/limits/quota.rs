@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// So many in so long: all at once if one likes, and then as they come back, evenly.
 ///
-/// A budget is a number, the time in microseconds since 1970 at which it is whole again; 0 is one that is whole.
+/// A budget is a number, the time of a steady clock in microseconds at which it is whole again; 0 is one that is whole. A clock
+/// that can be set would make budgets whole, or empty for as long as it is set back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
     limit: u64,
@@ -64,13 +65,9 @@ impl Quota {
         }
     }
 
-    /// A budget as one that can be. It is never whole in the past. One that would be whole only long after an empty one
-    /// was used before the clock was set back, and counts as whole now. A little after is nothing to wonder at: of two
-    /// threads, the one that has read the clock first may come last.
+    /// A budget as one that can be: it is never whole in the past.
     fn bounded(&self, whole_at_us: u64, now_ms: u64) -> u64 {
-        let now_us = micros(now_ms);
-        let window_us = self.empty_at(now_ms) - now_us;
-        if whole_at_us > now_us.saturating_add(window_us.saturating_mul(2)) { now_us } else { whole_at_us.max(now_us) }
+        whole_at_us.max(micros(now_ms))
     }
 
     /// When a budget would be whole that is empty now.
@@ -135,13 +132,12 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_by_long_shuts_nobody_out_and_by_little_lets_nobody_in() {
+    fn who_has_read_the_clock_first_and_comes_last_gets_no_more() {
         let quota = Quota::new(10, 300);
         let (_, empty) = drain(quota, 0, NOW);
-        assert_eq!(drain(quota, empty, NOW - 86_400_000).0, 10);
         assert_eq!(quota.take(empty, NOW - 5), None);
         assert_eq!(quota.standing(empty, NOW - 5).retry_seconds, 31);
-        assert_eq!(quota.standing(u64::MAX, NOW).remaining, 10);
+        assert_eq!(quota.standing(u64::MAX, NOW).remaining, 0);
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //!
 //! Only successful replies: a call that failed has changed nothing and may be tried again. A reply that must not be
 //! stored (`Cache-Control: no-store`, `Set-Cookie`) and one above 256 KiB are not kept: they are made again from the outcome.
+//! And of each user no more than [`Bounds`] say: beyond them the oldest go.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,8 +35,11 @@ use tokio::sync::RwLock;
 use crate::auth::Rights;
 
 mod reply;
+mod tally;
 
 pub use self::reply::replay;
+pub use self::tally::Bounds;
+use self::tally::Tally;
 
 /// The request header.
 pub const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -66,6 +70,7 @@ pub struct Receipts {
     keep_ms: u64,
     slots: Slots,
     claims: AtomicU64,
+    tally: Mutex<Tally>,
     /// For reading while receipts are looked up, for writing while old ones are removed.
     turn: RwLock<()>,
 }
@@ -146,13 +151,14 @@ fn key_of(headers: &HeaderMap) -> Result<Option<Text>> {
 }
 
 impl Receipts {
-    /// Receipts that count for so many seconds.
-    pub fn new(repository: Repository, keep_seconds: u64) -> Receipts {
+    /// Receipts that count for so many seconds, so many of each user.
+    pub fn new(repository: Repository, keep_seconds: u64, bounds: Bounds) -> Receipts {
         Receipts {
             repository,
             keep_ms: keep_seconds.saturating_mul(1000),
             slots: Arc::default(),
             claims: AtomicU64::new(0),
+            tally: Mutex::new(Tally::new(bounds)),
             turn: RwLock::default(),
         }
     }
@@ -192,7 +198,11 @@ impl Receipts {
     ///
     /// # Errors
     /// `IdempotencyMismatch`; what the store says.
-    pub async fn identify(&self, claim: &Claim, fingerprint: Fingerprint) -> Result<Option<Arc<KeptReply>>> {
+    pub async fn identify(
+        self: &Arc<Receipts>,
+        claim: &Claim,
+        fingerprint: Fingerprint,
+    ) -> Result<Option<Arc<KeptReply>>> {
         let (user, key) = &claim.name;
         let held = match &claim.found {
             Found::Answered(known, _) if *known != fingerprint => return Err(mismatch(key)),
@@ -220,6 +230,9 @@ impl Receipts {
         if reply.is_some() {
             return Ok(reply);
         }
+        if receipts.is_empty() {
+            self.count(&claim.name, 0);
+        }
         let under_way: UnderWay = held.clone();
         let once = Once::new(user.clone(), key.clone(), fingerprint, receipts, &under_way);
         // A handler identifies its call once; if it did so again, the first time would count.
@@ -240,6 +253,7 @@ impl Receipts {
     /// Writes a reply down. Nobody waits for it: if a crash comes first, the outcomes are there.
     fn write(self: &Arc<Receipts>, name: Name, once: &Once, reply: KeptReply) {
         let receipt = once.reply(reply.clone(), self.repository.clock().now_ms());
+        self.count(&name, reply.body.len());
         let slot = Slot::Answered(once.fingerprint(), Arc::new(reply));
         self.slots.lock().insert(name.clone(), slot);
         let receipts = self.clone();
@@ -251,6 +265,35 @@ impl Receipts {
         });
     }
 
+    /// Counts a key, and a reply of so many bytes under it; removes the user's oldest receipts where there are too many.
+    fn count(self: &Arc<Receipts>, name: &Name, body: usize) {
+        let (user, key) = name;
+        let gone = self.tally.lock().add(user, key, self.repository.clock().now_ms(), body);
+        if gone.is_empty() {
+            return;
+        }
+        let (receipts, user) = (self.clone(), user.clone());
+        actix_web::rt::spawn(async move {
+            for page in gone.chunks(PAGE) {
+                if let Err(error) = receipts.drop_oldest(&user, page).await {
+                    tracing::warn!(%error, "receipts beyond the bound of their user could not be removed");
+                }
+            }
+        });
+    }
+
+    /// Removes receipts under these keys of a user, but for calls under way.
+    async fn drop_oldest(&self, user: &Text, keys: &[Text]) -> Result<()> {
+        let _turn = self.turn.write().await;
+        let mut old = Vec::new();
+        for key in keys {
+            if !self.slots.lock().contains_key(&(user.clone(), key.clone())) {
+                old.extend(self.find(&Receipt::range(user, key))?);
+            }
+        }
+        self.remove(&old).await
+    }
+
     /// Removes receipts that are too old to count. Returns how many rows. To be called now and then; a receipt expires without
     /// it, too.
     ///
@@ -258,6 +301,7 @@ impl Receipts {
     /// What the store says.
     pub async fn sweep(&self) -> Result<usize> {
         let Some(due_ms) = self.due_ms() else { return Ok(0) };
+        self.tally.lock().forget(due_ms);
         let to = Bytes::copy_from_slice(&due_ms.saturating_add(1).to_be_bytes());
         let mut range = Range { from: Bytes::new(), to: Some(to) };
         let mut swept = 0;

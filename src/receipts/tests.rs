@@ -17,6 +17,8 @@ use super::*;
 
 const DAY: u64 = 24 * 60 * 60;
 
+const BOUNDS: Bounds = Bounds { keys: 100, bytes: 1 << 20 };
+
 struct World {
     store: Arc<MemoryStore>,
     clock: ManualClock,
@@ -31,7 +33,7 @@ fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
         let options = RuntimeOptions::default();
         let repository = Repository::start(store.clone(), Arc::new(clock.clone()), options).await.unwrap();
         repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
-        let receipts = Arc::new(Receipts::new(repository.clone(), DAY));
+        let receipts = Arc::new(Receipts::new(repository.clone(), DAY, BOUNDS));
         let all = test(World { store, clock, repository, receipts });
         tokio::time::timeout(Duration::from_secs(30), all).await.expect("nothing hangs");
     });
@@ -105,6 +107,34 @@ fn a_key_is_visible_ascii_of_a_bounded_length_given_once() {
         assert_eq!(error.code, Code::InvalidParameter, "{headers:?}");
         assert!(error.message.contains("Idempotency-Key"), "{}", error.message);
     }
+}
+
+#[test]
+fn a_user_keeps_so_many_keys_and_the_oldest_go() {
+    run(|world| async move {
+        let answer = async |user: &str, key: &str| {
+            let claim = world.try_claim(user, key).unwrap();
+            let before = world.identify(&claim, "body").await.unwrap();
+            if before.is_none() {
+                world.receipts.keep(&claim, response("reply"));
+            }
+            drop(claim);
+            world.until_kept().await;
+            before.is_some()
+        };
+        assert!(!answer("other", "k").await);
+        for number in 0..1000 {
+            assert!(!answer("editor", &format!("k{number}")).await);
+            // Those that go are removed by and by.
+            tokio::task::yield_now().await;
+        }
+        while world.count(Table::Receipts) > 108 {
+            tokio::task::yield_now().await;
+        }
+        assert!(answer("editor", "k999").await && answer("editor", "k901").await);
+        assert!(answer("other", "k").await, "of another nothing goes");
+        assert!(!answer("editor", "k0").await, "it is as if it had never been sent");
+    });
 }
 
 #[test]

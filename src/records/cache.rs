@@ -20,7 +20,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use quick_cache::Weighter;
-use quick_cache::sync::Cache;
 use stet_actors::error::Result;
 use stet_actors::id::Loid;
 use stet_actors::object::{Attributes, Record};
@@ -29,7 +28,7 @@ use stet_actors::store::observe::Observer;
 
 use super::{Display, ObjectRecord};
 use crate::json::Ready;
-use crate::weighed;
+use crate::weighed::Weighed;
 
 const SHARDS: usize = 16;
 
@@ -60,7 +59,7 @@ impl Cached {
     /// How many displays are kept per object: clients of one newsroom ask for a few.
     const DISPLAYS: usize = 4;
 
-    /// Bytes of an entry beside attributes and JSON: the record with its short texts, and its place in the cache.
+    /// Bytes of an entry beside texts and JSON: the record, and its place in the cache.
     const ITSELF: usize = 1024;
 
     /// Record and attributes that are not in the cache.
@@ -105,7 +104,7 @@ impl Cached {
         let texts = [attributes, system_attributes, usage_tickets].into_iter().flatten().map(|text| text.len());
         let bytes = |shown: &Shown| shown.record.text().len() + shown.path.as_deref().map_or(0, str::len);
         let json = self.shown.lock().iter().map(bytes).sum::<usize>();
-        (Cached::ITSELF + texts.sum::<usize>() + json) as u64
+        (Cached::ITSELF + self.record.text_bytes() + texts.sum::<usize>() + json) as u64
     }
 }
 
@@ -145,7 +144,7 @@ impl Weighter<Loid, Entry> for ByWeight {
 pub struct RecordCache {
     /// How often each shard was notified of changes.
     notices: [Mutex<u64>; SHARDS],
-    entries: Cache<Loid, Entry, ByWeight>,
+    entries: Weighed<Loid, Entry, ByWeight>,
     /// How often the cache was notified of any change.
     changes: AtomicU64,
     /// The path that was found last: the records of a list mostly lie in one folder.
@@ -165,7 +164,7 @@ impl RecordCache {
         RecordCache {
             notices: Default::default(),
             // An entry is some 4 KiB.
-            entries: weighed::cache(bytes, 4 << 10, SHARDS, ByWeight),
+            entries: Weighed::new("records", bytes, 4 << 10, SHARDS, ByWeight),
             changes: AtomicU64::new(0),
             last_path: Mutex::default(),
         }
@@ -198,13 +197,24 @@ impl RecordCache {
     /// What the store says.
     pub fn get(&self, repository: &Reader, loid: Loid) -> Result<Option<Arc<Cached>>> {
         if let Some(entry) = self.entries.get(&loid) {
-            return Ok(Some(entry.cached));
+            return Ok(if repository.is_leaving(&entry.cached.record)? { None } else { Some(entry.cached) });
         }
         let before = *self.notices(loid).lock();
         let Some(record) = repository.record(loid)? else { return Ok(None) };
         let cached = Arc::new(Cached::new(record, repository.attributes(loid)?));
         self.keep(before, cached.clone());
         Ok(Some(cached))
+    }
+
+    /// The record of a live object without what goes with it, read from the store if it is not here; `None` when there is none.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn record(&self, repository: &Reader, loid: Loid) -> Result<Option<Record>> {
+        match self.entries.get(&loid) {
+            Some(entry) => Ok(Some(entry.cached.record.clone())),
+            None => repository.record(loid),
+        }
     }
 
     /// Keeps a record that was read when its shard had had `before` notices, if there was none since.
@@ -243,8 +253,7 @@ impl RecordCache {
     fn weigh(&self, cached: &Cached) {
         let _held = self.notices(cached.loid).lock();
         if let Some(entry) = self.entries.peek(&cached.loid).filter(|entry| entry.cached.copy == cached.copy) {
-            // Refused if it has been pushed out meanwhile.
-            let _ = self.entries.replace(cached.loid, Entry::new(entry.cached), true);
+            self.entries.replace(cached.loid, Entry::new(entry.cached));
         }
     }
 }
@@ -320,7 +329,8 @@ mod tests {
                 assert!(cached.bytes() >= weight);
                 assert!(cache.entries.weight() <= room);
             }
-            assert_eq!(cached.bytes(), (Cached::ITSELF + 100_000 + Cached::DISPLAYS * 50_000) as u64);
+            let itself = Cached::ITSELF + cached.record.text_bytes();
+            assert_eq!(cached.bytes(), (itself + 100_000 + Cached::DISPLAYS * 50_000) as u64);
         }
         let held: u64 = cache.entries.iter().map(|(_, entry)| entry.cached.bytes()).sum();
         assert_eq!(cache.entries.weight(), held, "what they weigh is what they take");

@@ -112,6 +112,17 @@ impl Display {
         }
     }
 
+    /// Only what is short, whatever a record has: none of the four attribute groups.
+    pub const fn bare() -> Display {
+        Display {
+            system_attributes: false,
+            attributes: false,
+            usage_tickets: false,
+            virtual_attributes: false,
+            ..Display::with_defaults(false)
+        }
+    }
+
     /// Sets a boolean option by its canonical name; says whether there is one of that name.
     pub fn set(&mut self, name: &str, value: bool) -> bool {
         let flag = FLAGS.iter().find(|flag| flag.name.eq_ignore_ascii_case(name));

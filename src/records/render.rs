@@ -78,7 +78,7 @@ pub struct VirtualAttributes {
     pub content_type: Option<Text>,
     /// How many versions there are.
     pub version_count: u32,
-    /// Of a folder: how many objects lie in it.
+    /// Of a folder: how many objects lie in it; 10000 for so many or more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub child_count: Option<usize>,
 }
@@ -298,11 +298,15 @@ pub fn render_version(
     Ok(shown)
 }
 
+/// Objects in a folder that are counted: they are, each time that a folder is shown after a change in it, and a listing has many
+/// folders.
+const MOST_COUNTED: usize = 10_000;
+
 fn virtual_attributes(newsroom: &Newsroom, record: &Record) -> Result<VirtualAttributes> {
     let child_count = match record.family {
         FamilyKind::Folder => {
             let names = Range::prefix(&record.loid.to_key());
-            let children = newsroom.repository.look().scan(View::Committed, Table::Names, &names, usize::MAX, false);
+            let children = newsroom.repository.look().scan(View::Committed, Table::Names, &names, MOST_COUNTED, false);
             let children = children.map_err(|error| {
                 tracing::error!(%error, "a folder can't be counted");
                 Error::internal()

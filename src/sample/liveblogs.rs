@@ -5,7 +5,7 @@ use std::time::Duration;
 use quick_xml::escape::escape;
 use stet_actors::error::Result;
 use stet_actors::lifecycle::{Create, NewObject};
-use stet_actors::liveblog::{AddPost, Liveblog, NewLiveblog, PostBody, PostFields};
+use stet_actors::liveblog::{AddPost, Liveblog, NewLiveblog, PostBody, PostFields, Sight};
 use stet_actors::object::{CreateMode, NewContent, Reach, Text, parent_path};
 
 use super::manifest::{SampleLiveblog, SamplePost};
@@ -58,6 +58,7 @@ async fn new_post(said: &SamplePost, now: u64, content: &ContentStore) -> Result
         attachments: Vec::new(),
         mode: CreateMode::Exception,
         reach: Reach::All,
+        sight: Sight::All,
     })
 }
 

@@ -16,7 +16,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::lifecycle::{Create, NewObject};
-use stet_actors::object::{CreateMode, NewContent, Text, parent_path};
+use stet_actors::object::{CreateMode, IssueDate, NewContent, Text, parent_path};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::Request;
 
@@ -168,7 +168,7 @@ impl Folders<'_> {
         let initial = known.workflow.as_deref().and_then(|workflow| workflows.initial(workflow));
         let mut object = NewObject::document(name, &known.name);
         object.status = text(&described.status).or_else(|| initial.map(|status| status.name.clone()));
-        object.issue_date = text(&described.issue_date);
+        object.issue_date = described.issue_date.as_deref().map(IssueDate::parse).transpose()?;
         object.work_folder = text(&described.work_folder);
         object.suid = text(&described.suid);
         object.attributes = text(&described.attributes);

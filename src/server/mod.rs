@@ -26,11 +26,12 @@ use crate::admin::socket::{self, AdminSocket};
 use crate::api;
 use crate::auth::{Directory, PasswordOptions, Passwords, SessionOptions, Sessions};
 use crate::config::{Config, Durability as ConfiguredDurability};
-use crate::content::ContentStore;
+use crate::content::{ContentStore, UploadBounds};
 use crate::events::Followers;
 use crate::exit::{Exit, Failure};
 use crate::http::app::{App, Stage};
 use crate::http::change::Changes;
+use crate::http::connection::Connection;
 use crate::http::dispatch::dispatch;
 use crate::listen;
 use crate::newsroom::{Newsroom, Parts};
@@ -39,10 +40,7 @@ use crate::sysconfig::SysConfig;
 use crate::telemetry;
 use crate::tls::Certificates;
 
-/// Bytes of records that are kept in memory, with their JSON: some 4 KB each.
-const RECORDS_BYTES: u64 = 256 << 20;
-
-/// Files that are open beside connections: the store's, contents on their way, the system's.
+/// Files that are open beside connections and uploads: the store's, contents on their way out, the system's.
 const OTHER_FILES: u64 = 512;
 
 /// How the store is opened.
@@ -140,9 +138,11 @@ impl Prepared {
         let certificates = certificates.map_err(|error| Failure::new(Exit::Usage, error))?;
         let metrics = telemetry::init_metrics();
         let store = Arc::new(open_store_with(&config.data.directory, ground.store)?);
-        let content = ContentStore::open(&config.data.directory, config.store.small_body_bytes)
+        let bounds =
+            UploadBounds { reserve_bytes: config.content.reserve_bytes, at_once: config.limits.uploads_at_once };
+        let content = ContentStore::open(&config.data.directory, config.store.small_body_bytes, bounds)
             .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
-        let records = Arc::new(RecordCache::new(RECORDS_BYTES));
+        let records = Arc::new(RecordCache::new(config.caches.records()));
         let followers = Arc::new(Followers::new(config.events.clone()));
         let observed: Arc<dyn Store> =
             Arc::new(Observed::new(store.clone(), Arc::new((records.clone(), followers.clone()))));
@@ -235,7 +235,10 @@ async fn run(
     let unlistenable = |error| Failure::new(Exit::Failed, format!("{} can't be listened at: {error}", server.listen));
     let unread = Some(Duration::from_secs(server.slow_reader_seconds)).filter(|unread| !unread.is_zero());
     let listeners = listen::listen(&server.listen, unread).map_err(unlistenable)?;
-    let files = (workers.saturating_mul(server.max_connections) as u64).saturating_add(OTHER_FILES);
+    // Each is open twice: see `http::connection`.
+    let connections = workers.saturating_mul(server.max_connections).saturating_mul(2) as u64;
+    let uploads = app.config.limits.uploads_at_once as u64;
+    let files = connections.saturating_add(uploads).saturating_add(OTHER_FILES);
     if let Ok(limit) = rlimit::increase_nofile_limit(files)
         && limit < files
     {
@@ -245,6 +248,8 @@ async fn run(
             "the process may not open enough files for server.max_connections on every worker: raise its limit (ulimit -Hn)"
         );
     }
+    let patience = Duration::from_secs(server.keep_alive_seconds.saturating_add(server.slow_request_seconds));
+    let patience = (server.slow_request_seconds > 0).then_some(patience);
     let mut built = HttpServer::new(move || WebApp::new().app_data(data.clone()).default_service(web::to(dispatch)))
         .workers(workers)
         .keep_alive(Duration::from_secs(server.keep_alive_seconds))
@@ -252,6 +257,12 @@ async fn run(
         .max_connections(server.max_connections)
         .shutdown_timeout(server.shutdown_seconds)
         .tls_handshake_timeout(Duration::from_secs(server.tls.handshake_seconds))
+        // Handshakes at a time on each worker. Any number below that of connections would be one at which clients who begin a
+        // handshake and fall silent keep all others out, and by default it is 256.
+        .max_connection_rate(server.max_connections)
+        .on_connect(move |io, data| {
+            drop(patience.and_then(|patience| Connection::new(io, patience)).map(|new| data.insert(new)))
+        })
         .disable_signals();
     for listener in listeners {
         built = match &certificates {

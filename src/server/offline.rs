@@ -8,7 +8,7 @@ use stet_store::{RedbStore, Salvage, StoreFile, StoreOptions};
 use super::{open_store, open_store_with, store_options, survived, unopened};
 use crate::audit;
 use crate::config::Config;
-use crate::content::ContentStore;
+use crate::content::{ContentStore, UploadBounds};
 use crate::exit::{Exit, Failure};
 
 /// The data directory, which is there.
@@ -101,7 +101,7 @@ pub fn check(config: &Config) -> Result<(), Failure> {
     let data = existing(config)?;
     // What changes nothing has the time to read every page, and what it finds must not be what damaged pages happen to say.
     let store = open_store_with(data, StoreOptions { verify: true, ..store_options(config) })?;
-    let content = ContentStore::open(data, config.store.small_body_bytes)
+    let content = ContentStore::open(data, config.store.small_body_bytes, UploadBounds::NONE)
         .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
     let report = survived(data, || crate::check::check(&store, &content));
     store.close();

@@ -17,6 +17,7 @@ use crate::tls::Certificates;
 
 /// The recurring tasks.
 pub(super) async fn maintain(app: Arc<App>, repository: Repository) {
+    know_places(&app).await;
     let mut sweep = tokio::time::interval(Duration::from_secs(app.config.runtime.sweep_seconds.max(1)));
     let mut flush = tokio::time::interval(Duration::from_secs(app.config.auth.flush_seconds.max(1)));
     loop {
@@ -34,6 +35,20 @@ pub(super) async fn maintain(app: Arc<App>, repository: Repository) {
                 .await;
             }
         }
+    }
+}
+
+/// Knows users where they were when the server ended: whoever tries their passwords meanwhile must not keep them out.
+async fn know_places(app: &App) {
+    match app.sessions.list(None).await {
+        Ok(sessions) => {
+            for session in sessions.iter().map(|live| live.session()) {
+                if let Ok(address) = session.address.parse() {
+                    app.attempts.know(&session.user, address);
+                }
+            }
+        }
+        Err(error) => tracing::warn!(%error, "where users have sessions could not be read"),
     }
 }
 

@@ -310,7 +310,13 @@ fn the_configuration_of_a_login_has_the_folders_of_the_user() {
     for database in [json!("main"), json!(1), json!("1"), json!(null)] {
         assert_eq!(shown(json!({ "databaseId": database }))["homeRecord"]["name"], "editor", "{database}");
     }
-    log_in(&with(editor(), json!({ "databaseId": "nowhere" }))).fails(404, "DatabaseNotFound");
+    let nowhere = with(editor(), json!({ "databaseId": "nowhere" }));
+    log_in(&nowhere).fails(404, "DatabaseNotFound");
+    // Who does not know the password learns nothing of databases.
+    for database in ["nowhere", "main"] {
+        let stranger = with(editor(), json!({ "databaseId": database, "password": "wrong" }));
+        log_in(&stranger).fails(401, "InvalidLogin");
+    }
     log_in(&with(editor(), json!({ "databaseId": [1] }))).fails(400, "InvalidParameter");
 }
 

@@ -12,6 +12,7 @@ mod idempotency;
 mod key;
 mod liveblog;
 mod object;
+mod paths;
 mod rights;
 mod session;
 mod user;

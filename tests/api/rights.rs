@@ -227,6 +227,23 @@ fn what_lies_in_the_recycle_bin_is_not_there_for_those_who_may_not_bring_it_back
 }
 
 #[test]
+fn a_name_that_a_hidden_object_has_is_taken_and_nothing_is_told_of_that_object() {
+    let (_server, admin, reporter) = desk();
+    let folder = |path: &str| {
+        let made = admin.call("folder-post", &[]).json(&json!({ "path": path })).ok();
+        made["info"]["id"].as_str().expect("a folder has an id").to_owned()
+    };
+    // The grant is on the folder that is discarded, not on the one that has its name since.
+    let mine = id_of(&admin, "/Top/Desk");
+    reporter.call("object-discard", &[&mine]).ok();
+    let hidden = folder("/Top/Desk");
+    let restore = |client: &Client| client.call("stet-object-restore-post", &[&mine]).fails(409, "DuplicatedName");
+    assert_eq!(restore(&admin)["details"]["existing"], hidden);
+    let error = restore(&reporter);
+    assert!(error.get("details").is_none() && !error.to_string().contains(&hidden), "{error}");
+}
+
+#[test]
 fn a_home_that_is_missing_is_made_for_whoever_may_create_anywhere() {
     let (server, admin, _) = desk();
     let user = json!({ "name": "newcomer", "password": "a good one", "groups": ["desk"] });

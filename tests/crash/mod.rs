@@ -10,6 +10,7 @@ mod contents;
 mod damage;
 mod drawers;
 mod posts;
+mod subtrees;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};

@@ -15,7 +15,8 @@ use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::lifecycle::{Create, Discard, NewObject};
 use stet_actors::liveblog::{
-    AddPost, Liveblog, NewLiveblog, PostAddress, PostBody, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
+    AddPost, Liveblog, NewLiveblog, PostAddress, PostBody, PostFields, PostStatus, RemovePost, SetStatus, Sight,
+    UpdatePost,
 };
 use stet_actors::object::{Content, CreateMode, NewContent, Reach, Stored};
 use stet_actors::repository::Repository;
@@ -55,6 +56,7 @@ fn post(moderated: bool) -> AddPost {
         attachments: Vec::new(),
         mode: CreateMode::Exception,
         reach: Reach::All,
+        sight: Sight::All,
     }
 }
 

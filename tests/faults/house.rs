@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWrite
 use std::thread::JoinHandle;
 
 use stet::config::Config;
-use stet::content::ContentStore;
+use stet::content::{ContentStore, UploadBounds};
 use stet::http::app::App;
 use stet::server::{Ground, Prepared, store_options};
 use stet_actors::clock::{Clock, ManualClock, SystemClock};
@@ -205,7 +205,7 @@ impl House {
 
     /// What `stet check` finds wrong.
     pub fn faults(&self) -> Vec<String> {
-        let content = ContentStore::open(self.data(), self.config.store.small_body_bytes);
+        let content = ContentStore::open(self.data(), self.config.store.small_body_bytes, UploadBounds::NONE);
         let report = stet::check::check(&self.store(), &content.expect("contents can be opened"));
         report.expect("the store can be read").faults
     }

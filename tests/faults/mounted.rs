@@ -134,7 +134,7 @@ fn why(client: &Client) -> Option<String> {
 fn a_file_system_that_fills_up_refuses_journal_and_contents_and_a_start_on_it_serves_reads() {
     const LARGE: usize = 300_000;
     let Some(mounted) = Mounted::of(48) else { return };
-    let settings = [("STORE__CHECKPOINT_SECONDS", "1")];
+    let settings = [("STORE__CHECKPOINT_SECONDS", "1"), ("CONTENT__RESERVE_BYTES", "0")];
     let mut server = Server::on(mounted.path(), &settings);
     let mut client = server.login("admin");
     let mut made = Vec::new();
@@ -184,7 +184,7 @@ fn contents_that_find_no_room_are_refused_and_told_and_all_else_goes_on() {
     std::fs::create_dir(&contents).expect("a folder can be made");
     // Taken away again before the directory is, and after the server has ended.
     let _also = mounted.also_at(&contents);
-    let mut server = Server::on(data.path(), &[]);
+    let mut server = Server::on(data.path(), &[("CONTENT__RESERVE_BYTES", "0")]);
     let client = server.login("admin");
     mounted.fill();
     create(&client, "large", LARGE).fails(507, "StorageFull");
@@ -207,7 +207,8 @@ fn contents_that_may_not_be_written_are_refused_and_told_and_all_else_goes_on() 
     std::fs::create_dir(&contents).expect("a folder can be made");
     let also = mounted.also_at(&contents);
     // Files that nobody needs can't be removed either, which keeps nobody from anything.
-    let mut server = Server::on(data.path(), &[("CONTENT__COLLECT_AFTER_SECONDS", "1")]);
+    let mut server =
+        Server::on(data.path(), &[("CONTENT__COLLECT_AFTER_SECONDS", "1"), ("CONTENT__RESERVE_BYTES", "0")]);
     let client = server.login("admin");
     assert_eq!(create(&client, "first", LARGE).status, 200);
     let replace = |size: usize| {
@@ -233,6 +234,29 @@ fn contents_that_may_not_be_written_are_refused_and_told_and_all_else_goes_on() 
     assert_eq!((size_of(&client, "first"), size_of(&client, "second")), (Some(LARGE + 3), Some(LARGE + 2)));
     // Two versions that were replaced.
     wait_until("they are removed now", || client.metric("stet_content_collected_total") >= 2.0);
+    assert_eq!(server.terminate(), Some(0));
+    let (code, output) = server.check();
+    assert_eq!(code, Some(0), "{output}");
+}
+
+#[test]
+fn contents_leave_room_for_changes_and_those_that_nothing_refers_to_give_way_to_an_upload() {
+    const LARGE: usize = 3_000_000;
+    let Some(mounted) = Mounted::of(48) else { return };
+    let settings = [("CONTENT__RESERVE_BYTES", "20000000"), ("STORE__CHECKPOINT_SECONDS", "1")];
+    let mut server = Server::on(mounted.path(), &settings);
+    let client = server.login("admin");
+    assert_eq!(create(&client, "first", LARGE).status, 200);
+    let path = format!("/v3/object/{}/content", encoded("/Full/first"));
+    // Each leaves a file behind that is no object's, for a day.
+    let refused = (0..100)
+        .map(|number| client.send("PUT", &path, &[("if-match", "\"stale\"")], &vec![b'x'; LARGE + 1 + number]).status);
+    let last = refused.skip_while(|status| *status == 412).next();
+    assert_eq!(last, Some(507), "the files leave no room for another upload");
+    client.drawer("/Full", "meanwhile", 3);
+    assert_eq!(why(&client), None, "the store has all the room that it wants");
+    wait_until("they give way", || create(&client, "second", LARGE + 200).status == 200);
+    assert_eq!((size_of(&client, "first"), size_of(&client, "second")), (Some(LARGE), Some(LARGE + 200)));
     assert_eq!(server.terminate(), Some(0));
     let (code, output) = server.check();
     assert_eq!(code, Some(0), "{output}");

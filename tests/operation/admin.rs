@@ -47,6 +47,20 @@ fn status(server: &Server, user: &str, password: &str) -> u16 {
 }
 
 #[test]
+fn an_operator_lets_in_who_is_locked_out() {
+    let server = Server::with(&[("AUTH__FAILURES_PER_USER", "2"), ("AUTH__FAILURE_WINDOW_SECONDS", "86400")]);
+    let statuses = |times: usize| (0..times).map(|_| status(&server, "editor", "wrong")).collect::<Vec<_>>();
+    assert_eq!(statuses(3), [401, 401, 429]);
+    assert_eq!(status(&server, "editor", SAMPLE_PASSWORD), 429);
+    let unlock = |name: &str| on(server.data(), &["user", "unlock", name]);
+    assert!(done(unlock("editor")).contains("editor"));
+    assert_eq!(status(&server, "editor", SAMPLE_PASSWORD), 200);
+    let unknown = unlock("nobody");
+    assert_ne!(unknown.code, Some(0));
+    assert!(unknown.err.contains("nobody"), "{}", unknown.err);
+}
+
+#[test]
 fn users_are_looked_after_beside_a_running_server() {
     let server = Server::with(&[("LOG__FILTER", "debug")]);
     let data = server.data();

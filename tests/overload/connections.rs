@@ -41,9 +41,10 @@ fn beyond_the_limit_clients_wait_and_are_served_once_there_is_room() {
     let before = peak(&server);
     let files = open_files(&server);
     let silent: Vec<TcpStream> = (0..4 * LIMIT).map(|_| connect(&server)).collect();
-    // All that is beyond is in the system's hands and costs this process nothing; a few may be on their way to a worker.
-    wait_until("the limit is reached", || open_files(&server) >= files + LIMIT - 4);
-    assert!(open_files(&server) <= files + LIMIT + 16, "{} files are open", open_files(&server) - files);
+    // All that is beyond is in the system's hands and costs this process nothing; a few may be on their way to a worker. Each is
+    // open twice.
+    wait_until("the limit is reached", || open_files(&server) >= files + 2 * (LIMIT - 4));
+    assert!(open_files(&server) <= files + 2 * LIMIT + 16, "{} files are open", open_files(&server) - files);
     // Behind all of them: served when those have been cut off.
     assert_serves(&server);
     assert_peak(&server, before, 64 * MIB);
@@ -65,4 +66,57 @@ fn idle_connections_that_have_been_answered_are_closed_in_time() {
     // The server has closed them, and not this side.
     assert!(streams.iter_mut().all(|stream| next_answer(stream).is_none()));
     assert_serves(&server);
+}
+
+/// Sends a byte now and then until the server has closed the connection.
+fn drip_until_closed(what: &str, stream: TcpStream, drop: &[u8]) {
+    stream.set_nonblocking(true).expect("it can be set");
+    wait_patiently_until(what, || {
+        let mut stream = &stream;
+        let sent = stream.write_all(drop);
+        let closed = |error: &std::io::Error| error.kind() != std::io::ErrorKind::WouldBlock;
+        sent.is_err_and(|error| closed(&error))
+            || stream.read(&mut [0; 4096]).map_or_else(|error| closed(&error), |count| count == 0)
+    });
+}
+
+#[test]
+fn who_sends_a_byte_now_and_then_behind_a_reply_is_cut_off_and_a_long_reply_is_not() {
+    let _turn = turn();
+    let server = Server::with(&[("SERVER__KEEP_ALIVE_SECONDS", "1"), ("SERVER__SLOW_REQUEST_SECONDS", "1")]);
+    let client = server.login("editor");
+    let drawer = client.drawer(&own_folder(), "followed", 3);
+    let files = open_files(&server);
+    let mut following = connect(&server);
+    let path = format!("/v3/container/drawer/{}", encoded(&drawer));
+    let target = format!("/v3/container/{}/events", encoded(&drawer));
+    write!(following, "GET {target} HTTP/1.1\r\nhost: x\r\ntoken: {}\r\n\r\n", token(&client)).expect("it can be sent");
+    let mut head = [0; 15];
+    following.read_exact(&mut head).expect("it is answered");
+    assert_eq!(&head, b"HTTP/1.1 200 OK");
+    const HEALTH: &str = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+    for (what, request, drop) in [
+        ("a second head", format!("{HEALTH}GET /heal"), "x"),
+        ("empty lines", HEALTH.to_owned(), "\r\n"),
+        (
+            "a body that nobody wants",
+            "POST /nowhere HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n".to_owned(),
+            "1\r\nx\r\n",
+        ),
+    ] {
+        let mut stream = connect(&server);
+        stream.write_all(request.as_bytes()).expect("it can be sent");
+        drip_until_closed(what, stream, drop.as_bytes());
+    }
+    // Longer than all of them, and it goes on.
+    client.put(&path, &json!({ "capacity": 7 })).ok();
+    let mut told = Vec::new();
+    while !String::from_utf8_lossy(&told).contains("event: ") {
+        let mut some = [0; 512];
+        let count = following.read(&mut some).expect("it is told");
+        assert!(count > 0, "it was cut off");
+        told.extend_from_slice(&some[..count]);
+    }
+    drop(following);
+    wait_until_closed(&server, files);
 }

@@ -62,6 +62,17 @@ impl Tree {
         file.split(['/', '.']).next().unwrap_or_default()
     }
 
+    /// The files whose code has a path that ends so.
+    pub fn files_naming(&self, end: &[&str]) -> BTreeSet<&str> {
+        let names = |module: &&Module| {
+            module
+                .paths
+                .iter()
+                .any(|path| path.iter().map(String::as_str).rev().take(end.len()).eq(end.iter().copied().rev()))
+        };
+        self.modules.values().filter(names).map(|module| module.file.as_str()).collect()
+    }
+
     /// Which file uses which.
     pub fn arrows(&self) -> BTreeSet<(String, String)> {
         let mut arrows = BTreeSet::new();

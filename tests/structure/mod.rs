@@ -101,3 +101,16 @@ fn no_ring_of_files_is_large() {
         assert_eq!(story, None, "a ring of more than {RING} files in {folder}");
     }
 }
+
+/// The code is made in one place, which takes what has the name: a client learns from it what is there.
+#[test]
+fn a_taken_name_is_refused_in_one_way() {
+    for (folder, users) in [("src", &["http/error.rs"][..]), ("actors/src", &["error.rs"])] {
+        let tree = tree(folder);
+        assert_eq!(
+            tree.files_naming(&["Code", "DuplicatedName"]),
+            BTreeSet::from_iter(users.iter().copied()),
+            "{folder}"
+        );
+    }
+}

@@ -66,6 +66,7 @@ impl Joint for TakeLock {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let record = live(self.object, turns)?;
+        context.expects(&record);
         check_lock(&record, context)?;
         let lock = lock_of(record.lock_at(context.now_s()), self.lasts_s, context);
         set(self.object, Some(lock), &record, turns, context)
@@ -93,6 +94,7 @@ impl Joint for Unlock {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let record = live(self.object, turns)?;
+        context.expects(&record);
         let who = context.who;
         let Some(lock) = record.lock_at(context.now_s()) else {
             let message = format!("`{}` is not locked.", self.object);
@@ -129,6 +131,7 @@ impl Joint for Release {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let record = turns.any(self.object)?.record.clone();
+        context.expects(&record);
         let Some(lock) = &record.lock else { return Ok(()) };
         let over = match &self.session {
             Some(session) => lock.session == *session,

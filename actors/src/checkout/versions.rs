@@ -29,6 +29,7 @@ impl Joint for RestoreVersion {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<u32, Fault> {
         let record = live(self.object, turns)?;
+        context.expects(&record);
         check_lock(&record, context)?;
         let from = self.object.at_version(self.version);
         let old: Version = context.look_up(&Version::key(from))?.ok_or_else(|| Error::not_found(from))?;

@@ -56,6 +56,7 @@ impl Joint for WriteContent {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let record = live(self.object, turns)?;
+        context.expects(&record);
         if !turns.has_content(self.object)? {
             let message = format!("`{}` is a {}, which has no content.", self.object, record.family.name());
             return Err(Error::new(Code::InvalidType, message).with_source(self.object).into());

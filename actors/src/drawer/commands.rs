@@ -326,6 +326,7 @@ impl Joint for Move {
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Moved, Fault> {
         let mut reads = context.reads()?;
         let source = turns.get::<Drawer>(self.from)?;
+        context.expects(&source.object().record);
         let (position, item) = held(source, self.item, &mut reads)?;
         // A container that a command changes goes up by one revision.
         let source_revision = source.object().record.revision + 1;

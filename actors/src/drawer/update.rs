@@ -35,6 +35,7 @@ impl Joint for UpdateDrawer {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let drawer = turns.get::<Drawer>(self.drawer)?;
+        context.expects(&drawer.object().record);
         check_lock(&drawer.object().record, context)?;
         self.head.change(drawer, context)?;
         if let Some(name) = &self.name {

@@ -3,13 +3,14 @@
 
 mod names;
 
+pub(crate) use self::names::entries;
 pub use self::names::{child, children, free_name, path_by, path_of, walk};
 use crate::command::{Context, Fault};
 use crate::family::{Family, Plain};
 use crate::id::{DatabaseId, Loid};
 use crate::object::{CreateMode, FamilyKind, Object};
 use crate::part::Parts;
-use crate::store::{Look, StoreError, View};
+use crate::store::StoreError;
 
 /// The family of folders.
 #[derive(Debug)]
@@ -39,11 +40,6 @@ impl Family for Folder {
 
     fn write_over(_: &(), _: &mut Plain, _: CreateMode, _: &mut Context<'_>) -> Result<(), Fault> {
         Ok(())
-    }
-
-    /// What lies in it. Its turn has been taken before its names are read: none can be added meanwhile.
-    fn below(look: &dyn Look, folder: Loid) -> Result<Vec<Loid>, StoreError> {
-        Ok(children(look, View::Latest, folder, None, usize::MAX)?.0)
     }
 
     fn dissolve(_: &mut Plain, _: &mut Context<'_>) -> Result<(), Fault> {

@@ -37,6 +37,25 @@ pub fn walk<'n>(
     Ok(Some(at))
 }
 
+/// At most `limit` entries of a folder with their keys in [`Table::Names`], by name, after the given name.
+///
+/// # Errors
+/// What the store says.
+pub(crate) fn entries(
+    look: &dyn Look,
+    folder: Loid,
+    after: &[u8],
+    limit: usize,
+) -> Result<Vec<(bytes::Bytes, Loid)>, StoreError> {
+    let key = folder.to_key();
+    let mut range = Range::prefix(&key);
+    if !after.is_empty() {
+        range = range.after(&[&key[..], after].concat());
+    }
+    let page = look.scan(View::Latest, Table::Names, &range, limit, false)?;
+    page.into_iter().map(|(key, value)| Ok((key.slice(Loid::KEY_LEN..), loid_of(&value)?))).collect()
+}
+
 /// At most `limit` objects in a folder, by name, after the given key; and the key to go on from, if there may be more.
 ///
 /// # Errors

@@ -14,7 +14,8 @@ use crate::folder::{self, Folder, child, free_name};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
 use crate::object::{
-    Attributes, CreateMode, FolderKey, MAX_NAME_BYTES, NewContent, Object, Reach, Record, Text, Version, file_name,
+    Attributes, CreateMode, FolderKey, IssueDate, MAX_NAME_BYTES, NewContent, Object, Reach, Record, Text, Version,
+    file_name,
 };
 use crate::store::{View, loid_key};
 
@@ -27,8 +28,8 @@ pub struct NewObject {
     pub type_name: Text,
     /// See `Record`.
     pub work_folder: Option<Text>,
-    /// `yyyyMMdd`
-    pub issue_date: Option<Text>,
+    /// The day of its issue.
+    pub issue_date: Option<IssueDate>,
     /// Name of its workflow status.
     pub status: Option<Text>,
     /// The status it gets without one, if it is new or changes its type.
@@ -96,8 +97,29 @@ pub struct Create {
     pub folder: Loid,
     /// Names of the folders below it that lead to the object; missing ones are made.
     pub below: Vec<String>,
-    /// The object; `None` to make the folders only.
+    /// The object.
     pub object: NewObject,
+}
+
+/// The creation of an object that is always there, such as a root folder: it is the answer, and nothing changes.
+#[derive(Debug, Clone, Copy)]
+pub struct Meet {
+    /// The object.
+    pub object: Loid,
+}
+
+impl Joint for Meet {
+    type Reply = ();
+    const NAME: &'static str = "object.meet";
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.object]
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        context.expects(&turns.any(self.object)?.record);
+        Ok(())
+    }
 }
 
 /// What [`Create`] did.
@@ -180,18 +202,16 @@ impl Create {
         turns: &mut Turns,
         context: &mut Context<'_>,
     ) -> Result<Created, Fault> {
-        let duplicated = || {
-            let message = format!("The name `{name}` is taken in the folder.");
-            let error = Error::new(Code::DuplicatedName, message).with_source(existing);
-            error.with_detail("existing", existing.to_string())
-        };
+        let taken =
+            |context: &Context<'_>| context.name_taken(format!("The name `{name}` is taken in the folder."), existing);
         if mode == CreateMode::Exception {
-            return Err(duplicated().into());
+            return Err(taken(context));
         }
         let object = turns.any(existing)?;
         if object.record.family != self.object.parts.family() {
-            return Err(duplicated().into());
+            return Err(taken(context));
         }
+        context.expects(&object.record);
         if mode == CreateMode::Existing {
             return Ok(Created { loid: existing, outcome: Outcome::Existing });
         }
@@ -242,7 +262,7 @@ impl NewObject {
         let record = Record {
             folder: Some(FolderKey(folder)),
             work_folder: self.work_folder.clone(),
-            issue_date: self.issue_date.clone(),
+            issue_date: self.issue_date.as_ref().map(|date| date.text().clone()),
             created,
             modified: created,
             version: u32::from(self.content.is_some()),
@@ -277,7 +297,7 @@ impl NewObject {
             }
         };
         given(&self.work_folder, &mut record.work_folder);
-        given(&self.issue_date, &mut record.issue_date);
+        given(&self.issue_date.as_ref().map(|date| date.text().clone()), &mut record.issue_date);
         given(&self.status, &mut record.status);
         given(&self.suid, &mut record.suid);
         if let Some(new) = &self.content {

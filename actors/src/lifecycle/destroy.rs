@@ -1,14 +1,15 @@
 //! Destroying an object for good.
 
-use super::discard::check_removable;
-use super::subtree;
-use crate::checkout::{check_lock, drop_draft};
+use super::discard::{begin, check_removable, live};
+use super::subtree::{Open, Part, remainder};
+use super::touch;
+use crate::checkout::drop_draft;
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
 use crate::family::Fate;
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::object::Attributes;
+use crate::object::{Attributes, Task};
 
 /// Removes an object for good, from its folder or from the recycle bin, with all that lies below it: versions, bytes, attributes,
 /// and what holds it in any container.
@@ -22,42 +23,69 @@ impl Joint for Destroy {
     type Reply = ();
     const NAME: &'static str = "object.destroy";
     const ALONE: bool = true;
+    const AWAITS: bool = true;
 
     fn wants(&self) -> Vec<Loid> {
         vec![self.object]
     }
 
+    fn top(&self) -> Option<Loid> {
+        Some(self.object)
+    }
+
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let record = turns.any(self.object)?.record.clone();
+        context.expects(&record);
         check_removable(&record)?;
-        let tree = match &record.bin {
+        let (part, is_all) = match &record.bin {
             None => {
-                turns.need(record.folder())?;
-                subtree::live(self.object, turns, context)?
+                let (part, left) = live(&record, turns, context)?;
+                let is_all = left.is_empty();
+                if !is_all {
+                    // Too much for one step: to the bin first, and there it is destroyed.
+                    begin(&record, &part, left, turns, context)?;
+                }
+                (part, is_all)
             }
-            Some(bin) if bin.entry == self.object => subtree::discarded(self.object, turns, context)?,
+            Some(bin) if bin.entry == self.object => {
+                let mut part = Part::beginning_with(self.object, context)?;
+                let is_all = part.add_members(self.object, &[], context)?.is_none();
+                if is_all {
+                    part.take(turns)?;
+                } else {
+                    touch(self.object, turns)?;
+                    context.concerns(self.object);
+                }
+                (part, is_all)
+            }
             Some(bin) => {
                 let message = format!("`{}` was discarded along with `{}`: destroy that.", self.object, bin.entry);
                 return Err(Error::new(Code::InvalidForContainer, message).with_source(self.object).into());
             }
         };
-        for object in &tree.objects {
-            check_lock(&turns.any(*object)?.record, context)?;
+        if is_all {
+            context.concerns(self.object);
+            return remove(&part, turns, context);
         }
-        context.concerns(self.object);
-        // First: one of the objects may hold another.
-        tree.notify(Fate::Gone, turns, context)?;
-        for loid in &tree.objects {
-            turns.dissolve(*loid, context)?;
-            let object = turns.any(*loid)?;
-            context.remove(&*object.record);
-            if *object.attributes != Attributes::none(*loid) {
-                context.remove(&*object.attributes);
-            }
-            context.remove_versions(*loid)?;
-            drop_draft(*loid, context)?;
-            turns.destroy(*loid);
-        }
+        context.put(None, &remainder(self.object, Task::Destroy, Open::all(self.object), context.who));
         Ok(())
     }
+}
+
+/// Removes objects with all that is theirs.
+pub(super) fn remove(part: &Part, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    // First: one of the objects may hold another.
+    part.notify(Fate::Gone, turns, context)?;
+    for loid in &part.objects {
+        turns.dissolve(*loid, context)?;
+        let object = turns.any(*loid)?;
+        context.remove(&*object.record);
+        if *object.attributes != Attributes::none(*loid) {
+            context.remove(&*object.attributes);
+        }
+        context.remove_versions(*loid)?;
+        drop_draft(*loid, context)?;
+        turns.destroy(*loid);
+    }
+    Ok(())
 }

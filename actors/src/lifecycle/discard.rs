@@ -1,8 +1,10 @@
 //! Discarding an object: to the recycle bin.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{subtree, touch};
+use super::subtree::{Open, Part, remainder};
+use super::touch;
 use crate::checkout::check_lock;
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
@@ -10,8 +12,8 @@ use crate::family::Fate;
 use crate::folder::path_of;
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::object::{Bin, Record};
-use crate::store::View;
+use crate::object::{Bin, PathLimits, Record, Task, Text};
+use crate::store::{Key, StoreError, Table, View};
 
 /// Moves an object to the recycle bin, a folder with all that lies below it. Versions, attributes and the places in containers
 /// that hold it are kept; the name becomes free.
@@ -39,36 +41,105 @@ impl Joint for Discard {
         vec![self.object]
     }
 
+    fn top(&self) -> Option<Loid> {
+        Some(self.object)
+    }
+
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let record = turns.any(self.object)?.record.clone();
+        context.expects(&record);
         if record.is_discarded() {
             return Err(Error::not_found(self.object).into());
         }
         check_removable(&record)?;
-        turns.need(record.folder())?;
-        let tree = subtree::live(self.object, turns, context)?;
-        if let Some(folder) = record.folder() {
-            touch(folder, turns)?;
-        }
-        context.concerns(self.object);
-        for object in &tree.objects {
-            let record = &mut turns.any(*object)?.record;
-            check_lock(record, context)?;
-            let bin = Bin {
-                at: context.now_s(),
-                by: context.who.user.clone(),
-                entry: self.object,
-                // One that lies too deep for a path gets the end of it.
-                path: match path_of(context.look(), View::Latest, record)? {
-                    Some(path) => path.into(),
-                    None => format!("/…/{}", record.name).into(),
-                },
-            };
-            let record = Arc::make_mut(record);
-            record.bin = Some(bin);
-            // Nobody works on it there.
-            record.lock = None;
-        }
-        tree.notify(Fate::Hidden, turns, context)
+        let (part, left) = live(&record, turns, context)?;
+        begin(&record, &part, left, turns, context)
     }
+}
+
+/// A live object and what lies below it, as much as one step changes, and the folders in which more is left.
+pub(super) fn live(record: &Record, turns: &mut Turns, context: &Context<'_>) -> Result<(Part, Vec<Open>), Fault> {
+    turns.need(record.folder())?;
+    let mut part = Part::beginning_with(record.loid, context)?;
+    let left = part.add_below(vec![Open::all(record.loid)], context)?;
+    part.take(turns)?;
+    for object in &part.objects {
+        check_lock(&turns.any(*object)?.record, context)?;
+    }
+    if !left.is_empty() && !context.subtrees.locks_seen {
+        return Err(Fault::NeedsLocks(record.loid));
+    }
+    Ok((part, left))
+}
+
+/// The first step: the object is in the bin, and with it a part of what lies below it; the rest is left.
+pub(super) fn begin(
+    record: &Record,
+    part: &Part,
+    left: Vec<Open>,
+    turns: &mut Turns,
+    context: &mut Context<'_>,
+) -> Result<(), Fault> {
+    if let Some(folder) = record.folder() {
+        touch(folder, turns)?;
+    }
+    context.concerns(record.loid);
+    let bin = Bin {
+        at: context.now_s(),
+        by: context.who.user.clone(),
+        entry: record.loid,
+        // One that lies too deep for a path gets the end of it.
+        path: match path_of(context.look(), View::Latest, record)? {
+            Some(path) => path.into(),
+            None => end_of_path(&record.name),
+        },
+    };
+    take_along(&bin, part, turns, context)?;
+    for open in left {
+        context.put(None, &remainder(record.loid, Task::Gather, open, context.who));
+    }
+    Ok(())
+}
+
+/// Moves objects to the recycle bin, along with an entry or as the entry. What lies in none of the others lies in a folder that is
+/// there already.
+pub(super) fn take_along(entry: &Bin, part: &Part, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    let mut paths: HashMap<Loid, Text> = HashMap::from([(entry.entry, entry.path.clone())]);
+    for object in &part.objects {
+        let record = &mut turns.any(*object)?.record;
+        if *object != entry.entry {
+            let folder = record.folder().ok_or_else(|| nowhere(*object))?;
+            let above = match paths.get(&folder) {
+                Some(above) => above.clone(),
+                None => {
+                    let bin = bin_of(folder, context)?.ok_or_else(|| nowhere(*object))?;
+                    paths.entry(folder).or_insert(bin.path).clone()
+                }
+            };
+            let is_deep = above.matches('/').count() >= PathLimits::WIDEST.depth;
+            let path = if is_deep { end_of_path(&record.name) } else { format!("{above}/{}", record.name).into() };
+            paths.insert(*object, path);
+        }
+        // It has just been put there.
+        let path = paths.get(object).cloned().unwrap_or_default();
+        let record = Arc::make_mut(record);
+        record.bin = Some(Bin { path, ..entry.clone() });
+        // Nobody works on it there.
+        record.lock = None;
+    }
+    part.notify(Fate::Hidden, turns, context)
+}
+
+fn end_of_path(name: &str) -> Text {
+    format!("/…/{name}").into()
+}
+
+/// How an object came into the bin, if it is there.
+pub(super) fn bin_of(object: Loid, context: &Context<'_>) -> Result<Option<Bin>, StoreError> {
+    let key = Key { table: Table::Recycled, key: bytes::Bytes::copy_from_slice(&object.to_key()) };
+    Ok(context.look_up::<Record>(&key)?.and_then(|record| record.bin))
+}
+
+fn nowhere(object: Loid) -> StoreError {
+    StoreError::Corrupt(format!("{object} lies in no folder that is in the recycle bin"))
 }

@@ -3,11 +3,14 @@
 //!
 //! Each of these changes several containers at once: the folder that holds the name, the object, the containers that
 //! hold it. They are joint commands, so none is ever half done.
+//! What lies below a folder may be too much for one change. Then the first one decides, and [`remainders`] goes on; until that is
+//! done, nobody finds what is below where it was ([`crate::object::standing`]).
 
 mod create;
 mod destroy;
 mod discard;
 mod parts;
+mod remainders;
 mod rename;
 mod restore;
 mod subtree;
@@ -18,10 +21,11 @@ use crate::command::Fault;
 use crate::id::Loid;
 use crate::joint::Turns;
 
-pub use self::create::{Create, Created, NewObject, Outcome};
+pub use self::create::{Create, Created, Meet, NewObject, Outcome};
 pub use self::destroy::Destroy;
 pub use self::discard::Discard;
 pub use self::parts::NewParts;
+pub(crate) use self::remainders::{GoOn, Step, check_locks_below};
 pub use self::rename::Rename;
 pub use self::restore::Restore;
 

@@ -32,6 +32,7 @@ impl Joint for Rename {
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let name = file_name(&self.name)?;
         let record = turns.any(self.object)?.record.clone();
+        context.expects(&record);
         if record.is_discarded() {
             return Err(Error::not_found(self.object).into());
         }
@@ -44,9 +45,10 @@ impl Joint for Rename {
         };
         turns.need([folder])?;
         // The same name in another normal form is still its own.
-        if child(context.look(), View::Latest, folder, &name)?.is_some_and(|there| there != self.object) {
-            let message = format!("The name `{name}` is taken in the folder.");
-            return Err(Error::new(Code::DuplicatedName, message).with_source(self.object).into());
+        if let Some(existing) =
+            child(context.look(), View::Latest, folder, &name)?.filter(|there| *there != self.object)
+        {
+            return Err(context.name_taken(format!("The name `{name}` is taken in the folder."), existing));
         }
         Arc::make_mut(&mut turns.any(self.object)?.record).name = name.into();
         touch(folder, turns)?;

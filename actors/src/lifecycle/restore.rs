@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use super::{subtree, touch};
+use super::subtree::{Open, Part, remainder};
+use super::touch;
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
 use crate::family::Fate;
 use crate::folder::{Folder, child, free_name};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::object::{CreateMode, FolderKey};
+use crate::object::{CreateMode, FolderKey, Task};
 use crate::store::View;
 
 /// Brings an entry of the recycle bin back, with all that it took along, to its former folder or another one.
@@ -27,13 +28,19 @@ impl Joint for Restore {
     type Reply = ();
     const NAME: &'static str = "object.restore";
     const ALONE: bool = true;
+    const AWAITS: bool = true;
 
     fn wants(&self) -> Vec<Loid> {
         std::iter::once(self.object).chain(self.folder).collect()
     }
 
+    fn top(&self) -> Option<Loid> {
+        Some(self.object)
+    }
+
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let record = turns.any(self.object)?.record.clone();
+        context.expects(&record);
         let Some(bin) = &record.bin else {
             let message = format!("`{}` does not lie in the recycle bin.", self.object);
             return Err(Error::new(Code::ObjectNotFound, message).with_source(self.object).into());
@@ -52,28 +59,42 @@ impl Joint for Restore {
             let message = format!("The folder `{folder}` that `{}` would go to is not there.", self.object);
             return Err(Error::new(Code::ObjectNotFound, message).with_source(folder).into());
         }
-        let taken = |name: &str| Ok::<_, Fault>(child(context.look(), View::Latest, folder, name)?.is_some());
+        let taken = |name: &str| Ok::<_, Fault>(child(context.look(), View::Latest, folder, name)?);
         let name = if self.mode == CreateMode::AutoRename {
-            free_name(&record.name, taken)?
-        } else if taken(&record.name)? {
+            free_name(&record.name, |name| Ok::<_, Fault>(taken(name)?.is_some()))?
+        } else if let Some(existing) = taken(&record.name)? {
             let message = format!("The name `{}` has been taken in the folder meanwhile.", record.name);
-            return Err(Error::new(Code::DuplicatedName, message).with_source(self.object).into());
+            return Err(context.name_taken(message, existing));
         } else {
             record.name.to_string()
         };
-        let tree = subtree::discarded(self.object, turns, context)?;
+        let mut part = Part::beginning_with(self.object, context)?;
+        let left = part.add_members(self.object, &[], context)?;
+        part.take(turns)?;
         // Also where it was: that folder itself may lie deeper than it did.
-        context.check_depth(folder, tree.levels(turns)?)?;
+        match &left {
+            None => context.check_depth(folder, part.levels(turns)?)?,
+            // Too much to be looked through at once: it may go to where nothing lies deeper than it did.
+            Some(_) => context.check_no_deeper(folder, bin.path.matches('/').count())?,
+        };
         touch(folder, turns)?;
         context.concerns(self.object);
-        for object in &tree.objects {
-            let record = Arc::make_mut(&mut turns.any(*object)?.record);
-            record.bin = None;
-            if *object == self.object {
-                record.name = name.as_str().into();
-                record.folder = Some(FolderKey(folder));
-            }
+        let record = Arc::make_mut(&mut turns.any(self.object)?.record);
+        record.name = name.as_str().into();
+        record.folder = Some(FolderKey(folder));
+        bring_back(&part, turns, context)?;
+        if let Some(after) = left {
+            let open = Open { folder: self.object, after };
+            context.put(None, &remainder(self.object, Task::Restore, open, context.who));
         }
-        tree.notify(Fate::Shown, turns, context)
+        Ok(())
     }
+}
+
+/// Takes objects out of the recycle bin; their names are free.
+pub(super) fn bring_back(part: &Part, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    for object in &part.objects {
+        Arc::make_mut(&mut turns.any(*object)?.record).bin = None;
+    }
+    part.notify(Fate::Shown, turns, context)
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fields::{PostBody, PostFields, describe, post_name, write};
 use super::rows::{Post, PostStatus, StatusChange};
+use super::sight::Sight;
 use super::state::{LiveblogState, PostAddress};
 use super::{Liveblog, POST_TYPE};
 use crate::command::{Command, Context, Fault};
@@ -43,6 +44,8 @@ pub struct AddPost {
     pub mode: CreateMode,
     /// Whose post that is there the caller may write over.
     pub reach: Reach,
+    /// Which posts they see: of another, which has the name, they learn only that it is taken.
+    pub sight: Sight,
 }
 
 impl Command for AddPost {
@@ -55,15 +58,22 @@ impl Command for AddPost {
         let name = post_name(timestamp)?;
         let mode = if self.fields.timestamp.is_some() { self.mode } else { CreateMode::AutoRename };
         if let Some(there) = liveblog.named(&name).cloned() {
+            let seen = liveblog.sees(&self.sight, &there);
             match mode {
                 CreateMode::AutoRename => {}
                 CreateMode::Existing => return Ok(PostDone { post: there.loid(), is_new: false }),
                 CreateMode::Exception => {
                     let message = format!("The liveblog has a post `{name}` already.");
-                    return Err(Error::new(Code::DuplicatedName, message).with_source(there.loid()).into());
+                    return Err(Error::duplicated(message, seen.then(|| there.loid())).into());
                 }
                 CreateMode::Replace | CreateMode::NewVersion => {
-                    check_reach(&there, self.reach, context)?;
+                    check_reach(&there, self.reach, context).map_err(|error| {
+                        if seen {
+                            error
+                        } else {
+                            Error::new(error.code, format!("`{name}` is a post of somebody else."))
+                        }
+                    })?;
                     let mut post = Post::clone(&there);
                     // It may have been moved since it was named. Others may have that timestamp: names are unique, times are not.
                     post.timestamp = timestamp;

@@ -3,10 +3,12 @@
 mod depth;
 mod draft;
 mod file;
+mod issue_date;
 mod member;
 mod name;
 mod reach;
 mod record;
+mod remainder;
 mod version;
 
 use std::sync::Arc;
@@ -15,10 +17,12 @@ pub use self::depth::depth_of;
 pub use self::draft::{Base, Draft};
 pub use self::file::is_referred_to;
 pub(crate) use self::file::refer;
+pub use self::issue_date::IssueDate;
 pub use self::member::{containers_of, hold};
 pub use self::name::{CreateMode, MAX_NAME_BYTES, Names, PathLimits, check_path, file_name, name_key, parent_path};
 pub use self::reach::Reach;
 pub use self::record::{Attributes, Bin, Content, FamilyKind, FolderKey, Lock, Record, Stored, Text};
+pub use self::remainder::{Remainder, Standing, Task, standing};
 pub use self::version::{NewContent, Pin, SmallBody, Version};
 
 /// What every container's state begins with. Cloning shares everything.

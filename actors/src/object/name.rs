@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, printable};
 use crate::id::Loid;
 use crate::store::key_of;
 
@@ -54,7 +54,7 @@ pub enum CreateMode {
 /// `InvalidName` when it is empty, `.` or `..`, longer than [`MAX_NAME_BYTES`], or has a `/` or a control character.
 pub fn file_name(name: &str) -> Result<String> {
     let refuse = |why: &str| {
-        Err(Error::new(Code::InvalidName, format!("The name `{}` {why}.", name.escape_default())).with_source(name))
+        Err(Error::new(Code::InvalidName, format!("The name `{}` {why}.", printable(name))).with_source(name))
     };
     if name.trim().is_empty() {
         return refuse("is empty");

@@ -187,6 +187,16 @@ impl Record {
         self.lock.as_ref().filter(|lock| lock.expires > now_s)
     }
 
+    /// Bytes of all its texts.
+    pub fn text_bytes(&self) -> usize {
+        let own = [&self.name, &self.type_name, &self.creator, &self.last_modifier];
+        let more = [&self.work_folder, &self.issue_date, &self.suid, &self.status].into_iter().flatten();
+        let content = self.content.iter().map(|content| &content.content_type);
+        let lock = self.lock.iter().flat_map(|lock| [&lock.user, &lock.session]);
+        let bin = self.bin.iter().flat_map(|bin| [&bin.by, &bin.path]);
+        own.into_iter().chain(more).chain(content).chain(lock).chain(bin).map(|text| text.len()).sum()
+    }
+
     /// Whether the object lies in the recycle bin.
     pub fn is_discarded(&self) -> bool {
         self.bin.is_some()

@@ -7,12 +7,13 @@ use actix::{Actor, ActorContext};
 
 use super::cell::Published;
 use super::container::{Container, Work};
-use super::job::Job;
+use super::job::{Job, Request};
 use super::store_failure;
 use crate::command::{Context, Fault};
 use crate::error::Error;
 use crate::family::{Family, State};
-use crate::store::{ChangeSet, StoreError};
+use crate::object::{Standing, standing};
+use crate::store::{ChangeSet, StoreError, View};
 
 impl<F: Family> Container<F> {
     /// Carries a command out, or sets it aside if the container has to read itself anew first.
@@ -49,16 +50,23 @@ impl<F: Family> Container<F> {
         let shared = self.shared.clone();
         let _step = shared.steps.read();
         let mut after = before.clone();
-        let (who, readable) = (job.request().who.clone(), job.request().readable.clone());
-        let mut context =
-            Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers).reading(readable.as_deref()).within(shared.options.paths);
+        let loid = self.loid;
+        let Request { who, readable, expect, .. } = job.request();
+        let (who, readable, expect) = (who.clone(), readable.clone(), expect.clone());
+        let mut context = Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers)
+            .reading(readable.as_deref())
+            .expecting(expect.as_deref())
+            .within(shared.options.paths);
+        context.subtrees = shared.subtrees();
         let applied = catch_unwind(AssertUnwindSafe(|| {
-            job.apply(&mut after, &mut context)?;
-            // Last: a precondition counts only for what would succeed without it (RFC 9110, 13.2.1).
-            match &job.request().expect {
-                Some(expect) => Ok(expect.check(&before)?),
-                None => Ok(()),
+            if context.subtrees.under_way
+                && let Standing::Leaving(_) = standing(context.look(), View::Latest, &before.object().record)?
+            {
+                return Err(Error::not_found(loid).into());
             }
+            job.apply(&mut after, &mut context)?;
+            context.expects(&before.object().record);
+            Ok(context.check_expected()?)
         }));
         match applied {
             Ok(Ok(())) => {}
@@ -168,7 +176,7 @@ pub(crate) fn refusal(fault: Fault) -> Error {
     match fault {
         Fault::Refused(error) => error,
         Fault::Store(error) => store_failure(&error),
-        Fault::NeedsTurns(_) => Error::internal(),
+        Fault::NeedsTurns(_) | Fault::NeedsLocks(_) => Error::internal(),
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) enum Phase {
     Live,
     /// There is no such container (any more).
     Gone,
-    /// It can't be loaded before that time, epoch milliseconds.
+    /// It can't be loaded before that time of the steady clock.
     Failed(Error, u64),
 }
 
@@ -109,7 +109,7 @@ impl<F: Family> Cell<F> {
         });
     }
 
-    /// It can't be loaded until then, epoch milliseconds.
+    /// It can't be loaded until then, a time of the steady clock.
     pub fn fail(&self, error: Error, until: u64) {
         self.phase.send_replace(Phase::Failed(error, until));
     }

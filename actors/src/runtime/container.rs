@@ -200,7 +200,7 @@ impl<F: Family> Container<F> {
     /// Counts a failure, then restarts or gives up for a while.
     pub(super) fn failed(&mut self, ctx: &mut <Self as Actor>::Context) {
         self.live = None;
-        match self.budget.fail(self.shared.clock.now_ms(), &self.shared.options) {
+        match self.budget.fail(self.shared.clock.steady_ms(), &self.shared.options) {
             Verdict::Restart(wait) => {
                 self.backoff = wait;
                 ctx.stop();
@@ -232,7 +232,7 @@ impl<F: Family> Container<F> {
     /// is over.
     fn set_aside(&mut self, work: Work<F>, ctx: &mut <Self as Actor>::Context) {
         match &self.quarantined {
-            Some(quarantine) if self.shared.clock.now_ms() < quarantine.until => {
+            Some(quarantine) if self.shared.clock.steady_ms() < quarantine.until => {
                 self.turn_away(work, self.quarantine_error());
             }
             Some(_) => {
@@ -307,7 +307,7 @@ impl<F: Family> Handler<Wake> for Container<F> {
     type Result = ();
 
     fn handle(&mut self, Wake: Wake, ctx: &mut Self::Context) {
-        let now = self.shared.clock.now_ms();
+        let now = self.shared.clock.steady_ms();
         if self.quarantined.take_if(|quarantine| quarantine.until <= now).is_some() {
             ctx.stop();
         }

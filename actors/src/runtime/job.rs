@@ -7,9 +7,9 @@ use tracing::Span;
 
 use super::cell::Published;
 use crate::command::{Command, Context, Fault, Who};
-use crate::error::{Code, Error, Result};
-use crate::family::{Family, State};
-use crate::id::Loid;
+use crate::error::{Error, Result};
+use crate::expect::Expect;
+use crate::family::Family;
 use crate::readable::Readable;
 use crate::receipt::{Once, Receipt, Step, UnderWay};
 
@@ -20,8 +20,8 @@ pub struct Request {
     pub who: Who,
     /// What they may read, if that is not everything: commands go by it.
     pub readable: Option<Arc<dyn Readable>>,
-    /// `If-Match`: the revisions that a container may have; anything else is `PreconditionFailed`.
-    pub expect: Option<Expect>,
+    /// `If-Match`: what is expected of the objects that change.
+    pub expect: Option<Arc<Expect>>,
     /// The receipt for the caller's key, if the call has one.
     pub once: Option<Arc<Once>>,
     /// The request's span; the command and its commit are traced within it.
@@ -32,26 +32,6 @@ impl Request {
     /// A request without a precondition, by somebody who reads everything.
     pub fn by(who: Who) -> Request {
         Request { who, readable: None, expect: None, once: None, span: Span::current() }
-    }
-}
-
-/// A precondition on a container's revision.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expect {
-    /// The container that it refers to.
-    pub container: Loid,
-    /// The revisions allowed.
-    pub revisions: Vec<u64>,
-}
-
-impl Expect {
-    pub(crate) fn check(&self, state: &impl State) -> Result<()> {
-        let record = &state.object().record;
-        if self.container != record.loid || self.revisions.contains(&record.revision) {
-            return Ok(());
-        }
-        let message = format!("`{}` has changed: it is at revision {} now.", record.loid, record.revision);
-        Err(Error::new(Code::PreconditionFailed, message).with_source(record.loid))
     }
 }
 

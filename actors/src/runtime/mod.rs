@@ -47,15 +47,17 @@ mod numbers;
 mod options;
 mod reading;
 pub(crate) mod registry;
+mod remains;
 mod supervise;
 mod turns;
 
 pub(crate) use self::attempt::refusal;
 pub use self::cell::Published;
-pub use self::job::{Done, Expect, Request};
+pub use self::job::{Done, Request};
 pub use self::numbers::NumberMill;
 pub use self::options::RuntimeOptions;
 pub(crate) use self::registry::Registry;
+pub(crate) use self::remains::Remains;
 pub(crate) use self::turns::{Answer, run_joint};
 
 use std::sync::Arc;
@@ -64,6 +66,7 @@ use parking_lot::RwLock;
 use tokio::sync::Semaphore;
 
 use crate::clock::Clock;
+use crate::command::Subtrees;
 use crate::error::{Code, Error};
 use crate::store::{Store, StoreError};
 
@@ -80,6 +83,19 @@ pub(crate) struct Shared {
     /// so an object that a command has found alive is so still when the command's change is submitted, and whoever removes it
     /// finds everything that refers to it.
     pub steps: RwLock<()>,
+    /// Changes of subtrees that are under way.
+    pub remains: Arc<Remains>,
+}
+
+impl Shared {
+    /// What a command may know of subtrees.
+    fn subtrees(&self) -> Subtrees {
+        Subtrees {
+            under_way: self.remains.are_under_way(),
+            objects_per_step: self.options.objects_per_step,
+            locks_seen: false,
+        }
+    }
 }
 
 /// The error that the caller gets for a failure of the store; the store has logged it.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::command::OBJECTS_PER_STEP;
 use crate::object::PathLimits;
 
 /// How containers are run; the section `[runtime]` of the configuration.
@@ -30,6 +31,9 @@ pub struct RuntimeOptions {
     pub restart_backoff_max_milliseconds: u64,
     /// How long a quarantine lasts before the container is tried again.
     pub quarantine_seconds: u64,
+    /// Objects that one step of the change of a folder with all that lies below it changes at most, containers that are notified
+    /// included. Nothing else is changed during a step.
+    pub objects_per_step: usize,
     /// How long and how deep paths may be. Of another section of the configuration: it is a limit on what clients send.
     #[serde(skip)]
     pub paths: PathLimits,
@@ -48,12 +52,19 @@ impl Default for RuntimeOptions {
             restart_backoff_milliseconds: 50,
             restart_backoff_max_milliseconds: 2000,
             quarantine_seconds: 30,
+            objects_per_step: OBJECTS_PER_STEP,
             paths: PathLimits::default(),
         }
     }
 }
 
 impl RuntimeOptions {
+    /// Milliseconds before the next try of what has failed so often in a row.
+    pub(crate) fn backoff_ms(&self, failures: u32) -> u64 {
+        let doubled = 1_u64.checked_shl(failures.saturating_sub(1)).unwrap_or(u64::MAX);
+        self.restart_backoff_milliseconds.saturating_mul(doubled).min(self.restart_backoff_max_milliseconds)
+    }
+
     pub(crate) fn idle(&self) -> Duration {
         Duration::from_secs(self.idle_seconds)
     }

@@ -39,7 +39,7 @@ pub(crate) struct Handle<F: Family> {
     addr: Addr<Container<F>>,
     cell: Arc<Cell<F>>,
     admission: Arc<Semaphore>,
-    /// Epoch milliseconds.
+    /// Of the steady clock.
     last_used: AtomicU64,
     gone: watch::Receiver<()>,
 }
@@ -167,7 +167,7 @@ impl Registry {
     /// `InvalidType` when it is in memory as a container of another family.
     pub fn get<F: Family>(&self, loid: Loid) -> Result<Arc<Handle<F>>> {
         let mut entries = self.entries.lock();
-        let now = self.shared.clock.now_ms();
+        let now = self.shared.clock.steady_ms();
         let predecessor = match entries.get(&loid) {
             Some(Entry::Present(handle)) => {
                 let kind = handle.kind();
@@ -204,7 +204,7 @@ impl Registry {
         let entries = self.entries.lock();
         let Entry::Present(handle) = entries.get(&loid)? else { return None };
         let handle = handle.clone().into_any().downcast::<Handle<F>>().ok()?;
-        handle.last_used.store(self.shared.clock.now_ms(), Ordering::Relaxed);
+        handle.last_used.store(self.shared.clock.steady_ms(), Ordering::Relaxed);
         handle.cell.view()
     }
 
@@ -218,9 +218,33 @@ impl Registry {
 
     /// Lets go of containers that nobody has used for a while and that have no permit out.
     pub fn sweep(&self) -> usize {
-        let now = self.shared.clock.now_ms();
+        let now = self.shared.clock.steady_ms();
         let idle = self.shared.options.idle().as_millis() as u64;
         self.let_go(|handle| handle.last_used() + idle <= now)
+    }
+
+    /// Lets go of the containers of these objects that have no permit out. Those that are gone from memory are taken from the list.
+    pub fn let_go_of(&self, loids: &mut Vec<Loid>) {
+        let mut entries = self.entries.lock();
+        loids.retain(|loid| {
+            let Some(entry) = entries.get_mut(loid) else { return false };
+            match entry {
+                // As in `let_go`.
+                Entry::Present(handle) if Arc::strong_count(handle) == 1 => {
+                    let gone = handle.gone();
+                    metrics::gauge!("stet_containers", "family" => handle.kind().name()).decrement(1);
+                    *entry = Entry::Leaving(gone);
+                    true
+                }
+                // Somebody uses it; it leaves when it is idle.
+                Entry::Present(_) => false,
+                Entry::Leaving(gone) if gone.has_changed().is_ok() => true,
+                Entry::Leaving(_) => {
+                    entries.remove(loid);
+                    false
+                }
+            }
+        });
     }
 
     /// Lets go of all containers that have no permit out.

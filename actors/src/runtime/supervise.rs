@@ -69,13 +69,13 @@ impl Drop for Alive {
 /// The restart budget of one container.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
-    /// When it failed, epoch milliseconds; only what lies in the window.
+    /// When it failed, by the steady clock; only what lies in the window.
     failures: VecDeque<u64>,
 }
 
 /// A container that is out of use. It counts in the metrics until this is dropped, whether or not the container is called.
 pub(crate) struct Quarantine {
-    /// When it may be tried again, epoch milliseconds.
+    /// When it may be tried again, by the steady clock.
     pub until: u64,
     family: &'static str,
 }
@@ -99,7 +99,7 @@ impl Drop for Quarantine {
 pub(crate) enum Verdict {
     /// Load again after this wait.
     Restart(Duration),
-    /// Give up until this time, epoch milliseconds.
+    /// Give up until this time of the steady clock.
     Quarantine(u64),
 }
 

@@ -9,17 +9,19 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::attempt::refusal;
 use super::cell::Published;
-use super::job::{Expect, Request};
+use super::job::Request;
 use super::lend::{Lent, Returned};
-use super::registry::AnyHandle;
+use super::registry::{AnyHandle, admit};
 use super::{Shared, overloaded, store_failure};
-use crate::command::{Concerned, Context, Fault};
+use crate::command::{Concerned, Context, Fault, Subtrees};
 use crate::error::{Error, Result};
 use crate::family::{Family, State};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
+use crate::lifecycle::check_locks_below;
+use crate::object::{Record, Standing, standing};
 use crate::receipt::{Step, UnderWay};
-use crate::store::{Change, ChangeSet, Epoch, Seq, StoreError, Table};
+use crate::store::{Change, ChangeSet, Epoch, Seq, StoreError, Table, View};
 
 /// A turn of a container of any family.
 pub(crate) type BoxedTurn = Box<dyn RuntimeTurn>;
@@ -29,8 +31,8 @@ pub(crate) trait RuntimeTurn: Send {
     fn epoch(&self) -> Epoch;
     /// Whether all that the state shows is on disk.
     fn settled(&self) -> bool;
-    /// Checks an `If-Match` that refers to this container.
-    fn expect(&self, expect: &Expect) -> Result<()>;
+    /// The record as the state has it.
+    fn record(&self) -> Option<&Record>;
     /// Puts a copy of the state where the command finds it.
     fn lend_to(&self, loid: Loid, turns: &mut Turns);
     /// Takes the copy back and settles it; the new revision, if it changed.
@@ -76,8 +78,8 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
         self.lent.settled
     }
 
-    fn expect(&self, expect: &Expect) -> Result<()> {
-        self.lent.state.as_ref().map_or(Ok(()), |state| expect.check(state))
+    fn record(&self) -> Option<&Record> {
+        self.lent.state.as_ref().map(|state| &*state.object().record)
     }
 
     fn lend_to(&self, loid: Loid, turns: &mut Turns) {
@@ -190,6 +192,26 @@ impl<R: Send + 'static> Answer<R> {
             let _ = sender.send(outcome);
         }
     }
+
+    /// Gives the permit back while the command waits for others; whoever does takes a new one before it goes on.
+    async fn pause(&self, shared: &Shared, entry: Loid) -> Result<()> {
+        let waiting = self.0.lock().take();
+        let Some(Waiting { sender, permit, under_way }) = waiting else { return Err(Error::internal()) };
+        drop(permit);
+        let awaited = shared.remains.awaited(&*shared.store, entry).await;
+        match awaited.and_then(|()| admit(shared)) {
+            Ok(permit) => {
+                *self.0.lock() = Some(Waiting { sender, permit, under_way });
+                Ok(())
+            }
+            Err(error) => {
+                drop(under_way);
+                // The caller may have gone; nothing was changed.
+                let _ = sender.send(Err(error.clone()));
+                Err(error)
+            }
+        }
+    }
 }
 
 /// Finds the container of a loid, whatever its family; `None` when there is no such object.
@@ -207,14 +229,17 @@ pub(crate) async fn run_joint<J: Joint>(
     answer: Answer<J::Reply>,
 ) {
     let mut wanted: BTreeSet<Loid> = joint.wants().into_iter().collect();
-    wanted.extend(request.expect.iter().map(|expect| expect.container));
     let mut stale = 0;
-    for _ in 0..MOST_ROUNDS {
+    let mut rounds = 0;
+    let mut locks_seen = false;
+    while rounds < MOST_ROUNDS {
+        rounds += 1;
         let (mut held, missing) = match take_turns(&find, &wanted).await {
             Ok(taken) => taken,
             Err(error) => return answer.send(Err(error)),
         };
-        let refused = match attempt(&shared, &joint, &request, step.as_ref(), &mut held, &missing, &answer) {
+        let subtrees = Subtrees { locks_seen, ..shared.subtrees() };
+        let refused = match attempt(&shared, &joint, &request, step.as_ref(), subtrees, &mut held, &missing, &answer) {
             Attempt::Submitted(seq) => return held.give_back(TurnOutcome::Submitted(seq)),
             Attempt::Refused(why) => why,
             Attempt::Again(more) => {
@@ -224,6 +249,24 @@ pub(crate) async fn run_joint<J: Joint>(
                     tracing::error!(command = J::NAME, "a joint command asks again for turns that it has");
                     return answer.send(Err(Error::internal()));
                 }
+                continue;
+            }
+            Attempt::Locks(top) => {
+                drop(held);
+                if let Err(error) = look_for_locks(&shared, &request, top).await {
+                    return answer.send(Err(error));
+                }
+                locks_seen = true;
+                continue;
+            }
+            Attempt::Await(entry) => {
+                drop(held);
+                if answer.pause(&shared, entry).await.is_err() {
+                    return;
+                }
+                // What it needs may be something else by now.
+                wanted = joint.wants().into_iter().collect();
+                rounds = 0;
                 continue;
             }
             Attempt::Unchanged(outcome) => {
@@ -247,17 +290,37 @@ pub(crate) async fn run_joint<J: Joint>(
     answer.send(Err(overloaded("The call needs more containers than can be taken")));
 }
 
+/// Locks that are looked at before others have a turn: each costs some reads of rows.
+const LOCKS_AT_A_TIME: usize = 256;
+
+/// Looks through all locks for one below an object that the caller may not break. One that is taken after it was looked for, and
+/// before the change is decided, is broken; what its holder has saved stays as a draft.
+async fn look_for_locks(shared: &Shared, request: &Request, top: Loid) -> Result<()> {
+    let mut after = None;
+    loop {
+        let context = Context::new(shared.clock.now_ms(), &request.who, &*shared.store, &*shared.numbers);
+        let looked = check_locks_below(top, after.as_deref(), LOCKS_AT_A_TIME, &context);
+        match looked.map_err(refusal)? {
+            Some(next) => after = Some(next),
+            None => return Ok(()),
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
 /// Takes the turns in loid order: two joint commands can't each hold what the other waits for.
 async fn take_turns(find: &impl Find, wanted: &BTreeSet<Loid>) -> Result<(Held, Vec<Loid>)> {
     let mut held = Held(BTreeMap::new());
     let mut missing = Vec::new();
-    for loid in wanted {
-        match find(*loid)? {
+    // All are found first, so that those that are not in memory load beside each other.
+    let found = wanted.iter().map(|loid| Ok((*loid, find(*loid)?))).collect::<Result<Vec<_>>>()?;
+    for (loid, handle) in found {
+        match handle {
             Some(handle) => {
                 let turn = handle.turn().await?;
-                held.0.insert(*loid, turn);
+                held.0.insert(loid, turn);
             }
-            None => missing.push(*loid),
+            None => missing.push(loid),
         }
     }
     Ok((held, missing))
@@ -291,6 +354,10 @@ enum Attempt<R> {
     Refused(StoreError),
     /// Further turns are needed.
     Again(Vec<Loid>),
+    /// Locks below that object are to be looked for.
+    Locks(Loid),
+    /// The change of that subtree is to be awaited.
+    Await(Loid),
     /// Refused by the command, or nothing to do.
     Unchanged(Result<R>),
 }
@@ -301,6 +368,7 @@ fn attempt<J: Joint>(
     joint: &J,
     request: &Request,
     step: Option<&Step>,
+    subtrees: Subtrees,
     held: &mut Held,
     missing: &[Loid],
     answer: &Answer<J::Reply>,
@@ -309,24 +377,31 @@ fn attempt<J: Joint>(
         if J::ALONE { (Some(shared.steps.write()), None) } else { (None, Some(shared.steps.read())) };
     let _entered = request.span.enter();
     let now_ms = shared.clock.now_ms();
-    let mut context =
-        Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers).reading(request.readable.as_deref()).within(shared.options.paths);
+    let mut context = Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers)
+        .reading(request.readable.as_deref())
+        .expecting(request.expect.as_deref())
+        .within(shared.options.paths);
     let mut turns = Turns::default();
     missing.iter().for_each(|loid| turns.lend_nothing(*loid));
     held.0.iter().for_each(|(loid, turn)| turn.lend_to(*loid, &mut turns));
-    let expected = || match &request.expect {
-        Some(expect) => held.0.get(&expect.container).map_or(Ok(()), |turn| turn.expect(expect)),
-        None => Ok(()),
-    };
+    // Only now is it sure: whatever begins such a change steps alone.
+    context.subtrees = Subtrees { under_way: shared.remains.are_under_way(), ..subtrees };
+    if context.subtrees.under_way && !J::GOES_ON {
+        match regard_subtrees(joint, shared, held, &mut turns) {
+            Ok(None) => {}
+            Ok(Some(entry)) => return Attempt::Await(entry),
+            Err(error) => return Attempt::Unchanged(Err(store_failure(&error))),
+        }
+    }
     let applied = catch_unwind(AssertUnwindSafe(|| {
         let reply = joint.apply(&mut turns, &mut context)?;
-        // Last: a precondition counts only for what would succeed without it (RFC 9110, 13.2.1).
-        expected()?;
+        context.check_expected()?;
         Ok(reply)
     }));
     let reply = match applied {
         Ok(Ok(reply)) => reply,
         Ok(Err(Fault::NeedsTurns(more))) => return Attempt::Again(more),
+        Ok(Err(Fault::NeedsLocks(top))) => return Attempt::Locks(top),
         Ok(Err(fault)) => return Attempt::Unchanged(Err(refusal(fault))),
         Err(_) => {
             // The copies it worked on are dropped; the containers' own states are untouched.
@@ -372,10 +447,40 @@ fn attempt<J: Joint>(
     };
     #[cfg(feature = "planted-bugs")]
     let set = crate::planted::torn(set);
+    let leaves = set.changes.iter().any(|change| change.table == Table::Remainders);
+    if leaves {
+        shared.remains.begin();
+    }
     match shared.store.submit(set) {
-        Ok(seq) => Attempt::Submitted(seq),
+        Ok(seq) => {
+            if leaves && !J::GOES_ON {
+                shared.remains.wake();
+            }
+            Attempt::Submitted(seq)
+        }
         Err(refused) => Attempt::Refused(refused.why),
     }
+}
+
+/// Sees to what belongs to subtrees whose change is under way: what leaves is not to be found; what comes back is awaited, and so
+/// is what leaves, by those who change what lies in the recycle bin. Gives the entry to wait for.
+fn regard_subtrees<J: Joint>(
+    joint: &J,
+    shared: &Shared,
+    held: &Held,
+    turns: &mut Turns,
+) -> Result<Option<Loid>, StoreError> {
+    for (loid, turn) in &held.0 {
+        let Some(record) = turn.record() else { continue };
+        match standing(&*shared.store, View::Latest, record)? {
+            Standing::Settled => {}
+            Standing::Returning(entry) => return Ok(Some(entry)),
+            Standing::Leaving(entry) if J::AWAITS && joint.wants().contains(loid) => return Ok(Some(entry)),
+            Standing::Leaving(_) if record.is_discarded() => {}
+            Standing::Leaving(_) => turns.leave(*loid),
+        }
+    }
+    Ok(None)
 }
 
 /// The containers whose parts, or names in them, have changed.

@@ -58,6 +58,8 @@ tables! {
     Drafts = 12, "drafts/1", index: false;
     /// Receipts of calls that are carried out once: user, key, step → `Receipt`.
     Receipts = 20, "receipts/1", index: false;
+    /// What changes of subtrees have left to be done: entry's loid, task (u8), folder's loid → `Remainder`.
+    Remainders = 24, "remainders/1", index: false;
     /// Names in a folder: folder's loid, name in NFC → loid. Live objects only.
     Names = 64, "names/1", index: true;
     /// Uuids: uuid (16 bytes) → loid. Discarded objects too.

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::chars::{SPACE, is_name};
 use super::cursor::Cursor;
-use super::error::XmlError;
+use super::error::{XmlError, quoted};
 use super::tag;
 
 /// What a DOCTYPE says of the document's type.
@@ -82,7 +82,7 @@ fn check_public_identifier(cursor: &mut Cursor<'_>) -> Result<(), XmlError> {
     match text.char_indices().find(|&(_, c)| !legal(c)) {
         None => Ok(()),
         Some((i, c)) => {
-            let fault = format!("{c:?} stands in a public identifier");
+            let fault = format!("{} stands in a public identifier", quoted(c.encode_utf8(&mut [0; 4])));
             Err(XmlError::syntax(at + i, fault))
         }
     }

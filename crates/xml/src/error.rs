@@ -87,11 +87,24 @@ impl fmt::Display for XmlError {
 
 impl std::error::Error for XmlError {}
 
-/// A piece of input as it appears in a message: escaped, and cut so that a message stays a line.
+/// A piece of input as it appears in a message: control characters written as JSON does it, and cut so that a message stays a
+/// line.
 pub(super) fn quoted(text: &str) -> String {
     const SHOWN: usize = 60;
-    match text.char_indices().nth(SHOWN) {
-        Some((cut, _)) => format!("{:?}…", &text[..cut]),
-        None => format!("{text:?}"),
+    let mut shown = String::from("\"");
+    for c in text.chars().take(SHOWN) {
+        match c {
+            '"' | '\\' => shown.extend(['\\', c]),
+            '\n' => shown.push_str("\\n"),
+            '\t' => shown.push_str("\\t"),
+            '\r' => shown.push_str("\\r"),
+            c if c.is_control() => shown.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => shown.push(c),
+        }
     }
+    shown.push('"');
+    if text.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    shown
 }

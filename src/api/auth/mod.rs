@@ -13,7 +13,7 @@ pub use self::types::{
 };
 use super::configuration;
 use crate::access::Access;
-use crate::auth::{COOKIE, NewSession, Session, User};
+use crate::auth::{Attempt, COOKIE, NewSession, Session, User};
 use crate::config::ConnectionConfig;
 use crate::http::app::App;
 use crate::http::call::Call;
@@ -59,13 +59,16 @@ fn connection_of(app: &App, session: &Session) -> ConnectionInfo {
     )
 }
 
-async fn begin(call: &Call, request: &LoginRequest) -> Result<NewSession> {
+/// Begins a session for who has the right password. What `further` finds wrong is answered to them alone, and then there is no
+/// session.
+async fn begin<T>(call: &Call, request: &LoginRequest, further: impl FnOnce() -> Result<T>) -> Result<(NewSession, T)> {
     let app = &call.app;
     connection_named(app, &request.connection_id, &request.application_id)?;
     let LoginRequest { connection_id, application_id, username, password, .. } = request;
+    let user = attempted(call, username, app.directory.check_password(username, password)).await?;
+    let further = further()?;
     let address = call.address().to_string();
-    let login = app.sessions.log_in(connection_id, application_id, username, password, &address);
-    attempted(call, username, login).await
+    Ok((app.sessions.log_in_as(connection_id, application_id, &user, &address).await?, further))
 }
 
 /// Looks at a password within the limit on failures.
@@ -74,7 +77,11 @@ async fn begin(call: &Call, request: &LoginRequest) -> Result<NewSession> {
 /// `TooManyRequests`; those of the check, of which `InvalidLogin` counts as a failure.
 pub(super) async fn attempted<T>(call: &Call, user: &str, check: impl Future<Output = Result<T>>) -> Result<T> {
     let attempt = call.app.attempts.begin(user, call.address(), &**call.app.repository.clock()).await?;
-    let outcome = check.await;
+    settled(attempt, check.await)
+}
+
+/// The outcome of a login, which its attempt is told.
+fn settled<T>(attempt: Attempt<'_>, outcome: Result<T>) -> Result<T> {
     match &outcome {
         Ok(_) => attempt.succeeded(),
         // It stays counted.
@@ -166,12 +173,15 @@ pub async fn log_in_with_ticket(call: Call) -> Result<Json<LoginReply>> {
         user: call.query.boolean("showUserInfo"),
         groups: call.query.boolean("showGroups"),
         privileges: call.query.boolean("showPrivileges"),
-        configuration: shown_configuration(load, call.database()?, call.display()),
+        configuration: None,
         connections: call.query.boolean("showAvailableConnections"),
     };
-    // Whatever else may be wrong is found out before the ticket is used up.
+    // Whatever else may be wrong is found out before the ticket is used up; but which databases there are is nothing for strangers.
     connection_named(app, connection, application)?;
-    let user = cas.user_of(&app.directory, ticket).await?;
+    // Of the tickets that may be asked about at a time, who makes tickets up must not take all.
+    let attempt = app.attempts.begin_nameless(call.address(), &**app.repository.clock()).await?;
+    let user = settled(attempt, cas.user_of(&app.directory, ticket).await)?;
+    let shown = Shown { configuration: shown_configuration(load, call.database()?, call.display()), ..shown };
     let new = app.sessions.log_in_as(connection, application, &user, &call.address().to_string()).await?;
     login_reply(&call, &new, &shown)
 }
@@ -182,22 +192,24 @@ fn shown_configuration(load: bool, database: DatabaseId, display: Display) -> Op
 
 /// `POST /v3/auth/login`
 pub async fn log_in(call: Call) -> Result<Json<LoginReply>> {
-    let request: LoginRequest = call.json()?;
-    let (load, database) = (request.option("loadConfig", true)?, request.database(&call.app)?);
+    let request: LoginRequest = call.json().await?;
+    let (load, display) = (request.option("loadConfig", true)?, call.display_of_body().await?);
     let shown = Shown {
         user: request.option("showUserInfo", false)?,
         groups: request.option("showGroups", true)?,
         privileges: request.option("showPrivileges", false)?,
-        configuration: shown_configuration(load, database, call.display_of_body()?),
+        configuration: None,
         connections: request.option("showAvailableConnections", false)?,
     };
-    let new = begin(&call, &request).await?;
-    login_reply(&call, &new, &shown)
+    // Which databases there are is nothing for strangers.
+    let (new, database) = begin(&call, &request, || request.database(&call.app)).await?;
+    let configuration = shown_configuration(load, database, display);
+    login_reply(&call, &new, &Shown { configuration, ..shown })
 }
 
 /// `POST /v3/auth/copy`: a second session of the same user; the first goes on.
 pub async fn copy(call: Call) -> Result<Json<LoginReply>> {
-    let request: CopyRequest = call.json()?;
+    let request: CopyRequest = call.json().await?;
     let new = call.app.sessions.copy(&request.token, &call.address().to_string()).await?;
     let shown = Shown { user: false, groups: false, privileges: false, configuration: None, connections: false };
     login_reply(&call, &new, &shown)
@@ -242,8 +254,8 @@ pub async fn connection(call: Call) -> Result<Json<ConnectionReply>> {
 
 /// `POST /auth/login`: a form, or the same as JSON.
 pub async fn older_log_in(call: Call) -> Result<Json<OlderLogin>> {
-    let request: LoginRequest = call.form()?;
-    let new = begin(&call, &request).await?;
+    let request: LoginRequest = call.form().await?;
+    let (new, ()) = begin(&call, &request, || Ok(())).await?;
     let session = new.session.session();
     let connection = connection_of(&call.app, session);
     let parameters = call.app.config.databases.iter().map(|database| ConnectionParameter {

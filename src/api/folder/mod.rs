@@ -2,26 +2,31 @@
 
 pub mod routes;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
 use stet_actors::folder::children;
-use stet_actors::id::Source;
-use stet_actors::lifecycle::NewObject;
+use stet_actors::id::{Loid, Source};
+use stet_actors::lifecycle::{Meet, NewObject};
 use stet_actors::object::{FamilyKind, Record, check_path};
-use stet_actors::store::View;
+use stet_actors::store::{StoreError, View};
 
-use super::destination::database_named;
 use super::object::{ChangedRecord, record_after};
-use super::records::{path_if_shown, seen_record_at};
-use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
+use super::records::{locker_of, path_if_shown, seen_record_at};
+use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
 use crate::auth::Privilege;
+use crate::give_way::{self, GiveWay};
+use crate::http::app::App;
 use crate::http::body::Object;
 use crate::http::call::Call;
-use crate::http::reply::{Enveloped, Json};
-use crate::json::Ready;
-use crate::records::Display;
-use crate::records::{Cached, ObjectRecord, Sort};
+use crate::http::etag::ETag;
+use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::reply::Json;
+use crate::json::{Listed, Ready};
+use crate::records::{Cached, Display, ObjectRecord, Sort};
 
 /// A folder and what lies in it.
 #[derive(Serialize, JsonSchema)]
@@ -29,7 +34,7 @@ pub struct FolderReply {
     /// The folder.
     pub info: Ready<ObjectRecord>,
     /// The page asked for.
-    pub items: Vec<Ready<ObjectRecord>>,
+    pub items: Listed<Ready<ObjectRecord>>,
     /// How many objects there are in all.
     pub total: usize,
 }
@@ -74,7 +79,7 @@ pub fn check_folder(record: &Record, source: &str) -> Result<()> {
 
 /// `POST /v3/folder`: makes a folder with its parents; one that exists is the answer.
 pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
-    let request: CreateFolder = call.json()?;
+    let request: CreateFolder = call.json().await?;
     let app = &call.app;
     let database = database_named(&call, request.database_id.as_ref())?;
     let (parent, name) = match (&request.path, &request.name) {
@@ -105,11 +110,14 @@ pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
             {
                 object.mode = mode.into();
             }
-            call.change_unnamed(place.create(object)).await?.loid
+            call.change_all(place.create(object)).await?.loid
         }
-        None => place.folder,
+        None => {
+            call.change_all(Meet { object: place.folder }).await?;
+            place.folder
+        }
     };
-    let display = Display { path: true, ..call.display_of_body()? };
+    let display = Display { path: true, ..call.display_of_body().await? };
     Json::of(&FolderCreated { info: record_after(app, made, &display)? })
 }
 
@@ -117,81 +125,162 @@ pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
 pub async fn list(call: Call) -> Result<Json<FolderReply>> {
     let folder = call.resolve("source")?;
     check_folder(&folder, call.param("source"))?;
-    listing(&call, &folder, |_| true)
+    listing(call, &folder, Kind::All).await
 }
 
 /// `GET /v3/folder/{source}/subfolders`
 pub async fn subfolders(call: Call) -> Result<Json<FolderReply>> {
     let folder = call.resolve("source")?;
     check_folder(&folder, call.param("source"))?;
-    listing(&call, &folder, |record| record.family == FamilyKind::Folder)
+    listing(call, &folder, Kind::Folders).await
 }
 
 /// `GET /v3/folder/root`
 pub async fn root_folder(call: Call) -> Result<Json<FolderReply>> {
     let folder = call.find(&Source::Path("/".to_owned()), call.database()?)?;
-    listing(&call, &folder, |_| true)
+    listing(call, &folder, Kind::All).await
 }
 
 /// `GET /v3/folder/home`
 pub async fn home(call: Call) -> Result<Json<FolderReply>> {
     let path = call.app.home_of(call.caller()?.user())?;
-    own_folder(&call, path)
+    own_folder(call, path).await
 }
 
 /// `GET /v3/folder/work`
 pub async fn work(call: Call) -> Result<Json<FolderReply>> {
     let path = call.app.work_folder_of(call.caller()?.user())?;
-    own_folder(&call, path)
+    own_folder(call, path).await
 }
 
-fn own_folder(call: &Call, path: String) -> Result<Json<FolderReply>> {
+async fn own_folder(call: Call, path: String) -> Result<Json<FolderReply>> {
     let folder = call.find(&Source::Path(path.clone()), call.database()?)?;
     check_folder(&folder, &path)?;
-    listing(call, &folder, |_| true)
+    listing(call, &folder, Kind::All).await
 }
 
-fn listing(call: &Call, folder: &Cached, wanted: impl Fn(&Record) -> bool) -> Result<Json<FolderReply>> {
-    let app = &call.app;
-    let sort = Sort::parse(call.query.text("sortBy"))?;
-    let page = call.query.page();
-    let display = call.display();
-    let mut entries = entries(call, folder)?;
-    entries.retain(|entry| wanted(&entry.record));
+/// Which objects of a folder a listing has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    All,
+    Folders,
+}
+
+async fn listing(call: Call, folder: &Cached, kind: Kind) -> Result<Json<FolderReply>> {
+    let (sort, page, display) = (Sort::parse(call.query.text("sortBy"))?, call.query.page(), call.display());
+    let entries = entries(&call, folder, kind, &sort).await?;
     let total = entries.len();
-    sort.apply(&mut entries, |entry| &entry.record);
-    let path = path_if_shown(app, folder, &display)?;
-    let info = seen_record_at(call, folder, &display, path.as_deref())?;
-    let page = page.cut(entries);
-    let items = page.iter().map(|entry| {
-        let path = path.as_ref().map(|path| format!("{}/{}", path.trim_end_matches('/'), entry.record.name));
-        seen_record_at(call, entry, &display, path.as_deref())
-    });
-    let items: Vec<_> = items.collect::<Result<_>>()?;
-    let bytes = info.text().len() + items.iter().map(|item| item.text().len() + 1).sum::<usize>();
-    let reply = Enveloped::of(&FolderReply { info, items, total }, bytes)?;
+    let path = path_if_shown(&call.app, folder, &display)?;
+    let info = seen_record_at(&call, folder, &display, path.as_deref())?;
+    let of_folder = info.text().to_owned();
+    let entries = Entries { entries: page.cut(entries), next: 0, path, display };
+    let mut listing = Listing::of(&call, entries, |items, _| FolderReply { info, items, total }).await?;
     // A folder on the way has changed for this caller when what they see of it has.
     let readable = call.access().may(Privilege::Read, folder)?;
-    Ok(reply.tagged(if readable { folder.revision } else { 0 }))
+    let of = Tag::at(folder, if readable { folder.revision } else { 0 });
+    let tag = match listing.whole() {
+        Some(whole) => whole.tag(of),
+        None => {
+            let of_entries = listing.list_mut().facts(&call).await?;
+            ETag::new(of, (of_folder, of_entries, total))
+        }
+    };
+    Ok(listing.answer(call).with_etag(tag))
 }
 
-/// The objects in a folder that the caller sees, by name.
-fn entries(call: &Call, folder: &Record) -> Result<Vec<std::sync::Arc<Cached>>> {
+/// Objects in a folder.
+struct Entries {
+    entries: Vec<Loid>,
+    next: usize,
+    /// The folder's, if paths are shown.
+    path: Option<String>,
+    display: Display,
+}
+
+impl Entries {
+    /// What the entries of a reply too large to be looked at as a whole are told apart by.
+    async fn facts(&self, call: &Call) -> Result<u64> {
+        let (app, mut way) = (&call.app, GiveWay::new());
+        let mut hasher = DefaultHasher::new();
+        (&self.display, &self.path).hash(&mut hasher);
+        for loid in &self.entries {
+            way.now_and_then().await;
+            let Some(record) = app.records.record(&app.repository, *loid)? else { continue };
+            let readable = call.access().may(Privilege::Read, &record)?;
+            (loid, readable, readable.then_some(record.revision), locker_of(app, &record)).hash(&mut hasher);
+            if !readable {
+                (&record.name, &record.status, record.created).hash(&mut hasher);
+            }
+        }
+        Ok(hasher.finish())
+    }
+}
+
+impl Items for Entries {
+    type Item = Ready<ObjectRecord>;
+    type Inner = Never;
+    type Failed = Never;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, late: bool) -> Result<Made<Ready<ObjectRecord>>> {
+        let Some(loid) = self.entries.get(self.next) else { return Ok(Made::End) };
+        // Gone since the names were read: as if it had been before.
+        let Some(entry) = call.app.records.get(&call.app.repository, *loid)? else { return Ok(Made::Nothing) };
+        if late && !call.access().sees(&entry)? {
+            return Ok(Made::Nothing);
+        }
+        let path = self.path.as_ref().map(|path| format!("{}/{}", path.trim_end_matches('/'), entry.record.name));
+        Ok(Made::Item(seen_record_at(call, &entry, &self.display, path.as_deref())?))
+    }
+
+    fn advance(&mut self) {
+        self.next += 1;
+    }
+
+    fn bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Loid>()
+    }
+}
+
+/// Names of a folder that are read at once where a call is answered; more are read on another thread.
+const NAMES_AT_ONCE: usize = 256;
+
+/// The objects in a folder that the caller sees, in order. Of all these no more is read than the order and the caller's rights ask
+/// for, and attributes of none.
+async fn entries(call: &Call, folder: &Record, kind: Kind, sort: &Sort) -> Result<Vec<Loid>> {
     let (app, access) = (&call.app, call.access());
     // The right to read a folder extends to everything below it.
     let all = access.sees_all() || access.may(Privilege::Read, folder)?;
-    let look = app.repository.look();
-    let (loids, _) = children(look, View::Committed, folder.loid, None, usize::MAX).map_err(|error| {
+    let loids = names(app, folder.loid).await?;
+    if all && kind == Kind::All && sort.keeps_order() {
+        return Ok(loids);
+    }
+    let (mut seen, mut records) = (Vec::new(), Vec::new());
+    let mut way = GiveWay::new();
+    for loid in loids {
+        way.now_and_then().await;
+        let Some(record) = app.records.record(&app.repository, loid)? else { continue };
+        let wanted = kind == Kind::All || record.family == FamilyKind::Folder;
+        if !wanted || !(all || access.sees(&record)?) {
+            continue;
+        }
+        if sort.keeps_order() { seen.push(loid) } else { records.push(record) }
+    }
+    seen.extend(sort.apply(records, |record| record).await.into_iter().map(|record| record.loid));
+    Ok(seen)
+}
+
+/// What lies in a folder, by name, as it was at one moment.
+async fn names(app: &App, folder: Loid) -> Result<Vec<Loid>> {
+    let unlisted = |error: StoreError| {
         tracing::error!(%error, "a folder can't be listed");
         Error::internal()
-    })?;
-    let mut entries = Vec::with_capacity(loids.len());
-    for loid in loids {
-        // Gone since the names were read: as if it had been before.
-        let Some(entry) = app.records.get(&app.repository, loid)? else { continue };
-        if all || access.sees(&entry)? {
-            entries.push(entry);
-        }
-    }
-    Ok(entries)
+    };
+    let few = children(app.repository.look(), View::Committed, folder, None, NAMES_AT_ONCE).map_err(unlisted)?;
+    let (loids, None) = few else {
+        let repository = app.repository.clone();
+        let read = move || children(repository.look(), View::Committed, folder, None, usize::MAX);
+        return Ok(give_way::aside(read).await?.map_err(unlisted)?.0);
+    };
+    Ok(loids)
 }

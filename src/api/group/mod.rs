@@ -89,14 +89,14 @@ fn reply(call: &Call, name: &str) -> Result<Json<GroupReply>> {
 
 /// `POST /v3/group/create`
 pub async fn create(call: Call) -> Result<Json<GroupReply>> {
-    let (name, change) = call.json::<GroupRequest>()?.parts()?;
+    let (name, change) = call.json::<GroupRequest>().await?.parts()?;
     call.app.directory.create_group(&name, change).await?;
     reply(&call, &name)
 }
 
 /// `POST /v3/group/update`
 pub async fn update(call: Call) -> Result<Json<GroupReply>> {
-    let (name, change) = call.json::<GroupRequest>()?.parts()?;
+    let (name, change) = call.json::<GroupRequest>().await?.parts()?;
     call.app.directory.change_group(&name, change).await?;
     reply(&call, &name)
 }

@@ -20,7 +20,7 @@ pub const ROUTES: &[Route] = &[
         id: "group-delete",
         path: "/v3/group/delete",
         summary: "Remove a group.",
-        query: &[text("groupName", None, "Name of the group.")],
+        query: &[needed("groupName", "Name of the group.")],
         handler: handler!(group::delete),
         ..DELETE
     },

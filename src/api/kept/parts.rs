@@ -3,12 +3,11 @@
 use std::hash::Hash;
 
 use quick_cache::Weighter;
-use quick_cache::sync::Cache;
 use stet_actors::id::Loid;
 
 use crate::json::Ready;
 use crate::records::Display;
-use crate::weighed;
+use crate::weighed::{self, Weighed};
 
 /// A part of a container as it stands in replies. A change makes another one, so nothing kept is ever stale.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -30,18 +29,18 @@ struct ByWeight;
 
 impl<P, T> Weighter<ShownPart<P>, Ready<T>> for ByWeight {
     fn weight(&self, shown: &ShownPart<P>, json: &Ready<T>) -> u64 {
-        (weighed::ENTRY + shown.path.as_ref().map_or(0, String::len) + json.text().len()) as u64
+        (weighed::ENTRY + shown.path.as_ref().map_or(0, String::capacity) + json.text().len()) as u64
     }
 }
 
 /// The parts asked for lately, each known by a `P` and shown as a `T`, up to so many bytes.
-pub(crate) struct KeptParts<P, T>(Cache<ShownPart<P>, Ready<T>, ByWeight>);
+pub(crate) struct KeptParts<P, T>(Weighed<ShownPart<P>, Ready<T>, ByWeight>);
 
-impl<P: Eq + Hash, T> KeptParts<P, T> {
+impl<P: Eq + Hash + Send + Sync + 'static, T: 'static> KeptParts<P, T> {
     /// Keeps that many bytes at most.
-    pub(crate) fn new(most: usize) -> Self {
+    pub(crate) fn new(most: u64) -> Self {
         // A part is some 2 KiB.
-        KeptParts(weighed::cache(most as u64, 2 << 10, 1, ByWeight))
+        KeptParts(Weighed::new("parts", most, 2 << 10, 1, ByWeight))
     }
 
     /// A part as JSON: kept, or made. What `make` reads beside the part's own row must be of the part's revision
@@ -73,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    const ROOM: usize = 100 * weighed::ENTRY;
+    const ROOM: u64 = 100 * weighed::ENTRY as u64;
 
     type Kept = KeptParts<u64, String>;
 
@@ -96,7 +95,7 @@ mod tests {
         let kept = Kept::new(ROOM);
         for number in 0..1000 {
             put(&kept, part(number), weighed::ENTRY);
-            assert!(kept.0.weight() <= ROOM as u64);
+            assert!(kept.0.weight() <= ROOM);
             assert_eq!(length(&kept, 0), Some(weighed::ENTRY), "{number}");
         }
         assert_eq!(kept.0.len(), 50);
@@ -106,10 +105,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_larger_than_all_the_room_is_not_kept() {
+    fn what_is_too_large_a_part_of_the_room_is_not_kept() {
         let kept = Kept::new(ROOM);
         put(&kept, part(1), 10);
-        put(&kept, part(2), ROOM + 1);
+        put(&kept, part(2), ROOM as usize / 8);
         assert_eq!((length(&kept, 2), length(&kept, 1)), (None, Some(10)));
         let none = Kept::new(0);
         put(&none, part(1), 2);

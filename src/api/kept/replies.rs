@@ -1,22 +1,23 @@
 //! Whole replies, each with what it was made of, which shows whether it is still right.
 
 use std::hash::Hash;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use actix_web::http::header::HeaderMap;
 use quick_cache::Weighter;
-use quick_cache::sync::Cache;
 use stet_actors::error::Result;
+use stet_actors::expect::Tag;
 use stet_actors::family::{Family, State};
 use stet_actors::id::Loid;
+use stet_actors::runtime::Published;
 
 use crate::http::change::ViewOf;
 use crate::http::etag::ETag;
 use crate::http::reply::{Enveloped, Json};
 use crate::newsroom::Newsroom;
 use crate::records::Display;
-use crate::weighed;
+use crate::weighed::{self, Weighed};
 
 /// The records that a reply was made of, by the copy that was in memory ([`Cached::copy`](crate::records::Cached::copy)), for
 /// they are not held; `None` for an object that was not there.
@@ -28,7 +29,8 @@ pub(crate) struct Rendered<F: Family, T> {
     right_at: AtomicU64,
     /// [`Directory::changes`](crate::auth::Directory::changes) when it was made: records show names of users.
     people: u64,
-    view: ViewOf<F>,
+    /// The view that it shows, for comparison alone: a reply about a page must not keep all of its container in memory.
+    view: Weak<Published<F::State>>,
     seen: Seen,
     reply: Enveloped<T>,
     etag: ETag,
@@ -45,7 +47,8 @@ impl<F: Family, T> Rendered<F, T> {
 
     /// Whether it would be rendered the same now.
     fn is_current(&self, newsroom: &Newsroom, view: &ViewOf<F>) -> Result<bool> {
-        if !Arc::ptr_eq(&self.view, view) || self.people != newsroom.directory.changes() {
+        // An address is not given to another view as long as this points to it.
+        if self.view.as_ptr() != Arc::as_ptr(view) || self.people != newsroom.directory.changes() {
             return Ok(false);
         }
         // Noted before the records are looked at: a change meanwhile is looked at the next time.
@@ -63,6 +66,9 @@ impl<F: Family, T> Rendered<F, T> {
     }
 }
 
+/// Bytes that a view leaves in memory as long as a reply points to it, when all that is in it has gone.
+const VIEW: usize = 512;
+
 /// Which container, under which display, and how much of it.
 type Key<P> = (Loid, Display, P);
 
@@ -71,51 +77,86 @@ struct ByWeight;
 
 impl<F: Family, P, T> Weighter<Key<P>, Arc<Rendered<F, T>>> for ByWeight {
     fn weight(&self, _: &Key<P>, rendered: &Arc<Rendered<F, T>>) -> u64 {
-        (weighed::ENTRY + rendered.reply.bytes() + size_of_val(&*rendered.seen)) as u64
+        (weighed::ENTRY + VIEW + rendered.reply.bytes() + rendered.seen.capacity() * size_of::<(Loid, Option<u64>)>())
+            as u64
     }
 }
 
 /// Replies of type `T` about containers of family `F` that were asked for lately. `P` says how much of its container a reply shows.
-pub(crate) struct Renderings<F: Family, P, T>(Cache<Key<P>, Arc<Rendered<F, T>>, ByWeight>);
+pub(crate) struct Renderings<F: Family, P, T>(Weighed<Key<P>, Arc<Rendered<F, T>>, ByWeight>);
 
-impl<F: Family, P: Eq + Hash, T> Renderings<F, P, T> {
+impl<F: Family, P: Eq + Hash + Send + Sync + 'static, T: 'static> Renderings<F, P, T> {
     /// Keeps that many bytes at most: each reply is as large as the container it shows, under each display.
     pub(crate) fn new(most: u64) -> Self {
-        Renderings(weighed::cache(most, 512 << 10, 1, ByWeight))
+        Renderings(Weighed::new("replies", most, 512 << 10, 1, ByWeight))
     }
 
-    /// The reply about a container as it is in `view`: kept from the last read where nothing has changed, else made.
+    /// Asks for the reply about a container as it is in `view`, kept from an earlier read.
     ///
     /// `part` is how much of the container it shows; `None` for what is not kept, such as a reply that not every caller may see.
-    /// What `make` gives must follow from `view`, `display`, `part`, users, and the records that it says it has seen.
     ///
     /// # Errors
-    /// What `make` and the store say.
-    pub(crate) fn reply(
+    /// What the store says.
+    pub(crate) fn ask(
         &self,
         newsroom: &Newsroom,
         view: &ViewOf<F>,
         display: &Display,
         part: Option<P>,
-        make: impl FnOnce() -> Result<(Enveloped<T>, Seen)>,
-    ) -> Result<Arc<Rendered<F, T>>> {
+    ) -> Result<Asked<F, P, T>> {
         // Paths depend on folders above, which nothing here looks at.
         let key = part.filter(|_| !display.path);
         let key = key.map(|part| (view.state.object().record.loid, display.clone(), part));
         if let Some(kept) = key.as_ref().and_then(|key| self.0.get(key))
             && kept.is_current(newsroom, view)?
         {
-            return Ok(kept);
+            return Ok(Asked::Kept(kept));
         }
-        // Noted before the records are looked at, as above.
-        let (right_at, people) = (AtomicU64::new(newsroom.records.changes()), newsroom.directory.changes());
-        let (reply, seen) = make()?;
-        let etag = reply.tag(view.revision());
-        let fresh = Arc::new(Rendered { right_at, people, view: view.clone(), seen, reply, etag });
-        if let Some(key) = key {
+        Ok(Asked::Missing(Missing { key, right_at: newsroom.records.changes(), people: newsroom.directory.changes() }))
+    }
+
+    /// Keeps what was made since it was missing. It must follow from `view`, the display and the part that were asked for, users,
+    /// and the records that were `seen`.
+    pub(crate) fn keep(
+        &self,
+        missing: Missing<P>,
+        view: &ViewOf<F>,
+        reply: Enveloped<T>,
+        mut seen: Seen,
+    ) -> Arc<Rendered<F, T>> {
+        seen.shrink_to_fit();
+        let etag = reply.tag(Tag::of(&view.state.object().record));
+        let (right_at, people) = (AtomicU64::new(missing.right_at), missing.people);
+        let fresh = Arc::new(Rendered { right_at, people, view: Arc::downgrade(view), seen, reply, etag });
+        if let Some(key) = missing.key {
             self.0.insert(key, fresh.clone());
         }
-        Ok(fresh)
+        fresh
+    }
+}
+
+/// Whether a reply is kept.
+pub(crate) enum Asked<F: Family, P, T> {
+    /// It is.
+    Kept(Arc<Rendered<F, T>>),
+    /// It must be made.
+    Missing(Missing<P>),
+}
+
+/// A reply that is not kept.
+pub(crate) struct Missing<P> {
+    /// What it would be kept by, if it may be.
+    key: Option<Key<P>>,
+    /// [`RecordCache::changes`](crate::records::RecordCache::changes) before the records were looked at that it is made of.
+    right_at: u64,
+    /// [`Directory::changes`](crate::auth::Directory::changes) then.
+    people: u64,
+}
+
+impl<P> Missing<P> {
+    /// Whether it will be kept once it is made.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.key.is_some()
     }
 }
 
@@ -144,13 +185,16 @@ mod tests {
     ) -> usize {
         use std::sync::atomic::AtomicUsize;
         static MADE: AtomicUsize = AtomicUsize::new(0);
-        let make = || {
-            let records = &house.app.records;
-            let copy = records.get(&house.app.repository, seen)?.map(|cached| cached.copy());
-            let number = MADE.fetch_add(1, Ordering::Relaxed);
-            Ok((Enveloped::of(&number, 0)?, vec![(seen, copy)]))
+        let reply = match kept.ask(&house.app, view, display, part).expect("it can be looked up") {
+            Asked::Kept(reply) => reply,
+            Asked::Missing(missing) => {
+                let records = &house.app.records;
+                let copy =
+                    records.get(&house.app.repository, seen).expect("it can be read").map(|cached| cached.copy());
+                let number = MADE.fetch_add(1, Ordering::Relaxed);
+                kept.keep(missing, view, Enveloped::of(&number, 0).expect("it is made"), vec![(seen, copy)])
+            }
         };
-        let reply = kept.reply(&house.app, view, display, part, make).expect("it is made");
         let number = Json::from(reply.reply.clone()).result();
         usize::try_from(number.as_u64().expect("a number")).expect("it is small")
     }

@@ -38,7 +38,7 @@ pub async fn list(call: Call) -> Result<Json<KeyList>> {
 
 /// `POST /v3/key`
 pub async fn create(call: Call) -> Result<Json<NewKeyReply>> {
-    let request: KeyRequest = call.json()?;
+    let request: KeyRequest = call.json().await?;
     let (key, token) = Admin::of(&call.app).add_key(request).await?;
     Json::of(&NewKeyReply { token, key })
 }

@@ -5,14 +5,14 @@
 //! well-formed XML, or is longer or deeper than an attribute text may be, is served as it is stored: such a template may have
 //! been copied, and such bytes may have been written through the object.
 
-use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use actix_web::http::header::CONTENT_LENGTH;
 use bytes::Bytes;
 use stet_actors::checkout::WriteContent;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
 use stet_actors::liveblog::Liveblog;
 use stet_actors::object::NewContent;
-use stet_xml::Frame;
+use stet_xml::{Frame, Limits};
 
 use super::reply::changed_reply;
 use super::resolved::Posts;
@@ -24,10 +24,12 @@ use crate::api::settled::{Opened, Unsettled, settled};
 use crate::api::whole::{Part, Whole, with_replaced};
 use crate::content::ContentReader;
 use crate::content::words::{essence, is_markup};
+use crate::give_way;
 use crate::http::app::App;
 use crate::http::body::Incoming;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
+use crate::http::media_type::content_type;
 use crate::http::reply::{Json, Reply};
 use crate::http::{body, pace};
 use crate::json::Changed;
@@ -56,7 +58,7 @@ async fn content_of(call: &Call, open: &Open) -> Result<Option<Reply>> {
     let identity = (found.content.sha256, call.query.integer("maxSize"), dtd.as_ref().map(|dtd| dtd.sha256));
     // The posts are those of the revision. How each is written hangs on the configuration as well, and tags outlive a restart.
     let limits = (app.config.limits.xml_bytes, app.config.limits.xml_depth);
-    let tag = ETag::new(open.view.revision(), ("resolved", identity, &app.config.server.base_path, limits));
+    let tag = ETag::new(open.tag(), ("resolved", identity, &app.config.server.base_path, limits));
     if tag.is_known(call.headers()) {
         return Ok(Some(Reply::not_modified(tag)));
     }
@@ -78,7 +80,9 @@ async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
         return Ok(None);
     }
     let bytes = reader.clone().read_all().await?;
-    Ok(std::str::from_utf8(&bytes).ok().and_then(|text| stet_xml::frame(text, MARK, &app.xml_limits()).ok()))
+    let limits = app.xml_limits();
+    let frame = move || std::str::from_utf8(&bytes).ok().and_then(|text| stet_xml::frame(text, MARK, &limits).ok());
+    give_way::by_size(usize::try_from(reader.remaining()).unwrap_or(usize::MAX), frame).await
 }
 
 /// `PUT /v3/container/liveblog/{source}`: check-out, write and check-in as one step. The content must be well-formed XML, or no
@@ -93,7 +97,7 @@ pub async fn write_content(mut call: Call) -> Result<Json<ChangedLiveblog>> {
     let app = &call.app;
     let write =
         WriteContent { object, body, switches: switches(&call.query), lasts_s: app.config.auth.lock_idle_seconds };
-    call.change_all(object, write).await?;
+    call.change_all(write).await?;
     let display = call.display();
     // Another call may have discarded or destroyed it since, which makes no failure of the change.
     let view = match app.repository.any_view::<Liveblog>(object).await {
@@ -114,14 +118,15 @@ async fn receive(call: &Call, incoming: Incoming, present: Option<String>) -> Re
     let (app, headers) = (&call.app, call.headers());
     let limits = &app.config.limits;
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-    let said = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(|value| value.trim().to_owned());
+    let said = content_type(headers)?.map(str::to_owned);
     let room = incoming.room.clone();
     let bytes = pace::within(limits.body_seconds, body::read(incoming, announced, limits.xml_bytes)).await?;
     // An optional body may be empty or `{}` (docs/api/README.md, "Bodies").
     if bytes.is_empty() || bytes.trim_ascii() == b"{}" {
         return Ok(None);
     }
-    check_xml(app, &bytes)?;
+    let (text, limits) = (bytes.clone(), app.xml_limits());
+    give_way::by_size(bytes.len(), move || check_xml(&text, &limits)).await??;
     let is_xml = |kind: &String| is_markup(&essence(kind));
     let media_type = said.filter(is_xml).or(present.filter(is_xml)).unwrap_or_else(|| XML_TYPE.to_owned());
     let mut upload = app.content.upload(&room);
@@ -131,9 +136,9 @@ async fn receive(call: &Call, incoming: Incoming, present: Option<String>) -> Re
 
 /// # Errors
 /// `InvalidBody` for bytes that are not well-formed XML in UTF-8.
-fn check_xml(app: &App, bytes: &Bytes) -> Result<()> {
+fn check_xml(bytes: &Bytes, limits: &Limits) -> Result<()> {
     let fault = match std::str::from_utf8(bytes) {
-        Ok(text) => match stet_xml::frame(text, MARK, &app.xml_limits()) {
+        Ok(text) => match stet_xml::frame(text, MARK, limits) {
             Ok(_) => return Ok(()),
             Err(error) => error.to_string(),
         },

@@ -5,16 +5,15 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::liveblog::{Liveblog, NewLiveblog};
-use stet_actors::object::{CreateMode, FamilyKind, NewContent, Stored, Text, Version};
+use stet_actors::object::{CreateMode, FamilyKind, IssueDate, NewContent, Stored, Text, Version};
 use stet_actors::store::Key;
 
 use super::Open;
 use super::reply::changed_reply;
 use super::types::{CreateLiveblog, LiveblogReply};
-use crate::api::destination::database_named;
 use crate::api::download::{Found, opened};
-use crate::api::object::{ProductInfo, check_issue_date, status_of, version_named, with_product_info};
-use crate::api::requests::{CreateOptions, folder_source};
+use crate::api::object::{ProductInfo, status_of, version_named, with_product_info};
+use crate::api::requests::{CreateOptions, database_named, folder_source};
 use crate::api::settled::Opened;
 use crate::http::call::Call;
 use crate::http::reply::Json;
@@ -35,13 +34,13 @@ pub async fn create_from_template(call: Call) -> Result<Json<LiveblogReply>> {
 }
 
 async fn create(call: &Call, template: &Source, template_database: DatabaseId) -> Result<Json<LiveblogReply>> {
-    let request: CreateLiveblog = call.json()?;
-    let (app, display) = (&call.app, call.display_of_body()?);
+    let request: CreateLiveblog = call.json().await?;
+    let (app, display) = (&call.app, call.display_of_body().await?);
     let database = database_named(call, request.database_id.as_ref())?;
     let object = new_liveblog(call, &request, template, template_database).await?;
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
     let create = app.destination(call, folder, database)?.create(object);
-    let created = call.change_unnamed(create).await?;
+    let created = call.change_all(create).await?;
     let open = Open::of(call, app.repository.view::<Liveblog>(created.loid).await?)?;
     changed_reply(call, open, &display).await
 }
@@ -85,7 +84,7 @@ async fn new_liveblog(
         (_, None) => None,
     };
     let workflow = known.and_then(|known| known.workflow.as_deref());
-    check_issue_date(request.issue_date.as_deref())?;
+    let issue_date = request.issue_date.as_deref().map(IssueDate::parse).transpose()?;
     let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(Text::from);
     let mut object = NewObject::of::<Liveblog>(
         request.name.as_deref().unwrap_or(TYPE_NAME),
@@ -95,21 +94,21 @@ async fn new_liveblog(
     (object.status, object.initial_status) = status_of(app, request.status.as_deref(), workflow)?;
     object.type_inferred = wanted.is_none();
     object.work_folder = text(&request.work_folder);
-    object.issue_date = text(&request.issue_date);
     object.suid = text(&request.suid);
-    let attributes = app.attribute_text("attributes", request.attributes.as_ref())?;
+    let attributes = app.attribute_text("attributes", request.attributes.as_ref()).await?;
     object.attributes = attributes.or_else(|| found.attributes.attributes.clone());
-    let system = app.rooted_text("systemAttributes", request.system_attributes.as_ref(), "props")?;
+    let system = app.rooted_text("systemAttributes", request.system_attributes.as_ref(), "props").await?;
     let said = ProductInfo {
         product: request.product.as_deref(),
         edition: request.edition.as_deref(),
-        issue_date: request.issue_date.as_deref(),
+        issue_date: issue_date.as_ref(),
         team: request.team.as_deref(),
     };
     // Whoever says anything of these says all of it: the template's product must not stand beside the caller's edition.
     object.system_attributes =
-        with_product_info(app, system, &said)?.or_else(|| found.attributes.system_attributes.clone());
-    object.usage_tickets = app.rooted_text("usageTickets", request.usage_tickets.as_ref(), "tl")?;
+        with_product_info(app, system, &said).await?.or_else(|| found.attributes.system_attributes.clone());
+    object.issue_date = issue_date;
+    object.usage_tickets = app.rooted_text("usageTickets", request.usage_tickets.as_ref(), "tl").await?;
     object.content = Some(content);
     // A generated name has to be free; a given one is up to the caller.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);

@@ -74,7 +74,7 @@ pub async fn post_content(call: Call) -> Result<Reply> {
 }
 
 fn send(call: &Call, found: Found, reader: ContentReader, name: &str, id: u64, source: &str) -> Result<Reply> {
-    let tag = ETag::new(0, (id, found.content.sha256, &*found.content.content_type, name));
+    let tag = ETag::of_bytes((id, found.content.sha256, &*found.content.content_type, name));
     let modified = known_time(call, found.at);
     let whole =
         Whole { media_type: found.content.content_type.to_string(), parts: vec![Part::read(reader)], tag, modified };

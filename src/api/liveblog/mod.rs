@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use stet_actors::error::Result;
+use stet_actors::expect::Tag;
 use stet_actors::family::State;
 use stet_actors::id::{Loid, Source};
 use stet_actors::lifecycle::Discard;
@@ -21,7 +22,7 @@ use super::settled::{Opened, Unsettled, beside, settled};
 use crate::http::call::Call;
 use crate::http::change::{Container, ViewOf};
 use crate::http::etag::ETag;
-use crate::http::reply::{Enveloped, Json};
+use crate::http::reply::Json;
 
 mod content;
 mod creation;
@@ -45,7 +46,7 @@ pub use self::files::{attachment, post_content};
 pub use self::named::posts;
 pub use self::post::{approve, create_post, get_post, mark_deleted, reject, remove_post, set_pending, update_post};
 pub(crate) use self::reply::KeptPosts;
-use self::reply::{bytes_of, liveblog_reply};
+use self::reply::liveblog_reply;
 pub use self::resolved::Lengths;
 use self::search::Wanted;
 pub use self::search::search;
@@ -82,6 +83,11 @@ impl Opened for Open {
 impl Open {
     fn loid(&self) -> Loid {
         self.liveblog.loid()
+    }
+
+    /// The liveblog as the view shows it.
+    fn tag(&self) -> Tag {
+        Tag::of(&self.view.state.object().record)
     }
 
     /// The same caller with the liveblog as it is after a change.
@@ -128,25 +134,28 @@ fn address(call: &Call, liveblog: Loid, text: &str) -> Result<PostAddress> {
 pub async fn get(call: Call) -> Result<Json<LiveblogReply>> {
     let (open, display) = (open(&call).await?, call.display());
     let wanted = Wanted::of_query(&call)?;
-    settled(&call, open, async |open| {
+    let (listing, tag) = settled(&call, open, async |open| {
         let path = path_if_shown(&call.app, &open.view.state.object().record, &display)?;
         // These determine the content of a reply.
         let part = (wanted.page.offset, wanted.page.limit, call.query.text("sortBy"));
-        let tag = ETag::new(open.view.revision(), (&open.sight, &display, part, path));
+        let tag = ETag::new(open.tag(), (&open.sight, &display, part, path));
         if tag.is_known(call.headers()) {
-            return Ok(Json::not_modified(tag));
+            return Ok((None, tag));
         }
         let list = wanted.find(open).await;
-        let reply = liveblog_reply(&call.app, open, &list, &display).await?;
-        Ok(Json::from(Enveloped::of(&reply, bytes_of(&reply))?).with_etag(tag))
+        Ok((Some(liveblog_reply(&call, open, &list, &display, |reply| reply).await?), tag))
     })
-    .await
+    .await?;
+    Ok(match listing {
+        Some(listing) => listing.answer(call).with_etag(tag),
+        None => Json::not_modified(tag),
+    })
 }
 
 /// `DELETE /v3/container/liveblog/{source}`: to the recycle bin.
 pub async fn discard(call: Call) -> Result<Json<Removed>> {
     let object = call.container::<Liveblog>("source")?.loid();
     check_whole(&call.source("source")?)?;
-    call.change_all(object, Discard { object }).await?;
+    call.change_all(Discard { object }).await?;
     Json::of(&Removed { id: object.to_string() })
 }

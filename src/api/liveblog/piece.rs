@@ -19,6 +19,8 @@
 //! `post` and the elements made here are in the default namespace of the place that they are put at; the post's own elements
 //! keep their own namespaces. Characters that XML can't carry are left out.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use stet_actors::error::{Error, Result};
@@ -31,6 +33,7 @@ use super::of_post;
 use crate::api::settled::Unsettled;
 use crate::content::text::decoded;
 use crate::content::words::{essence, is_markup, is_text};
+use crate::give_way;
 use crate::http::app::App;
 
 /// The post as XML, a line feed behind it; `None` if its content is no longer what it was when the post was as it is here.
@@ -38,7 +41,7 @@ use crate::http::app::App;
 ///
 /// # Errors
 /// What disk and store say.
-pub(super) async fn piece(app: &App, post: &Post, in_default: bool) -> Result<Option<String>> {
+pub(super) async fn piece(app: &Arc<App>, post: &Arc<Post>, in_default: bool) -> Result<Option<String>> {
     let text = match &post.record.content {
         Some(content) if content.size <= app.config.limits.xml_bytes as u64 && is_text(&content.content_type) => {
             let Some(bytes) = bytes_of(app, post, content).await? else { return Ok(None) };
@@ -46,7 +49,9 @@ pub(super) async fn piece(app: &App, post: &Post, in_default: bool) -> Result<Op
         }
         _ => None,
     };
-    Ok(Some(written(app, post, text.as_deref(), in_default)))
+    let bytes = text.as_ref().map_or(0, Bytes::len);
+    let (app, post) = (app.clone(), post.clone());
+    give_way::by_size(bytes, move || written(&app, &post, text.as_deref(), in_default)).await.map(Some)
 }
 
 /// The bytes of a post's content, if they are still there.

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::stream;
 use quick_cache::Weighter;
-use quick_cache::sync::Cache;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::liveblog::LiveblogState;
@@ -19,18 +18,16 @@ use stet_actors::runtime::Published;
 
 use super::piece::piece;
 use crate::api::whole::Part;
+use crate::give_way::GiveWay;
 use crate::http::app::App;
 use crate::http::reply::BodyStream;
-use crate::weighed;
+use crate::weighed::{self, Weighed};
 
-/// Posts that are made before others get their turn, and between two places that are known.
+/// Posts between two places that are known.
 const AT_A_TIME: usize = 64;
 
 /// Bytes that are made before they are sent, but for the last post's.
 const CHUNK: usize = 32 << 10;
-
-/// Bytes of lengths that are kept: one of a liveblog with 10,000 posts has some 1,400.
-const KEPT_BYTES: u64 = 256 << 10;
 
 /// How long the posts of a view are as XML.
 #[derive(Debug, Default)]
@@ -48,16 +45,17 @@ struct ByWeight;
 
 impl Weighter<LengthsKey, Arc<Length>> for ByWeight {
     fn weight(&self, _: &LengthsKey, length: &Arc<Length>) -> u64 {
-        (weighed::ENTRY + size_of_val(&*length.places)) as u64
+        (weighed::ENTRY + length.places.capacity() * size_of::<u64>()) as u64
     }
 }
 
 /// The lengths that were asked for lately.
-pub struct Lengths(Cache<LengthsKey, Arc<Length>, ByWeight>);
+pub struct Lengths(Weighed<LengthsKey, Arc<Length>, ByWeight>);
 
-impl Default for Lengths {
-    fn default() -> Lengths {
-        Lengths(weighed::cache(KEPT_BYTES, 1 << 10, 1, ByWeight))
+impl Lengths {
+    /// Keeps that many bytes at most: the length of a liveblog with 10,000 posts has some 1,400.
+    pub fn new(most: u64) -> Lengths {
+        Lengths(Weighed::new("lengths", most, 1 << 10, 1, ByWeight))
     }
 }
 
@@ -82,11 +80,11 @@ impl Posts {
         if let Some(length) = app.kept::<Lengths>().0.get(&key) {
             return Ok(Some(Posts { walk, length }));
         }
-        let mut length = Length::default();
+        let (mut length, mut way) = (Length::default(), GiveWay::new());
         loop {
+            way.now_and_then().await;
             if walk.next.is_multiple_of(AT_A_TIME) {
                 length.places.push(length.size);
-                tokio::task::yield_now().await;
             }
             match walk.next().await? {
                 None => return Ok(None),
@@ -114,8 +112,9 @@ impl Posts {
             if left == 0 {
                 return Ok(None);
             }
-            let mut gathered = Vec::new();
+            let (mut gathered, mut way) = (Vec::new(), GiveWay::new());
             while left > 0 && gathered.len() < CHUNK {
+                way.now_and_then().await;
                 // That they end early, or one has gone, breaks the connection off: the client has not got what was announced.
                 let Ok(Some(ControlFlow::Continue(piece))) = walk.next().await else {
                     tracing::info!(liveblog = %walk.view.state.head().loid, "a post has changed while it was sent");

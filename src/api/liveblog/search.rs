@@ -3,21 +3,26 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
+use aho_corasick::AhoCorasick;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::liveblog::{Post, PostAddress, PostStatus};
 
-use super::reply::{PostList, bytes_of, liveblog_reply};
+use super::reply::{PostList, liveblog_reply};
 use super::types::{Filters, SearchReply, SearchRequest};
 use super::{Open, address, open};
 use crate::api::settled::settled;
+use crate::give_way::{self, GiveWay};
 use crate::http::call::Call;
 use crate::http::etag::ETag;
-use crate::http::reply::{Enveloped, Json};
-use crate::records::{Page, parse_sort};
+use crate::http::reply::Json;
+use crate::records::{Page, in_order, parse_sort};
 
-/// Posts that a search with one filter examines before other calls get their turn; with many filters, fewer.
-const AT_A_TIME: usize = 256;
+/// Bytes that the parts have together which are searched for in titles and texts: what makes looking for them long beforehand.
+const MAX_PARTS_BYTES: usize = 64 << 10;
+
+/// So many are made ready in a fraction of a millisecond.
+const FEW_PARTS_BYTES: usize = 1 << 10;
 
 /// What posts can be sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,48 +82,80 @@ pub(super) struct Wanted {
     pub page: Page,
 }
 
-/// The filters of a search, ready to be asked.
+/// The filters of a search, ready to be asked: what a post costs does not hang on how many entries they have.
 #[derive(Default)]
 struct Filter {
     status: Vec<PostStatus>,
-    author: Vec<String>,
-    kind: Vec<String>,
-    /// In lower case.
-    title: Vec<String>,
-    /// In lower case.
-    text: Vec<String>,
+    author: HashSet<String>,
+    kind: HashSet<String>,
+    title: Option<Parts>,
+    text: Option<Parts>,
     source: Option<Vec<PostAddress>>,
-    tag: Vec<String>,
+    tag: HashSet<String>,
     from: Option<u64>,
     to: Option<u64>,
-    /// The number of entries of all lists together.
-    entries: usize,
+}
+
+/// Parts of a text, of which one must be in it; looked for all at once.
+struct Parts(AhoCorasick);
+
+impl Parts {
+    /// Without regard to case; `None` for an empty list, which filters nothing.
+    fn of(parts: &[String]) -> Result<Option<Parts>> {
+        if parts.is_empty() {
+            return Ok(None);
+        }
+        // Too many of them are refused beforehand, so that the only failure is none.
+        let found = AhoCorasick::new(parts.iter().map(|part| part.to_lowercase()));
+        found.map(|parts| Some(Parts(parts))).map_err(|_| Error::internal())
+    }
+
+    fn are_in(&self, lower_case: &str) -> bool {
+        self.0.is_match(lower_case)
+    }
 }
 
 impl Filter {
-    fn of(call: &Call, liveblog: Loid, request: &SearchRequest) -> Result<Filter> {
+    async fn of(call: &Call, liveblog: Loid, request: &SearchRequest) -> Result<Filter> {
         let Filters { status, author, r#type, title, text, source, tag } = &request.filters.0;
-        let entries = [author, r#type, title, text, source, tag, status].iter().map(|list| list.len()).sum();
+        let entries: usize = [author, r#type, title, text, source, tag, status].iter().map(|list| list.len()).sum();
         let limit = call.app.config.limits.list_sources;
         if entries > limit {
             let message = format!("The filters have {entries} entries; at most {limit} are allowed.");
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", limit));
         }
+        let bytes: usize = title.iter().chain(text).map(String::len).sum();
+        if bytes > MAX_PARTS_BYTES {
+            let message = format!(
+                "`filters.title` and `filters.text` have {bytes} bytes together; at most {MAX_PARTS_BYTES} are allowed."
+            );
+            return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_PARTS_BYTES));
+        }
         let status = status.iter().map(|name| {
             let found = PostStatus::ALL.into_iter().find(|status| status.name().eq_ignore_ascii_case(name));
             found.ok_or_else(|| Error::parameter("filters.status", name, "pending, approved, rejected or deleted"))
         });
-        let folded = |parts: &[String]| parts.iter().map(|part| part.to_lowercase()).collect();
-        let source = source.iter().map(|source| address(call, liveblog, source)).collect::<Result<Vec<_>>>()?;
+        let mut status = status.collect::<Result<Vec<_>>>()?;
+        status.sort_by_key(|status| *status as usize);
+        status.dedup();
+        let mut way = GiveWay::new();
+        let mut addresses = Vec::with_capacity(source.len());
+        for source in source {
+            way.now_and_then().await;
+            addresses.push(address(call, liveblog, source)?);
+        }
+        let set = |list: &[String]| list.iter().cloned().collect();
+        let (title, text) = (title.clone(), text.clone());
+        let parts = move || Ok((Parts::of(&title)?, Parts::of(&text)?));
+        let (title, text) = if bytes > FEW_PARTS_BYTES { give_way::aside(parts).await?? } else { parts()? };
         Ok(Filter {
-            status: status.collect::<Result<_>>()?,
-            author: author.clone(),
-            kind: r#type.clone(),
-            title: folded(title),
-            text: folded(text),
-            source: (!source.is_empty()).then_some(source),
-            tag: tag.clone(),
-            entries,
+            status,
+            author: set(author),
+            kind: set(r#type),
+            title,
+            text,
+            source: (!addresses.is_empty()).then_some(addresses),
+            tag: set(tag),
             from: request.from,
             to: request.to,
         })
@@ -127,27 +164,24 @@ impl Filter {
     /// Whether it lets through what has this status, and asks for nothing else.
     fn is_only(&self, status: Option<PostStatus>) -> bool {
         self.status.as_slice() == status.as_slice()
-            && [&self.author, &self.kind, &self.title, &self.text, &self.tag].iter().all(|list| list.is_empty())
+            && [&self.author, &self.kind, &self.tag].iter().all(|list| list.is_empty())
+            && self.title.is_none()
+            && self.text.is_none()
             && self.source.is_none()
             && self.from.is_none()
             && self.to.is_none()
     }
 
     fn takes(&self, post: &Post) -> bool {
-        fn any<T>(list: &[T], fits: impl Fn(&T) -> bool) -> bool {
-            list.is_empty() || list.iter().any(fits)
-        }
+        let has = |set: &HashSet<String>, text: &str| set.is_empty() || set.contains(text);
         self.from.is_none_or(|from| post.timestamp >= from)
             && self.to.is_none_or(|to| post.timestamp <= to)
-            && any(&self.status, |status| post.status == *status)
-            && any(&self.author, |author| **post.author() == **author)
-            && any(&self.kind, |kind| *post.kind == **kind)
-            && any(&self.tag, |tag| post.tags.iter().any(|known| **known == **tag))
-            && (self.title.is_empty() || {
-                let title = post.title.to_lowercase();
-                any(&self.title, |part| title.contains(part))
-            })
-            && any(&self.text, |part| post.text.contains(part.as_str()))
+            && (self.status.is_empty() || self.status.contains(&post.status))
+            && has(&self.author, post.author())
+            && has(&self.kind, &post.kind)
+            && (self.tag.is_empty() || post.tags.iter().any(|tag| self.tag.contains(&**tag)))
+            && self.title.as_ref().is_none_or(|parts| parts.are_in(&post.title.to_lowercase()))
+            && self.text.as_ref().is_none_or(|parts| parts.are_in(&post.text))
     }
 }
 
@@ -162,10 +196,10 @@ impl Wanted {
     }
 
     /// What a body asks for; what it leaves open, the query may say.
-    fn of_request(call: &Call, liveblog: Loid, request: &SearchRequest) -> Result<Wanted> {
+    async fn of_request(call: &Call, liveblog: Loid, request: &SearchRequest) -> Result<Wanted> {
         let Page { offset, limit } = call.query.page();
         Ok(Wanted {
-            filter: Filter::of(call, liveblog, request)?,
+            filter: Filter::of(call, liveblog, request).await?,
             since: request.since,
             sort: parse_sort(request.sort_by.as_deref().or(call.query.text("sortBy")), FIELDS)?,
             page: Page { offset: request.offset.unwrap_or(offset), limit: request.limit.unwrap_or(limit) },
@@ -188,16 +222,25 @@ impl Wanted {
             }
         }
         let (mut found, mut removed) = (Vec::new(), None);
-        let named = self.filter.source.as_ref();
-        let named: Option<Vec<_>> = named.map(|named| named.iter().filter_map(|post| state.get(post).ok()).collect());
-        let mut turn = Turn { left: AT_A_TIME, each: 1 + self.filter.entries };
+        let mut way = GiveWay::new();
+        let named = match &self.filter.source {
+            Some(addresses) => {
+                let mut named = Vec::with_capacity(addresses.len());
+                for post in addresses {
+                    way.now_and_then().await;
+                    named.extend(state.get(post).ok());
+                }
+                Some(named)
+            }
+            None => None,
+        };
         match (self.since, named) {
             (Some(since), named) => {
                 let named: Option<HashSet<Loid>> =
                     named.map(|named| named.into_iter().map(|post| post.loid()).collect());
                 let gone = removed.insert(Vec::new());
                 for change in state.since(since) {
-                    turn.pass_on().await;
+                    way.now_and_then().await;
                     match change {
                         Err(removed) if sight.may_have_seen_removed(removed) => gone.push(removed.post.to_string()),
                         Err(_) => {}
@@ -214,17 +257,17 @@ impl Wanted {
             }
             (None, Some(named)) => {
                 for post in named {
-                    turn.pass_on().await;
+                    way.now_and_then().await;
                     if state.sees(sight, post) && self.filter.takes(post) {
                         found.push(post);
                     }
                 }
-                found.sort_by_key(|post| post.place_in_order());
+                found = give_way::sorted(found, |a, b| a.place_in_order().cmp(&b.place_in_order())).await;
                 found.dedup_by_key(|post| post.loid());
             }
             (None, None) => {
                 for post in state.seen_from(sight, 0) {
-                    turn.pass_on().await;
+                    way.now_and_then().await;
                     if self.filter.takes(post) {
                         found.push(post);
                     }
@@ -232,49 +275,25 @@ impl Wanted {
             }
         }
         if !self.sort.is_empty() {
-            found.sort_by(|a, b| {
-                let mut fields = self.sort.iter().map(|(field, down)| {
-                    let order = field.compare(a, b);
-                    if *down { order.reverse() } else { order }
-                });
-                fields.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-            });
+            found = give_way::sorted(found, |a, b| in_order(&self.sort, |field| field.compare(a, b))).await;
         }
         let total = found.len();
         PostList { posts: found.into_iter().skip(offset).take(limit).collect(), total, removed }
     }
 }
 
-/// Gives way to other calls now and then.
-struct Turn {
-    left: usize,
-    /// What one post takes of it.
-    each: usize,
-}
-
-impl Turn {
-    async fn pass_on(&mut self) {
-        match self.left.checked_sub(self.each) {
-            Some(left) => self.left = left,
-            None => {
-                self.left = AT_A_TIME;
-                tokio::task::yield_now().await;
-            }
-        }
-    }
-}
-
 /// `POST /v3/container/liveblog/{source}`
 pub async fn search(call: Call) -> Result<Json<SearchReply>> {
-    let request: SearchRequest = call.json()?;
-    let (open, display) = (open(&call).await?, call.display_of_body()?);
-    let wanted = Wanted::of_request(&call, open.loid(), &request)?;
-    settled(&call, open, async |open| {
-        let list = wanted.find(open).await;
-        let liveblog = liveblog_reply(&call.app, open, &list, &display).await?;
-        let bytes = bytes_of(&liveblog);
-        let reply = Enveloped::of(&SearchReply { liveblog, removed: list.removed }, bytes)?;
-        Ok(Json::from(reply).with_etag(ETag::new(open.view.revision(), "search")))
+    let request: SearchRequest = call.json().await?;
+    let (open, display) = (open(&call).await?, call.display_of_body().await?);
+    let wanted = Wanted::of_request(&call, open.loid(), &request).await?;
+    let (listing, tag) = settled(&call, open, async |open| {
+        let mut list = wanted.find(open).await;
+        let removed = list.removed.take();
+        let listing =
+            liveblog_reply(&call, open, &list, &display, |liveblog| SearchReply { liveblog, removed }).await?;
+        Ok((listing, open.tag()))
     })
-    .await
+    .await?;
+    Ok(listing.answer(call).with_etag(ETag::new(tag, "search")))
 }

@@ -56,6 +56,7 @@ impl Blog {
             attachments: vec![attachment],
             mode: CreateMode::Replace,
             reach: Reach::All,
+            sight: Sight::All,
         };
         self.after(add).await
     }

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use bytes::Bytes;
 use stet_actors::checkout::is_held_by;
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
 use stet_actors::id::Source;
 use stet_actors::object::{Draft, Record, SmallBody};
 use stet_actors::repository::Reader;
@@ -59,8 +60,8 @@ pub(in crate::api) async fn stored(
     let dtd = dtd::of(call, record.loid.database, &reader).await?;
     let identity = (content.sha256, call.query.integer("maxSize"));
     let tag = match &dtd {
-        None => ETag::new(record.revision, identity),
-        Some(dtd) => ETag::new(record.revision, (identity, dtd.sha256)),
+        None => ETag::new(Tag::of(record), identity),
+        Some(dtd) => ETag::new(Tag::of(record), (identity, dtd.sha256)),
     };
     // The time does not cover a DTD that is put in.
     let modified = known_time(call, *at).filter(|_| dtd.is_none());

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{FamilyKind, Text};
+use stet_actors::object::{FamilyKind, IssueDate, Text};
 #[cfg(any(test, feature = "fuzzing"))]
 use {
     crate::config::LimitsConfig, crate::content::ContentStore, actix_web::error::PayloadError,
@@ -13,9 +13,9 @@ use {
 };
 
 use super::{ChangedRecord, reply_with};
-use crate::api::destination::database_named;
 use crate::api::form::{self, FileRule, Submitted};
-use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, folder_source};
+use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
+use crate::give_way;
 use crate::http::app::App;
 use crate::http::body::Object;
 use crate::http::call::Call;
@@ -43,7 +43,7 @@ pub struct CreateObject {
     status: Option<String>,
     product: Option<String>,
     edition: Option<String>,
-    /// `yyyyMMdd`
+    /// `yyyyMMdd`, or `yyMMdd` for 20yy.
     issue_date: Option<String>,
     team: Option<String>,
     /// XML text or JSON.
@@ -86,31 +86,31 @@ pub async fn create(mut call: Call) -> Result<Json<ChangedRecord>> {
         return Err(Error::new(Code::InvalidType, message).with_source(&known.name));
     }
     let (status, initial_status) = status_of(app, options.status.as_deref(), known.workflow.as_deref())?;
-    check_issue_date(options.issue_date.as_deref())?;
+    let issue_date = options.issue_date.as_deref().map(IssueDate::parse).transpose()?;
     let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(Text::from);
     let mut object = NewObject::document(&name, &known.name);
     object.status = status;
     object.initial_status = initial_status;
     object.type_inferred = options.r#type.as_deref().is_none_or(str::is_empty);
     object.work_folder = text(&options.work_folder);
-    object.issue_date = text(&options.issue_date);
     object.suid = text(&options.suid);
-    object.attributes = app.attribute_text("attributes", options.attributes.as_ref())?;
-    let system = app.rooted_text("systemAttributes", options.system_attributes.as_ref(), "props")?;
+    object.attributes = app.attribute_text("attributes", options.attributes.as_ref()).await?;
+    let system = app.rooted_text("systemAttributes", options.system_attributes.as_ref(), "props").await?;
     let said = ProductInfo {
         product: options.product.as_deref(),
         edition: options.edition.as_deref(),
-        issue_date: options.issue_date.as_deref(),
+        issue_date: issue_date.as_ref(),
         team: options.team.as_deref(),
     };
-    object.system_attributes = with_product_info(app, system, &said)?;
-    object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.as_ref(), "tl")?;
+    object.system_attributes = with_product_info(app, system, &said).await?;
+    object.issue_date = issue_date;
+    object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.as_ref(), "tl").await?;
     object.content = content;
     object.mode = CreateOptions::mode(options.options.as_ref(), options.create_mode);
     let database = database_named(&call, options.database_id.as_ref())?;
     let folder = folder_source(options.folder.as_deref(), options.folder_path.as_deref())?;
     let create = app.destination(&call, folder, database)?.create(object);
-    let created = call.change_unnamed(create).await?;
+    let created = call.change_all(create).await?;
     reply_with(app, created.loid)
 }
 
@@ -140,24 +140,11 @@ pub(in crate::api) fn status_of(
     Err(Error::new(Code::InvalidStatus, message).with_source(wanted))
 }
 
-/// Refuses a text that is not a date.
-///
-/// # Errors
-/// `InvalidParameter`.
-pub(in crate::api) fn check_issue_date(date: Option<&str>) -> Result<()> {
-    match date {
-        Some(date) if !(date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit())) => {
-            Err(Error::parameter("issueDate", date, "a date as `yyyyMMdd`"))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// What creations take beside attributes and keep among the system attributes.
 pub(in crate::api) struct ProductInfo<'a> {
     pub product: Option<&'a str>,
     pub edition: Option<&'a str>,
-    pub issue_date: Option<&'a str>,
+    pub issue_date: Option<&'a IssueDate>,
     pub team: Option<&'a str>,
 }
 
@@ -165,13 +152,14 @@ pub(in crate::api) struct ProductInfo<'a> {
 ///
 /// # Errors
 /// `InvalidAttributes`.
-pub(in crate::api) fn with_product_info(
+pub(in crate::api) async fn with_product_info(
     app: &App,
     system: Option<Text>,
     options: &ProductInfo<'_>,
 ) -> Result<Option<Text>> {
     let mut product = serde_json::Map::new();
-    for (key, value) in [("name", options.product), ("edition", options.edition), ("issueDate", options.issue_date)] {
+    let issue_date = options.issue_date.map(|date| &**date.text());
+    for (key, value) in [("name", options.product), ("edition", options.edition), ("issueDate", issue_date)] {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             product.insert(key.into(), value.into());
         }
@@ -185,8 +173,11 @@ pub(in crate::api) fn with_product_info(
     }
     let mut props = match &system {
         Some(text) => {
+            let bytes = text.len();
+            let (text, limits) = (text.clone(), app.xml_limits());
+            let read = move || stet_xml::to_json(&text, &limits);
             // It has just been checked.
-            let json = stet_xml::to_json(text, &app.xml_limits()).map_err(|_| Error::internal())?;
+            let json = give_way::by_size(bytes, read).await?.map_err(|_| Error::internal())?;
             match json.get("props") {
                 Some(Value::Object(props)) => props.clone(),
                 // Empty, or nothing but text.
@@ -204,7 +195,7 @@ pub(in crate::api) fn with_product_info(
         return Ok(system);
     }
     props.extend(said);
-    app.rooted_text("systemAttributes", Some(&json!({ "props": props })), "props")
+    app.rooted_text("systemAttributes", Some(&json!({ "props": props })), "props").await
 }
 
 /// The form of a creation.

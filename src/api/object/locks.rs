@@ -22,18 +22,18 @@ pub struct UnlockRequest {
 pub async fn lock(call: Call) -> Result<Json<ChangedRecord>> {
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let take = TakeLock { object, lasts_s: call.app.config.auth.lock_idle_seconds };
-    call.change_all(object, take).await?;
+    call.change_all(take).await?;
     reply_with(&call.app, object)
 }
 
 /// `POST /v3/object/{source}/unlock`
 pub async fn unlock(call: Call) -> Result<Json<ChangedRecord>> {
-    let request: UnlockRequest = call.json()?;
+    let request: UnlockRequest = call.json().await?;
     let source = call.source("source")?;
     let object = target(&call, Privilege::Write, &source, call.database()?)?;
     let record = call.find(&source, call.database()?)?;
     let may_break = call.access().may(Privilege::ForceUnlock, &record)?;
     let unlock = Unlock { object, force: request.force, may_break };
-    call.change_all(object, unlock).await?;
+    call.change_all(unlock).await?;
     reply_with(&call.app, object)
 }

@@ -1,20 +1,24 @@
 //! Objects (docs/api/objects.md, docs/api/content.md).
 
+use std::collections::HashMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::{Record, Version};
 
 use super::records::{BulkError, BulkReply, any_record_of, path_if_shown, seen_record_of};
-use super::requests::ObjectListRequest;
+use super::requests::{ObjectListRequest, Sources, bytes_of as bytes_of_sources};
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
+use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::{Enveloped, Json, Reply};
 use crate::json::{Changed, Ready};
 use crate::records::Display;
-use crate::records::{ObjectRecord, render_version};
+use crate::records::{Cached, ObjectRecord, render_version};
 
 mod content;
 mod creation;
@@ -31,7 +35,7 @@ pub(super) use self::content::{opened, stored};
 pub use self::creation::{CreateObject, create};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::creation::{Form, read_parts};
-pub(super) use self::creation::{ProductInfo, check_issue_date, status_of, with_product_info};
+pub(super) use self::creation::{ProductInfo, status_of, with_product_info};
 pub use self::locks::{UnlockRequest, lock, unlock};
 pub use self::pictures::content_as;
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
@@ -64,25 +68,25 @@ pub struct Removed {
 
 /// `GET /v3/object/{source}`: an object, or it as one of its versions has it.
 pub async fn get(call: Call) -> Result<Json<RecordReply>> {
-    let (revision, record) = shown(&call, &call.source("source")?, call.database()?, &call.display())?;
-    Ok(Enveloped::of(&record, record.text().len())?.tagged(revision))
-}
-
-/// The object or version that a source names, and the object's revision.
-fn shown(call: &Call, source: &Source, database: DatabaseId, display: &Display) -> Result<(u64, RecordReply)> {
-    let app = &call.app;
-    let record = call.find(source, database)?;
-    let shown = match version_named(app, source, &record)? {
-        Some(version) => {
-            let attributes = app.repository.attributes(record.loid)?;
-            let shown = render_version(app, &record, &attributes, &version, display)?;
-            Ready::of(&ObjectRecord { path: path_if_shown(app, &record, display)?, ..shown })?
-        }
-        None => seen_record_of(call, &record, display)?,
-    };
+    let source = call.source("source")?;
+    let record = call.find(&source, call.database()?)?;
+    let shown = shown(&call, &source, &record, &call.display())?;
     // A folder on the way has changed for this caller when what they see of it has.
     let readable = call.access().may(Privilege::Read, &record)?;
-    Ok((if readable { record.revision } else { 0 }, shown))
+    Ok(Enveloped::of(&shown, shown.text().len())?.tagged(Tag::at(&record, if readable { record.revision } else { 0 })))
+}
+
+/// The object, or the version of it that the source names.
+fn shown(call: &Call, source: &Source, record: &Cached, display: &Display) -> Result<RecordReply> {
+    let app = &call.app;
+    match version_named(app, source, record)? {
+        Some(version) => {
+            let attributes = app.repository.attributes(record.loid)?;
+            let shown = render_version(app, record, &attributes, &version, display)?;
+            Ready::of(&ObjectRecord { path: path_if_shown(app, record, display)?, ..shown })
+        }
+        None => seen_record_of(call, record, display),
+    }
 }
 
 /// The version that the source names, if it names one.
@@ -126,20 +130,57 @@ fn version(app: &App, record: &Record, number: u32) -> Result<Version> {
     app.repository.row(key.table, &key.key)?.ok_or_else(|| Error::not_found(loid))
 }
 
-/// `POST /v3/object`: the records of all sources, and what could not be found.
+/// `POST /v3/object`: the records of all sources, each once, and what could not be found.
 pub async fn list(call: Call) -> Result<Json<BulkReply<RecordReply>>> {
-    let request = ObjectListRequest::of(&call)?;
-    let app = &call.app;
-    let display = call.display_of_body()?;
-    let database = call.database()?;
-    let (mut items, mut errors) = (Vec::new(), Vec::new());
-    for source in &request.sources {
-        match Source::parse("sources", source).and_then(|source| shown(&call, &source, database, &display)) {
-            Ok((_, record)) => items.push(record),
-            Err(error) => errors.push(BulkError::new(app, source, &error)),
-        }
+    let (Sources { given: sources, database }, display) =
+        (ObjectListRequest::of(&call).await?, call.display_of_body().await?);
+    let bytes = bytes_of_sources(&sources);
+    let records = Records { sources, bytes, next: 0, shown: HashMap::new(), display, database };
+    let listing = Listing::of(&call, records, |items, errors| BulkReply { items, errors }).await?;
+    Ok(listing.answer(call))
+}
+
+/// Records that a list names.
+struct Records {
+    sources: Vec<String>,
+    /// What they take.
+    bytes: usize,
+    next: usize,
+    /// Objects and versions, and which of the sources each is shown for: others may name it by another name.
+    shown: HashMap<Loid, usize>,
+    display: Display,
+    database: DatabaseId,
+}
+
+impl Items for Records {
+    type Item = RecordReply;
+    type Inner = Never;
+    type Failed = BulkError;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<RecordReply, Never, BulkError>> {
+        let Some(text) = self.sources.get(self.next) else { return Ok(Made::End) };
+        let made = Source::parse("sources", text).and_then(|source| {
+            let record = call.find(&source, self.database)?;
+            let loid = match &source {
+                Source::Loid(loid) => record.loid.at_version(loid.version),
+                _ => record.loid,
+            };
+            if *self.shown.entry(loid).or_insert(self.next) != self.next {
+                return Ok(Made::Nothing);
+            }
+            shown(call, &source, &record, &self.display).map(Made::Item)
+        });
+        Ok(made.unwrap_or_else(|error| Made::Failed(BulkError::of(&call.app, text, error))))
     }
-    Json::of(&BulkReply { items, errors })
+
+    fn advance(&mut self) {
+        self.next += 1;
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes + self.shown.capacity() * size_of::<(Loid, usize)>()
+    }
 }
 
 /// `GET /v3/object/{source}/lastversionloid`: as plain text; the object's own loid while it has no version.

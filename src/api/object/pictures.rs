@@ -1,6 +1,7 @@
 //! Pictures, scaled down (docs/api/content.md, "Pictures").
 
 use stet_actors::error::{Error, Result};
+use stet_actors::expect::Tag;
 use stet_actors::id::Source;
 
 use super::content::{content_of, opened};
@@ -27,7 +28,7 @@ async fn lowres_of(call: &Call, source: &Source) -> Result<Reply> {
     let (Found { content, at, .. }, reader) = opened(call, source, &record).await?;
     let scaler = &call.app.scaler;
     let what = (content.sha256, "lowres", scaler.longest(), call.query.integer("maxSize"));
-    let tag = ETag::new(record.revision, what);
+    let tag = ETag::new(Tag::of(&record), what);
     if tag.is_known(call.headers()) {
         return Ok(Reply::not_modified(tag));
     }

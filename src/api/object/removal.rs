@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stet_actors::error::{Error, Result};
-use stet_actors::id::{Loid, Source};
+use stet_actors::id::Source;
 use stet_actors::lifecycle::{Destroy, Discard, Restore};
 use stet_actors::object::CreateMode;
 
 use super::{BulkItem, ChangedRecord, Removed, any_target, reply_with, target};
-use crate::api::records::{BulkError, BulkReply};
-use crate::api::requests::{CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
+use crate::api::records::{Bulk, BulkReply};
+use crate::api::requests::{CreateOptions, ObjectListRequest, Sources, WireCreateMode, folder_source};
 use crate::auth::Privilege;
 use crate::http::body::Object;
 use crate::http::call::Call;
@@ -31,14 +31,14 @@ pub struct RestoreRequest {
 /// `DELETE /v3/object/{source}/discard`
 pub async fn discard(call: Call) -> Result<Json<Removed>> {
     let object = target(&call, Privilege::Delete, &call.source("source")?, call.database()?)?;
-    call.change_all(object, Discard { object }).await?;
+    call.change_all(Discard { object }).await?;
     Json::of(&Removed { id: object.to_string() })
 }
 
 /// `DELETE /v3/object/{source}/destroy`: from its folder or from the recycle bin.
 pub async fn destroy(call: Call) -> Result<Json<Removed>> {
     let object = any_target(&call, Privilege::Destroy, &call.source("source")?, call.database()?)?;
-    call.change_all(object, Destroy { object }).await?;
+    call.change_all(Destroy { object }).await?;
     Json::of(&Removed { id: object.to_string() })
 }
 
@@ -53,34 +53,30 @@ pub async fn destroy_all(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
 }
 
 async fn bulk(call: &Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
-    let request = ObjectListRequest::of(call)?;
-    let (app, database) = (&call.app, call.database()?);
-    let mut reply = BulkReply { items: Vec::new(), errors: Vec::new() };
-    for source in &request.sources {
+    let Sources { given, database } = ObjectListRequest::of(call).await?;
+    let mut bulk = Bulk::of(call, &given);
+    for (place, source) in given.iter().enumerate() {
         let one = async {
             let parsed = Source::parse("sources", source)?;
             let object = if destroy {
                 let object = any_target(call, Privilege::Destroy, &parsed, database)?;
-                call.change_unnamed(Destroy { object }).await?;
+                call.change_one_of_many(Destroy { object }).await?;
                 object
             } else {
                 let object = target(call, Privilege::Delete, &parsed, database)?;
-                call.change_unnamed(Discard { object }).await?;
+                call.change_one_of_many(Discard { object }).await?;
                 object
             };
-            Ok::<Loid, Error>(object)
+            Ok(BulkItem { source: source.clone(), id: object.to_string() })
         };
-        match one.await {
-            Ok(object) => reply.items.push(BulkItem { source: source.clone(), id: object.to_string() }),
-            Err(error) => reply.errors.push(BulkError::new(app, source, &error)),
-        }
+        bulk.note(place, one.await);
     }
-    Json::of(&reply)
+    Json::of(&bulk.reply())
 }
 
 /// `POST /v3/object/{source}/restore`
 pub async fn restore(call: Call) -> Result<Json<ChangedRecord>> {
-    let request: RestoreRequest = call.json()?;
+    let request: RestoreRequest = call.json().await?;
     let app = &call.app;
     let object = any_target(&call, Privilege::Delete, &call.source("source")?, call.database()?)?;
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
@@ -96,6 +92,6 @@ pub async fn restore(call: Call) -> Result<Json<ChangedRecord>> {
         }
         None => None,
     };
-    call.change_all(object, Restore { object, folder, mode }).await?;
+    call.change_all(Restore { object, folder, mode }).await?;
     reply_with(app, object)
 }

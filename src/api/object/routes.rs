@@ -111,7 +111,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/object/create",
         summary: "Create an object from its content.",
         privilege: Some(Privilege::Create),
-        body: Body::Multipart(type_of::<object::CreateObject>, &["content"]),
+        body: Body::Multipart { options: type_of::<object::CreateObject>, files: &["content"], needs_first: false },
         handler: handler!(object::create),
         ..POST
     },

@@ -1,6 +1,5 @@
 //! Writing the bytes of an object: check-out, write and check-in as one step (docs/api/content.md, "Writing content").
 
-use actix_web::http::header::CONTENT_TYPE;
 use futures_util::StreamExt;
 use stet_actors::checkout::{Switches, WriteContent};
 use stet_actors::error::{Code, Error, Result};
@@ -12,9 +11,11 @@ use super::{ChangedRecord, check_whole, record_after};
 use crate::auth::Privilege;
 use crate::http::body::{Incoming, too_large};
 use crate::http::call::Call;
+use crate::http::media_type::content_type;
 use crate::http::pace::Paced;
 use crate::http::query::Query;
 use crate::http::reply::Json;
+use crate::http::wording::of_payload;
 
 /// The content type that clients send when they don't know the type.
 const ANY_BYTES: &str = "application/octet-stream";
@@ -39,7 +40,7 @@ async fn write_to(mut call: Call, source: Source) -> Result<Json<ChangedRecord>>
     let object = call.find_for(Privilege::Write, &source, call.database()?)?.loid;
     let write =
         WriteContent { object, body, switches: switches(&call.query), lasts_s: call.app.config.auth.lock_idle_seconds };
-    call.change_all(object, write).await?;
+    call.change_all(write).await?;
     Json::of(&record_after(&call.app, object, &call.display())?)
 }
 
@@ -59,14 +60,17 @@ pub fn switches(query: &Query) -> Switches {
 /// `Content-Type`; one that says nothing leaves the object's as it is.
 ///
 /// # Errors
-/// `TooLarge`; `InvalidBody` when the client breaks off or is too slow; what the disk says.
+/// `InvalidParameter` for the header; `TooLarge`; `InvalidBody` when the client breaks off or is too slow; what the disk says.
 async fn receive(call: &Call, incoming: Incoming, record: &Record) -> Result<Option<NewContent>> {
+    // Before anything is received.
+    let said = content_type(call.headers())?;
     let limits = &call.app.config.limits;
     let mut payload = Paced::new(incoming.payload, limits.upload_progress_bytes, limits.upload_progress_seconds);
     let mut upload = call.app.content.upload(&incoming.room);
     while let Some(chunk) = payload.next().await {
-        let chunk =
-            chunk.map_err(|error| Error::new(Code::InvalidBody, format!("The body could not be read: {error}.")))?;
+        let chunk = chunk.map_err(|error| {
+            Error::new(Code::InvalidBody, format!("The body could not be read: {}.", of_payload(&error)))
+        })?;
         if upload.size() + chunk.len() as u64 > limits.upload_bytes {
             return Err(too_large("The body", limits.upload_bytes));
         }
@@ -75,8 +79,7 @@ async fn receive(call: &Call, incoming: Incoming, record: &Record) -> Result<Opt
     if upload.size() == 0 {
         return Ok(None);
     }
-    let said = call.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::trim);
     let present = record.content.as_ref().map(|content| &*content.content_type);
-    let media_type = said.filter(|said| !said.is_empty() && *said != ANY_BYTES).or(present).unwrap_or(ANY_BYTES);
+    let media_type = said.filter(|said| *said != ANY_BYTES).or(present).unwrap_or(ANY_BYTES);
     upload.finish(media_type).await.map(Some)
 }

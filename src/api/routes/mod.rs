@@ -51,14 +51,11 @@ pub fn all() -> impl Iterator<Item = &'static Route> {
     GROUPS.iter().flat_map(Group::routes)
 }
 
-/// Bytes of whole replies that are kept for the containers of a family.
-const RENDERED_BYTES: u64 = 256 << 20;
-
 /// All that is served, by a server with that configuration.
 pub fn surface(config: &Config) -> Surface {
     let kept = Kept::default()
-        .with(drawer::RenderedDrawers::new(RENDERED_BYTES))
-        .with(liveblog::KeptPosts::new(config.liveblog.cache_bytes))
-        .with(liveblog::Lengths::default());
+        .with(drawer::RenderedDrawers::new(config.caches.replies()))
+        .with(liveblog::KeptPosts::new(config.caches.parts()))
+        .with(liveblog::Lengths::new(config.caches.lengths()));
     Surface { groups: GROUPS, kept }
 }

@@ -9,6 +9,7 @@ use stet_actors::error::{Code, Error, Result};
 
 use super::auth::{Ended, attempted, cookie};
 use crate::admin::{Admin, Secret, UserChange, UserView};
+use crate::give_way;
 use crate::http::call::Call;
 use crate::http::reply::Json;
 
@@ -32,7 +33,9 @@ pub struct PasswordRequest {
 
 /// `GET /v3/user`
 pub async fn list(call: Call) -> Result<Json<UserList>> {
-    let users = Admin::of(&call.app).users()?;
+    let admin = Admin::of(&call.app);
+    // There may be any number of them.
+    let users = give_way::aside(move || admin.users()).await??;
     let total = users.len();
     Json::of(&UserList { items: call.query.page().cut(users), total })
 }
@@ -44,19 +47,19 @@ pub async fn get(call: Call) -> Result<Json<UserView>> {
 
 /// `POST /v3/user`
 pub async fn create(call: Call) -> Result<Json<UserView>> {
-    let change: UserChange = call.json()?;
+    let change: UserChange = call.json().await?;
     Json::of(&Admin::of(&call.app).add_user(change).await?)
 }
 
 /// `PUT /v3/user/{name}`
 pub async fn change(call: Call) -> Result<Json<UserView>> {
-    let change: UserChange = call.json()?;
+    let change: UserChange = call.json().await?;
     Json::of(&Admin::of(&call.app).change_user(call.param("name"), change).await?)
 }
 
 /// `POST /v3/user/password`: all sessions of the user end, the calling one too, for one of them may be the reason for the change.
 pub async fn set_own_password(call: Call) -> Result<Json<Ended>> {
-    let request: PasswordRequest = call.json()?;
+    let request: PasswordRequest = call.json().await?;
     let caller = call.caller()?;
     if caller.grants().is_some() {
         let message = "A key can't change its user's password.";

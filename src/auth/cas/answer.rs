@@ -10,13 +10,17 @@ use stet_xml::{Limits, XmlErrorKind};
 /// The namespace of the answer's elements.
 const NAMESPACE: &str = "http://www.yale.edu/tp/cas";
 
+/// What stands around a text for its layout (XML 1.0, 2.3). Other white space is part of it: who is `admin` and a no-break space
+/// must not come in as `admin`.
+const LAYOUT: [char; 4] = [' ', '\t', '\r', '\n'];
+
 /// Levels of elements; the protocol needs four.
 const MAX_DEPTH: usize = 16;
 
 /// Who the CAS server says has come.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Person {
-    /// The user's name, trimmed and not empty; not yet known to be a legal one.
+    /// The user's name, without layout around it and not empty; not yet known to be a legal one.
     pub(super) name: String,
     /// Names without prefix, and values, in the order that they came in; one with several values comes several times.
     pub(super) attributes: Vec<(String, String)>,
@@ -171,9 +175,11 @@ fn items(value: &Value) -> &[Value] {
 /// The text of an element that has no others in it.
 fn text_of(element: &Value) -> Option<&str> {
     match element {
-        Value::String(text) => Some(text.trim()),
+        Value::String(text) => Some(text.trim_matches(LAYOUT)),
         Value::Object(members) if members.keys().any(|key| is_element(key)) => None,
-        Value::Object(members) => Some(members.get("#text").and_then(Value::as_str).unwrap_or_default().trim()),
+        Value::Object(members) => {
+            Some(members.get("#text").and_then(Value::as_str).unwrap_or_default().trim_matches(LAYOUT))
+        }
         _ => None,
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stet_actors::error::{Code, Error, Result};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 use ureq::tls::{RootCerts, TlsConfig};
 
 use super::answer::{Answer, Malformed, read};
@@ -64,12 +64,19 @@ impl Client {
             Error::new(Code::Overloaded, message)
         })?;
         let (asking, ticket) = (self.asking.clone(), ticket.to_owned());
-        // Away from the threads that serve requests. The permit goes along: a caller who leaves does not end the asking.
-        let asked = tokio::task::spawn_blocking(move || {
+        let (sender, asked) = oneshot::channel();
+        // Away from the threads that serve requests, and from those that read disks and hash passwords: none of that may wait for
+        // a server elsewhere. The permit goes along: a caller who leaves does not end the asking.
+        let thread = std::thread::Builder::new().name("cas".to_owned()).spawn(move || {
             let answer = asking.ask(&ticket);
             drop(permit);
-            answer
+            // Who has left needs none.
+            let _ = sender.send(answer);
         });
+        thread.map_err(|error| {
+            tracing::error!(%error, "no thread can be started to ask the CAS server");
+            unavailable()
+        })?;
         let answer = asked.await.map_err(|_| {
             tracing::error!("asking the CAS server panicked");
             Error::internal()

@@ -55,6 +55,22 @@ fn a_success_has_a_user_and_attributes() {
 }
 
 #[test]
+fn only_layout_is_taken_off_a_name_for_the_rest_is_another_users() {
+    for (text, name) in [
+        ("\r\n\tada ", "ada"),
+        ("<![CDATA[ ada ]]>", "ada"),
+        ("ada\u{a0}", "ada\u{a0}"),
+        ("\u{3000}ada", "\u{3000}ada"),
+        ("ada\u{2003}<!-- -->", "ada\u{2003}"),
+        ("ada&#xa0;", "ada\u{a0}"),
+        ("ada<!-- -->.evil", "ada.evil"),
+        ("ada<?x?>.evil", "ada.evil"),
+    ] {
+        assert_eq!(known(&success(&format!("<cas:user>{text}</cas:user>"))).name, name);
+    }
+}
+
+#[test]
 fn the_namespace_counts_and_not_the_prefix() {
     let texts = [
         "<serviceResponse xmlns='http://www.yale.edu/tp/cas'><authenticationSuccess><user>ada</user>\

@@ -57,7 +57,7 @@ impl Sessions {
         let _naming = self.naming.lock().await;
         if self.key_named(&new.name).await?.is_some() {
             let message = format!("There is a key `{}` already: revoke it first, or take another name.", new.name);
-            return Err(Error::new(Code::DuplicatedName, message).with_source(&new.name));
+            return Err(Error::duplicated(message, Some(&new.name)));
         }
         let token = Token::generate_key()?;
         let session = Session {

@@ -8,6 +8,7 @@ use stet_actors::store::Range;
 use super::super::rows::Session;
 use super::sweep::decoded;
 use super::{LiveSession, PAGE, Sessions};
+use crate::give_way;
 
 impl Sessions {
     /// The sessions of a user, or of all; the oldest first, without those that have ended. Keys are not among them.
@@ -65,10 +66,7 @@ impl Sessions {
             // Requests on this thread go first.
             tokio::task::yield_now().await;
         }
-        found.sort_by(|one, other| {
-            let order = |live: &LiveSession| (live.session.created_ms, live.id().clone());
-            order(one).cmp(&order(other))
-        });
-        Ok(found)
+        let order = |live: &LiveSession| (live.session.created_ms, live.id().clone());
+        Ok(give_way::sorted(found, |one, other| order(one).cmp(&order(other))).await)
     }
 }

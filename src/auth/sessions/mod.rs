@@ -208,6 +208,11 @@ impl Sessions {
         if self.stands(live, self.repository.clock().now_ms())? { Ok(()) } else { Err(invalid_token()) }
     }
 
+    /// Notes that a session, which has just been checked, is in use by a call that takes long.
+    pub fn used_still(&self, live: &LiveSession) {
+        live.last_seen_ms.store(self.repository.clock().now_ms(), Ordering::Relaxed);
+    }
+
     /// The session of a token, which counts as used now.
     ///
     /// # Errors

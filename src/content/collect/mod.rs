@@ -14,6 +14,8 @@
 //! where it was, or among what the next start removes.
 //!
 //! Files lie in 256 folders. Each is looked at once in the time that files are kept, so that there is never much to do at once.
+//! The time is a courtesy, and no part of what makes it safe: when there was no room for an upload, all that nothing refers to
+//! goes at once, or contents that were refused, replaced or destroyed would keep everybody's out for that long.
 
 #[cfg(test)]
 mod tests;
@@ -37,6 +39,9 @@ const BATCH: usize = 256;
 
 /// The shortest pause between two looks.
 const SHORTEST: Duration = Duration::from_secs(1);
+
+/// The shortest pause between two looks at all files for want of room.
+const SHORTEST_WHEN_SHORT: Duration = Duration::from_secs(60);
 
 /// Collects the files of a [`ContentStore`].
 pub struct Collector {
@@ -69,21 +74,30 @@ impl Collector {
         let at_once = (pause.as_nanos().div_ceil(share.as_nanos().max(1))).min(u128::from(FOLDERS)) as u16;
         // Anywhere: a server that is started anew often comes to all of them nevertheless.
         let mut next = u16::from(rand::random::<u8>());
+        let mut pressed_again = tokio::time::Instant::now();
         loop {
-            tokio::select! {
+            let short = async {
+                tokio::time::sleep_until(pressed_again).await;
+                self.contents.places.short.notified().await;
+            };
+            let (folders, after) = tokio::select! {
                 // Also when it was dropped.
                 _ = &mut end => return,
-                () = tokio::time::sleep(pause) => {}
-            }
+                () = tokio::time::sleep(pause) => (at_once, self.after),
+                () = short => (FOLDERS, Duration::ZERO),
+            };
             let mut total = Collected::default();
-            for _ in 0..at_once {
+            for _ in 0..folders {
                 if !matches!(end.try_recv(), Err(oneshot::error::TryRecvError::Empty)) {
                     return;
                 }
                 // What fails has been logged, and is tried again the next time round.
-                let found = self.folder(next).await.unwrap_or_default();
+                let found = self.folder(next, after).await.unwrap_or_default();
                 total = Collected { files: total.files + found.files, bytes: total.bytes + found.bytes };
                 next = (next + 1) % FOLDERS;
+            }
+            if after.is_zero() {
+                pressed_again = tokio::time::Instant::now() + SHORTEST_WHEN_SHORT;
             }
             if total.files > 0 {
                 let Collected { files, bytes } = total;
@@ -92,12 +106,12 @@ impl Collector {
         }
     }
 
-    /// Collects in one of the folders.
+    /// Collects in one of the folders what is as old as that.
     ///
     /// # Errors
     /// `RepositoryError`: the folder can't be read.
-    pub async fn folder(&self, number: u16) -> Result<Collected> {
-        let (contents, after) = (self.contents.clone(), self.after);
+    async fn folder(&self, number: u16, after: Duration) -> Result<Collected> {
+        let contents = self.contents.clone();
         let old = blocking(move || {
             let path = contents.places.folder(number);
             old_files(&path, after).map_err(|error| failure("listed", &path, &error))

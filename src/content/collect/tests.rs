@@ -7,6 +7,7 @@ use stet_actors::store::{Change, ChangeSet, Row, encode_value};
 use tempfile::TempDir;
 
 use super::*;
+use crate::content::UploadBounds;
 
 const SMALL: usize = 100;
 
@@ -20,7 +21,7 @@ struct Ground {
 impl Ground {
     fn new() -> Ground {
         let data = tempfile::tempdir().expect("a directory for temporary files");
-        let contents = ContentStore::open(data.path(), SMALL).expect("the directory was just made");
+        let contents = ContentStore::open(data.path(), SMALL, UploadBounds::NONE).expect("the directory was just made");
         Ground { data, contents, store: Arc::new(MemoryStore::new()) }
     }
 
@@ -66,7 +67,7 @@ impl Ground {
 async fn collect_all(collector: &Collector) -> Collected {
     let mut total = Collected::default();
     for number in 0..FOLDERS {
-        let found = collector.folder(number).await.expect("the folder can be read");
+        let found = collector.folder(number, collector.after).await.expect("the folder can be read");
         total = Collected { files: total.files + found.files, bytes: total.bytes + found.bytes };
     }
     total
@@ -286,4 +287,21 @@ async fn while_it_is_not_known_what_became_of_a_change_nothing_goes() {
     assert_eq!(ground.collect().await.files, 0);
     ground.store.set_certain(true);
     assert_eq!(ground.collect().await.files, 1);
+}
+
+#[tokio::test]
+async fn what_is_young_goes_when_there_was_no_room_for_an_upload() {
+    let ground = Ground::new();
+    let (dead, alive) = (ground.left("dead").await, ground.left("alive").await);
+    ground.put(1, &alive, true);
+    let collector = Collector { after: Duration::from_secs(86_400), ..ground.collector() };
+    let (end, ended) = oneshot::channel();
+    let collecting = tokio::spawn(async move { collector.run(ended).await });
+    ground.contents.places.short.notify_one();
+    while ground.is_there(&dead) {
+        tokio::task::yield_now().await;
+    }
+    drop(end);
+    collecting.await.expect("it does not panic");
+    assert!(ground.is_there(&alive));
 }

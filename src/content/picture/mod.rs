@@ -11,7 +11,7 @@ use image::codecs::gif::GifDecoder;
 use image::codecs::jpeg::{JpegDecoder, JpegEncoder};
 use image::codecs::png::{PngDecoder, PngEncoder};
 use image::codecs::webp::WebPDecoder;
-use image::{DynamicImage, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageResult, Limits};
+use image::{ColorType, DynamicImage, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageResult, Limits};
 
 mod webp;
 
@@ -21,8 +21,27 @@ const JPEG_QUALITY: u8 = 85;
 /// A colour profile larger than this is left out: it would outweigh the picture.
 const MOST_PROFILE_BYTES: usize = 64 << 10;
 
-/// Bytes of memory for each pixel allowed that a decoder may take beside what it has read: 16 bits for each of four channels.
-const BYTES_PER_PIXEL: u64 = 8;
+/// Bytes for each pixel that a decoder may take for itself, beside the pixels that it gives: a progressive JPEG has 16 bits for
+/// each of three channels, a lossy WebP its planes and an alpha channel of its own, a GIF its frame and the screen.
+const WITHIN_DECODER: u64 = 6;
+
+/// How large a picture may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bounds {
+    /// Pixels.
+    pub pixels: u64,
+    /// Bytes of memory that scaling it takes at most, beside its file: see [`bytes_for`].
+    pub bytes: u64,
+}
+
+/// Bytes that scaling a picture takes at most, beside its file. A picture that can be seen through is copied whole before it is
+/// scaled, with the colours weighed by how much can be seen of them.
+fn bytes_for(pixels: u64, color: ColorType, scaled_pixels: u64) -> u64 {
+    let each = u64::from(color.bytes_per_pixel());
+    let copied = if color.has_alpha() { each } else { 0 };
+    // The scaled one, once more in 8 bits, and as a file.
+    pixels.saturating_mul(each + copied + WITHIN_DECODER).saturating_add(scaled_pixels.saturating_mul(each + 8))
+}
 
 /// A picture that was scaled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,45 +58,50 @@ pub struct Scaled {
 /// EXIF orientation says. It is never enlarged. Colour profiles are kept, all else that came with it is not.
 ///
 /// # Errors
-/// Why no such picture can be made, as the end of a sentence: it is none, it is damaged, or has more than `most_pixels`.
-pub(super) fn scale(bytes: &[u8], longest: u32, most_pixels: u64) -> Result<Scaled, String> {
+/// Why no such picture can be made, as the end of a sentence: it is none, it is damaged, or is beyond the bounds.
+pub(super) fn scale(bytes: &[u8], longest: u32, most: Bounds) -> Result<Scaled, String> {
     let format = image::guess_format(bytes).map_err(|_| "it is none of a kind that is known".to_owned())?;
     let reader = Cursor::new(bytes);
     match format {
-        ImageFormat::Jpeg => scale_with(JpegDecoder::new(reader), longest, most_pixels),
-        ImageFormat::Png => scale_with(PngDecoder::with_limits(reader, limits(most_pixels)), longest, most_pixels),
-        ImageFormat::Gif => scale_with(GifDecoder::new(reader), longest, most_pixels),
+        ImageFormat::Jpeg => scale_with(JpegDecoder::new(reader), longest, most),
+        ImageFormat::Png => scale_with(PngDecoder::with_limits(reader, limits(most)), longest, most),
+        ImageFormat::Gif => scale_with(GifDecoder::new(reader), longest, most),
         ImageFormat::WebP => {
-            webp::check(bytes, most_pixels)?;
-            scale_with(WebPDecoder::new(reader), longest, most_pixels)
+            webp::check(bytes, most.pixels)?;
+            scale_with(WebPDecoder::new(reader), longest, most)
         }
         other => Err(format!("{} pictures are not scaled", other.to_mime_type())),
     }
 }
 
-fn limits(most_pixels: u64) -> Limits {
+fn limits(most: Bounds) -> Limits {
     let mut limits = Limits::no_limits();
-    limits.max_alloc = Some(most_pixels.saturating_mul(BYTES_PER_PIXEL));
+    limits.max_alloc = Some(most.bytes);
     limits
 }
 
-fn scale_with(decoder: ImageResult<impl ImageDecoder>, longest: u32, most_pixels: u64) -> Result<Scaled, String> {
+fn scale_with(decoder: ImageResult<impl ImageDecoder>, longest: u32, most: Bounds) -> Result<Scaled, String> {
     let damaged = |error: ImageError| format!("it can't be decoded: {error}");
     let mut decoder = decoder.map_err(damaged)?;
     let (width, height) = decoder.dimensions();
     let pixels = u64::from(width) * u64::from(height);
-    if pixels > most_pixels {
-        return Err(format!("it has {width} × {height} pixels, where {most_pixels} in all are allowed"));
+    if pixels > most.pixels {
+        return Err(format!("it has {width} × {height} pixels, where {} in all are allowed", most.pixels));
+    }
+    let (to_width, to_height) = within(width, height, longest);
+    let needed = bytes_for(pixels, decoder.color_type(), u64::from(to_width) * u64::from(to_height));
+    if needed > most.bytes {
+        return Err(format!("scaling it would take up to {needed} bytes of memory, where {} are allowed", most.bytes));
     }
     if pixels == 0 {
         return Err("it has no pixels".to_owned());
     }
-    decoder.set_limits(limits(most_pixels)).map_err(damaged)?;
+    decoder.set_limits(limits(most)).map_err(damaged)?;
     // Faults in these do not affect the picture.
     let orientation = decoder.orientation().ok();
     let profile = decoder.icc_profile().ok().flatten();
     let mut picture = DynamicImage::from_decoder(decoder).map_err(damaged)?;
-    let (width, height) = within(width, height, longest);
+    let (width, height) = (to_width, to_height);
     if (width, height) != (picture.width(), picture.height()) {
         let mut scaled = DynamicImage::new(width, height, picture.color());
         Resizer::new().resize(&picture, &mut scaled, None).map_err(|error| format!("it can't be scaled: {error}"))?;

@@ -7,6 +7,28 @@ const RED: Rgb<u8> = Rgb([220, 10, 10]);
 const BLUE: Rgb<u8> = Rgb([10, 10, 220]);
 const MOST: u64 = 1_000_000;
 
+/// With more memory than any picture of that many pixels takes.
+fn scale(bytes: &[u8], longest: u32, most_pixels: u64) -> Result<Scaled, String> {
+    super::scale(bytes, longest, Bounds { pixels: most_pixels, bytes: most_pixels * 32 })
+}
+
+#[test]
+fn a_picture_that_would_take_too_much_memory_is_refused_by_what_its_pixels_take() {
+    let eight = DynamicImage::from(RgbaImage::new(100, 100));
+    let deep = DynamicImage::from(eight.to_rgba16());
+    // Pixels, copied once with the alpha channel, and the decoder's; then those of the scaled picture.
+    for (picture, needed) in [
+        (DynamicImage::from(eight.to_rgb8()), 10_000 * (3 + 6) + 2500 * 11),
+        (eight, 10_000 * (4 + 4 + 6) + 2500 * 12),
+        (deep, 10_000 * (8 + 8 + 6) + 2500 * 16),
+    ] {
+        let bytes = encoded(&picture, ImageFormat::Png);
+        assert!(super::scale(&bytes, 50, Bounds { pixels: MOST, bytes: needed }).is_ok());
+        let why = super::scale(&bytes, 50, Bounds { pixels: MOST, bytes: needed - 1 }).expect_err("it takes too much");
+        assert!(why.contains(&needed.to_string()), "{why}");
+    }
+}
+
 /// Red on the left, blue on the right.
 fn halves(width: u32, height: u32) -> RgbImage {
     RgbImage::from_fn(width, height, |x, _| if x < width / 2 { RED } else { BLUE })

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quick_cache::Weighter;
-use quick_cache::sync::Cache;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Content;
 use tokio::sync::Semaphore;
@@ -13,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use super::pins::Hash;
 use super::{ContentReader, hex, picture};
 use crate::config::ContentConfig;
-use crate::weighed;
+use crate::weighed::{self, Weighed};
 
 pub use super::picture::Scaled;
 
@@ -44,18 +43,18 @@ impl Weighter<ScaledKey, Outcome> for Bytes {
 /// Scales pictures; see the module's head.
 pub struct Scaler {
     config: ContentConfig,
-    kept: Cache<ScaledKey, Outcome, Bytes>,
+    kept: Weighed<ScaledKey, Outcome, Bytes>,
     /// One permit for each that may be scaled now.
     turns: Arc<Semaphore>,
 }
 
 impl Scaler {
-    /// Scales as the configuration says.
-    pub fn new(config: &ContentConfig) -> Scaler {
+    /// Scales as the configuration says, and keeps that many bytes at most.
+    pub fn new(config: &ContentConfig, bytes: u64) -> Scaler {
         Scaler {
             config: config.clone(),
             // A picture is some 32 KiB.
-            kept: weighed::cache(config.scaled_cache_bytes, 32 << 10, 1, Bytes),
+            kept: Weighed::new("pictures", bytes, 32 << 10, 1, Bytes),
             turns: Arc::new(Semaphore::new(config.scaled_at_once)),
         }
     }
@@ -79,8 +78,10 @@ impl Scaler {
             // Whoever waits for the same picture gets the guard when it is dropped: if this fails, or the caller goes away.
             Err(guard) => {
                 let outcome = self.scale(content, reader, until).await?;
-                // Another entry for the key would have to come from another guard, and there is one at a time.
-                let _ = guard.insert(outcome.clone());
+                if self.kept.takes(&key, &outcome) {
+                    // Another entry for the key would have to come from another guard, and there is one at a time.
+                    let _ = guard.insert(outcome.clone());
+                }
                 outcome
             }
         };
@@ -102,11 +103,12 @@ impl Scaler {
         let turn = turn.map_err(|_| Error::internal())?;
         // Read only once the turn is taken: this bounds how many are in memory at a time.
         let bytes = reader.read_all().await?;
-        let (longest, most_pixels) = (self.longest(), self.config.picture_pixels);
+        let most = picture::Bounds { pixels: self.config.picture_pixels, bytes: self.config.picture_memory_bytes };
+        let longest = self.longest();
         let work = tokio::task::spawn_blocking(move || {
             // Kept to the end of the work, also if nobody waits for it any more.
             let _turn = turn;
-            picture::scale(&bytes, longest, most_pixels)
+            picture::scale(&bytes, longest, most)
         });
         let outcome = work.await.unwrap_or_else(|error| {
             tracing::warn!(sha256 = hex(&content.sha256), %error, "a picture broke its decoder");

@@ -25,7 +25,7 @@ fn content(bytes: &SharedBytes) -> Content {
 }
 
 fn scaler() -> Scaler {
-    Scaler::new(&ContentConfig::default())
+    Scaler::new(&ContentConfig::default(), 64 << 20)
 }
 
 async fn scaled(scaler: &Scaler, bytes: &SharedBytes) -> Result<Scaled> {
@@ -64,7 +64,7 @@ async fn what_is_asked_for_by_many_at_once_is_made_once() {
 
 #[tokio::test]
 async fn without_room_nothing_is_kept_and_all_is_made() {
-    let scaler = Scaler::new(&ContentConfig { scaled_cache_bytes: 0, ..ContentConfig::default() });
+    let scaler = Scaler::new(&ContentConfig::default(), 0);
     let bytes = picture(600);
     scaled(&scaler, &bytes).await.expect("it is a picture");
     assert_eq!(scaler.kept.weight(), 0);
@@ -74,8 +74,8 @@ async fn without_room_nothing_is_kept_and_all_is_made() {
 #[tokio::test]
 async fn no_more_is_kept_than_there_is_room_for() {
     let room = 8000;
-    let config = ContentConfig { scaled_cache_bytes: room, lowres_pixels: 16, ..ContentConfig::default() };
-    let scaler = Scaler::new(&config);
+    let config = ContentConfig { lowres_pixels: 16, ..ContentConfig::default() };
+    let scaler = Scaler::new(&config, room);
     for side in 0..60 {
         scaled(&scaler, &picture(17 + side)).await.expect("it is a picture");
         assert!(scaler.kept.weight() <= room);
@@ -116,7 +116,7 @@ async fn one_who_goes_away_keeps_nobody_from_the_picture() {
 
 #[tokio::test]
 async fn more_bytes_than_allowed_are_not_read() {
-    let scaler = Scaler::new(&ContentConfig { picture_bytes: 1024, ..ContentConfig::default() });
+    let scaler = Scaler::new(&ContentConfig { picture_bytes: 1024, ..ContentConfig::default() }, 1 << 20);
     let content = Content { size: 1025, ..content(&picture(10)) };
     let why = scaler.scaled(&content, ContentReader::of(picture(10))).await.expect_err("it is too large");
     assert_eq!(why.code, Code::InvalidType);

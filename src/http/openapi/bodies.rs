@@ -23,7 +23,9 @@ pub fn request(body: Body, schemas: &mut Schemas) -> Option<Value> {
             let form = json!({"application/x-www-form-urlencoded": {"schema": schema}, "application/json": {"schema": schema}});
             (true, form)
         }
-        Body::Multipart(type_of, files) => (true, multipart(schemas.request(type_of), files)),
+        Body::Multipart { options, files, needs_first } => {
+            (true, multipart(schemas.request(options), files, needs_first))
+        }
     };
     Some(json!({"description": bound(body), "required": required, "content": content}))
 }
@@ -39,16 +41,16 @@ fn bound(body: Body) -> &'static str {
             "At most `limits.json_bytes` bytes (4 MiB unless configured otherwise); more is 413."
         }
         Body::Bytes => "At most `limits.upload_bytes` bytes (512 MiB unless configured otherwise); more is 413.",
-        Body::Multipart(..) => {
+        Body::Multipart { .. } => {
             "`options` has at most `limits.upload_part_options_bytes` bytes (1 MiB unless configured otherwise), a file at most \
              `limits.upload_bytes` (512 MiB); more is 413."
         }
     }
 }
 
-/// A form with `options` and file parts: the first kind of file part must be there, once; the others may come any
-/// number of times.
-fn multipart(options: Value, files: &[&str]) -> Value {
+/// A form with `options` and file parts: the first kind of file part comes once, and must be there where it is needed; the others
+/// may come any number of times.
+fn multipart(options: Value, files: &[&str], needs_first: bool) -> Value {
     let mut properties = Map::from_iter([("options".to_owned(), options)]);
     let mut encoding = Map::from_iter([("options".to_owned(), json!({"contentType": "application/json"}))]);
     for (index, name) in files.iter().enumerate() {
@@ -56,7 +58,9 @@ fn multipart(options: Value, files: &[&str]) -> Value {
         properties.insert((*name).to_owned(), part);
         encoding.insert((*name).to_owned(), json!({"contentType": "*/*"}));
     }
-    let required: Vec<_> = files.first().into_iter().collect();
-    let schema = json!({"type": "object", "properties": properties, "required": required});
+    let mut schema = json!({"type": "object", "description": "It takes no other parts.", "properties": properties});
+    if let Some(first) = files.first().filter(|_| needs_first) {
+        schema["required"] = json!([first]);
+    }
     json!({"multipart/form-data": {"schema": schema, "encoding": encoding}})
 }

@@ -68,8 +68,9 @@ const HEADERS: [(&str, &str); 6] = [
     ("If-None-Match", "ETags that the client has; if one is still good, the answer is 304."),
     (
         "If-Match",
-        "ETags of the object or container that the path names first, of any representation. If it has changed since, nothing is \
-         done, and the answer is 412.",
+        "ETags of what the call changes, of any representation: the object or container that the path names first, or that a \
+         creation meets. If it has changed since, or is not there, nothing is done, and the answer is 412. Of a list of objects to \
+         be discarded or destroyed each is held to it, and what does not match is among `errors`.",
     ),
     ("Idempotency-Key", "Names the call, so that it is carried out once however often it is sent."),
 ];

@@ -67,7 +67,7 @@ pub fn list(route: &'static Route, shape: Shape, reply: Option<Value>) -> Map<St
 
 fn success_headers(route: &'static Route, shape: Shape) -> Map<String, Value> {
     let mut headers = vec!["X-Request-Id"];
-    if route.is_conditional(shape.container) || route.takes_if_match() {
+    if route.is_conditional(shape.container) || (route.takes_if_match() && (route.names_object() || shape.container)) {
         headers.push("ETag");
     }
     if route.takes_key() {
@@ -137,7 +137,7 @@ pub fn failures(schemas: &mut Schemas) -> Map<String, Value> {
 /// The response headers with a meaning of their own.
 const HEADERS: [(&str, &str, &str); 6] = [
     ("Content-Range", "string", "Which bytes come, and how many there are (RFC 9110)."),
-    ("ETag", "string", "The revision and the representation: for `If-None-Match`, and for `If-Match` of a change."),
+    ("ETag", "string", "Revision, object and representation: for `If-None-Match`, and for `If-Match` of a change."),
     ("Idempotency-Replayed", "string", "`true`: the call was carried out before, and this is what was answered then."),
     ("Retry-After", "integer", "Seconds after which to try again."),
     ("WWW-Authenticate", "string", "That a token is wanted."),
@@ -167,7 +167,7 @@ fn description(code: u16) -> &'static str {
         403 => "Forbidden: a privilege is missing, a lock is in the way, or a cookie came from a foreign page.",
         404 => "Something that the call names does not exist.",
         409 => "A name is taken, a drawer is full, an object does not fit, or the same call is still running.",
-        412 => "The object has changed since: `If-Match` names none of its present ETags.",
+        412 => "`If-Match` names no present ETag of the object: it has changed since, is another one, or is not there.",
         413 => "The body or the URL is larger than allowed.",
         416 => "No byte of the content lies in the range.",
         422 => "The `Idempotency-Key` stands for another call.",

@@ -113,7 +113,9 @@ fn what_many_operations_take_stands_once() {
         ("drawer-put", &["If-Match"]),
         ("drawer-item-post", &["If-Match", "Idempotency-Key"]),
         ("stet-object-loid-content-put", &["If-Match"]),
-        ("drawer-post", &["Idempotency-Key"]),
+        ("drawer-post", &["If-Match", "Idempotency-Key"]),
+        ("objects-discard", &["If-Match"]),
+        ("stet-user-update-put", &[]),
         ("stet-object-list-post", &[]),
         ("auth-login-post", &[]),
         ("stet-liveblog-events-get", &["Last-Event-ID"]),
@@ -257,4 +259,22 @@ fn types_stand_among_the_components() {
     assert_eq!(ok["properties"]["result"]["items"], reference);
     assert_eq!(operation["x-stet-implemented"], true);
     assert_eq!(operation["tags"], json!(["example"]));
+}
+
+#[test]
+fn a_form_lists_all_its_parts_and_those_that_must_be_there() {
+    let form = |id: &str| of(id)["requestBody"]["content"]["multipart/form-data"]["schema"].clone();
+    for (id, files, required) in [
+        ("liveblog-post-create", &["content", "attachments"][..], json!(["content"])),
+        ("liveblog-post-put", &["content", "attachments"], Value::Null),
+        ("stet-object-create-post", &["content"], Value::Null),
+    ] {
+        let form = form(id);
+        let parts: Vec<_> = form["properties"].as_object().unwrap().keys().cloned().collect();
+        assert!(
+            parts.len() == files.len() + 1 && files.iter().all(|file| parts.iter().any(|part| part == file)),
+            "{id}"
+        );
+        assert_eq!(form["required"], required, "{id}");
+    }
 }

@@ -13,6 +13,7 @@ use stet_actors::error::Error;
 use super::call::Call;
 use super::reply::{Answer, Reply};
 use crate::auth::Privilege;
+use crate::config::LimitsConfig;
 pub use crate::json::{TypeOf, type_of};
 
 /// A call being answered.
@@ -202,6 +203,11 @@ impl Route {
         self.method == Verb::Get
     }
 
+    /// Whether a call reads, whatever its method: nothing is lost if its reply is refused.
+    pub fn only_reads(&self) -> bool {
+        self.is_read() || self.privilege == Some(Privilege::Read)
+    }
+
     /// Whether the call is about an object that it names: in the path, or in the query parameter `loid`.
     pub fn names_object(&self) -> bool {
         let in_query = |param: &QueryParam| matches!(param, QueryParam::One { name: "loid", .. });
@@ -218,11 +224,11 @@ impl Route {
             && !self.untagged
     }
 
-    /// Whether `If-Match` is evaluated: by changes of an object that the call names.
+    /// Whether `If-Match` is evaluated: by all changes of objects. Users, groups, keys and sessions have no tags.
     pub fn takes_if_match(&self) -> bool {
         let of_objects =
             !matches!(self.privilege, None | Some(Privilege::Read | Privilege::ManageGroups | Privilege::Configure));
-        !self.is_read() && of_objects && self.names_object()
+        !self.is_read() && of_objects
     }
 
     /// The objects in the path, and the privilege that each needs.
@@ -308,13 +314,33 @@ pub enum Body {
     Optional(TypeOf, Size),
     /// JSON; 400 without it.
     Required(TypeOf, Size),
-    /// A multipart form: a JSON part `options` of the given type, of `limits.upload_part_options_bytes`, and file parts, each of
-    /// `limits.upload_bytes`, which are written to disk as they come.
-    Multipart(TypeOf, &'static [&'static str]),
+    /// A multipart form: a JSON part `options`, of `limits.upload_part_options_bytes`, and file parts, each of `limits.upload_bytes`,
+    /// which are written to disk as they come. There are no others.
+    Multipart {
+        /// Type of `options`.
+        options: TypeOf,
+        /// Names of the file parts: the first may come once, the others any number of times.
+        files: &'static [&'static str],
+        /// Whether the first must be there.
+        needs_first: bool,
+    },
     /// The bytes of a content, of any type, of `limits.upload_bytes`; may be absent or empty. The handler reads it.
     Bytes,
     /// A URL-encoded form (JSON is accepted too).
     Form(TypeOf, Size),
+}
+
+impl Body {
+    /// How many bytes one that is held in memory may have; `None` for one that the handler reads, and where there is none.
+    pub fn most(self, limits: &LimitsConfig) -> Option<usize> {
+        match self {
+            Body::Optional(_, size) | Body::Required(_, size) | Body::Form(_, size) => Some(match size {
+                Size::Short => limits.short_body_bytes,
+                Size::Long => limits.json_bytes,
+            }),
+            Body::None | Body::Bytes | Body::Multipart { .. } => None,
+        }
+    }
 }
 
 /// Content type of a 200.

@@ -104,11 +104,17 @@ fn a_call_that_is_not_as_it_should_be_uses_no_ticket_up() {
     says(&elsewhere.fails(401, "InvalidLogin"), "Nowhere");
     let login = || login(&client, "ST-1");
     says(&login().query("loadConfig", "perhaps").fails(400, "InvalidParameter"), "loadConfig");
-    says(&login().query("databaseId", "nowhere").fails(404, "DatabaseNotFound"), "nowhere");
     assert!(cas.asked().is_empty());
+    // Which databases there are is told to those alone who have a good ticket.
+    login().query("databaseId", "nowhere").fails(401, "InvalidLogin");
+    cas.issue("ST-1", success(EDITOR));
+    let error = login().query("databaseId", "nowhere").send();
+    assert_eq!(error.header("set-cookie"), None);
+    says(&error.fails(404, "DatabaseNotFound"), "nowhere");
+    assert_eq!(cas.asked().len(), 2);
     // What could make two parameters of one does not.
     log_in(&server, "ST-1&ticket=x#%").fails(401, "InvalidLogin");
-    assert_eq!(cas.asked()[0].ticket, "ST-1&ticket=x#%");
+    assert_eq!(cas.asked()[2].ticket, "ST-1&ticket=x#%");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use crate::harness::wait_until;
+use crate::harness::{wait_patiently_until, wait_until};
 
 /// How a ticket is answered.
 pub enum Script {
@@ -176,7 +176,7 @@ impl State {
             }
             Script::Raw(bytes) => stream.write_all(&bytes),
             Script::Hold => {
-                wait_until("the test lets go", || self.let_go.load(Ordering::SeqCst));
+                wait_patiently_until("the test lets go", || self.let_go.load(Ordering::SeqCst));
                 Ok(())
             }
             Script::Drip => {

@@ -1,5 +1,10 @@
 //! A CAS server that refuses, fails, lies, or is not there.
 
+use std::io::Write;
+use std::net::TcpStream;
+
+use serde_json::json;
+
 use super::server::{CasServer, Script, failure, success};
 use super::{EDITOR, SERVICE, log_in, stet};
 use crate::harness::*;
@@ -194,4 +199,65 @@ fn so_many_tickets_are_validated_at_a_time_and_the_rest_may_try_again() {
         unavailable(first.join().expect("it got an answer"), "let go");
     });
     log_in(&server, "ST-second").ok();
+}
+
+#[test]
+fn who_waits_for_a_slow_cas_server_keeps_no_password_and_no_upload_waiting() {
+    const HELD: usize = 256;
+    let cas = CasServer::start();
+    let url = cas.url();
+    let server = Server::with(&[
+        ("AUTH__CAS__SERVER_URL", &url),
+        ("AUTH__CAS__SERVICE_URL", SERVICE),
+        ("AUTH__CAS__AT_ONCE", "256"),
+        ("AUTH__CAS__TOTAL_SECONDS", "300"),
+        ("SERVER__WORKERS", "1"),
+    ]);
+    let waiting: Vec<TcpStream> = (0..HELD)
+        .map(|number| {
+            cas.issue(&format!("ST-{number}"), Script::Hold);
+            let mut stream =
+                TcpStream::connect(server.base.trim_start_matches("http://")).expect("it takes connections");
+            let target = format!("/v3/auth/login?connectionId=Editorial&applicationId=desk&ticket=ST-{number}");
+            write!(stream, "GET {target} HTTP/1.1\r\nhost: x\r\n\r\n").expect("it can be sent");
+            stream
+        })
+        .collect();
+    wait_until("all are asked about", || cas.asked().len() == HELD);
+    let client = server.login("editor");
+    let options = json!({ "name": "large", "type": "Story", "folderPath": own_folder() });
+    client.upload("/v3/object/create", &options, Some(("large", "text/plain", &vec![b'x'; 300_000]))).ok();
+    cas.let_go();
+    drop(waiting);
+}
+
+#[test]
+fn tickets_that_are_made_up_are_failures_of_the_address_they_come_from() {
+    let cas = CasServer::start();
+    let url = cas.url();
+    let server = Server::with(&[
+        ("AUTH__CAS__SERVER_URL", &url),
+        ("AUTH__CAS__SERVICE_URL", SERVICE),
+        ("AUTH__FAILURES_PER_ADDRESS", "3"),
+        ("AUTH__FAILURE_WINDOW_SECONDS", "86400"),
+        ("SERVER__TRUSTED_PROXIES", "127.0.0.0/8"),
+    ]);
+    let from = |address: &str, ticket: &str| {
+        let target = format!("/v3/auth/login?connectionId=Editorial&applicationId=desk&ticket={ticket}");
+        server.client().send("GET", &target, &[("x-forwarded-for", address)], b"")
+    };
+    for number in 0..3 {
+        cas.issue(&format!("ST-good-{number}"), success(EDITOR));
+        from("192.0.2.1", &format!("ST-good-{number}")).ok();
+        // What can be no ticket, and what the CAS server fails over, is nobody's guess.
+        from("192.0.2.1", "").fails(400, "InvalidParameter");
+        cas.issue(&format!("ST-broken-{number}"), failure("INTERNAL_ERROR", ""));
+        from("192.0.2.1", &format!("ST-broken-{number}")).fails(503, "Overloaded");
+        from("192.0.2.1", &format!("ST-bad-{number}")).fails(401, "InvalidLogin");
+    }
+    let asked = cas.asked().len();
+    cas.issue("ST-good", success(EDITOR));
+    assert!(from("192.0.2.1", "ST-good").fails(429, "TooManyRequests")["details"]["retryAfter"].is_u64());
+    assert_eq!(cas.asked().len(), asked, "the CAS server is not bothered, and the ticket is good still");
+    from("192.0.2.2", "ST-good").ok();
 }

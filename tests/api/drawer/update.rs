@@ -84,7 +84,9 @@ fn a_taken_name_is_refused_and_nothing_else_changes_either() {
     let other = desk.other("taken", 5);
     for name in ["taken", "0.xml"] {
         let body = json!({ "title": "never", "capacity": 9, "name": name });
-        desk.refuses(desk.update(body), 409, "DuplicatedName");
+        let error = desk.refuses(desk.update(body), 409, "DuplicatedName");
+        let there = format!("{}/{name}", desk.folder);
+        assert_eq!(error["details"]["existing"], desk.client.call("object-get", &[&there]).ok()["id"]);
     }
     for name in ["", "a/b", "bell\u{7}"] {
         desk.refuses(desk.update(json!({ "title": "never", "name": name })), 400, "InvalidName");

@@ -75,6 +75,29 @@ fn an_address_is_refused_whatever_names_it_tries_and_its_own_successes_do_not_he
 }
 
 #[test]
+fn who_is_guessed_at_elsewhere_is_let_in_where_they_are_known_also_after_a_restart() {
+    let server = limited(&[("FAILURES_PER_USER", "3"), ("FAILURES_PER_USER_ANYWHERE", "6")]);
+    const HOME: &str = "192.0.2.7";
+    log_in_from(&server, HOME, "editor", SAMPLE_PASSWORD).ok();
+    let guess = |server: &Server| {
+        let from = |number: usize| log_in_from(server, &format!("198.51.100.{number}"), "editor", "wrong").status;
+        (0..9).map(|number| from(number)).collect::<Vec<_>>()
+    };
+    assert_eq!(guess(&server), [401, 401, 401, 401, 401, 401, 429, 429, 429]);
+    retry_seconds(&log_in_from(&server, "192.0.2.8", "editor", SAMPLE_PASSWORD));
+    log_in_from(&server, HOME, "editor", SAMPLE_PASSWORD).ok();
+    // A name has no more tries there than elsewhere.
+    for _ in 0..3 {
+        log_in_from(&server, HOME, "editor", "wrong").fails(401, "InvalidLogin");
+    }
+    retry_seconds(&log_in_from(&server, HOME, "editor", SAMPLE_PASSWORD));
+    let server = server.restart();
+    // The session of the login before is there.
+    assert_eq!(guess(&server)[5..], [401, 429, 429, 429]);
+    wait_until("they are known", || log_in_from(&server, HOME, "editor", SAMPLE_PASSWORD).status == 200);
+}
+
+#[test]
 fn logins_that_succeed_are_not_limited() {
     let server = limited(&[("FAILURES_PER_USER", "2"), ("FAILURES_PER_ADDRESS", "2")]);
     for _ in 0..10 {

@@ -60,21 +60,33 @@ fn socket(server: &Server) -> TcpStream {
 
 /// Asks a server, which must show this certificate.
 fn ask(server: &Server, certificate: &str, request: &str) -> Result<String, std::io::Error> {
+    asked_as(server, certificate, request, &[]).map(|(answer, _)| answer)
+}
+
+/// The same for a client that speaks these protocols (ALPN): answer, and which of them the server has chosen.
+fn asked_as(
+    server: &Server,
+    certificate: &str,
+    request: &str,
+    protocols: &[&[u8]],
+) -> Result<(String, Option<Vec<u8>>), std::io::Error> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(certificate.as_bytes()).expect("it is PEM")).expect("it is a certificate");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
+    let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("there are versions")
         .with_root_certificates(roots)
         .with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
     let name = "localhost".try_into().expect("it is a name");
     let client = ClientConnection::new(Arc::new(config), name).expect("a client can be made of this");
     let mut stream = StreamOwned::new(client, socket(server));
     stream.write_all(request.as_bytes())?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer)?;
-    Ok(String::from_utf8_lossy(&answer).into_owned())
+    let chosen = stream.conn.alpn_protocol().map(<[u8]>::to_vec);
+    Ok((String::from_utf8_lossy(&answer).into_owned(), chosen))
 }
 
 const HEALTH: &str = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
@@ -129,6 +141,39 @@ fn who_does_not_speak_tls_or_falls_silent_is_cut_off() {
     let end = silent.read_to_end(&mut Vec::new());
     assert!(!end.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock), "it was not cut off");
     assert!(is_served(&server, &certificate));
+}
+
+#[test]
+fn handshakes_that_do_not_end_keep_nobody_out() {
+    let (files, certificate) = Files::made();
+    let server = files.serve(&[("SERVER__TLS__HANDSHAKE_SECONDS", "3600"), ("SERVER__WORKERS", "1")]);
+    let begun: Vec<TcpStream> = (0..600)
+        .map(|number| {
+            let mut silent = socket(&server);
+            if number % 2 == 0 {
+                silent.write_all(b"\x16\x03\x01\x02\x00").expect("it can be sent");
+            }
+            silent
+        })
+        .collect();
+    assert!(is_served(&server, &certificate));
+    drop(begun);
+}
+
+#[test]
+fn it_speaks_http_1_1_and_not_http_2() {
+    let (files, certificate) = Files::made();
+    let server = files.serve(&[]);
+    let both: [&[u8]; 2] = [b"h2", b"http/1.1"];
+    let (answer, chosen) = asked_as(&server, &certificate, HEALTH, &both).expect("it answers");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert_eq!(chosen.as_deref(), Some(&b"http/1.1"[..]));
+    asked_as(&server, &certificate, HEALTH, &both[..1]).expect_err("who speaks nothing else is told so");
+    // Who begins without asking is not understood.
+    let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    let answer = asked_as(&server, &certificate, preface, &[]);
+    assert!(answer.as_ref().map_or(true, |(answer, _)| answer.starts_with("HTTP/1.1 400")), "{answer:?}");
+    assert!(!server.log().contains("panicked"), "{}", server.log());
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! ETags, `If-None-Match` and `If-Match` (docs/api/README.md, "Conditional requests").
 
+use serde_json::json;
+
+use super::cases::Body;
 use super::*;
 
 fn tag(answer: &Answer) -> Option<String> {
@@ -60,49 +63,205 @@ fn a_read_is_conditional_where_the_document_lists_304_and_takes_no_notice_elsewh
     });
 }
 
+/// Whether a call of it changes objects: users, groups, keys and sessions have no tags.
+fn changes_objects(endpoint: &Endpoint) -> bool {
+    let about = endpoint.privilege.as_deref().unwrap_or("read");
+    endpoint.method != "GET" && !["read", "manageGroups", "configure"].contains(&about)
+}
+
+/// Whether what it changes is named by its path or query.
+fn names_what_it_changes(endpoint: &Endpoint) -> bool {
+    endpoint.knows("If-Match") && (endpoint.scope == "path" || endpoint.takes("loid"))
+}
+
+/// A call that changes or writes over objects that are there, and these objects.
+struct Write {
+    made: Made,
+    objects: Vec<String>,
+    /// Whether each object is a change of its own.
+    bulk: bool,
+}
+
+impl Write {
+    /// Of the endpoint of a case; a creation is one that meets what the same call has made before.
+    fn of(case: &Case, corner: &Corner) -> Write {
+        let mut made = (case.make)(corner);
+        if names_what_it_changes(case.endpoint()) {
+            let object = made.about().expect("it names an object").to_owned();
+            return Write { made, objects: vec![object], bulk: false };
+        }
+        if let Body::Json(body) = &made.body
+            && let Some(sources) = body["sources"].as_array()
+        {
+            let objects = sources.iter().map(|source| source.as_str().expect("a loid").to_owned()).collect();
+            return Write { made, objects, bulk: true };
+        }
+        let first = made.call(&corner.client, case.id).ok();
+        let id = first["info"]["id"].as_str().or(first["id"].as_str()).expect("what was made has an id").to_owned();
+        if let Body::Json(body) | Body::Form(body, _) = &mut made.body {
+            body["createMode"] = json!("NEW_VERSION");
+        }
+        Write { made, objects: vec![id], bulk: false }
+    }
+
+    /// All that a caller can see of its objects, and of what lies beside them.
+    fn seen(&self, corner: &Corner) -> Vec<(Option<String>, Value)> {
+        let mut seen: Vec<_> = self.objects.iter().map(|object| seen(corner, object)).collect();
+        seen.push((None, corner.client.call("folder-get", &[&corner.folder]).ok()["items"].clone()));
+        seen
+    }
+}
+
 #[test]
-fn a_stale_tag_refuses_a_write_and_changes_nothing() {
-    on_each(
-        26,
-        |endpoint| endpoint.knows("If-Match"),
-        |faults, case, corner| {
-            let made = (case.make)(corner);
-            let about = made.about().expect("a conditional write is about an object").to_owned();
-            let before = seen(corner, &about);
-            for stale in ["\"0-0\"", "\"nonsense\"", "\"\"", "W/\"1-1\"", "\"0-0\", \"x-1\""] {
-                let answer = made.call(&corner.client, case.id).header("if-match", stale).send();
-                let current = &answer.json()["result"]["details"]["current"];
-                // What lies in the recycle bin is not shown.
-                let shown = current["id"] == about.as_str() || before.0.is_none();
-                let well = answer.status == 412 && code(&answer) == "PreconditionFailed" && shown;
-                faults.expect(well, || format!("{} {stale}: {:?}", case.id, lasting(&answer)));
-            }
-            faults.expect(seen(corner, &about) == before, || format!("{}: something changed", case.id));
-        },
-    );
+fn each_change_of_objects_is_held_to_if_match() {
+    for endpoint in Endpoint::all() {
+        assert_eq!(endpoint.knows("If-Match"), changes_objects(endpoint), "{}", endpoint.id);
+    }
+}
+
+#[test]
+fn a_stale_tag_or_one_of_another_object_refuses_a_write_and_changes_nothing() {
+    on_each(34, changes_objects, |faults, case, corner| {
+        let write = Write::of(case, corner);
+        let other = corner.story().to_string();
+        let before = write.seen(corner);
+        // What lies in the recycle bin can't be read: its tag is one that it had.
+        let tags: Vec<_> = write.objects.iter().map(|object| seen(corner, object).0).collect();
+        let mut stale: Vec<String> =
+            ["\"nonsense\"", "\"\"", "nonsense", "W/\"1-1\"", "\"0-0\", \"x-1\""].map(str::to_owned).into();
+        stale.push(tag_of(corner, &other));
+        for (object, tag) in write.objects.iter().zip(&tags) {
+            stale.push(format!("\"0-{object}-0\""));
+            stale.push(format!("\"4711-{object}-0\""));
+            stale.extend(tag.iter().map(|tag| tag.replace(object, &other)));
+            stale.extend(tag.iter().map(|tag| format!("W/{tag}")));
+        }
+        for stale in &stale {
+            let answer = write.made.call(&corner.client, case.id).header("if-match", stale).send();
+            let json = answer.json();
+            let current = |failure: &Value, object: &str| {
+                let shown = failure["details"]["current"]["id"] == object || before[0].0.is_none();
+                failure["code"] == "CMS.PreconditionFailed" && shown
+            };
+            let well = if write.bulk {
+                let errors = json["result"]["errors"].as_array().cloned().unwrap_or_default();
+                let each = errors.iter().zip(&write.objects);
+                answer.status == 200
+                    && json["result"]["items"] == json!([])
+                    && errors.len() == write.objects.len()
+                    && each.into_iter().all(|(error, object)| error["source"] == **object && current(error, object))
+            } else {
+                answer.status == 412 && current(&json["result"], &write.objects[0])
+            };
+            faults.expect(well, || format!("{} {stale}: {:?}", case.id, lasting(&answer)));
+        }
+        faults.expect(write.seen(corner) == before, || format!("{}: something changed", case.id));
+    });
 }
 
 #[test]
 fn the_tag_of_the_present_revision_lets_a_write_pass() {
-    on_each(
-        26,
-        |endpoint| endpoint.knows("If-Match"),
-        |faults, case, corner| {
-            for form in 0..3 {
-                let made = (case.make)(corner);
-                let about = made.about().expect("a conditional write is about an object");
-                // One in the recycle bin can't be read.
-                let record = corner.client.call("object-get", &[&about]).send();
-                let tag = match (form, tag(&record)) {
-                    (0, Some(tag)) => tag,
-                    (1, Some(tag)) => format!("\"0-0\", {tag}"),
-                    _ => "*".to_owned(),
-                };
-                let answer = made.call(&corner.client, case.id).header("if-match", &tag).send();
-                faults.expect(answer.status == 200, || format!("{} {tag}: {:?}", case.id, lasting(&answer)));
+    on_each(34, changes_objects, |faults, case, corner| {
+        for form in 0..3 {
+            let write = Write::of(case, corner);
+            // One in the recycle bin can't be read.
+            let tags: Option<Vec<String>> = write.objects.iter().map(|object| seen(corner, object).0).collect();
+            let tag = match (form, tags) {
+                (0, Some(tags)) => tags.join(", "),
+                (1, Some(tags)) => format!("\"0-0\", {}", tags.join(",")),
+                _ => "*".to_owned(),
+            };
+            let answer = write.made.call(&corner.client, case.id).header("if-match", &tag).send();
+            let errors = answer.json()["result"]["errors"].as_array().map_or(0, Vec::len);
+            let well = answer.status == 200 && errors == 0;
+            faults.expect(well, || format!("{} {tag}: {:?}", case.id, lasting(&answer)));
+        }
+    });
+}
+
+#[test]
+fn a_call_sent_again_under_its_key_is_not_held_to_its_tag_again() {
+    let about = |endpoint: &Endpoint| changes_objects(endpoint) && endpoint.knows("Idempotency-Key");
+    on_each(15, about, |faults, case, corner| {
+        let write = Write::of(case, corner);
+        let Some(tag) = seen(corner, &write.objects[0]).0 else { return };
+        let key = own_folder().replace('/', "-");
+        let call = write.made.call(&corner.client, case.id).header("if-match", &tag).header("idempotency-key", key);
+        let (first, again) = (call.send(), call.send());
+        let well = first.status == 200 && again.status == 200 && again.body == first.body;
+        faults.expect(well, || format!("{}: {:?}, then {:?}", case.id, lasting(&first), lasting(&again)));
+    });
+}
+
+#[test]
+fn a_creation_that_expects_something_and_meets_nothing_makes_nothing() {
+    let creates = |endpoint: &Endpoint| changes_objects(endpoint) && !names_what_it_changes(endpoint);
+    on_each(7, creates, |faults, case, corner| {
+        let made = (case.make)(corner);
+        // What is made once for each user may be there, and of a list there is something.
+        let (Body::Json(body) | Body::Form(body, _)) = &made.body else { return };
+        if body["sources"].is_array() {
+            return;
+        }
+        let other = tag_of(corner, &corner.story().to_string());
+        let entries = || corner.client.call("folder-get", &[&corner.folder]).ok()["items"].clone();
+        let before = entries();
+        for mode in ["EXCEPTION", "AUTO_RENAME", "REPLACE", "NEW_VERSION"] {
+            let mut made = made.clone();
+            if let Body::Json(body) | Body::Form(body, _) = &mut made.body {
+                body["createMode"] = json!(mode);
             }
-        },
-    );
+            for expected in ["*", &other] {
+                let answer = made.call(&corner.client, case.id).header("if-match", expected).send();
+                let well = answer.status == 412 && code(&answer) == "PreconditionFailed";
+                faults.expect(well, || format!("{} {mode} {expected}: {:?}", case.id, lasting(&answer)));
+            }
+        }
+        faults.expect(entries() == before, || format!("{}: something was made", case.id));
+    });
+}
+
+#[test]
+fn a_tag_is_of_one_object_and_not_of_the_next_that_has_its_name() {
+    let corner = Corner::new();
+    let path = format!("{}/a.xml", corner.folder);
+    let old = corner.client.story(&corner.folder, "a.xml");
+    let tag = tag_of(&corner, &old);
+    corner.client.call("object-discard", &[&old]).ok();
+    let new = corner.client.story(&corner.folder, "a.xml");
+    let before = seen(&corner, &new);
+    let revision = |tag: &str| tag.split('-').next().map(str::to_owned);
+    assert_eq!(revision(&tag), revision(before.0.as_ref().expect("a record has a tag")), "both have just been made");
+    let write = corner.client.call("stet-object-content-put", &[&path]).bytes("text/xml", "<late/>");
+    let discard = corner.client.call("object-discard", &[&path]);
+    for call in [&write, &discard] {
+        let error = call.clone().header("if-match", &tag).fails(412, "PreconditionFailed");
+        assert_eq!(error["details"]["current"]["id"], new);
+    }
+    assert_eq!(seen(&corner, &new), before);
+    discard.header("if-match", tag_of(&corner, &new)).ok();
+}
+
+#[test]
+fn of_a_bulk_call_what_is_as_expected_is_done_and_the_rest_stays() {
+    let corner = Corner::new();
+    for (id, is_gone) in [("objects-discard", 404), ("objects-destroy", 404)] {
+        let [kept, gone] = ["kept", "gone"].map(|name| corner.client.story(&corner.folder, &format!("{id}-{name}")));
+        let [stale, fresh] = [&kept, &gone].map(|object| tag_of(&corner, object));
+        corner.client.call("stet-object-content-put", &[&kept]).bytes("text/xml", "<newer/>").ok();
+        let body = json!({ "sources": [NOWHERE, kept, gone, "nonsense"] });
+        let call = corner.client.call(id, &[]).json(&body).header("if-match", format!("{stale}, {fresh}"));
+        let reply = call.ok();
+        assert_eq!(reply["items"], json!([{ "source": gone, "id": gone }]), "{id}");
+        let errors = reply["errors"].as_array().expect("there are some");
+        let told: Vec<_> = errors.iter().map(|error| (error["source"].clone(), error["code"].clone())).collect();
+        let wanted = [(NOWHERE, "ObjectNotFound"), (&kept, "PreconditionFailed"), ("nonsense", "InvalidParameter")];
+        assert_eq!(told, wanted.map(|(source, code)| (json!(source), json!(format!("CMS.{code}")))), "{id}");
+        let current = &errors[1]["details"]["current"];
+        assert_eq!((&current["id"], current.get("attributes")), (&json!(kept), None), "it is short: {current}");
+        assert_eq!(corner.client.call("object-get", &[&gone]).send().status, is_gone);
+        corner.client.call("object-get", &[&kept]).ok();
+    }
 }
 
 #[test]
@@ -116,7 +275,7 @@ fn a_second_write_under_the_same_tag_is_too_late() {
             "stet-object-restore-post",
             "stet-object-unlock-post",
         ];
-        endpoint.knows("If-Match") && !ends.contains(&&*endpoint.id)
+        names_what_it_changes(endpoint) && !ends.contains(&&*endpoint.id)
     };
     on_each(21, about, |faults, case, corner| {
         let made = (case.make)(corner);
@@ -137,7 +296,7 @@ fn a_second_write_under_the_same_tag_is_too_late() {
 fn the_reply_to_a_change_has_the_tag_for_the_next() {
     let about = |endpoint: &Endpoint| {
         // The reply is the target drawer.
-        endpoint.knows("If-Match") && endpoint.id != "drawer-item-move-put"
+        names_what_it_changes(endpoint) && endpoint.id != "drawer-item-move-put"
     };
     let mut with = std::sync::atomic::AtomicUsize::new(0);
     on_each(25, about, |faults, case, corner| {

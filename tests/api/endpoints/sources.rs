@@ -165,6 +165,84 @@ fn a_list_of_objects_tells_of_each_that_is_not_there() {
     }
 }
 
+/// Whether the body of an endpoint is a list of objects.
+fn takes_a_list() -> impl Fn(&Endpoint) -> bool {
+    let document = Server::shared().client().get("/openapi.json").json();
+    move |endpoint| {
+        let operation = &document["paths"][&endpoint.path][endpoint.method.to_lowercase()];
+        let schema = &operation["requestBody"]["content"]["application/json"]["schema"]["$ref"];
+        endpoint.implemented && schema.as_str().is_some_and(|name| name.ends_with("/ObjectListRequest"))
+    }
+}
+
+#[test]
+fn items_and_errors_of_a_bulk_call_have_the_order_of_the_request() {
+    let in_bulk = std::sync::atomic::AtomicUsize::new(0);
+    on_each(6, takes_a_list(), |faults, case, corner| {
+        let listed = |made: &Made| match &made.body {
+            cases::Body::Json(body) => body["sources"].as_array().cloned().expect("it is a list"),
+            _ => panic!("{} takes a list", case.id),
+        };
+        let made = (case.make)(corner);
+        let mut there = listed(&made);
+        if there.len() == 1 {
+            there.extend(listed(&(case.make)(corner)));
+        }
+        // The second in front: not by age either. The story is there, but in no container.
+        let [first, second] = [there[1].clone(), there[0].clone()];
+        let story = json!(corner.client.story(&corner.folder, "in no container"));
+        let sources =
+            [story, json!(NOWHERE), first.clone(), json!("desk"), second.clone(), json!("/no/where"), json!("1.2")];
+        let list = Made { body: cases::Body::Json(json!({ "sources": sources })), ..made.clone() };
+        let answer = list.call(&corner.client, case.id).send();
+        if answer.status == 404 {
+            // All or nothing.
+            let done = made.call(&corner.client, case.id).send();
+            return faults.expect(done.status == 200, || format!("{}: {:?}", case.id, lasting(&done)));
+        }
+        in_bulk.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let reply = answer.json()["result"].clone();
+        let places = |list: &str| -> Vec<Option<usize>> {
+            let of = |item: &Value| {
+                let names = [&item["source"], &item["info"]["id"], &item["id"]];
+                sources.iter().position(|source| names.contains(&source))
+            };
+            reply[list].as_array().map(|list| list.iter().map(of).collect()).unwrap_or_default()
+        };
+        let (items, errors) = (places("items"), places("errors"));
+        let rising = |places: &[Option<usize>]| places.iter().all(Option::is_some) && places.is_sorted();
+        let well = answer.status == 200
+            && rising(&items)
+            && rising(&errors)
+            && items.len() + errors.len() == sources.len()
+            && [Some(2), Some(4)].iter().all(|place| items.contains(place));
+        faults.expect(well, || format!("{}: {items:?} {errors:?} {reply}", case.id));
+    });
+    assert!(in_bulk.into_inner() >= 5);
+}
+
+#[test]
+fn the_database_of_a_list_may_stand_in_its_body_and_must_be_a_known_one() {
+    on_each(6, takes_a_list(), |faults, case, corner| {
+        let within = |database: Value| {
+            let mut made = (case.make)(corner);
+            if let cases::Body::Json(body) = &mut made.body {
+                body["databaseId"] = database;
+            }
+            made.call(&corner.client, case.id).send()
+        };
+        for database in [json!("nowhere"), json!(77), json!("77")] {
+            let answer = within(database.clone());
+            let well = answer.status == 404 && code(&answer) == "DatabaseNotFound";
+            faults.expect(well, || format!("{} {database}: {:?}", case.id, lasting(&answer)));
+        }
+        for database in [json!("main"), json!(1), json!("1"), Value::Null] {
+            let answer = within(database.clone());
+            faults.expect(answer.status == 200, || format!("{} {database}: {:?}", case.id, lasting(&answer)));
+        }
+    });
+}
+
 #[test]
 fn each_form_of_a_source_leads_to_the_same_object() {
     let corner = Corner::new();

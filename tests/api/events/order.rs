@@ -86,6 +86,16 @@ fn a_comment_keeps_the_connection_and_finds_out_who_has_gone() {
 }
 
 #[test]
+fn who_has_gone_keeps_a_place_until_the_first_event_at_most() {
+    let server = Server::with(&[("EVENTS__KEEP_ALIVE_SECONDS", "3600")]);
+    let desk = desk(server.user("editor"), 1);
+    let (follow, _) = greeted(&desk.client, &desk.drawer);
+    drop(follow);
+    desk.put_in(0);
+    wait_until("the one who has gone is forgotten", || server.client().count("stet_event_followers") == 0);
+}
+
+#[test]
 fn fifty_followers_hear_all_that_eight_writers_do_in_the_order_of_the_revisions() {
     const WRITERS: usize = 8;
     const FOLLOWERS: usize = 50;

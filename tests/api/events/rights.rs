@@ -19,6 +19,44 @@ fn who_may_not_follow_takes_no_place() {
 }
 
 #[test]
+fn a_folder_that_is_merely_on_the_way_is_not_followed() {
+    let (server, admin, reporter) = limited();
+    // Made with the first object below it.
+    admin.story("/Top/Desk", "seen.xml");
+    let folders = ["/", "/Top"].map(|path| admin.call("object-get", &[&path]).ok()["id"].clone());
+    for folder in folders {
+        let folder = folder.as_str().expect("a folder has an id");
+        // It is seen, and what leads on in it.
+        reporter.call("object-get", &[&folder]).ok();
+        let error = events(&reporter, folder).fails(403, "PermissionDenied");
+        assert_eq!(error["details"]["privilege"], "read");
+    }
+    assert_eq!(server.client().count("stet_event_followers"), 0);
+}
+
+#[test]
+fn no_user_takes_all_places() {
+    let server = Server::with(&[("EVENTS__FOLLOWERS_PER_USER", "2"), ("EVENTS__KEEP_ALIVE_SECONDS", "1")]);
+    let desk = desk(server.user("editor"), 1);
+    let (mut one, _) = greeted(&desk.client, &desk.drawer);
+    // In another session, and of another container.
+    let again = server.login("editor");
+    let folder = again.call("object-get", &[&"/News"]).ok()["id"].as_str().expect("an id is a text").to_owned();
+    let two = greeted(&again, &folder);
+    for client in [&desk.client, &again] {
+        let refused = events(client, &desk.drawer).send();
+        assert!(refused.header("retry-after").is_some());
+        refused.fails(503, "Overloaded");
+    }
+    greeted(&server.login("reporter"), &folder);
+    desk.put_in(0);
+    assert_eq!(one.must().event, "drawer.item.add");
+    drop(two);
+    // One who has gone is noticed without any event.
+    wait_until("there is a place", || again.try_follow(&events_of(&desk.drawer), None).is_ok());
+}
+
+#[test]
 fn ids_of_what_may_not_be_read_are_left_out_and_the_numbers_stay_whole() {
     let (_server, admin, reporter) = limited();
     let drawer = admin.drawer("/Top/Desk", "desk", 9);

@@ -70,6 +70,9 @@ fn a_search_has_an_order_and_pages() {
     assert_eq!(page(json!({ "filters": { "type": ["news"] }, "offset": 9 })), (vec![], 2));
     for (body, code) in [
         (json!({ "sortBy": "colour" }), "InvalidParameter"),
+        (json!({ "sortBy": "title,-title" }), "InvalidParameter"),
+        (json!({ "sortBy": "author,title,creator" }), "InvalidParameter"),
+        (json!({ "sortBy": "title,".repeat(10_000) }), "InvalidParameter"),
         (json!({ "filters": { "status": ["asleep"] } }), "InvalidParameter"),
         (json!({ "filters": { "author": "editor" } }), "InvalidBody"),
         (json!({ "filters": [] }), "InvalidBody"),
@@ -82,6 +85,8 @@ fn a_search_has_an_order_and_pages() {
     }
     let long = json!({ "filters": { "author": vec!["x"; 9000], "tag": vec!["x"; 1001] } });
     blog.search(&long).fails(413, "TooLarge");
+    let long = json!({ "filters": { "title": vec!["x".repeat(1000); 40], "text": vec!["x".repeat(1000); 40] } });
+    assert_eq!(blog.search(&long).fails(413, "TooLarge")["details"]["limit"], 65_536);
     let most = json!({ "filters": { "author": vec!["editor"; 9000], "text": vec!["late"; 1000] } });
     assert_eq!(page(most), (vec![all[0].clone()], 1));
 }

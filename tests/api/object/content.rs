@@ -71,6 +71,22 @@ fn an_etag_is_another_once_the_object_has_changed() {
 }
 
 #[test]
+fn the_type_of_a_content_is_a_media_type_of_bounded_length() {
+    let desk = Desk::of("reporter");
+    let loid = desk.make("a.xml", b"one");
+    let put = |media_type: &str| desk.call("stet-object-content-put", &[&loid]).bytes(media_type, "two");
+    let long = |length: usize| format!("text/xml; a={}", "x".repeat(length - 12));
+    for wrong in ["text", "text/xml, text/html", &long(256), &long(60_000)] {
+        let error = put(wrong).fails(400, "InvalidParameter");
+        let message = error["message"].as_str().expect("a message is a text");
+        assert!(message.contains("Content-Type") && message.len() < 600, "{message}");
+    }
+    assert_eq!(bytes_of(&desk, &loid), b"one");
+    put(&long(255)).ok();
+    assert_eq!(content(&desk, &loid).send().header("content-type"), Some(&*long(255)));
+}
+
+#[test]
 fn maxsize_cuts_after_so_many_megabytes() {
     let desk = Desk::of("reporter");
     let all = noise(1_300_000);

@@ -105,8 +105,8 @@ fn what_says_nothing_that_is_known_is_refused_and_creates_nothing() {
     for kind in ["Folder", "Drawer", "LiveBlog", "CompoundStory", "Topic"] {
         desk.create("a", b"x", json!({ "type": kind })).fails(400, "InvalidType");
     }
-    // An issue date is eight digits.
-    for date in ["2026-11-21", "2026112", "tomorrow"] {
+    // An issue date is eight digits, or six.
+    for date in ["2026-11-21", "2026112", "26-11-", "22111", "tomorrow"] {
         let failure = desk.create("a", b"x", json!({ "issueDate": date })).fails(400, "InvalidParameter");
         let message = failure["message"].to_string();
         assert!(message.contains("issueDate") && message.contains(date), "{message}");
@@ -116,6 +116,19 @@ fn what_says_nothing_that_is_known_is_refused_and_creates_nothing() {
     }
     // Not even the folder.
     is_gone(&desk, &desk.folder);
+}
+
+#[test]
+fn an_issue_date_of_six_digits_is_of_this_century_and_kept_with_eight() {
+    let desk = Desk::of("reporter");
+    let made = desk.create("a.xml", b"x", json!({ "issueDate": "221111" })).ok();
+    let kept = json!({ "issueDate": "20221111", "systemAttributes": { "props": { "productInfo": { "issueDate": "20221111" } } } });
+    shows(&made, kept.clone());
+    let again = json!({ "issueDate": "231111", "createMode": "NEW_VERSION" });
+    assert_eq!(desk.create("a.xml", b"x", again).ok()["issueDate"], "20231111");
+    let liveblog = json!({ "name": "l", "folderPath": desk.folder, "issueDate": "221111" });
+    let made = desk.call("liveblog-from-default-template-post", &[]).json(&liveblog).ok();
+    shows(&made["info"], kept);
 }
 
 #[test]

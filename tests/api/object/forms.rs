@@ -41,10 +41,38 @@ impl Desk {
 }
 
 #[test]
-fn parts_may_come_in_any_order_and_unknown_ones_are_passed_over() {
+fn a_part_that_nobody_would_read_is_refused_by_name() {
     let desk = Desk::of("reporter");
-    let parts: [Part<'_>; 4] =
-        [(COMMENT, b"nobody reads this"), (CONTENT, b"<a/>"), (COMMENT, b"twice"), (OPTIONS, &desk.options())];
+    let options = desk.options();
+    let long = format!("name=\"{}\"; filename=\"a.jpg\"", "x".repeat(9000));
+    let (attachment, attachments) =
+        ("name=\"attachment\"; filename=\"a.jpg\"", "name=\"attachments\"; filename=\"a.jpg\"");
+    for (head, name) in [
+        (COMMENT, "comment"),
+        (attachment, "attachment"),
+        (attachments, "attachments"),
+        ("name=\"Content\"; filename=\"a.jpg\"", "Content"),
+        ("name=\"\"", ""),
+        (&long, &"x".repeat(40)),
+    ] {
+        let parts: [Part<'_>; 3] = [(OPTIONS, &options), (head, b"a picture"), (CONTENT, b"<a/>")];
+        for turned in 0..3 {
+            let mut parts = parts;
+            parts.rotate_left(turned);
+            let error = desk.send_form(&form(&parts)).fails(400, "InvalidBody");
+            assert_eq!(error["details"]["part"], *name);
+            let message = error["message"].as_str().expect("it says so");
+            assert!(message.contains(&format!("`{name}`")) && message.contains("`options`, `content`"), "{message}");
+            assert!(message.len() < 200, "{message}");
+        }
+    }
+    is_gone(&desk, &desk.folder);
+}
+
+#[test]
+fn parts_may_come_in_any_order() {
+    let desk = Desk::of("reporter");
+    let parts: [Part<'_>; 2] = [(CONTENT, b"<a/>"), (OPTIONS, &desk.options())];
     let made = desk.send_form(&form(&parts)).gives(&json!({ "path": format!("{}/a.xml", desk.folder) }));
     assert_eq!(bytes_of(&desk, &id(&made)), b"<a/>");
 }
@@ -139,19 +167,18 @@ fn what_is_too_large_is_refused_and_leaves_nothing_behind() {
     let server = Server::with(&limits);
     let desk = Desk::at(server.user("reporter"));
     let content = noise(300_001);
-    let create = |team: usize, content: &[u8], other: &[u8]| {
+    let create = |team: usize, content: &[u8]| {
         let options = json!({ "name": "a.xml", "folderPath": desk.folder, "team": "x".repeat(team) }).to_string();
-        desk.send_form(&form(&[("name=\"other\"", other), (OPTIONS, options.as_bytes()), (CONTENT, content)]))
+        desk.send_form(&form(&[(OPTIONS, options.as_bytes()), (CONTENT, content)]))
     };
-    let failure = create(1024, b"x", b"").fails(413, "TooLarge");
+    let failure = create(1024, b"x").fails(413, "TooLarge");
     assert_eq!(failure["details"]["limit"], 1024);
     assert!(failure["message"].as_str().unwrap().contains("`options`"));
-    assert_eq!(create(10, &content, b"").fails(413, "TooLarge")["details"]["limit"], 300_000);
-    create(10, b"x", &[b'x'; 1025]).fails(413, "TooLarge");
+    assert_eq!(create(10, &content).fails(413, "TooLarge")["details"]["limit"], 300_000);
     is_gone(&desk, &desk.folder);
     let left: Vec<_> = std::fs::read_dir(server.data().join("content/tmp")).unwrap().collect();
     assert!(left.is_empty(), "{left:?}");
-    let made = create(10, &content[..300_000], b"").ok();
+    let made = create(10, &content[..300_000]).ok();
     assert!(bytes_of(&desk, &id(&made)) == content[..300_000]);
     ends_sound(server);
 }

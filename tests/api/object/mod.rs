@@ -12,6 +12,7 @@ mod names;
 mod pictures;
 mod ranges;
 mod reading;
+mod subtrees;
 mod the_end;
 mod versions;
 

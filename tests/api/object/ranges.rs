@@ -88,6 +88,31 @@ fn a_part_of_a_content_that_has_changed_is_all_of_the_new_one() {
 }
 
 #[test]
+fn a_time_is_a_precondition_where_no_tag_is() {
+    let desk = Desk::of("reporter");
+    let loid = desk.make("a.xml", b"<first/>");
+    let call = content(&desk, &loid);
+    let early = "Sun, 06 Nov 1994 08:49:37 GMT";
+    wait_until("the content has a time", || call.send().header("last-modified").is_some());
+    let answer = call.send();
+    let (time, tag) = (answer.header("last-modified").expect("it was there").to_owned(), tag(&answer));
+    let status = |headers: &[(&str, &str)]| {
+        headers.iter().fold(call.clone(), |call, (name, value)| call.header(name, value)).send().status
+    };
+    let (since, unmodified) = ("if-modified-since", "if-unmodified-since");
+    assert_eq!(status(&[(since, &time)]), 304);
+    assert_eq!(status(&[(since, early)]), 200);
+    assert_eq!(status(&[(since, "yesterday")]), 200);
+    assert_eq!(status(&[(since, &time), ("if-none-match", "\"1-other\"")]), 200);
+    assert_eq!(status(&[(since, early), ("if-none-match", &tag)]), 304);
+    assert_eq!(status(&[(unmodified, &time)]), 200);
+    assert_eq!(status(&[(unmodified, early)]), 412);
+    assert_eq!(status(&[(unmodified, early), ("if-match", &tag)]), 200);
+    assert_eq!(status(&[(unmodified, early), (since, &time)]), 412);
+    call.header(unmodified, early).fails(412, "PreconditionFailed");
+}
+
+#[test]
 fn a_version_is_read_in_parts_like_the_latest() {
     let desk = Desk::of("reporter");
     let loid = desk.make("a.xml", b"one");

@@ -2,6 +2,7 @@
 
 use stet_actors::command::{Command, Context, Fault};
 use stet_actors::error::{Code, Error};
+use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::joint::{Joint, Turns};
 use stet_actors::object::Text;
@@ -85,6 +86,7 @@ impl Joint for Carry {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         let from = turns.get::<Shelf>(self.from)?;
+        context.expects(&from.object().record);
         let slot = from.slot(self.slot)?;
         if self.from == self.to {
             from.carry(&slot, self.position, context);

@@ -21,6 +21,7 @@ use crate::api::whole::streamed;
 use crate::content::ContentReader;
 use crate::content::text::decoded;
 use crate::content::words::{essence, is_text, read_of};
+use crate::give_way::GiveWay;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::client;
@@ -30,8 +31,8 @@ use crate::http::reply::Reply;
 /// Posts in one reply at most: it is put together in memory.
 const MOST: u64 = 1000;
 
-/// Posts that are rendered before others get their turn.
-const AT_A_TIME: usize = 64;
+/// Bytes of posts behind which a reply has no more of them, but the address of the rest.
+const ENOUGH: usize = 1 << 20;
 
 /// The last millisecond of the year 9999, the last that the times of feeds can express.
 const LAST_MS: u64 = 253_402_300_799_999;
@@ -99,6 +100,20 @@ struct Entry {
     attachments: Vec<Link>,
 }
 
+impl Entry {
+    /// About how many there are of it.
+    fn bytes(&self) -> usize {
+        let body = match &self.body {
+            Body::Html(html, text) => html.len() + text.len(),
+            Body::Text(text) => text.len(),
+            Body::Elsewhere(_) => 0,
+        };
+        let attachments = self.attachments.iter().map(|file| file.address.len() + file.name.len() + 128);
+        let tags = self.tags.iter().map(|tag| tag.len() + 32);
+        512 + self.title.len() + self.summary.len() + body + attachments.sum::<usize>() + tags.sum::<usize>()
+    }
+}
+
 /// The content of a post.
 enum Body {
     /// HTML as it is stored, and its text.
@@ -130,7 +145,7 @@ pub async fn feed(call: Call) -> Result<Reply> {
     settled(&call, open(&call).await?, async |open| {
         // Addresses have these in them.
         let place = (&origin, &call.app.config.server.base_path);
-        let tag = ETag::new(open.view.revision(), ("feed", format, limit, offset, place));
+        let tag = ETag::new(open.tag(), ("feed", format, limit, offset, place));
         if tag.is_known(call.headers()) {
             return Ok(Reply::not_modified(tag));
         }
@@ -141,7 +156,8 @@ pub async fn feed(call: Call) -> Result<Reply> {
             Format::Ld => ld::text(&feed)?,
         };
         let (media_type, size) = (format.media_type().to_owned(), text.len() as u64);
-        Ok(Reply::stream(media_type, size, streamed(ContentReader::of(text.into()))).with_etag(tag))
+        let reply = Reply::stream(media_type, size, streamed(ContentReader::of(text.into())));
+        Ok(reply.holding(size).with_etag(tag))
     })
     .await
 }
@@ -164,24 +180,32 @@ async fn feed_of(
 ) -> Result<Option<Feed>> {
     let (state, record) = (&open.view.state, &open.view.state.object().record);
     let posts = state.sequence();
-    let mut entries = Vec::new();
+    let (mut entries, mut bytes) = (Vec::new(), 0);
     let (mut updated, mut last) = (record.created, 0);
     // What lies beyond all posts is as good as their number.
     let skip = usize::try_from(offset).unwrap_or(usize::MAX).min(posts.visible_len());
+    let mut way = GiveWay::new();
     for (index, post) in posts.visible_at(skip).take(limit as usize).enumerate() {
-        if index % AT_A_TIME == AT_A_TIME - 1 {
-            tokio::task::yield_now().await;
-        }
+        way.now_and_then().await;
         let Some(entry) = entry_of(app, post, origin).await? else { return Ok(None) };
+        bytes += entry.bytes();
         entries.push(entry);
         updated = updated.max(post.record.modified);
         last = index + 1;
+        if bytes >= ENOUGH {
+            break;
+        }
     }
-    // Those that are pinned come first, the others behind them from the latest to the earliest.
-    let pinned = posts.visible_at(0).take_while(|post| post.pinned).map(|post| post.timestamp);
+    // Those that are pinned come first, and both they and the others go from the latest to the earliest; there may be very many.
+    let (mut pinned, mut others) = (0, posts.visible_len());
+    while pinned < others {
+        let middle = pinned + (others - pinned) / 2;
+        if posts.nth_visible(middle).is_some_and(|post| post.pinned) { pinned = middle + 1 } else { others = middle }
+    }
+    let pinned = pinned.checked_sub(1).and_then(|last| posts.nth_visible(last)).map(|post| post.timestamp);
     let oldest = posts.nth_visible(posts.visible_len().saturating_sub(1)).map(|post| post.timestamp);
     let created = record.created * 1000;
-    let begin = pinned.chain(oldest).min().unwrap_or(created);
+    let begin = pinned.into_iter().chain(oldest).min().unwrap_or(created);
     let end = state.last_timestamp().unwrap_or(created).max(begin);
     let (base, format) = (&app.config.server.base_path, format.name());
     let address = |offset: u64| {

@@ -4,6 +4,8 @@ pub mod routes;
 
 use stet_actors::command::Command;
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
+use stet_actors::family::State;
 use stet_actors::liveblog::{
     AddPost, Liveblog, PostAddress, PostBody, PostDone, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
 };
@@ -42,12 +44,13 @@ pub async fn create_post(mut call: Call) -> Result<Json<ChangedPost>> {
     })?;
     let options = form.options;
     let command = AddPost {
-        fields: fields_of(&call.app, &options)?,
+        fields: fields_of(&call.app, &options).await?,
         moderated: options.moderated.unwrap_or(false),
         body,
         attachments: attachments_of(form.files),
         mode: CreateOptions::mode(options.options.as_ref(), options.create_mode),
         reach: open.reach,
+        sight: open.sight.clone(),
     };
     execute(&call, open, command).await
 }
@@ -70,7 +73,7 @@ pub async fn update_post(mut call: Call) -> Result<Json<ChangedPost>> {
     });
     let command = UpdatePost {
         post,
-        fields: fields_of(&call.app, &options)?,
+        fields: fields_of(&call.app, &options).await?,
         body,
         attachments: attachments_of(form.files),
         remove_attachments: removed.collect::<Result<_>>()?,
@@ -117,9 +120,8 @@ pub async fn remove_post(call: Call) -> Result<Json<RemovedPost>> {
     let open = open(&call).await?;
     let command = RemovePost { post: seen_post(&call, &open)?, reach: open.reach };
     let done = call.change(&open.liveblog, command).await?;
-    let revision = done.view.revision();
-    let reply = RemovedPost { id: done.reply.post.to_string(), revision };
-    Ok(Json::of(&reply)?.with_etag(ETag::new(revision, "change")))
+    let reply = RemovedPost { id: done.reply.post.to_string(), revision: done.view.revision() };
+    Ok(Json::of(&reply)?.with_etag(ETag::new(Tag::of(&done.view.state.object().record), "change")))
 }
 
 /// The post of the path, which the caller must see: by its loid, so that the command means the same one.
@@ -171,7 +173,7 @@ fn attachments_of(parts: Vec<FilePart>) -> Vec<NewAttachment> {
     parts.into_iter().enumerate().map(named).collect()
 }
 
-fn fields_of(app: &App, options: &PostOptions) -> Result<PostFields> {
+async fn fields_of(app: &App, options: &PostOptions) -> Result<PostFields> {
     let text = |value: &Option<String>| value.as_deref().map(Text::from);
     Ok(PostFields {
         title: text(&options.title),
@@ -181,7 +183,7 @@ fn fields_of(app: &App, options: &PostOptions) -> Result<PostFields> {
         timestamp: options.timestamp,
         pinned: options.pinned,
         tags: options.tags.as_ref().map(|tags| tags.iter().map(|tag| Text::from(tag.as_str())).collect()),
-        attributes: app.attribute_text("attributes", options.attributes.as_ref())?,
-        system_attributes: app.rooted_text("systemAttributes", options.system_attributes.as_ref(), "props")?,
+        attributes: app.attribute_text("attributes", options.attributes.as_ref()).await?,
+        system_attributes: app.rooted_text("systemAttributes", options.system_attributes.as_ref(), "props").await?,
     })
 }

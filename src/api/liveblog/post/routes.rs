@@ -15,7 +15,9 @@ const LIVEBLOG: PathParam = source("the liveblog");
 const THE_POST: PathParam = word("post", "the post, as loid, uuid or name");
 
 /// `options` as docs/api/posts.md, "Adding and changing", has them, the content, and any number of attachments.
-const FORM: Body = Body::Multipart(type_of::<liveblog::PostOptions>, &["content", "attachments"]);
+const fn form(needs_first: bool) -> Body {
+    Body::Multipart { options: type_of::<liveblog::PostOptions>, files: &["content", "attachments"], needs_first }
+}
 
 /// Files are served alike.
 const FILE: Route = Route {
@@ -48,7 +50,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/{source}/post",
         summary: "Create a post.",
         path_params: &[LIVEBLOG],
-        body: FORM,
+        body: form(true),
         handler: handler!(liveblog::create_post),
         ..POST
     },
@@ -57,7 +59,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/{source}/post/{post}",
         summary: "Change a post.",
         path_params: &[LIVEBLOG, THE_POST],
-        body: FORM,
+        body: form(false),
         handler: handler!(liveblog::update_post),
         ..PUT
     },

@@ -1,0 +1,128 @@
+//! How deep objects may lie, whatever makes or moves them; and what can be done with those that lie deeper.
+
+use std::sync::Arc;
+
+use stet_actors::clock::ManualClock;
+use stet_actors::command::Who;
+use stet_actors::drawer::{Drawer, NewDrawer};
+use stet_actors::error::{Code, Error};
+use stet_actors::folder::{child, root};
+use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::lifecycle::{Create, Created, Destroy, Discard, NewObject, Rename, Restore};
+use stet_actors::object::{CreateMode, PathLimits};
+use stet_actors::repository::Repository;
+use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::store::View;
+use stet_actors::store::memory::MemoryStore;
+
+const ROOT: Loid = root(DatabaseId::MAIN);
+
+fn by_editor() -> Request {
+    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+}
+
+async fn start(store: &Arc<MemoryStore>, depth: usize) -> Repository {
+    let options = RuntimeOptions { paths: PathLimits { depth, ..PathLimits::default() }, ..RuntimeOptions::default() };
+    let repository = Repository::start(store.clone(), Arc::new(ManualClock::at(1_700_000_000_000)), options).await;
+    let repository = repository.expect("it starts");
+    repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots can be made");
+    repository
+}
+
+async fn create(repository: &Repository, folder: Loid, below: &[&str], object: NewObject) -> Result<Loid, Error> {
+    let below = below.iter().map(|name| (*name).to_owned()).collect();
+    repository.joint(Create { folder, below, object }, by_editor()).await.map(|Created { loid, .. }| loid)
+}
+
+fn at(repository: &Repository, path: &str) -> Loid {
+    let found = repository.loid_of(&Source::Path(path.to_owned()), DatabaseId::MAIN);
+    found.expect("it can be looked up").unwrap_or_else(|| panic!("there is no {path}"))
+}
+
+fn is_too_deep(outcome: Result<impl Sized, Error>) {
+    let error = outcome.map(drop).expect_err("it lies too deep");
+    assert!(
+        error.code == Code::InvalidPath && error.details.is_some_and(|details| details["limit"] == 3),
+        "{}",
+        error.message
+    );
+}
+
+#[test]
+fn nothing_is_made_or_comes_back_deeper_than_allowed() {
+    actix::System::new().block_on(async {
+        let store = Arc::new(MemoryStore::new());
+        let repository = start(&store, 3).await;
+        let folder = create(&repository, ROOT, &["a"], NewObject::folder("b")).await.expect("it is not deep");
+        let story = || NewObject::document("story", "Story");
+        create(&repository, folder, &[], story()).await.expect("it lies as deep as it may");
+        let deepest = create(&repository, folder, &[], NewObject::folder("c")).await.expect("likewise");
+        for object in [
+            story(),
+            NewObject::folder("x"),
+            NewObject::of::<Drawer>("x", "Drawer", NewDrawer::empty(3)),
+            NewObject { mode: CreateMode::AutoRename, ..story() },
+        ] {
+            is_too_deep(create(&repository, deepest, &[], object).await);
+        }
+        is_too_deep(create(&repository, folder, &["d"], story()).await);
+        // Of a command that goes too deep nothing stays, however far it came.
+        let many: Vec<&str> = std::iter::repeat_n("n", 50_000).collect();
+        is_too_deep(create(&repository, ROOT, &many, story()).await);
+        let made = child(repository.look(), View::Latest, ROOT, "n").expect("it can be looked up");
+        assert_eq!(made, None);
+
+        // What was discarded with something below comes back only where all of it has room.
+        let top = create(&repository, ROOT, &[], NewObject::folder("top")).await.expect("it is not deep");
+        create(&repository, top, &["below"], story()).await.expect("it lies as deep as it may");
+        repository.joint(Discard { object: top }, by_editor()).await.expect("it is discarded");
+        let restore = |folder| Restore { object: top, folder, mode: CreateMode::Exception };
+        let a = at(&repository, "/a");
+        is_too_deep(repository.joint(restore(Some(a)), by_editor()).await);
+        repository.joint(restore(None), by_editor()).await.expect("it has room where it was");
+        repository.joint(Rename { object: top, name: "renamed".to_owned() }, by_editor()).await.expect("it is renamed");
+
+        // Nor does it by way of a folder that was moved meanwhile.
+        let below = at(&repository, "/renamed/below");
+        repository.joint(Discard { object: below }, by_editor()).await.expect("it is discarded");
+        repository.joint(Discard { object: top }, by_editor()).await.expect("it is discarded");
+        repository.joint(restore(Some(a)), by_editor()).await.expect("alone it has room there");
+        let back = Restore { object: below, folder: None, mode: CreateMode::Exception };
+        is_too_deep(repository.joint(back, by_editor()).await);
+        repository.shut_down().await;
+    });
+}
+
+#[test]
+fn what_lies_deeper_already_can_be_read_renamed_discarded_and_destroyed() {
+    actix::System::new().block_on(async {
+        let store = Arc::new(MemoryStore::new());
+        let before = start(&store, 5000).await;
+        let many: Vec<&str> = std::iter::repeat_n("n", 1100).collect();
+        let story = create(&before, ROOT, &many, NewObject::document("story", "Story")).await.expect("it is made");
+        let four = ["a", "b", "c", "d"];
+        let other = create(&before, ROOT, &four, NewObject::document("other", "Story")).await.expect("it is made");
+        before.shut_down().await;
+
+        let repository = start(&store, 3).await;
+        let record = repository.record(other).expect("it can be read").expect("it is there");
+        assert_eq!(repository.path_of(&record).expect("it can be made").as_deref(), Some("/a/b/c/d/other"));
+        let deepest = repository.record(story).expect("it can be read").expect("it is there");
+        assert_eq!(repository.path_of(&deepest), Ok(None), "no path is as long as that");
+        is_too_deep(repository.resolve(&Source::Path("/a/b/c/d/other".to_owned()), DatabaseId::MAIN));
+        let beside = deepest.folder().expect("it lies in a folder");
+        is_too_deep(create(&repository, beside, &[], NewObject::document("another", "Story")).await);
+
+        repository
+            .joint(Rename { object: story, name: "renamed".to_owned() }, by_editor())
+            .await
+            .expect("it is renamed");
+        for object in [story, other, at(&repository, "/a")] {
+            repository.joint(Discard { object }, by_editor()).await.expect("it is discarded");
+            repository.joint(Destroy { object }, by_editor()).await.expect("it is destroyed");
+        }
+        let around = record.folder().expect("it lay in a folder");
+        assert_eq!(repository.record(around).expect("it can be read"), None);
+        repository.shut_down().await;
+    });
+}

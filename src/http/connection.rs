@@ -1,0 +1,144 @@
+//! Connections between two calls.
+//!
+//! The library bounds the time that the first head on a connection may take, and the time that nothing comes after a reply. Who
+//! sends a byte now and then after a reply is bounded by neither: a second head that never ends, or the rest of a body in chunks
+//! that nobody wanted, would hold a connection for ever, and a few thousand of them keep everybody else out. So a connection on
+//! which no call is under way for as long as both times together is shut down, whatever comes on it.
+//!
+//! What the library knows of a connection ends with its socket. A second handle to that is held here for the shutting down, so a
+//! connection costs two file descriptors.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::error::Error as StdError;
+use std::net::Shutdown;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use actix_tls::accept::rustls_0_23::TlsStream;
+use actix_web::HttpResponse;
+use actix_web::body::{BodySize, BoxBody, MessageBody};
+use actix_web::rt::net::TcpStream;
+use bytes::Bytes;
+use socket2::{SockRef, Socket};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+/// Bytes of a body that are in the system's hands as soon as they are sent: while they are on their way, no time need be given.
+const SMALL: u64 = 4 << 10;
+
+/// See the module's head.
+pub struct Connection {
+    socket: Socket,
+    patience: Duration,
+    /// Calls whose replies have not been sent.
+    calls: Cell<usize>,
+    /// When there were last some.
+    idle_since: Cell<Instant>,
+    /// Looks whether time is up; begins after the first call.
+    watch: RefCell<Option<JoinHandle<()>>>,
+}
+
+impl Connection {
+    /// The connection that has just been made on `io`, with or without TLS, on which nothing may be asked for so long. `None` if
+    /// the process has no files left.
+    pub fn new(io: &dyn Any, patience: Duration) -> Option<Rc<Connection>> {
+        let safe = |stream: &TlsStream<TcpStream>| SockRef::from(stream.get_ref().0).try_clone();
+        let plain = io.downcast_ref::<TcpStream>().map(|stream| SockRef::from(stream).try_clone());
+        let socket = plain.or_else(|| io.downcast_ref::<TlsStream<TcpStream>>().map(safe))?;
+        let socket = socket.inspect_err(|error| tracing::warn!(%error, "a connection can't be watched")).ok()?;
+        Some(Rc::new(Connection {
+            socket,
+            patience,
+            calls: Cell::new(0),
+            idle_since: Cell::new(Instant::now()),
+            watch: RefCell::default(),
+        }))
+    }
+
+    /// Begins a call on it.
+    pub fn call(self: &Rc<Self>) -> CallUnderWay {
+        self.calls.set(self.calls.get() + 1);
+        self.watched();
+        CallUnderWay { connection: self.clone() }
+    }
+
+    /// Begins to look, if nobody does.
+    fn watched(self: &Rc<Self>) {
+        let mut watch = self.watch.borrow_mut();
+        if watch.is_some() {
+            return;
+        }
+        let (connection, patience) = (Rc::downgrade(self), self.patience);
+        *watch = Some(actix_web::rt::spawn(async move {
+            let mut end = Instant::now() + patience;
+            loop {
+                tokio::time::sleep_until(end).await;
+                let Some(connection) = connection.upgrade() else { return };
+                let now = Instant::now();
+                if connection.calls.get() > 0 {
+                    end = now + patience;
+                    continue;
+                }
+                end = connection.idle_since.get() + patience;
+                if end <= now {
+                    // It may be closed already; there is nothing else to be done.
+                    let _ = connection.socket.shutdown(Shutdown::Both);
+                    return;
+                }
+            }
+        }));
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(watch) = self.watch.get_mut() {
+            watch.abort();
+        }
+    }
+}
+
+/// A call on a connection, until its reply has been sent.
+pub struct CallUnderWay {
+    connection: Rc<Connection>,
+}
+
+impl CallUnderWay {
+    /// The reply, which holds this until all of it has been sent.
+    pub fn until_sent(self, reply: HttpResponse) -> HttpResponse {
+        reply.map_body(|_, body| match body.size() {
+            BodySize::None => body,
+            BodySize::Sized(size) if size <= SMALL => body,
+            _ => BoxBody::new(Held { body, _call: self }),
+        })
+    }
+}
+
+impl Drop for CallUnderWay {
+    fn drop(&mut self) {
+        let connection = &self.connection;
+        connection.calls.set(connection.calls.get() - 1);
+        connection.idle_since.set(Instant::now());
+    }
+}
+
+/// A body, and the call that it is the reply to.
+struct Held {
+    body: BoxBody,
+    _call: CallUnderWay,
+}
+
+impl MessageBody for Held {
+    type Error = Box<dyn StdError>;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        Pin::new(&mut self.body).poll_next(cx)
+    }
+}

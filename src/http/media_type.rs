@@ -1,0 +1,64 @@
+//! The type that a client says its bytes have: kept with them, and sent to whoever reads them.
+
+use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
+use actix_web::mime::Mime;
+use stet_actors::error::{Error, Result};
+
+/// Bytes of a media type at most, parameters included.
+pub const MAX_MEDIA_TYPE_BYTES: usize = 255;
+
+/// The header `Content-Type` of a request; `None` where it is not there or empty.
+///
+/// # Errors
+/// `InvalidParameter` for one that is no media type (RFC 9110, 8.3.1) or too long.
+pub fn content_type(headers: &HeaderMap) -> Result<Option<&str>> {
+    let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(None) };
+    let wanted = || format!("a media type like `text/xml; charset=utf-8`, of {MAX_MEDIA_TYPE_BYTES} bytes at most");
+    let text = value.to_str().map(str::trim).unwrap_or("\u{fffd}");
+    match text {
+        "" => Ok(None),
+        long if long.len() > MAX_MEDIA_TYPE_BYTES => {
+            let begin: String = long.chars().take(40).collect();
+            Err(Error::parameter("Content-Type", format!("{begin}…"), &wanted()))
+        }
+        _ if text.parse::<Mime>().is_err() => Err(Error::parameter("Content-Type", text, &wanted())),
+        _ => Ok(Some(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::HeaderValue;
+    use stet_actors::error::Code;
+
+    use super::*;
+
+    fn read(value: &[u8]) -> Result<Option<String>> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_bytes(value).unwrap());
+        content_type(&headers).map(|text| text.map(str::to_owned))
+    }
+
+    #[test]
+    fn a_media_type_is_taken_as_it_came_and_what_is_none_is_refused() {
+        assert_eq!(content_type(&HeaderMap::new()), Ok(None));
+        for empty in ["", " "] {
+            assert_eq!(read(empty.as_bytes()), Ok(None));
+        }
+        let long = format!("text/xml; a={}", "x".repeat(255 - 12));
+        assert_eq!(long.len(), 255);
+        for well in
+            ["text/xml", "Text/XML; Charset=\"utf-8\"", "image/svg+xml", "application/vnd.x-y.z+json;v=1", &long]
+        {
+            assert_eq!(read(well.as_bytes()), Ok(Some(well.to_owned())));
+        }
+        let longer = format!("{long}x");
+        let huge = format!("text/xml; a={}", "x".repeat(60_000));
+        for bad in ["text", "text/", "/xml", "text xml", "text/xml; charset", "text/xml, text/html", &longer, &huge] {
+            let error = read(bad.as_bytes()).expect_err(bad);
+            assert_eq!(error.code, Code::InvalidParameter);
+            assert!(error.message.contains("Content-Type") && error.message.len() < 500, "{error}");
+        }
+        assert_eq!(read(b"text/\xe9").expect_err("no text").code, Code::InvalidParameter);
+    }
+}

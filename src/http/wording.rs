@@ -1,0 +1,201 @@
+//! What libraries find wrong with a request, in words for people: their own speak of the types of Rust, and quote whatever came.
+
+use actix_web::error::PayloadError;
+use stet_actors::error::printable;
+
+/// Characters of a value that a message quotes.
+const SHOWN: usize = 60;
+
+/// What is wrong with a JSON text, as the end of a sentence.
+pub fn of_json(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    if !error.is_data() {
+        return printable(&text);
+    }
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let (text, place) = text.strip_suffix(&place).map_or((&*text, ""), |text| (text, &*place));
+    printable(&format!("{}{place}", worded(text)))
+}
+
+/// Why a body could not be read, as the end of a sentence.
+pub fn of_payload(error: &PayloadError) -> String {
+    match error {
+        PayloadError::Incomplete(_) => "it ended before all of it was there".to_owned(),
+        PayloadError::EncodingCorrupted => "its transfer coding is broken".to_owned(),
+        PayloadError::Overflow => "it is too large".to_owned(),
+        PayloadError::Io(error) => printable(&error.to_string()),
+        _ => "the connection broke".to_owned(),
+    }
+}
+
+fn worded(text: &str) -> String {
+    let parted = |rest: &'static str| text.strip_prefix(rest).and_then(|rest| rest.rsplit_once(", expected "));
+    if let Some((found, wanted)) = parted("invalid type: ").or_else(|| parted("invalid value: ")) {
+        return format!("{} stands where {} is wanted", found_as(found), wanted_as(wanted));
+    }
+    if let Some((count, wanted)) = parted("invalid length ") {
+        return format!("{count} values stand where {} is wanted", wanted_as(wanted));
+    }
+    // What came stands between the first of these quotes and the last before the list, and may have such quotes itself.
+    if let Some((found, known)) = parted("unknown variant `") {
+        let found = cut(found.strip_suffix('`').unwrap_or(found));
+        return format!("`{found}` is none of those that there are: {}", known.trim_start_matches("one of "));
+    }
+    if let Some((found, known)) = parted("unknown field `") {
+        let found = cut(found.strip_suffix('`').unwrap_or(found));
+        return format!("there is no field `{found}`, but {}", known.trim_start_matches("one of "));
+    }
+    if text.starts_with("data did not match any variant of untagged enum") {
+        return "it is of none of the kinds that are taken here".to_owned();
+    }
+    text.to_owned()
+}
+
+/// What came, by serde's words for it.
+fn found_as(found: &str) -> String {
+    let between = |begin: &str| found.strip_prefix(begin).and_then(|rest| rest.strip_suffix('`'));
+    if let Some(number) = between("integer `").or_else(|| between("floating point `")) {
+        return format!("the number {}", cut(number));
+    }
+    if let Some(value) = between("boolean `") {
+        return value.to_owned();
+    }
+    if let Some(text) = found.strip_prefix("string \"").and_then(|rest| rest.strip_suffix('"')) {
+        return format!("the text \"{}\"", cut(&as_in_json(text)));
+    }
+    match found {
+        "sequence" => "a list".to_owned(),
+        "map" => "an object".to_owned(),
+        "null" | "unit value" | "Option value" => "null".to_owned(),
+        other => cut(other),
+    }
+}
+
+/// What should have come, by serde's words for it; or our own, of types that have some.
+fn wanted_as(wanted: &str) -> &str {
+    match wanted {
+        "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => "a whole number",
+        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => "a whole number from 0 on",
+        "f32" | "f64" => "a number",
+        "a boolean" | "bool" => "true or false",
+        "a string" | "string" | "str" | "a borrowed string" => "a text",
+        "a sequence" | "sequence" => "a list",
+        "a map" | "map" => "an object",
+        "unit" => "null",
+        _ if wanted.starts_with("struct ") => "an object",
+        _ if wanted.starts_with("tuple ") || wanted.starts_with("a tuple ") => "a list",
+        _ if wanted.starts_with("enum ") || wanted.starts_with("variant ") => "the name of one of those that there are",
+        own => own,
+    }
+}
+
+/// As much of a value as a message needs.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// A text that serde quotes as Rust does, with the escapes that JSON has.
+fn as_in_json(quoted: &str) -> String {
+    let mut text = String::with_capacity(quoted.len());
+    let mut rest = quoted;
+    while let Some(at) = rest.find('\\') {
+        text.push_str(&rest[..at]);
+        // Of a backslash alone nothing would be lost.
+        let escape = rest[at + 1..].chars().next().unwrap_or('\\');
+        let behind = &rest[rest.len().min(at + 1 + escape.len_utf8())..];
+        let code = (escape == 'u').then(|| behind.strip_prefix('{')?.split_once('}')).flatten();
+        rest = match (escape, code) {
+            ('u', Some((digits, behind))) => {
+                text.push_str(&format!("\\u{digits:0>4}"));
+                behind
+            }
+            ('0', _) => {
+                text.push_str("\\u0000");
+                behind
+            }
+            ('\'', _) => {
+                text.push('\'');
+                behind
+            }
+            _ => {
+                text.extend(['\\', escape]);
+                behind
+            }
+        };
+    }
+    text + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[expect(dead_code, reason = "only whether it can be read counts")]
+    struct Desk {
+        name: Option<String>,
+        kind: Option<Kind>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    enum Kind {
+        Story,
+        Picture,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(untagged)]
+    #[expect(dead_code, reason = "only whether it can be read counts")]
+    enum Either {
+        Text(String),
+        Number(u32),
+    }
+
+    fn said<T: DeserializeOwned>(json: &str) -> String {
+        of_json(&serde_json::from_str::<T>(json).err().expect("it can't be read"))
+    }
+
+    #[test]
+    fn faults_are_told_without_the_types_of_the_program() {
+        for (told, wanted) in [
+            (said::<i64>("\"x\""), "the text \"x\" stands where a whole number is wanted"),
+            (said::<u32>("-1"), "the number -1 stands where a whole number from 0 on is wanted"),
+            (said::<f64>("[]"), "a list stands where a number is wanted"),
+            (said::<bool>("1.5"), "the number 1.5 stands where true or false is wanted"),
+            (said::<String>("true"), "true stands where a text is wanted"),
+            (said::<String>("{}"), "an object stands where a text is wanted"),
+            (said::<Vec<u8>>("null"), "null stands where a list is wanted"),
+            (said::<BTreeMap<String, u8>>("7"), "the number 7 stands where an object is wanted"),
+            (said::<Desk>("7"), "the number 7 stands where an object is wanted"),
+            (said::<(u8, u8)>("[1]"), "1 values stand where a list is wanted"),
+            (said::<Kind>("\"x\""), "`x` is none of those that there are: `story` or `picture`"),
+            (said::<Desk>("{\"x\":1}"), "there is no field `x`, but `name` or `kind`"),
+            (said::<Either>("[]"), "it is of none of the kinds that are taken here"),
+        ] {
+            assert_eq!(told.split(" at line ").next(), Some(wanted));
+        }
+        assert!(said::<Desk>("{\"name\":").starts_with("EOF while parsing"), "where the JSON is broken, that is told");
+    }
+
+    #[test]
+    fn what_came_is_quoted_in_part_and_without_control_characters() {
+        assert!(said::<u8>(r#""nul\u0000""#).starts_with(r#"the text "nul\u0000" stands"#));
+        let (all, shown) = (r#""a\"b\\c\n\u007f'é\u200b""#, r#"the text "a\"b\\c\n\u007f'é\u200b" stands"#);
+        assert!(said::<u8>(all).starts_with(shown), "{}", said::<u8>(all));
+        assert!(said::<Kind>(r#""\u0001`, expected x""#).starts_with(r"`\u0001`, expected x` is none of those"));
+        let long = format!("\"{}\"", "é".repeat(100_000));
+        for told in [said::<u8>(&long), said::<Kind>(&long)] {
+            assert!(told.len() < 400 && told.contains("é…"), "{}", told.len());
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! How much is kept for each user: beyond a bound, the oldest go.
+//!
+//! A client sends a call again within minutes, and keys that are older than many newer ones are of no use to it. To refuse further
+//! calls instead would stop a program that makes many objects in a day, and sends each creation with a key as it should.
+//!
+//! What counts are the keys that this process has seen. Those from before it began stay until their time is over.
+
+use std::collections::{HashMap, VecDeque};
+
+use stet_actors::object::Text;
+
+/// Bytes that a key takes beside the body of its reply: rows, index entries, headers.
+const ITSELF: u64 = 1024;
+
+/// How many keys are looked through for the one that a reply belongs to: it comes soon behind its key.
+const NEAR: usize = 256;
+
+/// What part of a bound may be exceeded before the oldest go, so that they go many at a time.
+const SLACK: u64 = 16;
+
+/// What may be kept for one user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Keys.
+    pub keys: usize,
+    /// Bytes of replies and all that belongs to them.
+    pub bytes: u64,
+}
+
+/// See the module's head.
+pub(super) struct Tally {
+    bounds: Bounds,
+    users: HashMap<Text, Own>,
+}
+
+/// The keys of a user, the oldest first.
+#[derive(Default)]
+struct Own {
+    keys: VecDeque<Counted>,
+    bytes: u64,
+}
+
+struct Counted {
+    key: Text,
+    at_ms: u64,
+    bytes: u64,
+}
+
+impl Tally {
+    pub(super) fn new(bounds: Bounds) -> Tally {
+        Tally { bounds, users: HashMap::new() }
+    }
+
+    /// Counts a key that is new, by the reply that is kept under it, 0 bytes while there is none. Gives the keys that are too many
+    /// then, and counts them no longer.
+    pub(super) fn add(&mut self, user: &Text, key: &Text, at_ms: u64, body: usize) -> Vec<Text> {
+        let own = match self.users.get_mut(user) {
+            Some(own) => own,
+            None => self.users.entry(user.clone()).or_default(),
+        };
+        let more = body as u64;
+        match own.keys.iter_mut().rev().take(NEAR).find(|counted| counted.key == *key) {
+            Some(counted) => {
+                counted.bytes += more;
+                own.bytes += more;
+            }
+            None => {
+                own.keys.push_back(Counted { key: key.clone(), at_ms, bytes: ITSELF + more });
+                own.bytes += ITSELF + more;
+            }
+        }
+        let Bounds { keys, bytes } = self.bounds;
+        let with_slack = |bound: u64| bound + bound / SLACK;
+        if own.keys.len() as u64 <= with_slack(keys as u64) && own.bytes <= with_slack(bytes) {
+            return Vec::new();
+        }
+        let mut gone = Vec::new();
+        // The newest stays in any case: its call may still run.
+        while own.keys.len() > 1
+            && (own.keys.len() > keys || own.bytes > bytes)
+            && let Some(oldest) = own.keys.pop_front()
+        {
+            own.bytes -= oldest.bytes;
+            gone.push(oldest.key);
+        }
+        gone
+    }
+
+    /// Forgets keys of that time and before: their receipts are removed for their age.
+    pub(super) fn forget(&mut self, due_ms: u64) {
+        self.users.retain(|_, own| {
+            while own.keys.front().is_some_and(|counted| counted.at_ms <= due_ms)
+                && let Some(oldest) = own.keys.pop_front()
+            {
+                own.bytes -= oldest.bytes;
+            }
+            !own.keys.is_empty()
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(gone: &[Text]) -> Vec<&str> {
+        gone.iter().map(|key| &**key).collect()
+    }
+
+    #[test]
+    fn beyond_the_number_the_oldest_go_some_at_a_time() {
+        let mut tally = Tally::new(Bounds { keys: 32, bytes: 1 << 30 });
+        let (ann, bob): (Text, Text) = ("ann".into(), "bob".into());
+        tally.add(&bob, &"0".into(), 0, 0);
+        for number in 0..34u64 {
+            assert!(tally.add(&ann, &number.to_string().as_str().into(), number, 0).is_empty(), "{number}");
+        }
+        assert_eq!(names(&tally.add(&ann, &"34".into(), 34, 0)), ["0", "1", "2"]);
+        assert!(tally.add(&ann, &"34".into(), 35, 100).is_empty(), "it is the same one");
+        assert_eq!(tally.users[&bob].keys.len(), 1);
+        tally.forget(20);
+        assert_eq!((tally.users[&ann].keys.len(), tally.users.contains_key(&bob)), (14, false));
+        tally.forget(u64::MAX);
+        assert!(tally.users.is_empty());
+    }
+
+    #[test]
+    fn beyond_the_bytes_the_oldest_go_and_the_newest_stays() {
+        let mut tally = Tally::new(Bounds { keys: 1000, bytes: 16_000 });
+        let ann: Text = "ann".into();
+        for key in ["a", "b", "c"] {
+            assert!(tally.add(&ann, &key.into(), 1, 0).is_empty());
+            assert!(tally.add(&ann, &key.into(), 1, 4000).is_empty());
+        }
+        assert!(tally.add(&ann, &"d".into(), 2, 0).is_empty());
+        assert_eq!(names(&tally.add(&ann, &"d".into(), 2, 4000)), ["a", "b"]);
+        assert_eq!(names(&tally.add(&ann, &"e".into(), 3, 100_000)), ["c", "d"]);
+        assert_eq!(tally.users[&ann].bytes, 100_000 + ITSELF);
+    }
+}
