@@ -223,8 +223,8 @@ impl Reading<'_> {
         if first && previous > self.folded {
             let folded = self.folded;
             self.miss(format!(
-                "state.redb is filled up to change {folded}, and what there is of journal.wal begins after change {previous}: was one \
-                 of them restored without the other?"
+                "state.redb is filled up to change {folded}, and what there is of journal.wal begins after change {previous}: \
+                 was one of them restored without the other?"
             ));
         } else if !first && previous != reach {
             self.miss(format!("journal.wal is damaged: the record after change {reach} is missing"));
@@ -291,7 +291,8 @@ impl Journal {
         if let Some(torn) = torn {
             tracing::warn!(
                 change = torn,
-                "the newest record of journal.wal, up to this change, is not whole: a crash has cut it short before it was acknowledged"
+                "the newest record of journal.wal, up to this change, is not whole: a crash has cut it short before it \
+                 was acknowledged"
             );
         }
         if let Some(loss) = loss {

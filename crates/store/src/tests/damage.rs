@@ -414,8 +414,8 @@ fn strike(files: &mut Bytes3, file: StoreFile, page: usize, blow: &Blow) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, max_shrink_iters: 500, ..ProptestConfig::default() })]
 
-    /// Whatever pages are damaged after a kill: a start that checks the tables' pages refuses, or all that was acknowledged is there,
-    /// but for the newest commit where the mark is damaged too.
+    /// Whatever pages are damaged after a kill: a start that checks the tables' pages refuses, or all that was acknowledged
+    /// is there, but for the newest commit where the mark is damaged too.
     #[test]
     fn damaged_pages_are_told_or_nothing_is_lost(
         commits in 1..12u64,
@@ -460,9 +460,12 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
-    /// A server does not check all pages when it starts. Whatever redb makes of them, nobody but the caller is told, and in words.
+    /// A server does not check all pages when it starts. Whatever redb makes of them, nobody but the caller is told, and in
+    /// words.
     #[test]
-    fn damaged_pages_of_the_tables_panic_nowhere(blows in prop::collection::vec((any::<prop::sample::Index>(), any_blow()), 1..4)) {
+    fn damaged_pages_of_the_tables_panic_nowhere(
+        blows in prop::collection::vec((any::<prop::sample::Index>(), any_blow()), 1..4),
+    ) {
         let disk = Disk::new();
         let store = open(&disk);
         let rows: Vec<_> = (0..400).map(|number| put(Table::Marks, &format!("{number:03}"), &"text ".repeat(50))).collect();
