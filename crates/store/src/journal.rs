@@ -118,7 +118,12 @@ impl Found {
     /// The files can't be read, or are a newer stet's.
     pub fn read(backends: &dyn Backends, known: &Known) -> Result<Found, OpenError> {
         let Known { folded, salt, made } = *known;
-        let marked = salt.map(|salt| Mark::open(backends, salt)).transpose()?.flatten();
+        let kept = backends.open_existing(StoreFile::Journal).map_err(io)?.map(Kept::new);
+        let first = kept.as_ref().map(first_page).transpose().map_err(io)?.flatten();
+        let head = first.as_ref().and_then(|first| FileHead::read(first));
+        // Tables that don't know their journal yet take the mark's word for it.
+        let marked = salt.or(head.as_ref().map(|head| head.salt));
+        let marked = marked.map(|salt| Mark::open(backends, salt)).transpose()?.flatten();
         let (sure, mark) = marked.map_or((None, None), |(sure, mark)| (Some(sure), Some(mark)));
         let mut found = Found {
             file: None,
@@ -132,13 +137,11 @@ impl Found {
             loss: None,
         };
         let lost = |why: &str| Loss { why: why.to_owned(), kept: folded, last: sure.map(|sure| sure.max(folded)) };
-        let kept = backends.open_existing(StoreFile::Journal).map_err(io)?.map(Kept::new);
-        let first = kept.as_ref().map(first_page).transpose().map_err(io)?.flatten();
-        let (Some(kept), Some(first)) = (kept, first) else {
+        let Some(kept) = kept.filter(|_| first.is_some()) else {
             found.loss = made.then(|| lost("journal.wal is missing or empty"));
             return Ok(found);
         };
-        let Some(head) = FileHead::read(&first) else {
+        let Some(head) = head else {
             found.loss = Some(lost("journal.wal is damaged: it does not begin as a journal does"));
             return Ok(found);
         };
@@ -220,8 +223,8 @@ impl Reading<'_> {
         if first && previous > self.folded {
             let folded = self.folded;
             self.miss(format!(
-                "state.redb is filled up to change {folded}, and what there is of journal.wal begins after change {previous}: was one \
-                 of them restored without the other?"
+                "state.redb is filled up to change {folded}, and what there is of journal.wal begins after change {previous}: \
+                 was one of them restored without the other?"
             ));
         } else if !first && previous != reach {
             self.miss(format!("journal.wal is damaged: the record after change {reach} is missing"));
@@ -288,7 +291,8 @@ impl Journal {
         if let Some(torn) = torn {
             tracing::warn!(
                 change = torn,
-                "the newest record of journal.wal, up to this change, is not whole: a crash has cut it short before it was acknowledged"
+                "the newest record of journal.wal, up to this change, is not whole: a crash has cut it short before it \
+                 was acknowledged"
             );
         }
         if let Some(loss) = loss {

@@ -44,12 +44,15 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
     };
     let backends = options.backends.clone();
     let backends = &*backends;
-    let kept = backends.open(StoreFile::State).map(Kept::new);
-    let kept = kept.map_err(|error| OpenError::Io(format!("{}: {error}", StoreFile::State.name())))?;
+    let failed = |error: std::io::Error| OpenError::Io(format!("{}: {error}", StoreFile::State.name()));
+    if backends.open_existing(StoreFile::State).map_err(failed)?.is_none() {
+        may_be_new(backends, 0)?;
+    }
+    let kept = backends.open(StoreFile::State).map(Kept::new).map_err(failed)?;
     if options.verify {
         migrate::verify(&kept, options.cache_bytes).map_err(in_use)?;
     }
-    let len = kept.len().map_err(|error| OpenError::Io(error.to_string()))?;
+    let len = kept.len().map_err(failed)?;
     let opened = migrate::open_database(&kept, options.cache_bytes, || may_be_new(backends, len));
     let (lease, db) = opened.map_err(in_use)?;
     let head = migrate::head(&db, migrations)?;
@@ -93,7 +96,7 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
 /// The longest `state.redb` that can be of a store that was never finished: redb makes it so, and writes its first bytes last.
 const UNFINISHED: u64 = 2 << 20;
 
-/// Refuses to take a `state.redb` of `len` bytes whose first are zero for one that was being made, where changes were made since.
+/// Refuses to make a `state.redb`, in place of one of `len` bytes whose first are zero, or of none, where changes were in it.
 fn may_be_new(backends: &dyn Backends, len: u64) -> Result<(), OpenError> {
     // A store whose tables were not on disk yet has all its changes in its journal, from the first.
     let found = Found::read(backends, &Known { folded: 0, salt: None, made: false })?;
@@ -102,9 +105,9 @@ fn may_be_new(backends: &dyn Backends, len: u64) -> Result<(), OpenError> {
     if found.loss.is_none() && fits && len <= UNFINISHED {
         return Ok(());
     }
-    Err(OpenError::Corrupt(
-        "state.redb is damaged: it begins with zeros. Restore a backup of the whole directory".to_owned(),
-    ))
+    let why = "state.redb is missing or begins with zeros, and there were changes in it: were the other files restored without \
+               it? Restore a backup of the whole directory";
+    Err(OpenError::Corrupt(why.to_owned()))
 }
 
 /// Folds everything at once.

@@ -226,13 +226,32 @@ fn tables_that_begin_with_zeros_are_made_anew_only_where_nothing_is_lost_by_it()
 
 #[test]
 fn tables_that_are_gone_are_told() {
-    let (_, mut killed) = killed();
-    killed.remove(&StoreFile::State);
-    assert_eq!(lost(&killed).kept, 0);
-    assert!(
-        RedbStore::salvage(options(&on_disk(&killed)), true)
-            .is_err_and(|error| error.to_string().contains("state.redb"))
-    );
+    let (closed, killed) = killed();
+    for mut files in [closed.clone(), killed] {
+        files.remove(&StoreFile::State);
+        for journal in [true, false] {
+            if !journal {
+                files.remove(&StoreFile::Journal);
+            }
+            let disk = on_disk(&files);
+            let error = try_open(&disk).expect_err("refused");
+            assert!(matches!(&error, OpenError::Corrupt(why) if why.contains("state.redb is missing")), "{error}");
+            assert!(disk.bytes(StoreFile::State).is_empty(), "it was made anew");
+            let error = RedbStore::salvage(options(&disk), true).expect_err("there is nothing to go on with");
+            assert!(error.to_string().contains("state.redb"), "{error}");
+        }
+    }
+    // Of a store whose journal goes back to its beginning nothing is lost, unless the journal has lost it too.
+    let disk = Disk::new();
+    let store = open(&disk);
+    for number in 1..=CHANGES {
+        commit(&store, vec![put(Table::Marks, &format!("{number:03}"), "x")]);
+    }
+    let mut files = files(&disk);
+    files.remove(&StoreFile::State);
+    assert_eq!(there(&open(&on_disk(&files))), CHANGES);
+    cut(&mut files, 2);
+    assert!(matches!(try_open(&on_disk(&files)), Err(OpenError::Corrupt(_))));
 }
 
 /// Makes the tables in a directory those of an older stet, which knew no mark.
@@ -395,8 +414,8 @@ fn strike(files: &mut Bytes3, file: StoreFile, page: usize, blow: &Blow) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, max_shrink_iters: 500, ..ProptestConfig::default() })]
 
-    /// Whatever pages are damaged after a kill: a start that checks the tables' pages refuses, or all that was acknowledged is there,
-    /// but for the newest commit where the mark is damaged too.
+    /// Whatever pages are damaged after a kill: a start that checks the tables' pages refuses, or all that was acknowledged
+    /// is there, but for the newest commit where the mark is damaged too.
     #[test]
     fn damaged_pages_are_told_or_nothing_is_lost(
         commits in 1..12u64,
@@ -441,9 +460,12 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
-    /// A server does not check all pages when it starts. Whatever redb makes of them, nobody but the caller is told, and in words.
+    /// A server does not check all pages when it starts. Whatever redb makes of them, nobody but the caller is told, and in
+    /// words.
     #[test]
-    fn damaged_pages_of_the_tables_panic_nowhere(blows in prop::collection::vec((any::<prop::sample::Index>(), any_blow()), 1..4)) {
+    fn damaged_pages_of_the_tables_panic_nowhere(
+        blows in prop::collection::vec((any::<prop::sample::Index>(), any_blow()), 1..4),
+    ) {
         let disk = Disk::new();
         let store = open(&disk);
         let rows: Vec<_> = (0..400).map(|number| put(Table::Marks, &format!("{number:03}"), &"text ".repeat(50))).collect();

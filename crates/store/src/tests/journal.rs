@@ -242,38 +242,3 @@ fn the_journal_of_an_older_stet_is_taken_over_and_removed() {
         commit(&store, vec![put(Table::Marks, "after", "1")]);
     }
 }
-
-#[test]
-#[ignore]
-fn tmp_cost_of_mark() {
-    let base = std::path::Path::new("/work/he/target/he_cost");
-    let open = |name: &str, mark: bool| {
-        let files = crate::Files::new(&base.join(name));
-        let mut journal = Journal::make(&files, 0).unwrap();
-        if mark {
-            journal.make_mark(&files, 0).unwrap();
-        }
-        journal
-    };
-    let (mut a, mut b) = (open("a", false), open("b", true));
-    let (mut seq, mut ratios, mut olds) = (0u64, vec![], vec![]);
-    let mut run = |journal: &mut Journal, seq: &mut u64| {
-        let begun = Instant::now();
-        for _ in 0..200 {
-            *seq += 1;
-            append(journal, &vec![set(*seq, 1500)], seq.saturating_sub(50)).unwrap();
-        }
-        begun.elapsed().as_secs_f64() / 200.0 * 1e6
-    };
-    for _ in 0..60 {
-        let old = run(&mut a, &mut seq);
-        let new = run(&mut b, &mut seq);
-        let again = run(&mut a, &mut seq);
-        ratios.push(new / ((old + again) / 2.0));
-        olds.push(old);
-    }
-    ratios.sort_by(f64::total_cmp);
-    olds.sort_by(f64::total_cmp);
-    println!("old {} us, ratio {} quartiles {} {}", olds[30], ratios[30], ratios[15], ratios[45]);
-    std::fs::remove_dir_all(base).unwrap();
-}
