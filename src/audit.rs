@@ -17,6 +17,8 @@ use stet_actors::id::Loid;
 use stet_actors::store::{DecodeError, Event, Look, Range, StoreError, Table, View, decode_value, key_of};
 use stet_store::RedbStore;
 
+use crate::auth::Name;
+
 /// Events that one page reads at most: some tens of milliseconds.
 const MOST_READ: usize = 20_000;
 
@@ -157,7 +159,7 @@ pub struct Filter {
     /// The object, as the container that changed or among those concerned.
     pub object: Option<Loid>,
     /// Name of the user.
-    pub user: Option<String>,
+    pub user: Option<Name>,
     /// From then on, epoch milliseconds.
     pub from_ms: Option<u64>,
     /// Before then, epoch milliseconds.
@@ -166,7 +168,8 @@ pub struct Filter {
 
 impl Filter {
     fn fits(&self, event: &Event) -> bool {
-        self.user.as_ref().is_none_or(|user| *user == event.user)
+        // Users from before names had one form have left events under texts of their own.
+        self.user.as_ref().is_none_or(|user| **user == *event.user || *user == Name::of(&event.user))
             && self.from_ms.is_none_or(|from| event.at_ms >= from)
             && self.to_ms.is_none_or(|to| event.at_ms < to)
             && self

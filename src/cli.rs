@@ -9,6 +9,7 @@ use stet_load::LoadArgs;
 
 use crate::admin::command::{Common, KeyArgs, SessionArgs, UserArgs};
 use crate::audit::Filter;
+use crate::auth::Name;
 use crate::config::{Config, ConfigError, Overrides};
 
 const AFTER_HELP: &str = "\
@@ -134,7 +135,7 @@ impl AuditArgs {
             let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
         };
-        let (object, user) = (self.object.map(Loid::object), self.user.clone());
+        let (object, user) = (self.object.map(Loid::object), self.user.as_deref().map(Name::of));
         Filter { object, user, from_ms: self.from.map(ms), to_ms: self.to.map(ms) }
     }
 }

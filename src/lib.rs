@@ -24,6 +24,7 @@ mod listen;
 mod newsroom;
 mod receipts;
 mod records;
+pub mod reload;
 mod sample;
 pub mod server;
 mod sysconfig;

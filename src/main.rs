@@ -8,7 +8,7 @@ use stet::admin::command::Job;
 use stet::cli::{Cli, Command};
 use stet::config::{Config, LogConfig};
 use stet::exit::{Exit, Failure};
-use stet::{admin, server, telemetry};
+use stet::{admin, reload, server, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What a request allocates on one thread the writer frees on another, which the system's allocator is slow at.
@@ -37,10 +37,12 @@ fn main() -> ExitCode {
         eprintln!("stet: {error}");
         return Exit::Usage.into();
     }
+    let again = command.clone();
     let outcome = match command {
         Command::Serve(_) => actix::System::new().block_on(async {
             // Listens for signals from here on: one that comes while it starts, or just as it has, must not kill it.
             let stop = asked_to_stop();
+            actix::spawn(reload::at_hang_up(config.clone(), move || again.config()));
             let listening = |address: &str| {
                 // One line, for people and for programs that start stet; the reader may have gone.
                 let _ = writeln!(std::io::stdout(), "listening on {address}");

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use metrics::Unit;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
 use crate::config::{LogConfig, LogFormat};
 
@@ -23,6 +25,9 @@ impl fmt::Display for FilterError {
 
 impl std::error::Error for FilterError {}
 
+/// The filter of the log that was set up.
+static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
+
 /// Parts of the program that write whole requests into the log at finer levels: those to the CAS server, with tickets.
 const QUIET: [&str; 2] = ["ureq=info", "ureq_proto=info"];
 
@@ -31,22 +36,44 @@ const QUIET: [&str; 2] = ["ureq=info", "ureq_proto=info"];
 /// # Errors
 /// The filter can't be understood; nothing is logged then.
 pub fn init_tracing(config: &LogConfig) -> Result<(), FilterError> {
-    let mut filter = EnvFilter::try_new(&config.filter).map_err(FilterError)?;
-    for quiet in QUIET {
-        filter = filter.add_directive(quiet.parse().map_err(FilterError)?);
-    }
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let (filter, handle) = reload::Layer::new(filter_of(config)?);
+    let layer = tracing_subscriber::fmt::layer()
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
         // They would be printed to standard error, too, by a macro that panics if it is gone or its disk is full.
         .log_internal_errors(false);
-    // Fails when a log is set up already, which is what the second call wants.
-    let _ = match config.format {
-        LogFormat::Text => log.try_init(),
-        LogFormat::Json => log.json().flatten_event(true).try_init(),
+    let layer = match config.format {
+        LogFormat::Text => layer.boxed(),
+        LogFormat::Json => layer.json().flatten_event(true).boxed(),
     };
+    // Fails when a log is set up already, which is what the second call wants.
+    if tracing_subscriber::registry().with(filter).with(layer).try_init().is_ok() {
+        // Nobody has been here before.
+        let _ = FILTER.set(handle);
+    }
     Ok(())
+}
+
+/// Changes the filter of the log that [`init_tracing`] has set up.
+///
+/// # Errors
+/// The filter can't be understood; the old one stays.
+pub fn set_filter(config: &LogConfig) -> Result<(), FilterError> {
+    let filter = filter_of(config)?;
+    if let Some(in_force) = FILTER.get()
+        && let Err(error) = in_force.reload(filter)
+    {
+        tracing::error!(%error, "the log keeps its filter");
+    }
+    Ok(())
+}
+
+fn filter_of(config: &LogConfig) -> Result<EnvFilter, FilterError> {
+    let mut filter = EnvFilter::try_new(&config.filter).map_err(FilterError)?;
+    for quiet in QUIET {
+        filter = filter.add_directive(quiet.parse().map_err(FilterError)?);
+    }
+    Ok(filter)
 }
 
 /// What the metrics have counted so far. Clones share it.

@@ -7,7 +7,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::check_path;
 
 use super::views::{KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
-use crate::auth::{Attempts, Directory, NewKey, Sessions, User};
+use crate::auth::{Attempts, Directory, Name, NewKey, Sessions, User};
 use crate::newsroom::Newsroom;
 
 /// One thing to be done; a line of JSON on the socket.
@@ -114,7 +114,7 @@ impl Admin {
             AdminRequest::UserUnlock { name } => {
                 let view = self.user(&name)?;
                 if let Some(attempts) = &self.attempts {
-                    attempts.forgive(&name);
+                    attempts.forgive(&Name::of(&name));
                 }
                 user(view)
             }
@@ -128,10 +128,8 @@ impl Admin {
             }
             AdminRequest::KeyList => AdminReply::Keys(self.keys().await?),
             AdminRequest::SessionList { user } => {
-                if let Some(user) = &user {
-                    self.user(user)?;
-                }
-                let sessions = self.sessions.list(user.as_deref()).await?;
+                let user = user.map(|user| self.user(&user)).transpose()?;
+                let sessions = self.sessions.list(user.as_ref().map(|user| user.name.as_str())).await?;
                 AdminReply::Sessions(sessions.iter().map(|live| SessionView::of(live, None)).collect())
             }
             AdminRequest::SessionEnd { id } => {
@@ -171,10 +169,10 @@ impl Admin {
             Error::new(Code::InvalidBody, "The body is not as it must be at `$.name`: a user needs a name.")
                 .with_detail("path", "$.name")
         })?;
-        self.check(&change)?;
+        let groups = self.check(&change)?;
         let mut user = User::new(&name);
         let password = change.password.clone();
-        apply(change, &mut user);
+        apply(change, groups, &mut user);
         self.directory.make_user(user, password.as_ref().map(Secret::text)).await?;
         self.user(&name)
     }
@@ -185,14 +183,15 @@ impl Admin {
     /// `ObjectNotFound` for the user or a group; `InvalidParameter` for another name or the password; `InvalidPath` for a
     /// folder; what the store says.
     pub async fn change_user(&self, name: &str, change: UserChange) -> Result<UserView> {
-        self.user(name)?;
-        if let Some(other) = change.name.as_deref().filter(|other| *other != name) {
+        let name = &self.user(name)?.name;
+        let is_another = |other: &&str| *other != name && Name::of(other) != Name::of(name);
+        if let Some(other) = change.name.as_deref().filter(is_another) {
             return Err(Error::parameter("name", other, &format!("`{name}`, for users can't be renamed")));
         }
-        self.check(&change)?;
+        let groups = self.check(&change)?;
         let password = change.password.clone();
         let change = |user: &mut User| {
-            apply(change, user);
+            apply(change, groups, user);
             Ok(())
         };
         self.directory.edit_user(name, password.as_ref().map(Secret::text), change).await?;
@@ -217,23 +216,24 @@ impl Admin {
         Ok((KeyView::of(&made.session, &self.directory)?, Secret::new(made.token.text().to_owned())))
     }
 
-    /// Groups must be there, and folders paths.
-    fn check(&self, change: &UserChange) -> Result<()> {
-        for group in change.groups.iter().flatten() {
-            if self.directory.group(group)?.is_none() {
-                return Err(
-                    Error::new(Code::ObjectNotFound, format!("There is no group `{group}`.")).with_source(group)
-                );
-            }
-        }
+    /// Groups must be there, and folders paths. Gives the groups, if some are named.
+    fn check(&self, change: &UserChange) -> Result<Option<Vec<Name>>> {
+        let known = |group: &String| {
+            let unknown =
+                || Error::new(Code::ObjectNotFound, format!("There is no group `{group}`.")).with_source(group);
+            Ok(self.directory.group(group)?.ok_or_else(unknown)?.name)
+        };
+        let named = |groups: &Vec<String>| groups.iter().map(known).collect::<Result<_>>();
+        let groups = change.groups.as_ref().map(named).transpose()?;
         for folder in [&change.home, &change.work_folder].into_iter().flatten().filter(|folder| !folder.is_empty()) {
             check_path(folder, self.directory.path_limits())?;
         }
-        Ok(())
+        Ok(groups)
     }
 }
 
-fn apply(change: UserChange, user: &mut User) {
+/// Sets what is named; `groups` are those of the change, as the directory has them.
+fn apply(change: UserChange, groups: Option<Vec<Name>>, user: &mut User) {
     let set = |place: &mut String, value: Option<String>| {
         if let Some(value) = value {
             *place = value;
@@ -251,7 +251,7 @@ fn apply(change: UserChange, user: &mut User) {
     set(&mut user.team, change.team);
     set(&mut user.home_email, change.home_email);
     set(&mut user.business_email, change.business_email);
-    if let Some(groups) = change.groups {
+    if let Some(groups) = groups {
         user.groups = groups;
     }
     if let Some(disabled) = change.disabled {

@@ -67,7 +67,7 @@ impl UserView {
             full_name: user.full_name.clone(),
             description: user.description.clone(),
             disabled: user.disabled,
-            groups: user.groups.clone(),
+            groups: user.groups.iter().map(ToString::to_string).collect(),
             home: user.home.clone(),
             work_folder: user.work.clone(),
             team: user.team.clone(),

@@ -5,19 +5,26 @@
 //! Every change is a commit that, before it is answered, empties the cache and raises its generation. A reader that misses notes
 //! the generation before it reads the row, and keeps what it read only if the generation is still the same: what was read before
 //! a commit can't be kept after it. Changes are rare, so emptying all of it is cheaper than tracking what depends on what.
+//!
+//! # Names
+//!
+//! Whatever text names a user or group, it means the one whose [`Name`] it is: rows are made under that. A row from before
+//! names had one form keeps its own. It is found by the text that it has, and by any that reads the same if no other row does.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use foldhash::HashMap;
 use parking_lot::RwLock;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::object::{MAX_NAME_BYTES, PathLimits, Text, file_name};
+use stet_actors::object::{MAX_NAME_BYTES, PathLimits, Text};
 use stet_actors::repository::Repository;
-use stet_actors::store::{Change, Key, Row, Table};
+use stet_actors::runtime::store_failure;
+use stet_actors::store::{Change, Key, Range, Row, Table, View};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
+use super::name::{Name, Older};
 use super::password::Passwords;
 use super::rights::Rights;
 use super::rows::{Grant, Group, User, put};
@@ -29,6 +36,10 @@ pub struct Directory {
     cache: Arc<Cache>,
     /// One change at a time, from reading the row to its being on disk.
     turn: Arc<Mutex<()>>,
+    /// Names of users that are not as they would be made now. There will be no more of them, so they are looked for once.
+    older_users: OnceLock<Older>,
+    /// The same of groups.
+    older_groups: OnceLock<Older>,
 }
 
 #[derive(Default)]
@@ -68,7 +79,8 @@ impl Cache {
 impl Directory {
     /// The users and groups in a repository.
     pub fn new(repository: Repository, passwords: Passwords) -> Directory {
-        Directory { repository, passwords, cache: Arc::default(), turn: Arc::default() }
+        let (older_users, older_groups) = (OnceLock::new(), OnceLock::new());
+        Directory { repository, passwords, cache: Arc::default(), turn: Arc::default(), older_users, older_groups }
     }
 
     /// Stands still as long as no user and no group changes: names that were read since it last did are still right.
@@ -90,8 +102,8 @@ impl Directory {
             return Ok(Some(user.clone()));
         }
         let read_at = self.cache.generation();
-        let Some(user) = self.row::<User>(Table::Users, name)?.map(Arc::new) else { return Ok(None) };
-        self.cache.keep(read_at, |rows| drop(rows.users.insert(user.name.clone(), user.clone())));
+        let Some(user) = self.named::<User>(Table::Users, name)?.map(Arc::new) else { return Ok(None) };
+        self.cache.keep(read_at, |rows| drop(rows.users.insert(user.name.text().clone(), user.clone())));
         Ok(Some(user))
     }
 
@@ -100,7 +112,7 @@ impl Directory {
     /// # Errors
     /// What the store says.
     pub fn group(&self, name: &str) -> Result<Option<Group>> {
-        self.row(Table::Groups, name)
+        self.named(Table::Groups, name)
     }
 
     /// How people write a user's name; the name itself where nothing better is known.
@@ -127,7 +139,7 @@ impl Directory {
             grants.extend(self.group(group)?.map(|group| group.privileges).unwrap_or_default());
         }
         let rights = Arc::new(self.sum(&grants)?);
-        self.cache.keep(read_at, |rows| drop(rows.rights.insert(user.name.clone(), rights.clone())));
+        self.cache.keep(read_at, |rows| drop(rows.rights.insert(user.name.text().clone(), rights.clone())));
         Ok(rights)
     }
 
@@ -140,13 +152,13 @@ impl Directory {
     /// Makes a user, or replaces all of one but the password. Disabling ends the user's sessions and keys for good.
     ///
     /// # Errors
-    /// `InvalidName`; what the store says.
+    /// As [`Directory::change_or_make_user`].
     pub async fn put_user(&self, user: User) -> Result<()> {
-        file_name(&user.name)?;
-        self.write(user.place(), |old: Option<User>, now_ms| {
+        self.write(self.place_of(&user.name)?, |old: Option<User>, now_ms| {
             let mut user = user;
             let made = old.is_none();
-            user.keep_from(old.unwrap_or_else(|| User::new(&user.name)));
+            let old = old.map_or_else(|| self.new_user(&user.name), Ok)?;
+            user.keep_from(old);
             if made || user.disabled {
                 user.end_sessions_and_keys(now_ms);
             }
@@ -158,16 +170,16 @@ impl Directory {
     /// Changes what is named of a user, or makes one; `change` is given whether the user is new. See [`Directory::put_user`].
     ///
     /// # Errors
-    /// `InvalidName`; what `change` says; what the store says.
+    /// `InvalidName`; `DuplicatedName` for the name of a new user whose folders would be another's; what `change` says; what the
+    /// store says.
     pub async fn change_or_make_user(
         &self,
         name: &str,
         change: impl FnOnce(&mut User, bool) -> Result<()>,
     ) -> Result<()> {
-        file_name(name)?;
-        self.write(User::key(name), |old: Option<User>, now_ms| {
+        self.write(self.place_of(name)?, |old: Option<User>, now_ms| {
             let made = old.is_none();
-            let old = old.unwrap_or_else(|| User::new(name));
+            let old = old.map_or_else(|| self.new_user(name), Ok)?;
             let mut user = old.clone();
             change(&mut user, made)?;
             user.keep_from(old);
@@ -184,11 +196,9 @@ impl Directory {
     /// # Errors
     /// `ObjectNotFound`; `InvalidParameter` for an empty or far too long password; `Overloaded`; what the store says.
     pub async fn set_password(&self, name: &str, password: &str) -> Result<()> {
-        if self.user(name)?.is_none() {
-            return Err(unknown("user", name));
-        }
+        let place = self.user(name)?.ok_or_else(|| unknown("user", name))?.place();
         let hash = self.passwords.hash(password).await?;
-        self.write(User::key(name), |old: Option<User>, now_ms| {
+        self.write(place, |old: Option<User>, now_ms| {
             let mut user = old.ok_or_else(|| unknown("user", name))?;
             user.password = Some(hash);
             user.password_changed_ms = now_ms;
@@ -222,6 +232,49 @@ impl Directory {
     /// Goes up with every change: what was found out at one generation holds until the next.
     pub(super) fn generation(&self) -> u64 {
         self.cache.generation()
+    }
+
+    /// The place of the user of that name, or where one would be made.
+    fn place_of(&self, name: &str) -> Result<Key> {
+        Ok(self.user(name)?.map_or_else(|| User::new(name).place(), |user| user.place()))
+    }
+
+    /// A new user, of whom there is nothing but the name.
+    ///
+    /// # Errors
+    /// `InvalidName`; `DuplicatedName` where folders of that name are an older user's; what the store says.
+    pub(super) fn new_user(&self, name: &str) -> Result<User> {
+        let name = Name::for_user(name)?;
+        if let Some(older) = self.older(Table::Users)?.of_same_folder(&name) {
+            let message = format!("The folders of a user `{name}` are those of the user `{older}`.");
+            return Err(Error::duplicated(message, Some(older)));
+        }
+        Ok(User::new(&name))
+    }
+
+    /// The row that a text names; see the module's head.
+    fn named<R: Row>(&self, table: Table, text: &str) -> Result<Option<R>> {
+        let name = Name::of(text);
+        if *name != *text
+            && let Some(row) = self.row(table, text)?
+        {
+            return Ok(Some(row));
+        }
+        if let Some(row) = self.row(table, &name)? {
+            return Ok(Some(row));
+        }
+        self.older(table)?.row(&name).map_or(Ok(None), |older| self.row(table, older))
+    }
+
+    /// The names of users, or of groups, that are not as they would be made now.
+    fn older(&self, table: Table) -> Result<&Older> {
+        let kept = if table == Table::Users { &self.older_users } else { &self.older_groups };
+        if let Some(older) = kept.get() {
+            return Ok(older);
+        }
+        let found = self.repository.look().scan(View::Committed, table, &Range::prefix(&[]), usize::MAX, false);
+        let rows = found.map_err(|error| store_failure(&error))?;
+        Ok(kept.get_or_init(|| Older::among(rows.iter().filter_map(|(key, _)| std::str::from_utf8(key).ok()))))
     }
 
     fn row<R: Row>(&self, table: Table, name: &str) -> Result<Option<R>> {

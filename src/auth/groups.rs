@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
-use stet_actors::object::{FamilyKind, Text, file_name};
-use stet_actors::store::{Change, Table};
+use stet_actors::object::FamilyKind;
+use stet_actors::store::{Change, Row, Table};
 
 use super::directory::{Directory, unknown};
+use super::name::Name;
 use super::rows::{Grant, Group, User, put, remove};
 
 /// A change of a group; fields that are not given stay.
@@ -34,9 +35,9 @@ impl Directory {
     ///
     /// # Errors
     /// What the store says.
-    pub fn members(&self, group: &str) -> Result<Vec<Text>> {
+    pub fn members(&self, group: &Name) -> Result<Vec<Name>> {
         let users = self.users()?.into_iter();
-        Ok(users.filter(|user| user.groups.iter().any(|name| name == group)).map(|user| user.name).collect())
+        Ok(users.filter(|user| user.groups.contains(group)).map(|user| user.name).collect())
     }
 
     /// Makes or replaces a group; its members stay.
@@ -44,7 +45,6 @@ impl Directory {
     /// # Errors
     /// `InvalidName`; `ObjectNotFound`, `InvalidType` for the folder of a grant; what the store says.
     pub async fn put_group(&self, group: Group) -> Result<()> {
-        file_name(&group.name)?;
         let change =
             GroupChange { description: Some(group.description), members: None, privileges: Some(group.privileges) };
         self.write_group(&group.name, change, |_| Ok(())).await
@@ -55,7 +55,6 @@ impl Directory {
     /// # Errors
     /// `InvalidName`; `DuplicatedName`; as [`Directory::change_group`].
     pub async fn create_group(&self, name: &str, change: GroupChange) -> Result<()> {
-        file_name(name)?;
         let must_be_new = |there| match there {
             true => Err(Error::duplicated(format!("There is a group `{name}` already."), Some(name))),
             false => Ok(()),
@@ -72,26 +71,25 @@ impl Directory {
         self.write_group(name, change, |there| if there { Ok(()) } else { Err(unknown("group", name)) }).await
     }
 
-    /// Removes a group; nobody is in it any more.
+    /// Removes a group; nobody is in it any more. Gives its name.
     ///
     /// # Errors
     /// `ObjectNotFound`; what the store says.
-    pub async fn remove_group(&self, name: &str) -> Result<()> {
+    pub async fn remove_group(&self, name: &str) -> Result<Name> {
         let turn = self.turn().await;
-        if self.group(name)?.is_none() {
-            return Err(unknown("group", name));
-        }
-        let mut changes = vec![remove(Group::key(name))];
-        self.set_members(name, &BTreeSet::new(), &mut changes)?;
-        self.commit(turn, changes).await
+        let group = self.group(name)?.ok_or_else(|| unknown("group", name))?;
+        let mut changes = vec![remove(group.place())];
+        self.set_members(&group.name, &BTreeSet::new(), &mut changes)?;
+        self.commit(turn, changes).await?;
+        Ok(group.name)
     }
 
     async fn write_group(&self, name: &str, change: GroupChange, check: impl FnOnce(bool) -> Result<()>) -> Result<()> {
         let turn = self.turn().await;
         let old = self.group(name)?;
         check(old.is_some())?;
-        let mut group =
-            old.unwrap_or_else(|| Group { name: name.into(), description: String::new(), privileges: Vec::new() });
+        let new = || Ok(Group { name: Name::checked(name)?, description: String::new(), privileges: Vec::new() });
+        let mut group = old.map_or_else(new, Ok)?;
         if let Some(description) = change.description {
             group.description = description;
         }
@@ -100,22 +98,23 @@ impl Directory {
         }
         let mut changes = vec![put(&group)];
         if let Some(members) = change.members {
-            let members: BTreeSet<&str> = members.iter().map(String::as_str).collect();
-            for member in &members {
-                self.user(member)?.ok_or_else(|| unknown("user", member))?;
-            }
-            self.set_members(name, &members, &mut changes)?;
+            let known = |member: &String| {
+                let user = self.user(member)?.ok_or_else(|| unknown("user", member))?;
+                Ok(user.name.clone())
+            };
+            let members = members.iter().map(known).collect::<Result<_>>()?;
+            self.set_members(&group.name, &members, &mut changes)?;
         }
         self.commit(turn, changes).await
     }
 
     /// Notes the users whose membership changes.
-    fn set_members(&self, group: &str, members: &BTreeSet<&str>, changes: &mut Vec<Change>) -> Result<()> {
+    fn set_members(&self, group: &Name, members: &BTreeSet<Name>, changes: &mut Vec<Change>) -> Result<()> {
         for mut user in self.users()? {
-            let (is, shall) = (user.groups.iter().any(|name| name == group), members.contains(&*user.name));
+            let (is, shall) = (user.groups.contains(group), members.contains(&user.name));
             if is != shall {
                 user.groups.retain(|name| name != group);
-                user.groups.extend(shall.then(|| group.to_owned()));
+                user.groups.extend(shall.then(|| group.clone()));
                 changes.push(put::<User>(&user));
             }
         }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use stet_actors::object::Text;
 use stet_actors::store::{Change, Key, Row, Table, encode_value};
 
+use super::name::Name;
 use super::password::PasswordHash;
 use super::privilege::Privilege;
 use super::token::TokenHash;
@@ -15,7 +16,7 @@ use super::token::TokenHash;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
     /// Name, unique; what is given at the login.
-    pub name: Text,
+    pub name: Name,
     /// As people write it.
     pub full_name: String,
     /// What they do.
@@ -25,7 +26,7 @@ pub struct User {
     /// `None` until a password is set: nobody can log in under this name.
     pub(super) password: Option<PasswordHash>,
     /// Names of the groups. One that does not exist gives nothing.
-    pub groups: Vec<String>,
+    pub groups: Vec<Name>,
     /// Path of the home folder.
     pub home: Option<String>,
     /// Path of the work folder.
@@ -97,15 +98,11 @@ impl User {
         self.end_sessions(now_ms);
         self.key_generation = now_ms.max(self.key_generation + 1);
     }
-
-    pub(super) fn key(name: &str) -> Key {
-        Key { table: Table::Users, key: Bytes::copy_from_slice(name.as_bytes()) }
-    }
 }
 
 impl Row for User {
     fn place(&self) -> Key {
-        User::key(&self.name)
+        Key { table: Table::Users, key: Bytes::copy_from_slice(self.name.as_bytes()) }
     }
 }
 
@@ -123,22 +120,16 @@ pub struct Grant {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     /// Name, unique.
-    pub name: Text,
+    pub name: Name,
     /// What it is for.
     pub description: String,
     /// What its members may do.
     pub privileges: Vec<Grant>,
 }
 
-impl Group {
-    pub(super) fn key(name: &str) -> Key {
-        Key { table: Table::Groups, key: Bytes::copy_from_slice(name.as_bytes()) }
-    }
-}
-
 impl Row for Group {
     fn place(&self) -> Key {
-        Group::key(&self.name)
+        Key { table: Table::Groups, key: Bytes::copy_from_slice(self.name.as_bytes()) }
     }
 }
 
@@ -178,7 +169,7 @@ pub const NO_END: u64 = u64::MAX;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyPart {
     /// Name, unique among the keys that are in force.
-    pub name: Text,
+    pub name: Name,
     /// What it may do, in place of what the user's groups may.
     pub grants: Vec<Grant>,
 }

@@ -1,10 +1,10 @@
 //! Administration of users: listing them, making one, changing one along with the password.
 
 use stet_actors::error::{Error, Result};
-use stet_actors::object::file_name;
 use stet_actors::store::{Row, Table};
 
 use super::directory::{Directory, unknown};
+use super::name::Name;
 use super::password::PasswordHash;
 use super::rows::User;
 
@@ -20,16 +20,20 @@ impl Directory {
     /// Makes a user; without a password nobody can log in under the name.
     ///
     /// # Errors
-    /// `InvalidName`; `DuplicatedName`; as [`Directory::set_password`] for a password; what the store says.
+    /// `InvalidName`; `DuplicatedName`, also where folders of that name are another user's; as [`Directory::set_password`] for a
+    /// password; what the store says.
     pub async fn make_user(&self, user: User, password: Option<&str>) -> Result<()> {
-        file_name(&user.name)?;
+        let name = Name::for_user(&user.name)?;
+        let taken = || Error::duplicated(format!("There is a user `{name}` already."), Some(name.as_ref()));
+        if self.user(&name)?.is_some() {
+            return Err(taken());
+        }
         let hash = self.hash(password).await?;
-        let name = user.name.clone();
         self.write(user.place(), |old: Option<User>, now_ms| {
             if old.is_some() {
-                let message = format!("There is a user `{}` already.", user.name);
-                return Err(Error::duplicated(message, Some(&user.name)));
+                return Err(taken());
             }
+            self.new_user(&name)?;
             let mut user = user;
             user.end_sessions_and_keys(now_ms);
             user.take_password(hash, now_ms);
@@ -51,11 +55,9 @@ impl Directory {
         password: Option<&str>,
         change: impl FnOnce(&mut User) -> Result<()>,
     ) -> Result<()> {
-        if self.user(name)?.is_none() {
-            return Err(unknown("user", name));
-        }
+        let place = self.user(name)?.ok_or_else(|| unknown("user", name))?.place();
         let hash = self.hash(password).await?;
-        self.write(User::key(name), |old: Option<User>, now_ms| {
+        self.write(place, |old: Option<User>, now_ms| {
             let old = old.ok_or_else(|| unknown("user", name))?;
             let mut user = old.clone();
             change(&mut user)?;

@@ -1,6 +1,7 @@
 //! The sections about the repository: how it is stored and what it takes for granted.
 
 use serde::{Deserialize, Serialize};
+use stet_actors::object::file_name;
 
 /// What a commit waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -136,7 +137,11 @@ impl Default for SampleConfig {
 /// The placeholder for the user's name in a folder or name of the configuration.
 pub(super) const USER: &str = "{user}";
 
-/// A folder or name of the configuration with the user's name in place of `{user}`.
+/// A folder or name of the configuration with the user's name in place of `{user}`, as a folder of that name is called: a user
+/// from before may have a name that no folder can have.
 pub fn for_user(pattern: &str, user: &str) -> String {
-    pattern.replace(USER, user)
+    match file_name(user) {
+        Ok(folder) => pattern.replace(USER, &folder),
+        Err(_) => pattern.replace(USER, user),
+    }
 }

@@ -337,6 +337,7 @@ fn variables_reach_sections_inside_sections() {
 fn the_user_takes_its_place_in_folders_and_names() {
     assert_eq!(for_user("/Users/{user}", "ann"), "/Users/ann");
     assert_eq!(for_user("Clipboard", "ann"), "Clipboard");
+    assert_eq!(for_user("/Users/{user}", "mia|b"), "/Users/mia_b", "as the folder is called that such a path makes");
 }
 
 #[test]

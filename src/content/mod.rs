@@ -45,6 +45,41 @@ const UNFINISHED: &str = "tmp";
 /// How many folders the files lie in: one for each first byte of a hash.
 const FOLDERS: u16 = 256;
 
+/// The folder of the contents whose hashes begin with a byte.
+fn folder_name(byte: u16) -> String {
+    format!("{byte:02x}")
+}
+
+/// Whether files of contents lie in the data directory `data`. A folder made for them beforehand, as where another disk is mounted,
+/// has none.
+///
+/// # Errors
+/// It can't be looked into.
+pub(crate) fn is_any_in(data: &Path) -> io::Result<bool> {
+    let finished = (0..FOLDERS).map(|number| data.join(FOLDER).join(folder_name(number)));
+    for folder in finished {
+        if folder.try_exists()? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Removes all contents from the data directory `data`; the folder they lie in stays, and so does what is no content.
+///
+/// # Errors
+/// One can't be removed.
+pub(crate) fn remove_all_in(data: &Path) -> io::Result<()> {
+    let root = data.join(FOLDER);
+    for folder in (0..FOLDERS).map(folder_name).chain([UNFINISHED.to_owned()]) {
+        match fs::remove_dir_all(root.join(folder)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    if root.try_exists()? { sync_folder(&root) } else { Ok(()) }
+}
+
 /// The contents in a data directory. Clones share it.
 #[derive(Debug, Clone)]
 pub struct ContentStore {
@@ -181,7 +216,7 @@ impl ContentStore {
 impl Places {
     /// The folder of the hashes with that first byte.
     fn folder(&self, number: u16) -> PathBuf {
-        self.root.join(format!("{number:02x}"))
+        self.root.join(folder_name(number))
     }
 
     fn file(&self, sha256: &[u8; 32]) -> PathBuf {

@@ -7,9 +7,9 @@ use actix_web::http::header::{self, HeaderMap};
 use stet_actors::error::{Code, Error, Result};
 
 use super::app::App;
+use super::origin;
 use super::query::Pairs;
 use super::route::{Route, Token, Verb};
-use super::{client, cors};
 use crate::auth::LiveSession;
 
 /// Where a token may stand, in the order in which they are tried (docs/api/README.md, "Tokens").
@@ -57,6 +57,9 @@ pub(super) fn identify(
     pairs: &Pairs<'_>,
 ) -> Result<Option<Arc<LiveSession>>> {
     if matches!(route.token, Token::InBody | Token::Login) {
+        if route.cookie {
+            origin::check(app, http)?;
+        }
         return Ok(None);
     }
     let Some((transport, token)) = token_and_transport(http.headers(), pairs) else {
@@ -66,22 +69,8 @@ pub(super) fn identify(
         };
     };
     let session = app.sessions.find(token)?;
-    if matches!(transport, Transport::Cookie) && route.method != Verb::Get {
-        check_origin(app, http)?;
+    if matches!(transport, Transport::Cookie) && (route.method != Verb::Get || route.cookie) {
+        origin::check(app, http)?;
     }
     Ok(Some(session))
-}
-
-/// A write that is authorised by nothing but a cookie must come from our own pages, those of a listed origin, or from no page
-/// at all.
-fn check_origin(app: &App, http: &HttpRequest) -> Result<()> {
-    let Some(origin) = http.headers().get(header::ORIGIN) else { return Ok(()) };
-    let origin = origin.to_str().unwrap_or("?");
-    let host = client::host(http, &app.proxies);
-    let same = origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host));
-    if same || cors::listed_origin(app, http).is_some() {
-        return Ok(());
-    }
-    let message = format!("A write with a cookie alone must come from `{host}`, but came from `{origin}`.");
-    Err(Error::new(Code::OriginRefused, message))
 }

@@ -13,14 +13,30 @@ use crate::http::app::App;
 use crate::sample::Sample;
 use crate::sysconfig::{LoadError, OBJECT_TYPES_PATH, WORKFLOWS_PATH};
 
-/// Fills a data directory that has no root folder yet.
-pub(super) async fn fill_if_new(app: &App, repository: &Repository) -> Result<(), Failure> {
+/// The root folders of all databases, where they are not there.
+pub(super) async fn make_roots(app: &App, repository: &Repository) -> Result<(), Failure> {
     let databases: Vec<DatabaseId> = app.config.databases.iter().map(|database| DatabaseId(database.id)).collect();
-    let finished = app.directory.user(ADMIN)?.is_some_and(|admin| admin.has_password());
-    repository.make_roots(&databases).await?;
-    if finished {
+    Ok(repository.make_roots(&databases).await?)
+}
+
+/// Makes sure that a data directory was filled. An older stet did not mark one whose filling was cut short.
+///
+/// # Errors
+/// [`Exit::Data`].
+pub(super) fn check_filled(app: &App) -> Result<(), Failure> {
+    if app.directory.user(ADMIN)?.is_some_and(|admin| admin.has_password()) {
         return Ok(());
     }
+    let message = format!(
+        "{} was not filled to the end, for `{ADMIN}` has no password: an older stet was stopped during its first start. Empty it,          and start again",
+        app.config.data.directory.display()
+    );
+    Err(Failure::new(Exit::Data, message))
+}
+
+/// Fills a data directory in which nothing is.
+pub(super) async fn fill(app: &App, repository: &Repository) -> Result<(), Failure> {
+    make_roots(app, repository).await?;
     let sample = Sample::read()?;
     // The built-in configuration, before the files with the site's own exist.
     let (types, workflows) = (Sample::text(OBJECT_TYPES_PATH), Sample::text(WORKFLOWS_PATH));
@@ -28,13 +44,15 @@ pub(super) async fn fill_if_new(app: &App, repository: &Repository) -> Result<()
     if app.config.sample.enabled {
         sample.write(repository, &app.content, &app.sysconfig).await?;
     }
-    make_users(app, &sample).await
+    make_users(app, &sample).await?;
+    load_sysconfig(app).await;
+    Ok(())
 }
 
 /// The user that every new data directory has.
 const ADMIN: &str = "admin";
 
-/// Users and groups; `admin` gets a password last, which marks the directory as filled.
+/// Users and groups; `admin` gets a password last.
 async fn make_users(app: &App, sample: &Sample) -> Result<(), Failure> {
     for group in sample.groups() {
         let grants = group.privileges.iter();
@@ -49,7 +67,7 @@ async fn make_users(app: &App, sample: &Sample) -> Result<(), Failure> {
         let mut user = User::new(&sample.name);
         user.full_name.clone_from(&sample.full_name);
         user.description.clone_from(&sample.description);
-        user.groups.clone_from(&sample.groups);
+        user.groups = sample.groups.iter().map(|group| group.as_str().into()).collect();
         user.home.clone_from(&sample.home);
         user.work.clone_from(&sample.work);
         user.team.clone_from(&sample.team);

@@ -1,6 +1,7 @@
 //! The server from start to end: opening the data directory, serving, draining.
 
 mod filling;
+mod marker;
 mod offline;
 mod upkeep;
 
@@ -14,11 +15,12 @@ use actix_web::web::{self, Data};
 use actix_web::{App as WebApp, HttpServer};
 use stet_actors::clock::{Clock, SystemClock};
 use stet_actors::repository::Repository;
-use stet_actors::store::Store;
 use stet_actors::store::observe::Observed;
+use stet_actors::store::{Health, Store};
 use stet_store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreOptions};
 
-use self::filling::{fill_if_new, load_sysconfig};
+use self::filling::{check_filled, fill, load_sysconfig, make_roots};
+use self::marker::Filling;
 pub use self::offline::{audit, check, existing, recover};
 use self::upkeep::{collect, maintain, renew};
 use crate::admin::Admin;
@@ -136,6 +138,32 @@ impl Prepared {
         // Before anything is made: what is wrong with them is a fault of the configuration.
         let certificates = config.server.tls.is_on().then(|| Certificates::load(&config.server.tls)).transpose();
         let certificates = certificates.map_err(|error| Failure::new(Exit::Usage, error))?;
+        if let Some(filling) = Filling::begin(&config.data.directory, &*ground.store.backends)? {
+            // Whatever changes wait for afterwards: it is on disk before the directory counts as filled.
+            let store = StoreOptions { durability: Durability::Journal, ..ground.store.clone() };
+            let lasting = ground.store.durability == Durability::Journal;
+            let ground = Ground { store, clock: ground.clock.clone() };
+            let filled = Prepared::open(ground, config.clone(), certificates.clone()).await?;
+            fill(&filled.app, &filled.repository).await.map_err(|failure| filled.unfilled(failure))?;
+            if lasting {
+                filling.finish()?;
+                return Ok(filled);
+            }
+            filled.close().await;
+            filling.finish()?;
+        }
+        let opened = Prepared::open(ground, config, certificates).await?;
+        check_filled(&opened.app)?;
+        make_roots(&opened.app, &opened.repository).await?;
+        load_sysconfig(&opened.app).await;
+        Ok(opened)
+    }
+
+    async fn open(
+        ground: Ground,
+        config: Config,
+        certificates: Option<Arc<Certificates>>,
+    ) -> Result<Prepared, Failure> {
         let metrics = telemetry::init_metrics();
         let store = Arc::new(open_store_with(&config.data.directory, ground.store)?);
         let bounds =
@@ -156,8 +184,6 @@ impl Prepared {
         let newsroom = Arc::new(Newsroom::new(parts));
         let surface = api::surface(&newsroom.config);
         let app = Arc::new(App::new(newsroom, changes, surface, metrics));
-        fill_if_new(&app, &repository).await?;
-        load_sysconfig(&app).await;
         Ok(Prepared { app, repository, store, certificates })
     }
 
@@ -170,22 +196,38 @@ impl Prepared {
         stop: impl Future<Output = ()> + 'static,
         listening: impl FnOnce(&str),
     ) -> Result<(), Failure> {
-        let Prepared { app, repository, store, certificates } = self;
-        let socket = open_socket(&app);
-        let outcome = run(&app, &repository, certificates, stop, listening).await;
+        let socket = open_socket(&self.app);
+        let certificates = self.certificates.clone();
+        let outcome = run(&self.app, &self.repository, certificates, stop, listening).await;
         // While the data directory is locked still: a server that comes after has a socket of its own.
         drop(socket);
-        app.enter(Stage::Draining);
-        if let Err(error) = app.sessions.flush().await {
+        self.app.enter(Stage::Draining);
+        if let Err(error) = self.app.sessions.flush().await {
             tracing::warn!(%error, "when sessions were last used could not be saved");
         }
+        self.close().await;
+        outcome
+    }
+
+    /// Why filling failed. A command that finds no room may be refused in other words.
+    fn unfilled(&self, failure: Failure) -> Failure {
+        let data = self.app.config.data.directory.display();
+        let why = match self.store.health() {
+            Health::Full => "the disk is full".to_owned(),
+            _ => failure.message,
+        };
+        Failure::new(failure.exit, format!("{data} can't be filled: {why}. The next start begins anew"))
+    }
+
+    /// Ends what runs, and folds and closes the store.
+    async fn close(self) {
+        let Prepared { repository, store, .. } = self;
         repository.shut_down().await;
         // Folding the rest into the tables may take a moment, and it must not be done on a thread that serves.
         let closed = tokio::task::spawn_blocking(move || store.close()).await;
         if let Err(error) = closed {
             tracing::error!(%error, "the store could not be closed in good order");
         }
-        outcome
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use stet_store::{RedbStore, Salvage, StoreFile, StoreOptions};
 
-use super::{open_store, open_store_with, store_options, survived, unopened};
+use super::{marker, open_store, open_store_with, store_options, survived, unopened};
 use crate::audit;
 use crate::config::Config;
 use crate::content::{ContentStore, UploadBounds};
@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure};
 /// The data directory, which is there.
 ///
 /// # Errors
-/// [`Exit::Data`] when it is not, for opening would make what is missing.
+/// [`Exit::Data`] when it is not, for opening would make what is missing, or when it was not filled to the end.
 pub fn existing(config: &Config) -> Result<&Path, Failure> {
     let data: &Path = &config.data.directory;
     if !data.is_dir() {
@@ -23,7 +23,17 @@ pub fn existing(config: &Config) -> Result<&Path, Failure> {
     if !data.join(StoreFile::State.name()).is_file() {
         return Err(Failure::new(Exit::Data, format!("{} is no data directory of stet", data.display())));
     }
+    filled(data)?;
     Ok(data)
+}
+
+/// Refuses a data directory on which a first start has not ended.
+fn filled(data: &Path) -> Result<(), Failure> {
+    if !marker::is_unfilled(data) {
+        return Ok(());
+    }
+    let why = "a first start on it is under way or was cut short; start the server on it, which begins anew then";
+    Err(Failure::new(Exit::Data, format!("{} is not filled: {why}", data.display())))
 }
 
 /// Opens a data directory that must be there.
@@ -42,6 +52,7 @@ pub fn recover(config: &Config, accept_loss: bool) -> Result<(), Failure> {
     if !data.is_dir() {
         return Err(Failure::new(Exit::Data, format!("{} is not there", data.display())));
     }
+    filled(data)?;
     let salvage = survived(data, || RedbStore::salvage(store_options(config), accept_loss))?;
     let Salvage { folded, records, kept, loss, aside } = salvage.map_err(|error| unopened(data, &error))?;
     println!("state.redb has every change up to {folded}");

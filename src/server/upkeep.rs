@@ -11,6 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::auth::Name;
 use crate::content::collect::Collector;
 use crate::http::app::App;
 use crate::tls::Certificates;
@@ -44,7 +45,7 @@ async fn know_places(app: &App) {
         Ok(sessions) => {
             for session in sessions.iter().map(|live| live.session()) {
                 if let Ok(address) = session.address.parse() {
-                    app.attempts.know(&session.user, address);
+                    app.attempts.know(&Name::of(&session.user), address);
                 }
             }
         }

@@ -118,3 +118,62 @@ fn one_changes_ones_own_password_and_all_of_ones_sessions_end() {
         assert!(!log.contains(secret), "{secret}");
     }
 }
+
+#[test]
+fn names_that_read_the_same_are_one_user_with_one_home() {
+    let (composed, decomposed) = ("ren\u{e9}", "rene\u{301}");
+    let server = Server::start();
+    let admin = server.user("admin");
+    let make = |name: &str, password: &str| {
+        let body = json!({ "name": name, "password": password, "groups": ["editors"] });
+        admin.call("stet-user-create-post", &[]).json(&body).send()
+    };
+    assert_eq!(make(decomposed, "of-rene").ok()["name"], composed);
+    for name in [composed, decomposed, " ren\u{e9} "] {
+        make(name, "of-another").fails_on(name, 409, "DuplicatedName");
+        let reply = server.log_in(name, "of-rene").ok();
+        assert_eq!(reply["username"], composed);
+        let client = server.client_with(&reply["token"]["value"]);
+        client.call("auth-connection-get", &[]).gives(&json!({ "username": composed }));
+        let same = json!({ "name": decomposed, "team": "Night" });
+        assert_eq!(change(&admin, name.trim(), same).ok()["name"], composed);
+        admin.call("stet-session-list-get", &[]).query("user", name).gives(&json!({ "items": [{ "user": composed }] }));
+        client.call("auth-logout-get", &[]).ok();
+    }
+    change(&admin, "Ren\u{e9}", json!({})).fails(404, "ObjectNotFound");
+    // Failures count for the one user, however the name is spelled.
+    make("zo\u{eb}", "of-zoe").ok();
+    for (number, name) in ["zo\u{eb}", "zoe\u{308}"].iter().cycle().take(10).enumerate() {
+        server.log_in(name, "wrong").fails_on(&number.to_string(), 401, "InvalidLogin");
+    }
+    server.log_in("zo\u{eb}", "wrong").fails(429, "TooManyRequests");
+
+    let group =
+        |id: &str, name: &str| admin.call(id, &[]).json(&json!({ "groupName": name, "members": [decomposed] })).send();
+    assert_eq!(group("group-create-post", decomposed).ok()["groupName"], composed);
+    group("group-create-post", composed).fails(409, "DuplicatedName");
+    let reply = group("group-update-post", decomposed).ok();
+    assert_eq!((&reply["groupName"], &reply["members"]), (&json!(composed), &json!([composed])));
+    let changed = change(&admin, composed, json!({ "groups": [decomposed] })).ok();
+    assert_eq!(changed["groups"], json!([composed]));
+    let key = json!({ "name": decomposed, "user": decomposed, "privileges": [{ "privilege": "read" }] });
+    let reply = admin.call("stet-key-create-post", &[]).json(&key).ok();
+    assert_eq!((&reply["key"]["name"], &reply["key"]["user"]), (&json!(composed), &json!(composed)));
+    admin.call("stet-key-create-post", &[]).json(&with(key, json!({ "name": composed }))).fails(409, "DuplicatedName");
+    admin.call("stet-key-delete", &[&composed]).ok();
+    admin.call("group-delete", &[]).query("groupName", decomposed).gives(&json!({ "groupName": composed }));
+}
+
+#[test]
+fn a_user_has_a_name_that_a_folder_can_have() {
+    let server = Server::start();
+    let admin = server.user("admin");
+    for name in ["mia|b", "zoe:b", "a\"b", "a/b", ".", "..", " ", "a\nb", &"x".repeat(256), &"\u{e9}".repeat(128)] {
+        let body = json!({ "name": name, "password": "some-password" });
+        admin.call("stet-user-create-post", &[]).json(&body).send().fails_on(name, 400, "InvalidName");
+    }
+    // Nothing of a group or a key is named after it.
+    let key = json!({ "name": "wire: AP", "user": "editor", "privileges": [{ "privilege": "read" }] });
+    admin.call("stet-key-create-post", &[]).json(&key).ok();
+    admin.call("group-create-post", &[]).json(&json!({ "groupName": "desk: \"sports\"" })).ok();
+}

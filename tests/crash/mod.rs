@@ -9,6 +9,7 @@
 mod contents;
 mod damage;
 mod drawers;
+mod filling;
 mod posts;
 mod subtrees;
 

@@ -81,6 +81,18 @@ impl House {
         House::at(Place::Alone(PLACE.write().unwrap_or_else(PoisonError::into_inner)))
     }
 
+    /// A server on a disk on which nothing is yet, not started; beside others.
+    pub fn new_directory() -> House {
+        let mut house = House::shared();
+        house.disk = Disk::new();
+        house.data = TempDir::new().expect("a temporary directory can be made");
+        house.config.data.directory = house.data.path().to_owned();
+        // What is to fail is the disk, and the passwords cost most of the time.
+        house.config.auth.password_memory_kib = 64;
+        house.config.auth.password_iterations = 1;
+        house
+    }
+
     /// The same beside others: its metrics tell nothing.
     pub fn shared() -> House {
         House::at(Place::Shared(PLACE.read().unwrap_or_else(PoisonError::into_inner)))

@@ -4,6 +4,7 @@
 mod corrupt;
 mod crash;
 mod errors;
+mod filling;
 mod followers;
 mod full;
 mod house;

@@ -46,6 +46,14 @@ impl Mounted {
         self.path().join("ballast")
     }
 
+    /// Takes all the room that is left but so many bytes.
+    fn fill_but(&self, bytes: u64) {
+        self.fill();
+        let ballast = std::fs::OpenOptions::new().write(true).open(self.ballast()).expect("the file can be opened");
+        let taken = ballast.metadata().expect("it has a length").len();
+        ballast.set_len(taken - bytes).expect("it can be cut");
+    }
+
     /// Takes all the room that is left.
     fn fill(&self) {
         let mut file = std::fs::File::create(self.ballast()).expect("a file can be made");
@@ -234,6 +242,35 @@ fn contents_that_may_not_be_written_are_refused_and_told_and_all_else_goes_on() 
     assert_eq!((size_of(&client, "first"), size_of(&client, "second")), (Some(LARGE + 3), Some(LARGE + 2)));
     // Two versions that were replaced.
     wait_until("they are removed now", || client.metric("stet_content_collected_total") >= 2.0);
+    assert_eq!(server.terminate(), Some(0));
+    let (code, output) = server.check();
+    assert_eq!(code, Some(0), "{output}");
+}
+
+#[test]
+fn a_first_start_that_finds_the_disk_full_is_begun_anew_when_there_is_room() {
+    let Some(mounted) = Mounted::of(32) else { return };
+    let data = mounted.path().join("data");
+    for kilobytes in [0, 4, 64, 200, 600] {
+        mounted.fill_but(kilobytes << 10);
+        let output = Command::new(binary())
+            .current_dir("/")
+            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .arg(&data)
+            .env("STET_ADMIN_PASSWORD", ADMIN_PASSWORD)
+            .output()
+            .expect("the binary can be started");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            matches!(output.status.code(), Some(1 | 3)),
+            "with {kilobytes} KB it does not end as it should: {told}"
+        );
+        assert!(output.stdout.is_empty() && told.contains(&*data.display().to_string()), "{told}");
+        assert!(told.contains("is full") || told.contains("No space left"), "with {kilobytes} KB: {told}");
+        mounted.make_room();
+    }
+    let mut server = Server::on(&data, &[]);
+    server.login("admin").lives();
     assert_eq!(server.terminate(), Some(0));
     let (code, output) = server.check();
     assert_eq!(code, Some(0), "{output}");

@@ -159,3 +159,80 @@ fn files_that_do_not_belong_together_are_refused() {
     assert_eq!(ended.code, Some(3), "{}", ended.err);
     assert!(ended.err.contains("restored"), "{}", ended.err);
 }
+
+#[test]
+fn a_directory_that_was_not_filled_is_refused_to_all_but_a_start_which_begins_anew() {
+    let data = used_directory();
+    let whole = check(data.path());
+    std::fs::write(data.path().join("filling"), "as a first start leaves it that was killed")
+        .expect("it can be written");
+    for command in [
+        &["check"][..],
+        &["recover"],
+        &["audit"],
+        &["user", "list"],
+        &["user", "add", "ann", "--no-password"],
+        &["key", "list"],
+    ] {
+        let ended = run(stet(&[command, &["--data", path(data.path())]].concat()));
+        assert_eq!(ended.code, Some(3), "{command:?}: {}", ended.err);
+        assert!(ended.err.contains(path(data.path())) && ended.err.contains("not filled"), "{}", ended.err);
+    }
+    let mut command = stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]);
+    command.env("STET_ADMIN_PASSWORD", "another");
+    let log = data.path().join("log");
+    let serving = Serving::logging(command, std::fs::File::create(&log).expect("the log can be made"));
+    assert_eq!((serving.login("admin", "another"), serving.login("admin", ADMIN_PASSWORD)), (200, 401));
+    let told = std::fs::read_to_string(&log).expect("the log can be read");
+    assert!(told.contains("a first start was cut short"), "{told}");
+    assert_eq!(serving.end().0, Some(0));
+    assert!(!data.path().join("filling").exists());
+    // But for the session.
+    let rows = |run: &Run| run.out.lines().filter(|line| !line.contains("sessions/")).collect::<Vec<_>>().join("\n");
+    let again = check(data.path());
+    assert_eq!((again.code, rows(&again)), (Some(0), rows(&whole)));
+}
+
+#[test]
+fn a_directory_that_is_not_new_is_never_cleared_and_contents_without_their_store_are_refused() {
+    let data = used_directory();
+    // As a start leaves it that came to a directory just when another had filled it, and was killed.
+    std::fs::write(data.path().join("filling"), "").expect("it can be written");
+    let serving = Serving::in_directory(data.path());
+    assert_eq!(serving.login("admin", ADMIN_PASSWORD), 200, "nothing was removed");
+    assert_eq!(serving.end().0, Some(0));
+    assert!(!data.path().join("filling").exists());
+    for file in files(data.path()) {
+        std::fs::remove_file(file).expect("it can be removed");
+    }
+    let contents = || std::fs::read_dir(data.path().join("content")).expect("it can be listed").count();
+    let before = contents();
+    let ended = run(stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]));
+    assert_eq!(ended.code, Some(3), "{}", ended.err);
+    assert!(ended.err.contains("restore"), "{}", ended.err);
+    assert_eq!(contents(), before);
+}
+
+#[test]
+fn a_directory_whose_filling_an_older_release_has_left_is_told_as_that() {
+    let data = TempDir::new().expect("a temporary directory can be made");
+    let store = stet_store::RedbStore::open(stet_store::StoreOptions::new(data.path())).expect("it opens");
+    store.close();
+    let ended = run(stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]));
+    assert_eq!(ended.code, Some(3), "{}", ended.err);
+    assert!(ended.err.contains("not filled to the end"), "{}", ended.err);
+}
+
+#[test]
+fn without_durability_too_a_directory_is_filled_for_good() {
+    let data = TempDir::new().expect("a temporary directory can be made");
+    let mut command = stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]);
+    command.env("STET_ADMIN_PASSWORD", ADMIN_PASSWORD).env("STET_STORE__DURABILITY", "none");
+    let mut serving = Serving::start(command);
+    serving.child.kill().expect("it can be killed");
+    serving.child.wait().expect("it can be waited for");
+    let serving = Serving::in_directory(data.path());
+    assert_eq!((serving.lines.len(), serving.login("admin", ADMIN_PASSWORD)), (1, 200));
+    assert_eq!(serving.end().0, Some(0));
+    assert_eq!(check(data.path()).code, Some(0));
+}

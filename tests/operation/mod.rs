@@ -53,9 +53,13 @@ struct Serving {
 }
 
 impl Serving {
-    fn start(mut command: Command) -> Serving {
-        let mut child =
-            command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the binary can be started");
+    fn start(command: Command) -> Serving {
+        Serving::logging(command, Stdio::null())
+    }
+
+    /// With its log where it is wanted.
+    fn logging(mut command: Command, log: impl Into<Stdio>) -> Serving {
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the binary can be started");
         let out = BufReader::new(child.stdout.take().expect("its output is piped"));
         // Made before anything can fail, so that it ends the process whatever happens.
         let mut serving = Serving { child, out, lines: Vec::new() };
@@ -87,10 +91,14 @@ impl Serving {
         sent.expect("it answers").status().as_u16()
     }
 
+    fn signal(&self, signal: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().expect("`kill` can be run").success());
+    }
+
     /// Ends it in good order; gives the exit code and what it has written since it listened.
     fn end(mut self) -> (Option<i32>, String) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("`kill` can be run").success());
+        self.signal("-TERM");
         let mut rest = String::new();
         self.out.read_to_string(&mut rest).expect("its output is text");
         (self.child.wait().expect("it can be waited for").code(), rest)

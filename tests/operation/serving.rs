@@ -158,9 +158,52 @@ fn sigint_ends_it_in_good_order_too_and_idle_connections_do_not_hold_it_up() {
     let mut idle = TcpStream::connect(&address).expect("it takes connections");
     idle.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").expect("a request can be sent");
     assert!(idle.read(&mut [0; 1024]).expect("an answer comes") > 0);
-    let pid = serving.child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("`kill` can be run").success());
+    serving.signal("-INT");
     assert_eq!(ended(&mut serving.child, String::new), Some(0));
+}
+
+#[test]
+fn sighup_ends_nothing_and_takes_over_what_can_be_changed_while_it_serves() {
+    let home = TempDir::new().expect("a temporary directory can be made");
+    let [data, file, log] = ["data", "stet.toml", "log"].map(|name| home.path().join(name));
+    let configure = |text: &str| std::fs::write(&file, text).expect("the file can be written");
+    let read = || std::fs::read_to_string(&log).expect("the log can be read");
+    configure("[log]\nfilter = 'info'\n");
+    let mut command = stet(&["--data", path(&data), "--listen", "127.0.0.1:0", "--config", path(&file)]);
+    command.env("STET_ADMIN_PASSWORD", ADMIN_PASSWORD);
+    let serving = Serving::logging(command, std::fs::File::create(&log).expect("the log can be made"));
+    let hang_up = |wanted: &str| {
+        serving.signal("-HUP");
+        wait_until(wanted, || read().contains(wanted));
+    };
+    hang_up("the filter of the log is the same");
+    assert_eq!(serving.login("admin", ADMIN_PASSWORD), 200);
+    assert!(!read().contains("answered"), "no request is logged at this level");
+
+    // What can't be read is told, and changes nothing.
+    for (text, told) in [("[log\n", "line 1"), ("[log]\nfilter = 'stet=loud'\n", "log.filter"), ("[loggs]\n", "loggs")]
+    {
+        configure(text);
+        hang_up(told);
+        assert_eq!(serving.login("admin", ADMIN_PASSWORD), 200);
+    }
+    assert!(!read().contains("answered"));
+
+    configure("[log]\nfilter = 'debug'\n[limits]\nurl_bytes = 1000\n[store]\nlinger_microseconds = 151\n");
+    hang_up("the log gets another filter");
+    wait_until("requests are logged now", || {
+        serving.login("admin", ADMIN_PASSWORD);
+        read().contains("answered")
+    });
+    let told = read();
+    let waiting = told.lines().find(|line| line.contains("from the next start on")).expect("they are told of");
+    assert!(waiting.contains("limits.url_bytes") && waiting.contains("store.linger_microseconds"), "{waiting}");
+    assert!(!waiting.contains("log.filter") && !waiting.contains("151"), "{waiting}");
+    let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
+    let long =
+        agent.get(format!("{}/v3/folder/home?x={}", serving.base(), "x".repeat(2000))).call().expect("it answers");
+    assert_eq!(long.status().as_u16(), 401, "what is not taken over has not changed");
+    assert_eq!(serving.end(), (Some(0), String::new()));
 }
 
 #[test]

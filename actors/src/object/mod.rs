@@ -19,7 +19,9 @@ pub use self::file::is_referred_to;
 pub(crate) use self::file::refer;
 pub use self::issue_date::IssueDate;
 pub use self::member::{containers_of, hold};
-pub use self::name::{CreateMode, MAX_NAME_BYTES, Names, PathLimits, check_path, file_name, name_key, parent_path};
+pub use self::name::{
+    CreateMode, MAX_NAME_BYTES, Names, PathLimits, check_path, file_name, name_key, normal_form, parent_path,
+};
 pub use self::reach::Reach;
 pub use self::record::{Attributes, Bin, Content, FamilyKind, FolderKey, Lock, Record, Stored, Text};
 pub use self::remainder::{Remainder, Standing, Task, standing};

@@ -1,5 +1,7 @@
 //! Names and paths (docs/api/README.md, "Names and paths").
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use unicode_normalization::UnicodeNormalization;
 
@@ -79,11 +81,12 @@ pub fn file_name(name: &str) -> Result<String> {
 
 /// Key of a name in its folder: names are compared in NFC.
 pub fn name_key(folder: Loid, name: &str) -> Bytes {
-    if name.is_ascii() {
-        return key_of(&[&folder.to_key(), name.as_bytes()]);
-    }
-    let normal: String = name.nfc().collect();
-    key_of(&[&folder.to_key(), normal.as_bytes()])
+    key_of(&[&folder.to_key(), normal_form(name).as_bytes()])
+}
+
+/// A name in the form in which names are compared: NFC.
+pub fn normal_form(name: &str) -> Cow<'_, str> {
+    if name.is_ascii() { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
 }
 
 /// The names along an absolute path; `/` has none.

@@ -41,6 +41,18 @@ pub trait Backends: Send + Sync + 'static {
     /// It can't be opened or made.
     fn open(&self, file: StoreFile) -> io::Result<Box<dyn StorageBackend>>;
 
+    /// Whether `file` is there, be it empty.
+    ///
+    /// # Errors
+    /// It can't be told.
+    fn is_there(&self, file: StoreFile) -> io::Result<bool>;
+
+    /// Removes `file`, which nobody has open, if it is there. The caller syncs the directory.
+    ///
+    /// # Errors
+    /// It can't be removed.
+    fn remove(&self, file: StoreFile) -> io::Result<()>;
+
     /// Opens `file` if it is there; one that is empty counts as missing.
     ///
     /// # Errors
@@ -103,6 +115,17 @@ impl Backends for Files {
             File::open(&self.data)?.sync_all()?;
         }
         backend(opened)
+    }
+
+    fn is_there(&self, file: StoreFile) -> io::Result<bool> {
+        self.data.join(file.name()).try_exists()
+    }
+
+    fn remove(&self, file: StoreFile) -> io::Result<()> {
+        match std::fs::remove_file(self.data.join(file.name())) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
     }
 
     fn open_existing(&self, file: StoreFile) -> io::Result<Option<Box<dyn StorageBackend>>> {

@@ -279,6 +279,15 @@ impl Backends for Disk {
         Ok(Box::new(Handle { disk: self.clone(), file, boot: inner.boot }))
     }
 
+    fn is_there(&self, file: StoreFile) -> io::Result<bool> {
+        Ok(self.0.0.lock().files.contains_key(&file))
+    }
+
+    fn remove(&self, file: StoreFile) -> io::Result<()> {
+        self.0.0.lock().files.remove(&file);
+        Ok(())
+    }
+
     fn open_existing(&self, file: StoreFile) -> io::Result<Option<Box<dyn StorageBackend>>> {
         let is_there = self.0.0.lock().files.get(&file).is_some_and(|content| !content.now.is_empty());
         if is_there { self.open(file).map(Some) } else { Ok(None) }

@@ -152,6 +152,14 @@ impl Server {
         self.kill();
     }
 
+    /// Starts a server without settings on a directory, and kills it at some moment.
+    pub fn crash_on(directory: &Path, moment: Duration) {
+        let mut child = Server::begin(directory, &[], &directory.with_extension("log"));
+        std::thread::sleep(moment);
+        child.kill().expect("it can be killed");
+        child.wait().expect("it can be waited for");
+    }
+
     /// Its process.
     pub fn pid(&self) -> u32 {
         self.child.id()

@@ -6,6 +6,7 @@ use stet_actors::error::{Error, Result};
 use stet_actors::id::{Loid, Source};
 
 use crate::audit::{AuditPage, EventKey, Filter, page};
+use crate::auth::Name;
 use crate::http::call::Call;
 use crate::http::reply::Json;
 
@@ -28,7 +29,7 @@ pub async fn list(call: Call) -> Result<Json<AuditPage>> {
     }
     let filter = Filter {
         object: text("object").map(|object| object_of(&call, object)).transpose()?,
-        user: text("user").map(str::to_owned),
+        user: text("user").map(Name::of),
         from_ms: time(&call, "from")?,
         to_ms: time(&call, "to")?,
     };

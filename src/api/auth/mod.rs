@@ -3,7 +3,6 @@
 pub mod routes;
 mod types;
 
-use actix_web::http::header::{HeaderValue, SET_COOKIE};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
 
@@ -13,11 +12,11 @@ pub use self::types::{
 };
 use super::configuration;
 use crate::access::Access;
-use crate::auth::{Attempt, COOKIE, NewSession, Session, User};
+use crate::auth::{Attempt, Name, NewSession, Session, User};
 use crate::config::ConnectionConfig;
 use crate::http::app::App;
 use crate::http::call::Call;
-use crate::http::client::is_secure;
+use crate::http::cookie::with_cookie;
 use crate::http::reply::Json;
 use crate::records::Display;
 
@@ -76,7 +75,8 @@ async fn begin<T>(call: &Call, request: &LoginRequest, further: impl FnOnce() ->
 /// # Errors
 /// `TooManyRequests`; those of the check, of which `InvalidLogin` counts as a failure.
 pub(super) async fn attempted<T>(call: &Call, user: &str, check: impl Future<Output = Result<T>>) -> Result<T> {
-    let attempt = call.app.attempts.begin(user, call.address(), &**call.app.repository.clock()).await?;
+    let name = Name::of(user);
+    let attempt = call.app.attempts.begin(&name, call.address(), &**call.app.repository.clock()).await?;
     settled(attempt, check.await)
 }
 
@@ -89,14 +89,6 @@ fn settled<T>(attempt: Attempt<'_>, outcome: Result<T>) -> Result<T> {
         Err(_) => attempt.withdrawn(),
     }
     outcome
-}
-
-/// The cookie that carries the token (docs/api/README.md, "Tokens").
-pub(super) fn cookie(call: &Call, token: &str, seconds: u64) -> Result<HeaderValue> {
-    let path = Some(call.app.config.server.base_path.as_str()).filter(|path| !path.is_empty()).unwrap_or("/");
-    let secure = if is_secure(&call.http, &call.app.proxies) { "; Secure" } else { "" };
-    let text = format!("{COOKIE}={token}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
-    HeaderValue::from_str(&text).map_err(|_| Error::internal())
 }
 
 fn user_info(app: &App, user: &User) -> Result<UserInfo> {
@@ -149,13 +141,12 @@ fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Json<Logi
         application_id: session.application_id.to_string(),
         username: session.user.to_string(),
         user: if shown.user { Some(user_info(app, &user)?) } else { None },
-        groups: (shown.user && shown.groups).then(|| user.groups.clone()),
+        groups: (shown.user && shown.groups).then(|| user.groups.iter().map(ToString::to_string).collect()),
         privileges: shown.privileges.then(privileges),
         configuration: configuration.transpose()?,
         available_connections: shown.connections.then(|| usable.map(info).collect()),
     };
-    let cookie = cookie(call, new.token.text(), app.sessions.options().absolute_seconds)?;
-    Ok(Json::of(&reply)?.with_header(SET_COOKIE, cookie))
+    with_cookie(call, Json::of(&reply)?, new.token.text(), app.sessions.options().absolute_seconds)
 }
 
 /// `GET /v3/auth/login`: by a ticket of the CAS server.
@@ -218,8 +209,7 @@ pub async fn copy(call: Call) -> Result<Json<LoginReply>> {
 async fn end(call: &Call) -> Result<Json<Ended>> {
     let token = call.token().ok_or_else(Error::internal)?;
     call.app.sessions.end(&token).await?;
-    let gone = cookie(call, "", 0)?;
-    Ok(Json::of(&Ended { result: "ok".to_owned() })?.with_header(SET_COOKIE, gone))
+    with_cookie(call, Json::of(&Ended { result: "ok".to_owned() })?, "", 0)
 }
 
 /// `GET /v3/auth/logout`
@@ -281,6 +271,5 @@ pub async fn older_log_in(call: Call) -> Result<Json<OlderLogin>> {
             parameters: parameters.collect(),
         },
     };
-    let cookie = cookie(&call, new.token.text(), call.app.sessions.options().absolute_seconds)?;
-    Ok(Json::of(&reply)?.with_header(SET_COOKIE, cookie))
+    with_cookie(&call, Json::of(&reply)?, new.token.text(), call.app.sessions.options().absolute_seconds)
 }

@@ -26,6 +26,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "auth-login-get",
+        cookie: true,
         secret: true,
         path: "/v3/auth/login",
         summary: "Log in with a CAS ticket.",
@@ -49,6 +50,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "auth-logout-get",
+        cookie: true,
         path: "/v3/auth/logout",
         summary: "End the session; its token is dead afterwards.",
         handler: handler!(auth::log_out),
@@ -56,6 +58,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "auth-copy-post",
+        cookie: true,
         secret: true,
         path: "/v3/auth/copy",
         summary: "Open a second session of the same user, with a token of its own.",
@@ -67,6 +70,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "auth-login-post",
+        cookie: true,
         secret: true,
         path: "/v3/auth/login",
         summary: "Log in with a user name and password.",

@@ -82,7 +82,7 @@ fn reply(call: &Call, name: &str) -> Result<Json<GroupReply>> {
     Json::of(&GroupReply {
         group_name: group.name.to_string(),
         description: group.description,
-        members: directory.members(name)?.iter().map(ToString::to_string).collect(),
+        members: directory.members(&group.name)?.iter().map(ToString::to_string).collect(),
         privileges: directory.with_paths(&group.privileges)?,
     })
 }
@@ -105,8 +105,8 @@ pub async fn update(call: Call) -> Result<Json<GroupReply>> {
 pub async fn delete(call: Call) -> Result<Json<GroupDeleted>> {
     let name = call.query.text("groupName").filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| Error::new(Code::InvalidParameter, "`groupName` is required."))?;
-    call.app.directory.remove_group(name).await?;
-    Json::of(&GroupDeleted { group_name: name.to_owned() })
+    let removed = call.app.directory.remove_group(name).await?;
+    Json::of(&GroupDeleted { group_name: removed.to_string() })
 }
 
 /// `GET /conf/group/list`

@@ -12,6 +12,7 @@ use super::reply::{PostList, liveblog_reply};
 use super::types::{Filters, SearchReply, SearchRequest};
 use super::{Open, address, open};
 use crate::api::settled::settled;
+use crate::auth::Name;
 use crate::give_way::{self, GiveWay};
 use crate::http::call::Call;
 use crate::http::etag::ETag;
@@ -150,7 +151,8 @@ impl Filter {
         let (title, text) = if bytes > FEW_PARTS_BYTES { give_way::aside(parts).await?? } else { parts()? };
         Ok(Filter {
             status,
-            author: set(author),
+            // Users from before names had one form have theirs as it is.
+            author: author.iter().flat_map(|name| [name.clone(), Name::of(name).to_string()]).collect(),
             kind: set(r#type),
             title,
             text,

@@ -12,6 +12,7 @@ const DELETE: Route = Route { codes: &[], ..base(Verb::Delete, Privilege::Delete
 pub const ROUTES: &[Route] = &[
     Route {
         id: "old-auth-login-post",
+        cookie: true,
         source: "docs/api/auth.md",
         secret: true,
         path: "/auth/login",
@@ -23,6 +24,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-auth-logout-get",
+        cookie: true,
         source: "docs/api/auth.md",
         path: "/auth/logout",
         summary: "End the session.",

@@ -33,10 +33,8 @@ pub async fn list(call: Call) -> Result<Json<SessionList>> {
     if !own {
         call.access().check_everywhere(Privilege::ManageGroups)?;
     }
-    if let Some(user) = wanted {
-        Admin::of(&call.app).user(user)?;
-    }
-    let sessions = call.app.sessions.list(wanted).await?;
+    let wanted = wanted.map(|user| Admin::of(&call.app).user(user)).transpose()?;
+    let sessions = call.app.sessions.list(wanted.as_ref().map(|user| user.name.as_str())).await?;
     let total = sessions.len();
     let page = call.query.page().cut(sessions);
     Json::of(&SessionList { items: page.iter().map(|live| SessionView::of(live, Some(caller.id()))).collect(), total })

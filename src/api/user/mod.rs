@@ -2,15 +2,15 @@
 
 pub mod routes;
 
-use actix_web::http::header::SET_COOKIE;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
 
-use super::auth::{Ended, attempted, cookie};
+use super::auth::{Ended, attempted};
 use crate::admin::{Admin, Secret, UserChange, UserView};
 use crate::give_way;
 use crate::http::call::Call;
+use crate::http::cookie::with_cookie;
 use crate::http::reply::Json;
 
 /// Users, in the order of their names.
@@ -73,6 +73,5 @@ pub async fn set_own_password(call: Call) -> Result<Json<Ended>> {
         _ => error,
     })?;
     directory.set_password(caller.user(), request.new.text()).await?;
-    let gone = cookie(&call, "", 0)?;
-    Ok(Json::of(&Ended { result: "ok".to_owned() })?.with_header(SET_COOKIE, gone))
+    with_cookie(&call, Json::of(&Ended { result: "ok".to_owned() })?, "", 0)
 }

@@ -49,6 +49,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "stet-user-password-post",
+        cookie: true,
         secret: true,
         path: "/v3/user/password",
         summary: "Change one's own password; ends all of one's sessions, the calling one too.",

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use stet_actors::error::{Error, Result};
-use stet_actors::object::file_name;
 
 use super::answer::Person;
 use super::refused;
-use crate::auth::{Directory, User};
+use crate::auth::{Directory, Name, User};
 use crate::config::CasConfig;
 
 /// Bytes of the longest full name or e-mail address that is taken over.
@@ -20,10 +19,10 @@ const MAX_TEXT: usize = 255;
 pub(super) struct Rules {
     create: bool,
     /// Of users who are made.
-    groups: Vec<String>,
+    groups: Vec<Name>,
     group_attribute: String,
     /// Values of the attribute, and the groups they stand for.
-    mapping: Vec<(String, String)>,
+    mapping: Vec<(String, Name)>,
     full_name_attribute: String,
     email_attribute: String,
 }
@@ -32,9 +31,9 @@ impl Rules {
     pub(super) fn of(config: &CasConfig) -> Rules {
         Rules {
             create: config.create_users,
-            groups: config.groups.clone(),
+            groups: config.groups.iter().map(|group| Name::of(group)).collect(),
             group_attribute: config.group_attribute.clone(),
-            mapping: config.mapping().map(|(value, group)| (value.to_owned(), group.to_owned())).collect(),
+            mapping: config.mapping().map(|(value, group)| (value.to_owned(), Name::of(group))).collect(),
             full_name_attribute: config.full_name_attribute.clone(),
             email_attribute: config.email_attribute.clone(),
         }
@@ -46,12 +45,14 @@ impl Rules {
     /// `InvalidLogin` for an illegal name, a disabled user, and an unknown one where none are made; what the store says.
     pub(super) async fn admit(&self, directory: &Directory, person: &Person) -> Result<Arc<User>> {
         let name = person.name.as_str();
-        // A name that would be changed to make it legal could be another user's.
-        if file_name(name).ok().as_deref() != Some(name) {
+        // A name that would be changed to make it legal could be another user's: who is `admin` and a no-break space is not
+        // `admin`. That it is spelled in another form of Unicode changes nothing of it.
+        let whole = name.trim() == name;
+        let known = if whole { directory.user(name)? } else { None };
+        if known.is_none() && (!whole || Name::for_user(name).is_err()) {
             tracing::warn!("login refused: the CAS server gives a user name that is none");
             return Err(refused("The user name that the CAS server gives can't be one here."));
         }
-        let known = directory.user(name)?;
         if let Some(user) = &known {
             let mut current = User::clone(user);
             self.settle(person, &mut current, false)?;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::file_name;
 
+use super::super::name::Name;
 use super::super::rows::{Grant, KeyPart, NO_END, Session};
 use super::super::token::{Token, reference};
 use super::{LiveSession, NewSession, Sessions};
@@ -29,7 +29,7 @@ impl Sessions {
     /// `InvalidName`; `DuplicatedName`; `ObjectNotFound` for an unknown user; `InvalidParameter` for a disabled user, a list
     /// without grants or an end that has passed; as for a group's grants; what the store says.
     pub async fn make_key(&self, new: NewKey) -> Result<NewSession> {
-        file_name(&new.name)?;
+        let name = Name::checked(&new.name)?;
         let now_ms = self.repository.clock().now_ms();
         let expires_ms = match new.expires_s {
             None => NO_END,
@@ -55,27 +55,27 @@ impl Sessions {
             return Err(Error::parameter("user", &new.user, "a user who is not disabled"));
         }
         let _naming = self.naming.lock().await;
-        if self.key_named(&new.name).await?.is_some() {
-            let message = format!("There is a key `{}` already: revoke it first, or take another name.", new.name);
-            return Err(Error::duplicated(message, Some(&new.name)));
+        if self.key_named(&name).await?.is_some() {
+            let message = format!("There is a key `{name}` already: revoke it first, or take another name.");
+            return Err(Error::duplicated(message, Some(&name)));
         }
         let token = Token::generate_key()?;
         let session = Session {
             token_hash: token.hash(),
             id: reference()?.into(),
-            user: user.name.clone(),
+            user: user.name.text().clone(),
             connection_id: "".into(),
-            application_id: new.name.as_str().into(),
+            application_id: name.text().clone(),
             created_ms: now_ms,
             expires_ms,
             last_seen_ms: now_ms,
             // As it was when the user was found to stand.
             generation: user.key_generation,
             address: String::new(),
-            key: Some(KeyPart { name: new.name.as_str().into(), grants }),
+            key: Some(KeyPart { name: name.clone(), grants }),
         };
         let made = self.insert(token, session, &Arc::default(), Vec::new()).await?;
-        tracing::info!(user = &*user.name, key = new.name, session = &**made.session.id(), "key made");
+        tracing::info!(user = &*user.name, key = &*name, session = &**made.session.id(), "key made");
         Ok(made)
     }
 
@@ -103,7 +103,11 @@ impl Sessions {
     }
 
     async fn key_named(&self, name: &str) -> Result<Option<Arc<LiveSession>>> {
-        let named = |session: &Session| session.key.as_ref().is_some_and(|key| *key.name == *name);
-        Ok(self.standing(named).await?.pop())
+        let wanted = Name::of(name);
+        // One from before names had one form is found by its own text, and by any that reads the same.
+        let named = |session: &Session| session.key.as_ref().is_some_and(|key| Name::of(&key.name) == wanted);
+        let mut found = self.standing(named).await?;
+        let own = found.iter().position(|live| live.session.key.as_ref().is_some_and(|key| *key.name == *name));
+        Ok(own.map(|own| found.swap_remove(own)).or_else(|| found.pop()))
     }
 }

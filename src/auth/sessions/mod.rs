@@ -162,10 +162,10 @@ impl Sessions {
         address: &str,
     ) -> Result<NewSession> {
         let begun = self
-            .begin(&user.name, &Arc::default(), |token_hash, id, now_ms| Session {
+            .begin(user.name.text(), &Arc::default(), |token_hash, id, now_ms| Session {
                 token_hash,
                 id,
-                user: user.name.clone(),
+                user: user.name.text().clone(),
                 connection_id: connection_id.into(),
                 application_id: application_id.into(),
                 created_ms: now_ms,

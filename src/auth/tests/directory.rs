@@ -1,5 +1,7 @@
 //! Users, groups and what follows from a change of them.
 
+use stet_actors::store::{Change, Key, Row};
+
 use super::*;
 
 #[test]
@@ -38,7 +40,7 @@ fn disabling_a_user_ends_the_sessions_for_good() {
         assert!(server.is_good(&new));
         let disable = |user: &mut User, _| {
             user.disabled = true;
-            user.groups = vec!["readers".to_owned()];
+            user.groups = vec!["readers".into()];
             Ok(())
         };
         server.directory.change_or_make_user("ada", disable).await.unwrap();
@@ -96,7 +98,7 @@ fn rights_are_the_union_over_the_groups_with_folders_named_by_loid() {
         let writes = [(Privilege::Read, None), (Privilege::Write, None), (Privilege::Delete, Some("/"))];
         server.put_group("writers", &writes).await;
         server.put_group("others", &[(Privilege::Configure, None)]).await;
-        let groups = ["readers", "writers", "no such group"].map(str::to_owned).to_vec();
+        let groups = ["readers", "writers", "no such group"].map(Name::of).to_vec();
         server.directory.put_user(User { groups, ..User::new("ada") }).await.unwrap();
         assert_eq!(server.privileges(), [Privilege::Read, Privilege::Write]);
         assert_eq!(server.directory.rights_of("ada").unwrap().below(), [(root, Privilege::Delete.into())]);
@@ -120,7 +122,7 @@ fn a_change_of_the_directory_holds_at_once() {
         server.put_group("readers", &[(Privilege::Read, None)]).await;
         assert_eq!(server.privileges(), []);
         let join = |user: &mut User, _| {
-            user.groups = vec!["readers".to_owned()];
+            user.groups = vec!["readers".into()];
             user.full_name = "Ada Marsh".to_owned();
             Ok(())
         };
@@ -169,7 +171,7 @@ fn a_user_read_while_being_changed_is_not_kept_as_it_was() {
             let directory = server.directory.clone();
             move || {
                 let change = directory.change_or_make_user("ada", |user, _| {
-                    user.groups = groups.iter().map(|name| (*name).to_owned()).collect();
+                    user.groups = groups.iter().map(|name| (*name).into()).collect();
                     Ok(())
                 });
                 at_once(change).unwrap();
@@ -177,7 +179,7 @@ fn a_user_read_while_being_changed_is_not_kept_as_it_was() {
         };
         server.store.after_next_read_of(Table::Users, change(&["readers"]));
         assert!(server.directory.user("ada").unwrap().unwrap().groups.is_empty());
-        assert_eq!(server.directory.user("ada").unwrap().unwrap().groups, ["readers"]);
+        assert_eq!(server.directory.user("ada").unwrap().unwrap().groups, [Name::of("readers")]);
         server.store.after_next_read_of(Table::Groups, change(&[]));
         assert_eq!(server.privileges(), [Privilege::Read]);
         assert_eq!(server.privileges(), []);
@@ -241,4 +243,99 @@ fn rows_are_arrays_so_that_fields_can_be_added_at_the_end() {
     assert!(array(&user_row) && array(&group_row));
     assert_eq!(decode_value::<User>(1, &user_row).unwrap(), user);
     assert_eq!(decode_value::<Group>(1, &group_row).unwrap(), group);
+}
+
+/// Puts a row beside all rules.
+fn put<R: Row>(server: &Server, row: &R) {
+    let Key { table, key } = row.place();
+    let mut set = ChangeSet::fence(server.store.epoch(), |_| ());
+    set.changes.push(Change { table, key, value: Some(encode_value(R::FORMAT, row)) });
+    server.store.submit(set).expect("it is taken");
+}
+
+/// A name as rows have it that were made before names had one form.
+fn as_stored(text: &str) -> Name {
+    serde_json::from_value(text.into()).unwrap()
+}
+
+#[test]
+fn texts_that_read_the_same_name_the_same_user_group_and_key() {
+    run(async {
+        let server = Server::new().await;
+        let (one, other) = ("ren\u{e9}", "rene\u{301}");
+        server.directory.make_user(User::new(other), Some(PASSWORD)).await.unwrap();
+        for text in [one, other, " ren\u{e9}\t"] {
+            let taken = server.directory.make_user(User::new(text), Some("other password")).await.unwrap_err();
+            assert_eq!(taken.code, Code::DuplicatedName, "{text:?}");
+            let new = server.sessions.log_in("web", "swing", text, PASSWORD, "").await.unwrap();
+            assert_eq!(&**new.session.user(), one);
+        }
+        assert_eq!(server.sessions.list(Some(one)).await.unwrap().len(), 3);
+        server.directory.put_user(User { full_name: "René".to_owned(), ..User::new(other) }).await.unwrap();
+        server.directory.set_password(other, "battery staple").await.unwrap();
+        assert_eq!(server.directory.users().unwrap().iter().map(|user| &*user.name).collect::<Vec<_>>(), ["ada", one]);
+
+        server.put_group(other, &[(Privilege::Read, None)]).await;
+        let taken = server.directory.create_group(one, GroupChange::default()).await.unwrap_err();
+        assert_eq!(taken.code, Code::DuplicatedName);
+        let members = Some(vec![other.to_owned()]);
+        server.directory.change_group(one, GroupChange { members, ..GroupChange::default() }).await.unwrap();
+        assert_eq!(server.directory.user(one).unwrap().unwrap().groups, [Name::of(one)]);
+        assert_eq!(server.directory.members(&other.into()).unwrap(), [Name::of(one)]);
+
+        let key = |name: &str| {
+            let grants = vec![Grant { privilege: Privilege::Read, folder: None }];
+            server.sessions.make_key(NewKey { name: name.to_owned(), user: other.to_owned(), grants, expires_s: None })
+        };
+        assert_eq!(&**key(other).await.unwrap().session.user(), one);
+        assert_eq!(key(one).await.unwrap_err().code, Code::DuplicatedName);
+        server.sessions.revoke(one).await.unwrap();
+        assert_eq!(&*server.directory.remove_group(other).await.unwrap(), one);
+        assert_eq!(server.directory.user(one).unwrap().unwrap().groups, []);
+    });
+}
+
+#[test]
+fn users_and_groups_from_before_are_found_by_their_own_names_and_by_those_that_read_the_same() {
+    run(async {
+        let server = Server::new().await;
+        let before = |text: &str| User { full_name: text.to_owned(), ..User::new("") };
+        for text in ["rene\u{301}", " zoe", "zoe", "mia|b"] {
+            let user = User { name: as_stored(text), ..before(text) };
+            put(&server, &user);
+        }
+        let group = Group { name: as_stored("re\u{301}daction"), description: String::new(), privileges: vec![] };
+        put(&server, &group);
+        let server = server.restart().await;
+        let found = |text: &str| server.directory.user(text).unwrap().map(|user| user.full_name.clone());
+        for (text, row) in [
+            ("rene\u{301}", "rene\u{301}"),
+            ("ren\u{e9}", "rene\u{301}"),
+            ("ren\u{e9} ", "rene\u{301}"),
+            (" zoe", " zoe"),
+            ("zoe", "zoe"),
+            ("zoe ", "zoe"),
+            ("mia|b", "mia|b"),
+        ] {
+            assert_eq!(found(text).as_deref(), Some(row), "{text:?}");
+        }
+        assert_eq!((found("mia_b"), found("zo")), (None, None));
+        // They can be changed, and nobody gets a name or a home that is theirs.
+        server.directory.set_password("ren\u{e9}", PASSWORD).await.unwrap();
+        let new = server.sessions.log_in("web", "swing", "ren\u{e9}", PASSWORD, "").await.unwrap();
+        assert_eq!(&**new.session.user(), "rene\u{301}");
+        for name in ["ren\u{e9}", "mia_b", " zoe"] {
+            let taken = server.directory.make_user(User::new(name), None).await;
+            assert_eq!(taken.unwrap_err().code, Code::DuplicatedName, "{name:?}");
+        }
+        let made = |_: &mut User, made: bool| if made { Err(Error::internal()) } else { Ok(()) };
+        server.directory.change_or_make_user("ren\u{e9}", made).await.unwrap();
+        assert_eq!(server.directory.users().unwrap().len(), 5);
+        let members = Some(vec!["ren\u{e9}".to_owned()]);
+        let change = GroupChange { members, ..GroupChange::default() };
+        server.directory.change_group("r\u{e9}daction", change).await.unwrap();
+        assert_eq!(server.directory.members(&group.name).unwrap(), [as_stored("rene\u{301}")]);
+        let taken = server.directory.create_group("r\u{e9}daction", GroupChange::default()).await.unwrap_err();
+        assert_eq!(taken.code, Code::DuplicatedName);
+    });
 }

@@ -22,11 +22,11 @@ fn statuses(route: &'static Route, shape: Shape) -> Vec<u16> {
     also(route.headers.contains(&"Range"), &[206, 416]);
     also(route.is_dated(), &[412]);
     also(route.is_conditional(shape.container), &[304]);
-    // A missing privilege is a 401 on the older surface (docs/api/README.md, "Codes"), but not a write that comes from a foreign
-    // page. Below `/v3` whoever calls may lack a right; if there is no privilege to lack, the one to do with sessions what a key
+    // A missing privilege is a 401 on the older surface (docs/api/README.md, "Codes"), but not a write, login or logout that comes
+    // from a foreign page. Below `/v3` whoever calls may lack a right; if there is no privilege to lack, the one to do with sessions what a key
     // may not.
     let by_cookie = !route.is_read() && matches!(route.token, Token::Required | Token::NotListed);
-    also(by_cookie || enveloped(route) && route.token != Token::Login, &[403]);
+    also(by_cookie || route.cookie || enveloped(route) && route.token != Token::Login, &[403]);
     also(names_something(route), &[404]);
     let changes = !route.is_read() && !matches!(route.privilege, None | Some(Privilege::Read));
     also(changes, &[409]);

@@ -248,6 +248,7 @@ fn types_stand_among_the_components() {
         body: Body::Optional(type_of::<Drawer>, Size::Short),
         takes_recycled: false,
         secret: false,
+        cookie: false,
         untagged: false,
         produces: Produces::Json,
         codes: &[200],

@@ -100,6 +100,9 @@ pub struct Route {
     pub takes_recycled: bool,
     /// Whether a password or a token is in what is sent or answered: then nothing of the call is kept, here or on the way.
     pub secret: bool,
+    /// Whether the reply sets or clears the cookie: a page of another site must not come so far by the cookie alone, or without
+    /// a token.
+    pub cookie: bool,
     /// Whether a read of objects has no ETag all the same.
     pub untagged: bool,
     /// Content type of a 200.

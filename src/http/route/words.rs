@@ -29,6 +29,7 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
         body: Body::None,
         takes_recycled: false,
         secret: false,
+        cookie: false,
         untagged: false,
         produces: Produces::Json,
         codes: S,

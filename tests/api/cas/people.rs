@@ -187,3 +187,23 @@ fn records_in_the_configuration_are_for_those_who_may_read() {
         assert_eq!(configuration["homeRecord"], Value::Null, "nothing is in that home yet");
     }
 }
+
+#[test]
+fn a_name_in_another_form_is_the_same_user_and_one_that_no_folder_can_have_is_none() {
+    let cas = CasServer::start();
+    let mut server = stet(&cas, &[("CREATE_USERS", "true"), ("GROUPS", "reda\u{301}ction")]);
+    for (ticket, name) in [("ST-1", "ren\u{e9}"), ("ST-2", "rene\u{301}"), ("ST-3", "ren\u{e9}")] {
+        let (user, held) = comes(&cas, &server, ticket, &format!("<cas:user>{name}</cas:user>"));
+        assert_eq!((&user["name"], held), (&json!("ren\u{e9}"), groups(["red\u{e1}ction"])));
+    }
+    let names = ["mia|b", "zoe:b", "a/b", ".."];
+    for (number, name) in names.iter().enumerate() {
+        let ticket = format!("ST-x{number}");
+        cas.issue(&ticket, success(&format!("<cas:user>{name}</cas:user>")));
+        says(&log_in(&server, &ticket).fails_on(name, 401, "InvalidLogin"), "can't be one here");
+    }
+    assert_eq!(server.user("admin").call("stet-user-list-get", &[]).ok()["total"], 6);
+    server.terminate();
+    let refused = server.log().lines().filter(|line| line.contains("a user name that is none")).count();
+    assert_eq!(refused, names.len());
+}

@@ -4,6 +4,7 @@ mod calls;
 mod cors;
 mod headers;
 mod logins;
+mod origins;
 mod proxies;
 mod slow;
 mod tls;

@@ -36,9 +36,16 @@ fn a_header_changes_what_our_own_pages_are_only_when_a_trusted_proxy_sends_it() 
     }
     assert_eq!(write(stranger, &stranger.base, &[]), 200);
     let trusted = Server::with(&[("SERVER__TRUSTED_PROXIES", "127.0.0.1")]);
-    let host = [("x-forwarded-host", "news.example")];
+    let host = [("x-forwarded-host", "news.example"), ("x-forwarded-proto", "https")];
     assert_eq!(write(&trusted, "https://news.example", &host), 200);
-    assert_eq!(write(&trusted, "https://evil.example", &host), 403);
+    assert_eq!(write(&trusted, "https://news.example:443", &host), 200);
+    for origin in ["https://evil.example", "http://news.example", "https://news.example:8443"] {
+        assert_eq!(write(&trusted, origin, &host), 403, "{origin}");
+    }
+    // A proxy that does not say how it was asked: the browser has compared, and says so.
+    let host = ("x-forwarded-host", "news.example");
+    assert_eq!(write(&trusted, "https://news.example", &[host]), 403);
+    assert_eq!(write(&trusted, "https://news.example", &[host, ("sec-fetch-site", "same-origin")]), 200);
     assert_eq!(write(&trusted, &trusted.base, &[]), 200);
 }
 

@@ -56,6 +56,22 @@ fn code(answer: &Answer) -> String {
 }
 
 #[test]
+fn no_reply_to_a_page_of_another_site_sets_or_clears_the_cookie() {
+    on_each(
+        70,
+        |_| true,
+        |faults, case, corner| {
+            let made = (case.make)(corner);
+            let call = made.call(&corner.client, case.id).header("origin", "https://evil.example");
+            let answer = call.header("sec-fetch-site", "cross-site").send();
+            let refused = answer.status == 403 && code(&answer) == "OriginRefused";
+            let well = answer.header("set-cookie").is_none() && (answer.status == 200 || refused);
+            faults.expect(well, || format!("{}: {:?}", case.id, lasting(&answer)));
+        },
+    );
+}
+
+#[test]
 fn each_endpoint_that_is_served_has_a_call_that_goes_well() {
     let mut faults = Faults::default();
     for endpoint in Endpoint::all().iter().filter(|endpoint| endpoint.implemented) {

@@ -54,6 +54,49 @@ fn a_web_product_has_bounds_in_queries_and_bodies_and_changes_nothing_that_is_sh
 }
 
 #[test]
+fn a_head_that_is_too_large_to_be_read_is_answered_without_a_body_and_ends_the_connection() {
+    let server = Server::shared();
+    let next = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+    let headers = |count: usize| "x: y\r\n".repeat(count - 1);
+    let of_path = |bytes: usize| format!("GET /{} HTTP/1.1\r\nhost: x\r\n\r\n", "x".repeat(bytes - 1));
+    for (head, status) in [
+        (of_path(65_534), 413),
+        (of_path(65_535), 400),
+        (of_path(200_000), 431),
+        (format!("GET /healthz HTTP/1.1\r\nhost: x\r\n{}\r\n", headers(96)), 200),
+        (format!("GET /healthz HTTP/1.1\r\nhost: x\r\n{}\r\n", headers(97)), 431),
+        (format!("GET /healthz HTTP/1.1\r\nhost: x\r\nx: {}\r\n\r\n", "y".repeat(200_000)), 431),
+    ] {
+        let readable = matches!(status, 200 | 413);
+        for used in [false, true] {
+            let mut stream = connect(server);
+            if used {
+                stream.write_all(next.as_bytes()).expect("a request can be sent");
+                let mut answer = Vec::new();
+                while !answer.ends_with(b"}") {
+                    let mut byte = [0];
+                    stream.read_exact(&mut byte).expect("an answer comes");
+                    answer.extend(byte);
+                }
+            }
+            // The server may have closed before the last byte.
+            let _ = stream.write_all(format!("{head}{next}").as_bytes());
+            if readable {
+                let _ = stream.shutdown(std::net::Shutdown::Write);
+            }
+            let answer = rest(&mut stream);
+            assert_eq!(status_of(&answer), Some(status), "{answer}");
+            // As docs/api/README.md has it, under "Limits".
+            let answers = answer.matches("HTTP/1.1 ").count();
+            assert_eq!(answers, if readable { 2 } else { 1 }, "{status}: {answer}");
+            assert_eq!(answer.contains("x-request-id"), readable, "{answer}");
+            assert!(readable || answer.contains("content-length: 0\r\n"), "{answer}");
+        }
+    }
+    lives(server);
+}
+
+#[test]
 fn a_body_announced_to_be_huge_is_refused_before_it_comes() {
     let server = Server::shared();
     let mut stream = connect(server);

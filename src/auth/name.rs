@@ -1,0 +1,172 @@
+//! The names of users, groups and keys, in the one form in which they are kept and compared.
+//!
+//! Texts that people take for the same name are the same name: NFC, without white space around it. Case tells names apart.
+//! Whatever comes from outside (logins, bodies, paths, the CAS server, the configuration, the command line) becomes a [`Name`]
+//! by normalising, and there is no other way to make one. Only rows from before are read as they are: see
+//! [`Directory::user`](super::Directory::user).
+
+use std::fmt;
+use std::ops::Deref;
+
+use serde::{Deserialize, Serialize};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::object::{MAX_NAME_BYTES, Text, file_name, normal_form};
+
+/// Bytes of a text beyond which it is nobody's name in any form: normalising makes it shorter by far less.
+const MOST: usize = 16 * MAX_NAME_BYTES;
+
+/// See the module's head.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Name(Text);
+
+impl Name {
+    /// The name that a text stands for, be there one or not.
+    pub fn of(text: &str) -> Name {
+        let text = text.trim();
+        if text.len() > MOST { Name(text.into()) } else { Name(normal_form(text).as_ref().into()) }
+    }
+
+    /// A name for something new.
+    ///
+    /// # Errors
+    /// `InvalidName` for what is no name: see [`file_name`].
+    pub fn checked(text: &str) -> Result<Name> {
+        let name = Name::of(text);
+        file_name(&name)?;
+        Ok(name)
+    }
+
+    /// A name for a new user: folders are named after users, so it must be one that a folder gets unchanged. Otherwise two users
+    /// would have one home.
+    ///
+    /// # Errors
+    /// `InvalidName`.
+    pub fn for_user(text: &str) -> Result<Name> {
+        let name = Name::checked(text)?;
+        if file_name(&name)? == *name {
+            return Ok(name);
+        }
+        let message = format!("The user name `{name}` has `:`, `\"` or `|`, which no folder's name can have.");
+        Err(Error::new(Code::InvalidName, message).with_source(name.as_ref()))
+    }
+
+    /// The name, to be kept.
+    pub fn text(&self) -> &Text {
+        &self.0
+    }
+}
+
+impl Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl AsRef<str> for Name {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for Name {
+    fn from(text: &str) -> Name {
+        Name::of(text)
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+/// The names of rows from before there was one form of them, by what they are compared by.
+#[derive(Debug, Default)]
+pub(super) struct Older(Vec<OlderName>);
+
+#[derive(Debug)]
+struct OlderName {
+    /// As the row has it.
+    row: Text,
+    name: Name,
+    /// What a folder of that name is called.
+    folder: String,
+}
+
+impl Older {
+    /// Those among the names of rows that are not as they would be made now.
+    pub(super) fn among<'n>(rows: impl Iterator<Item = &'n str>) -> Older {
+        let older = rows.filter_map(|row| {
+            let name = Name::of(row);
+            let folder = folder_of(&name);
+            (*name != *row || folder != row).then(|| OlderName { row: row.into(), name, folder })
+        });
+        Older(older.collect())
+    }
+
+    /// The row that a name stands for, if it is the only one.
+    pub(super) fn row(&self, name: &Name) -> Option<&Text> {
+        let mut rows = self.0.iter().filter(|older| older.name == *name);
+        let first = rows.next()?;
+        rows.next().is_none().then_some(&first.row)
+    }
+
+    /// A row whose owner has the folders that the owner of a name would have.
+    pub(super) fn of_same_folder(&self, name: &Name) -> Option<&Text> {
+        self.0.iter().find(|older| older.folder == **name).map(|older| &older.row)
+    }
+}
+
+fn folder_of(name: &Name) -> String {
+    file_name(name).unwrap_or_else(|_| name.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_read_the_same_are_one_name_and_case_counts() {
+        for text in ["ren\u{e9}", "rene\u{301}", " ren\u{e9}", "rene\u{301}\t\n"] {
+            assert_eq!(&*Name::of(text), "ren\u{e9}", "{text:?}");
+        }
+        assert_ne!(Name::of("Ada"), Name::of("ada"));
+        assert_eq!(&*Name::of(" \n"), "");
+        // Nobody's, and not worth the work.
+        let long = "e\u{301}".repeat(MOST);
+        assert_eq!(&*Name::of(&long), long);
+    }
+
+    #[test]
+    fn a_new_user_has_a_name_that_a_folder_can_have() {
+        for text in ["", " ", ".", "..", "a/b", "a\nb", "\u{7f}a", "mia|b", "zoe:b", "a\"b", &"x".repeat(256)] {
+            assert_eq!(Name::for_user(text).unwrap_err().code, Code::InvalidName, "{text:?}");
+        }
+        // What normalising makes short enough is.
+        for text in ["x".repeat(255), "e\u{301}".repeat(127), " ada ".to_owned()] {
+            assert_eq!(Name::for_user(&text).unwrap(), Name::of(&text));
+        }
+        assert_eq!(&*Name::checked("desk: sports").unwrap(), "desk: sports");
+    }
+
+    #[test]
+    fn a_row_from_before_is_found_if_it_is_the_only_one() {
+        let older = Older::among(["ada", "rene\u{301}", "mia|b", " zoe", "zoe "].into_iter());
+        let row = |name: &str| older.row(&Name::of(name)).map(ToString::to_string);
+        assert_eq!(row("ren\u{e9}").as_deref(), Some("rene\u{301}"));
+        assert_eq!(row("mia|b").as_deref(), Some("mia|b"));
+        for name in ["ada", "zoe", "mia_b"] {
+            assert_eq!(row(name), None, "{name}");
+        }
+        assert_eq!(older.of_same_folder(&Name::of("mia_b")).map(|row| &**row), Some("mia|b"));
+    }
+}

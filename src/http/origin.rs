@@ -1,0 +1,134 @@
+//! Which page of a browser a request comes from.
+//!
+//! A browser sends the cookie along with what any page asks of this server, and takes one from any reply. So a request that only
+//! the cookie authorises to change something, and one whose reply sets or clears it, must come from a page of this server, from
+//! one that the configuration lists, or from no page. Otherwise a page could write as its reader, log the reader out, or log
+//! the reader in as somebody else.
+//!
+//! What a page can't forge tells: `Origin`, and `Sec-Fetch-Site`, which browsers also send where they leave out the other, as
+//! with a link. Programs send neither.
+
+use actix_web::HttpRequest;
+use actix_web::http::header::{self, HeaderValue};
+use stet_actors::error::{Code, Error, Result};
+
+use super::app::App;
+use super::{client, cors};
+
+const SEC_FETCH_SITE: &str = "sec-fetch-site";
+
+/// Where a request comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Page {
+    /// From no page, as far as can be told, from one of this server or from a listed one.
+    Trusted,
+    /// From any other; what the browser says of it.
+    Foreign(String),
+}
+
+/// Whether a request comes from the page of another site.
+pub(super) fn is_foreign(app: &App, http: &HttpRequest) -> bool {
+    matches!(page_of(app, http), Page::Foreign(_))
+}
+
+/// Refuses a request from the page of another site.
+///
+/// # Errors
+/// `OriginRefused`.
+pub(super) fn check(app: &App, http: &HttpRequest) -> Result<()> {
+    let Page::Foreign(from) = page_of(app, http) else { return Ok(()) };
+    let (scheme, host) = (scheme(app, http), client::host(http, &app.proxies));
+    let message = format!(
+        "A call that only the cookie authorises, or that sets it, must come from `{scheme}://{host}` or a listed origin, but came \
+         from `{from}`."
+    );
+    Err(Error::new(Code::OriginRefused, message))
+}
+
+fn scheme(app: &App, http: &HttpRequest) -> &'static str {
+    if client::is_secure(http, &app.proxies) { "https" } else { "http" }
+}
+
+fn page_of(app: &App, http: &HttpRequest) -> Page {
+    if cors::listed_origin(app, http).is_some() {
+        return Page::Trusted;
+    }
+    let text = |value: &HeaderValue| value.to_str().unwrap_or("?").to_owned();
+    let headers = http.headers();
+    let site = headers.get(SEC_FETCH_SITE).map(text);
+    judge(headers.get(header::ORIGIN).map(text), site, scheme(app, http), client::host(http, &app.proxies))
+}
+
+/// `scheme` and `host` are what the client has asked, as far as this server can tell.
+fn judge(origin: Option<String>, site: Option<String>, scheme: &str, host: &str) -> Page {
+    match (origin, site.as_deref()) {
+        (None, None | Some("same-origin" | "none")) => Page::Trusted,
+        (None, Some(site)) => Page::Foreign(format!("a {site} page")),
+        (Some(origin), site) => {
+            let (theirs, authority) = origin.split_once("://").unwrap_or(("", &origin));
+            let same = match site {
+                None | Some("none") => theirs.eq_ignore_ascii_case(scheme) && authority_is(authority, host, scheme),
+                // The browser has compared schemes, and knows the one that it has asked by: a proxy may not have told it.
+                Some("same-origin") => authority_is(authority, host, theirs),
+                Some(_) => false,
+            };
+            if same { Page::Trusted } else { Page::Foreign(origin) }
+        }
+    }
+}
+
+/// Whether two hosts with ports are the same, for a scheme that has a port of its own.
+fn authority_is(one: &str, other: &str, scheme: &str) -> bool {
+    let own = if scheme.eq_ignore_ascii_case("https") { ":443" } else { ":80" };
+    let bare = |authority: &'_ str| authority.strip_suffix(own).unwrap_or(authority).to_ascii_lowercase();
+    !one.is_empty() && bare(one) == bare(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_pages_and_programs_are_trusted() {
+        let is_trusted = |origin: &str, site: &str, scheme: &str, host: &str| {
+            let given = |text: &str| Some(text.to_owned()).filter(|text| text != "-");
+            judge(given(origin), given(site), scheme, host) == Page::Trusted
+        };
+        for (origin, site, scheme, host) in [
+            // Programs; an address that was typed; pages.
+            ("-", "-", "http", "desk"),
+            ("-", "none", "https", "desk"),
+            ("-", "same-origin", "https", "desk"),
+            ("http://desk", "-", "http", "desk"),
+            ("https://DESK", "-", "https", "desk:443"),
+            ("http://desk:80", "-", "http", "Desk"),
+            ("http://[::1]:8080", "-", "http", "[::1]:8080"),
+            ("https://desk", "same-origin", "https", "desk"),
+            // Behind a proxy that does not say that it was asked by TLS.
+            ("https://desk", "same-origin", "http", "desk"),
+        ] {
+            assert!(is_trusted(origin, site, scheme, host), "{origin} {site} {scheme}://{host}");
+        }
+        for (origin, site, scheme, host) in [
+            ("-", "cross-site", "https", "desk"),
+            ("-", "same-site", "https", "desk"),
+            ("-", "", "https", "desk"),
+            ("http://desk", "-", "https", "desk"),
+            ("https://desk", "-", "http", "desk"),
+            ("https://desk:80", "-", "https", "desk"),
+            ("http://desk:443", "-", "http", "desk"),
+            ("http://desk:8080", "-", "http", "desk"),
+            ("http://desk.example", "-", "http", "desk"),
+            ("http://desk", "cross-site", "http", "desk"),
+            ("http://desk", "same-site", "http", "desk"),
+            ("http://evil", "same-origin", "http", "desk"),
+            ("http://evil", "none", "http", "desk"),
+            ("null", "-", "http", "desk"),
+            ("", "-", "http", ""),
+            ("http://", "-", "http", ""),
+            ("desk", "-", "http", "desk"),
+        ] {
+            assert!(!is_trusted(origin, site, scheme, host), "{origin} {site} {scheme}://{host}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What a running server takes over at SIGHUP, which ends nothing: the filter of the log here, the certificate in `server`.
+//!
+//! All other settings are what something was built with at the start. That they have changed is logged, with their names.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::config::{Config, ConfigError};
+use crate::telemetry;
+
+/// Takes over what `read` gives, at each SIGHUP from this call on; for as long as it is polled. To be called inside the runtime.
+pub fn at_hang_up(
+    mut in_force: Config,
+    read: impl Fn() -> Result<Config, ConfigError> + Send + Sync + 'static,
+) -> impl Future<Output = ()> + 'static {
+    let hang_ups = signal(SignalKind::hangup());
+    let read = Arc::new(read);
+    async move {
+        let Ok(mut hang_ups) = hang_ups else {
+            tracing::error!("SIGHUP can't be heard: it ends this process");
+            return;
+        };
+        while hang_ups.recv().await.is_some() {
+            let read = read.clone();
+            match tokio::task::spawn_blocking(move || read()).await {
+                Ok(Ok(new)) => take_over(&mut in_force, &new),
+                Ok(Err(error)) => {
+                    tracing::error!(%error, "SIGHUP: the configuration can't be read; the old one stays in force");
+                }
+                Err(error) => tracing::error!(%error, "SIGHUP: the configuration could not be read"),
+            }
+        }
+    }
+}
+
+fn take_over(in_force: &mut Config, new: &Config) {
+    let waiting: Vec<String> = changed(in_force, new).into_iter().filter(|key| key != "log.filter").collect();
+    if !waiting.is_empty() {
+        tracing::warn!(changed = waiting.join(", "), "SIGHUP: these settings count from the next start on");
+    }
+    if new.log.filter == in_force.log.filter {
+        tracing::info!("SIGHUP: the configuration was read; the filter of the log is the same");
+        return;
+    }
+    // While the old one holds: the new one may keep it out of the log.
+    tracing::info!(filter = new.log.filter, "SIGHUP: the log gets another filter");
+    match telemetry::set_filter(&new.log) {
+        Ok(()) => in_force.log.filter.clone_from(&new.log.filter),
+        Err(error) => tracing::error!(%error, "SIGHUP: the log keeps its filter"),
+    }
+}
+
+/// The keys that differ, without their values.
+fn changed(old: &Config, new: &Config) -> Vec<String> {
+    let sections = |config: &Config| match serde_json::to_value(config) {
+        Ok(Value::Object(sections)) => sections,
+        // A configuration is a table of sections.
+        _ => serde_json::Map::new(),
+    };
+    let (old, new) = (sections(old), sections(new));
+    let mut keys = Vec::new();
+    for (section, value) in &new {
+        match (old.get(section), value) {
+            (Some(Value::Object(old)), Value::Object(new)) => {
+                let differ = new.iter().filter(|(key, value)| old.get(*key) != Some(*value));
+                keys.extend(differ.map(|(key, _)| format!("{section}.{key}")));
+            }
+            (old, value) if old != Some(value) => keys.push(section.clone()),
+            _ => {}
+        }
+    }
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_keys_that_differ_are_named_and_their_values_are_not() {
+        let (old, mut new) = (Config::default(), Config::default());
+        assert_eq!(changed(&old, &new), Vec::<String>::new());
+        new.server.keep_alive_seconds += 1;
+        new.log.filter = "debug".to_owned();
+        new.databases[0].name = "other".to_owned();
+        let mut keys = changed(&old, &new);
+        keys.sort();
+        assert_eq!(keys, ["databases", "log.filter", "server.keep_alive_seconds"]);
+    }
+}

@@ -1,0 +1,244 @@
+//! What makes filling a new data directory one step: it is done, or it is begun anew.
+//!
+//! Before anything is made in a new directory, a file named [`MARKER`] is, and it is removed when everything that filling makes is
+//! on disk. A start that finds it removes what the store and the contents are made of, which nobody but filling can have made:
+//! the server listens after it, and commands refuse such a directory. Where there is no marker, nothing is ever removed.
+//!
+//! Two processes that start on a new directory at once: the marker is locked by the one that fills. It gets its text only after
+//! its owner has looked around once more, with the lock held. So one that was made beside the files of another process, which
+//! had just finished, has no text, and stands for nothing.
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use stet_store::{Backends, StoreFile};
+
+use crate::content;
+use crate::exit::{Exit, Failure};
+
+/// Its name in the data directory.
+const MARKER: &str = "filling";
+
+/// For people who find it.
+const TEXT: &str = "stet is filling this directory, or was stopped while it did: its next start removes what is here and begins anew.\n";
+
+/// How often a directory is looked at whose marker comes and goes.
+const TRIES: u32 = 10;
+
+/// A data directory that is being filled. Dropped unfinished, it is left to the next start.
+pub(super) struct Filling {
+    data: PathBuf,
+    /// Locked.
+    marker: File,
+}
+
+impl Filling {
+    /// Begins to fill the directory, if it is new or was not filled to the end; makes it, if it is not there.
+    ///
+    /// # Errors
+    /// [`Exit::Data`]: another process is filling it, contents are there without a store, or the disk fails.
+    pub fn begin(data: &Path, store: &dyn Backends) -> Result<Option<Filling>, Failure> {
+        make(data).and_then(|()| Filling::look(data, store)).map_err(|error| {
+            let message = match error.kind() {
+                ErrorKind::ResourceBusy => format!("{} is in use: another process fills it", data.display()),
+                _ => format!("{} can't be opened: {error}", data.display()),
+            };
+            Failure::new(Exit::Data, message)
+        })
+    }
+
+    fn look(data: &Path, store: &dyn Backends) -> io::Result<Option<Filling>> {
+        for _ in 0..TRIES {
+            match OpenOptions::new().read(true).write(true).open(data.join(MARKER)) {
+                Ok(marker) => {
+                    lock(&marker)?;
+                    if is_at(&marker, &data.join(MARKER))? {
+                        return Filling { data: data.to_owned(), marker }.take(store);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    if !is_new(data, store)? {
+                        return Ok(None);
+                    }
+                    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(data.join(MARKER)) {
+                        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+                        // It is locked, and looked at, like one that was there before.
+                        _ => {}
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(ErrorKind::ResourceBusy.into())
+    }
+
+    /// Goes by a marker that is there and locked.
+    fn take(mut self, store: &dyn Backends) -> io::Result<Option<Filling>> {
+        if self.marker.metadata()?.len() > 0 {
+            tracing::warn!(data = %self.data.display(), "a first start was cut short: what it has made is removed, to begin anew");
+            clear(&self.data, store)?;
+        } else if !is_new(&self.data, store)? {
+            self.remove()?;
+            return Ok(None);
+        }
+        self.marker.write_all(TEXT.as_bytes())?;
+        self.marker.sync_all()?;
+        sync(&self.data)?;
+        Ok(Some(self))
+    }
+
+    /// Ends it, once all that was made is on disk.
+    ///
+    /// # Errors
+    /// [`Exit::Data`]: the marker can't be removed.
+    pub fn finish(self) -> Result<(), Failure> {
+        let message = |error| format!("{} can't be removed: {error}", self.data.join(MARKER).display());
+        self.remove().map_err(|error| Failure::new(Exit::Data, message(error)))
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        std::fs::remove_file(self.data.join(MARKER))?;
+        sync(&self.data)
+    }
+}
+
+/// Whether a first start on the directory is under way, or was cut short.
+pub(super) fn is_unfilled(data: &Path) -> bool {
+    std::fs::metadata(data.join(MARKER)).is_ok_and(|marker| marker.len() > 0)
+}
+
+/// Makes the directory, where it is not there; its name survives a crash, and so do those of the folders above that it needs.
+fn make(data: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> = data.ancestors().take_while(|folder| is_missing(folder)).collect();
+    DirBuilder::new().recursive(true).mode(0o700).create(data)?;
+    for folder in missing.into_iter().rev() {
+        let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        sync(parent)?;
+    }
+    Ok(())
+}
+
+fn is_missing(folder: &Path) -> bool {
+    !folder.as_os_str().is_empty() && matches!(folder.try_exists(), Ok(false))
+}
+
+/// Whether nothing of a data directory is there.
+fn is_new(data: &Path, store: &dyn Backends) -> io::Result<bool> {
+    if store.is_there(StoreFile::State)? || store.is_there(StoreFile::Journal)? || store.open_old_journal()?.is_some() {
+        return Ok(false);
+    }
+    if content::is_any_in(data)? {
+        let message = format!("contents are there, but no {}: restore the whole directory", StoreFile::State.name());
+        return Err(io::Error::other(message));
+    }
+    Ok(true)
+}
+
+/// Removes all that filling makes.
+fn clear(data: &Path, store: &dyn Backends) -> io::Result<()> {
+    store.remove(StoreFile::State)?;
+    store.remove(StoreFile::Journal)?;
+    content::remove_all_in(data)?;
+    sync(data)
+}
+
+fn lock(marker: &File) -> io::Result<()> {
+    marker.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => ErrorKind::ResourceBusy.into(),
+        TryLockError::Error(error) => error,
+    })
+}
+
+/// Whether an open file is the one at a path: another process may have removed it before it could be locked.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let at = match std::fs::metadata(path) {
+        Ok(at) => at,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let own = file.metadata()?;
+    Ok((own.dev(), own.ino()) == (at.dev(), at.ino()))
+}
+
+fn sync(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use stet_store::Files;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn begin(data: &Path) -> Result<Option<Filling>, Failure> {
+        Filling::begin(data, &Files::new(data))
+    }
+
+    fn names(data: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(data).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_was_begun_is_removed_by_the_next_start_and_what_was_finished_never() {
+        let home = TempDir::new().unwrap();
+        let data = home.path().join("a/b/data");
+        for _ in 0..2 {
+            let filling = begin(&data).unwrap().expect("it is to be filled");
+            assert_eq!(names(&data), [MARKER]);
+            assert!(is_unfilled(&data));
+            std::fs::create_dir_all(data.join("content/ab")).unwrap();
+            for file in ["state.redb", "journal.wal", "content/ab/cd", "content/ours", "ours"] {
+                std::fs::write(data.join(file), "x").unwrap();
+            }
+            drop(filling);
+            let filling = begin(&data).unwrap().expect("it is to be filled anew");
+            assert_eq!(names(&data), ["content", MARKER, "ours"], "and nothing of others is touched");
+            assert_eq!(names(&data.join("content")), ["ours"]);
+            drop(filling);
+            std::fs::remove_file(data.join("ours")).unwrap();
+            std::fs::remove_dir_all(data.join("content")).unwrap();
+        }
+        let filling = begin(&data).unwrap().unwrap();
+        std::fs::write(data.join("state.redb"), "x").unwrap();
+        filling.finish().unwrap();
+        for _ in 0..2 {
+            assert!(begin(&data).unwrap().is_none());
+            assert_eq!(names(&data), ["state.redb"]);
+        }
+    }
+
+    #[test]
+    fn a_marker_without_its_text_stands_for_nothing() {
+        let data = TempDir::new().unwrap();
+        std::fs::write(data.path().join(MARKER), "").unwrap();
+        assert!(begin(data.path()).unwrap().is_some(), "nothing was made yet");
+        for file in ["state.redb", "journal.wal"] {
+            let data = TempDir::new().unwrap();
+            std::fs::write(data.path().join(file), "x").unwrap();
+            std::fs::write(data.path().join(MARKER), "").unwrap();
+            assert!(!is_unfilled(data.path()));
+            assert!(begin(data.path()).unwrap().is_none());
+            assert_eq!(names(data.path()), [file]);
+        }
+    }
+
+    #[test]
+    fn only_one_process_fills_and_contents_without_a_store_are_kept() {
+        let data = TempDir::new().unwrap();
+        let filling = begin(data.path()).unwrap();
+        assert!(filling.is_some());
+        let busy = begin(data.path()).err().expect("it is locked");
+        assert!(busy.exit == Exit::Data && busy.message.contains("in use"), "{busy:?}");
+        let data = TempDir::new().unwrap();
+        std::fs::create_dir_all(data.path().join("content/ab")).unwrap();
+        let refused = begin(data.path()).err().expect("it may be all that is left");
+        assert!(refused.exit == Exit::Data && refused.message.contains("contents"), "{refused:?}");
+        assert_eq!(names(data.path()), ["content"]);
+    }
+}

@@ -1,0 +1,67 @@
+//! A first start on a disk that fails: the next one begins anew.
+
+use std::collections::BTreeMap;
+
+use stet_actors::store::{Look, Range, Table, View};
+
+use super::*;
+
+/// How many rows there are of each kind.
+fn rows(house: &House) -> BTreeMap<&'static str, usize> {
+    let store = house.store();
+    let count = |table: Table| {
+        store.scan(View::Committed, table, &Range::prefix(&[]), usize::MAX, false).expect("it can be read").len()
+    };
+    let rows = Table::ALL.iter().map(|table| (table.name(), count(*table))).collect();
+    store.close();
+    rows
+}
+
+/// What a first start that nothing disturbs makes, and how many syncs it takes until it listens.
+fn undisturbed() -> (BTreeMap<&'static str, usize>, u64) {
+    let mut house = House::new_directory();
+    house.start();
+    let syncs = house.disk.syncs();
+    house.stop();
+    (rows(&house), syncs)
+}
+
+/// A first start meets this fault, at every so many syncs; then the machine loses power, or has room again.
+fn at_some_syncs(fault: Fault, times: u64, begin: u64) {
+    let (wanted, syncs) = undisturbed();
+    let stride = setting("STET_FAULT_STRIDE").unwrap_or(3).max(1) * 16;
+    let mut anew = 0;
+    for at in (1..=syncs).filter(|at| at % stride == begin % stride) {
+        let mut house = House::new_directory();
+        house.disk.plan(Plan { at, times, fault });
+        let begun = house.try_start();
+        // Late in a start there may be no need for more room.
+        assert!(house.disk.struck() > 0 || fault == Fault::NoRoom, "{at}: the fault never came");
+        let marker = house.data().join("filling");
+        if begun.is_ok() {
+            // A fault that passed.
+            house.disk.heal();
+            house.stop();
+        } else {
+            assert!(marker.exists(), "{at}: {begun:?}");
+            anew += 1;
+        }
+        house.lose_power(at);
+        house.start();
+        assert!(!marker.exists(), "{at}");
+        house.stop();
+        assert_eq!(house.faults(), Vec::<String>::new(), "{at}");
+        assert_eq!(rows(&house), wanted, "{at}");
+    }
+    assert!(anew > 0);
+}
+
+#[test]
+fn a_first_start_that_ends_with_a_loss_of_power_is_begun_anew() {
+    at_some_syncs(Fault::Crash, 1, 1);
+}
+
+#[test]
+fn a_first_start_that_finds_no_room_is_begun_anew_when_there_is() {
+    at_some_syncs(Fault::NoRoom, u64::MAX, 7);
+}
