@@ -280,8 +280,24 @@ impl Reader {
     /// # Errors
     /// What the store says.
     pub fn record(&self, loid: Loid) -> Result<Option<Record>> {
-        let Some(record) = self.row(Table::Objects, &loid.to_key())? else { return Ok(None) };
-        Ok(if self.is_leaving(&record)? { None } else { Some(record) })
+        let found = self.steady(|| self.row(Table::Objects, &loid.to_key()))?;
+        Ok(found.and_then(|(record, standing)| (!matches!(standing, Standing::Leaving(_))).then_some(record)))
+    }
+
+    /// A record, and how it stood while it was so: of one that changes between the two looks neither is worth anything.
+    fn steady(&self, read: impl Fn() -> Result<Option<Record>>) -> Result<Option<(Record, Standing)>> {
+        loop {
+            // Before the record is read: what is under way may be done by the time that its standing is looked at.
+            let under_way = self.registry.shared().remains.are_under_way();
+            let Some(record) = read()? else { return Ok(None) };
+            if !under_way {
+                return Ok(Some((record, Standing::Settled)));
+            }
+            let stands = standing(self.look(), View::Committed, &record).map_err(|error| store_failure(&error))?;
+            if read()?.as_ref() == Some(&record) {
+                return Ok(Some((record, stands)));
+            }
+        }
     }
 
     /// Whether an object that is live as its record has it goes along with a folder that is discarded or destroyed: then it is not
@@ -298,13 +314,6 @@ impl Reader {
             return Ok(Standing::Settled);
         }
         standing(self.look(), View::Committed, record).map_err(|error| store_failure(&error))
-    }
-
-    /// Whether an object ceases to be along with what is destroyed.
-    fn is_going(&self, record: &Record) -> Result<bool> {
-        let Standing::Leaving(entry) = self.standing(record)? else { return Ok(false) };
-        let destroyed = Remainder::is_left(self.look(), View::Committed, entry, Task::Destroy);
-        destroyed.map_err(|error| store_failure(&error))
     }
 
     /// The record of an object, live or discarded.
@@ -372,8 +381,14 @@ impl Reader {
     pub fn resolve_any(&self, source: &Source, database: DatabaseId) -> Result<Record> {
         let loid = self.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
         self.check_version(loid, source)?;
-        let record = self.any_record(loid.object())?.ok_or_else(|| Error::not_found(source))?;
-        if self.is_going(&record)? { Err(Error::not_found(source)) } else { Ok(record) }
+        let found = self.steady(|| self.any_record(loid.object()))?;
+        let (record, standing) = found.ok_or_else(|| Error::not_found(source))?;
+        let Standing::Leaving(entry) = standing else { return Ok(record) };
+        // What is destroyed is gone from the bin, too. Once that is done, the record is.
+        let is_destroyed = Remainder::is_left(self.look(), View::Committed, entry, Task::Destroy);
+        let is_there =
+            !is_destroyed.map_err(|error| store_failure(&error))? && self.any_record(loid.object())?.is_some();
+        if is_there { Ok(record) } else { Err(Error::not_found(source)) }
     }
 
     /// Refuses the loid of a version that is not there.

@@ -49,9 +49,9 @@ fn what_was_begun_is_done_after_a_crash() {
     let server = killed_amid(server, |client| drop(client.call("object-discard", &[&folder]).try_send()), &client);
     let client = client.to(&server);
     all_are(&client, 404);
-    assert!(client.items(&drawer).is_empty());
     wait_for_the_end(&server);
     all_are(&client, 404);
+    assert!(client.items(&drawer).is_empty());
 
     let restore =
         |client: &Client| drop(client.call("stet-object-restore-post", &[&folder]).json(&json!({})).try_send());
