@@ -90,11 +90,12 @@ async fn run(objects: usize) {
     let drawer = create(&repository, Vec::new(), NewObject::of::<Drawer>("drawer", "Drawer", new)).await;
     let top = create(&repository, Vec::new(), NewObject::folder("top")).await;
     for folders in (0..objects / (EACH + 1)).collect::<Vec<_>>().chunks(16) {
-        let made = folders.iter().map(|folder| async {
+        let repository = &repository;
+        let made = folders.iter().map(|folder| async move {
             let below = vec!["top".to_owned(), format!("folder-{folder}")];
             for story in 0..EACH {
                 let story = NewObject::document(&format!("story-{story}"), "Story");
-                create(&repository, below.clone(), story).await;
+                create(repository, below.clone(), story).await;
             }
         });
         join_all(made).await;

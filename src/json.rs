@@ -3,11 +3,15 @@
 //! A reply is one value, serialised once. Parts that would be too slow to make for each reply (a record, a post) are kept as
 //! [`Ready`], the JSON of a value of its type, and stand in replies as that value would.
 
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::io;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use stet_actors::error::{Error, Result};
@@ -137,6 +141,113 @@ pub enum Changed<T, G> {
     Gone(G),
 }
 
+/// A list in a reply: there with it, or put into it item by item while the reply goes out ([`crate::http::listing`]).
+#[derive(Debug)]
+pub struct Listed<T>(Items<T>);
+
+#[derive(Debug)]
+enum Items<T> {
+    Now(Vec<T>),
+    /// Only serialising by [`with_gaps`] can leave them out.
+    Later(Gap),
+}
+
+/// What comes later in a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gap {
+    /// The items of its list.
+    Items,
+    /// What could not be shown.
+    Failed,
+    /// The items of an item.
+    Inner,
+}
+
+impl<T> Listed<T> {
+    /// A list that comes later. Made where the items are made, so that they are of the type that the reply says.
+    pub(crate) fn later(gap: Gap) -> Listed<T> {
+        Listed(Items::Later(gap))
+    }
+}
+
+impl<T> From<Vec<T>> for Listed<T> {
+    fn from(items: Vec<T>) -> Listed<T> {
+        Listed(Items::Now(items))
+    }
+}
+
+thread_local! {
+    /// The gaps in what is serialised on this thread by [`with_gaps`], each with its place.
+    static GAPS: RefCell<Option<Vec<(Gap, usize)>>> = const { RefCell::new(None) };
+    /// How long what has been serialised is.
+    static WRITTEN: Cell<usize> = const { Cell::new(0) };
+}
+
+impl<T: Serialize> Serialize for Listed<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Items::Now(items) => items.serialize(serializer),
+            Items::Later(gap) => {
+                let noted = GAPS.with_borrow_mut(|gaps| {
+                    // Behind the bracket that is written next.
+                    gaps.as_mut().map(|gaps| gaps.push((*gap, WRITTEN.get() + 1))).is_some()
+                });
+                if !noted {
+                    return Err(S::Error::custom("a list that comes later can't be there now"));
+                }
+                [(); 0].serialize(serializer)
+            }
+        }
+    }
+}
+
+/// On the wire it is a list.
+impl<T: JsonSchema> JsonSchema for Listed<T> {
+    fn inline_schema() -> bool {
+        Vec::<T>::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        Vec::<T>::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        Vec::<T>::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Vec::<T>::json_schema(generator)
+    }
+}
+
+/// Serialises a value behind what is in `out`. Gives the places in `out` where lists come later, each between its brackets, in
+/// their order.
+///
+/// # Errors
+/// As [`Ready::of`].
+pub(crate) fn with_gaps(value: &impl Serialize, out: &mut Vec<u8>) -> Result<Vec<(Gap, usize)>> {
+    struct Counted<'o>(&'o mut Vec<u8>);
+
+    impl io::Write for Counted<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.extend_from_slice(bytes);
+            WRITTEN.set(self.0.len());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    WRITTEN.set(out.len());
+    GAPS.set(Some(Vec::new()));
+    let outcome = serde_json::to_writer(Counted(out), value);
+    let gaps = GAPS.take().unwrap_or_default();
+    outcome.map_err(|error| unserialisable(&error))?;
+    Ok(gaps)
+}
+
 /// A value as JSON.
 ///
 /// # Errors
@@ -193,6 +304,36 @@ mod tests {
             let whole = serde_json::to_string(&With { base: story(), more: more() }).expect("it can be serialised");
             assert_eq!(String::from_utf8(written).expect("it is text"), format!("before{whole}"));
         }
+    }
+
+    #[derive(Serialize, JsonSchema)]
+    struct Stories {
+        first: Story,
+        #[serde(flatten)]
+        all: All,
+        failed: Listed<String>,
+        total: usize,
+    }
+
+    #[derive(Serialize, JsonSchema)]
+    struct All {
+        items: Listed<Story>,
+    }
+
+    #[test]
+    fn a_list_that_comes_later_leaves_a_gap_where_it_would_be() {
+        let of = |items, failed| Stories { first: story(), all: All { items }, failed, total: 2 };
+        let now = serde_json::to_string(&of(vec![story()].into(), vec!["x".to_owned()].into())).expect("it can be");
+        let later = of(Listed::later(Gap::Items), Listed::later(Gap::Failed));
+        assert!(serde_json::to_string(&later).is_err(), "nothing would tell where they go");
+        let mut written = b"before".to_vec();
+        let gaps = with_gaps(&later, &mut written).expect("it can be serialised");
+        let [(Gap::Items, items), (Gap::Failed, failed)] = gaps[..] else { panic!("{gaps:?}") };
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("it is text");
+        let item = serde_json::to_string(&story()).expect("it can be");
+        let (before, between, after) = (&written[..items], &written[items..failed], &written[failed..]);
+        assert_eq!(text(before) + &item + &text(between) + "\"x\"" + &text(after), format!("before{now}"));
+        assert_eq!(schema_for!(Listed<Story>), schema_for!(Vec<Story>));
     }
 
     #[test]

@@ -123,6 +123,7 @@ fn describe() {
     counter!("stet_http_requests_total", "Requests answered, by endpoint and status.");
     histogram!("stet_http_request_seconds", Unit::Seconds, "From a request's head to its reply's, by endpoint.");
 
+    gauge!("stet_reply_bytes", Unit::Bytes, "Bytes of large replies that wait in memory for their clients.");
     counter!(
         "stet_http_slow_turns_total",
         "Turns of more than 5 ms in which a call kept its thread to itself, by endpoint; also when the machine is busy."

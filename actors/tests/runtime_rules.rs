@@ -407,6 +407,34 @@ fn an_idle_container_leaves_and_one_with_work_under_way_stays() {
 }
 
 #[test]
+fn beyond_so_many_containers_those_used_longest_ago_leave_and_one_with_work_under_way_stays() {
+    run(RuntimeOptions { containers: 100, ..RuntimeOptions::default() }, |world| async move {
+        let (busy, story) = (world.drawer("busy").await, world.story("s").await);
+        let mut drawers = Vec::new();
+        for number in 0..300 {
+            drawers.push(world.drawer(&format!("d{number}")).await);
+        }
+        world.store.hold();
+        let adding = world.add(busy, story);
+        tokio::pin!(adding);
+        let poll = futures_util::future::poll_fn(|cx| std::task::Poll::Ready(adding.as_mut().poll(cx).is_ready()));
+        assert!(!poll.await);
+        world.until("the submission", || world.store.pending() == 1).await;
+        for drawer in &drawers {
+            world.clock.advance(Duration::from_millis(1));
+            world.count(*drawer).await;
+        }
+        let loaded = drawers.iter().filter(|drawer| world.repository.is_in_memory::<Drawer>(**drawer)).count();
+        assert!((80..=120).contains(&loaded), "{loaded}");
+        assert!(drawers[220..].iter().all(|drawer| world.repository.is_in_memory::<Drawer>(*drawer)), "the last stay");
+        assert!(world.repository.is_in_memory::<Drawer>(busy));
+        world.store.release();
+        adding.await.unwrap();
+        assert_eq!(world.repository.most_instances(), 1);
+    });
+}
+
+#[test]
 fn a_precondition_that_no_longer_holds_changes_nothing() {
     run(RuntimeOptions::default(), |world| async move {
         let (drawer, story) = (world.drawer("d").await, world.story("s").await);

@@ -87,6 +87,9 @@ async fn one(mut stream: TcpStream, speaks: Speaks, requests: Vec<Vec<u8>>, unti
     }
 }
 
+/// Says of an answer that it is made while it goes out; its JSON has no line ends.
+const CHUNKED: &[u8] = b"\r\ntransfer-encoding: chunked\r\n";
+
 /// Reads one answer; gives its status.
 pub async fn answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> u16 {
     buffer.clear();
@@ -99,8 +102,12 @@ pub async fn answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> u16 {
     };
     // Looked at as bytes, and no more of them than needed: what the client costs is taken from the server's share of the machine.
     let status = buffer[9..12].iter().fold(0, |status, digit| status * 10 + u16::from(digit - b'0'));
+    let is_chunked = buffer[..head].windows(CHUNKED.len()).any(|window| window == CHUNKED);
+    while is_chunked && !buffer.ends_with(b"\r\n0\r\n\r\n") {
+        assert!(stream.read_buf(buffer).await.expect("the server answers") > 0);
+    }
     let length = if status == 304 { 0 } else { content_length(&buffer[..head]) };
-    let whole = head + length;
+    let whole = if is_chunked { buffer.len() } else { head + length };
     while buffer.len() < whole {
         assert!(stream.read_buf(buffer).await.expect("the server answers") > 0);
     }

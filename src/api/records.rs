@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use stet_actors::error::{MAX_SOURCE_BYTES, Result, shortened};
+use stet_actors::error::{Error, MAX_SOURCE_BYTES, Result, shortened};
 use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::object::Record;
@@ -12,7 +12,7 @@ use stet_actors::object::Record;
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
-use crate::json::Ready;
+use crate::json::{Listed, Ready};
 use crate::records::Display;
 use crate::records::{Cached, ObjectRecord, render};
 
@@ -20,9 +20,9 @@ use crate::records::{Cached, ObjectRecord, render};
 #[derive(Serialize, JsonSchema)]
 pub struct BulkReply<T> {
     /// What was done or found, in the order of the request.
-    pub items: Vec<T>,
+    pub items: Listed<T>,
     /// One for each source that failed, in the order of the request.
-    pub errors: Vec<BulkError>,
+    pub errors: Listed<BulkError>,
 }
 
 /// A source of a bulk call that failed.
@@ -37,6 +37,23 @@ pub struct BulkError {
     /// Further facts, as in the reply to a call of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Box<Map<String, Value>>>,
+}
+
+impl BulkError {
+    /// What became of one source.
+    pub fn of(app: &App, source: &str, error: Error) -> BulkError {
+        let code = format!("{}{}", app.config.compat.code_prefix, error.code.name());
+        let source = shortened(source.to_owned(), MAX_SOURCE_BYTES);
+        BulkError { source, code, message: error.message, details: error.details }
+    }
+}
+
+/// What came of the sources of a bulk call, each list in the order of the request.
+pub struct BulkParts<T> {
+    /// What was done or found.
+    pub items: Vec<T>,
+    /// One for each source that failed.
+    pub errors: Vec<BulkError>,
 }
 
 /// A bulk reply in the making. However its sources are dealt with, both lists have the order of the request.
@@ -59,18 +76,22 @@ impl<'c, T> Bulk<'c, T> {
             Ok(item) => return self.items.push((place, item)),
             Err(error) => error,
         };
-        let code = format!("{}{}", self.app.config.compat.code_prefix, error.code.name());
-        let source = shortened(self.sources[place].clone(), MAX_SOURCE_BYTES);
-        self.errors.push((place, BulkError { source, code, message: error.message, details: error.details }));
+        self.errors.push((place, BulkError::of(self.app, &self.sources[place], error)));
     }
 
     /// The reply.
     pub fn reply(self) -> BulkReply<T> {
+        let BulkParts { items, errors } = self.parts();
+        BulkReply { items: items.into(), errors: errors.into() }
+    }
+
+    /// What the reply is made of.
+    pub fn parts(self) -> BulkParts<T> {
         fn in_order<T>(mut noted: Vec<(usize, T)>) -> Vec<T> {
             noted.sort_by_key(|(place, _)| *place);
             noted.into_iter().map(|(_, noted)| noted).collect()
         }
-        BulkReply { items: in_order(self.items), errors: in_order(self.errors) }
+        BulkParts { items: in_order(self.items), errors: in_order(self.errors) }
     }
 }
 
@@ -159,4 +180,9 @@ pub fn info_of(app: &App, state: &impl State, display: &Display) -> Result<Objec
 /// What the store says.
 pub fn path_if_shown(app: &App, record: &Record, display: &Display) -> Result<Option<String>> {
     if display.path { app.path_of(record) } else { Ok(None) }
+}
+
+/// The full name of who has an object locked: what a record shows beside what is its own.
+pub fn locker_of(app: &App, record: &Record) -> Option<String> {
+    record.lock.as_ref().map(|lock| app.directory.full_name(&lock.user))
 }

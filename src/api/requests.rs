@@ -1,6 +1,12 @@
 //! Request bodies that several resources share.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use stet_actors::error::{Code, Error, Result};
@@ -8,21 +14,121 @@ use stet_actors::id::{DatabaseId, Source};
 use stet_actors::object::CreateMode;
 
 use crate::http::app::App;
-use crate::http::body::Object;
+use crate::http::body::{Object, entries_allowed};
 use crate::http::call::Call;
+
+/// SourceList as a client lists them, each once, in the order of the first.
+///
+/// No more of them are held than configuration allows ([`entries_allowed`]), however many a body has.
+#[derive(Debug, Default)]
+pub struct SourceList {
+    texts: Vec<String>,
+    /// How many were listed.
+    listed: usize,
+}
+
+impl<'de> Deserialize<'de> for SourceList {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct List;
+
+        impl<'de> Visitor<'de> for List {
+            type Value = SourceList;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of sources")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<SourceList, A::Error> {
+                let most = entries_allowed();
+                let (mut texts, mut listed) = (Vec::new(), 0);
+                while listed < most
+                    && let Some(Text(text)) = list.next_element()?
+                {
+                    texts.push(text);
+                    listed += 1;
+                }
+                // They are too many, and how many is said in the refusal.
+                while list.next_element::<IgnoredAny>()?.is_some() {
+                    listed += 1;
+                }
+                let mut known = HashSet::with_capacity(texts.len());
+                let first: Vec<bool> = texts.iter().map(|text| known.insert(text.as_str())).collect();
+                let mut first = first.into_iter();
+                // There is one for each.
+                texts.retain(|_| first.next().unwrap_or(true));
+                Ok(SourceList { texts, listed })
+            }
+        }
+
+        deserializer.deserialize_seq(List)
+    }
+}
+
+/// A source; shortcut ids may come as numbers.
+struct Text(String);
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "a source must be a text, or the number of a shortcut")]
+        enum Either {
+            Text(String),
+            Number(u64),
+        }
+        Ok(Text(match Either::deserialize(deserializer)? {
+            Either::Text(text) => text,
+            Either::Number(number) => number.to_string(),
+        }))
+    }
+}
+
+impl SourceList {
+    /// The sources, each once.
+    ///
+    /// # Errors
+    /// `TooLarge` for a list of more than configuration allows.
+    pub fn read(self, app: &App) -> Result<Vec<String>> {
+        let (listed, limit) = (self.listed, app.config.limits.list_sources);
+        if listed <= limit {
+            return Ok(self.texts);
+        }
+        let message = format!("`sources` has {listed} entries; at most {limit} are allowed.");
+        Err(Error::new(Code::TooLarge, message))
+    }
+}
+
+/// Bytes that sources take in memory.
+pub fn bytes_of(sources: &[String]) -> usize {
+    sources.iter().map(|source| size_of::<String>() + source.capacity()).sum()
+}
+
+/// On the wire it is a list.
+impl JsonSchema for SourceList {
+    fn inline_schema() -> bool {
+        Vec::<String>::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        Vec::<String>::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Vec::<String>::json_schema(generator)
+    }
+}
 
 /// An object list: `{"sources": […], "options": {…}}`, or a bare array (docs/api/README.md, "Object lists").
 #[derive(Debug, JsonSchema)]
 #[schemars(with = "ObjectListSchema")]
 pub struct ObjectListRequest {
-    sources: Vec<String>,
+    sources: SourceList,
     database_id: Option<DatabaseRef>,
 }
 
 /// The sources of a bulk call, read and checked.
 #[derive(Debug)]
 pub struct Sources {
-    /// As the client gave them.
+    /// As the client gave them, each once, in the order of the first.
     pub given: Vec<String>,
     /// Where paths are looked up, and loids that name no database.
     pub database: DatabaseId,
@@ -52,64 +158,39 @@ impl<'de> Deserialize<'de> for ObjectListRequest {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Full {
-            sources: Vec<Text>,
+            sources: SourceList,
             #[serde(default)]
             database_id: Option<DatabaseRef>,
         }
-        /// Shortcut ids may come as numbers.
-        #[derive(Deserialize)]
-        #[serde(untagged, expecting = "a source must be a text, or the number of a shortcut")]
-        enum Text {
-            Text(String),
-            Number(u64),
-        }
         struct Either;
-        impl<'de> serde::de::Visitor<'de> for Either {
+        impl<'de> Visitor<'de> for Either {
             type Value = Full;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object with a list `sources`, or a list of sources")
             }
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, list: A) -> Result<Full, A::Error> {
-                let sources = Vec::deserialize(serde::de::value::SeqAccessDeserializer::new(list))?;
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Full, A::Error> {
+                let sources = SourceList::deserialize(SeqAccessDeserializer::new(list))?;
                 Ok(Full { sources, database_id: None })
             }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Full, A::Error> {
-                Full::deserialize(serde::de::value::MapAccessDeserializer::new(map))
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Full, A::Error> {
+                Full::deserialize(MapAccessDeserializer::new(map))
             }
         }
         let Full { sources, database_id } = deserializer.deserialize_any(Either)?;
-        let text = |source| match source {
-            Text::Text(text) => text,
-            Text::Number(number) => number.to_string(),
-        };
-        Ok(ObjectListRequest { sources: sources.into_iter().map(text).collect(), database_id })
+        Ok(ObjectListRequest { sources, database_id })
     }
 }
 
 impl ObjectListRequest {
-    /// Reads the body; its length is bounded by configuration.
+    /// The sources that the body lists, each once, in the order of the first; how many is bounded by configuration.
     ///
     /// # Errors
     /// `InvalidBody`, `TooLarge`, `DatabaseNotFound`.
     pub async fn of(call: &Call) -> Result<Sources> {
         let request: ObjectListRequest = call.any_json().await?;
-        check_length(&call.app, request.sources.len())?;
-        let database = database_named(call, request.database_id.as_ref())?;
-        Ok(Sources { given: request.sources, database })
+        let given = request.sources.read(&call.app)?;
+        Ok(Sources { given, database: database_named(call, request.database_id.as_ref())? })
     }
-}
-
-/// Refuses a list of more sources than configuration allows.
-///
-/// # Errors
-/// `TooLarge`.
-pub fn check_length(app: &App, sources: usize) -> Result<()> {
-    let limit = app.config.limits.list_sources;
-    if sources <= limit {
-        return Ok(());
-    }
-    let message = format!("`sources` has {sources} entries; at most {limit} are allowed.");
-    Err(Error::new(Code::TooLarge, message))
 }
 
 /// `createMode` as it is on the wire.

@@ -19,13 +19,15 @@ use crate::http::reply::{BodyStream, Reply};
 /// A part of what is sent.
 pub struct Part {
     size: u64,
+    /// Bytes in memory until it has gone.
+    held: u64,
     stream: Box<dyn FnOnce(u64, u64) -> BodyStream>,
 }
 
 impl Part {
     /// So many bytes; `stream` gives a number of them from a place on, which it has.
     pub fn new(size: u64, stream: impl FnOnce(u64, u64) -> BodyStream + 'static) -> Part {
-        Part { size, stream: Box::new(stream) }
+        Part { size, held: 0, stream: Box::new(stream) }
     }
 
     /// What a reader has left.
@@ -35,7 +37,8 @@ impl Part {
 
     /// A text.
     pub fn text(text: impl Into<Bytes>) -> Part {
-        Part::read(ContentReader::of(text.into()))
+        let text = text.into();
+        Part { held: text.len() as u64, ..Part::read(ContentReader::of(text)) }
     }
 }
 
@@ -87,6 +90,7 @@ impl Whole {
     pub fn reply(self, call: &Call, source: &str, name: &str) -> Result<Reply> {
         let Whole { media_type, parts, tag, modified } = self;
         let size = parts.iter().map(|part| part.size).sum::<u64>().min(most(call)?);
+        let held = parts.iter().map(|part| part.held).sum();
         dates::check_unmodified(call.headers(), modified)?;
         if tag.is_known(call.headers()) || dates::is_known(call.headers(), modified) {
             return Ok(Reply::not_modified(tag));
@@ -110,7 +114,8 @@ impl Whole {
                 return Err(error.with_source(source).with_detail("size", size));
             }
         };
-        let mut reply = reply.with_etag(tag).with_header(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        let mut reply =
+            reply.holding(held).with_etag(tag).with_header(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
         if let Some(date) = modified.and_then(|at| date_of(at).try_into_value().ok()) {
             reply = reply.with_header(LAST_MODIFIED, date);
         }

@@ -158,6 +158,8 @@ impl Config {
         // Deeper trees could exhaust a thread's stack.
         faults.within("limits.xml_depth", limits.xml_depth, 1, 512);
         faults.within("limits.list_sources", limits.list_sources, 1, 1_000_000);
+        // One reply must fit in: a drawer's items, or a record with four megabytes of attributes in several forms.
+        faults.within("limits.reply_bytes_under_way", limits.reply_bytes_under_way, 16 << 20, MAX_BYTES);
         faults.seconds("limits.idempotency_seconds", limits.idempotency_seconds, 1);
         let keys = limits.idempotency_keys_per_user;
         faults.within("limits.idempotency_keys_per_user", keys, 100, 10_000_000);
@@ -231,6 +233,7 @@ impl Config {
         faults.within("runtime.permits_per_container", runtime.permits_per_container, 1, 1 << 30);
         faults.within("runtime.permits", runtime.permits, 1, 1 << 30);
         faults.seconds("runtime.idle_seconds", runtime.idle_seconds, 1);
+        faults.within("runtime.containers", runtime.containers, 100, 1 << 30);
         faults.seconds("runtime.sweep_seconds", runtime.sweep_seconds, 1);
         faults.within("runtime.failures_allowed", runtime.failures_allowed, 1, 1_000_000);
         faults.seconds("runtime.failure_window_seconds", runtime.failure_window_seconds, 1);

@@ -137,6 +137,8 @@ pub struct LimitsConfig {
     pub list_sources: usize,
     /// Uploads that are on their way to the disk at a time.
     pub uploads_at_once: usize,
+    /// Bytes of replies above 64 KiB that are in memory at a time, waiting for their clients to take them.
+    pub reply_bytes_under_way: u64,
     /// Seconds that the reply to a call with an `Idempotency-Key` is kept, to be repeated.
     pub idempotency_seconds: u64,
     /// Keys whose replies are kept for one user.
@@ -168,6 +170,7 @@ impl Default for LimitsConfig {
             xml_depth: 64,
             list_sources: 10_000,
             uploads_at_once: 256,
+            reply_bytes_under_way: 256 << 20,
             idempotency_seconds: 86_400,
             idempotency_keys_per_user: 10_000,
             idempotency_bytes_per_user: 32 << 20,

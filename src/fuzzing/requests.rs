@@ -69,7 +69,8 @@ fn any<T: DeserializeOwned>(body: &[u8]) -> bool {
 
 /// The same must come of it whether it is secret or not, save for the words.
 fn read(body: &[u8], reader: impl Fn(Reading) -> stet_actors::error::Result<()>) -> bool {
-    let [open, secret] = [false, true].map(|secret| reader(Reading { required: true, depth: DEPTH, secret }));
+    let reading = |secret| Reading { required: true, depth: DEPTH, secret, entries: 100 };
+    let [open, secret] = [false, true].map(|secret| reader(reading(secret)));
     assert_eq!(open.is_ok(), secret.is_ok(), "{}", String::from_utf8_lossy(body));
     for refusal in [&open, &secret].into_iter().filter_map(|outcome| outcome.as_ref().err()) {
         assert_eq!(refusal.code, Code::InvalidBody);

@@ -16,6 +16,7 @@ use super::meters::Meters;
 use super::openapi::Served;
 use super::route::Group;
 use super::router::Router;
+use crate::limits::Pool;
 use crate::newsroom::Newsroom;
 use crate::telemetry::Metrics;
 
@@ -66,6 +67,8 @@ pub struct App {
     pub strict_transport: Option<HeaderValue>,
     /// How many calls a client may make, if that is limited.
     pub call_limit: Option<CallLimit>,
+    /// Bytes of replies that wait for their clients.
+    pub replies: Pool,
     /// The memory of request bodies.
     pub bodies: Bodies,
     /// What `/metrics` shows.
@@ -104,6 +107,7 @@ impl App {
             strict_transport,
             proxies: Proxies::new(&config.server),
             call_limit: CallLimit::new(config.limits.calls_per_minute),
+            replies: Pool::new(config.limits.reply_bytes_under_way),
             bodies: Bodies::new(&config.limits),
             router: Router::new(routes()),
             meters: Meters::of(routes()),

@@ -1,6 +1,7 @@
 //! Reading request bodies (docs/api/README.md, "Bodies"): bounded while they stream, one by one and all together, refused with the
 //! place of the fault.
 
+use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::net::IpAddr;
@@ -121,6 +122,18 @@ pub struct Reading {
     /// Whether a password or a token is in it. Then a refusal quotes nothing of the body: a reply may be logged on the
     /// way, and what is at the wrong place may be just that.
     pub secret: bool,
+    /// How many entries a list of sources may have ([`entries_allowed`]).
+    pub entries: usize,
+}
+
+thread_local! {
+    static ENTRIES: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+/// How many entries of a list of sources are of use in the body that is being read on this thread: what is behind them need not be
+/// held, for the list is too long.
+pub fn entries_allowed() -> usize {
+    ENTRIES.get()
 }
 
 impl Reading {
@@ -138,6 +151,7 @@ impl Reading {
             return Err(invalid(format!("The body is nested deeper than the {} levels allowed.", self.depth)));
         }
         let mut reader = serde_json::Deserializer::from_slice(json);
+        ENTRIES.set(self.entries);
         let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
             let path = match error.path().to_string() {
                 path if path == "." => "$".to_owned(),
@@ -200,7 +214,7 @@ fn without_values(error: &serde_json::Error) -> String {
 /// # Errors
 /// As [`Reading::any`].
 pub fn parse_object<T: DeserializeOwned>(body: &[u8], required: bool, depth: usize) -> Result<T> {
-    Reading { required, depth, secret: false }.object(body)
+    Reading { required, depth, secret: false, entries: usize::MAX }.object(body)
 }
 
 /// [`Reading::any`] for a body of which some parts are read here and there: an object, or a list.
@@ -209,7 +223,7 @@ pub fn parse_object<T: DeserializeOwned>(body: &[u8], required: bool, depth: usi
 /// As [`Reading::any`].
 pub fn parse_any(body: &[u8], required: bool, depth: usize) -> Result<Value> {
     // Every JSON value is a `Value`, so no error here quotes one.
-    let value: Value = Reading { required, depth, secret: false }.any(body)?;
+    let value: Value = Reading { required, depth, secret: false, entries: usize::MAX }.any(body)?;
     if value.is_object() || value.is_array() {
         return Ok(value);
     }
@@ -253,7 +267,7 @@ mod tests {
     }
 
     fn parse<T: DeserializeOwned>(body: &[u8], required: bool, depth: usize) -> Result<T> {
-        Reading { required, depth, secret: false }.any(body)
+        Reading { required, depth, secret: false, entries: usize::MAX }.any(body)
     }
 
     #[test]
@@ -270,8 +284,8 @@ mod tests {
             Low,
         }
         let refused = |body: &str| {
-            let error =
-                Reading { required: true, depth: 8, secret: true }.object::<Login>(body.as_bytes()).unwrap_err();
+            let reading = Reading { required: true, depth: 8, secret: true, entries: usize::MAX };
+            let error = reading.object::<Login>(body.as_bytes()).unwrap_err();
             assert_eq!(error.code, Code::InvalidBody);
             assert!(!error.message.contains("4242"), "{error}");
             error.message

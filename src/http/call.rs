@@ -15,6 +15,7 @@ use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::Expect;
 use stet_actors::id::{DatabaseId, Source};
+use stet_actors::object::Text;
 use stet_actors::receipt::Once;
 use tracing::Span;
 
@@ -64,7 +65,6 @@ pub struct Call {
     /// The unread body of a multipart form or of a content.
     pub(super) incoming: Option<Incoming>,
     /// What the body takes of the budget, which counts until the call is answered; none where the route has no body.
-    #[expect(dead_code, reason = "it is held, not looked at")]
     pub(super) room: Option<Arc<Room>>,
     /// The `Idempotency-Key` that the call has taken.
     pub claim: Option<Arc<Claim>>,
@@ -117,6 +117,11 @@ impl Call {
     /// `DatabaseNotFound`.
     pub fn database(&self) -> Result<DatabaseId> {
         self.app.database(self.query.text("databaseId"))
+    }
+
+    /// By whom what is held in memory for the call is held; callers without a session are one.
+    pub(super) fn holder(&self) -> Text {
+        self.session.as_ref().map_or_else(|| "".into(), |session| session.user().clone())
     }
 
     /// What the caller may do.
@@ -247,7 +252,8 @@ impl Call {
     }
 
     fn reading(&self, required: bool) -> Reading {
-        Reading { required, depth: self.app.config.limits.json_depth, secret: self.route.secret }
+        let limits = &self.app.config.limits;
+        Reading { required, depth: limits.json_depth, secret: self.route.secret, entries: limits.list_sources }
     }
 
     fn requires_body(&self) -> bool {

@@ -14,8 +14,10 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use bytes::Bytes;
 use futures_util::FutureExt;
+use futures_util::stream::empty;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Source;
+use stet_actors::object::Text;
 use tracing::{Instrument, Span};
 
 use super::app::{App, RequestId};
@@ -25,11 +27,12 @@ use super::connection::Connection;
 use super::error::{ErrorReply, Surface};
 use super::identify::identify;
 use super::meters::{NO_ENDPOINT, Timed};
+use super::pieces::{self, Counted};
 use super::query::{Pairs, Query};
 use super::reply::{Content, Reply};
 use super::route::{Body, Kind, Produces, Route, Verb};
 use super::router::{Found, Params};
-use super::{body, calls, client, cors, etag, pace, pieces, probe};
+use super::{body, calls, client, cors, etag, pace, probe};
 use crate::access::Access;
 use crate::auth::LiveSession;
 use crate::give_way;
@@ -55,6 +58,8 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let request_id = app.next_request_id();
     let path = http.uri().path();
     if let Some(response) = cors::preflight(&app, &http).or_else(|| probe::answer(&app, &http)) {
+        // What these say is the same for all, and there anyway.
+        let response = pieces::in_pieces(response, 0, &Counted::Not).expect("what is not counted is not refused");
         return finish(&app, &http, response, request_id);
     }
     let inside = app.config.server.base_path.as_str();
@@ -71,14 +76,21 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let endpoint = || route.get().map_or(NO_ENDPOINT, |route| route.id);
     let answering = answer(&app, &http, path, payload, &span, &mut known).instrument(span.clone());
     let outcome = Timed::new(pin!(answering), endpoint).await;
-    let Known { route: found, claim, standing } = known;
+    let Known { route: found, claim, standing, holder } = known;
     let found = found.get();
     let mut response = match outcome {
         Ok(reply) => {
+            let (share, held) = (reply.share(), reply.held);
             let response = render(reply, found, surface, &http);
-            match &claim {
+            let response = match &claim {
                 Some(claim) => app.receipts.keep(claim, response),
                 None => response,
+            };
+            let may_fail = found.is_some_and(Route::only_reads);
+            let counted = Counted::Against { pool: &app.replies, holder, share, may_fail };
+            match pieces::in_pieces(response, held, &counted) {
+                Ok(response) => response,
+                Err(error) => render_error(&app, &error, surface, &http, request_id.as_str()),
             }
         }
         Err(error) => render_error(&app, &error, surface, &http, request_id.as_str()),
@@ -110,6 +122,8 @@ struct Known {
     claim: Option<Arc<Claim>>,
     /// How the caller stands with the limit on calls.
     standing: Option<Standing>,
+    /// By whom a large reply is held.
+    holder: Option<Text>,
 }
 
 async fn answer(
@@ -130,6 +144,7 @@ async fn answer(
     let pairs = Pairs::of(http.query_string());
     let session = identify(app, route, http, &pairs).map_err(|error| counted(app, http, error, &mut known.standing))?;
     count(app, http, session.as_deref(), &mut known.standing)?;
+    known.holder = session.as_ref().map(|session| session.user().clone());
     let mut rights = session.as_ref().map(|session| session.rights()).unwrap_or_default();
     let access = match &session {
         Some(session) => Access::of(app, session, &rights),
@@ -279,7 +294,7 @@ fn check_multipart(headers: &HeaderMap) -> Result<()> {
 }
 
 fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &HttpRequest) -> HttpResponse {
-    let Reply { content, etag, headers } = reply;
+    let Reply { content, etag, headers, held: _ } = reply;
     // A reply may be unconditional; then its ETag decides here.
     let reading = matches!(*http.method(), Method::GET | Method::HEAD);
     let fresh = reading && etag.as_ref().is_some_and(|tag| tag.is_known(http.headers()));
@@ -299,6 +314,11 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
             let bytes = if surface == Surface::V3 { body.whole() } else { body.bare() };
             HttpResponse::Ok().content_type(json).body(bytes)
         }
+        // Nobody takes it, and nothing of it is made.
+        Content::Listing(_) if *http.method() == Method::HEAD => {
+            HttpResponse::Ok().content_type(json).streaming(empty::<Result<Bytes, actix_web::Error>>())
+        }
+        Content::Listing(stream) => HttpResponse::Ok().content_type(json).streaming(stream),
         Content::Text(media_type, text) => HttpResponse::Ok().content_type(media_type).body(text),
         Content::Stream(media_type, size, stream) => {
             let body = actix_web::body::SizedStream::new(size, stream);
@@ -360,5 +380,5 @@ fn finish(app: &App, http: &HttpRequest, mut response: HttpResponse, request_id:
     if let Some(value) = &app.strict_transport {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, value.clone());
     }
-    pieces::in_pieces(response)
+    response
 }

@@ -21,9 +21,14 @@ pub fn content_type(headers: &HeaderMap) -> Result<Option<&str>> {
             let begin: String = long.chars().take(40).collect();
             Err(Error::parameter("Content-Type", format!("{begin}…"), &wanted()))
         }
-        _ if text.parse::<Mime>().is_err() => Err(Error::parameter("Content-Type", text, &wanted())),
+        _ if !is_media_type(text) => Err(Error::parameter("Content-Type", text, &wanted())),
         _ => Ok(Some(text)),
     }
+}
+
+fn is_media_type(text: &str) -> bool {
+    // The reader takes an empty subtype, which is none.
+    text.parse::<Mime>().is_ok_and(|read| !read.type_().as_str().is_empty() && !read.subtype().as_str().is_empty())
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub(crate) mod dispatch;
 pub mod error;
 pub(crate) mod etag;
 pub(crate) mod identify;
+pub mod listing;
 pub(crate) mod media_type;
 pub(crate) mod meters;
 pub(crate) mod openapi;

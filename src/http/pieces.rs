@@ -1,45 +1,144 @@
-//! Large answers are handed on in pieces, each when the one before it is on its way.
+//! Large answers are handed on in pieces, each when the one before it is on its way, and what is held in memory for that is counted.
 //!
 //! A connection copies what it is given into a buffer of its own, and keeps that until the client has taken it. If it were
 //! given a large answer whole, that would be in memory once for each client who asks for it and is slow to read, though it is
 //! the same one that is kept for all.
+//!
+//! What waits to be taken comes from one pool for all connections (`limits.reply_bytes_under_way`): an answer in memory once,
+//! however many clients it goes to; of one that is made while it goes out ([`super::listing`]), the part that is there. Answers of
+//! no more than a piece go out at once and are not counted: connections are, and bound them.
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use actix_web::HttpResponse;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use bytes::Bytes;
+use parking_lot::Mutex;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::object::Text;
+
+use crate::limits::{Pool, Taken};
 
 /// Bytes of a piece: some more than a connection gathers before it writes.
-const PIECE: usize = 64 << 10;
+pub const PIECE: usize = 64 << 10;
 
-/// Answers above a piece's size get on in pieces.
-pub fn in_pieces(response: HttpResponse) -> HttpResponse {
-    if !matches!(response.body().size(), BodySize::Sized(size) if size > PIECE as u64) {
-        return response;
+/// Bytes in memory that may go to several clients at a time: they count once. Clones stand for the same bytes.
+#[derive(Clone, Default)]
+pub struct Share(Arc<Mutex<Weak<Taken>>>);
+
+impl Share {
+    /// The bytes' part of the pool, as long as anybody has it.
+    fn take(&self, bytes: u64, mut taken: Taken, may_fail: bool) -> Option<Arc<Taken>> {
+        let mut known = self.0.lock();
+        if let Some(taken) = known.upgrade() {
+            return Some(taken);
+        }
+        if !may_fail {
+            taken.owe_to(bytes);
+        } else if !taken.grow_to(bytes) {
+            return None;
+        }
+        let taken = Arc::new(taken);
+        *known = Arc::downgrade(&taken);
+        Some(taken)
     }
-    response.map_body(|_, body| match body.try_into_bytes() {
-        Ok(whole) => BoxBody::new(Pieces(whole)),
-        // It comes in pieces already.
-        Err(stream) => stream,
-    })
+}
+
+/// How the bytes of an answer count.
+pub enum Counted<'b> {
+    /// They are there for good, whoever takes them.
+    Not,
+    /// Against the pool, as long as they wait.
+    Against {
+        /// Which.
+        pool: &'b Pool,
+        /// Whom it goes to; callers without a session are one.
+        holder: Option<Text>,
+        /// Who else they go to.
+        share: Share,
+        /// Whether the answer may be refused for want of room: not where something has been changed.
+        may_fail: bool,
+    },
+}
+
+/// The refusal of an answer for which there is no room.
+pub fn no_room() -> Error {
+    metrics::counter!("stet_overloaded_total", "what" => "replies").increment(1);
+    let message = "Too many replies wait for clients that have not taken them yet; try again.";
+    Error::new(Code::Overloaded, message)
+}
+
+/// Answers above a piece's size get on in pieces. One that comes in pieces already has `held` bytes in memory until it has gone.
+///
+/// # Errors
+/// `Overloaded` when too much is under way already.
+pub fn in_pieces(response: HttpResponse, held: u64, counted: &Counted<'_>) -> Result<HttpResponse> {
+    let BodySize::Sized(size) = response.body().size() else { return Ok(response) };
+    if size <= PIECE as u64 {
+        return Ok(response);
+    }
+    let (head, body) = response.into_parts();
+    let whole = match body.try_into_bytes() {
+        Ok(whole) => whole,
+        Err(stream) if held <= PIECE as u64 => return Ok(head.set_body(stream)),
+        Err(stream) => {
+            let taken = counted.take(held)?;
+            return Ok(head.set_body(BoxBody::new(Stream { stream, _taken: taken })));
+        }
+    };
+    let taken = counted.take(size)?;
+    Ok(head.set_body(BoxBody::new(Pieces { left: whole, _taken: taken })))
+}
+
+impl Counted<'_> {
+    fn take(&self, bytes: u64) -> Result<Option<Arc<Taken>>> {
+        match self {
+            Counted::Not => Ok(None),
+            Counted::Against { pool, holder, share, may_fail } => {
+                let holder = holder.clone().unwrap_or_else(|| "".into());
+                share.take(bytes, pool.nothing(&holder), *may_fail).map(Some).ok_or_else(no_room)
+            }
+        }
+    }
+}
+
+/// What comes in pieces by itself, and what it holds meanwhile.
+struct Stream {
+    stream: BoxBody,
+    _taken: Option<Arc<Taken>>,
+}
+
+impl MessageBody for Stream {
+    type Error = Box<dyn std::error::Error>;
+
+    fn size(&self) -> BodySize {
+        self.stream.size()
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        Pin::new(&mut self.stream).poll_next(cx)
+    }
 }
 
 /// What of an answer has not been handed on.
-struct Pieces(Bytes);
+struct Pieces {
+    left: Bytes,
+    _taken: Option<Arc<Taken>>,
+}
 
 impl MessageBody for Pieces {
     type Error = Infallible;
 
     fn size(&self) -> BodySize {
-        BodySize::Sized(self.0.len() as u64)
+        BodySize::Sized(self.left.len() as u64)
     }
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
-        let size = self.0.len().min(PIECE);
-        Poll::Ready((size > 0).then(|| Ok(self.0.split_to(size))))
+        let size = self.left.len().min(PIECE);
+        Poll::Ready((size > 0).then(|| Ok(self.left.split_to(size))))
     }
 }
 
@@ -49,9 +148,13 @@ mod tests {
 
     use super::*;
 
+    fn body_of(body: Vec<u8>) -> BoxBody {
+        in_pieces(HttpResponse::Ok().body(body), 0, &Counted::Not).expect("it is not counted").into_body()
+    }
+
     /// The sizes of what comes of a body, and all of it.
     async fn taken(body: Vec<u8>) -> (Vec<usize>, Vec<u8>) {
-        let mut body = Box::pin(in_pieces(HttpResponse::Ok().body(body)).into_body());
+        let mut body = Box::pin(body_of(body));
         let (mut sizes, mut all) = (Vec::new(), Vec::new());
         while let Some(piece) = poll_fn(|cx| body.as_mut().poll_next(cx)).await {
             let piece = piece.expect("bytes can't fail");
@@ -75,7 +178,27 @@ mod tests {
 
     #[tokio::test]
     async fn its_length_is_announced_as_ever() {
-        let response = in_pieces(HttpResponse::Ok().body(vec![0; PIECE + 1]));
-        assert_eq!(response.body().size(), BodySize::Sized(PIECE as u64 + 1));
+        assert_eq!(body_of(vec![0; PIECE + 1]).size(), BodySize::Sized(PIECE as u64 + 1));
+    }
+
+    #[test]
+    fn what_waits_is_counted_once_for_all_who_share_it_until_the_last_of_them_has_gone() {
+        let (pool, holder) = (Pool::new(16 * PIECE as u64), Some("reader".into()));
+        let bytes = Bytes::from(vec![0; 3 * PIECE]);
+        let answer = |share: &Share, may_fail| {
+            let counted = Counted::Against { pool: &pool, holder: holder.clone(), share: share.clone(), may_fail };
+            in_pieces(HttpResponse::Ok().body(bytes.clone()), 0, &counted)
+        };
+        let share = Share::default();
+        let readers: Vec<_> = (0..200).map(|_| answer(&share, true).expect("there is room")).collect();
+        assert_eq!(pool.taken(), 3 * PIECE as u64);
+        let refused = answer(&Share::default(), true).expect_err("there is no room for another");
+        assert_eq!(refused.code, Code::Overloaded);
+        let change = answer(&Share::default(), false).expect("what was changed is told");
+        assert_eq!(pool.taken(), 6 * PIECE as u64);
+        drop((readers, change));
+        assert_eq!(pool.taken(), 0);
+        let small = Counted::Against { pool: &Pool::new(0), holder, share: Share::default(), may_fail: true };
+        assert!(in_pieces(HttpResponse::Ok().body(vec![0; PIECE]), 0, &small).is_ok());
     }
 }

@@ -95,5 +95,6 @@ fn metrics(app: &App) -> HttpResponse {
     }
     metrics::gauge!("stet_store_pending").set(app.repository.backlog().sets as f64);
     metrics::gauge!("stet_store_commit_waits_seconds").set(waits_ms as f64 / 1000.0);
+    metrics::gauge!("stet_reply_bytes").set(app.replies.taken() as f64);
     HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(app.metrics.render())
 }

@@ -17,6 +17,7 @@ use stet_actors::expect::Tag;
 use stet_actors::receipt::KeptReply;
 
 use super::etag::ETag;
+use super::pieces::Share;
 use crate::json::{Changed, Ready, TypeOf, With, type_of, unserialisable};
 
 /// A body that comes in pieces.
@@ -39,12 +40,16 @@ pub struct Reply {
     pub(super) etag: Option<ETag>,
     /// Further headers.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    /// Bytes that a body that comes in pieces holds in memory until it has gone.
+    pub(super) held: u64,
 }
 
 /// The body of an answer.
 pub(super) enum Content {
     /// JSON, whole on v3, its `result` alone on the older surface.
     Json(Body),
+    /// The same, made while it goes out: in its envelope or without it, as the endpoint has it.
+    Listing(BodyStream),
     /// Text of the given media type.
     Text(&'static str, String),
     /// Bytes of the given media type, and how many there are.
@@ -61,7 +66,7 @@ pub(super) enum Content {
 
 impl Reply {
     fn new(content: Content) -> Reply {
-        Reply { content, etag: None, headers: Vec::new() }
+        Reply { content, etag: None, headers: Vec::new(), held: 0 }
     }
 
     /// Plain text.
@@ -89,9 +94,29 @@ impl Reply {
         Reply::new(Content::NotModified).with_etag(etag)
     }
 
+    /// JSON that is made while it goes out.
+    pub(super) fn listing(json: BodyStream) -> Reply {
+        Reply::new(Content::Listing(json))
+    }
+
     /// What the call was answered when it was sent before.
     pub(super) fn kept(reply: Arc<KeptReply>) -> Reply {
         Reply::new(Content::Kept(reply))
+    }
+
+    /// Made in part of so many bytes that are in memory for it until it has gone.
+    #[must_use]
+    pub fn holding(mut self, bytes: u64) -> Reply {
+        self.held = bytes;
+        self
+    }
+
+    /// All who are sent the bytes of it.
+    pub(super) fn share(&self) -> Share {
+        match &self.content {
+            Content::Json(body) => body.share(),
+            _ => Share::default(),
+        }
     }
 
     /// With this ETag.
@@ -124,7 +149,7 @@ pub struct Json<T> {
 }
 
 impl<T> Json<T> {
-    fn new(reply: Reply) -> Json<T> {
+    pub(super) fn new(reply: Reply) -> Json<T> {
         Json { reply, of: PhantomData }
     }
 
@@ -196,23 +221,37 @@ struct Envelope<R> {
     result: R,
 }
 
+/// A result in the envelope of a call that succeeded.
+pub(super) fn envelope<R: Serialize>(result: R) -> impl Serialize {
+    Envelope { status: "success", result }
+}
+
 /// The text before and after the `result` of a successful [`Envelope`].
-const AROUND: (&[u8], &[u8]) = (b"{\"status\":\"success\",\"result\":", b"}");
+pub(super) const AROUND: (&[u8], &[u8]) = (b"{\"status\":\"success\",\"result\":", b"}");
 
 /// The JSON of a result in its envelope.
 #[derive(Clone)]
-pub(super) struct Body(Bytes);
+pub(super) struct Body {
+    bytes: Bytes,
+    /// All who are sent these bytes.
+    share: Share,
+}
 
 impl Body {
     /// Envelope and all.
     pub(super) fn whole(self) -> Bytes {
-        self.0
+        self.bytes
     }
 
     /// The result alone.
     pub(super) fn bare(&self) -> Bytes {
         let (before, after) = AROUND;
-        self.0.slice(before.len()..self.0.len() - after.len())
+        self.bytes.slice(before.len()..self.bytes.len() - after.len())
+    }
+
+    /// All who are sent it.
+    pub(super) fn share(&self) -> Share {
+        self.share.clone()
     }
 }
 
@@ -223,9 +262,14 @@ pub struct Enveloped<T> {
 }
 
 impl<T> Enveloped<T> {
-    fn new(whole: Vec<u8>) -> Enveloped<T> {
+    pub(super) fn new(mut whole: Vec<u8>) -> Enveloped<T> {
         debug_assert!(whole.starts_with(AROUND.0) && whole.ends_with(AROUND.1), "it stands in its envelope");
-        Enveloped { body: Body(whole.into()), of: PhantomData }
+        // It may be kept.
+        let unused = whole.capacity() - whole.len();
+        if unused > 4096 && unused > whole.len() / 8 {
+            whole.shrink_to_fit();
+        }
+        Enveloped { body: Body { bytes: whole.into(), share: Share::default() }, of: PhantomData }
     }
 
     /// Serialises a result; `bytes` is about how long what is ready in it is, 0 if that is not known.
@@ -238,24 +282,18 @@ impl<T> Enveloped<T> {
     {
         // With room for a record, so that the bytes need not move while they grow.
         let mut whole = Vec::with_capacity(bytes + 2048);
-        let envelope = Envelope { status: "success", result };
-        serde_json::to_writer(&mut whole, &envelope).map_err(|error| unserialisable(&error))?;
-        // It may be kept.
-        let unused = whole.capacity() - whole.len();
-        if unused > 4096 && unused > whole.len() / 8 {
-            whole.shrink_to_fit();
-        }
+        serde_json::to_writer(&mut whole, &envelope(result)).map_err(|error| unserialisable(&error))?;
         Ok(Enveloped::new(whole))
     }
 
     /// How many bytes it takes.
     pub fn bytes(&self) -> usize {
-        self.body.0.len()
+        self.body.bytes.len()
     }
 
     /// Its ETag, at that revision of the object that it shows.
     pub fn tag(&self, of: Tag) -> ETag {
-        ETag::new(of, &*self.body.0)
+        ETag::new(of, &*self.body.bytes)
     }
 
     /// As an answer with that ETag.

@@ -1,17 +1,19 @@
-//! How often something may be done: the arithmetic, and many budgets in bounded memory. And how many bytes calls may hold:
-//! `budget`.
+//! How often something may be done: the arithmetic, and many budgets in bounded memory. And how many bytes calls may hold
+//! (`budget`), and replies that wait (`pool`).
 //!
 //! A budget's whole state is one number, the time at which it will be full again (the generic cell rate
 //! algorithm), and the present is an input: nothing runs in the background, and the rules are tested without waiting.
 
 mod budget;
 mod budgets;
+mod pool;
 mod quota;
 
 use std::net::{IpAddr, Ipv6Addr};
 
 pub use self::budget::{Budget, Gathered, Holder, Room};
 pub use self::budgets::Budgets;
+pub use self::pool::{Pool, Taken};
 pub use self::quota::{Quota, Standing};
 
 /// Budgets that are kept at a time for one purpose: some 5 MB when all are in use.

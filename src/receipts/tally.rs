@@ -133,8 +133,8 @@ mod tests {
             assert!(tally.add(&ann, &key.into(), 1, 4000).is_empty());
         }
         assert!(tally.add(&ann, &"d".into(), 2, 0).is_empty());
-        assert_eq!(names(&tally.add(&ann, &"d".into(), 2, 4000)), ["a", "b"]);
-        assert_eq!(names(&tally.add(&ann, &"e".into(), 3, 100_000)), ["c", "d"]);
+        assert_eq!(names(&tally.add(&ann, &"d".into(), 2, 4000)), ["a"]);
+        assert_eq!(names(&tally.add(&ann, &"e".into(), 3, 100_000)), ["b", "c", "d"]);
         assert_eq!(tally.users[&ann].bytes, 100_000 + ITSELF);
     }
 }

@@ -17,7 +17,7 @@ use super::*;
 
 const DAY: u64 = 24 * 60 * 60;
 
-const BOUNDS: Bounds = Bounds { keys: 100, bytes: 1 << 20 };
+const BOUNDS: Bounds = Bounds { keys: 600, bytes: 1 << 30 };
 
 struct World {
     store: Arc<MemoryStore>,
@@ -123,15 +123,15 @@ fn a_user_keeps_so_many_keys_and_the_oldest_go() {
             before.is_some()
         };
         assert!(!answer("other", "k").await);
-        for number in 0..1000 {
+        for number in 0..1500 {
             assert!(!answer("editor", &format!("k{number}")).await);
             // Those that go are removed by and by.
             tokio::task::yield_now().await;
         }
-        while world.count(Table::Receipts) > 108 {
+        while world.count(Table::Receipts) > 639 {
             tokio::task::yield_now().await;
         }
-        assert!(answer("editor", "k999").await && answer("editor", "k901").await);
+        assert!(answer("editor", "k1499").await && answer("editor", "k901").await);
         assert!(answer("other", "k").await, "of another nothing goes");
         assert!(!answer("editor", "k0").await, "it is as if it had never been sent");
     });

@@ -75,8 +75,7 @@ pub fn open_store(config: &Config) -> Result<RedbStore, Failure> {
 }
 
 fn open_store_with(data: &Path, options: StoreOptions) -> Result<RedbStore, Failure> {
-    survived(data, || RedbStore::open(options))?
-        .map_err(|error| unopened(data, &error))
+    survived(data, || RedbStore::open(options))?.map_err(|error| unopened(data, &error))
 }
 
 fn unopened(data: &Path, error: &OpenError) -> Failure {
@@ -262,7 +261,9 @@ async fn run(
         // handshake and fall silent keep all others out, and by default it is 256.
         .max_connection_rate(server.max_connections)
         .on_connect(move |io, data| {
-            drop(patience.and_then(|patience| Connection::new(io, patience)).map(|new| data.insert(new)))
+            if let Some(connection) = patience.and_then(|patience| Connection::new(io, patience)) {
+                data.insert(connection);
+            }
         })
         .disable_signals();
     for listener in listeners {

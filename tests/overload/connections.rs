@@ -68,15 +68,14 @@ fn idle_connections_that_have_been_answered_are_closed_in_time() {
     assert_serves(&server);
 }
 
-/// Sends a byte now and then until the server has closed the connection.
-fn drip_until_closed(what: &str, stream: TcpStream, drop: &[u8]) {
+/// Sends these bytes now and then until the server has closed the connection.
+fn drip_until_closed(what: &str, stream: TcpStream, drip: &[u8]) {
     stream.set_nonblocking(true).expect("it can be set");
+    let waits = |error: &std::io::Error| error.kind() == std::io::ErrorKind::WouldBlock;
     wait_patiently_until(what, || {
-        let mut stream = &stream;
-        let sent = stream.write_all(drop);
-        let closed = |error: &std::io::Error| error.kind() != std::io::ErrorKind::WouldBlock;
-        sent.is_err_and(|error| closed(&error))
-            || stream.read(&mut [0; 4096]).map_or_else(|error| closed(&error), |count| count == 0)
+        let sent = (&stream).write_all(drip);
+        let came = (&stream).read(&mut [0; 4096]);
+        sent.is_err_and(|error| !waits(&error)) || came.map_or_else(|error| !waits(&error), |count| count == 0)
     });
 }
 
@@ -95,7 +94,7 @@ fn who_sends_a_byte_now_and_then_behind_a_reply_is_cut_off_and_a_long_reply_is_n
     following.read_exact(&mut head).expect("it is answered");
     assert_eq!(&head, b"HTTP/1.1 200 OK");
     const HEALTH: &str = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
-    for (what, request, drop) in [
+    for (what, request, drip) in [
         ("a second head", format!("{HEALTH}GET /heal"), "x"),
         ("empty lines", HEALTH.to_owned(), "\r\n"),
         (
@@ -106,7 +105,7 @@ fn who_sends_a_byte_now_and_then_behind_a_reply_is_cut_off_and_a_long_reply_is_n
     ] {
         let mut stream = connect(&server);
         stream.write_all(request.as_bytes()).expect("it can be sent");
-        drip_until_closed(what, stream, drop.as_bytes());
+        drip_until_closed(what, stream, drip.as_bytes());
     }
     // Longer than all of them, and it goes on.
     client.put(&path, &json!({ "capacity": 7 })).ok();

@@ -15,6 +15,7 @@ mod lists;
 mod logins;
 mod permits;
 mod readers;
+mod replies;
 mod rubbish;
 mod uploads;
 mod writers;
@@ -96,22 +97,40 @@ fn post(client: &Client, path: &str, body: &Value) -> Vec<u8> {
     format!("POST {path} HTTP/1.1\r\nhost: x\r\ntoken: {token}\r\n{head}: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// Status and body of the next answer on a connection; `None` when it was closed before.
+/// Status and body of the next answer on a connection; `None` when it was closed before its end.
 fn next_answer(stream: &mut TcpStream) -> Option<(u16, Vec<u8>)> {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
+    let head = next_line(stream, b"\r\n\r\n")?.to_ascii_lowercase();
+    let status = head.split(' ').nth(1)?.parse().ok()?;
+    let mut body = Vec::new();
+    if head.contains("transfer-encoding: chunked") {
+        loop {
+            let size = usize::from_str_radix(next_line(stream, b"\r\n")?.trim(), 16).expect("a chunk says its size");
+            let before = body.len();
+            body.resize(before + size, 0);
+            stream.read_exact(&mut body[before..]).ok()?;
+            stream.read_exact(&mut [0; 2]).ok()?;
+            if size == 0 {
+                return Some((status, body));
+            }
+        }
+    }
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).expect("a length is announced");
+    body.resize(length.trim().parse().expect("a length is a number"), 0);
+    stream.read_exact(&mut body).ok()?;
+    Some((status, body))
+}
+
+/// What comes up to an end that is known; `None` when the connection was closed before.
+fn next_line(stream: &mut TcpStream, end: &[u8]) -> Option<String> {
+    let mut line = Vec::new();
+    while !line.ends_with(end) {
         let mut byte = [0];
         match stream.read(&mut byte) {
-            Ok(1) => head.push(byte[0]),
+            Ok(1) => line.push(byte[0]),
             _ => return None,
         }
     }
-    let head = String::from_utf8(head).expect("a head is text").to_ascii_lowercase();
-    let status = head.split(' ').nth(1)?.parse().ok()?;
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).expect("a length is announced");
-    let mut body = vec![0; length.trim().parse().expect("a length is a number")];
-    stream.read_exact(&mut body).ok()?;
-    Some((status, body))
+    Some(String::from_utf8(line).expect("it is text"))
 }
 
 /// Asserts that an answer refuses for want of room, and says when to come again.
@@ -129,19 +148,23 @@ fn assert_serves(server: &Server) {
     client.drawer(&own_folder(), "meanwhile", 3);
 }
 
+/// Stories in a folder that have 512 KiB of attributes each.
+fn large_stories(client: &Client, folder: &str, count: usize) -> Vec<String> {
+    let text = "All the news that fits. ".repeat((512 << 10) / 24);
+    let made = |number| {
+        let options = json!({ "name": format!("{number}.xml"), "type": "Story", "folderPath": folder,
+            "attributes": { "a": { "text": text } } });
+        let made = client.upload("/v3/object/create", &options, None).ok();
+        made["id"].as_str().expect("a new object has an id").to_owned()
+    };
+    (0..count).map(made).collect()
+}
+
 /// A drawer whose answer is some `mib` MiB, and the user who has made it.
 fn large_drawer(server: &Server, mib: usize) -> (Client, String) {
     let client = server.login("editor");
     let folder = own_folder();
-    let text = "All the news that fits. ".repeat((512 << 10) / 24);
-    let stories: Vec<String> = (0..mib * 2)
-        .map(|number| {
-            let options = json!({ "name": format!("{number}.xml"), "type": "Story", "folderPath": folder,
-                "attributes": { "a": { "text": text } } });
-            let made = client.upload("/v3/object/create", &options, None).ok();
-            made["id"].as_str().expect("a new object has an id").to_owned()
-        })
-        .collect();
+    let stories = large_stories(&client, &folder, mib * 2);
     let body = json!({ "name": "large", "folderPath": folder, "sources": stories });
     let made = client.post("/v3/container/drawer", &body).ok();
     let drawer = made["info"]["id"].as_str().expect("a new drawer has an id").to_owned();

@@ -3,8 +3,12 @@
 use std::path::{Path, PathBuf};
 
 /// What stands in front of a test's name, and where such tests are; any other is a folder or a file of `tests/`.
-const PLACES: &[(&str, &str)] =
-    &[("store", "crates/store/src/tests"), ("rules", "actors/tests/runtime_rules.rs"), ("api", "src/api"), ("", "tests")];
+const PLACES: &[(&str, &str)] = &[
+    ("store", "crates/store/src/tests"),
+    ("rules", "actors/tests/runtime_rules.rs"),
+    ("api", "src/api"),
+    ("", "tests"),
+];
 
 fn sources(at: &Path, found: &mut Vec<PathBuf>) {
     if at.is_dir() {
@@ -19,7 +23,8 @@ fn sources(at: &Path, found: &mut Vec<PathBuf>) {
 /// The text of the sources that a test with this path, without its own name, may stand in.
 fn text_of(modules: &[&str]) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (_, place) = PLACES.iter().find(|(first, _)| modules.first() == Some(first) || first.is_empty()).expect("the last fits");
+    let (_, place) =
+        PLACES.iter().find(|(first, _)| modules.first() == Some(first) || first.is_empty()).expect("the last fits");
     let mut within = root.join(place);
     let rest = if *place == "tests" { modules } else { modules.get(1..).unwrap_or_default() };
     for module in rest {
@@ -39,7 +44,8 @@ fn the_tests_that_the_promises_name_are_there() {
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/DURABILITY.md");
     let document = std::fs::read_to_string(document).expect("the document can be read");
     let is_name = |text: &&str| {
-        text.contains("::") && text.chars().all(|char| char.is_ascii_lowercase() || char.is_ascii_digit() || "_:".contains(char))
+        text.contains("::")
+            && text.chars().all(|char| char.is_ascii_lowercase() || char.is_ascii_digit() || "_:".contains(char))
     };
     let names: Vec<&str> = document.split('`').skip(1).step_by(2).filter(is_name).collect();
     assert!(names.len() > 60, "only {} names were found", names.len());

@@ -19,6 +19,8 @@ pub struct RuntimeOptions {
     pub permits: usize,
     /// After how long without use a container leaves memory.
     pub idle_seconds: u64,
+    /// Containers in memory beyond which those that were used longest ago leave before that time, unless work is under way.
+    pub containers: usize,
     /// How often the registry looks for such.
     pub sweep_seconds: u64,
     /// Failures within [`RuntimeOptions::failure_window_seconds`] after which a container is quarantined.
@@ -46,6 +48,7 @@ impl Default for RuntimeOptions {
             permits_per_container: 1024,
             permits: 8192,
             idle_seconds: 300,
+            containers: 20_000,
             sweep_seconds: 15,
             failures_allowed: 5,
             failure_window_seconds: 60,

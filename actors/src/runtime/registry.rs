@@ -13,7 +13,7 @@
 use std::any::Any;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use actix::{Addr, ArbiterHandle, Supervisor};
 use foldhash::HashMap;
@@ -138,17 +138,29 @@ enum Entry {
     Leaving(watch::Receiver<()>),
 }
 
+impl Entry {
+    /// When it was last used, by the steady clock; `None` for one that is leaving.
+    fn last_used(&self) -> Option<u64> {
+        match self {
+            Entry::Present(handle) => Some(handle.last_used()),
+            Entry::Leaving(_) => None,
+        }
+    }
+}
+
 /// See the module's head.
 pub(crate) struct Registry {
     shared: Arc<Shared>,
     arbiters: Vec<ArbiterHandle>,
     entries: Mutex<HashMap<Loid, Entry>>,
+    /// Containers that came since it was last looked whether there are too many.
+    came: AtomicUsize,
     census: Arc<Census>,
 }
 
 impl Registry {
     pub fn new(shared: Arc<Shared>, arbiters: Vec<ArbiterHandle>) -> Registry {
-        Registry { shared, arbiters, entries: Mutex::default(), census: Arc::default() }
+        Registry { shared, arbiters, entries: Mutex::default(), came: AtomicUsize::new(0), census: Arc::default() }
     }
 
     pub fn shared(&self) -> &Arc<Shared> {
@@ -196,7 +208,27 @@ impl Registry {
         let handle = Arc::new(Handle { addr, cell, admission, last_used: AtomicU64::new(now), gone });
         entries.insert(loid, Entry::Present(handle.clone()));
         metrics::gauge!("stet_containers", "family" => F::KIND.name()).increment(1);
+        drop(entries);
+        self.make_room();
         Ok(handle)
+    }
+
+    /// Counts a container that came; now and then lets go of those that are too many. It looks at all of them, so not each time:
+    /// there may be an eighth more for a while.
+    fn make_room(&self) {
+        let most = self.shared.options.containers.max(8);
+        // Relaxed: one look more or less does no harm.
+        if self.came.fetch_add(1, Ordering::Relaxed) < most / 8 {
+            return;
+        }
+        self.came.store(0, Ordering::Relaxed);
+        let mut used: Vec<u64> = self.entries.lock().values().filter_map(Entry::last_used).collect();
+        let surplus = used.len().saturating_sub(most);
+        if surplus > 0 {
+            let (_, last, _) = used.select_nth_unstable(surplus - 1);
+            let last = *last;
+            self.let_go(|handle| handle.last_used() <= last);
+        }
     }
 
     /// What a container in memory shows, if it has been loaded.

@@ -88,6 +88,7 @@ impl Remains {
 
     /// What is left of an entry goes on.
     pub fn goes_on(&self, entry: Loid) {
+        show(true);
         self.stuck.lock().remove(&entry);
     }
 

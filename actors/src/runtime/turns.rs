@@ -238,8 +238,8 @@ pub(crate) async fn run_joint<J: Joint>(
             Ok(taken) => taken,
             Err(error) => return answer.send(Err(error)),
         };
-        let subtrees = Subtrees { locks_seen, ..shared.subtrees() };
-        let refused = match attempt(&shared, &joint, &request, step.as_ref(), subtrees, &mut held, &missing, &answer) {
+        let asked = Asked { request: &request, step: step.as_ref(), locks_seen };
+        let refused = match attempt(&shared, &joint, asked, &mut held, &missing, &answer) {
             Attempt::Submitted(seq) => return held.give_back(TurnOutcome::Submitted(seq)),
             Attempt::Refused(why) => why,
             Attempt::Again(more) => {
@@ -346,6 +346,16 @@ fn answer_settled<R: Send + 'static>(
     }
 }
 
+/// How a joint command is asked for.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    request: &'a Request,
+    /// Where its outcome is kept, for a call that is carried out once.
+    step: Option<&'a Step>,
+    /// See [`Subtrees::locks_seen`].
+    locks_seen: bool,
+}
+
 /// What came of applying a joint command once.
 enum Attempt<R> {
     /// It is on its way to the disk, and the answer comes from there.
@@ -366,15 +376,14 @@ enum Attempt<R> {
 fn attempt<J: Joint>(
     shared: &Shared,
     joint: &J,
-    request: &Request,
-    step: Option<&Step>,
-    subtrees: Subtrees,
+    asked: Asked<'_>,
     held: &mut Held,
     missing: &[Loid],
     answer: &Answer<J::Reply>,
 ) -> Attempt<J::Reply> {
     let (_alone, _beside) =
         if J::ALONE { (Some(shared.steps.write()), None) } else { (None, Some(shared.steps.read())) };
+    let Asked { request, step, locks_seen } = asked;
     let _entered = request.span.enter();
     let now_ms = shared.clock.now_ms();
     let mut context = Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers)
@@ -385,7 +394,7 @@ fn attempt<J: Joint>(
     missing.iter().for_each(|loid| turns.lend_nothing(*loid));
     held.0.iter().for_each(|(loid, turn)| turn.lend_to(*loid, &mut turns));
     // Only now is it sure: whatever begins such a change steps alone.
-    context.subtrees = Subtrees { under_way: shared.remains.are_under_way(), ..subtrees };
+    context.subtrees = Subtrees { locks_seen, ..shared.subtrees() };
     if context.subtrees.under_way && !J::GOES_ON {
         match regard_subtrees(joint, shared, held, &mut turns) {
             Ok(None) => {}

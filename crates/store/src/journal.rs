@@ -149,7 +149,8 @@ impl Found {
             found.loss = Some(lost("journal.wal is that of another data directory"));
             return Ok(found);
         }
-        Reading { lease: kept.lease(), salt: head.salt, found: &mut found, folded, newest: sure.unwrap_or_default() }.run()?;
+        Reading { lease: kept.lease(), salt: head.salt, found: &mut found, folded, newest: sure.unwrap_or_default() }
+            .run()?;
         found.file = Some((kept, head.salt));
         if found.loss.is_none() && salt.is_some() && found.mark.is_none() {
             let why = "journal.mark is missing, damaged or that of another data directory".to_owned();

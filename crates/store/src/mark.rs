@@ -51,7 +51,9 @@ impl Mark {
     /// Opens the file of the journal with this salt: the number that it has, and it to go on with. `None`: it is missing or
     /// damaged, or that of another journal.
     pub fn open(backends: &dyn Backends, salt: Salt) -> Result<Option<(Seq, Mark)>, OpenError> {
-        let Some(file) = backends.open_existing(StoreFile::Mark).map_err(|error| failed(&error))? else { return Ok(None) };
+        let Some(file) = backends.open_existing(StoreFile::Mark).map_err(|error| failed(&error))? else {
+            return Ok(None);
+        };
         let kept = Kept::new(file);
         let halves = halves(&kept, salt).map_err(|error| failed(&error))?;
         let Some(sure) = halves.into_iter().flatten().max() else { return Ok(None) };

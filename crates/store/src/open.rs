@@ -57,11 +57,8 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
 
     let overlay = Overlay::new();
     let (mut folded, mut committed) = (head.folded, head.folded);
-    let (mut journal, mut sets) = if anew {
-        (Journal::make(backends, folded)?, Vec::new())
-    } else {
-        Journal::open(backends, &head.journal())?
-    };
+    let (mut journal, mut sets) =
+        if anew { (Journal::make(backends, folded)?, Vec::new()) } else { Journal::open(backends, &head.journal())? };
     sets.extend(old_journal::adopt(backends, &mut journal, folded).map_err(in_use)?);
     for (seq, changes) in sets {
         overlay.insert(seq, &changes, committed);
@@ -105,7 +102,9 @@ fn may_be_new(backends: &dyn Backends, len: u64) -> Result<(), OpenError> {
     if found.loss.is_none() && fits && len <= UNFINISHED {
         return Ok(());
     }
-    Err(OpenError::Corrupt("state.redb is damaged: it begins with zeros. Restore a backup of the whole directory".to_owned()))
+    Err(OpenError::Corrupt(
+        "state.redb is damaged: it begins with zeros. Restore a backup of the whole directory".to_owned(),
+    ))
 }
 
 /// Folds everything at once.

@@ -34,7 +34,8 @@ pub struct Salvage {
 }
 
 pub(super) fn salvage(options: StoreOptions, accept_loss: bool) -> Result<Salvage, OpenError> {
-    let nothing = || OpenError::Corrupt("state.redb is missing or empty. Restore a backup of the whole directory".to_owned());
+    let nothing =
+        || OpenError::Corrupt("state.redb is missing or empty. Restore a backup of the whole directory".to_owned());
     let backends = options.backends.clone();
     let failed = |error: std::io::Error| OpenError::Io(error.to_string());
     let kept = backends.open_existing(StoreFile::State).map_err(failed)?.map(Kept::new).ok_or_else(nothing)?;

@@ -4,26 +4,28 @@ use stet_actors::command::Command;
 use stet_actors::drawer::{self, Address, Drawer, Item, NewDrawer, Placed, UpdateDrawer};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
-use stet_actors::id::{DatabaseId, ShortcutId, Source};
+use stet_actors::id::{DatabaseId, Loid, ShortcutId, Source};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{CreateMode, FamilyKind, containers_of};
 use stet_actors::store::View;
 
-use super::records::{Bulk, BulkReply};
-use super::requests::{CreateOptions, ObjectListRequest, Sources, check_length, database_named, folder_source};
+use super::records::{Bulk, BulkParts};
+use super::requests::{CreateOptions, ObjectListRequest, Sources, database_named, folder_source};
 use crate::config::for_user;
 use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::change::Container;
+use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::Json;
-use crate::records::{Page, Sort};
+use crate::records::{Display, Page, Sort};
 
 mod reply;
 pub mod routes;
 mod types;
 
 pub(crate) use self::reply::RenderedDrawers;
-use self::reply::{answer, changed, moved_reply, rendered, reply_of, shown};
+use self::reply::{ChangeReply, DrawerItems, changed, info, moved_reply, read, shown};
+use self::types::DrawerItem;
 pub use self::types::{CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
 
 /// Name of the type of drawers in the objecttypes family.
@@ -55,10 +57,10 @@ impl<'c> Desk<'c> {
         self.address(parameter, self.call.param(parameter), self.call.database()?)
     }
 
-    async fn change<C: Command<Family = Drawer, Reply = Placed>>(&self, command: C) -> Result<Json<DrawerReply>> {
+    async fn change<C: Command<Family = Drawer, Reply = Placed>>(&self, command: C) -> Result<ChangeReply> {
         let display = self.call.display_of_body().await?;
         let done = self.call.change(&self.drawer, command).await?;
-        changed(self.call, &done.view, &done.reply, &display)
+        changed(self.call, &done.view, &done.reply, &display).await
     }
 }
 
@@ -66,7 +68,7 @@ impl<'c> Desk<'c> {
 pub async fn add_item(call: Call) -> Result<Json<DrawerReply>> {
     let desk = Desk::of(&call)?;
     let items = vec![desk.item("item")?];
-    desk.change(drawer::Add { items }).await
+    Ok(desk.change(drawer::Add { items }).await?.answer(call))
 }
 
 /// `POST /v3/container/drawer/{source}/item`
@@ -78,21 +80,21 @@ pub async fn add_items(call: Call) -> Result<Json<DrawerReply>> {
         way.now_and_then().await;
         items.push(desk.address("sources", source, database)?);
     }
-    desk.change(drawer::Add { items }).await
+    Ok(desk.change(drawer::Add { items }).await?.answer(call))
 }
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/position/{position}`
 pub async fn position_item(call: Call) -> Result<Json<DrawerReply>> {
     let desk = Desk::of(&call)?;
     let (item, position) = (desk.item("item")?, call.integer("position")?);
-    desk.change(drawer::Position { item, position }).await
+    Ok(desk.change(drawer::Position { item, position }).await?.answer(call))
 }
 
 /// `PUT /v3/container/drawer/{source}/shortcut/{shortcut}/position/{position}`
 pub async fn position_shortcut(call: Call) -> Result<Json<DrawerReply>> {
     let desk = Desk::of(&call)?;
     let (item, position) = (desk.item("shortcut")?, call.integer("position")?);
-    desk.change(drawer::Shift { item, position }).await
+    Ok(desk.change(drawer::Shift { item, position }).await?.answer(call))
 }
 
 /// `DELETE /v3/container/drawer/{source}/item/{item}`
@@ -100,8 +102,8 @@ pub async fn delete_item(call: Call) -> Result<Json<DrawerReply>> {
     let (desk, display) = (Desk::of(&call)?, call.display_of_body().await?);
     let items = vec![desk.item("item")?];
     let done = call.change(&desk.drawer, drawer::Remove { items, strict: true }).await?;
-    let (drawer, _) = reply_of(&call, &done.view, removed(&done.reply.items), &display)?;
-    answer(&done.view, &drawer)
+    let reply = ChangeReply::of(&call, &done.view, removed(&done.reply.items), &display, |drawer| drawer).await?;
+    Ok(reply.answer(call))
 }
 
 /// Items that were taken out, with the positions that they had for the caller.
@@ -137,15 +139,16 @@ pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
         };
         bulk.note(place, outcome);
     }
-    let BulkReply { items, errors } = bulk.reply();
-    let (drawer, _) = reply_of(&call, &done.view, removed(&items), &display)?;
-    answer(&done.view, &DrawerReply { errors: Some(errors), ..drawer })
+    let BulkParts { items, errors } = bulk.parts();
+    let more = |drawer| DrawerReply { errors: Some(errors), ..drawer };
+    let reply = ChangeReply::of(&call, &done.view, removed(&items), &display, more).await?;
+    Ok(reply.answer(call))
 }
 
 /// `PUT /v3/container/drawer/{source}/item/clear`
 pub async fn clear(call: Call) -> Result<Json<DrawerReply>> {
     let done = call.change(&call.container("source")?, drawer::Clear).await?;
-    changed(&call, &done.view, &Vec::new(), &call.display())
+    Ok(changed(&call, &done.view, &Vec::new(), &call.display()).await?.answer(call))
 }
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/move/{target}`; the reply is the target.
@@ -159,7 +162,7 @@ pub async fn move_item(call: Call) -> Result<Json<DrawerReply>> {
     // Others may have changed the drawer since: the item has the position that it has in the drawer of the reply.
     let now = moved.items.iter().filter_map(|(_, item)| view.state.find(Address::Object(item.object)));
     let now: Placed = now.map(|(position, item)| (position, *item)).collect();
-    moved_reply(&call, &view, &now, &moved)
+    Ok(moved_reply(&call, &view, &now, &moved).await?.answer(call))
 }
 
 /// Which items a read shows: all, those of a page, or none.
@@ -171,41 +174,106 @@ fn page_of_items(call: &Call) -> Page {
 pub async fn get(call: Call) -> Result<Json<DrawerReply>> {
     let drawer = call.container::<Drawer>("source")?;
     let view = call.view(&drawer).await?;
-    Ok(rendered(&call, &view, &call.display(), page_of_items(&call))?.answer(call.headers()))
+    let page = page_of_items(&call);
+    read(call, &view, page).await
 }
 
 /// `GET /v3/container/drawer/object/{source}`
 pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
     let app = &call.app;
     let object = call.resolve("source")?.loid;
-    let display = call.display();
     let holders = containers_of(app.repository.look(), View::Committed, object).map_err(|error| {
         tracing::error!(%error, "the containers of an object can't be listed");
         Error::internal()
     })?;
-    let mut views = Vec::with_capacity(holders.len());
+    let mut found = Vec::with_capacity(holders.len());
+    let mut way = GiveWay::new();
     for holder in holders {
+        way.now_and_then().await;
         // Others that hold it are not listed; neither are drawers in the recycle bin, which keep their items.
-        if app.records.get(&app.repository, holder)?.is_none_or(|record| record.family != FamilyKind::Drawer) {
-            continue;
-        }
-        match app.repository.view::<Drawer>(holder).await {
-            Ok(view) if call.access().sees(&view.state.object().record)? => views.push(view),
-            Ok(_) => {}
-            // It was removed meanwhile.
-            Err(error) if error.code == Code::ObjectNotFound => {}
-            Err(error) => return Err(error),
+        let record = app.records.record(&app.repository, holder)?;
+        let Some(record) = record.filter(|record| record.family == FamilyKind::Drawer) else { continue };
+        if call.access().sees(&record)? {
+            found.push(record);
         }
     }
-    let total = views.len();
-    let views = Sort::parse(call.query.text("sortBy"))?.apply(views, |view| &*view.state.object().record).await;
+    let total = found.len();
+    let found = Sort::parse(call.query.text("sortBy"))?.apply(found, |record| record).await;
     let limit = if call.query.boolean("showItems") { usize::MAX } else { 0 };
-    let views = call.query.page().cut(views);
-    let items = views.iter().map(|view| {
-        let items = shown(&call, view, Page { offset: 0, limit })?;
-        Ok(reply_of(&call, view, items, &display)?.0)
-    });
-    Json::of(&DrawerListing { items: items.collect::<Result<_>>()?, total })
+    let drawers = call.query.page().cut(found).iter().map(|record| record.loid).collect();
+    let drawers = Holders { drawers, next: 0, limit, display: call.display(), open: None, step: Step::Drawer };
+    let listing = Listing::of(&call, drawers, |items, _| DrawerListing { items, total }).await?;
+    Ok(listing.answer(call))
+}
+
+/// Drawers that hold an object, each with its items.
+struct Holders {
+    drawers: Vec<Loid>,
+    next: usize,
+    /// How many items are shown of each.
+    limit: usize,
+    display: Display,
+    /// The items of the drawer whose turn it is.
+    open: Option<DrawerItems>,
+    step: Step,
+}
+
+/// What a step was about.
+enum Step {
+    /// A drawer that is not shown.
+    Drawer,
+    /// A drawer.
+    Open,
+    Item,
+    Close,
+}
+
+impl Items for Holders {
+    type Item = DrawerReply;
+    type Inner = DrawerItem;
+    type Failed = Never;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, late: bool) -> Result<Made<DrawerReply, DrawerItem>> {
+        if let Some(items) = self.open.as_mut().filter(|_| !matches!(self.step, Step::Open)) {
+            if items.are_over() {
+                self.step = Step::Close;
+                return Ok(Made::Close);
+            }
+            self.step = Step::Item;
+            return Ok(items.present(call, late)?.map_or(Made::Nothing, Made::Inner));
+        }
+        let Some(drawer) = self.drawers.get(self.next) else { return Ok(Made::End) };
+        self.step = Step::Drawer;
+        let view = match call.app.repository.view::<Drawer>(*drawer).await {
+            Ok(view) if call.access().sees(&view.state.object().record)? => view,
+            Ok(_) => return Ok(Made::Nothing),
+            // It was removed meanwhile.
+            Err(error) if error.code == Code::ObjectNotFound => return Ok(Made::Nothing),
+            Err(error) => return Err(error),
+        };
+        let items = shown(call, &view, Page { offset: 0, limit: self.limit })?;
+        self.open = Some(DrawerItems::new(items, &self.display));
+        self.step = Step::Open;
+        let info = info(call, &view, &self.display)?;
+        Ok(Made::open(|items| DrawerReply { info, items, errors: None, revisions: None }))
+    }
+
+    fn advance(&mut self) {
+        match self.step {
+            Step::Drawer => self.next += 1,
+            Step::Open => self.step = Step::Item,
+            Step::Item => self.open.iter_mut().for_each(DrawerItems::advance),
+            Step::Close => {
+                self.open = None;
+                self.next += 1;
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.drawers.capacity() * size_of::<Loid>() + self.open.as_ref().map_or(0, DrawerItems::bytes)
+    }
 }
 
 /// A drawer to be made with what a body says of it.
@@ -213,15 +281,14 @@ async fn new_drawer(
     call: &Call,
     name: &str,
     automatic: bool,
-    request: &CreateDrawer,
+    request: &mut CreateDrawer,
     database: DatabaseId,
 ) -> Result<NewObject> {
     let app = &call.app;
-    let sources = request.sources.as_deref().unwrap_or_default();
-    check_length(app, sources.len())?;
+    let sources = request.sources.take().unwrap_or_default().read(app)?;
     let mut items = Vec::with_capacity(sources.len());
     let mut way = GiveWay::new();
-    for source in sources {
+    for source in &sources {
         way.now_and_then().await;
         items.push(call.find(&Source::parse("sources", source)?, database)?.loid);
     }
@@ -244,40 +311,41 @@ async fn new_drawer(
 
 /// `POST /v3/container/drawer`
 pub async fn create(call: Call) -> Result<Json<DrawerReply>> {
-    let request: CreateDrawer = call.json().await?;
+    let mut request: CreateDrawer = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
-    let mut object = new_drawer(&call, request.name.as_deref().unwrap_or(TYPE_NAME), false, &request, database).await?;
+    let name = request.name.clone();
+    let mut object = new_drawer(&call, name.as_deref().unwrap_or(TYPE_NAME), false, &mut request, database).await?;
     // A generated name has to be free; a given one is up to the caller.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    make(&call, folder, object, database).await
+    make(call, folder, object, database).await
 }
 
 /// `POST /v3/container/drawer/automatic`: the user's own drawer, made at the first call.
 pub async fn create_automatic(call: Call) -> Result<Json<DrawerReply>> {
-    let request: CreateDrawer = call.json().await?;
+    let mut request: CreateDrawer = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
     let config = &call.app.config.drawer;
     let user = call.caller()?.user();
     let (name, folder) = (for_user(&config.automatic_name, user), for_user(&config.automatic_folder, user));
-    let mut object = new_drawer(&call, &name, true, &request, database).await?;
+    let mut object = new_drawer(&call, &name, true, &mut request, database).await?;
     object.mode = CreateMode::Existing;
-    make(&call, folder_source(None, Some(&folder))?, object, database).await
+    make(call, folder_source(None, Some(&folder))?, object, database).await
 }
 
 async fn make(
-    call: &Call,
+    call: Call,
     folder: Option<Source>,
     object: NewObject,
     database: DatabaseId,
 ) -> Result<Json<DrawerReply>> {
     let (app, display) = (&call.app, call.display_of_body().await?);
-    let create = app.destination(call, folder, database)?.create(object);
+    let create = app.destination(&call, folder, database)?.create(object);
     let created = call.change_all(create).await?;
     let view = app.repository.view::<Drawer>(created.loid).await?;
     let items: Placed = view.state.visible().copied().enumerate().collect();
-    changed(call, &view, &items, &display)
+    Ok(changed(&call, &view, &items, &display).await?.answer(call))
 }
 
 /// `PUT /v3/container/drawer/{source}`
@@ -293,5 +361,5 @@ pub async fn update(call: Call) -> Result<Json<DrawerReply>> {
     };
     call.change_all(command).await?;
     let view = call.view(&drawer).await?;
-    changed(&call, &view, &Vec::new(), &display)
+    Ok(changed(&call, &view, &Vec::new(), &display).await?.answer(call))
 }

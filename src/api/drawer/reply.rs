@@ -1,31 +1,34 @@
 //! Replies about drawers.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem;
 
 use stet_actors::drawer::{Address, Drawer, Item, Moved, Placed};
-use stet_actors::error::Result;
+use stet_actors::error::{Error, Result};
 use stet_actors::expect::Tag;
 use stet_actors::family::State;
 
 use super::types::{DrawerInfo, DrawerItem, DrawerReply, MoveRevisions};
-use crate::api::kept::{Rendered, Renderings, Seen};
-use crate::api::records::{any_record_of, info_of, path_if_shown, shown as shown_record};
+use crate::api::kept::{Asked, Renderings, Seen};
+use crate::api::records::{any_record_of, info_of, locker_of, path_if_shown, shown as shown_record};
 use crate::auth::Privilege;
+use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::change::ViewOf;
 use crate::http::etag::ETag;
-use crate::http::reply::{Enveloped, Json};
+use crate::http::listing::{Items, Listing, Made, Never, WHOLE};
+use crate::http::reply::Json;
 use crate::records::Display;
 use crate::records::Page;
 
-/// About how long an item's JSON is without its object.
-const ITEM_BYTES: usize = 64;
+/// Bytes up to which a drawer is kept whole: some 1,500 items. A larger one is made each time, while it goes out.
+const WHOLE_KEPT: usize = 2 << 20;
 
 /// A drawer as it is on disk.
 pub(super) type DrawerView = ViewOf<Drawer>;
 
-fn info(call: &Call, view: &DrawerView, display: &Display) -> Result<DrawerInfo> {
+pub(super) fn info(call: &Call, view: &DrawerView, display: &Display) -> Result<DrawerInfo> {
     let (app, state) = (&call.app, &view.state);
     let (count, hidden) = counts(call, view)?;
     let head = state.head();
@@ -65,83 +68,165 @@ fn sees(call: &Call, item: &Item) -> Result<bool> {
     if access.sees_all() {
         return Ok(true);
     }
-    Ok(match call.app.records.get(&call.app.repository, item.object)? {
-        Some(cached) => access.may(Privilege::Read, &cached)?,
+    Ok(match call.app.records.record(&call.app.repository, item.object)? {
+        Some(record) => access.may(Privilege::Read, &record)?,
         None => false,
     })
 }
 
-/// Items with the records of their objects, and what these were made of. One whose object was destroyed since the view was
-/// published is left out, as it will be of the next view.
-fn items_of<'i>(
-    call: &Call,
-    items: impl IntoIterator<Item = (usize, &'i Item)>,
-    display: &Display,
-) -> Result<(Vec<DrawerItem>, Seen)> {
-    let app = &call.app;
-    let items = items.into_iter();
-    let (mut shown, mut seen) = (Vec::with_capacity(items.size_hint().0), Seen::with_capacity(items.size_hint().0));
-    for (position, item) in items {
+/// A reply about a drawer, as far as it is made at once.
+pub(super) type Drawers = Listing<DrawerReply, DrawerItems>;
+
+/// Items of a drawer with the records of their objects.
+pub(super) struct DrawerItems {
+    /// With their positions.
+    items: Vec<(usize, Item)>,
+    next: usize,
+    display: Display,
+    /// Whether one whose object is in the recycle bin is shown though the reply is late: as what a change was about.
+    recycled: bool,
+    /// What those that were made at once were made of.
+    seen: Seen,
+}
+
+impl DrawerItems {
+    pub(super) fn new<'i>(items: impl IntoIterator<Item = (usize, &'i Item)>, display: &Display) -> DrawerItems {
+        let items = items.into_iter().map(|(position, item)| (position, *item)).collect();
+        DrawerItems { items, next: 0, display: display.clone(), recycled: false, seen: Seen::new() }
+    }
+
+    /// The present item. One whose object was destroyed since the view was published is left out, as it will be of the next view;
+    /// of a late reply, also one that the caller may not read any more, or that lies in the recycle bin now.
+    pub(super) fn present(&mut self, call: &Call, late: bool) -> Result<Option<DrawerItem>> {
+        let Some((position, item)) = self.items.get(self.next) else { return Ok(None) };
+        if late && !sees(call, item)? {
+            return Ok(None);
+        }
+        let (app, display) = (&call.app, &self.display);
         let cached = app.records.get(&app.repository, item.object)?;
         let object = match &cached {
             Some(cached) => Some(shown_record(app, cached, display, path_if_shown(app, cached, display)?.as_deref())?),
+            None if late && !self.recycled => None,
             None => any_record_of(app, item.object, display)?,
         };
-        if let Some(object) = object {
-            shown.push(DrawerItem { id: item.shortcut, position, source: item.object, object });
+        if !late {
+            self.seen.push((item.object, cached.map(|cached| cached.copy())));
         }
-        seen.push((item.object, cached.map(|cached| cached.copy())));
+        let (id, position, source) = (item.shortcut, *position, item.object);
+        Ok(object.map(|object| DrawerItem { id, position, source, object }))
     }
-    Ok((shown, seen))
+
+    /// Whether there are no more.
+    pub(super) fn are_over(&self) -> bool {
+        self.next == self.items.len()
+    }
+
+    /// What the items of a reply too large to be looked at as a whole are told apart by.
+    async fn facts(&self, call: &Call) -> Result<u64> {
+        let (app, mut way) = (&call.app, GiveWay::new());
+        let mut hasher = DefaultHasher::new();
+        self.display.hash(&mut hasher);
+        for (position, item) in &self.items {
+            way.now_and_then().await;
+            let record = match app.records.record(&app.repository, item.object)? {
+                Some(record) => Some(record),
+                None => app.repository.any_record(item.object)?,
+            };
+            let path = record.as_ref().map(|record| path_if_shown(app, record, &self.display)).transpose()?;
+            (position, item.shortcut, item.object, path).hash(&mut hasher);
+            record.map(|record| (record.revision, locker_of(app, &record))).hash(&mut hasher);
+        }
+        Ok(hasher.finish())
+    }
 }
 
-/// A drawer with the given items, and what it was rendered from.
-pub(super) fn reply_of<'i>(
-    call: &Call,
-    view: &DrawerView,
-    items: impl IntoIterator<Item = (usize, &'i Item)>,
-    display: &Display,
-) -> Result<(DrawerReply, Seen)> {
-    let info = info(call, view, display)?;
-    let (items, seen) = items_of(call, items, display)?;
-    Ok((DrawerReply { info, items, errors: None, revisions: None }, seen))
+impl Items for DrawerItems {
+    type Item = DrawerItem;
+    type Inner = Never;
+    type Failed = Never;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, late: bool) -> Result<Made<DrawerItem>> {
+        if self.are_over() {
+            return Ok(Made::End);
+        }
+        Ok(self.present(call, late)?.map_or(Made::Nothing, Made::Item))
+    }
+
+    fn advance(&mut self) {
+        self.next += 1;
+    }
+
+    fn bytes(&self) -> usize {
+        self.items.capacity() * size_of::<(usize, Item)>()
+    }
 }
 
-/// The reply to a change: the drawer as it is right after, and the items concerned. The display is asked for beforehand: a call
+/// The reply to a change: the drawer as it is right after, and the given items. The display is asked for beforehand: a call
 /// whose options are wrong must change nothing.
-pub(super) fn changed(call: &Call, view: &DrawerView, items: &Placed, display: &Display) -> Result<Json<DrawerReply>> {
-    answer(view, &changed_drawer(call, view, items, display)?)
+pub(super) struct ChangeReply {
+    listing: Drawers,
+    tag: Tag,
+}
+
+impl ChangeReply {
+    /// With `more` of it filled in.
+    pub(super) async fn of<'i>(
+        call: &Call,
+        view: &DrawerView,
+        items: impl IntoIterator<Item = (usize, &'i Item)>,
+        display: &Display,
+        more: impl FnOnce(DrawerReply) -> DrawerReply,
+    ) -> Result<ChangeReply> {
+        let info = info(call, view, display)?;
+        let reply = |items, _| more(DrawerReply { info, items, errors: None, revisions: None });
+        let items = DrawerItems { recycled: true, ..DrawerItems::new(items, display) };
+        let listing = Listing::of(call, items, reply).await?;
+        Ok(ChangeReply { listing, tag: tag_of(view) })
+    }
+
+    /// As an answer, with its ETag.
+    pub(super) fn answer(self, call: Call) -> Json<DrawerReply> {
+        self.listing.answer(call).with_etag(ETag::new(self.tag, "change"))
+    }
+}
+
+fn tag_of(view: &DrawerView) -> Tag {
+    Tag::of(&view.state.object().record)
+}
+
+/// The reply to a change of the items concerned.
+pub(super) async fn changed(call: &Call, view: &DrawerView, items: &Placed, display: &Display) -> Result<ChangeReply> {
+    let shown = shown_of_change(call, view, items)?;
+    ChangeReply::of(call, view, shown, display, |drawer| drawer).await
 }
 
 /// The reply to a move: the target, and the revisions of both drawers that the move itself led to.
-pub(super) fn moved_reply(call: &Call, view: &DrawerView, items: &Placed, moved: &Moved) -> Result<Json<DrawerReply>> {
-    let drawer = changed_drawer(call, view, items, &call.display())?;
+pub(super) async fn moved_reply(call: &Call, view: &DrawerView, items: &Placed, moved: &Moved) -> Result<ChangeReply> {
     let revisions = MoveRevisions { source: moved.source_revision, target: moved.target_revision };
-    answer(view, &DrawerReply { revisions: Some(revisions), ..drawer })
+    let shown = shown_of_change(call, view, items)?;
+    let more = |drawer| DrawerReply { revisions: Some(revisions), ..drawer };
+    ChangeReply::of(call, view, shown, &call.display(), more).await
 }
 
-/// A reply to a change, with its ETag.
-pub(super) fn answer(view: &DrawerView, reply: &DrawerReply) -> Result<Json<DrawerReply>> {
-    Ok(Json::of(reply)?.with_etag(ETag::new(Tag::of(&view.state.object().record), "change")))
-}
-
-fn changed_drawer(call: &Call, view: &DrawerView, items: &Placed, display: &Display) -> Result<DrawerReply> {
+/// The items of a change that the caller sees, with their positions as the caller counts them.
+fn shown_of_change<'i>(call: &Call, view: &DrawerView, items: &'i Placed) -> Result<Vec<(usize, &'i Item)>> {
     let mut shown = Vec::with_capacity(items.len());
     if call.access().sees_all() {
         shown.extend(items.iter().map(|(position, item)| (*position, item)));
-    } else {
-        // Positions as the caller counts them.
-        let seen = seen(call, view)?;
-        let places: HashMap<_, _> = seen.iter().enumerate().map(|(place, (_, item))| (item.shortcut, place)).collect();
-        for (_, item) in items {
-            let place = places.get(&item.shortcut).copied();
-            let taken_out = place.is_none() && view.state.find(Address::Shortcut(item.shortcut)).is_none();
-            if place.is_some() || (taken_out && sees(call, item)?) {
-                shown.push((place.unwrap_or(0), item));
-            }
+        return Ok(shown);
+    }
+    // Positions as the caller counts them.
+    let seen = seen(call, view)?;
+    let places: HashMap<_, _> = seen.iter().enumerate().map(|(place, (_, item))| (item.shortcut, place)).collect();
+    for (_, item) in items {
+        let place = places.get(&item.shortcut).copied();
+        let taken_out = place.is_none() && view.state.find(Address::Shortcut(item.shortcut)).is_none();
+        if place.is_some() || (taken_out && sees(call, item)?) {
+            shown.push((place.unwrap_or(0), item));
         }
     }
-    Ok(reply_of(call, view, shown, display)?.0)
+    Ok(shown)
 }
 
 /// The part of a drawer's items that is asked for, with their positions among those that the caller sees.
@@ -154,28 +239,36 @@ pub(super) fn shown<'v>(call: &Call, view: &'v DrawerView, page: Page) -> Result
     Ok(cut(&mut seen(call, view)?.into_iter().map(|(_, item)| item)))
 }
 
-/// Whole drawers, with all of their items or with none.
+/// Whole small drawers, with all of their items or with none.
 pub(crate) type RenderedDrawers = Renderings<Drawer, bool, DrawerReply>;
 
-/// The reply to a read. Those who do not see everything have replies of their own, and pages are made anew.
+/// The answer to a read. Those who do not see everything have replies of their own, and pages and large drawers are made anew.
 ///
 /// # Errors
-/// What the store says.
-pub(super) fn rendered(
-    call: &Call,
-    view: &DrawerView,
-    display: &Display,
-    page: Page,
-) -> Result<Arc<Rendered<Drawer, DrawerReply>>> {
+/// What the store says; `Overloaded`.
+pub(super) async fn read(call: Call, view: &DrawerView, page: Page) -> Result<Json<DrawerReply>> {
+    let display = call.display();
     let with_items = match page {
         Page { limit: 0, .. } => Some(false),
         Page { offset: 0, limit: usize::MAX } => Some(true),
         _ => None,
     };
     let part = with_items.filter(|_| call.access().sees_all());
-    call.app.kept::<RenderedDrawers>().reply(&call.app, view, display, part, || {
-        let (drawer, seen) = reply_of(call, view, shown(call, view, page)?, display)?;
-        let bytes = drawer.items.iter().map(|item| item.object.text().len() + ITEM_BYTES).sum();
-        Ok((Enveloped::of(&drawer, bytes)?, seen))
-    })
+    let kept = call.app.kept::<RenderedDrawers>();
+    let asked = kept.ask(&call.app, view, &display, part)?;
+    let asked = match asked {
+        Asked::Kept(kept) => return Ok(kept.answer(call.headers())),
+        Asked::Missing(missing) => missing,
+    };
+    let info = info(&call, view, &display)?;
+    let items = DrawerItems::new(shown(&call, view, page)?, &display);
+    let reply = |items, _| DrawerReply { info, items, errors: None, revisions: None };
+    let whole = if asked.is_kept() { WHOLE_KEPT } else { WHOLE };
+    let mut listing = Drawers::up_to(whole, &call, items, reply).await?;
+    if let Some(whole) = listing.whole().cloned() {
+        let seen = mem::take(&mut listing.list_mut().seen);
+        return Ok(kept.keep(asked, view, whole, seen).answer(call.headers()));
+    }
+    let tag = ETag::new(tag_of(view), listing.list_mut().facts(&call).await?);
+    Ok(listing.answer(call).with_etag(tag))
 }

@@ -7,9 +7,9 @@ use stet_actors::id::{Loid, ShortcutId};
 use stet_actors::object::Text;
 
 use crate::api::records::BulkError;
-use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode};
+use crate::api::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};
 use crate::http::body::Object;
-use crate::json::Ready;
+use crate::json::{Listed, Ready};
 use crate::records::ObjectRecord;
 
 /// `info` of a drawer: its record, and what a drawer has beside.
@@ -57,7 +57,7 @@ pub struct DrawerReply {
     /// The drawer.
     pub info: DrawerInfo,
     /// Its items, first to last.
-    pub items: Vec<DrawerItem>,
+    pub items: Listed<DrawerItem>,
     /// Of a bulk removal only: the sources that were not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errors: Option<Vec<BulkError>>,
@@ -80,7 +80,7 @@ pub struct MoveRevisions {
 #[derive(Serialize, JsonSchema)]
 pub struct DrawerListing {
     /// One reply for each drawer of the page asked for.
-    pub items: Vec<DrawerReply>,
+    pub items: Listed<DrawerReply>,
     /// How many there are in all.
     pub total: usize,
 }
@@ -102,7 +102,7 @@ pub struct CreateDrawer {
     /// XML text or JSON.
     pub(super) attributes: Option<Value>,
     /// Objects to begin with.
-    pub(super) sources: Option<Vec<String>>,
+    pub(super) sources: Option<SourceList>,
     /// The main one without it.
     pub(super) database_id: Option<DatabaseRef>,
     pub(super) create_mode: Option<WireCreateMode>,

@@ -2,6 +2,8 @@
 
 pub mod routes;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
@@ -13,17 +15,18 @@ use stet_actors::object::{FamilyKind, Record, check_path};
 use stet_actors::store::{StoreError, View};
 
 use super::object::{ChangedRecord, record_after};
-use super::records::{path_if_shown, seen_record_at};
+use super::records::{locker_of, path_if_shown, seen_record_at};
 use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
 use crate::auth::Privilege;
 use crate::give_way::{self, GiveWay};
 use crate::http::app::App;
 use crate::http::body::Object;
 use crate::http::call::Call;
-use crate::http::reply::{Enveloped, Json};
-use crate::json::Ready;
-use crate::records::Display;
-use crate::records::{Cached, ObjectRecord, Sort};
+use crate::http::etag::ETag;
+use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::reply::Json;
+use crate::json::{Listed, Ready};
+use crate::records::{Cached, Display, ObjectRecord, Sort};
 
 /// A folder and what lies in it.
 #[derive(Serialize, JsonSchema)]
@@ -31,7 +34,7 @@ pub struct FolderReply {
     /// The folder.
     pub info: Ready<ObjectRecord>,
     /// The page asked for.
-    pub items: Vec<Ready<ObjectRecord>>,
+    pub items: Listed<Ready<ObjectRecord>>,
     /// How many objects there are in all.
     pub total: usize,
 }
@@ -122,35 +125,35 @@ pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
 pub async fn list(call: Call) -> Result<Json<FolderReply>> {
     let folder = call.resolve("source")?;
     check_folder(&folder, call.param("source"))?;
-    listing(&call, &folder, Kind::All).await
+    listing(call, &folder, Kind::All).await
 }
 
 /// `GET /v3/folder/{source}/subfolders`
 pub async fn subfolders(call: Call) -> Result<Json<FolderReply>> {
     let folder = call.resolve("source")?;
     check_folder(&folder, call.param("source"))?;
-    listing(&call, &folder, Kind::Folders).await
+    listing(call, &folder, Kind::Folders).await
 }
 
 /// `GET /v3/folder/root`
 pub async fn root_folder(call: Call) -> Result<Json<FolderReply>> {
     let folder = call.find(&Source::Path("/".to_owned()), call.database()?)?;
-    listing(&call, &folder, Kind::All).await
+    listing(call, &folder, Kind::All).await
 }
 
 /// `GET /v3/folder/home`
 pub async fn home(call: Call) -> Result<Json<FolderReply>> {
     let path = call.app.home_of(call.caller()?.user())?;
-    own_folder(&call, path).await
+    own_folder(call, path).await
 }
 
 /// `GET /v3/folder/work`
 pub async fn work(call: Call) -> Result<Json<FolderReply>> {
     let path = call.app.work_folder_of(call.caller()?.user())?;
-    own_folder(&call, path).await
+    own_folder(call, path).await
 }
 
-async fn own_folder(call: &Call, path: String) -> Result<Json<FolderReply>> {
+async fn own_folder(call: Call, path: String) -> Result<Json<FolderReply>> {
     let folder = call.find(&Source::Path(path.clone()), call.database()?)?;
     check_folder(&folder, &path)?;
     listing(call, &folder, Kind::All).await
@@ -163,33 +166,80 @@ enum Kind {
     Folders,
 }
 
-async fn listing(call: &Call, folder: &Cached, kind: Kind) -> Result<Json<FolderReply>> {
-    let app = &call.app;
-    let sort = Sort::parse(call.query.text("sortBy"))?;
-    let page = call.query.page();
-    let display = call.display();
-    let entries = entries(call, folder, kind, &sort).await?;
-    let mut total = entries.len();
-    let page = page.cut(entries);
-    let path = path_if_shown(app, folder, &display)?;
-    let info = seen_record_at(call, folder, &display, path.as_deref())?;
-    let mut items = Vec::with_capacity(page.len());
-    let mut way = GiveWay::new();
-    for loid in page {
-        way.now_and_then().await;
-        // Gone since the names were read: as if it had been before.
-        let Some(entry) = app.records.get(&app.repository, loid)? else {
-            total -= 1;
-            continue;
-        };
-        let path = path.as_ref().map(|path| format!("{}/{}", path.trim_end_matches('/'), entry.record.name));
-        items.push(seen_record_at(call, &entry, &display, path.as_deref())?);
-    }
-    let bytes = info.text().len() + items.iter().map(|item| item.text().len() + 1).sum::<usize>();
-    let reply = Enveloped::of(&FolderReply { info, items, total }, bytes)?;
+async fn listing(call: Call, folder: &Cached, kind: Kind) -> Result<Json<FolderReply>> {
+    let (sort, page, display) = (Sort::parse(call.query.text("sortBy"))?, call.query.page(), call.display());
+    let entries = entries(&call, folder, kind, &sort).await?;
+    let total = entries.len();
+    let path = path_if_shown(&call.app, folder, &display)?;
+    let info = seen_record_at(&call, folder, &display, path.as_deref())?;
+    let of_folder = info.text().to_owned();
+    let entries = Entries { entries: page.cut(entries), next: 0, path, display };
+    let mut listing = Listing::of(&call, entries, |items, _| FolderReply { info, items, total }).await?;
     // A folder on the way has changed for this caller when what they see of it has.
     let readable = call.access().may(Privilege::Read, folder)?;
-    Ok(reply.tagged(Tag::at(folder, if readable { folder.revision } else { 0 })))
+    let of = Tag::at(folder, if readable { folder.revision } else { 0 });
+    let tag = match listing.whole() {
+        Some(whole) => whole.tag(of),
+        None => {
+            let of_entries = listing.list_mut().facts(&call).await?;
+            ETag::new(of, (of_folder, of_entries, total))
+        }
+    };
+    Ok(listing.answer(call).with_etag(tag))
+}
+
+/// Objects in a folder.
+struct Entries {
+    entries: Vec<Loid>,
+    next: usize,
+    /// The folder's, if paths are shown.
+    path: Option<String>,
+    display: Display,
+}
+
+impl Entries {
+    /// What the entries of a reply too large to be looked at as a whole are told apart by.
+    async fn facts(&self, call: &Call) -> Result<u64> {
+        let (app, mut way) = (&call.app, GiveWay::new());
+        let mut hasher = DefaultHasher::new();
+        (&self.display, &self.path).hash(&mut hasher);
+        for loid in &self.entries {
+            way.now_and_then().await;
+            let Some(record) = app.records.record(&app.repository, *loid)? else { continue };
+            let readable = call.access().may(Privilege::Read, &record)?;
+            (loid, readable, readable.then_some(record.revision), locker_of(app, &record)).hash(&mut hasher);
+            if !readable {
+                (&record.name, &record.status, record.created).hash(&mut hasher);
+            }
+        }
+        Ok(hasher.finish())
+    }
+}
+
+impl Items for Entries {
+    type Item = Ready<ObjectRecord>;
+    type Inner = Never;
+    type Failed = Never;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, late: bool) -> Result<Made<Ready<ObjectRecord>>> {
+        let Some(loid) = self.entries.get(self.next) else { return Ok(Made::End) };
+        // Gone since the names were read: as if it had been before.
+        let Some(entry) = call.app.records.get(&call.app.repository, *loid)? else { return Ok(Made::Nothing) };
+        if late && !call.access().sees(&entry)? {
+            return Ok(Made::Nothing);
+        }
+        let path = self.path.as_ref().map(|path| format!("{}/{}", path.trim_end_matches('/'), entry.record.name));
+        Ok(Made::Item(seen_record_at(call, &entry, &self.display, path.as_deref())?))
+    }
+
+    fn advance(&mut self) {
+        self.next += 1;
+    }
+
+    fn bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Loid>()
+    }
 }
 
 /// Names of a folder that are read at once where a call is answered; more are read on another thread.

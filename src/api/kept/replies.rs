@@ -91,39 +91,72 @@ impl<F: Family, P: Eq + Hash + Send + Sync + 'static, T: 'static> Renderings<F, 
         Renderings(Weighed::new("replies", most, 512 << 10, 1, ByWeight))
     }
 
-    /// The reply about a container as it is in `view`: kept from the last read where nothing has changed, else made.
+    /// Asks for the reply about a container as it is in `view`, kept from an earlier read.
     ///
     /// `part` is how much of the container it shows; `None` for what is not kept, such as a reply that not every caller may see.
-    /// What `make` gives must follow from `view`, `display`, `part`, users, and the records that it says it has seen.
     ///
     /// # Errors
-    /// What `make` and the store say.
-    pub(crate) fn reply(
+    /// What the store says.
+    pub(crate) fn ask(
         &self,
         newsroom: &Newsroom,
         view: &ViewOf<F>,
         display: &Display,
         part: Option<P>,
-        make: impl FnOnce() -> Result<(Enveloped<T>, Seen)>,
-    ) -> Result<Arc<Rendered<F, T>>> {
+    ) -> Result<Asked<F, P, T>> {
         // Paths depend on folders above, which nothing here looks at.
         let key = part.filter(|_| !display.path);
         let key = key.map(|part| (view.state.object().record.loid, display.clone(), part));
         if let Some(kept) = key.as_ref().and_then(|key| self.0.get(key))
             && kept.is_current(newsroom, view)?
         {
-            return Ok(kept);
+            return Ok(Asked::Kept(kept));
         }
-        // Noted before the records are looked at, as above.
-        let (right_at, people) = (AtomicU64::new(newsroom.records.changes()), newsroom.directory.changes());
-        let (reply, mut seen) = make()?;
+        Ok(Asked::Missing(Missing { key, right_at: newsroom.records.changes(), people: newsroom.directory.changes() }))
+    }
+
+    /// Keeps what was made since it was missing. It must follow from `view`, the display and the part that were asked for, users,
+    /// and the records that were `seen`.
+    pub(crate) fn keep(
+        &self,
+        missing: Missing<P>,
+        view: &ViewOf<F>,
+        reply: Enveloped<T>,
+        mut seen: Seen,
+    ) -> Arc<Rendered<F, T>> {
         seen.shrink_to_fit();
         let etag = reply.tag(Tag::of(&view.state.object().record));
+        let (right_at, people) = (AtomicU64::new(missing.right_at), missing.people);
         let fresh = Arc::new(Rendered { right_at, people, view: Arc::downgrade(view), seen, reply, etag });
-        if let Some(key) = key {
+        if let Some(key) = missing.key {
             self.0.insert(key, fresh.clone());
         }
-        Ok(fresh)
+        fresh
+    }
+}
+
+/// Whether a reply is kept.
+pub(crate) enum Asked<F: Family, P, T> {
+    /// It is.
+    Kept(Arc<Rendered<F, T>>),
+    /// It must be made.
+    Missing(Missing<P>),
+}
+
+/// A reply that is not kept.
+pub(crate) struct Missing<P> {
+    /// What it would be kept by, if it may be.
+    key: Option<Key<P>>,
+    /// [`RecordCache::changes`](crate::records::RecordCache::changes) before the records were looked at that it is made of.
+    right_at: u64,
+    /// [`Directory::changes`](crate::auth::Directory::changes) then.
+    people: u64,
+}
+
+impl<P> Missing<P> {
+    /// Whether it will be kept once it is made.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.key.is_some()
     }
 }
 
@@ -152,13 +185,16 @@ mod tests {
     ) -> usize {
         use std::sync::atomic::AtomicUsize;
         static MADE: AtomicUsize = AtomicUsize::new(0);
-        let make = || {
-            let records = &house.app.records;
-            let copy = records.get(&house.app.repository, seen)?.map(|cached| cached.copy());
-            let number = MADE.fetch_add(1, Ordering::Relaxed);
-            Ok((Enveloped::of(&number, 0)?, vec![(seen, copy)]))
+        let reply = match kept.ask(&house.app, view, display, part).expect("it can be looked up") {
+            Asked::Kept(reply) => reply,
+            Asked::Missing(missing) => {
+                let records = &house.app.records;
+                let copy =
+                    records.get(&house.app.repository, seen).expect("it can be read").map(|cached| cached.copy());
+                let number = MADE.fetch_add(1, Ordering::Relaxed);
+                kept.keep(missing, view, Enveloped::of(&number, 0).expect("it is made"), vec![(seen, copy)])
+            }
         };
-        let reply = kept.reply(&house.app, view, display, part, make).expect("it is made");
         let number = Json::from(reply.reply.clone()).result();
         usize::try_from(number.as_u64().expect("a number")).expect("it is small")
     }

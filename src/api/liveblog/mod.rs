@@ -22,7 +22,7 @@ use super::settled::{Opened, Unsettled, beside, settled};
 use crate::http::call::Call;
 use crate::http::change::{Container, ViewOf};
 use crate::http::etag::ETag;
-use crate::http::reply::{Enveloped, Json};
+use crate::http::reply::Json;
 
 mod content;
 mod creation;
@@ -46,7 +46,7 @@ pub use self::files::{attachment, post_content};
 pub use self::named::posts;
 pub use self::post::{approve, create_post, get_post, mark_deleted, reject, remove_post, set_pending, update_post};
 pub(crate) use self::reply::KeptPosts;
-use self::reply::{bytes_of, liveblog_reply};
+use self::reply::liveblog_reply;
 pub use self::resolved::Lengths;
 use self::search::Wanted;
 pub use self::search::search;
@@ -134,19 +134,22 @@ fn address(call: &Call, liveblog: Loid, text: &str) -> Result<PostAddress> {
 pub async fn get(call: Call) -> Result<Json<LiveblogReply>> {
     let (open, display) = (open(&call).await?, call.display());
     let wanted = Wanted::of_query(&call)?;
-    settled(&call, open, async |open| {
+    let (listing, tag) = settled(&call, open, async |open| {
         let path = path_if_shown(&call.app, &open.view.state.object().record, &display)?;
         // These determine the content of a reply.
         let part = (wanted.page.offset, wanted.page.limit, call.query.text("sortBy"));
         let tag = ETag::new(open.tag(), (&open.sight, &display, part, path));
         if tag.is_known(call.headers()) {
-            return Ok(Json::not_modified(tag));
+            return Ok((None, tag));
         }
         let list = wanted.find(open).await;
-        let reply = liveblog_reply(&call.app, open, &list, &display).await?;
-        Ok(Json::from(Enveloped::of(&reply, bytes_of(&reply))?).with_etag(tag))
+        Ok((Some(liveblog_reply(&call, open, &list, &display, |reply| reply).await?), tag))
     })
-    .await
+    .await?;
+    Ok(match listing {
+        Some(listing) => listing.answer(call).with_etag(tag),
+        None => Json::not_modified(tag),
+    })
 }
 
 /// `DELETE /v3/container/liveblog/{source}`: to the recycle bin.

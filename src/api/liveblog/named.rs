@@ -1,7 +1,6 @@
 //! Reading posts of any liveblogs, named one by one.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Loid, Source};
@@ -10,42 +9,97 @@ use stet_actors::object::{FamilyKind, parent_path};
 use stet_actors::store::{Table, View};
 
 use super::reply::post_shown;
+use super::types::Post;
 use super::{Open, PostListing};
-use crate::api::records::{Bulk, BulkReply};
-use crate::api::requests::{ObjectListRequest, Sources};
+use crate::api::records::BulkError;
+use crate::api::requests::{ObjectListRequest, Sources, bytes_of};
 use crate::api::settled::{Opened, settled};
-use crate::give_way::GiveWay;
 use crate::http::call::Call;
+use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::Json;
+use crate::json::Ready;
+use crate::records::Display;
 
-/// `POST /v3/container/liveblog/posts`: posts of any liveblogs, by loid, uuid or path.
+/// `POST /v3/container/liveblog/posts`: posts of any liveblogs, by loid, uuid or path, each once.
 pub async fn posts(call: Call) -> Result<Json<PostListing>> {
-    let Sources { given, database } = ObjectListRequest::of(&call).await?;
-    let display = call.display_of_body().await?;
-    let mut liveblogs: HashMap<Loid, Open> = HashMap::new();
-    let mut bulk = Bulk::of(&call, &given);
-    let mut way = GiveWay::new();
-    for (place, source) in given.iter().enumerate() {
-        way.now_and_then().await;
-        let one = async {
-            let (liveblog, address) = place_of(&call, source, database)?;
-            let open = match liveblogs.entry(liveblog) {
-                Entry::Occupied(there) => there.into_mut(),
-                Entry::Vacant(room) => {
-                    // Of one that may not be read, no post is there.
-                    if call.find(&Source::Loid(liveblog), liveblog.database)?.family != FamilyKind::Liveblog {
-                        return Err(Error::not_found(source));
-                    }
-                    let view = call.app.repository.view::<Liveblog>(liveblog).await?;
-                    room.insert(Open::of(&call, view)?)
+    let (Sources { given: sources, database }, display) =
+        (ObjectListRequest::of(&call).await?, call.display_of_body().await?);
+    let bytes = bytes_of(&sources);
+    let named = Named { sources, database, bytes, next: 0, shown: HashMap::new(), display, open: None };
+    let listing = Listing::of(&call, named, |items, errors| PostListing { items, errors }).await?;
+    Ok(listing.answer(call))
+}
+
+/// Posts that a list names.
+struct Named {
+    sources: Vec<String>,
+    database: DatabaseId,
+    /// What they take.
+    bytes: usize,
+    next: usize,
+    /// Posts, and which of the sources each is shown for: others may name it by another name.
+    shown: HashMap<Loid, usize>,
+    display: Display,
+    /// The liveblog of the post before: mostly the one of the next, too.
+    open: Option<Open>,
+}
+
+impl Named {
+    async fn post(&mut self, call: &Call, late: bool) -> Result<Option<Ready<Post>>> {
+        let source = &self.sources[self.next];
+        let (liveblog, address) = place_of(call, source, self.database)?;
+        // What the caller may see may have changed, and it would be kept for as long as the client does not read.
+        if late || self.open.as_ref().is_some_and(|open| open.loid() != liveblog) {
+            self.open = None;
+        }
+        let open = match &self.open {
+            Some(open) => open.clone(),
+            None => {
+                // Of one that may not be read, no post is there.
+                if call.find(&Source::Loid(liveblog), liveblog.database)?.family != FamilyKind::Liveblog {
+                    return Err(Error::not_found(source));
                 }
-            };
-            settled(&call, open.clone(), async |open| post_shown(&call.app, open.seen(&address)?, &display)).await
+                let view = call.app.repository.view::<Liveblog>(liveblog).await?;
+                Open::of(call, view)?
+            }
         };
-        bulk.note(place, one.await.map_err(|error| hidden(error, source)));
+        if !late {
+            self.open = Some(open.clone());
+        }
+        let post = open.seen(&address)?.loid();
+        if *self.shown.entry(post).or_insert(self.next) != self.next {
+            return Ok(None);
+        }
+        settled(call, open, async |open| post_shown(&call.app, open.seen(&address)?, &self.display)).await.map(Some)
     }
-    let BulkReply { items, errors } = bulk.reply();
-    Json::of(&PostListing { items, errors })
+}
+
+impl Items for Named {
+    type Item = Ready<Post>;
+    type Inner = Never;
+    type Failed = BulkError;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, late: bool) -> Result<Made<Ready<Post>, Never, BulkError>> {
+        if self.next == self.sources.len() {
+            return Ok(Made::End);
+        }
+        Ok(match self.post(call, late).await {
+            Ok(post) => post.map_or(Made::Nothing, Made::Item),
+            Err(error) => {
+                let source = &self.sources[self.next];
+                Made::Failed(BulkError::of(&call.app, source, hidden(error, source)))
+            }
+        })
+    }
+
+    fn advance(&mut self) {
+        self.next += 1;
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes + self.shown.capacity() * size_of::<(Loid, usize)>()
+    }
 }
 
 /// The same error for whatever does not exist, so that it doesn't reveal which liveblogs exist.

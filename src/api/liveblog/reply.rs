@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use stet_actors::error::{Error, Result};
+use serde::Serialize;
+use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::liveblog::{Post, PostStatus};
+use stet_actors::liveblog::{Liveblog, Post, PostAddress, PostStatus};
 use stet_actors::object::{SmallBody, Stored};
 use stet_actors::store::View;
 
@@ -16,19 +17,17 @@ use super::types::{
 use super::{Open, of_post};
 use crate::api::kept::{KeptParts, ShownPart};
 use crate::api::records::{info_of, path_if_shown};
-use crate::api::settled::{Unsettled, settled};
+use crate::api::settled::{Opened, Unsettled, settled};
 use crate::content::text::decoded;
 use crate::content::words;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
+use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::{Enveloped, Json};
 use crate::json::{Ready, With};
 use crate::records::Display;
 use crate::records::{ObjectRecord, render};
-
-/// Posts that are rendered before others get their turn.
-const AT_A_TIME: usize = 64;
 
 /// Posts as JSON.
 pub(crate) type KeptPosts = KeptParts<Loid, WirePost>;
@@ -114,29 +113,74 @@ pub(super) struct PostList<'v> {
     pub removed: Option<Vec<String>>,
 }
 
-/// A liveblog and posts of it.
+/// A liveblog and posts of it, as far as they are made at once.
+pub(super) type Posts<T> = Listing<T, PostItems>;
+
+/// A reply about a liveblog and posts of it; `reply` puts it together.
 ///
 /// # Errors
 /// [`Unsettled::Changed`]; what the store says.
-pub(super) async fn liveblog_reply(
-    app: &App,
+pub(super) async fn liveblog_reply<T: Serialize>(
+    call: &Call,
     open: &Open,
     list: &PostList<'_>,
     display: &Display,
-) -> Result<LiveblogReply, Unsettled> {
-    let mut items = Vec::with_capacity(list.posts.len());
-    for (index, post) in list.posts.iter().enumerate() {
-        if index % AT_A_TIME == AT_A_TIME - 1 {
-            tokio::task::yield_now().await;
-        }
-        items.push(post_shown(app, post, display)?);
-    }
-    Ok(LiveblogReply { info: info(app, open, display)?, items, total: list.total, revision: open.view.revision() })
+    reply: impl FnOnce(LiveblogReply) -> T,
+) -> Result<Posts<T>, Unsettled> {
+    let info = info(&call.app, open, display)?;
+    let posts = list.posts.iter().map(|post| post.loid()).collect();
+    let posts = PostItems { open: Some(open.clone()), liveblog: open.loid(), posts, next: 0, display: display.clone() };
+    let (total, revision) = (list.total, open.view.revision());
+    Listing::of(call, posts, |items, _| reply(LiveblogReply { info, items, total, revision })).await
 }
 
-/// How long the posts of a reply are.
-pub(super) fn bytes_of(reply: &LiveblogReply) -> usize {
-    reply.items.iter().map(|post| post.text().len() + 1).sum::<usize>()
+/// Posts of a liveblog.
+pub(super) struct PostItems {
+    /// The liveblog as the reply shows it; nothing once the reply is on its way, which may take long: then each post is shown as it
+    /// is when its turn comes.
+    open: Option<Open>,
+    liveblog: Loid,
+    posts: Vec<Loid>,
+    next: usize,
+    display: Display,
+}
+
+impl Items for PostItems {
+    type Item = Ready<WirePost>;
+    type Inner = Never;
+    type Failed = Never;
+    type Fault = Unsettled;
+
+    async fn make(&mut self, call: &Call, late: bool) -> Result<Made<Ready<WirePost>>, Unsettled> {
+        let Some(post) = self.posts.get(self.next) else { return Ok(Made::End) };
+        let address = PostAddress::Loid(*post);
+        if let Some(open) = self.open.as_ref().filter(|_| !late) {
+            let post = open.view.state.get(&address)?;
+            return Ok(Made::Item(post_shown(&call.app, post, &self.display)?));
+        }
+        self.open = None;
+        let shown = async {
+            let view = call.app.repository.view::<Liveblog>(self.liveblog).await?;
+            settled(call, Open::of(call, view)?, async |open| {
+                post_shown(&call.app, open.seen(&address)?, &self.display)
+            })
+            .await
+        };
+        match shown.await {
+            Ok(shown) => Ok(Made::Item(shown)),
+            // It has gone, or may not be seen any more.
+            Err(error) if error.code == Code::ObjectNotFound => Ok(Made::Nothing),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn advance(&mut self) {
+        self.next += 1;
+    }
+
+    fn bytes(&self) -> usize {
+        self.posts.capacity() * size_of::<Loid>()
+    }
 }
 
 fn info(app: &App, open: &Open, display: &Display) -> Result<LiveblogInfo> {
@@ -160,8 +204,8 @@ fn info(app: &App, open: &Open, display: &Display) -> Result<LiveblogInfo> {
 pub(super) async fn changed_reply(call: &Call, open: Open, display: &Display) -> Result<Json<LiveblogReply>> {
     settled(call, open, async |open| {
         let total = open.view.state.seen_counts(&open.sight).iter().sum();
-        let list = PostList { posts: Vec::new(), total, removed: None };
-        let reply = liveblog_reply(&call.app, open, &list, display).await?;
+        let (info, revision) = (info(&call.app, open, display)?, open.view.revision());
+        let reply = LiveblogReply { info, items: Vec::new().into(), total, revision };
         Ok(Json::of(&reply)?.with_etag(ETag::new(open.tag(), "change")))
     })
     .await

@@ -8,14 +8,14 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::liveblog::{Post, PostAddress, PostStatus};
 
-use super::reply::{PostList, bytes_of, liveblog_reply};
+use super::reply::{PostList, liveblog_reply};
 use super::types::{Filters, SearchReply, SearchRequest};
 use super::{Open, address, open};
 use crate::api::settled::settled;
 use crate::give_way::{self, GiveWay};
 use crate::http::call::Call;
 use crate::http::etag::ETag;
-use crate::http::reply::{Enveloped, Json};
+use crate::http::reply::Json;
 use crate::records::{Page, in_order, parse_sort};
 
 /// Bytes that the parts have together which are searched for in titles and texts: what makes looking for them long beforehand.
@@ -287,12 +287,13 @@ pub async fn search(call: Call) -> Result<Json<SearchReply>> {
     let request: SearchRequest = call.json().await?;
     let (open, display) = (open(&call).await?, call.display_of_body().await?);
     let wanted = Wanted::of_request(&call, open.loid(), &request).await?;
-    settled(&call, open, async |open| {
-        let list = wanted.find(open).await;
-        let liveblog = liveblog_reply(&call.app, open, &list, &display).await?;
-        let bytes = bytes_of(&liveblog);
-        let reply = Enveloped::of(&SearchReply { liveblog, removed: list.removed }, bytes)?;
-        Ok(Json::from(reply).with_etag(ETag::new(open.tag(), "search")))
+    let (listing, tag) = settled(&call, open, async |open| {
+        let mut list = wanted.find(open).await;
+        let removed = list.removed.take();
+        let listing =
+            liveblog_reply(&call, open, &list, &display, |liveblog| SearchReply { liveblog, removed }).await?;
+        Ok((listing, open.tag()))
     })
-    .await
+    .await?;
+    Ok(listing.answer(call).with_etag(ETag::new(tag, "search")))
 }

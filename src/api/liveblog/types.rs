@@ -9,7 +9,7 @@ use crate::api::object::Removed;
 use crate::api::records::BulkError;
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode};
 use crate::http::body::Object;
-use crate::json::{Changed, Ready, With};
+use crate::json::{Changed, Listed, Ready, With};
 use crate::records::ObjectRecord;
 
 /// `info` of a liveblog: its record, and what a liveblog has beside. Numbers speak of the posts that the caller sees.
@@ -49,7 +49,7 @@ pub struct LiveblogReply {
     pub info: LiveblogInfo,
     /// Its posts: pinned first, then newest first, unless asked for otherwise; those of the page asked for. A search with `since`
     /// has those changed after it, the oldest change first. A change has none.
-    pub items: Vec<Ready<Post>>,
+    pub items: Listed<Ready<Post>>,
     /// How many there are in all.
     pub total: usize,
     /// Counts the liveblog's changes: what a search takes as `since`.
@@ -133,9 +133,9 @@ pub type ChangedPost = Changed<PostReply, RemovedPost>;
 #[derive(Serialize, JsonSchema)]
 pub struct PostListing {
     /// Those that were found.
-    pub items: Vec<Ready<Post>>,
+    pub items: Listed<Ready<Post>>,
     /// One for each source that names none.
-    pub errors: Vec<BulkError>,
+    pub errors: Listed<BulkError>,
 }
 
 /// A file beside a post's content.

@@ -1,5 +1,7 @@
 //! Objects (docs/api/objects.md, docs/api/content.md).
 
+use std::collections::HashMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
@@ -7,16 +9,16 @@ use stet_actors::expect::Tag;
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::{Record, Version};
 
-use super::records::{Bulk, BulkReply, any_record_of, path_if_shown, seen_record_of};
-use super::requests::{ObjectListRequest, Sources};
+use super::records::{BulkError, BulkReply, any_record_of, path_if_shown, seen_record_of};
+use super::requests::{ObjectListRequest, Sources, bytes_of as bytes_of_sources};
 use crate::auth::Privilege;
-use crate::give_way::GiveWay;
 use crate::http::app::App;
 use crate::http::call::Call;
+use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::{Enveloped, Json, Reply};
 use crate::json::{Changed, Ready};
 use crate::records::Display;
-use crate::records::{ObjectRecord, render_version};
+use crate::records::{Cached, ObjectRecord, render_version};
 
 mod content;
 mod creation;
@@ -66,25 +68,25 @@ pub struct Removed {
 
 /// `GET /v3/object/{source}`: an object, or it as one of its versions has it.
 pub async fn get(call: Call) -> Result<Json<RecordReply>> {
-    let (tag, record) = shown(&call, &call.source("source")?, call.database()?, &call.display())?;
-    Ok(Enveloped::of(&record, record.text().len())?.tagged(tag))
-}
-
-/// The object or version that a source names, and the object's tag.
-fn shown(call: &Call, source: &Source, database: DatabaseId, display: &Display) -> Result<(Tag, RecordReply)> {
-    let app = &call.app;
-    let record = call.find(source, database)?;
-    let shown = match version_named(app, source, &record)? {
-        Some(version) => {
-            let attributes = app.repository.attributes(record.loid)?;
-            let shown = render_version(app, &record, &attributes, &version, display)?;
-            Ready::of(&ObjectRecord { path: path_if_shown(app, &record, display)?, ..shown })?
-        }
-        None => seen_record_of(call, &record, display)?,
-    };
+    let source = call.source("source")?;
+    let record = call.find(&source, call.database()?)?;
+    let shown = shown(&call, &source, &record, &call.display())?;
     // A folder on the way has changed for this caller when what they see of it has.
     let readable = call.access().may(Privilege::Read, &record)?;
-    Ok((Tag::at(&record, if readable { record.revision } else { 0 }), shown))
+    Ok(Enveloped::of(&shown, shown.text().len())?.tagged(Tag::at(&record, if readable { record.revision } else { 0 })))
+}
+
+/// The object, or the version of it that the source names.
+fn shown(call: &Call, source: &Source, record: &Cached, display: &Display) -> Result<RecordReply> {
+    let app = &call.app;
+    match version_named(app, source, record)? {
+        Some(version) => {
+            let attributes = app.repository.attributes(record.loid)?;
+            let shown = render_version(app, record, &attributes, &version, display)?;
+            Ready::of(&ObjectRecord { path: path_if_shown(app, record, display)?, ..shown })
+        }
+        None => seen_record_of(call, record, display),
+    }
 }
 
 /// The version that the source names, if it names one.
@@ -128,18 +130,57 @@ fn version(app: &App, record: &Record, number: u32) -> Result<Version> {
     app.repository.row(key.table, &key.key)?.ok_or_else(|| Error::not_found(loid))
 }
 
-/// `POST /v3/object`: the records of all sources, and what could not be found.
+/// `POST /v3/object`: the records of all sources, each once, and what could not be found.
 pub async fn list(call: Call) -> Result<Json<BulkReply<RecordReply>>> {
-    let Sources { given, database } = ObjectListRequest::of(&call).await?;
-    let display = call.display_of_body().await?;
-    let mut bulk = Bulk::of(&call, &given);
-    let mut way = GiveWay::new();
-    for (place, source) in given.iter().enumerate() {
-        way.now_and_then().await;
-        let found = Source::parse("sources", source).and_then(|source| shown(&call, &source, database, &display));
-        bulk.note(place, found.map(|(_, record)| record));
+    let (Sources { given: sources, database }, display) =
+        (ObjectListRequest::of(&call).await?, call.display_of_body().await?);
+    let bytes = bytes_of_sources(&sources);
+    let records = Records { sources, bytes, next: 0, shown: HashMap::new(), display, database };
+    let listing = Listing::of(&call, records, |items, errors| BulkReply { items, errors }).await?;
+    Ok(listing.answer(call))
+}
+
+/// Records that a list names.
+struct Records {
+    sources: Vec<String>,
+    /// What they take.
+    bytes: usize,
+    next: usize,
+    /// Objects and versions, and which of the sources each is shown for: others may name it by another name.
+    shown: HashMap<Loid, usize>,
+    display: Display,
+    database: DatabaseId,
+}
+
+impl Items for Records {
+    type Item = RecordReply;
+    type Inner = Never;
+    type Failed = BulkError;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<RecordReply, Never, BulkError>> {
+        let Some(text) = self.sources.get(self.next) else { return Ok(Made::End) };
+        let made = Source::parse("sources", text).and_then(|source| {
+            let record = call.find(&source, self.database)?;
+            let loid = match &source {
+                Source::Loid(loid) => record.loid.at_version(loid.version),
+                _ => record.loid,
+            };
+            if *self.shown.entry(loid).or_insert(self.next) != self.next {
+                return Ok(Made::Nothing);
+            }
+            shown(call, &source, &record, &self.display).map(Made::Item)
+        });
+        Ok(made.unwrap_or_else(|error| Made::Failed(BulkError::of(&call.app, text, error))))
     }
-    Json::of(&bulk.reply())
+
+    fn advance(&mut self) {
+        self.next += 1;
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes + self.shown.capacity() * size_of::<(Loid, usize)>()
+    }
 }
 
 /// `GET /v3/object/{source}/lastversionloid`: as plain text; the object's own loid while it has no version.

@@ -1,5 +1,7 @@
 //! Versions: listing them, and restoring an old one (docs/api/content.md, "Versions").
 
+use std::collections::VecDeque;
+
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,17 +17,19 @@ use super::{ChangedRecord, reply_with, target};
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
+use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::Json;
+use crate::json::Listed;
 use crate::records::hex;
 
-/// Versions that are read before others get their turn.
+/// Versions that are read at a time.
 const AT_A_TIME: usize = 256;
 
 /// Versions, the newest first.
 #[derive(Serialize, JsonSchema)]
 pub struct VersionList {
     /// The page asked for.
-    pub items: Vec<VersionItem>,
+    pub items: Listed<VersionItem>,
     /// How many there are in all.
     pub total: usize,
 }
@@ -71,33 +75,65 @@ pub async fn versions(call: Call) -> Result<Json<VersionList>> {
     let page = call.query.page();
     // Numbers are given one after the other, and no version is ever removed but with its object.
     let newest = record.version.saturating_sub(u32::try_from(page.offset).unwrap_or(u32::MAX));
-    let items = up_to(&call.app.repository, record.loid, newest, page.limit).await?;
+    let total = record.version as usize;
     let tag = ETag::new(Tag::of(&record), ("versions", page.offset, page.limit));
-    Ok(Json::of(&VersionList { items, total: record.version as usize })?.with_etag(tag))
+    let versions = Down::from(record.loid, newest, page.limit);
+    let listing = Listing::of(&call, versions, |items, _| VersionList { items, total }).await?;
+    Ok(listing.answer(call).with_etag(tag))
 }
 
-/// The versions of an object from that number down, `limit` at most.
-async fn up_to(repository: &Reader, object: Loid, newest: u32, limit: usize) -> Result<Vec<VersionItem>> {
-    let mut items = Vec::new();
-    let mut left = limit.min(newest as usize);
-    // The key behind the last that is wanted: 0 is not the number of any version.
-    let mut to = object.at_version(newest.saturating_add(1)).to_key();
-    while left > 0 {
-        let range = Range {
-            from: Bytes::copy_from_slice(&object.at_version(1).to_key()),
-            to: Some(Bytes::copy_from_slice(&to)),
-        };
-        let page: Vec<Version> = repository.rows_within(Table::Versions, &range, left.min(AT_A_TIME), true)?;
-        let Some(oldest) = page.last() else { break };
-        to = oldest.loid.to_key();
-        left -= page.len();
-        items.extend(page.iter().map(VersionItem::of));
-        if left > 0 {
-            // Other calls get their turn.
-            tokio::task::yield_now().await;
+/// Versions of an object from one down.
+struct Down {
+    object: Loid,
+    /// Behind the last that has not been read.
+    to: Loid,
+    /// How many are still to be read.
+    left: usize,
+    /// Those that have been read and not been shown.
+    read: VecDeque<Version>,
+}
+
+impl Down {
+    /// The versions of an object from that number down, `limit` at most.
+    fn from(object: Loid, newest: u32, limit: usize) -> Down {
+        let left = limit.min(newest as usize);
+        // 0 is not the number of any version.
+        Down { object, to: object.at_version(newest.saturating_add(1)), left, read: VecDeque::new() }
+    }
+
+    fn present(&mut self, repository: &Reader) -> Result<Option<&Version>> {
+        if self.read.is_empty() && self.left > 0 {
+            let range = Range {
+                from: Bytes::copy_from_slice(&self.object.at_version(1).to_key()),
+                to: Some(Bytes::copy_from_slice(&self.to.to_key())),
+            };
+            let most = self.left.min(AT_A_TIME);
+            self.read = repository.rows_within::<Version>(Table::Versions, &range, most, true)?.into();
+            self.left = if self.read.len() < most { 0 } else { self.left - most };
+        }
+        Ok(self.read.front())
+    }
+}
+
+impl Items for Down {
+    type Item = VersionItem;
+    type Inner = Never;
+    type Failed = Never;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<VersionItem>> {
+        Ok(self.present(&call.app.repository)?.map_or(Made::End, |version| Made::Item(VersionItem::of(version))))
+    }
+
+    fn advance(&mut self) {
+        if let Some(shown) = self.read.pop_front() {
+            self.to = shown.loid;
         }
     }
-    Ok(items)
+
+    fn bytes(&self) -> usize {
+        self.read.capacity() * size_of::<Version>()
+    }
 }
 
 /// `POST /v3/object/{source}/versions/{version}/restore`: a new version with the same bytes.
@@ -112,9 +148,7 @@ pub async fn restore_version(call: Call) -> Result<Json<ChangedRecord>> {
 
 #[cfg(test)]
 mod tests {
-    use std::future::Future;
     use std::sync::Arc;
-    use std::task::{Context, Waker};
 
     use stet_actors::clock::SystemClock;
     use stet_actors::id::DatabaseId;
@@ -127,7 +161,7 @@ mod tests {
     use super::*;
 
     #[actix_web::test]
-    async fn many_versions_are_read_in_pieces_and_others_get_their_turn_between() {
+    async fn many_versions_are_read_some_at_a_time() {
         let store = Arc::new(MemoryStore::new());
         let object = |number| Loid::new(DatabaseId::MAIN, number);
         let mut set = ChangeSet::fence(store.epoch(), |_| ());
@@ -146,19 +180,15 @@ mod tests {
         for (newest, limit) in
             [(600, usize::MAX), (600, 257), (600, 256), (599, 1), (300, 290), (3, 10), (1, 1), (0, 9), (5, 0)]
         {
-            let items = up_to(&repository, object(7), newest, limit).await.expect("they can be read");
-            let numbers: Vec<u32> = items.iter().map(|item| item.version).collect();
+            let mut down = Down::from(object(7), newest, limit);
+            let mut numbers = Vec::new();
+            while let Some(version) = down.present(&repository).expect("they can be read") {
+                numbers.push(version.loid.version);
+                assert!(down.read.len() <= AT_A_TIME);
+                down.advance();
+            }
             let wanted: Vec<u32> = (1..=newest).rev().take(limit).collect();
             assert_eq!(numbers, wanted, "{limit} from {newest}");
         }
-        let mut all = std::pin::pin!(up_to(&repository, object(7), 600, usize::MAX));
-        let mut turns = 1;
-        let mut context = Context::from_waker(Waker::noop());
-        while all.as_mut().poll(&mut context).is_pending() {
-            turns += 1;
-        }
-        assert_eq!(turns, 3);
-        let mut page = std::pin::pin!(up_to(&repository, object(7), 600, AT_A_TIME));
-        assert!(page.as_mut().poll(&mut context).is_ready(), "a page is read at once");
     }
 }

@@ -36,6 +36,8 @@ pub fn list(route: &'static Route, shape: Shape, schemas: &mut Schemas) -> Vec<V
     for (name, taken) in [
         ("If-None-Match", route.is_conditional(shape.container)),
         ("If-Match", route.takes_if_match()),
+        ("If-Modified-Since", route.is_dated()),
+        ("If-Unmodified-Since", route.is_dated()),
         ("Idempotency-Key", route.takes_key()),
     ] {
         if taken {
@@ -61,7 +63,7 @@ pub fn shared() -> Map<String, Value> {
 }
 
 /// The request headers that operations are read for.
-const HEADERS: [(&str, &str); 6] = [
+const HEADERS: [(&str, &str); 8] = [
     ("Range", "A part of the content, bytes counted from 0 (RFC 9110)."),
     ("If-Range", "ETag or time of the content that the client has a part of; of another one it is sent all."),
     ("Last-Event-ID", "The last event that the client has."),
@@ -71,6 +73,14 @@ const HEADERS: [(&str, &str); 6] = [
         "ETags of what the call changes, of any representation: the object or container that the path names first, or that a \
          creation meets. If it has changed since, or is not there, nothing is done, and the answer is 412. Of a list of objects to \
          be discarded or destroyed each is held to it, and what does not match is among `errors`.",
+    ),
+    (
+        "If-Modified-Since",
+        "A time; if the content is not younger, the answer is 304. It does not count beside `If-None-Match`.",
+    ),
+    (
+        "If-Unmodified-Since",
+        "A time; if the content is younger, the answer is 412. It does not count beside `If-Match`.",
     ),
     ("Idempotency-Key", "Names the call, so that it is carried out once however often it is sent."),
 ];

@@ -20,6 +20,7 @@ fn statuses(route: &'static Route, shape: Shape) -> Vec<u16> {
         }
     };
     also(route.headers.contains(&"Range"), &[206, 416]);
+    also(route.is_dated(), &[412]);
     also(route.is_conditional(shape.container), &[304]);
     // A missing privilege is a 401 on the older surface (docs/api/README.md, "Codes"), but not a write that comes from a foreign
     // page. Below `/v3` whoever calls may lack a right; if there is no privilege to lack, the one to do with sessions what a key
@@ -167,7 +168,10 @@ fn description(code: u16) -> &'static str {
         403 => "Forbidden: a privilege is missing, a lock is in the way, or a cookie came from a foreign page.",
         404 => "Something that the call names does not exist.",
         409 => "A name is taken, a drawer is full, an object does not fit, or the same call is still running.",
-        412 => "`If-Match` names no present ETag of the object: it has changed since, is another one, or is not there.",
+        412 => {
+            "`If-Match` names no present ETag of the object: it has changed since, is another one, or is not there. Or the content is \
+             younger than `If-Unmodified-Since`."
+        }
         413 => "The body or the URL is larger than allowed.",
         416 => "No byte of the content lies in the range.",
         422 => "The `Idempotency-Key` stands for another call.",

@@ -189,6 +189,11 @@ impl Route {
         self.privilege.is_some() && self.scope() != Scope::Server
     }
 
+    /// Whether a read may have a time, `Last-Modified`, by which preconditions are evaluated: of a content as it is stored.
+    pub fn is_dated(&self) -> bool {
+        self.is_read() && self.headers.contains(&"If-Range")
+    }
+
     /// Whether an `Idempotency-Key` has a meaning here: the key is the user's, what the call was is stored, and it does
     /// something.
     pub fn takes_key(&self) -> bool {
@@ -201,6 +206,11 @@ impl Route {
     /// Whether a call changes nothing.
     pub fn is_read(&self) -> bool {
         self.method == Verb::Get
+    }
+
+    /// Whether a call reads, whatever its method: nothing is lost if its reply is refused.
+    pub fn only_reads(&self) -> bool {
+        self.is_read() || self.privilege == Some(Privilege::Read)
     }
 
     /// Whether the call is about an object that it names: in the path, or in the query parameter `loid`.

@@ -1,6 +1,6 @@
 //! A CAS server that refuses, fails, lies, or is not there.
 
-use std::io::Write;
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 
 use serde_json::json;
@@ -227,8 +227,12 @@ fn who_waits_for_a_slow_cas_server_keeps_no_password_and_no_upload_waiting() {
     let client = server.login("editor");
     let options = json!({ "name": "large", "type": "Story", "folderPath": own_folder() });
     client.upload("/v3/object/create", &options, Some(("large", "text/plain", &vec![b'x'; 300_000]))).ok();
+    for stream in &waiting {
+        stream.set_nonblocking(true).expect("it can be set");
+        let came = (&*stream).read(&mut [0]);
+        assert!(came.is_err_and(|error| error.kind() == ErrorKind::WouldBlock), "one is not held any more");
+    }
     cas.let_go();
-    drop(waiting);
 }
 
 #[test]

@@ -220,7 +220,9 @@ fn several_are_removed_by_objects_and_shortcuts_and_the_rest_is_told() {
     // A shortcut may come as a number.
     let number: u64 = desk.shortcut(2).parse().expect("a shortcut is a number");
     let [first, stranger] = [&desk.stories[0], &desk.stories[4]];
-    let body = json!({ "sources": [first, number, stranger, NOWHERE, "nonsense", first] });
+    // What is listed twice counts once; another name of the same is another source.
+    let again = desk.shortcut(0);
+    let body = json!({ "sources": [first, number, stranger, NOWHERE, "nonsense", first, again] });
     let reply = desk.remove_all(body).gives(&json!({ "info": { "count": 2 } }));
     let removed: Vec<_> = desk.placed(&reply).into_iter().map(|(story, _)| story).collect();
     assert_eq!(removed, [0, 2]);
@@ -233,7 +235,7 @@ fn several_are_removed_by_objects_and_shortcuts_and_the_rest_is_told() {
     errors.sort_unstable();
     let missing = "CMS.ObjectNotFound";
     let mut expected =
-        [(&**stranger, missing), (NOWHERE, missing), ("nonsense", "CMS.InvalidParameter"), (first, missing)];
+        [(&**stranger, missing), (NOWHERE, missing), ("nonsense", "CMS.InvalidParameter"), (&*again, missing)];
     expected.sort_unstable();
     assert_eq!(errors, expected);
 }
@@ -259,10 +261,11 @@ fn clearing_takes_everything_out() {
 #[test]
 fn what_leaves_has_the_positions_that_it_had_before_anything_left() {
     let desk = Desk::new(5, 4, 4);
-    let gone = json!({ "sources": [desk.stories[3], desk.stories[0], desk.stories[1], desk.stories[0]] });
+    let again = desk.shortcut(0);
+    let gone = json!({ "sources": [desk.stories[3], desk.stories[0], desk.stories[1], again] });
     let reply = desk.client.call("drawer-items-delete", &[&desk.drawer]).json(&gone).gives(&json!({
         "items": [{ "position": 3 }, { "position": 0 }, { "position": 1 }],
-        "errors": [{ "source": desk.stories[0], "code": "CMS.ObjectNotFound" }],
+        "errors": [{ "source": again, "code": "CMS.ObjectNotFound" }],
     }));
     assert_eq!((&reply["info"]["count"], desk.order()), (&json!(1), vec![2]));
 }

@@ -10,7 +10,7 @@ fn trickle(server: &Server, path: &str, media_type: &str, beginning: &str) -> St
     let editor = server.user("editor");
     let mut stream = connect(server);
     let head = format!(
-        "POST {path} HTTP/1.1\r\nhost: x\r\ntoken: {}\r\ncontent-type: {media_type}\r\ncontent-length: 100000\r\n\r\n",
+        "POST {path} HTTP/1.1\r\nhost: x\r\ntoken: {}\r\ncontent-type: {media_type}\r\ncontent-length: 10000\r\n\r\n",
         editor.token()
     );
     stream.write_all(format!("{head}{beginning}").as_bytes()).expect("the beginning can be sent");

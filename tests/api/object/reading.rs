@@ -61,16 +61,19 @@ fn the_number_of_objects_in_a_folder_is_never_an_old_one() {
 }
 
 #[test]
-fn a_list_gives_what_is_found_in_order_and_an_error_for_each_that_is_not() {
+fn a_list_gives_each_that_is_found_once_in_order_and_an_error_for_each_that_is_not() {
     let desk = Desk::of("reporter");
     let (a, b) = (desk.make("a", b"x"), desk.make("b", b"x"));
     let missing = "1$1.0.999999999";
-    let sources = json!([b, "nonsense", format!("{}/a", desk.folder), missing, b]);
+    let by_path = format!("{}/a", desk.folder);
+    let sources =
+        json!([b, "nonsense", by_path, missing, b, format!("{}/b", desk.folder), a, "nonsense", missing, by_path]);
     for body in [json!({ "sources": sources }), sources] {
         let errors = json!([{ "source": "nonsense", "code": "CMS.InvalidParameter" },
             { "source": missing, "code": "CMS.ObjectNotFound" }]);
-        let expected = json!({ "items": [{ "id": b }, { "id": a }, { "id": b }], "errors": errors });
+        let expected = json!({ "items": [{ "id": b }, { "id": a }], "errors": errors });
         let reply = desk.call("stet-object-list-post", &[]).json(&body).gives(&expected);
+        assert_eq!(["items", "errors"].map(|list| reply[list].as_array().map(Vec::len)), [Some(2); 2], "{reply}");
         assert!(reply["errors"][1]["message"].as_str().unwrap().contains(missing));
     }
 }

@@ -78,7 +78,13 @@ type Damage = (&'static str, fn(&mut Bytes3), u64, Option<u64>);
 fn spoil(files: &mut Bytes3, last: u64, byte: impl Fn(u8) -> u8) {
     for number in CHANGES - last + 1..=CHANGES {
         let at = record(files, number);
-        files.get_mut(&StoreFile::Journal).expect("there").iter_mut().skip(at).take(PAGE).for_each(|at| *at = byte(*at));
+        files
+            .get_mut(&StoreFile::Journal)
+            .expect("there")
+            .iter_mut()
+            .skip(at)
+            .take(PAGE)
+            .for_each(|at| *at = byte(*at));
     }
 }
 
@@ -98,7 +104,12 @@ const DAMAGES: &[Damage] = &[
     ("it is empty", |files| files.get_mut(&StoreFile::Journal).expect("there").clear(), 3, Some(10)),
     ("it is not there", |files| drop(files.remove(&StoreFile::Journal)), 3, Some(10)),
     ("its head is damaged", |files| files.get_mut(&StoreFile::Journal).expect("there")[9] ^= 1, 3, Some(10)),
-    ("it is another store's", |files| drop(files.insert(StoreFile::Journal, killed().1[&StoreFile::Journal].clone())), 3, Some(10)),
+    (
+        "it is another store's",
+        |files| drop(files.insert(StoreFile::Journal, killed().1[&StoreFile::Journal].clone())),
+        3,
+        Some(10),
+    ),
     (
         "journal and mark are another store's",
         |files| {
@@ -155,7 +166,8 @@ fn a_salvage_that_ends_at_any_sync_can_be_repeated() {
             let done = catch_unwind(AssertUnwindSafe(|| RedbStore::salvage(options(&disk), true)));
             let crashed = disk.boots() > 0;
             disk.heal();
-            let again = RedbStore::salvage(options(&disk), true).unwrap_or_else(|error| panic!("{what}, {at}: {error}"));
+            let again =
+                RedbStore::salvage(options(&disk), true).unwrap_or_else(|error| panic!("{what}, {at}: {error}"));
             assert_eq!(there(&open(&disk)), *kept, "{what}, {at}: {done:?}, {again:?}");
             if !crashed {
                 break;
@@ -217,7 +229,10 @@ fn tables_that_are_gone_are_told() {
     let (_, mut killed) = killed();
     killed.remove(&StoreFile::State);
     assert_eq!(lost(&killed).kept, 0);
-    assert!(RedbStore::salvage(options(&on_disk(&killed)), true).is_err_and(|error| error.to_string().contains("state.redb")));
+    assert!(
+        RedbStore::salvage(options(&on_disk(&killed)), true)
+            .is_err_and(|error| error.to_string().contains("state.redb"))
+    );
 }
 
 /// Makes the tables in a directory those of an older stet, which knew no mark.

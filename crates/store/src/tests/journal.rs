@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use stet_actors::store::Change;
 
 use super::*;
+use crate::StoreFile;
 use crate::backend::OLD_JOURNAL;
 use crate::blob::{self, Sets};
 use crate::fault::{DiskFault, Plan};
@@ -11,7 +12,6 @@ use crate::journal::{Journal, Known};
 use crate::old_journal::{DROPPED, RECORDS};
 use crate::record::{FileHead, PAGE};
 use crate::tables::META;
-use crate::StoreFile;
 
 fn open_journal(disk: &Disk, folded: Seq) -> Result<(Journal, Sets), OpenError> {
     Journal::open(disk, &Known { folded, salt: None, made: false })

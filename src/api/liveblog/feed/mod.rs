@@ -31,6 +31,9 @@ use crate::http::reply::Reply;
 /// Posts in one reply at most: it is put together in memory.
 const MOST: u64 = 1000;
 
+/// Bytes of posts behind which a reply has no more of them, but the address of the rest.
+const ENOUGH: usize = 1 << 20;
+
 /// The last millisecond of the year 9999, the last that the times of feeds can express.
 const LAST_MS: u64 = 253_402_300_799_999;
 
@@ -97,6 +100,20 @@ struct Entry {
     attachments: Vec<Link>,
 }
 
+impl Entry {
+    /// About how many there are of it.
+    fn bytes(&self) -> usize {
+        let body = match &self.body {
+            Body::Html(html, text) => html.len() + text.len(),
+            Body::Text(text) => text.len(),
+            Body::Elsewhere(_) => 0,
+        };
+        let attachments = self.attachments.iter().map(|file| file.address.len() + file.name.len() + 128);
+        let tags = self.tags.iter().map(|tag| tag.len() + 32);
+        512 + self.title.len() + self.summary.len() + body + attachments.sum::<usize>() + tags.sum::<usize>()
+    }
+}
+
 /// The content of a post.
 enum Body {
     /// HTML as it is stored, and its text.
@@ -139,7 +156,8 @@ pub async fn feed(call: Call) -> Result<Reply> {
             Format::Ld => ld::text(&feed)?,
         };
         let (media_type, size) = (format.media_type().to_owned(), text.len() as u64);
-        Ok(Reply::stream(media_type, size, streamed(ContentReader::of(text.into()))).with_etag(tag))
+        let reply = Reply::stream(media_type, size, streamed(ContentReader::of(text.into())));
+        Ok(reply.holding(size).with_etag(tag))
     })
     .await
 }
@@ -162,7 +180,7 @@ async fn feed_of(
 ) -> Result<Option<Feed>> {
     let (state, record) = (&open.view.state, &open.view.state.object().record);
     let posts = state.sequence();
-    let mut entries = Vec::new();
+    let (mut entries, mut bytes) = (Vec::new(), 0);
     let (mut updated, mut last) = (record.created, 0);
     // What lies beyond all posts is as good as their number.
     let skip = usize::try_from(offset).unwrap_or(usize::MAX).min(posts.visible_len());
@@ -170,9 +188,13 @@ async fn feed_of(
     for (index, post) in posts.visible_at(skip).take(limit as usize).enumerate() {
         way.now_and_then().await;
         let Some(entry) = entry_of(app, post, origin).await? else { return Ok(None) };
+        bytes += entry.bytes();
         entries.push(entry);
         updated = updated.max(post.record.modified);
         last = index + 1;
+        if bytes >= ENOUGH {
+            break;
+        }
     }
     // Those that are pinned come first, and both they and the others go from the latest to the earliest; there may be very many.
     let (mut pinned, mut others) = (0, posts.visible_len());
