@@ -22,6 +22,7 @@ use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::app::App;
+use super::origin::listed_origin;
 
 /// The methods that endpoints have.
 const METHODS: &str = "GET, HEAD, POST, PUT, DELETE";
@@ -37,16 +38,6 @@ const EXPOSED: &str = "ETag, X-Request-Id, Retry-After, RateLimit-Limit, RateLim
 
 /// Seconds that a browser may go by a preflight.
 const MAX_AGE: &str = "3600";
-
-/// The origin that a request comes from, if it is a listed one.
-pub fn listed_origin<'r>(app: &App, http: &'r HttpRequest) -> Option<&'r HeaderValue> {
-    let listed = &app.config.server.cors_origins;
-    if listed.is_empty() {
-        return None;
-    }
-    let origin = http.headers().get(header::ORIGIN)?;
-    listed.iter().any(|listed| listed.as_bytes() == origin.as_bytes()).then_some(origin)
-}
 
 /// Answers what a browser asks before the call of a page of a listed origin; `None` for any other request.
 pub fn preflight(app: &App, http: &HttpRequest) -> Option<HttpResponse> {

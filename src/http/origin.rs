@@ -13,7 +13,7 @@ use actix_web::http::header::{self, HeaderValue};
 use stet_actors::error::{Code, Error, Result};
 
 use super::app::App;
-use super::{client, cors};
+use super::client;
 
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
@@ -24,6 +24,16 @@ enum Page {
     Trusted,
     /// From any other; what the browser says of it.
     Foreign(String),
+}
+
+/// The origin that a request comes from, if it is a listed one.
+pub fn listed_origin<'r>(app: &App, http: &'r HttpRequest) -> Option<&'r HeaderValue> {
+    let listed = &app.config.server.cors_origins;
+    if listed.is_empty() {
+        return None;
+    }
+    let origin = http.headers().get(header::ORIGIN)?;
+    listed.iter().any(|listed| listed.as_bytes() == origin.as_bytes()).then_some(origin)
 }
 
 /// Whether a request comes from the page of another site.
@@ -50,7 +60,7 @@ fn scheme(app: &App, http: &HttpRequest) -> &'static str {
 }
 
 fn page_of(app: &App, http: &HttpRequest) -> Page {
-    if cors::listed_origin(app, http).is_some() {
+    if listed_origin(app, http).is_some() {
         return Page::Trusted;
     }
     let text = |value: &HeaderValue| value.to_str().unwrap_or("?").to_owned();

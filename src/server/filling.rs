@@ -44,9 +44,7 @@ pub(super) async fn fill(app: &App, repository: &Repository) -> Result<(), Failu
     if app.config.sample.enabled {
         sample.write(repository, &app.content, &app.sysconfig).await?;
     }
-    make_users(app, &sample).await?;
-    load_sysconfig(app).await;
-    Ok(())
+    make_users(app, &sample).await
 }
 
 /// The user that every new data directory has.

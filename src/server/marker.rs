@@ -126,7 +126,12 @@ fn is_missing(folder: &Path) -> bool {
 
 /// Whether nothing of a data directory is there.
 fn is_new(data: &Path, store: &dyn Backends) -> io::Result<bool> {
-    if store.is_there(StoreFile::State)? || store.is_there(StoreFile::Journal)? || store.open_old_journal()?.is_some() {
+    for file in StoreFile::ALL {
+        if store.is_there(file)? {
+            return Ok(false);
+        }
+    }
+    if store.open_old_journal()?.is_some() {
         return Ok(false);
     }
     if content::is_any_in(data)? {
@@ -138,8 +143,9 @@ fn is_new(data: &Path, store: &dyn Backends) -> io::Result<bool> {
 
 /// Removes all that filling makes.
 fn clear(data: &Path, store: &dyn Backends) -> io::Result<()> {
-    store.remove(StoreFile::State)?;
-    store.remove(StoreFile::Journal)?;
+    for file in StoreFile::ALL {
+        store.remove(file)?;
+    }
     content::remove_all_in(data)?;
     sync(data)
 }
@@ -193,7 +199,7 @@ mod tests {
             assert_eq!(names(&data), [MARKER]);
             assert!(is_unfilled(&data));
             std::fs::create_dir_all(data.join("content/ab")).unwrap();
-            for file in ["state.redb", "journal.wal", "content/ab/cd", "content/ours", "ours"] {
+            for file in ["state.redb", "journal.wal", "journal.mark", "content/ab/cd", "content/ours", "ours"] {
                 std::fs::write(data.join(file), "x").unwrap();
             }
             drop(filling);

@@ -139,16 +139,12 @@ impl Prepared {
         let certificates = config.server.tls.is_on().then(|| Certificates::load(&config.server.tls)).transpose();
         let certificates = certificates.map_err(|error| Failure::new(Exit::Usage, error))?;
         if let Some(filling) = Filling::begin(&config.data.directory, &*ground.store.backends)? {
-            // Whatever changes wait for afterwards: it is on disk before the directory counts as filled.
+            // Whatever changes wait for afterwards: it is on disk, and in the tables, before the directory counts as filled. Who
+            // gives a journal up that is damaged must not lose all users with it.
             let store = StoreOptions { durability: Durability::Journal, ..ground.store.clone() };
-            let lasting = ground.store.durability == Durability::Journal;
             let ground = Ground { store, clock: ground.clock.clone() };
             let filled = Prepared::open(ground, config.clone(), certificates.clone()).await?;
             fill(&filled.app, &filled.repository).await.map_err(|failure| filled.unfilled(failure))?;
-            if lasting {
-                filling.finish()?;
-                return Ok(filled);
-            }
             filled.close().await;
             filling.finish()?;
         }

@@ -137,9 +137,9 @@ fn every_status_that_may_come_is_listed_and_no_other() {
         ("drawer-put", "200 400 401 403 404 409 412 413 429 500 503 507"),
         ("drawer-item-post", "200 400 401 403 404 409 412 413 422 429 500 503 507"),
         ("stet-object-content-get", "200 206 304 400 401 403 404 412 413 416 429 500 503"),
-        ("auth-login-post", "200 400 401 404 413 429 500 503 507"),
+        ("auth-login-post", "200 400 401 403 404 413 429 500 503 507"),
         ("auth-connection-check-get", "200 400 401 403 413 429 500 503"),
-        ("old-auth-logout-get", "200 400 401 413 429 500 503"),
+        ("old-auth-logout-get", "200 400 401 403 413 429 500 503"),
         ("conf-indexes-get", "200 400 401 403 404 413 429 500 501 503"),
         ("old-group-list-get", "200 400 401 404 413 429 500 503"),
     ] {
