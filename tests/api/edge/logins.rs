@@ -81,7 +81,7 @@ fn who_is_guessed_at_elsewhere_is_let_in_where_they_are_known_also_after_a_resta
     log_in_from(&server, HOME, "editor", SAMPLE_PASSWORD).ok();
     let guess = |server: &Server| {
         let from = |number: usize| log_in_from(server, &format!("198.51.100.{number}"), "editor", "wrong").status;
-        (0..9).map(|number| from(number)).collect::<Vec<_>>()
+        (0..9).map(from).collect::<Vec<_>>()
     };
     assert_eq!(guess(&server), [401, 401, 401, 401, 401, 401, 429, 429, 429]);
     retry_seconds(&log_in_from(&server, "192.0.2.8", "editor", SAMPLE_PASSWORD));
