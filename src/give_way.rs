@@ -142,13 +142,12 @@ mod tests {
 
     use super::*;
 
-    /// How often another task gets its turn while a loop goes on for so long.
-    async fn turns_of_others(goes_on: Duration, gives_way: bool) -> usize {
+    /// How often another task gets its turn before a loop ends, which it does when `ends` says so of that.
+    async fn turns_of_others(gives_way: bool, ends: impl Fn(usize) -> bool) -> usize {
         let turns = Cell::new(0);
         let mut way = GiveWay::new();
-        let until = Instant::now() + goes_on;
         let looping = async {
-            while Instant::now() < until {
+            while !ends(turns.get()) {
                 if gives_way {
                     way.now_and_then().await;
                 }
@@ -170,8 +169,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_long_loop_lets_others_have_their_turn() {
-        assert!(turns_of_others(GiveWay::AFTER * 10, true).await > 0);
-        assert_eq!(turns_of_others(GiveWay::AFTER * 10, false).await, 0);
+        let begun = Instant::now();
+        let hangs = || begun.elapsed() > Duration::from_secs(60);
+        assert_eq!(turns_of_others(true, |turns| turns == 3 || hangs()).await, 3);
+        let until = Instant::now() + GiveWay::AFTER * 10;
+        assert_eq!(turns_of_others(false, |_| Instant::now() >= until).await, 0);
     }
 
     #[tokio::test]

@@ -112,7 +112,8 @@ fn whatever_is_wrong_about_user_or_password_the_answer_is_the_same() {
         error
     });
     assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:#?}");
-    log_in(&credentials(&"x".repeat(100_000), "x")).fails(401, "InvalidLogin");
+    log_in(&credentials(&"x".repeat(10_000), "x")).fails(401, "InvalidLogin");
+    log_in(&credentials(&"x".repeat(100_000), "x")).fails(413, "TooLarge");
 }
 
 #[test]
