@@ -10,6 +10,8 @@ mod operation;
 #[cfg(target_os = "linux")]
 mod overload;
 mod retries;
+#[cfg(target_os = "linux")]
+mod soak;
 mod structure;
 mod wire;
 

@@ -1,0 +1,119 @@
+//! A newsroom at work, and hostile clients beside it that do all that one user, or nobody at all, could do to a server: the work is
+//! verified, and memory and open files stay where they are. In the ordinary tests for some seconds; `scripts/soak` for as long as
+//! it is told.
+
+mod hostile;
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use self::hostile::{ATTACKS, Hostile};
+use crate::harness::*;
+
+/// How long, where nobody says otherwise.
+const SECONDS: u64 = 12;
+const MIB: u64 = 1 << 20;
+/// What a server may have in memory at the end, beyond a quarter more than it had once it was warm.
+const MORE: u64 = 96 * MIB;
+
+/// How the server was at a moment.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    /// Bytes in memory.
+    resident: u64,
+    /// Files and connections.
+    open: usize,
+    /// How long somebody else waited for an answer.
+    waited: Duration,
+}
+
+fn moment(server: &Server, other: &Client) -> Moment {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).expect("the server runs");
+    let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok());
+    let open = std::fs::read_dir(format!("/proc/{}/fd", server.pid())).expect("the server runs").count();
+    let asked = Instant::now();
+    other.call("folder-home-get", &[]).ok();
+    Moment { resident: kib.unwrap_or(0_u64) << 10, open, waited: asked.elapsed() }
+}
+
+/// `stet load`, on its way.
+fn load(scenario: &str, server: &Server, options: &[&str], seconds: u64, report: &Path) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_stet"))
+        .args(["load", scenario, "--quiet", "--url", &server.base, "--seconds", &seconds.to_string(), "--report"])
+        .arg(report)
+        .args(options)
+        .current_dir(report.parent().expect("it lies in a directory"))
+        .env("STET_LOAD_PASSWORD", ADMIN_PASSWORD)
+        .stdin(Stdio::null())
+        .spawn()
+        .expect("the binary can be started")
+}
+
+/// What a load found.
+fn finding(report: &Path) -> String {
+    let text = std::fs::read_to_string(report.join("report.json")).expect("there is a report");
+    let report: Value = serde_json::from_str(&text).expect("it is JSON");
+    report["verdict"]["finding"].to_string()
+}
+
+#[test]
+fn a_newsroom_at_work_does_not_mind_hostile_clients() {
+    let seconds = setting("STET_SOAK_SECONDS").unwrap_or(SECONDS);
+    let server = Server::with(&[("LIMITS__IDEMPOTENCY_SECONDS", "60"), ("CONTENT__COLLECT_AFTER_SECONDS", "60")]);
+    let (other, reports) = (server.login("reporter"), TempDir::new().expect("a directory can be made"));
+    // Whoever wants to look at the reports says where they go.
+    let directory = std::env::var_os("STET_SOAK_REPORTS").map_or_else(|| reports.path().to_owned(), Into::into);
+    let (drawers, blog) = (directory.join("drawer"), directory.join("liveblog"));
+    let before = moment(&server, &other);
+    let hostile = Hostile::new(&server);
+    let mut loads = [
+        load("drawer", &server, &["--clients", "6", "--rate", "60"], seconds, &drawers),
+        load("liveblog", &server, &["--clients", "4", "--rate", "20", "--followers", "20"], seconds, &blog),
+    ];
+    let over = AtomicBool::new(false);
+    let mut moments = Vec::new();
+    std::thread::scope(|scope| {
+        let (hostile, over) = (&hostile, &over);
+        let attackers: Vec<_> = (0..2).map(|first| scope.spawn(move || hostile.attack(first, over))).collect();
+        while loads.iter_mut().any(|load| load.try_wait().expect("it can be asked").is_none()) {
+            moments.push(moment(&server, &other));
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        over.store(true, Ordering::Relaxed);
+        let rounds: usize =
+            attackers.into_iter().map(|attacker| attacker.join().expect("no attack found anything")).sum();
+        assert!(rounds >= ATTACKS.len(), "only {rounds} attacks were made");
+        println!("{rounds} attacks");
+    });
+    for report in [&drawers, &blog] {
+        assert_eq!(finding(report), "\"verified\"", "{}", report.display());
+    }
+    flat(&moments);
+    drop(hostile);
+    wait_patiently_until("connections are closed", || moment(&server, &other).open <= before.open + 16);
+    let mut server = server;
+    assert_eq!(server.terminate(), Some(0), "{}", server.log());
+    let (code, said) = server.check();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!server.log().contains("panicked"), "{}", server.log());
+}
+
+/// Asserts that the last quarter has no more in memory than the second, but for what little a warm cache still grows by.
+fn flat(moments: &[Moment]) {
+    let quarter = moments.len().div_ceil(4);
+    let most = |moments: &[Moment]| moments.iter().map(|moment| moment.resident).max().unwrap_or_default();
+    let (warm, late) = (most(&moments[..2 * quarter]), most(&moments[moments.len() - quarter..]));
+    let waited = moments.iter().map(|moment| moment.waited).max().unwrap_or_default();
+    let open = moments.iter().map(|moment| moment.open).max().unwrap_or_default();
+    println!(
+        "{} MiB once warm, {} MiB at the end; {open} open files at most; {waited:?} the longest wait",
+        warm / MIB,
+        late / MIB
+    );
+    assert!(late < warm + warm / 4 + MORE, "{} MiB, then {} MiB", warm / MIB, late / MIB);
+}
