@@ -8,9 +8,12 @@ use crate::harness::*;
 fn killed_amid(mut server: Server, call: impl Fn(&Client) + Sync, client: &Client) -> Server {
     // Asked beside the call, which comes to no end.
     let other = server.client();
+    let done = || other.count("stet_subtree_objects_total");
+    // This process may have carried on what another began.
+    let before = done();
     std::thread::scope(|scope| {
         scope.spawn(|| call(client));
-        wait_until("some steps are done", || other.count("stet_subtree_objects_total") >= 10);
+        wait_until("some steps are done", || done() >= before + 10);
         server.kill();
     });
     let (code, output) = server.check();

@@ -30,7 +30,7 @@ fn bulk_calls_at_their_limit_are_answered_and_others_served_meanwhile() {
             client.join().expect("it ended well");
         }
     });
-    assert_peak(&server, before, 64 * MIB);
+    assert_peak(&server, before, 160 * MIB);
     let refusal = editor.post("/v3/object", &list(10_001)).fails(413, "TooLarge");
     assert!(refusal["message"].as_str().is_some_and(|message| message.contains("10001")), "{refusal}");
 }
