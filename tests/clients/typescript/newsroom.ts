@@ -32,7 +32,8 @@ async function upload(name: string, content: Blob, key?: string) {
     bodySerializer: (body) => {
       const form = new FormData();
       form.append("options", JSON.stringify(body.options));
-      form.append("content", body.content, name);
+      // The document has objects without a content, too.
+      if (body.content) form.append("content", body.content, name);
       return form;
     },
   });
