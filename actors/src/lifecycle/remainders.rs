@@ -65,6 +65,31 @@ impl Step {
     fn note(&self, part: &Part) {
         self.changed.lock().clone_from(&part.objects);
     }
+
+    /// Changes a part of what the entry took along, and behind the last of that the entry itself, if it `ends` with it.
+    fn of_members(
+        &self,
+        ends: bool,
+        turns: &mut Turns,
+        context: &mut Context<'_>,
+        change: impl FnOnce(&Part, &mut Turns, &mut Context<'_>) -> Result<(), Fault>,
+    ) -> Result<bool, Fault> {
+        let Some(row) = self.rows.first() else { return Ok(false) };
+        let mut part = Part::default();
+        let left = part.add_members(row.entry, &row.after, context)?;
+        if ends && left.is_none() {
+            part.add_last(row.entry, context)?;
+        }
+        part.take(turns)?;
+        self.note(&part);
+        context.concerns(row.entry);
+        change(&part, turns, context)?;
+        match left {
+            Some(after) => context.put(Some(row), &Remainder { after, ..row.clone() }),
+            None => context.remove(row),
+        }
+        Ok(true)
+    }
 }
 
 /// Moves a part of what lies below a discarded folder to the recycle bin. Its reply, as that of the others, is whether it did
@@ -125,18 +150,7 @@ impl Joint for BringBack {
     }
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<bool, Fault> {
-        let Some(row) = self.0.rows.first() else { return Ok(false) };
-        let mut part = Part::default();
-        let left = part.add_members(row.entry, &row.after, context)?;
-        part.take(turns)?;
-        self.0.note(&part);
-        context.concerns(row.entry);
-        bring_back(&part, turns, context)?;
-        match left {
-            Some(after) => context.put(Some(row), &Remainder { after, ..row.clone() }),
-            None => context.remove(row),
-        }
-        Ok(true)
+        self.0.of_members(false, turns, context, bring_back)
     }
 }
 
@@ -154,21 +168,7 @@ impl Joint for Remove {
     }
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<bool, Fault> {
-        let Some(row) = self.0.rows.first() else { return Ok(false) };
-        let mut part = Part::default();
-        let left = part.add_members(row.entry, &row.after, context)?;
-        if left.is_none() {
-            part.add_last(row.entry, context)?;
-        }
-        part.take(turns)?;
-        self.0.note(&part);
-        context.concerns(row.entry);
-        remove(&part, turns, context)?;
-        match left {
-            Some(after) => context.put(Some(row), &Remainder { after, ..row.clone() }),
-            None => context.remove(row),
-        }
-        Ok(true)
+        self.0.of_members(true, turns, context, remove)
     }
 }
 
