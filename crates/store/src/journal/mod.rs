@@ -13,21 +13,24 @@
 //! After a failed append nobody knows whether its record is there. It can only be the last, and [`Journal::reopen`] finds
 //! out: no further one is written before.
 
+mod found;
+
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use redb::StorageBackend;
 use stet_actors::store::{Change, Seq};
 
+use self::found::read;
+pub(super) use self::found::{Found, Known};
 use super::backend::{Backends, DiskError, StoreFile};
 use super::blob::{self, Sets};
 use super::lease::{Kept, Lease};
 use super::mark::Mark;
-use super::options::{Loss, OpenError};
-use super::record::{FileHead, HEAD, Head, PAGE, Salt};
+use super::options::OpenError;
+use super::record::{FileHead, Head, PAGE, Salt};
 
 /// The format number of a `journal.wal` that this stet writes.
 pub(super) const FORMAT: u64 = 2;
@@ -75,210 +78,6 @@ pub(super) struct Journal {
     unsure: bool,
 }
 
-/// What is known of a journal before it is read.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Known {
-    /// The tables are filled up to here.
-    pub folded: Seq,
-    /// The salt that the tables have noted; `None` in tables that an older stet has written.
-    pub salt: Option<Salt>,
-    /// It has been made: where it is not there it was lost.
-    pub made: bool,
-}
-
-/// What there is of a journal.
-pub(super) struct Found {
-    /// The file, if it is there, and what its head says.
-    file: Option<(Arc<Kept>, Salt)>,
-    mark: Option<Mark>,
-    /// The records that must stay, oldest first.
-    needed: VecDeque<StoredRecord>,
-    /// The change sets after what is folded, whole up to `reach`.
-    pub sets: Sets,
-    /// Every change up to here is in the tables or in `sets`.
-    pub reach: Seq,
-    /// How many records `sets` came from, and their bytes.
-    pub records: usize,
-    bytes: u64,
-    /// The newest record seems to have been written and is not whole: what a crash does, before anybody was told of it.
-    pub torn: Option<Seq>,
-    /// What is missing.
-    pub loss: Option<Loss>,
-}
-
-impl Found {
-    /// Whether there is a journal.
-    pub fn is_there(&self) -> bool {
-        self.file.is_some()
-    }
-
-    /// Reads what there is, and writes nothing.
-    ///
-    /// # Errors
-    /// The files can't be read, or are a newer stet's.
-    pub fn read(backends: &dyn Backends, known: &Known) -> Result<Found, OpenError> {
-        let Known { folded, salt, made } = *known;
-        let kept = backends.open_existing(StoreFile::Journal).map_err(io)?.map(Kept::new);
-        let first = kept.as_ref().map(first_page).transpose().map_err(io)?.flatten();
-        let head = first.as_ref().and_then(|first| FileHead::read(first));
-        // Tables that don't know their journal yet take the mark's word for it.
-        let marked = salt.or(head.as_ref().map(|head| head.salt));
-        let marked = marked.map(|salt| Mark::open(backends, salt)).transpose()?.flatten();
-        let (sure, mark) = marked.map_or((None, None), |(sure, mark)| (Some(sure), Some(mark)));
-        let mut found = Found {
-            file: None,
-            mark,
-            needed: VecDeque::new(),
-            sets: Sets::new(),
-            reach: folded,
-            records: 0,
-            bytes: 0,
-            torn: None,
-            loss: None,
-        };
-        let lost = |why: &str| Loss { why: why.to_owned(), kept: folded, last: sure.map(|sure| sure.max(folded)) };
-        let Some(kept) = kept.filter(|_| first.is_some()) else {
-            found.loss = made.then(|| lost("journal.wal is missing or empty"));
-            return Ok(found);
-        };
-        let Some(head) = head else {
-            found.loss = Some(lost("journal.wal is damaged: it does not begin as a journal does"));
-            return Ok(found);
-        };
-        if head.format > FORMAT {
-            return Err(OpenError::Newer { file: "journal.wal", found: head.format, known: FORMAT });
-        }
-        if salt.is_some_and(|salt| salt != head.salt) {
-            found.loss = Some(lost("journal.wal is that of another data directory"));
-            return Ok(found);
-        }
-        Reading { lease: kept.lease(), salt: head.salt, found: &mut found, folded, newest: sure.unwrap_or_default() }
-            .run()?;
-        found.file = Some((kept, head.salt));
-        if found.loss.is_none() && salt.is_some() && found.mark.is_none() {
-            let why = "journal.mark is missing, damaged or that of another data directory".to_owned();
-            found.loss = Some(Loss { why, kept: found.reach, last: None });
-        }
-        Ok(found)
-    }
-}
-
-/// The first page of a journal; `None` while it was being made. The head is written last: without it nothing was ever committed.
-fn first_page(kept: &Arc<Kept>) -> io::Result<Option<Vec<u8>>> {
-    let lease = kept.lease();
-    let len = lease.len()?;
-    let mut first = vec![0; PAGE.min(len as usize)];
-    lease.read(0, &mut first)?;
-    let unfinished = len <= 2 * PAGE as u64 && first.iter().all(|byte| *byte == 0);
-    Ok((!unfinished).then_some(first))
-}
-
-/// The reading of the records.
-struct Reading<'a> {
-    lease: Lease,
-    salt: Salt,
-    found: &'a mut Found,
-    folded: Seq,
-    /// The newest change that must have been there.
-    newest: Seq,
-}
-
-impl Reading<'_> {
-    fn run(mut self) -> Result<(), OpenError> {
-        let claims = claims(&self.lease, self.salt).map_err(io)?;
-        let (old, new) = claims.split_at(claims.partition_point(|place| place.head.last <= self.folded));
-        for place in new {
-            // An unsound record is the rest of the last one, torn by a crash, or has been written over in part.
-            match read(&self.lease, self.salt, place).map_err(io)? {
-                Some(record) => self.take(place, record)?,
-                None => self.found.torn = Some(place.head.last),
-            }
-        }
-        let mut old = old.iter().rev();
-        while self.found.needed.is_empty()
-            && let Some(place) = old.next()
-        {
-            if read(&self.lease, self.salt, place).map_err(io)?.is_some() {
-                self.found.needed.push_back(*place);
-            }
-        }
-        if self.found.needed.is_empty() {
-            self.miss("journal.wal has lost its records".to_owned());
-        } else if self.newest > self.found.reach {
-            self.miss("the newest records of journal.wal are missing or damaged".to_owned());
-        }
-        self.found.torn = self.found.torn.filter(|torn| *torn > self.newest.max(self.found.reach));
-        if let Some(loss) = &mut self.found.loss {
-            loss.last = Some(self.newest.max(loss.kept));
-        }
-        Ok(())
-    }
-
-    /// Takes a sound record, which is newer than those before.
-    fn take(&mut self, place: &StoredRecord, record: Vec<u8>) -> Result<(), OpenError> {
-        let Head { previous, last, length } = place.head;
-        let (first, reach) = (self.found.needed.is_empty(), self.found.reach);
-        self.found.needed.push_back(*place);
-        self.newest = self.newest.max(last);
-        if first && previous > self.folded {
-            let folded = self.folded;
-            self.miss(format!(
-                "state.redb is filled up to change {folded}, and what there is of journal.wal begins after change {previous}: \
-                 was one of them restored without the other?"
-            ));
-        } else if !first && previous != reach {
-            self.miss(format!("journal.wal is damaged: the record after change {reach} is missing"));
-        }
-        if self.found.loss.is_some() {
-            // What comes now was computed on what is missing.
-            return Ok(());
-        }
-        // Keys and values share the record's memory.
-        let payload = Bytes::from(record).slice(HEAD..HEAD + length);
-        let decoded = blob::decode(&payload).map_err(|why| corrupt(&format!("record {last}: {why}")))?;
-        self.found.sets.extend(decoded.into_iter().filter(|(seq, _)| *seq > self.folded));
-        self.found.reach = last;
-        self.found.records += 1;
-        self.found.bytes += place.head.size() as u64;
-        Ok(())
-    }
-
-    fn miss(&mut self, why: String) {
-        let kept = self.found.reach;
-        self.found.loss.get_or_insert(Loss { why, kept, last: None });
-    }
-}
-
-/// Whatever begins like a record, by number.
-fn claims(lease: &Lease, salt: Salt) -> io::Result<Vec<StoredRecord>> {
-    let len = lease.len()?;
-    let mut claims = Vec::new();
-    let mut bytes = Vec::new();
-    let mut start = PAGE as u64;
-    while start < len {
-        bytes.resize(GROWTH.min(len - start) as usize, 0);
-        lease.read(start, &mut bytes)?;
-        for (number, page) in bytes.chunks(PAGE).enumerate() {
-            let at = start + (number * PAGE) as u64;
-            claims.extend(salt.claim(page).map(|head| StoredRecord { at, head }));
-        }
-        start += bytes.len() as u64;
-    }
-    claims.sort_by_key(|place| (place.head.last, place.head.previous));
-    Ok(claims)
-}
-
-/// The bytes of a record, if it is sound.
-fn read(lease: &Lease, salt: Salt, place: &StoredRecord) -> io::Result<Option<Vec<u8>>> {
-    if place.end() > lease.len()? {
-        return Ok(None);
-    }
-    let mut record = vec![0; place.head.size()];
-    lease.read(place.at, &mut record)?;
-    let sound = salt.open(&record).is_some_and(|(head, _)| head == place.head);
-    Ok(sound.then_some(record))
-}
-
 impl Journal {
     /// Opens the file, or makes a new one where none was made. Gives the change sets after what the tables have, made sure of.
     pub fn open(backends: &dyn Backends, known: &Known) -> Result<(Journal, Sets), OpenError> {
@@ -300,7 +99,7 @@ impl Journal {
         }
         let Some((kept, salt)) = file else { return Ok((Journal::make(backends, folded)?, Vec::new())) };
         let lease = kept.lease();
-        let len = lease.len().map_err(io)?;
+        let len = lease.len().map_err(unreadable)?;
         let mut journal = Journal { needed, mark, bytes, ..Journal::with(kept, lease, salt, len) };
         journal.make_sure_at_start()?;
         if !journal.unsure {
@@ -317,7 +116,7 @@ impl Journal {
 
     /// A new file, whatever was there. Its first record holds nothing; it says what the next one builds upon.
     pub fn make(backends: &dyn Backends, folded: Seq) -> Result<Journal, OpenError> {
-        let kept = Kept::new(backends.open(StoreFile::Journal).map_err(io)?);
+        let kept = Kept::new(backends.open(StoreFile::Journal).map_err(unreadable)?);
         let lease = kept.lease();
         let mut journal = Journal::with(kept, lease, Salt::random(), 0);
         let write = |journal: &mut Journal| {
@@ -326,7 +125,7 @@ impl Journal {
             journal.lease.write(0, &journal.head().page())?;
             journal.lease.sync_data()
         };
-        write(&mut journal).map_err(io)?;
+        write(&mut journal).map_err(unreadable)?;
         Ok(journal)
     }
 
@@ -540,7 +339,7 @@ impl Journal {
     }
 }
 
-fn io(error: io::Error) -> OpenError {
+fn unreadable(error: io::Error) -> OpenError {
     OpenError::Io(format!("journal.wal: {error}"))
 }
 
