@@ -1,4 +1,4 @@
-//! Faults on purpose, for the tests that show that the checks of histories find faults (`tests/histories/plants.rs`).
+//! Faults on purpose, for the tests that show that the checks of histories find faults (`tests/histories/plants.rs`, `tests/crash/subtrees.rs`).
 //!
 //! Only in builds with the feature `planted-bugs`, and even there nothing is wrong unless `STET_PLANTED_BUG` names a fault. In a
 //! build without the feature not even that name is in the binary, which a test checks.
@@ -13,6 +13,7 @@
 //! | `lost-status` | now and then a change of a post's status never gets to the disk |
 //! | `lost-bytes` | now and then the bytes of a content never get to the disk, and the rows that refer to them do |
 //! | `lost-lock` | now and then a lock never gets to the disk, so that after a restart another session is given it, too |
+//! | `lost-rest` | what a change of a folder has left to be done below it never gets to the disk |
 //! | `hasty-answer` | a call that changed nothing is answered before the state that it saw is on disk, and the disk is slow |
 
 use std::sync::OnceLock;
@@ -36,6 +37,7 @@ enum PlantedFault {
     LostStatus,
     LostBytes,
     LostLock,
+    LostRest,
     HastyAnswer,
 }
 
@@ -51,6 +53,7 @@ fn is_planted(fault: PlantedFault) -> bool {
             "lost-status" => PlantedFault::LostStatus,
             "lost-bytes" => PlantedFault::LostBytes,
             "lost-lock" => PlantedFault::LostLock,
+            "lost-rest" => PlantedFault::LostRest,
             "hasty-answer" => PlantedFault::HastyAnswer,
             unknown => panic!("STET_PLANTED_BUG: there is no fault `{unknown}`"),
         })
@@ -99,6 +102,10 @@ pub fn trim_offset() -> usize {
 /// Takes something out of a change set that belongs into it.
 #[must_use]
 pub fn torn(mut set: ChangeSet) -> ChangeSet {
+    if is_planted(PlantedFault::LostRest) {
+        set.changes.retain(|change| change.table != Table::Remainders || change.value.is_none());
+        return set;
+    }
     let is_of = |name: &str| set.events.iter().any(|event| event.kind == name);
     let (fault, kind) = if is_of(Move::NAME) {
         (PlantedFault::TornMove, Table::Parts)

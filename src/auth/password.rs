@@ -56,6 +56,9 @@ pub struct Passwords {
     working: Arc<Semaphore>,
     /// See [`MAX_WAITING`].
     waiting: Semaphore,
+    /// The cost of every check so far, for the test that no wrong login is cheaper than another.
+    #[cfg(test)]
+    pub(super) checked: parking_lot::Mutex<Vec<String>>,
 }
 
 impl Passwords {
@@ -71,7 +74,15 @@ impl Passwords {
         let nobody = hash_without_password(&params)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let working = Arc::new(Semaphore::new((cores / 2).max(1)));
-        Ok(Passwords { params, nobody, working, waiting: Semaphore::new(MAX_WAITING) })
+        let waiting = Semaphore::new(MAX_WAITING);
+        Ok(Passwords {
+            params,
+            nobody,
+            working,
+            waiting,
+            #[cfg(test)]
+            checked: parking_lot::Mutex::default(),
+        })
     }
 
     /// The hash of a new password.
@@ -101,6 +112,8 @@ impl Passwords {
         let password = password.as_bytes()[..password.len().min(MAX_PASSWORD_BYTES)].to_vec();
         // The hash's own numbers are what it is checked with, not these.
         let params = self.params.clone();
+        #[cfg(test)]
+        self.checked.lock().extend(Phc::new(&hash.0).map(|hash| format!("{}: {} bytes", hash.params, password.len())));
         let checked = self.work(move || {
             let hash = Phc::new(&hash.0)?;
             argon2(params).verify_password(&password, &hash)

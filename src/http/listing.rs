@@ -34,6 +34,10 @@ pub(crate) const WHOLE: usize = 256 << 10;
 /// How long a large item waits for room, which others give back when their clients have taken what they asked for or are let go.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// After so many steps, or so many bytes of them, it is asked whether others should have their turn.
+const STEPS: usize = 16;
+const STEPS_BYTES: usize = 8 << 10;
+
 /// A step of a list.
 pub(crate) enum Made<I, N = Never, E = Never> {
     /// An item.
@@ -149,8 +153,6 @@ struct Rest<I> {
     list: I,
     /// Bytes that have been made and not been handed on.
     out: Vec<u8>,
-    /// The step that is being made.
-    step: Vec<u8>,
     /// What comes behind each gap that is still open, the outermost last.
     behind: VecDeque<Vec<u8>>,
     /// What failed, as it will stand in the reply.
@@ -192,7 +194,6 @@ impl<I: Items> Rest<I> {
         Ok(Rest {
             list,
             out,
-            step: Vec::new(),
             behind,
             failed: Vec::new(),
             first: (true, true),
@@ -211,12 +212,23 @@ impl<I: Items> Rest<I> {
     /// Makes more, until there are `wanted` bytes or there is no more to make.
     async fn fill(&mut self, call: &Call, wanted: usize, late: bool) -> Result<(), I::Fault> {
         let mut waited = false;
-        while !self.ended && self.out.len() < wanted {
-            self.way.now_and_then().await;
-            self.step.clear();
+        let mut looked_at = self.out.len();
+        for step in 0.. {
+            let begin = self.out.len();
+            if self.ended || begin >= wanted {
+                break;
+            }
+            // Not at each step: of small ones, looking at the clock would be a good part.
+            if step % STEPS == 0 || begin - looked_at >= STEPS_BYTES {
+                looked_at = begin;
+                self.way.now_and_then().await;
+            }
+            if late && begin == 0 {
+                self.out.reserve_exact(wanted);
+            }
             let made = self.list.make(call, late).await?;
             let then = self.write(made)?;
-            let held = (self.beside() + self.out.len() + self.step.len()) as u64;
+            let held = (self.beside() + self.out.capacity()) as u64;
             // The room for small ones is there: connections are bounded.
             if held > PIECE as u64 && !self.taken.grow_to(held) {
                 // What was changed is told, whatever it takes.
@@ -225,11 +237,12 @@ impl<I: Items> Rest<I> {
                     return Err(no_room().into());
                 }
                 if may_fail && !waited {
-                    self.step = Vec::new();
-                    if !self.out.is_empty() {
+                    if begin > 0 {
                         // First what is there already: that is room, too.
+                        self.out.truncate(begin);
                         return Ok(());
                     }
+                    self.out = Vec::new();
                     tokio::time::timeout(PATIENCE, self.taken.wait_to(held)).await.map_err(|_| no_room())?;
                     // It may have changed meanwhile.
                     waited = true;
@@ -238,23 +251,12 @@ impl<I: Items> Rest<I> {
                 self.taken.owe_to(held);
             }
             waited = false;
-            if self.out.is_empty() && self.step.len() >= wanted {
-                self.out = mem::take(&mut self.step);
-            } else {
-                if late {
-                    self.out.reserve_exact(self.step.len().max(wanted - self.out.len()));
-                }
-                self.out.extend_from_slice(&self.step);
-            }
-            if self.step.capacity() > PIECE {
-                self.step = Vec::new();
-            }
             self.go_on(then);
         }
         Ok(())
     }
 
-    /// Writes a step down. Nothing is changed but the text of the step.
+    /// Writes a step down. Nothing is changed but what goes out: that is longer by the step.
     fn write(&mut self, made: Made<I::Item, I::Inner, I::Failed>) -> Result<Then> {
         fn put(step: &mut Vec<u8>, first: bool, value: &impl Serialize) -> Result<()> {
             if !first {
@@ -263,7 +265,7 @@ impl<I: Items> Rest<I> {
             serde_json::to_writer(step, value).map_err(|error| unserialisable(&error))
         }
         let (first, first_inner) = self.first;
-        let step = &mut self.step;
+        let step = &mut self.out;
         Ok(match made {
             Made::Item(item) => {
                 put(step, first, &item)?;

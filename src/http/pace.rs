@@ -63,14 +63,17 @@ pub async fn within<T>(seconds: u64, reading: impl Future<Output = Result<T>>) -
     if seconds == 0 {
         return reading.await;
     }
-    let mut patience = Patience::new(Duration::from_secs(seconds));
+    // Most bodies come with their heads.
+    let mut patience = None;
     let mut reading = pin!(reading);
     poll_fn(|cx| match reading.as_mut().poll(cx) {
         Poll::Ready(outcome) => Poll::Ready(outcome),
-        Poll::Pending => patience.poll(cx).map(|()| {
-            let message = format!("The body was not there within the {seconds} seconds allowed.");
-            Err(Error::new(Code::InvalidBody, message).with_detail("limit", seconds))
-        }),
+        Poll::Pending => {
+            patience.get_or_insert_with(|| Patience::new(Duration::from_secs(seconds))).poll(cx).map(|()| {
+                let message = format!("The body was not there within the {seconds} seconds allowed.");
+                Err(Error::new(Code::InvalidBody, message).with_detail("limit", seconds))
+            })
+        }
     })
     .await
 }

@@ -2,13 +2,13 @@
 //!
 //! What is held is counted before it is allocated, and as it is allocated: a buffer that grows is there twice while it is copied.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
+use foldhash::HashMap;
 use parking_lot::Mutex;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Text;

@@ -3,9 +3,9 @@
 //! One holder has no more than a part of it, so that none takes the room of all; but whoever has nothing else may have anything
 //! that fits in.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use parking_lot::Mutex;
 use stet_actors::object::Text;
 use tokio::sync::Notify;

@@ -75,3 +75,26 @@ fn what_was_begun_is_done_after_a_crash() {
     let (code, output) = server.check();
     assert_eq!(code, Some(0), "what is there is not whole: {output}");
 }
+
+/// A check that does not find this would find no loss of what is left to be done.
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn what_a_change_has_forgotten_to_do_is_found_by_the_check() {
+    let settings = [("RUNTIME__OBJECTS_PER_STEP", "4")];
+    for (bug, faults) in [(None, false), (Some(("PLANTED_BUG", "lost-rest")), true)] {
+        let mut server = Server::with(&settings.into_iter().chain(bug).collect::<Vec<_>>());
+        let client = server.login("editor");
+        let top = own_folder();
+        for n in 0..10 {
+            client.post("/v3/folder", &json!({ "path": format!("{top}/f{n}/inner") })).ok();
+        }
+        let folder =
+            client.get(&format!("/v3/folder/{}", encoded(&top))).ok()["info"]["id"].as_str().unwrap().to_owned();
+        client.call("object-discard", &[&folder]).ok();
+        client.call("object-destroy", &[&folder]).ok();
+        wait_for_the_end(&server);
+        assert_eq!(server.terminate(), Some(0));
+        let (code, output) = server.check();
+        assert_eq!(code != Some(0), faults, "{output}");
+    }
+}
