@@ -37,7 +37,7 @@ use super::{body, calls, client, cors, etag, pace};
 use crate::access::Access;
 use crate::auth::LiveSession;
 use crate::give_way;
-use crate::limits::Standing;
+use crate::limits::{Holder, Standing, counted_as, on_behalf_of, with_behalf};
 use crate::receipts::{Claim, replay};
 
 /// Name of the response header that carries the request's id.
@@ -84,7 +84,7 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let mut known = Known::default();
     let route = known.route.clone();
     let endpoint = || route.get().map_or(NO_ENDPOINT, |route| route.id);
-    let answering = answer(&app, &http, path, payload, &span, &mut known).instrument(span.clone());
+    let answering = with_behalf(answer(&app, &http, path, payload, &span, &mut known)).instrument(span.clone());
     let outcome = Timed::new(pin!(answering), endpoint).await;
     let Known { route: found, claim, standing, holder } = known;
     let found = found.get();
@@ -155,6 +155,10 @@ async fn answer(
     let session = identify(app, route, http, &pairs).map_err(|error| counted(app, http, error, &mut known.standing))?;
     count(app, http, session.as_deref(), &mut known.standing)?;
     known.holder = session.as_ref().map(|session| session.user().clone());
+    on_behalf_of(match &known.holder {
+        Some(user) => Holder::User(user.clone()),
+        None => Holder::Address(counted_as(client::client_address(http, &app.proxies))),
+    });
     let mut rights = session.as_ref().map(|session| session.rights()).unwrap_or_default();
     let access = match &session {
         Some(session) => Access::of(app, session, &rights),

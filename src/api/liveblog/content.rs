@@ -24,7 +24,7 @@ use crate::api::settled::{Opened, Unsettled, settled};
 use crate::api::whole::{Part, Whole, with_replaced};
 use crate::content::ContentReader;
 use crate::content::words::{essence, is_markup};
-use crate::give_way;
+use crate::give_way::{self, Place};
 use crate::http::app::App;
 use crate::http::body::Incoming;
 use crate::http::call::Call;
@@ -79,10 +79,12 @@ async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
     if reader.remaining() > app.config.limits.xml_bytes as u64 {
         return Ok(None);
     }
+    // Read only when its turn has come: that bounds how many are in memory at a time.
+    let place = Place::for_bytes(reader.remaining()).await?;
     let bytes = reader.clone().read_all().await?;
     let limits = app.xml_limits();
     let frame = move || std::str::from_utf8(&bytes).ok().and_then(|text| stet_xml::frame(text, MARK, &limits).ok());
-    give_way::by_size(usize::try_from(reader.remaining()).unwrap_or(usize::MAX), frame).await
+    place.work(frame).await
 }
 
 /// `PUT /v3/container/liveblog/{source}`: check-out, write and check-in as one step. The content must be well-formed XML, or no
