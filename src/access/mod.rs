@@ -220,19 +220,20 @@ impl<'a> Access<'a> {
         })
     }
 
-    /// Whether a path that leads to nothing yet is the caller's home or leads into it, and they may create there.
+    /// Whether what is missing below that folder, by these names, is the caller's home or leads into it, and they may create there.
+    /// It goes by where the names are missing and not by a path, which leads elsewhere in another database.
     ///
     /// # Errors
     /// What the store says.
-    pub fn may_make_home(&self, path: &str) -> Result<bool> {
+    pub fn may_make_home(&self, folder: Loid, missing: &[String]) -> Result<bool> {
         let Some(caller) = self.caller.filter(|caller| caller.person) else { return Ok(false) };
         let anywhere = caller.rights.anywhere();
         if !anywhere.contains(Privilege::Create) || !anywhere.contains(Privilege::Read) {
             return Ok(false);
         }
         let Some(home) = self.rows.home_path(caller.user)? else { return Ok(false) };
-        let below = path.strip_prefix(home.trim_end_matches('/'));
-        Ok(self.home(caller)?.is_none() && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        let (last, of_home) = self.rows.follow(&home)?;
+        Ok(last == folder && !of_home.is_empty() && missing.starts_with(&of_home))
     }
 
     fn denied(&self, needed: Privilege) -> Error {
