@@ -95,25 +95,24 @@ impl<'c, T> Bulk<'c, T> {
     }
 }
 
-/// The record of a live object, path included if asked for; `None` when there is no such object.
+/// The record of an object, live or in the recycle bin, path included if asked for; `None` for one that is gone for good, or that the
+/// caller may not read.
 ///
 /// # Errors
 /// What the store says.
-pub fn record_of(app: &App, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
-    let Some(cached) = app.records.get(&app.repository, loid)? else { return Ok(None) };
-    let path = path_if_shown(app, &cached, display)?;
-    shown(app, &cached, display, path.as_deref()).map(Some)
-}
-
-/// The record of an object, live or in the recycle bin; `None` for one that is gone for good.
-///
-/// # Errors
-/// What the store says.
-pub fn any_record_of(app: &App, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
-    if let Some(shown) = record_of(app, loid, display)? {
-        return Ok(Some(shown));
+pub fn any_record_of(call: &Call, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
+    let (app, access) = (&call.app, call.access());
+    if let Some(cached) = app.records.get(&app.repository, loid)? {
+        if !access.may(Privilege::Read, &cached)? {
+            return Ok(None);
+        }
+        let path = path_if_shown(app, &cached, display)?;
+        return shown(app, &cached, display, path.as_deref()).map(Some);
     }
     let Some(record) = app.repository.any_record(loid)? else { return Ok(None) };
+    if !access.may(Privilege::Read, &record)? {
+        return Ok(None);
+    }
     let mut shown = render(app, &record, &app.repository.attributes(loid)?, display)?;
     shown.path = path_if_shown(app, &record, display)?;
     Ready::of(&shown).map(Some)

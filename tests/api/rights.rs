@@ -291,6 +291,36 @@ fn homes_are_in_the_main_database_and_in_no_other() {
     newcomer.call("folder-post", &[]).json(&there).fails(403, "PermissionDenied");
 }
 
+/// Calls whose replies are too large to be kept, and so are made anew from what is there when they are sent again.
+#[test]
+fn a_call_sent_again_shows_nothing_of_what_has_been_moved_out_of_sight_since() {
+    let (_server, admin, reporter) = desk();
+    let folder = "/Top/Desk";
+    new(&reporter, folder, "template.xml", "EXCEPTION").ok();
+    let large = json!({ "m": { "h": "x".repeat(300_000) } });
+    let options = |name: &str| json!({ "name": name, "folderPath": folder, "attributes": large });
+    let template = format!("{folder}/template.xml");
+    let file: &[File<'_>] = &[("content", "story.xml", "text/xml", b"<story>new</story>")];
+    let calls = [
+        reporter.call("stet-object-create-post", &[]).form(&options("story.xml"), file),
+        reporter.call("drawer-post", &[]).json(&options("drawer")),
+        reporter.call("liveblog-from-template-post", &[&template]).json(&options("night")),
+    ];
+    for (number, call) in calls.iter().enumerate() {
+        let send = || call.clone().header("idempotency-key", format!("again-{number}")).ok();
+        let made = send();
+        let of = |reply: Value, member: &str| reply.get("info").unwrap_or(&reply)[member].clone();
+        let loid = of(made, "id").as_str().expect("it has an id").to_owned();
+        assert_eq!(of(send(), "id"), loid);
+        admin.call("object-discard", &[&loid]).ok();
+        admin.call("stet-object-restore-post", &[&loid]).json(&json!({ "folderPath": "/Top/Other" })).ok();
+        reporter.call("object-get", &[&loid]).fails(404, "ObjectNotFound");
+        // No more than which it was.
+        let told = if number == 0 { json!({ "id": loid }) } else { json!({ "info": { "id": loid }, "items": [] }) };
+        assert_eq!(send(), told);
+    }
+}
+
 #[test]
 fn what_a_session_may_do_is_decided_when_its_body_has_come() {
     let (_server, admin, reporter) = desk();

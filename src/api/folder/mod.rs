@@ -118,7 +118,7 @@ pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
         }
     };
     let display = Display { path: true, ..call.display_of_body().await? };
-    Json::of(&FolderCreated { info: record_after(app, made, &display)? })
+    Json::of(&FolderCreated { info: record_after(&call, made, &display)? })
 }
 
 /// `GET /v3/folder/{source}`

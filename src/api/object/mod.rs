@@ -55,10 +55,11 @@ pub struct BulkItem {
 /// A record as the only thing in a reply.
 pub type RecordReply = Ready<ObjectRecord>;
 
-/// The answer to a change of an object; of one that others have destroyed since, no more than which it was.
+/// The answer to a change of an object; of one that others have destroyed since, or moved out of the caller's sight, no more than which
+/// it was.
 pub type ChangedRecord = Changed<RecordReply, Removed>;
 
-/// An object that was discarded or destroyed.
+/// An object that was discarded, destroyed or hidden.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Removed {
     /// The object's loid.
@@ -190,17 +191,17 @@ pub async fn last_version_loid(call: Call) -> Result<Reply> {
 }
 
 /// The object's record with its path: what creations answer.
-fn reply_with(app: &App, object: Loid) -> Result<Json<ChangedRecord>> {
+fn reply_with(call: &Call, object: Loid) -> Result<Json<ChangedRecord>> {
     let display = Display { path: true, ..Display::with_defaults(false) };
-    Json::of(&record_after(app, object, &display)?)
+    Json::of(&record_after(call, object, &display)?)
 }
 
-/// A record after a change that has been made. Another call may have discarded or destroyed the object since; that makes no failure
-/// of the change.
+/// A record after a change that has been made. Another call may have discarded or destroyed the object since, or moved it out of the
+/// caller's sight; that makes no failure of the change.
 ///
 /// # Errors
 /// What the store says.
-pub fn record_after(app: &App, object: Loid, display: &Display) -> Result<ChangedRecord> {
-    let record = any_record_of(app, object, display)?;
+pub fn record_after(call: &Call, object: Loid, display: &Display) -> Result<ChangedRecord> {
+    let record = any_record_of(call, object, display)?;
     Ok(record.map_or_else(|| Changed::Gone(Removed { id: object.to_string() }), Changed::Shown))
 }

@@ -121,11 +121,11 @@ fn to_a_key_belongs_nothing_not_even_what_its_user_or_itself_has_made() {
 #[test]
 fn of_a_hidden_post_no_more_is_told_than_that_its_name_is_taken() {
     let blog = Blog::new();
-    let (reporter, file) = (user("reporter"), ("content", "c", "text/plain", &b"x"[..]));
+    let (contributor, file) = (user("contributor"), ("content", "c", "text/plain", &b"x"[..]));
     let hidden = blog.post(&json!({ "timestamp": 1000, "moderated": true }), "editor's");
     let said = |mode: &str| {
         let options = json!({ "timestamp": 1000, "createMode": mode });
-        blog.new_post(&options, &[file]).by(&reporter).fails(409, "DuplicatedName")
+        blog.new_post(&options, &[file]).by(&contributor).fails(409, "DuplicatedName")
     };
     let error = said("EXCEPTION");
     assert!(error.get("details").is_none() && !error.to_string().contains(&hidden), "{error}");
@@ -139,7 +139,7 @@ fn of_a_hidden_post_no_more_is_told_than_that_its_name_is_taken() {
     blog.set(&hidden, "approve").ok();
     assert_eq!(said("EXCEPTION")["details"]["existing"], hidden);
     let options = json!({ "timestamp": 1000, "createMode": "REPLACE" });
-    blog.new_post(&options, &[file]).by(&reporter).fails(403, "PermissionDenied");
+    blog.new_post(&options, &[file]).by(&contributor).fails(403, "PermissionDenied");
 }
 
 #[test]
