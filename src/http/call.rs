@@ -28,7 +28,7 @@ use super::query::Query;
 use super::reply::Json;
 use super::route::{Body, QueryParam, Route};
 use super::router::Params;
-use crate::access::Access;
+use crate::access::{Access, Seen};
 use crate::auth::{LiveSession, Privilege, Rights};
 use crate::give_way;
 use crate::limits::Room;
@@ -177,14 +177,25 @@ impl Call {
         self.find_for(Privilege::Read, source, database)
     }
 
-    /// The record of the object that a source names, if the privilege holds for it.
+    /// The record of the object that a source names, if the privilege holds for it; of a folder on the way to what the caller may read,
+    /// its outline.
     ///
     /// # Errors
     /// As [`Call::find`]; `PermissionDenied`.
     pub fn find_for(&self, privilege: Privilege, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
         let record = self.app.resolve(source, database)?;
-        self.access().check(privilege, &record, source)?;
-        Ok(record)
+        let seen = self.access().check(privilege, &record, source)?;
+        as_seen(record, seen).ok_or_else(|| Error::not_found(source))
+    }
+
+    /// A record as the caller sees it: of a folder on the way to what they may read, its outline; `None` for what is not there for
+    /// them.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn as_seen(&self, record: Arc<Cached>) -> Result<Option<Arc<Cached>>> {
+        let seen = self.access().seen(&record)?;
+        Ok(as_seen(record, seen))
     }
 
     /// Who calls.
@@ -297,5 +308,13 @@ impl Call {
         let (body, depth) = (self.body.clone(), self.app.config.limits.json_depth);
         let read = move || display.read_body(&body::parse_any(&body, required, depth)?);
         give_way::by_size(self.body.len(), read).await?
+    }
+}
+
+fn as_seen(record: Arc<Cached>, seen: Seen) -> Option<Arc<Cached>> {
+    match seen {
+        Seen::Whole => Some(record),
+        Seen::OnTheWay => Some(Arc::new(record.outline())),
+        Seen::Nothing => None,
     }
 }

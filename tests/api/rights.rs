@@ -124,6 +124,47 @@ fn folders_on_the_way_are_seen_and_nothing_else_in_them() {
 }
 
 #[test]
+fn of_a_folder_on_the_way_no_change_shows() {
+    let (_server, admin, reporter) = desk();
+    let seen = || {
+        let displayed = |call: Call<'_>| {
+            let all = ["showUniquenessString", "showPath", "showAdditionalInfo", "showVirtualAttributes", "showXML"];
+            let reply = all.iter().fold(call, |call, flag| call.query(flag, true)).send();
+            assert_eq!(reply.status, 200);
+            (reply.header("etag").map(str::to_owned), reply.body)
+        };
+        let sources = json!({ "sources": ["/Top", "/"] });
+        [
+            reporter.call("object-get", &[&"/Top"]),
+            reporter.call("folder-get", &[&"/Top"]),
+            reporter.call("folder-get", &[&"/"]).query("sortBy", "-lastModifier"),
+            reporter.call("stet-object-versions-get", &[&"/Top"]),
+            reporter.call("stet-object-list-post", &[]).json(&sources),
+        ]
+        .map(displayed)
+    };
+    let before = seen();
+    let record = reporter.call("object-get", &[&"/Top"]).query("showUniquenessString", true).ok();
+    includes(&record, &json!({ "name": "Top", "revision": 0, "version": 0, "locked": null, "locker": null }));
+    assert_eq!((&record["modified"], &record["lastModifier"]), (&record["created"], &record["creator"]));
+    for member in ["attributes", "systemAttributes", "usageTickets", "virtualAttributes"] {
+        assert!(record.get(member).is_none(), "{record}");
+    }
+    let story = admin.story("/Top", "secret.xml");
+    assert_eq!(seen(), before);
+    admin.call("object-discard", &[&story]).ok();
+    assert_eq!(seen(), before);
+    admin.call("stet-object-lock-post", &[&"/Top"]).ok();
+    assert_eq!(seen(), before);
+    let changed = json!({ "lastModifier": "admin", "locker": { "id": "admin" } });
+    assert!(admin.call("object-get", &[&"/Top"]).gives(&changed)["revision"].as_u64() > Some(1));
+    // What is told changes the tag.
+    let tag = &before[1].0;
+    admin.call("folder-post", &[]).json(&json!({ "path": "/Top/Desk/inner" })).ok();
+    assert_ne!(reporter.call("folder-get", &[&"/Top"]).send().header("etag"), tag.as_deref());
+}
+
+#[test]
 fn something_new_needs_create_where_it_goes() {
     let (_server, admin, reporter) = desk();
     reporter.story("/Top/Desk/new/folder", "a.xml");

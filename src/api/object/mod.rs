@@ -9,7 +9,7 @@ use stet_actors::expect::Tag;
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::{Record, Version};
 
-use super::records::{BulkError, BulkReply, any_record_of, path_if_shown, seen_record_of};
+use super::records::{BulkError, BulkReply, any_record_of, path_if_shown, record_of};
 use super::requests::{ObjectListRequest, Sources, bytes_of as bytes_of_sources};
 use crate::auth::Privilege;
 use crate::http::app::App;
@@ -72,9 +72,7 @@ pub async fn get(call: Call) -> Result<Json<RecordReply>> {
     let source = call.source("source")?;
     let record = call.find(&source, call.database()?)?;
     let shown = shown(&call, &source, &record, &call.display())?;
-    // A folder on the way has changed for this caller when what they see of it has.
-    let readable = call.access().may(Privilege::Read, &record)?;
-    Ok(Enveloped::of(&shown, shown.text().len())?.tagged(Tag::at(&record, if readable { record.revision } else { 0 })))
+    Ok(Enveloped::of(&shown, shown.text().len())?.tagged(Tag::of(&record)))
 }
 
 /// The object, or the version of it that the source names.
@@ -86,7 +84,7 @@ fn shown(call: &Call, source: &Source, record: &Cached, display: &Display) -> Re
             let shown = render_version(app, record, &attributes, &version, display)?;
             Ready::of(&ObjectRecord { path: path_if_shown(app, record, display)?, ..shown })
         }
-        None => seen_record_of(call, record, display),
+        None => record_of(app, record, display),
     }
 }
 
@@ -127,6 +125,10 @@ fn any_target(call: &Call, needed: Privilege, source: &Source, database: Databas
 
 fn version(app: &App, record: &Record, number: u32) -> Result<Version> {
     let loid = record.loid.at_version(number);
+    // An outline has none.
+    if number > record.version {
+        return Err(Error::not_found(loid));
+    }
     let key = Version::key(loid);
     app.repository.row(key.table, &key.key)?.ok_or_else(|| Error::not_found(loid))
 }
