@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::Expect;
-use stet_actors::id::{DatabaseId, Source};
+use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::Text;
 use stet_actors::receipt::Once;
 use tracing::Span;
@@ -159,6 +159,34 @@ impl Call {
         };
         self.rights = check_again(&self.app, self.route, self.session.as_ref(), &self.query, &self.sources)?;
         Ok(received)
+    }
+
+    /// Whether the caller may go on reading an object, asked as often as it is called: for answers that take as long as the client
+    /// likes. The session counts as used each time. Of an object that is not there any more, they may have the rest.
+    pub fn may_go_on_reading(&self, object: Loid) -> impl Fn() -> Result<()> + use<> {
+        let (app, session) = (self.app.clone(), self.session.clone());
+        move || {
+            let rights = match &session {
+                Some(session) => {
+                    app.sessions.check(session)?;
+                    app.sessions.used_still(session);
+                    session.rights()
+                }
+                None => Arc::default(),
+            };
+            let access = match &session {
+                Some(session) => Access::of(&app, session, &rights),
+                None => Access::anonymous(&app),
+            };
+            if access.sees_all() {
+                return Ok(());
+            }
+            let record = match app.records.record(&app.repository, object)? {
+                Some(record) => Some(record),
+                None => app.repository.any_record(object)?,
+            };
+            record.map_or(Ok(()), |record| access.check_own(&record, &object))
+        }
     }
 
     /// The record of the object that a path parameter names.

@@ -458,3 +458,39 @@ fn a_drawer_shows_of_its_items_only_those_that_may_be_read() {
         client.call("drawer-by-object-get", &[&seen]).gives(&json!({ "total": total }));
     }
 }
+
+#[test]
+fn a_content_is_sent_for_as_long_as_it_may_be_read() {
+    // Much more than the connection holds that nobody reads.
+    const SIZE: usize = 48 << 20;
+    let (server, admin, reporter) = desk();
+    let options = json!({ "name": "large.bin", "type": "Story", "folderPath": "/Top/Desk" });
+    let bytes = vec![b'x'; SIZE];
+    let large = ("content", "large.bin", "application/octet-stream", &bytes[..]);
+    let made = admin.call("stet-object-create-post", &[]).form(&options, &[large]).ok();
+    let loid = made["id"].as_str().expect("it has an id").to_owned();
+    // How much comes, if that is done once it has begun.
+    let received = |reader: &Client, then: &dyn Fn()| {
+        let head = format!(
+            "GET /v3/object/{loid}/content HTTP/1.1\r\nhost: stet\r\ntoken: {}\r\nconnection: close\r\n\r\n",
+            reader.token(),
+        );
+        let mut stream = std::net::TcpStream::connect(reader.base.trim_start_matches("http://")).expect("it listens");
+        stream.write_all(head.as_bytes()).expect("it reads");
+        let mut begun = [0; 15];
+        stream.read_exact(&mut begun).expect("it answers");
+        assert_eq!(&begun, b"HTTP/1.1 200 OK");
+        then();
+        let mut rest = Vec::new();
+        // How a connection ends that is broken off, is up to the system.
+        let _ = stream.read_to_end(&mut rest);
+        rest.len()
+    };
+    assert!(received(&reporter, &|| ()) > SIZE);
+    let second = server.login("reporter");
+    let ends = || {
+        second.call("auth-logout-get", &[]).ok();
+    };
+    assert!(received(&second, &ends) < SIZE);
+    assert!(received(&reporter, &|| grant(&admin, &["create"])) < SIZE);
+}

@@ -69,7 +69,7 @@ async fn content_of(call: &Call, open: &Open) -> Result<Option<Reply>> {
     replaced.push((bytes(frame.place), vec![Part::text(frame.before), posts.part(), Part::text(frame.after)]));
     let kind = essence(&found.content.content_type);
     let media_type = if is_markup(&kind) { kind } else { XML_TYPE.to_owned() };
-    let whole = Whole { media_type, parts: with_replaced(&reader, replaced), tag, modified: None };
+    let whole = Whole { of: record.loid, media_type, parts: with_replaced(&reader, replaced), tag, modified: None };
     whole.reply(call, &source.to_string(), &record.name).map(Some)
 }
 
