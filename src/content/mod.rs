@@ -31,7 +31,7 @@ use stet_actors::object::{Content, Pin, Stored};
 use tokio::sync::Notify;
 
 use self::pins::{Hash, Pins};
-pub use self::reader::ContentReader;
+pub use self::reader::{CHUNK, ContentReader};
 use self::under_way::UnderWay;
 pub use self::upload::Upload;
 use crate::limits::Room;
