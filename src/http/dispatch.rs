@@ -11,7 +11,7 @@ use std::time::Instant;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{Data, Payload};
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::stream::empty;
@@ -45,8 +45,9 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Answers any request.
 pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpResponse {
-    let call = match http.conn_data::<Rc<Connection>>() {
-        Some(connection) => Some(Connection::call(connection).await),
+    let connection = http.extensions().get::<Rc<Connection>>().cloned();
+    let call = match connection {
+        Some(connection) => Some(connection.call().await),
         None => None,
     };
     let reply = reply(http, payload, app).await;
