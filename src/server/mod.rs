@@ -16,7 +16,7 @@ use stet_actors::clock::{Clock, SystemClock};
 use stet_actors::repository::Repository;
 use stet_actors::store::observe::Observed;
 use stet_actors::store::{Health, Store};
-use stet_store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreOptions};
+use stet_store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreFile, StoreOptions};
 
 use self::filling::{check_filled, fill, load_sysconfig, make_roots};
 use self::front::Front;
@@ -80,6 +80,13 @@ fn open_store_with(data: &Path, options: StoreOptions) -> Result<RedbStore, Fail
 
 fn unopened(data: &Path, error: &OpenError) -> Failure {
     Failure::new(Exit::Data, format!("{} can't be opened: {error}", data.display()))
+}
+
+/// Says of a data directory that is open that what is in it is of no use.
+fn unusable(data: &Path, failure: &Failure) -> Failure {
+    let (data, state, why) = (data.display(), StoreFile::State.name(), &failure.message);
+    let hint = format!("Unless the disk is at fault, {state} is damaged: `stet check --data {data}` says where");
+    Failure::new(failure.exit, format!("{data} can't be used: {why}. {hint}"))
 }
 
 /// Runs what reads a data directory: redb panics on some pages that are damaged.
@@ -148,7 +155,7 @@ impl Prepared {
         }
         let opened = Prepared::open(ground, config, certificates).await?;
         check_filled(&opened.app)?;
-        make_roots(&opened.app, &opened.repository).await?;
+        make_roots(&opened.app, &opened.repository).await.map_err(|failure| opened.unusable(failure))?;
         load_sysconfig(&opened.app).await;
         Ok(opened)
     }
@@ -158,19 +165,20 @@ impl Prepared {
         config: Config,
         certificates: Option<Arc<Certificates>>,
     ) -> Result<Prepared, Failure> {
+        let data = config.data.directory.display().to_string();
         let metrics = telemetry::init_metrics();
         let store = Arc::new(open_store_with(&config.data.directory, ground.store)?);
         let bounds =
             UploadBounds { reserve_bytes: config.content.reserve_bytes, at_once: config.limits.uploads_at_once };
         let content = ContentStore::open(&config.data.directory, config.store.small_body_bytes, bounds)
-            .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
+            .map_err(|error| Failure::new(Exit::Data, format!("{data}: the contents can't be opened: {error}")))?;
         let records = Arc::new(RecordCache::new(config.caches.records()));
         let followers = Arc::new(Followers::new(config.events.clone()));
         let observed: Arc<dyn Store> =
             Arc::new(Observed::new(store.clone(), Arc::new((records.clone(), followers.clone()))));
         let repository = Repository::start(observed, ground.clock, config.runtime_options())
             .await
-            .map_err(|error| Failure::new(Exit::Data, error))?;
+            .map_err(|error| Failure::new(Exit::Data, format!("{data} can't be opened: {error}")))?;
         let (directory, sessions) = people(&config, &repository)?;
         let sysconfig = SysConfig::new();
         let (changes, given) = (Changes::to(repository.clone()), repository.clone());
@@ -201,6 +209,11 @@ impl Prepared {
         }
         self.close().await;
         outcome
+    }
+
+    /// Why a directory that was opened is of no use: what every server needs can't be read or made.
+    fn unusable(&self, failure: Failure) -> Failure {
+        unusable(&self.app.config.data.directory, &failure)
     }
 
     /// Why filling failed. A command that finds no room may be refused in other words.
