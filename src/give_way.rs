@@ -112,7 +112,9 @@ static TURNS: LazyLock<Turns> = LazyLock::new(|| {
 
 /// A turn for work on another thread: as many have one at a time as there are cores, and users have theirs one after the other.
 /// What the work needs in memory is best got once there is a turn: that bounds how much of it is there at a time.
-pub struct Aside(Turn);
+pub struct Aside {
+    _turn: Turn,
+}
 
 impl Aside {
     /// A turn, when it has come.
@@ -120,7 +122,7 @@ impl Aside {
     /// # Errors
     /// `Overloaded`: too much of the same user waits.
     pub async fn turn() -> Result<Aside> {
-        TURNS.turn().await.map(Aside)
+        TURNS.turn().await.map(|turn| Aside { _turn: turn })
     }
 
     /// Does work that can't stop halfway on another thread; it is carried to its end even if the caller goes away.
