@@ -21,6 +21,7 @@ pub mod http;
 mod json;
 mod limits;
 mod listen;
+pub mod log_lines;
 mod newsroom;
 mod receipts;
 mod records;

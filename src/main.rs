@@ -8,7 +8,7 @@ use stet::admin::command::Job;
 use stet::cli::{Cli, Command};
 use stet::config::{Config, LogConfig};
 use stet::exit::{Exit, Failure};
-use stet::{admin, reload, server, telemetry};
+use stet::{admin, log_lines, reload, server, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What a request allocates on one thread the writer frees on another, which the system's allocator is slow at.
@@ -23,20 +23,17 @@ fn main() -> ExitCode {
     }
     let config = match command.config() {
         Ok(config) => config,
-        Err(error) => {
-            eprintln!("stet: {error}");
-            return Exit::Usage.into();
-        }
+        Err(error) => return ended(Err(Failure::new(Exit::Usage, error))),
     };
     let mut log = config.log.clone();
     if command.is_brief() && log.filter == LogConfig::default().filter {
         // Its own words are enough for who sits at the terminal, save for what goes wrong.
         log.filter = "warn".to_owned();
     }
-    if let Err(error) = telemetry::init_tracing(&log) {
-        eprintln!("stet: {error}");
-        return Exit::Usage.into();
-    }
+    let lines = match telemetry::init_tracing(&log) {
+        Ok(lines) => lines,
+        Err(error) => return ended(Err(Failure::new(Exit::Usage, error))),
+    };
     let again = command.clone();
     let outcome = match command {
         Command::Serve(_) => actix::System::new().block_on(async {
@@ -57,6 +54,8 @@ fn main() -> ExitCode {
         Command::Audit(wanted) => server::audit(&config, &wanted.filter(), wanted.json),
         Command::Load(load) => load.run().map_err(Failure::from),
     };
+    // The last lines of the log stand before the last words.
+    lines.end();
     ended(outcome)
 }
 
@@ -64,7 +63,7 @@ fn ended(outcome: Result<(), Failure>) -> ExitCode {
     match outcome {
         Ok(()) => Exit::Ended.into(),
         Err(failure) => {
-            eprintln!("stet: {}", failure.message);
+            log_lines::say(&format!("stet: {}", failure.message));
             failure.exit.into()
         }
     }

@@ -264,3 +264,61 @@ fn a_log_of_json_is_one_object_a_line() {
         assert!(event["timestamp"].is_string() && event["level"].is_string(), "{line}");
     }
 }
+
+/// Sends `count` heads that can't be read, each on a connection of its own, and waits for what comes of each.
+fn send_bad_heads(address: &str, count: usize) {
+    use std::io::Read;
+    for number in 0..count {
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        let head: &[u8] = match number % 3 {
+            0 => b"GET \0 HTTP/9\r\n\r\n",
+            1 => b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+            _ => b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        };
+        stream.write_all(head).expect("it can be sent");
+        stream.shutdown(std::net::Shutdown::Write).expect("it can be shut");
+        // What it answers, or that it resets.
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+}
+
+fn filled_command(data: &Path) -> Command {
+    stet(&["--data", path(data), "--listen", "127.0.0.1:0"])
+}
+
+#[test]
+fn heads_that_cannot_be_read_write_nothing_into_the_log_unless_it_is_asked_for() {
+    let data = used_directory();
+    for (filter, wanted) in [("info", false), ("info,actix_http=error", true)] {
+        let log = data.path().with_extension(format!("{wanted}.log"));
+        let mut command = filled_command(data.path());
+        command.env("STET_LOG__FILTER", filter);
+        let serving = Serving::logging(command, std::fs::File::create(&log).expect("a log can be made"));
+        let address = serving.base().strip_prefix("http://").expect("it has no TLS").to_owned();
+        send_bad_heads(&address, 300);
+        assert_eq!(serving.end().0, Some(0));
+        let lines = std::fs::read_to_string(&log).expect("it has logged");
+        std::fs::remove_file(&log).expect("it can be removed");
+        let bad = lines.lines().filter(|line| line.contains("actix_http")).count();
+        assert_eq!(bad > 0, wanted, "{lines}");
+        assert!(bad < 300, "one place has written {bad} lines");
+        // What was said last is there.
+        assert!(lines.contains("draining"), "{lines}");
+    }
+}
+
+#[test]
+fn a_log_that_nobody_reads_holds_nobody_up() {
+    let data = used_directory();
+    let mut command = filled_command(data.path());
+    // Every request is some lines.
+    command.env("STET_LOG__FILTER", "trace");
+    let mut serving = Serving::logging(command, Stdio::piped());
+    // The other end stays open, and is not read.
+    let unread = serving.child.stderr.take().expect("it is piped");
+    for _ in 0..300 {
+        assert_eq!(serving.login("admin", ADMIN_PASSWORD), 200);
+    }
+    assert_eq!(serving.end().0, Some(0));
+    drop(unread);
+}
