@@ -128,7 +128,8 @@ fn bounded(act: impl FnOnce() + Send + 'static) {
 pub fn report() {
     let Some(missing) = MISSING.get() else { return };
     let suppressed = missing.suppressed.lock().values().map(|place| place.count).sum();
-    metrics::counter!("stet_log_lines_dropped_total", "why" => "unread").absolute(missing.dropped.dropped_lines() as u64);
+    metrics::counter!("stet_log_lines_dropped_total", "why" => "unread")
+        .absolute(missing.dropped.dropped_lines() as u64);
     metrics::counter!("stet_log_lines_dropped_total", "why" => "repeated").absolute(suppressed);
 }
 
@@ -259,7 +260,11 @@ mod tests {
             writer.write_all(b"a line\n").expect("it goes into the queue, or is dropped");
         }
         // One may be with the thread.
-        assert!((99..=100).contains(&lines.missing.dropped.dropped_lines()), "{}", lines.missing.dropped.dropped_lines());
+        assert!(
+            (99..=100).contains(&lines.missing.dropped.dropped_lines()),
+            "{}",
+            lines.missing.dropped.dropped_lines()
+        );
         lines.end();
         drop(open);
     }

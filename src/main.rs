@@ -1,5 +1,7 @@
 //! The binary: command line, log, signals.
 
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -36,15 +38,24 @@ fn main() -> ExitCode {
     };
     let again = command.clone();
     let outcome = match command {
-        Command::Serve(_) => actix::System::new().block_on(async {
-            // Listens for signals from here on: one that comes while it starts, or just as it has, must not kill it.
-            let stop = asked_to_stop();
-            actix::spawn(reload::at_hang_up(config.clone(), move || again.config()));
-            let listening = |address: &str| {
-                // One line, for people and for programs that start stet; the reader may have gone.
-                let _ = writeln!(std::io::stdout(), "listening on {address}");
-            };
-            server::serve(config, stop, listening).await
+        // The runtime needs some files before anything else does.
+        Command::Serve(_) => server::connections(&config).and_then(|_| {
+            actix::System::new().block_on(async {
+                // Listens for signals from here on: one that comes while it starts, or just as it has, must not kill it.
+                let stop = asked_to_stop();
+                actix::spawn(reload::at_hang_up(config.clone(), move || again.config()));
+                let listening = |address: &str| {
+                    // One line, for people and for programs that start stet; the reader may have gone.
+                    let _ = writeln!(std::io::stdout(), "listening on {address}");
+                };
+                for name in Config::unread_variables() {
+                    tracing::warn!(
+                        name,
+                        "nothing reads this environment variable; keys are STET_SECTION__KEY, with two underscores"
+                    );
+                }
+                server::serve(config, stop, listening).await
+            })
         }),
         Command::Check(_) => server::check(&config),
         Command::Recover(recover) => server::recover(&config, recover.accept_loss),

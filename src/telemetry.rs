@@ -177,7 +177,10 @@ fn describe() {
     gauge!("stet_uploads", "Uploads that are on their way to the disk.");
     gauge!("stet_budget_bytes", Unit::Bytes, "Bytes of memory that calls hold of a budget, by the budget.");
 
-    counter!("stet_log_lines_dropped_total", "Lines that are not in the log: nobody read it in time, or one place had too many.");
+    counter!(
+        "stet_log_lines_dropped_total",
+        "Lines that are not in the log: nobody read it in time, or one place had too many."
+    );
 
     gauge!("stet_cache_bytes", Unit::Bytes, "Bytes of memory that is kept, by the cache.");
     gauge!("stet_cache_entries", "Entries that are kept, by the cache.");

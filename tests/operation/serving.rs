@@ -322,3 +322,68 @@ fn a_log_that_nobody_reads_holds_nobody_up() {
     assert_eq!(serving.end().0, Some(0));
     drop(unread);
 }
+
+/// The server with so many files that it may have open, and one worker.
+fn limited(data: &Path, files: usize) -> Command {
+    let inner = filled_command(data);
+    let mut command = Command::new("sh");
+    command.current_dir("/").args(["-c", &format!("ulimit -n {files} && exec \"$0\" \"$@\"")]).arg(inner.get_program());
+    command.args(inner.get_args()).stdin(Stdio::null());
+    for (name, value) in inner.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.env("STET_SERVER__WORKERS", "1").env("STET_LIMITS__UPLOADS_AT_ONCE", "10");
+    command
+}
+
+#[test]
+fn a_limit_of_files_that_leaves_no_connection_is_told_and_nothing_is_served() {
+    let data = used_directory();
+    for files in [19, 22, 25, 28, 64, 256, 523] {
+        let ended = run(limited(data.path(), files));
+        assert_eq!(ended.code, Some(1), "{files}: {}", ended.err);
+        assert!(ended.err.contains(&format!("may open {files} files, and needs 524")), "{}", ended.err);
+        assert_eq!(ended.out, "");
+    }
+}
+
+#[test]
+fn where_few_files_may_be_open_idle_connections_take_none_from_others() {
+    let data = used_directory();
+    let log = data.path().with_extension("log");
+    // 50 connections.
+    let serving = Serving::logging(limited(data.path(), 622), std::fs::File::create(&log).expect("a log can be made"));
+    let address = serving.base().strip_prefix("http://").expect("it has no TLS").to_owned();
+    let open = || std::fs::read_dir(format!("/proc/{}/fd", serving.child.id())).expect("they can be listed").count();
+    let idle: Vec<TcpStream> = (0..400).map(|_| TcpStream::connect(&address).expect("it listens")).collect();
+    let begun = std::time::Instant::now();
+    while open() < 90 {
+        assert!(begun.elapsed() < PATIENCE, "{} files are open", open());
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    // Far from the limit, whoever comes.
+    assert!(open() < 300, "{} files are open", open());
+    drop(idle);
+    assert_eq!(serving.login("admin", ADMIN_PASSWORD), 200);
+    assert_eq!(serving.end().0, Some(0));
+    let lines = std::fs::read_to_string(&log).expect("it has logged");
+    std::fs::remove_file(&log).expect("it can be removed");
+    assert!(lines.lines().any(|line| line.contains("connections=50") && line.contains("limit=622")), "{lines}");
+    assert!(!lines.contains("can't be watched"), "{lines}");
+}
+
+#[test]
+fn a_variable_that_nothing_reads_is_told_at_the_start() {
+    let data = used_directory();
+    let log = data.path().with_extension("log");
+    let mut command = filled_command(data.path());
+    command.env("STET_SERVER_LISTEN", "x").env("STET_LOAD_PASSWORD", "x");
+    let serving = Serving::logging(command, std::fs::File::create(&log).expect("a log can be made"));
+    assert_eq!(serving.end().0, Some(0));
+    let lines = std::fs::read_to_string(&log).expect("it has logged");
+    std::fs::remove_file(&log).expect("it can be removed");
+    assert!(lines.contains("STET_SERVER_LISTEN") && !lines.contains("STET_LOAD_PASSWORD"), "{lines}");
+}
