@@ -2,11 +2,12 @@
 
 use std::any::{Any, TypeId};
 use std::ops::Deref;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use actix_web::http::header::HeaderValue;
 use foldhash::HashMap;
+use tokio::sync::OnceCell;
 
 use super::body::Bodies;
 use super::calls::CallLimit;
@@ -16,6 +17,7 @@ use super::meters::Meters;
 use super::openapi::Served;
 use super::route::Group;
 use super::router::Router;
+use super::shared::Shared;
 use crate::limits::Pool;
 use crate::newsroom::Newsroom;
 use crate::telemetry::Metrics;
@@ -73,10 +75,12 @@ pub struct App {
     pub bodies: Bodies,
     /// What `/metrics` shows.
     pub metrics: Metrics,
+    /// The same, as it was last shown.
+    pub shown_metrics: Shared,
     /// The meters of the endpoints.
     pub meters: Meters,
     /// What `/openapi.json` answers, once it was asked for.
-    pub openapi: OnceLock<Served>,
+    pub openapi: OnceCell<Served>,
     /// By which objects are changed.
     pub(super) changes: Changes,
     kept: Kept,
@@ -116,7 +120,8 @@ impl App {
             changes,
             kept,
             metrics,
-            openapi: OnceLock::new(),
+            openapi: OnceCell::new(),
+            shown_metrics: Shared::default(),
             stage: AtomicU8::new(Stage::Starting as u8),
             request_ids: RequestIds::new(),
         }

@@ -29,12 +29,18 @@ use tokio::time::Instant;
 /// Bytes of a body that are in the system's hands as soon as they are sent: while they are on their way, no time need be given.
 const SMALL: u64 = 4 << 10;
 
+/// Calls after which others have their turn. A client may send many at once, and the library answers one after the other for as
+/// long as none has to wait.
+const ROW: usize = 8;
+
 /// See the module's head.
 pub struct Connection {
     socket: Socket,
     patience: Duration,
     /// Calls whose replies have not been sent.
     calls: Cell<usize>,
+    /// Calls since it last gave way to other connections.
+    row: Cell<usize>,
     /// When there were last some.
     idle_since: Cell<Instant>,
     /// Looks whether time is up; begins after the first call.
@@ -57,16 +63,23 @@ impl Connection {
             socket,
             patience,
             calls: Cell::new(0),
+            row: Cell::new(0),
             idle_since: Cell::new(Instant::now()),
             watch: RefCell::default(),
         }))
     }
 
-    /// Begins a call on it.
-    pub fn call(self: &Rc<Self>) -> CallUnderWay {
+    /// Begins a call on it, after others have had their turn if it was the only one for long.
+    pub async fn call(self: &Rc<Self>) -> CallUnderWay {
         self.calls.set(self.calls.get() + 1);
+        let call = CallUnderWay { connection: self.clone() };
         self.watched();
-        CallUnderWay { connection: self.clone() }
+        let row = (self.row.get() + 1) % ROW;
+        self.row.set(row);
+        if row == 0 {
+            tokio::task::yield_now().await;
+        }
+        call
     }
 
     /// Begins to look, if nobody does.
@@ -144,5 +157,26 @@ impl MessageBody for Held {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
         Pin::new(&mut self.body).poll_next(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::rt::net::{TcpListener, TcpStream};
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[actix_web::test]
+    async fn calls_in_a_row_give_way_now_and_then() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+        let address = listener.local_addr().expect("it is bound");
+        let (client, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
+        let (_client, (stream, _)) = (client.expect("it listens"), accepted.expect("somebody comes"));
+        let connection = Connection::new(&stream, Duration::from_secs(60)).expect("there are files left");
+        let at_once = |_| connection.call().now_or_never().is_some();
+        let row: Vec<bool> = (0..4 * ROW).map(at_once).collect();
+        assert_eq!(row.iter().filter(|at_once| !**at_once).count(), 4, "{row:?}");
+        assert_eq!(connection.calls.get(), 0, "who gives way and goes away is under way no more");
     }
 }

@@ -28,11 +28,12 @@ use super::error::{ErrorReply, Surface};
 use super::identify::identify;
 use super::meters::{NO_ENDPOINT, Timed};
 use super::pieces::{self, Counted};
+use super::probe::Probe;
 use super::query::{Pairs, Query};
 use super::reply::{Content, Reply};
 use super::route::{Body, Kind, Produces, Route, Verb};
 use super::router::{Found, Params};
-use super::{body, calls, client, cors, etag, pace, probe};
+use super::{body, calls, client, cors, etag, pace};
 use crate::access::Access;
 use crate::auth::LiveSession;
 use crate::give_way;
@@ -44,7 +45,10 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Answers any request.
 pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpResponse {
-    let call = http.conn_data::<Rc<Connection>>().map(Connection::call);
+    let call = match http.conn_data::<Rc<Connection>>() {
+        Some(connection) => Some(Connection::call(connection).await),
+        None => None,
+    };
     let reply = reply(http, payload, app).await;
     match call {
         Some(call) => call.until_sent(reply),
@@ -57,7 +61,12 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let started = Instant::now();
     let request_id = app.next_request_id();
     let path = http.uri().path();
-    if let Some(response) = cors::preflight(&app, &http).or_else(|| probe::answer(&app, &http)) {
+    let response = match (cors::preflight(&app, &http), Probe::at(path)) {
+        (Some(preflight), _) => Some(preflight),
+        (None, Some(probe)) => Some(Timed::new(pin!(probe.answer(&app, &http)), || NO_ENDPOINT).await),
+        (None, None) => None,
+    };
+    if let Some(response) = response {
         // What these say is the same for all, and there anyway.
         let response = pieces::in_pieces(response, 0, &Counted::Not).expect("what is not counted is not refused");
         return finish(&app, &http, response, request_id);

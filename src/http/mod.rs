@@ -28,6 +28,7 @@ pub(crate) mod range;
 pub(crate) mod reply;
 pub(crate) mod route;
 pub(crate) mod router;
+pub(crate) mod shared;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod wording;

@@ -1,29 +1,59 @@
 //! Endpoints for operators, outside the base path: health, readiness, metrics, and the OpenAPI document.
 
+use std::sync::Arc;
+
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::json;
+use stet_actors::error::Result;
 use stet_actors::store::Health;
 
 use super::app::{App, Stage};
 use super::openapi::{self, Served};
+use crate::give_way::aside;
 
-/// Answers a probe; `None` when the path is none.
-pub fn answer(app: &App, http: &HttpRequest) -> Option<HttpResponse> {
-    let answer: fn(&App, &HttpRequest) -> HttpResponse = match http.uri().path() {
-        "/healthz" => |app, _| health(app),
-        "/readyz" => |app, _| readiness(app),
-        "/metrics" => |app, _| metrics(app),
-        "/openapi.json" => |app, http| {
-            let make = || Served::new(&openapi::document(app.groups, &app.config.server.base_path));
-            app.openapi.get_or_init(make).answer(http)
-        },
-        _ => return None,
-    };
-    if !matches!(*http.method(), Method::GET | Method::HEAD) {
-        return Some(HttpResponse::MethodNotAllowed().insert_header(("allow", "GET, HEAD")).finish());
+/// What is asked outside the endpoints.
+#[derive(Debug, Clone, Copy)]
+pub enum Probe {
+    Health,
+    Readiness,
+    Metrics,
+    OpenApi,
+}
+
+impl Probe {
+    /// The probe at a path, if there is one.
+    pub fn at(path: &str) -> Option<Probe> {
+        Some(match path {
+            "/healthz" => Probe::Health,
+            "/readyz" => Probe::Readiness,
+            "/metrics" => Probe::Metrics,
+            "/openapi.json" => Probe::OpenApi,
+            _ => return None,
+        })
     }
-    Some(answer(app, http))
+
+    /// Answers it. Whoever asks is not known and not counted, so none may cost more than a look, however often it is asked.
+    pub async fn answer(self, app: &Arc<App>, http: &HttpRequest) -> HttpResponse {
+        if !matches!(*http.method(), Method::GET | Method::HEAD) {
+            return HttpResponse::MethodNotAllowed().insert_header(("allow", "GET, HEAD")).finish();
+        }
+        let outcome = match self {
+            Probe::Health => Ok(health(app)),
+            Probe::Readiness => Ok(readiness(app)),
+            Probe::Metrics => metrics(app).await,
+            Probe::OpenApi => openapi(app, http).await,
+        };
+        // Only while the server ends.
+        outcome.unwrap_or_else(|_| HttpResponse::ServiceUnavailable().finish())
+    }
+}
+
+/// The OpenAPI document, made when it is first asked for.
+async fn openapi(app: &Arc<App>, http: &HttpRequest) -> Result<HttpResponse> {
+    let made_of = app.clone();
+    let make = || aside(move || Served::new(&openapi::document(made_of.groups, &made_of.config.server.base_path)));
+    Ok(app.openapi.get_or_try_init(make).await?.answer(http))
 }
 
 /// The process is there, answers, and need not be started again: only that brings back a store that has broken down.
@@ -88,13 +118,18 @@ fn readiness(app: &App) -> HttpResponse {
 }
 
 /// All metrics, with the state of the store at this moment.
-fn metrics(app: &App) -> HttpResponse {
-    let Standing { word, waits_ms, .. } = standing(app);
-    for known in WORDS {
-        metrics::gauge!("stet_store_state", "state" => known).set(f64::from(u8::from(known == word)));
-    }
-    metrics::gauge!("stet_store_pending").set(app.repository.backlog().sets as f64);
-    metrics::gauge!("stet_store_commit_waits_seconds").set(waits_ms as f64 / 1000.0);
-    metrics::gauge!("stet_reply_bytes").set(app.replies.taken() as f64);
-    HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(app.metrics.render())
+async fn metrics(app: &Arc<App>) -> Result<HttpResponse> {
+    let made_of = app.clone();
+    let text = app.shown_metrics.made(move || {
+        let app = made_of;
+        let Standing { word, waits_ms, .. } = standing(&app);
+        for known in WORDS {
+            metrics::gauge!("stet_store_state", "state" => known).set(f64::from(u8::from(known == word)));
+        }
+        metrics::gauge!("stet_store_pending").set(app.repository.backlog().sets as f64);
+        metrics::gauge!("stet_store_commit_waits_seconds").set(waits_ms as f64 / 1000.0);
+        metrics::gauge!("stet_reply_bytes").set(app.replies.taken() as f64);
+        app.metrics.render()
+    });
+    Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(text.await?))
 }

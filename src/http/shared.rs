@@ -1,0 +1,103 @@
+//! A reply that is made anew for whoever asks, by one of them for all who wait.
+//!
+//! What takes milliseconds to make, and may be asked for by anybody as often as they like, must not be made as often. Those who
+//! ask while it is being made get the next one together, so what each gets was begun after they asked. And no more than a part of
+//! the time goes into it: between two of them it rests.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use stet_actors::error::Result;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use crate::give_way::aside;
+
+/// For how many times as long as making it took it is not made again.
+const REST: u32 = 4;
+
+/// How long it rests at most: a machine that was busy with others need not keep anybody waiting.
+const LONGEST_REST: Duration = Duration::from_millis(100);
+
+/// See the module's head.
+#[derive(Default)]
+pub struct Shared {
+    /// How many were begun.
+    begun: AtomicU64,
+    last: Mutex<Last>,
+}
+
+#[derive(Default)]
+struct Last {
+    /// The how manieth it is; 0: there was none.
+    number: u64,
+    text: Bytes,
+    /// When the next may be begun; at once if there was none.
+    rested: Option<Instant>,
+}
+
+impl Shared {
+    /// What `make` makes, begun after this was called; away from the threads that serve requests.
+    ///
+    /// # Errors
+    /// As [`aside`].
+    ///
+    /// # Panics
+    /// When `make` does.
+    pub async fn made(&self, make: impl FnOnce() -> String + Send + 'static) -> Result<Bytes> {
+        let before = self.begun.load(Ordering::SeqCst);
+        let mut last = self.last.lock().await;
+        if last.number > before {
+            return Ok(last.text.clone());
+        }
+        if let Some(rested) = last.rested {
+            tokio::time::sleep_until(rested).await;
+        }
+        let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        let begun = Instant::now();
+        let text = Bytes::from(aside(make).await?);
+        let rested = Instant::now() + (begun.elapsed() * REST).min(LONGEST_REST);
+        *last = Last { number, text: text.clone(), rested: Some(rested) };
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+
+    use futures_util::FutureExt;
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn many_who_ask_at_once_get_what_was_made_after_they_asked_and_few_are_made() {
+        let (shared, made) = (Shared::default(), Arc::new(AtomicUsize::new(0)));
+        let ask = || {
+            let made = made.clone();
+            shared.made(move || (made.fetch_add(1, Ordering::SeqCst) + 1).to_string())
+        };
+        for round in 0..3 {
+            let before = made.load(Ordering::SeqCst);
+            for text in join_all((0..100).map(|_| ask())).await {
+                let number: usize = std::str::from_utf8(&text.unwrap()).unwrap().parse().unwrap();
+                assert!(number > before, "{round}: {number} was made before it was asked for");
+            }
+            // The first one who asks makes one, and another makes one for all who asked while it was made.
+            assert!(made.load(Ordering::SeqCst) <= before + 2, "{round}: each has made its own");
+        }
+    }
+
+    #[tokio::test]
+    async fn who_goes_away_while_making_it_leaves_it_to_the_next() {
+        let shared = Shared::default();
+        {
+            let gone = std::pin::pin!(shared.made(|| "gone".to_owned()));
+            assert!(gone.now_or_never().is_none());
+        }
+        assert_eq!(shared.made(|| "there".to_owned()).await.unwrap(), "there");
+    }
+}
