@@ -1,5 +1,7 @@
-//! How the process ends: its exit code, and what it says on the way.
+//! How the process ends: its exit code, and what it says on the way. Nothing is printed but here and in `log_lines`, so that no
+//! output that can't be written ends in a panic, or in nothing at all.
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use stet_actors::error::{Code, Error};
@@ -41,6 +43,29 @@ impl Failure {
     pub fn new(exit: Exit, message: impl std::fmt::Display) -> Failure {
         Failure { exit, message: message.to_string() }
     }
+}
+
+/// Prints a whole text to standard output.
+///
+/// # Errors
+/// [`Exit::Failed`]: it could not be written, as on a full disk. That whoever reads has seen enough is none.
+pub fn print(text: &str) -> Result<(), Failure> {
+    match write(text) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(Exit::Failed, format!("the output can't be written: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a whole text to standard output.
+///
+/// # Errors
+/// What the system says, also that nobody reads it.
+pub fn write(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
 }
 
 /// What the repository says of a data directory that can't be used: damaged rows, a disk that fails or is full.

@@ -2,6 +2,9 @@
 //!
 //! The domain and its actors are the crate `stet_actors`; this one has the web layer, persistence, sessions and the binary.
 
+// They panic where nothing can be written: see `exit`.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 mod access;
 pub mod admin;
 mod api;
@@ -21,6 +24,7 @@ pub mod http;
 mod json;
 mod limits;
 mod listen;
+pub mod log_lines;
 mod newsroom;
 mod receipts;
 mod records;

@@ -1,5 +1,7 @@
 //! The binary: command line, log, signals.
 
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -8,7 +10,7 @@ use stet::admin::command::Job;
 use stet::cli::{Cli, Command};
 use stet::config::{Config, LogConfig};
 use stet::exit::{Exit, Failure};
-use stet::{admin, reload, server, telemetry};
+use stet::{admin, log_lines, reload, server, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What a request allocates on one thread the writer frees on another, which the system's allocator is slow at.
@@ -27,31 +29,37 @@ fn main() -> ExitCode {
     }
     let config = match command.config() {
         Ok(config) => config,
-        Err(error) => {
-            eprintln!("stet: {error}");
-            return Exit::Usage.into();
-        }
+        Err(error) => return ended(Err(Failure::new(Exit::Usage, error))),
     };
     let mut log = config.log.clone();
     if command.is_brief() && log.filter == LogConfig::default().filter {
         // Its own words are enough for who sits at the terminal, save for what goes wrong.
         log.filter = "warn".to_owned();
     }
-    if let Err(error) = telemetry::init_tracing(&log) {
-        eprintln!("stet: {error}");
-        return Exit::Usage.into();
-    }
+    let lines = match telemetry::init_tracing(&log) {
+        Ok(lines) => lines,
+        Err(error) => return ended(Err(Failure::new(Exit::Usage, error))),
+    };
     let again = command.clone();
     let outcome = match command {
-        Command::Serve(_) => actix::System::new().block_on(async {
-            // Listens for signals from here on: one that comes while it starts, or just as it has, must not kill it.
-            let stop = asked_to_stop();
-            actix::spawn(reload::at_hang_up(config.clone(), move || again.config()));
-            let listening = |address: &str| {
-                // One line, for people and for programs that start stet; the reader may have gone.
-                let _ = writeln!(std::io::stdout(), "listening on {address}");
-            };
-            server::serve(config, stop, listening).await
+        // The runtime needs some files before anything else does.
+        Command::Serve(_) => server::connections(&config).and_then(|_| {
+            actix::System::new().block_on(async {
+                // Listens for signals from here on: one that comes while it starts, or just as it has, must not kill it.
+                let stop = asked_to_stop();
+                actix::spawn(reload::at_hang_up(config.clone(), move || again.config()));
+                let listening = |address: &str| {
+                    // One line, for people and for programs that start stet; the reader may have gone.
+                    let _ = writeln!(std::io::stdout(), "listening on {address}");
+                };
+                for name in Config::unread_variables() {
+                    tracing::warn!(
+                        name,
+                        "nothing reads this environment variable; keys are STET_SECTION__KEY, with two underscores"
+                    );
+                }
+                server::serve(config, stop, listening).await
+            })
         }),
         Command::Check(_) => server::check(&config),
         Command::Recover(recover) => server::recover(&config, recover.accept_loss),
@@ -61,6 +69,8 @@ fn main() -> ExitCode {
         Command::Audit(wanted) => server::audit(&config, &wanted.filter(), wanted.json),
         Command::Load(load) => load.run().map_err(Failure::from),
     };
+    // The last lines of the log stand before the last words.
+    lines.end();
     ended(outcome)
 }
 
@@ -76,7 +86,7 @@ fn ended(outcome: Result<(), Failure>) -> ExitCode {
     match outcome {
         Ok(()) => Exit::Ended.into(),
         Err(failure) => {
-            eprintln!("stet: {}", failure.message);
+            log_lines::say(&format!("stet: {}", failure.message));
             failure.exit.into()
         }
     }

@@ -12,6 +12,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
 use crate::config::{LogConfig, LogFormat};
+use crate::log_lines::{self, Lines};
 
 /// The filter of the configuration that can't be understood.
 #[derive(Debug)]
@@ -31,14 +32,20 @@ static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
 /// Parts of the program that write whole requests into the log at finer levels: those to the CAS server, with tickets.
 const QUIET: [&str; 2] = ["ureq=info", "ureq_proto=info"];
 
-/// Sends the log to standard error. The first call in a process decides how; later ones change nothing.
+/// The part of the program that reads heads of requests. It logs each that it can't read as an error, and those are the faults of
+/// clients, who may send any number of them: it is silent unless the filter names it.
+const HEADS: &str = "actix_http";
+
+/// Sends the log to standard error. The first call in a process decides how; later ones change nothing. What it gives is to be
+/// [ended](Lines::end) last.
 ///
 /// # Errors
 /// The filter can't be understood; nothing is logged then.
-pub fn init_tracing(config: &LogConfig) -> Result<(), FilterError> {
+pub fn init_tracing(config: &LogConfig) -> Result<Lines, FilterError> {
     let (filter, handle) = reload::Layer::new(filter_of(config)?);
+    let (writer, bounded, lines) = Lines::to(io::stderr());
     let layer = tracing_subscriber::fmt::layer()
-        .with_writer(io::stderr)
+        .with_writer(writer)
         .with_ansi(io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
         // They would be printed to standard error, too, by a macro that panics if it is gone or its disk is full.
         .log_internal_errors(false);
@@ -47,11 +54,12 @@ pub fn init_tracing(config: &LogConfig) -> Result<(), FilterError> {
         LogFormat::Json => layer.json().flatten_event(true).boxed(),
     };
     // Fails when a log is set up already, which is what the second call wants.
-    if tracing_subscriber::registry().with(filter).with(layer).try_init().is_ok() {
+    if tracing_subscriber::registry().with(filter).with(bounded).with(layer).try_init().is_ok() {
         // Nobody has been here before.
         let _ = FILTER.set(handle);
+        lines.start();
     }
-    Ok(())
+    Ok(lines)
 }
 
 /// Changes the filter of the log that [`init_tracing`] has set up.
@@ -73,6 +81,9 @@ fn filter_of(config: &LogConfig) -> Result<EnvFilter, FilterError> {
     for quiet in QUIET {
         filter = filter.add_directive(quiet.parse().map_err(FilterError)?);
     }
+    if !config.filter.split(',').any(|part| part.trim().starts_with(HEADS)) {
+        filter = filter.add_directive(format!("{HEADS}=off").parse().map_err(FilterError)?);
+    }
     Ok(filter)
 }
 
@@ -86,6 +97,7 @@ impl Metrics {
     /// The state in Prometheus' text format.
     pub fn render(&self) -> String {
         crate::weighed::report();
+        log_lines::report();
         self.handle.render()
     }
 }
@@ -165,6 +177,11 @@ fn describe() {
     gauge!("stet_uploads", "Uploads that are on their way to the disk.");
     gauge!("stet_budget_bytes", Unit::Bytes, "Bytes of memory that calls hold of a budget, by the budget.");
 
+    counter!(
+        "stet_log_lines_dropped_total",
+        "Lines that are not in the log: nobody read it in time, or one place had too many."
+    );
+
     gauge!("stet_cache_bytes", Unit::Bytes, "Bytes of memory that is kept, by the cache.");
     gauge!("stet_cache_entries", "Entries that are kept, by the cache.");
     counter!("stet_cache_hits_total", "Looks that found what they wanted, by the cache.");
@@ -240,14 +257,15 @@ mod tests {
     #[test]
     fn the_log_can_be_set_up_again() {
         for format in [LogFormat::Text, LogFormat::Json] {
-            init_tracing(&LogConfig { filter: "warn".to_owned(), format }).expect("the filter is a level");
+            let lines = init_tracing(&LogConfig { filter: "warn".to_owned(), format }).expect("the filter is a level");
+            lines.end();
         }
     }
 
     #[test]
     fn a_filter_that_cannot_be_understood_is_an_error() {
         let config = LogConfig { filter: "stet=loud".to_owned(), format: LogFormat::Text };
-        let error = init_tracing(&config).expect_err("loud is no level");
+        let error = init_tracing(&config).err().expect("loud is no level");
         assert!(error.to_string().contains("log.filter"), "{error}");
     }
 }

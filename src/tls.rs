@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
@@ -106,6 +106,23 @@ fn read(certificate: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>), String> {
     Ok((read(certificate)?, read(key)?))
 }
 
+/// What is wrong with a PEM file; the library shows lines as lists of bytes.
+fn pem_fault(error: &pem::Error) -> String {
+    // Nothing of a line that may be part of a key.
+    match error {
+        pem::Error::MissingSectionEnd { end_marker } => {
+            let label = String::from_utf8_lossy(end_marker);
+            format!("the line -----END {}----- is missing", label.escape_debug())
+        }
+        pem::Error::IllegalSectionStart { .. } => {
+            "a line that begins with -----BEGIN does not end with -----".to_owned()
+        }
+        pem::Error::Base64Decode(_) => "what is between the lines BEGIN and END is no base64".to_owned(),
+        pem::Error::NoItemsFound => "there is none in it".to_owned(),
+        other => other.to_string(),
+    }
+}
+
 fn certified(
     (certificate, key): &(Vec<u8>, Vec<u8>),
     certificate_path: &Path,
@@ -115,11 +132,12 @@ fn certified(
     let (certificate_path, key_path) = (certificate_path.display(), key_path.display());
     let chain: Vec<_> = CertificateDer::pem_slice_iter(certificate)
         .collect::<Result<_, _>>()
-        .map_err(|error| format!("{certificate_path} is no PEM file of certificates: {error}"))?;
+        .map_err(|error| format!("{certificate_path} is no PEM file of certificates: {}", pem_fault(&error)))?;
     if chain.is_empty() {
         return Err(format!("{certificate_path} has no certificate"));
     }
-    let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| format!("{key_path} has no key in PEM: {error}"))?;
+    let key = PrivateKeyDer::from_pem_slice(key)
+        .map_err(|error| format!("{key_path} has no key in PEM: {}", pem_fault(&error)))?;
     let certified = CertifiedKey::from_der(chain, key, provider);
     certified.map(Arc::new).map_err(|error| format!("{certificate_path} and {key_path} can't be used: {error}"))
 }
@@ -153,6 +171,9 @@ mod tests {
             ((second.0.as_str(), first.1.as_str()), "can't be used"),
             (("", &first.1), "c.pem has no certificate"),
             (("-----BEGIN CERTIFICATE-----\n!\n", &first.1), "c.pem is no PEM file"),
+            (("-----BEGIN CERTIFICATE-----\nAAAA\n", &first.1), "the line -----END CERTIFICATE----- is missing"),
+            (("-----BEGIN CERTIFICATE\nAAAA\n", &first.1), "-----BEGIN does not end with -----"),
+            (("-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n", &first.1), "no base64"),
             ((&first.0, "no key"), "k.pem has no key"),
         ] {
             write(files);

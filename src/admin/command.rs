@@ -1,6 +1,6 @@
 //! `stet user`, `stet key`, `stet session`.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,8 +14,7 @@ use super::views::{KeyRequest, Secret, UserChange};
 use crate::auth::Grant;
 use crate::auth::Privilege;
 use crate::config::Config;
-use crate::exit::Exit;
-use crate::exit::Failure;
+use crate::exit::{self, Exit, Failure};
 
 /// What the three commands have in common. The options may stand before or after what is to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -246,6 +245,7 @@ fn password(user: &str) -> Result<Secret, Failure> {
 /// [`Exit::Data`] when neither socket nor data directory can be opened; [`Exit::Failed`] when it was refused.
 pub async fn run(config: &Config, job: Job) -> Result<(), Failure> {
     let data = &config.data.directory;
+    let key = job.request.made_key();
     let asked = socket::ask(data, &job.request).map_err(|error| {
         let exit = if error.kind() == std::io::ErrorKind::PermissionDenied { Exit::Data } else { Exit::Failed };
         Failure::new(exit, format!("{}: {error}", data.join(socket::NAME).display()))
@@ -260,7 +260,12 @@ pub async fn run(config: &Config, job: Job) -> Result<(), Failure> {
     } else {
         print::table(&reply)
     };
-    // Whoever reads may have gone; what was to be done is done.
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    Ok(())
+    let Some(key) = key else { return exit::print(&text) };
+    // Nobody else has its token, and nobody can have it printed again.
+    exit::write(&text).map_err(|error| {
+        let message = format!(
+            "the key `{key}` was made, but its token can't be printed: {error}. Revoke it: stet key revoke {key}"
+        );
+        Failure::new(Exit::Failed, message)
+    })
 }

@@ -58,6 +58,16 @@ pub enum AdminRequest {
     },
 }
 
+impl AdminRequest {
+    /// The name of the key that it makes, if it makes one: its token is told once, and to whoever asked alone.
+    pub fn made_key(&self) -> Option<String> {
+        match self {
+            AdminRequest::KeyAdd(key) => Some(key.name.clone()),
+            _ => None,
+        }
+    }
+}
+
 /// What came of it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

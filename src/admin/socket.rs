@@ -133,14 +133,22 @@ async fn answer(stream: UnixStream, admin: Admin) {
         _ => return,
     }
     // The error is not reported in full, for it may quote a password.
+    let mut key = None;
     let outcome: Outcome = match serde_json::from_slice::<AdminRequest>(&line) {
-        Ok(request) => admin.carry_out(request).await.map_err(Refusal::from),
+        Ok(request) => {
+            key = request.made_key();
+            admin.carry_out(request).await.map_err(Refusal::from)
+        }
         Err(_) => Err(Error::new(Code::InvalidBody, "The request can't be understood: is it another stet's?").into()),
     };
     let mut reply = serde_json::to_vec(&outcome).unwrap_or_default();
     reply.push(b'\n');
-    // Whoever asked may have gone.
-    let _ = tokio::time::timeout(PATIENCE, write.write_all(&reply)).await;
+    let sent = matches!(tokio::time::timeout(PATIENCE, write.write_all(&reply)).await, Ok(Ok(())));
+    // Whoever asked may have gone. A key whose token nobody has is of no use, and in force.
+    if let (false, Some(name), Ok(_)) = (sent, key, &outcome) {
+        let revoked = admin.carry_out(AdminRequest::KeyRevoke { name: name.clone() }).await;
+        tracing::warn!(key = name, revoked = revoked.is_ok(), "a key was made for nobody: its token could not be told");
+    }
 }
 
 /// Asks the server that has a data directory open; `None` if nobody listens.

@@ -179,9 +179,12 @@ impl Attempts {
             Some(anywhere) if !self.known.lock().has(&at) => {
                 let taken = anywhere.take(name, clock).await;
                 Some(taken.map_err(|standing| {
-                    // It was not looked at, and is no failure at this address.
+                    // It was not looked at, and is no failure at this address, neither of the user nor of others who come from there.
                     if let Some(user) = &user {
                         user.of.budgets.give_back(&user.key);
+                    }
+                    if let Some(address) = &address {
+                        address.of.budgets.give_back(&address.key);
                     }
                     refusal(standing, counted, "for this user")
                 })?)
@@ -339,6 +342,20 @@ mod tests {
         begin(&attempts, "ann", HERE, &clock).unwrap().succeeded();
         assert_eq!(failing(&attempts, "ann", THERE, &clock), 3);
         assert_eq!(failing(&attempts, "bob", THERE, &clock), 0, "of another nothing is forgotten");
+        assert_nobody_is_under_way(&attempts);
+    }
+
+    #[test]
+    fn a_refusal_for_what_others_have_guessed_elsewhere_takes_nothing_from_the_address() {
+        let options = AttemptOptions { per_user: 3, per_user_anywhere: 5, per_address: 4, window_seconds: 60 };
+        let (attempts, clock) = (Attempts::new(options), clock());
+        let failed: usize = (0..20).map(|number| failing(&attempts, "ann", address(number), &clock)).sum();
+        assert_eq!(failed, 5);
+        for _ in 0..50 {
+            assert!(begin(&attempts, "ann", HERE, &clock).is_err());
+        }
+        let tried = |n: &i32| begin(&attempts, &format!("user{n}"), HERE, &clock).is_ok();
+        assert_eq!((0..100).take_while(tried).count(), 4);
         assert_nobody_is_under_way(&attempts);
     }
 

@@ -13,6 +13,19 @@ const PREFIX: &str = "STET_";
 /// Separates the section from the key, whose own name may have single underscores.
 const SEPARATOR: &str = "__";
 
+/// Those that are no keys of the configuration.
+const OTHERS: [&str; 4] = ["STET_ADMIN_PASSWORD", "STET_SAMPLE_PASSWORD", "STET_LOAD_PASSWORD", "STET_PLANTED_BUG"];
+
+/// The names of variables that are meant for this program and that nothing reads, in their order. Those of keys that there are not
+/// are faults of the configuration.
+pub(super) fn unread(environment: impl Iterator<Item = (OsString, OsString)>) -> Vec<String> {
+    let ours = environment.filter_map(|(name, _)| name.into_string().ok()).filter(|name| name.starts_with(PREFIX));
+    let mut unread: Vec<_> =
+        ours.filter(|name| !name[PREFIX.len()..].contains(SEPARATOR) && !OTHERS.contains(&name.as_str())).collect();
+    unread.sort();
+    unread
+}
+
 /// One variable `STET_SECTION__KEY`, or `STET_SECTION__INNER__KEY` for a section inside a section.
 pub(super) struct Variable {
     name: String,

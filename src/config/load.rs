@@ -39,6 +39,12 @@ impl Config {
         Config::layered(file, std::env::vars_os(), overrides)
     }
 
+    /// The variables of this process's environment that begin as this program's do, and that it does not read: keys with one
+    /// underscore for two, and what is no longer known.
+    pub fn unread_variables() -> Vec<String> {
+        environment::unread(std::env::vars_os())
+    }
+
     /// [`Config::load`] with a file that is there, or none, and a given environment.
     pub(super) fn layered(
         file: Option<&Path>,
@@ -143,7 +149,12 @@ fn explain(key: &str, path: &[String], fault: &ValueError) -> String {
         ValueError::UnknownText(found, known) => {
             format!("`{key}` must be one of {}, but is `{found}`.", known.join(", "))
         }
-        ValueError::Unfit(found, wanted) => format!("`{key}` must be {}, but is {found}.", type_name(wanted)),
+        ValueError::Unfit(found, wanted) if wanted.starts_with("struct ") => {
+            format!("`{key}` must be a section of keys, as below a line [{key}], but is {}.", found_name(found))
+        }
+        ValueError::Unfit(found, wanted) => {
+            format!("`{key}` must be {}, but is {}.", type_name(wanted), found_name(found))
+        }
         ValueError::Missing(name) => format!("The key `{name}` is missing in `{key}`."),
         ValueError::Other(fault) => format!("`{key}` can't be read: {fault}."),
     }
@@ -153,6 +164,15 @@ fn set_by(sentence: String, source: Option<&str>) -> String {
     match source {
         Some(source) => format!("{sentence} (Set by {source}.)"),
         None => sentence,
+    }
+}
+
+/// What was found instead, in the same words.
+fn found_name(found: &str) -> &str {
+    match found {
+        "map" => "a section of keys",
+        "sequence" => "a list",
+        other => other,
     }
 }
 

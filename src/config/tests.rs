@@ -111,6 +111,20 @@ fn a_value_of_the_wrong_type_in_the_file_is_named() {
     assert_says(&fault(from_file("[data]\ndirectory = 1")), &["`data.directory`", "a text", "1"]);
     assert_says(&fault(from_file("[sample]\nenabled = 'x'")), &["`sample.enabled`", "true or false"]);
     assert_says(&fault(from_file("databases = 'x'")), &["`databases`", "a list"]);
+    for (text, key, found) in [
+        ("server = 1", "`server`", "is 1."),
+        ("[[server]]\nlisten = 'x:1'", "`server`", "is a list."),
+        ("[server]\ntls = 'x'", "`server.tls`", "\"x\""),
+        ("databases = [1]", "`databases.0`", "is 1."),
+    ] {
+        let said = fault(from_file(text));
+        assert_says(&said, &[key, "a section of keys", found, "config.toml"]);
+        assert!(!said.contains("struct") && !said.contains("map"), "{said}");
+    }
+    assert_says(
+        &fault(from_file("[server.listen]\nx = 1")),
+        &["`server.listen`", "a text in quotes", "a section of keys"],
+    );
     assert_says(&fault(from_file("[log]\nformat = 'xml'")), &["`log.format`", "text, json", "`xml`"]);
     assert_says(&fault(from_file("[store]\ndurability = 'some'")), &["`store.durability`", "journal, none"]);
 }
@@ -118,6 +132,14 @@ fn a_value_of_the_wrong_type_in_the_file_is_named() {
 #[test]
 fn text_that_is_no_toml_is_reported_with_its_line() {
     assert_says(&fault(from_file("[server]\nlisten = ")), &["line 2", "config.toml"]);
+}
+
+#[test]
+fn variables_that_nothing_reads_are_told() {
+    let given =
+        ["STET_SERVER_LISTEN", "STET_SERVER__LISTEN", "STET_ADMIN_PASSWORD", "STET_ADMIN_PASWORD", "STETSON", "PATH"];
+    let unread = super::environment::unread(given.map(|name| (name.into(), "x".into())).into_iter());
+    assert_eq!(unread, ["STET_ADMIN_PASWORD", "STET_SERVER_LISTEN"]);
 }
 
 #[test]

@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::{Content, Pin, Stored};
@@ -318,14 +319,32 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
+/// Whether the process, or the machine, has as many files open as it may.
+fn is_out_of_files(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    errno == Some(Errno::MFILE) || errno == Some(Errno::NFILE)
+}
+
 /// What a client gets to see of an error of the disk; the rest goes to the log.
 fn failure(what: &'static str, path: &Path, error: &io::Error) -> Error {
     tracing::error!(path = %path.display(), %error, "a content can't be {what}");
-    let full = is_full(error);
-    let why = if full { "full" } else { "failed" };
+    let (full, many) = (is_full(error), is_out_of_files(error));
+    let why = if full {
+        "full"
+    } else if many {
+        "files"
+    } else {
+        "failed"
+    };
     metrics::counter!("stet_content_failures_total", "what" => what, "why" => why).increment(1);
     if full {
         return Error::new(Code::StorageFull, "There is no room left for the content; nothing was changed.");
+    }
+    if many {
+        return Error::new(
+            Code::Overloaded,
+            "The server has as many files open as it may; nothing was changed. Try again.",
+        );
     }
     Error::internal()
 }

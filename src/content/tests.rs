@@ -266,6 +266,9 @@ async fn a_range_of_a_range_counts_from_its_beginning() {
 async fn a_full_disk_is_told_from_other_failures() {
     let path = Path::new("content");
     let full = failure("written", path, &io::ErrorKind::StorageFull.into());
+    for errno in [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE] {
+        assert_eq!(failure("opened", path, &errno.into()).code, Code::Overloaded);
+    }
     let other = failure("written", path, &io::ErrorKind::PermissionDenied.into());
     assert_eq!((full.code, other.code), (Code::StorageFull, Code::RepositoryError));
 }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -145,7 +145,9 @@ enum Begun {
 
 impl Spill {
     fn new(folder: &Path, place: Place) -> io::Result<Spill> {
-        let file = tempfile::Builder::new().prefix("upload-").tempfile_in(folder)?;
+        // Opened here, so that errors are the system's own: those of `tempfile_in` have no number any more.
+        let open = |path: &Path| File::options().read(true).write(true).create_new(true).mode(0o600).open(path);
+        let file = tempfile::Builder::new().prefix("upload-").make_in(folder, open)?;
         Ok(Spill { file, hasher: Sha256::new(), place })
     }
 

@@ -48,13 +48,17 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// The connection that has just been made on `io`, with or without TLS, on which nothing may be asked for so long. `None` if
-    /// the process has no files left.
+    /// The connection that has just been made on `io`, with or without TLS, on which nothing may be asked for so long. If the
+    /// process has no files left it is closed, for nobody would watch it: `None`.
     pub fn new(io: &dyn Any, patience: Duration) -> Option<Rc<Connection>> {
-        let safe = |stream: &TlsStream<TcpStream>| SockRef::from(stream.get_ref().0).try_clone();
-        let plain = io.downcast_ref::<TcpStream>().map(|stream| SockRef::from(stream).try_clone());
-        let socket = plain.or_else(|| io.downcast_ref::<TlsStream<TcpStream>>().map(safe))?;
-        let socket = socket.inspect_err(|error| tracing::warn!(%error, "a connection can't be watched")).ok()?;
+        let safe = || io.downcast_ref::<TlsStream<TcpStream>>().map(|stream| stream.get_ref().0);
+        let stream = SockRef::from(io.downcast_ref::<TcpStream>().or_else(safe)?);
+        let socket = stream.try_clone().inspect_err(|error| {
+            tracing::warn!(%error, "a connection can't be watched, and is closed");
+            // It may be closed already; there is nothing else to be done.
+            let _ = stream.shutdown(Shutdown::Both);
+        });
+        let socket = socket.ok()?;
         Some(Rc::new(Connection {
             socket,
             patience,

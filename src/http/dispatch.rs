@@ -165,6 +165,9 @@ async fn answer(
         None => Access::anonymous(app),
     };
     check_privilege(access, route)?;
+    if route.takes_if_match() {
+        etag::refuse_none_match(http.headers())?;
+    }
     if let Some(session) = &session
         && route.takes_key()
     {

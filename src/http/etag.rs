@@ -8,7 +8,11 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
+use stet_actors::error::{Error, Result};
 use stet_actors::expect::{Expect, Tag};
+
+/// Characters of a header that a message shows.
+const SHOWN: usize = 100;
 
 /// A strong entity tag, quoted. A clone shares the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,6 +101,18 @@ pub fn expectation(headers: &HeaderMap) -> Option<Expect> {
         return Some(Expect::Any);
     }
     Some(Expect::OneOf(all.filter_map(named).collect::<HashSet<Tag>>()))
+}
+
+/// Refuses `If-None-Match` on a change of objects: it is a condition on the change (RFC 9110, 13.1.2), which no command knows, and
+/// must not be dropped without a word.
+///
+/// # Errors
+/// `InvalidParameter`.
+pub fn refuse_none_match(headers: &HeaderMap) -> Result<()> {
+    let Some(value) = headers.get(header::IF_NONE_MATCH) else { return Ok(()) };
+    let shown: String = String::from_utf8_lossy(value.as_bytes()).chars().take(SHOWN).collect();
+    let wanted = "left out of a change: it holds for reads alone. `If-Match` holds for changes, and `createMode` for new objects";
+    Err(Error::parameter("If-None-Match", shown, wanted))
 }
 
 #[cfg(test)]

@@ -279,27 +279,15 @@ async fn run(
     listening: impl FnOnce(&str),
 ) -> Result<(), Failure> {
     let server = &app.config.server;
-    let workers = if server.workers == 0 { automatic_workers() } else { server.workers };
+    let workers = workers(&app.config);
     let unlistenable = |error| Failure::new(Exit::Failed, format!("{} can't be listened at: {error}", server.listen));
     let unread = Some(Duration::from_secs(server.slow_reader_seconds)).filter(|unread| !unread.is_zero());
     let listeners = listen::listen(&server.listen, unread).map_err(unlistenable)?;
-    // Each is open twice: see `http::connection`.
-    let connections = workers.saturating_mul(server.max_connections).saturating_mul(2) as u64;
-    let uploads = app.config.limits.uploads_at_once as u64;
-    let files = connections.saturating_add(uploads).saturating_add(OTHER_FILES);
-    if let Ok(limit) = rlimit::increase_nofile_limit(files)
-        && limit < files
-    {
-        tracing::warn!(
-            limit,
-            wanted = files,
-            "the process may not open enough files for server.max_connections on every worker: raise its limit (ulimit -Hn)"
-        );
-    }
+    let max_connections = connections(&app.config)?;
     let scheme = if certificates.is_some() { "https" } else { "http" };
     let address = listeners.first().and_then(|listener| listener.local_addr().ok());
     let address = address.map(|address| format!("{scheme}://{address}"));
-    let mut front = Front::new(app, workers, certificates.clone());
+    let mut front = Front::new(app, workers, max_connections, certificates.clone());
     for listener in listeners {
         front = front.listen(listener).map_err(unlistenable)?;
     }
@@ -334,6 +322,50 @@ async fn run(
     outcome
 }
 
+/// Raises the limit of open files as far as the configuration needs it. Gives how many connections each worker may have open at a
+/// time: as many as configured, or as the limit leaves.
+///
+/// # Errors
+/// [`Exit::Failed`]: it leaves none.
+pub fn connections(config: &Config) -> Result<usize, Failure> {
+    let wanted = files_for(config, config.server.max_connections);
+    // Where the limit can't be known there is none to keep to.
+    let Ok(limit) = rlimit::increase_nofile_limit(wanted) else { return Ok(config.server.max_connections) };
+    let connections = connections_within(limit, config).ok_or_else(|| {
+        let least = files_for(config, 1);
+        let message =
+            format!("the process may open {limit} files, and needs {least} at least: raise its limit (ulimit -Hn)");
+        Failure::new(Exit::Failed, message)
+    })?;
+    if connections < config.server.max_connections {
+        tracing::warn!(
+            limit,
+            wanted,
+            connections,
+            "the process may not open enough files for server.max_connections on every worker: each has as many connections as \
+             the limit leaves; raise it (ulimit -Hn)"
+        );
+    }
+    Ok(connections)
+}
+
+/// Files that are open when each worker has so many connections. Each is open twice: see `http::connection`.
+fn files_for(config: &Config, connections: usize) -> u64 {
+    let connections = workers(config).saturating_mul(connections).saturating_mul(2) as u64;
+    connections.saturating_add(config.limits.uploads_at_once as u64).saturating_add(OTHER_FILES)
+}
+
+/// How many connections each worker may have where so many files may be open, but no more than configured; `None` for none.
+fn connections_within(limit: u64, config: &Config) -> Option<usize> {
+    let each = limit.checked_sub(files_for(config, 0))? / 2 / workers(config) as u64;
+    let each = usize::try_from(each).unwrap_or(usize::MAX);
+    Some(each.min(config.server.max_connections)).filter(|each| *each > 0)
+}
+
+fn workers(config: &Config) -> usize {
+    if config.server.workers == 0 { automatic_workers() } else { config.server.workers }
+}
+
 /// One thread for requests for each two cores, and one more: of a change, over half is spent there, and the rest in the threads
 /// of the containers, the writer and the checkpointer.
 fn automatic_workers() -> usize {
@@ -343,6 +375,27 @@ fn automatic_workers() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn connections_are_as_many_as_files_are_left_for_them() {
+        let mut config = Config::default();
+        config.server.workers = 3;
+        config.server.max_connections = 100;
+        config.limits.uploads_at_once = 20;
+        let others = 20 + OTHER_FILES;
+        assert_eq!(files_for(&config, 100), others + 600);
+        for (limit, wanted) in [
+            (0, None),
+            (others - 1, None),
+            (others + 5, None),
+            (others + 6, Some(1)),
+            (others + 599, Some(99)),
+            (others + 600, Some(100)),
+            (u64::MAX, Some(100)),
+        ] {
+            assert_eq!(connections_within(limit, &config), wanted, "{limit}");
+        }
+    }
 
     #[test]
     fn events_are_kept_for_as_many_days_as_configured_and_for_ever_with_none() {

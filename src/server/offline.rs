@@ -10,7 +10,7 @@ use super::{marker, open_store, open_store_with, store_options, survived, unopen
 use crate::audit;
 use crate::config::Config;
 use crate::content::{ContentStore, UploadBounds};
-use crate::exit::{Exit, Failure};
+use crate::exit::{self, Exit, Failure};
 
 /// The data directory, which is there.
 ///
@@ -56,29 +56,33 @@ pub fn recover(config: &Config, accept_loss: bool) -> Result<(), Failure> {
     filled(data)?;
     let salvage = survived(data, || RedbStore::salvage(store_options(config), accept_loss))?;
     let Salvage { folded, records, kept, loss, aside } = salvage.map_err(|error| unopened(data, &error))?;
-    println!("state.redb has every change up to {folded}");
-    match kept - folded {
-        0 => println!("journal.wal adds none to them"),
-        more => println!("journal.wal adds {more} to them, in {records} records: every change up to {kept} is there"),
-    }
-    let Some(loss) = loss else {
-        println!("nothing is missing");
-        return Ok(());
+    let mut found = format!("state.redb has every change up to {folded}\n");
+    found += &match kept - folded {
+        0 => "journal.wal adds none to them\n".to_owned(),
+        more => format!("journal.wal adds {more} to them, in {records} records: every change up to {kept} is there\n"),
     };
-    println!("{loss}");
+    let Some(loss) = loss else {
+        return exit::print(&(found + "nothing is missing\n"));
+    };
+    found += &format!("{loss}\n");
     if !accept_loss {
+        // That changes are lost is what it ends with, whoever reads which.
+        let unwritten = exit::print(&found).err().map(|failure| format!("{}. ", failure.message));
+        let unwritten = unwritten.unwrap_or_default();
         let why = format!(
-            "nothing has been changed. Restore a backup of the whole directory if it has more, or give up what is missing: \
+            "{unwritten}nothing has been changed. Restore a backup of the whole directory if it has more, or give up what is missing: \
              stet recover --accept-loss --data {}",
             data.display()
         );
         return Err(Failure::new(Exit::Data, why));
     }
     if let Some(aside) = aside {
-        println!("journal.wal is now {aside}: what is left of the lost changes, and read by nothing");
+        found += &format!("journal.wal is now {aside}: what is left of the lost changes, and read by nothing\n");
     }
-    println!("given up; the directory can be opened. `stet check --data {}` proves what is there", data.display());
-    Ok(())
+    let data = data.display();
+    found += &format!("given up; the directory can be opened. `stet check --data {data}` proves what is there\n");
+    // Nobody can ask again what was lost.
+    exit::print(&found).map_err(|failure| Failure::new(failure.exit, format!("{}; it is:\n{found}", failure.message)))
 }
 
 /// Prints what a filter leaves of the audit trail, oldest first: as lines for people, or as one JSON object each.
@@ -123,19 +127,21 @@ pub fn check(config: &Config) -> Result<(), Failure> {
     let report = survived(data, || crate::check::check(&store, &content));
     store.close();
     let report = report?.map_err(|error| unreadable(data, &error))?;
+    let mut found = String::new();
     for (table, rows) in &report.rows {
-        println!("{table:20} {rows}");
+        found += &format!("{table:20} {rows}\n");
     }
     for fault in &report.faults {
-        println!("fault: {fault}");
+        found += &format!("fault: {fault}\n");
     }
     if report.unused_files > 0 {
         let (files, bytes) = (report.unused_files, report.unused_bytes);
-        println!("{files} content files of {bytes} bytes are referred to by no row, and go in time");
+        found += &format!("{files} content files of {bytes} bytes are referred to by no row, and go in time\n");
     }
-    println!("{} faults", report.fault_count);
+    found += &format!("{} faults\n", report.fault_count);
+    let printed = exit::print(&found);
     if report.fault_count == 0 {
-        return Ok(());
+        return printed;
     }
     Err(Failure::new(Exit::Faults, format!("{} has {} faults", data.display(), report.fault_count)))
 }

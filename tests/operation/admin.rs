@@ -25,6 +25,32 @@ fn on(data: &Path, arguments: &[&str]) -> Run {
     on_with(data, "", arguments)
 }
 
+/// Where nothing can be written.
+fn full() -> std::fs::File {
+    std::fs::File::options().write(true).open("/dev/full").expect("there is one")
+}
+
+#[test]
+fn a_key_whose_token_cannot_be_printed_is_told() {
+    let data = used_directory();
+    let serving = Serving::in_directory(data.path());
+    let add = |name: &str| {
+        let mut command =
+            stet(&["key", "add", name, "--user", "admin", "--privilege", "read", "--data", path(data.path())]);
+        command.stdout(full()).stderr(Stdio::piped());
+        let output = command.spawn().and_then(|child| child.wait_with_output()).expect("it runs");
+        let err = String::from_utf8(output.stderr).expect("output is text");
+        assert_eq!(output.status.code(), Some(1), "{err}");
+        assert!(err.contains(&format!("stet key revoke {name}")), "{err}");
+    };
+    add("served");
+    assert_eq!(serving.end().0, Some(0));
+    add("offline");
+    let mut list = stet(&["key", "list", "--data", path(data.path())]);
+    list.stdout(full());
+    assert_eq!(list.status().expect("it runs").code(), Some(1));
+}
+
 #[track_caller]
 fn done(ended: Run) -> String {
     assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);

@@ -194,3 +194,34 @@ fn a_byte_changed_in_a_page_of_the_tables_is_told_by_check() {
     assert_eq!(ended.code, Some(3), "{}{}", ended.out, ended.err);
     assert!(ended.err.contains("state.redb"), "{}", ended.err);
 }
+
+#[test]
+fn output_that_cannot_be_written_changes_no_exit_code_but_that_of_success() {
+    let full = || std::fs::File::options().write(true).open("/dev/full").expect("there is one");
+    let code = |arguments: &[&str], data: &Path, out: Stdio, err: Stdio| {
+        let mut command = stet(&[arguments, &["--data", path(data)]].concat());
+        command.stdout(out).stderr(err).status().expect("the binary can be started").code()
+    };
+    let whole = used_directory();
+    assert_eq!(code(&["check"], whole.path(), full().into(), Stdio::null()), Some(1));
+    assert_eq!(code(&["recover"], whole.path(), full().into(), Stdio::null()), Some(1));
+    let damaged = used_directory();
+    for name in ["journal.wal", "state.redb"] {
+        std::fs::write(damaged.path().join(name), b"nonsense").expect("it can be written");
+    }
+    for arguments in
+        [&["serve", "--listen", "127.0.0.1:0"][..], &["check"], &["recover"], &["recover", "--accept-loss"]]
+    {
+        assert_eq!(code(arguments, damaged.path(), full().into(), full().into()), Some(3), "{arguments:?}");
+    }
+    let killed = killed();
+    std::fs::write(killed.data.path().join("journal.wal"), b"").expect("it can be emptied");
+    assert_eq!(code(&["recover"], killed.data.path(), full().into(), full().into()), Some(3));
+    let mut command = stet(&["recover", "--accept-loss", "--data", path(killed.data.path())]);
+    command.stdout(full()).stderr(Stdio::piped());
+    let output = command.spawn().and_then(|child| child.wait_with_output()).expect("it runs");
+    let err = String::from_utf8(output.stderr).expect("output is text");
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("given up; the directory can be opened"), "{err}");
+    assert_eq!(check(killed.data.path()).code, Some(0));
+}

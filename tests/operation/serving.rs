@@ -303,3 +303,126 @@ fn a_file_that_may_not_grow_counts_as_a_full_disk_and_ends_nothing() {
     let (code, output) = server.check();
     assert_eq!(code, Some(0), "{output}");
 }
+
+/// Sends `count` heads that can't be read, each on a connection of its own, and waits for what comes of each.
+fn send_bad_heads(address: &str, count: usize) {
+    use std::io::Read;
+    for number in 0..count {
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        let head: &[u8] = match number % 3 {
+            0 => b"GET \0 HTTP/9\r\n\r\n",
+            1 => b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+            _ => b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        };
+        stream.write_all(head).expect("it can be sent");
+        stream.shutdown(std::net::Shutdown::Write).expect("it can be shut");
+        // What it answers, or that it resets.
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+}
+
+fn filled_command(data: &Path) -> Command {
+    stet(&["--data", path(data), "--listen", "127.0.0.1:0"])
+}
+
+#[test]
+fn heads_that_cannot_be_read_write_nothing_into_the_log_unless_it_is_asked_for() {
+    let data = used_directory();
+    for (filter, wanted) in [("info", false), ("info,actix_http=error", true)] {
+        let log = data.path().with_extension(format!("{wanted}.log"));
+        let mut command = filled_command(data.path());
+        command.env("STET_LOG__FILTER", filter);
+        let serving = Serving::logging(command, std::fs::File::create(&log).expect("a log can be made"));
+        let address = serving.base().strip_prefix("http://").expect("it has no TLS").to_owned();
+        send_bad_heads(&address, 300);
+        assert_eq!(serving.end().0, Some(0));
+        let lines = std::fs::read_to_string(&log).expect("it has logged");
+        std::fs::remove_file(&log).expect("it can be removed");
+        let bad = lines.lines().filter(|line| line.contains("actix_http")).count();
+        assert_eq!(bad > 0, wanted, "{lines}");
+        assert!(bad < 300, "one place has written {bad} lines");
+        // What was said last is there.
+        assert!(lines.contains("draining"), "{lines}");
+    }
+}
+
+#[test]
+fn a_log_that_nobody_reads_holds_nobody_up() {
+    let data = used_directory();
+    let mut command = filled_command(data.path());
+    // Every request is some lines.
+    command.env("STET_LOG__FILTER", "trace");
+    let mut serving = Serving::logging(command, Stdio::piped());
+    // The other end stays open, and is not read.
+    let unread = serving.child.stderr.take().expect("it is piped");
+    for _ in 0..300 {
+        assert_eq!(serving.login("admin", ADMIN_PASSWORD), 200);
+    }
+    assert_eq!(serving.end().0, Some(0));
+    drop(unread);
+}
+
+/// The server with so many files that it may have open, and one worker.
+fn limited(data: &Path, files: usize) -> Command {
+    let inner = filled_command(data);
+    let mut command = Command::new("sh");
+    command.current_dir("/").args(["-c", &format!("ulimit -n {files} && exec \"$0\" \"$@\"")]).arg(inner.get_program());
+    command.args(inner.get_args()).stdin(Stdio::null());
+    for (name, value) in inner.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.env("STET_SERVER__WORKERS", "1").env("STET_LIMITS__UPLOADS_AT_ONCE", "10");
+    command
+}
+
+#[test]
+fn a_limit_of_files_that_leaves_no_connection_is_told_and_nothing_is_served() {
+    let data = used_directory();
+    for files in [19, 22, 25, 28, 64, 256, 523] {
+        let ended = run(limited(data.path(), files));
+        assert_eq!(ended.code, Some(1), "{files}: {}", ended.err);
+        assert!(ended.err.contains(&format!("may open {files} files, and needs 524")), "{}", ended.err);
+        assert_eq!(ended.out, "");
+    }
+}
+
+#[test]
+fn where_few_files_may_be_open_idle_connections_take_none_from_others() {
+    let data = used_directory();
+    let log = data.path().with_extension("log");
+    // 50 connections.
+    let serving = Serving::logging(limited(data.path(), 622), std::fs::File::create(&log).expect("a log can be made"));
+    let address = serving.base().strip_prefix("http://").expect("it has no TLS").to_owned();
+    let open = || std::fs::read_dir(format!("/proc/{}/fd", serving.child.id())).expect("they can be listed").count();
+    let idle: Vec<TcpStream> = (0..400).map(|_| TcpStream::connect(&address).expect("it listens")).collect();
+    let begun = std::time::Instant::now();
+    while open() < 90 {
+        assert!(begun.elapsed() < PATIENCE, "{} files are open", open());
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    // Far from the limit, whoever comes.
+    assert!(open() < 300, "{} files are open", open());
+    drop(idle);
+    assert_eq!(serving.login("admin", ADMIN_PASSWORD), 200);
+    assert_eq!(serving.end().0, Some(0));
+    let lines = std::fs::read_to_string(&log).expect("it has logged");
+    std::fs::remove_file(&log).expect("it can be removed");
+    assert!(lines.lines().any(|line| line.contains("connections=50") && line.contains("limit=622")), "{lines}");
+    assert!(!lines.contains("can't be watched"), "{lines}");
+}
+
+#[test]
+fn a_variable_that_nothing_reads_is_told_at_the_start() {
+    let data = used_directory();
+    let log = data.path().with_extension("log");
+    let mut command = filled_command(data.path());
+    command.env("STET_SERVER_LISTEN", "x").env("STET_LOAD_PASSWORD", "x");
+    let serving = Serving::logging(command, std::fs::File::create(&log).expect("a log can be made"));
+    assert_eq!(serving.end().0, Some(0));
+    let lines = std::fs::read_to_string(&log).expect("it has logged");
+    std::fs::remove_file(&log).expect("it can be removed");
+    assert!(lines.contains("STET_SERVER_LISTEN") && !lines.contains("STET_LOAD_PASSWORD"), "{lines}");
+}

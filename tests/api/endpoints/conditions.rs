@@ -120,6 +120,22 @@ fn each_change_of_objects_is_held_to_if_match() {
 }
 
 #[test]
+fn if_none_match_is_refused_on_a_write_and_changes_nothing() {
+    on_each(34, changes_objects, |faults, case, corner| {
+        let write = Write::of(case, corner);
+        let before = write.seen(corner);
+        for value in ["*", "\"1-1$1.0.5-0\"", "nonsense"] {
+            let answer = write.made.call(&corner.client, case.id).header("if-none-match", value).send();
+            let result = &answer.json()["result"];
+            let named = result["message"].as_str().is_some_and(|message| message.contains("If-None-Match"));
+            let well = answer.status == 400 && result["code"] == "CMS.InvalidParameter" && named;
+            faults.expect(well, || format!("{} {value}: {:?}", case.id, lasting(&answer)));
+        }
+        faults.expect(write.seen(corner) == before, || format!("{}: something changed", case.id));
+    });
+}
+
+#[test]
 fn a_stale_tag_or_one_of_another_object_refuses_a_write_and_changes_nothing() {
     on_each(34, changes_objects, |faults, case, corner| {
         let write = Write::of(case, corner);
