@@ -13,7 +13,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 pub use self::budget::{Budget, Gathered, Holder, Room};
 pub use self::budgets::Budgets;
-pub use self::pool::{Pool, Taken};
+pub use self::pool::{PIECE, Pool, Share, Taken};
 pub use self::quota::{Quota, Standing};
 
 /// Budgets that are kept at a time for one purpose: some 5 MB when all are in use.
