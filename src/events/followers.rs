@@ -1,18 +1,20 @@
 //! The list of followers, and the pumps that send them events.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use foldhash::HashMap;
 use metrics::{Counter, Gauge};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::Text;
 use stet_actors::repository::Reader;
 use stet_actors::store::observe::Observer;
-use tokio::sync::Notify;
 use tokio::sync::broadcast::{Receiver, Sender, WeakSender, channel};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
 use super::stored::{Happening, read};
@@ -21,6 +23,10 @@ use crate::config::EventsConfig;
 /// Events that a pump reads and passes on before it lets followers on its own thread take them. Well below the least
 /// `events.queue_events`.
 const CHUNK: usize = 32;
+
+/// Bytes of events that are kept for followers who have not taken them yet, of all containers together. Who comes later reads them
+/// from the store.
+const RECENT_BYTES: usize = 32 << 20;
 
 /// How long a pump waits before it reads again what it could not read.
 const TRY_AGAIN: Duration = Duration::from_millis(200);
@@ -32,6 +38,9 @@ const RETRY_AFTER_SECONDS: u64 = 5;
 pub struct Followers {
     options: EventsConfig,
     list: RwLock<List>,
+    recent: Arc<Recent>,
+    /// For work on stored and on large events: as much at a time as there are cores.
+    turns: Arc<Semaphore>,
     meters: Meters,
 }
 
@@ -39,17 +48,44 @@ pub struct Followers {
 struct List {
     /// The server ends: no more events are sent.
     closed: bool,
-    /// Followers of all containers.
-    all: usize,
-    /// How many of them are each user's.
-    by_user: HashMap<Text, usize>,
+    /// Those who wait for events.
+    waiting: Places,
+    /// Those who only read what is stored: no more than may wait, counted apart.
+    reading: Places,
     followed: HashMap<Loid, Followed>,
+}
+
+/// Who has a place.
+#[derive(Default)]
+struct Places {
+    all: usize,
+    by_user: HashMap<Text, Own>,
+}
+
+/// What one user has.
+struct Own {
+    places: usize,
+    /// One of the turns at a time, so that nobody takes them all.
+    turn: Arc<Semaphore>,
+}
+
+/// What was sent last, of all containers: so long it is in memory. A follower who has not taken it holds no more than its number.
+#[derive(Default)]
+struct Recent(Mutex<(VecDeque<Arc<Happening>>, usize)>);
+
+/// What followers hear of: an event of a container.
+#[derive(Debug, Clone)]
+pub struct Heard {
+    /// The container's revision after it.
+    pub revision: u64,
+    /// The event, as long as it is kept for those who have not taken it.
+    pub happening: Weak<Happening>,
 }
 
 /// A container that somebody follows.
 struct Followed {
     /// The only one that lasts: when it goes, every follower hears that it is over.
-    sender: Sender<Arc<Happening>>,
+    sender: Sender<Heard>,
     /// Rung at each commit of the container.
     bell: Arc<Notify>,
     followers: usize,
@@ -63,13 +99,26 @@ struct Meters {
     dropped: Counter,
 }
 
+/// One user's place for one connection; given back when dropped.
+pub struct Place {
+    followers: Arc<Followers>,
+    user: Text,
+    waits: bool,
+    turn: Arc<Semaphore>,
+}
+
+/// A turn for work that takes time and memory; given back when dropped.
+pub struct Turn {
+    _own: OwnedSemaphorePermit,
+    _all: OwnedSemaphorePermit,
+}
+
 /// One follower of one container; leaves the list when dropped.
 pub struct Follower {
     followers: Arc<Followers>,
     container: Loid,
-    user: Text,
     /// Events from the moment of entry on, in order. [`Followers`] says more about `Lagged` and `Closed`.
-    pub receiver: Receiver<Arc<Happening>>,
+    pub receiver: Receiver<Heard>,
 }
 
 impl Followers {
@@ -80,25 +129,42 @@ impl Followers {
             sent: metrics::counter!("stet_events_sent_total"),
             dropped: metrics::counter!("stet_event_followers_dropped_total"),
         };
-        Followers { options, list: RwLock::default(), meters }
+        let turns = Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from)));
+        Followers { options, list: RwLock::default(), recent: Arc::default(), turns, meters }
     }
 
-    /// Enters a follower, some user's, of a container that has had the revision `known`, or a later one. Must be called within a runtime of
+    /// A place for one of the user's connections, which waits for events, or does not.
+    ///
+    /// # Errors
+    /// `Overloaded` when there is none left for that user, or for anybody.
+    pub fn place(self: &Arc<Self>, user: &Text, waits: bool) -> Result<Place> {
+        let mut list = self.list.write();
+        let places = list.places(waits);
+        if places.all >= self.options.followers {
+            return Err(overloaded(format!("There are {} followers already", places.all)));
+        }
+        let own = places.by_user.get(user).map_or(0, |own| own.places);
+        if own >= self.options.followers_per_user {
+            return Err(overloaded(format!("`{user}` follows {own} times already")));
+        }
+        places.all += 1;
+        let new = || Own { places: 0, turn: Arc::new(Semaphore::new(1)) };
+        let own = places.by_user.entry(user.clone()).or_insert_with(new);
+        own.places += 1;
+        let turn = own.turn.clone();
+        self.meters.followers.set(list.waiting.all as f64);
+        Ok(Place { followers: self.clone(), user: user.clone(), waits, turn })
+    }
+
+    /// Enters a follower of a container that has had the revision `known`, or a later one. Must be called within a runtime of
     /// tokio, on which the pump then runs.
     ///
     /// # Errors
     /// `Overloaded` when there is no room, or the server is ending.
-    pub fn follow(self: &Arc<Self>, repository: &Reader, container: Loid, user: &Text, known: u64) -> Result<Follower> {
+    pub fn follow(self: &Arc<Self>, repository: &Reader, container: Loid, known: u64) -> Result<Follower> {
         let mut list = self.list.write();
         if list.closed {
             return Err(overloaded("The server is ending".to_owned()));
-        }
-        if list.all >= self.options.followers {
-            return Err(overloaded(format!("There are {} followers already", list.all)));
-        }
-        let own = list.by_user.get(user).copied().unwrap_or(0);
-        if own >= self.options.followers_per_user {
-            return Err(overloaded(format!("`{user}` follows {own} times already")));
         }
         let here = list.followed.get(&container).map_or(0, |followed| followed.followers);
         if here >= self.options.followers_per_container {
@@ -109,15 +175,13 @@ impl Followers {
             // Rung once: a commit may have come since `known` was read.
             let bell = Arc::new(Notify::new());
             bell.notify_one();
-            let pump = pump(repository.clone(), container, known, bell.clone(), sender.downgrade());
+            let to = (sender.downgrade(), self.recent.clone());
+            let pump = pump(repository.clone(), container, known, bell.clone(), to);
             Followed { sender, bell, followers: 0, pump: tokio::spawn(pump).abort_handle() }
         });
         followed.followers += 1;
         let receiver = followed.sender.subscribe();
-        list.all += 1;
-        *list.by_user.entry(user.clone()).or_default() += 1;
-        self.meters.followers.set(list.all as f64);
-        Ok(Follower { followers: self.clone(), container, user: user.clone(), receiver })
+        Ok(Follower { followers: self.clone(), container, receiver })
     }
 
     /// Ends all streams, for the server ends; there are no new ones.
@@ -129,16 +193,8 @@ impl Followers {
         }
     }
 
-    fn leave(&self, container: Loid, user: &Text) {
+    fn leave(&self, container: Loid) {
         let mut list = self.list.write();
-        list.all -= 1;
-        if let Some(own) = list.by_user.get_mut(user) {
-            *own -= 1;
-            if *own == 0 {
-                list.by_user.remove(user);
-            }
-        }
-        self.meters.followers.set(list.all as f64);
         // Not there any more after the end.
         let Some(followed) = list.followed.get_mut(&container) else { return };
         followed.followers -= 1;
@@ -146,6 +202,53 @@ impl Followers {
             followed.pump.abort();
             list.followed.remove(&container);
         }
+    }
+}
+
+impl List {
+    fn places(&mut self, waits: bool) -> &mut Places {
+        if waits { &mut self.waiting } else { &mut self.reading }
+    }
+}
+
+impl Recent {
+    /// Keeps what is sent now, and lets go of what was sent longest ago for it.
+    fn keep(&self, happening: &Arc<Happening>) {
+        let mut kept = self.0.lock();
+        let (events, bytes) = &mut *kept;
+        *bytes += happening.bytes();
+        events.push_back(happening.clone());
+        while *bytes > RECENT_BYTES && events.len() > 1 {
+            *bytes -= events.pop_front().map_or(0, |oldest| oldest.bytes());
+        }
+    }
+}
+
+impl Place {
+    /// Waits for a turn.
+    ///
+    /// # Errors
+    /// None: turns are there as long as their list is.
+    pub async fn turn(&self) -> Result<Turn> {
+        // Neither is ever closed. The user's own first: nobody waits for the others with more than one.
+        let own = self.turn.clone().acquire_owned().await.map_err(|_| Error::internal())?;
+        let all = self.followers.turns.clone().acquire_owned().await.map_err(|_| Error::internal())?;
+        Ok(Turn { _own: own, _all: all })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut list = self.followers.list.write();
+        let places = list.places(self.waits);
+        places.all -= 1;
+        if let Some(own) = places.by_user.get_mut(&self.user) {
+            own.places -= 1;
+            if own.places == 0 {
+                places.by_user.remove(&self.user);
+            }
+        }
+        self.followers.meters.followers.set(list.waiting.all as f64);
     }
 }
 
@@ -176,7 +279,7 @@ impl Follower {
 
 impl Drop for Follower {
     fn drop(&mut self) {
-        self.followers.leave(self.container, &self.user);
+        self.followers.leave(self.container);
     }
 }
 
@@ -190,7 +293,7 @@ async fn pump(
     container: Loid,
     mut sent: u64,
     bell: Arc<Notify>,
-    followers: WeakSender<Arc<Happening>>,
+    (followers, recent): (WeakSender<Heard>, Arc<Recent>),
 ) {
     loop {
         bell.notified().await;
@@ -206,8 +309,10 @@ async fn pump(
             let Some(followers) = followers.upgrade() else { return };
             for happening in happened {
                 sent = happening.revision();
+                let happening = Arc::new(happening);
+                recent.keep(&happening);
                 // It fails when nobody listens at this moment.
-                let _ = followers.send(Arc::new(happening));
+                let _ = followers.send(Heard { revision: sent, happening: Arc::downgrade(&happening) });
             }
             drop(followers);
             if !more {
@@ -215,5 +320,72 @@ async fn pump(
             }
             tokio::task::yield_now().await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use stet_actors::id::DatabaseId;
+    use stet_actors::store::Event;
+
+    use super::*;
+
+    fn happening(ids: usize) -> Arc<Happening> {
+        Arc::new(Happening::of(Event {
+            container: Loid::new(DatabaseId::MAIN, 7),
+            revision: 3,
+            kind: "drawer.item.add".to_owned(),
+            ids: vec!["1$1.0.12345".to_owned(); ids],
+            user: "editor".to_owned(),
+            at_ms: 5,
+            session: String::new(),
+            address: String::new(),
+            withdrawn: None,
+            unseen: None,
+        }))
+    }
+
+    #[test]
+    fn what_was_sent_is_kept_up_to_so_many_bytes_and_the_newest_always() {
+        let recent = Recent::default();
+        let large = happening(20_000);
+        let sent: Vec<Weak<Happening>> = (0..100)
+            .map(|_| {
+                let large = happening(20_000);
+                recent.keep(&large);
+                Arc::downgrade(&large)
+            })
+            .collect();
+        let kept = sent.iter().filter(|sent| sent.upgrade().is_some()).count();
+        assert_eq!(kept, RECENT_BYTES / large.bytes());
+        assert!(kept > 5 && sent[100 - kept].upgrade().is_some(), "{kept} of the newest");
+        let (_, bytes) = &*recent.0.lock();
+        assert_eq!(*bytes, kept * large.bytes());
+        let alone = Recent::default();
+        alone.keep(&happening(1_000_000));
+        assert_eq!(alone.0.lock().0.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn places_are_counted_for_each_user_and_kind_and_one_user_has_one_turn() {
+        let options = EventsConfig { followers: 3, followers_per_user: 2, ..EventsConfig::default() };
+        let followers = Arc::new(Followers::new(options));
+        let (mia, zoe) = ("mia".into(), "zoe".into());
+        for waits in [true, false] {
+            let first = followers.place(&mia, waits).expect("there is room");
+            let second = followers.place(&mia, waits).expect("there is room");
+            assert!(followers.place(&mia, waits).is_err_and(|error| error.message.contains("mia")));
+            let turn = first.turn().await.expect("nobody has it");
+            assert!(second.turn().now_or_never().is_none(), "one user has one turn");
+            let third = followers.place(&zoe, waits).expect("there is room");
+            assert!(followers.place(&zoe, waits).is_err(), "there is none for anybody");
+            drop((turn, second, third));
+            assert!(first.turn().now_or_never().is_some());
+            assert!(followers.place(&mia, waits).is_ok());
+        }
+        assert_eq!(followers.turns.available_permits(), available_parallelism().map_or(1, usize::from));
+        let list = followers.list.read();
+        assert!(list.waiting.by_user.is_empty() && list.reading.by_user.is_empty());
     }
 }

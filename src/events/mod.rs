@@ -3,8 +3,12 @@
 //! Followers are sent what the store keeps: the events that each change leaves in its own change set ([`stored`]). A
 //! commit only rings a bell (`Followers`, an observer of the store): it costs a lock that nobody holds for long, and
 //! nothing more where nobody follows. A task for each container that is followed, its *pump*, then reads what is new, makes the
-//! text of each event once, and passes it to all followers of the container in memory that is shared and bounded. Whoever comes
-//! back, or is found to have missed something, reads the same events from the store.
+//! text of each event once, and passes it to all followers of the container: what was sent last is in memory, in so many bytes for all
+//! containers together. Whoever comes back, is late, or is found to have missed something, reads the same events from the store.
+//!
+//! A stream has no more in memory than a piece of what it sends, or one large event, which counts among the replies that wait
+//! for their clients (`limits.reply_bytes_under_way`). Reading what is stored, and finding out which of many objects a caller
+//! may read, takes a turn: one of each user, and as many in all as there are cores.
 //!
 //! # Why there is no gap
 //!
@@ -20,4 +24,4 @@ pub(crate) mod sight;
 pub(crate) mod stored;
 pub mod stream;
 
-pub use self::followers::{Follower, Followers};
+pub use self::followers::{Follower, Followers, Place};

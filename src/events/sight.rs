@@ -5,7 +5,6 @@
 //! event does not know whose post it names. A change of which nothing is left is reported by its revision alone, so that the
 //! numbers stay without gaps.
 
-use bytes::Bytes;
 use stet_actors::error::Result;
 use stet_actors::families::{Entry, Families};
 use stet_actors::id::Loid;
@@ -13,8 +12,9 @@ use stet_actors::liveblog::Sight;
 use stet_actors::object::Record;
 use stet_actors::store::Event;
 
-use super::stored::{Happening, Notice, named, text};
+use super::stored::{Happening, Notice, Written, named, text};
 use crate::access::Access;
+use crate::give_way::GiveWay;
 use crate::newsroom::Newsroom;
 
 /// The name of an event of which the caller may know nothing but that it was.
@@ -23,27 +23,86 @@ pub const HIDDEN: &str = "hidden";
 /// The kind of an event by which posts ceased to be approved, for those who see no others.
 pub const REMOVED: &str = "removed";
 
-/// The text of a change for one caller, who may read the container with that record.
-///
-/// # Errors
-/// What the store says.
-pub fn event_text(newsroom: &Newsroom, access: Access<'_>, container: &Record, happening: &Happening) -> Result<Bytes> {
-    let event = &happening.event;
-    // Parts of the container, such as posts, are no objects whose rights could be looked at.
-    let family = Families::ALL.get(container.family);
-    let as_they_are = access.sees_all() || is_of_parts(family, event);
-    let mut ids: Vec<&str> = event.ids.iter().map(String::as_str).collect();
-    let mut kind = event.kind.as_str();
-    if family.is_some_and(Entry::hides_parts) && access.sight(container)? != Sight::All {
-        (kind, ids) = as_a_reader(family, event);
+/// A change on its way to becoming a text for one caller: each object that it names is looked at, and they may be many.
+pub struct Sifting<'h> {
+    happening: &'h Happening,
+    /// How far it is; nothing for one that has not begun.
+    begun: Option<Sifted<'h>>,
+}
+
+struct Sifted<'h> {
+    /// Whether the caller sees what readers of a liveblog see.
+    as_a_reader: bool,
+    kind: &'h str,
+    ids: Vec<&'h str>,
+    /// Which of the ids is looked at next.
+    next: usize,
+    kept: Vec<&'h str>,
+    /// An item of a drawer stands before its object, and goes with it.
+    items: Vec<&'h str>,
+}
+
+/// Ids that are looked at between two looks at the clock.
+const AT_ONCE: usize = 16;
+
+impl<'h> Sifting<'h> {
+    /// Of a change.
+    pub fn of(happening: &'h Happening) -> Sifting<'h> {
+        Sifting { happening, begun: None }
+    }
+
+    /// Goes on until there is the text, or until others should have their turn (`None`). The caller may read the container with
+    /// that record; they may have lost rights since it went on the last time.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn go_on(
+        &mut self,
+        newsroom: &Newsroom,
+        access: Access<'_>,
+        container: &Record,
+        way: &GiveWay,
+    ) -> Result<Option<Written>> {
+        let (happening, event) = (self.happening, &self.happening.event);
+        let family = Families::ALL.get(container.family);
+        // Parts of the container, such as posts, are no objects whose rights could be looked at.
+        let as_they_are = access.sees_all() || is_of_parts(family, event);
+        let as_reader = family.is_some_and(Entry::hides_parts) && access.sight(container)? != Sight::All;
         if as_they_are {
-            return Ok(happening.for_readers.get_or_init(|| written(happening, kind, ids)).clone());
+            let for_readers = || {
+                let (kind, ids) = as_a_reader(family, event);
+                written(happening, kind, ids)
+            };
+            let text = if as_reader { happening.for_readers.get_or_init(for_readers) } else { &happening.whole };
+            return Ok(Some(text.clone()));
         }
+        let fresh = || {
+            let (kind, ids) = match as_reader {
+                true => as_a_reader(family, event),
+                false => (event.kind.as_str(), event.ids.iter().map(String::as_str).collect()),
+            };
+            Sifted { as_a_reader: as_reader, kind, ids, next: 0, kept: Vec::new(), items: Vec::new() }
+        };
+        let mut sifted = self.begun.take().filter(|begun| begun.as_a_reader == as_reader).unwrap_or_else(fresh);
+        while let Some(id) = sifted.ids.get(sifted.next) {
+            match id.parse::<Loid>() {
+                Err(_) => sifted.items.push(id),
+                Ok(loid) => {
+                    if loid.object() == container.loid || may_read(newsroom, access, container, loid)? {
+                        sifted.kept.append(&mut sifted.items);
+                        sifted.kept.push(id);
+                    }
+                    sifted.items.clear();
+                }
+            }
+            sifted.next += 1;
+            if sifted.next.is_multiple_of(AT_ONCE) && way.is_time() {
+                self.begun = Some(sifted);
+                return Ok(None);
+            }
+        }
+        Ok(Some(written(happening, sifted.kind, sifted.kept)))
     }
-    if !as_they_are {
-        ids = readable(newsroom, access, container, ids)?;
-    }
-    Ok(written(happening, kind, ids))
 }
 
 /// Whether a change is one of the container's parts, such as posts, and names nothing else.
@@ -52,15 +111,15 @@ fn is_of_parts(family: Option<&Entry>, event: &Event) -> bool {
 }
 
 /// The text of a change with what is left of it.
-fn written(happening: &Happening, kind: &str, ids: Vec<&str>) -> Bytes {
+fn written(happening: &Happening, kind: &str, ids: Vec<&str>) -> Written {
     let event = &happening.event;
     if kind == event.kind && ids.len() == event.ids.len() {
         return happening.whole.clone();
     }
     if ids.is_empty() {
-        return named(HIDDEN, &Notice::bare(event.container, event.revision));
+        return named(HIDDEN, &Notice::bare(event.container, event.revision)).into();
     }
-    text(&Notice::of(event, kind, ids))
+    text(&Notice::of(event, kind, ids)).into()
 }
 
 /// Kind and ids of a change for those who see approved posts only. A post that ceases to be approved is reported as removed,
@@ -74,28 +133,6 @@ pub fn as_a_reader<'e>(family: Option<&Entry>, event: &'e Event) -> (&'e str, Ve
     let ids: Vec<&str> = event.ids.iter().filter(|id| !unseen.contains(id)).map(String::as_str).collect();
     let all_removed = !ids.is_empty() && ids.iter().all(|id| withdrawn.iter().any(|gone| gone == id));
     (if all_removed { REMOVED } else { &event.kind }, ids)
-}
-
-/// Those of the ids that stand for objects that may be read. An item of a drawer stands before its object, and goes with it.
-fn readable<'e>(
-    newsroom: &Newsroom,
-    access: Access<'_>,
-    container: &Record,
-    ids: Vec<&'e str>,
-) -> Result<Vec<&'e str>> {
-    let (mut kept, mut items) = (Vec::with_capacity(ids.len()), Vec::new());
-    for id in ids {
-        let Ok(loid) = id.parse::<Loid>() else {
-            items.push(id);
-            continue;
-        };
-        if loid.object() == container.loid || may_read(newsroom, access, container, loid)? {
-            kept.append(&mut items);
-            kept.push(id);
-        }
-        items.clear();
-    }
-    Ok(kept)
 }
 
 /// Whether an object may be read, in the recycle bin too.
@@ -177,7 +214,7 @@ mod tests {
             let happening = Happening::of(from_before(kind));
             let (name, ids) = as_a_reader(liveblog(), &happening.event);
             assert_eq!(ids, [""; 0], "{kind}");
-            let text = written(&happening, name, ids);
+            let text = written(&happening, name, ids).bytes;
             assert_eq!(&text[..], b"id: 3\nevent: hidden\ndata: {\"container\":\"1$1.0.7\",\"revision\":3}\n\n");
         }
         for kind in ["object.lock", "object.content.write"] {
@@ -189,13 +226,13 @@ mod tests {
     fn what_is_whole_is_shared_and_what_has_nothing_left_tells_its_revision_alone() {
         let full = happening(&["a", "b"], &[], &[]);
         let kind = full.event.kind.as_str();
-        assert_eq!(written(&full, kind, vec!["a", "b"]).as_ptr(), full.whole.as_ptr());
-        let hidden = written(&full, kind, Vec::new());
+        assert_eq!(written(&full, kind, vec!["a", "b"]).bytes.as_ptr(), full.whole.bytes.as_ptr());
+        let hidden = written(&full, kind, Vec::new()).bytes;
         assert_eq!(&hidden[..], b"id: 3\nevent: hidden\ndata: {\"container\":\"1$1.0.7\",\"revision\":3}\n\n");
-        let part = written(&full, kind, vec!["b"]);
+        let part = written(&full, kind, vec!["b"]).bytes;
         assert!(std::str::from_utf8(&part).unwrap().contains("\"ids\":[\"b\"]"));
         // One that never named anything has nothing to hide.
         let bare = happening(&[], &[], &[]);
-        assert_eq!(written(&bare, kind, Vec::new()), bare.whole);
+        assert_eq!(written(&bare, kind, Vec::new()).bytes, bare.whole.bytes);
     }
 }

@@ -7,8 +7,25 @@ use serde::Serialize;
 use stet_actors::id::Loid;
 use stet_actors::store::{Event, Look, Range, StoreError, Table, View, decode_value, key_of};
 
-/// Bytes of text that are read at a time, give or take one event: a single one that names the most objects has more.
-pub const MOST_BYTES: usize = 1 << 20;
+use crate::limits::{PIECE, Share};
+
+/// Bytes of text that are read at a time. An event that has more, because it names many objects, comes alone.
+pub const MOST_BYTES: usize = PIECE;
+
+/// An event on the wire. Clones share the bytes.
+#[derive(Debug, Clone)]
+pub struct Written {
+    /// Its text.
+    pub bytes: Bytes,
+    /// All who are sent the same bytes.
+    pub share: Share,
+}
+
+impl From<Bytes> for Written {
+    fn from(bytes: Bytes) -> Written {
+        Written { bytes, share: Share::default() }
+    }
+}
 
 /// A change of a container, with its text for those who may know all of it.
 #[derive(Debug)]
@@ -16,22 +33,30 @@ pub struct Happening {
     /// What the store keeps.
     pub event: Event,
     /// Made once for all followers.
-    pub whole: Bytes,
+    pub whole: Written,
     /// The text for readers of a liveblog, made once for all of them.
-    pub for_readers: OnceLock<Bytes>,
+    pub for_readers: OnceLock<Written>,
 }
 
 impl Happening {
     /// A change and its text.
     pub fn of(event: Event) -> Happening {
         let ids = event.ids.iter().map(String::as_str).collect();
-        let whole = text(&Notice::of(&event, &event.kind, ids));
+        let whole = text(&Notice::of(&event, &event.kind, ids)).into();
         Happening { event, whole, for_readers: OnceLock::new() }
     }
 
     /// The container's revision after the change.
     pub fn revision(&self) -> u64 {
         self.event.revision
+    }
+
+    /// About how many bytes of memory it takes, text for readers and all.
+    pub fn bytes(&self) -> usize {
+        let Event { ids, withdrawn, unseen, .. } = &self.event;
+        let names = [Some(ids), withdrawn.as_ref(), unseen.as_ref()].into_iter().flatten().flatten();
+        let names: usize = names.map(|name| size_of::<String>() + name.len().next_multiple_of(16) + 16).sum();
+        size_of::<Happening>() + 256 + names + 2 * self.whole.bytes.len()
     }
 }
 
@@ -103,7 +128,10 @@ pub fn read(look: &dyn Look, container: Loid, after: u64, most: usize) -> Result
             // One that is gone has just grown too old; the numbers show that it is missing.
             let Some(value) = look.get(View::Committed, Table::Events, place)? else { continue };
             let happening = Happening::of(decode_value(1, &value)?);
-            bytes += happening.whole.len();
+            bytes += happening.whole.bytes.len();
+            if bytes > MOST_BYTES && !found.is_empty() {
+                return Ok((found, true));
+            }
             found.push(happening);
             if bytes >= MOST_BYTES {
                 return Ok((found, true));
@@ -114,6 +142,16 @@ pub fn read(look: &dyn Look, container: Loid, after: u64, most: usize) -> Result
             _ => return Ok((found, more)),
         }
     }
+}
+
+/// Whether the event by which a container came to that revision is kept, on disk.
+///
+/// # Errors
+/// What the store says.
+pub fn is_kept(look: &dyn Look, container: Loid, revision: u64) -> Result<bool, StoreError> {
+    let of = key_of(&[&container.to_key(), &revision.to_be_bytes()]);
+    let Some(place) = look.get(View::Committed, Table::EventsOf, &of)? else { return Ok(false) };
+    Ok(look.get(View::Committed, Table::Events, &place)?.is_some())
 }
 
 #[cfg(test)]
@@ -144,7 +182,7 @@ mod tests {
     #[test]
     fn the_text_of_an_event_is_three_lines_and_an_empty_one_and_tells_no_session_or_address() {
         let happening = Happening::of(event(CONTAINER, 3));
-        let text = std::str::from_utf8(&happening.whole).expect("it is text");
+        let text = std::str::from_utf8(&happening.whole.bytes).expect("it is text");
         let lines: Vec<&str> = text.split('\n').collect();
         assert_eq!(lines[..2], ["id: 3", "event: drawer.item.add"]);
         assert_eq!(lines[3..], ["", ""]);
@@ -201,11 +239,10 @@ mod tests {
             let event = Event { user: "u".repeat(bytes), ..event(CONTAINER, revision) };
             (CONTAINER, revision, Some(event))
         };
-        let half = MOST_BYTES / 2;
-        let weights = [half, half, 1, 2 * MOST_BYTES, 1, 1];
+        let weights = [MOST_BYTES / 3, MOST_BYTES / 3, MOST_BYTES / 2, 2 * MOST_BYTES, 1, 1];
         let store = store((1..).zip(weights).map(|(revision, bytes)| of_weight(revision, bytes)));
         assert_eq!(revisions(&store, 0, 10), (vec![1, 2], true));
-        assert_eq!(revisions(&store, 2, 10), (vec![3, 4], true));
+        assert_eq!(revisions(&store, 2, 10), (vec![3], true));
         assert_eq!(revisions(&store, 3, 10), (vec![4], true));
         assert_eq!(revisions(&store, 4, 10), (vec![5, 6], false));
     }

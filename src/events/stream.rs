@@ -10,19 +10,22 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_web::error::ErrorInternalServerError;
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::unfold;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::Record;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
-use super::sight::event_text;
-use super::stored::{Happening, Notice, named, read};
-use super::{Follower, Followers};
+use super::sight::Sifting;
+use super::stored::{Happening, Notice, Written, is_kept, named, read};
+use super::{Follower, Followers, Place};
 use crate::access::Access;
 use crate::auth::LiveSession;
+use crate::give_way::GiveWay;
+use crate::limits::{PIECE, Pool, Taken};
 use crate::newsroom::Newsroom;
 
 /// The bytes of a stream, as the web layer sends them.
@@ -33,6 +36,9 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// Events that are read from the store at a time, if they are light enough.
 const CHUNK: usize = 256;
+
+/// How long a large event waits for room, which others give back when their clients have taken what they asked for or are let go.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The name of the first event of a stream that begins now.
 pub const HELLO: &str = "hello";
@@ -55,16 +61,23 @@ pub struct Following {
     pub after: Option<u64>,
     /// Whether to wait for more, once all stored events have been sent.
     pub wait: bool,
+    /// Where large texts count as long as the client has not taken them.
+    pub replies: Pool,
 }
 
 /// A stream's state between two pieces.
 struct Stream {
     following: Following,
+    place: Place,
     /// `None` for one that does not wait.
     follower: Option<Follower>,
-    /// The last revision that was sent.
+    /// The last revision that was sent, or is on its way.
     at: u64,
     next: Next,
+    /// What has not been handed on yet of what is on its way.
+    rest: Text,
+    /// Room for a text that was found to need it.
+    room: Option<Taken>,
     /// When something was last sent.
     sent: Instant,
     /// Whether something more was sent since. To one that has gone the first write succeeds, and only the next one shows it.
@@ -77,24 +90,46 @@ enum Next {
     Send(Bytes, bool),
     /// It reads what is stored.
     Stored,
+    /// It waits for room for so many bytes, then reads what is stored. It has none of them in memory meanwhile.
+    Room(u64),
     /// It waits for what happens.
     Live,
     /// It ends.
     End,
 }
 
-/// The container may not be followed any more.
-struct Over;
+/// What is sent, and its part of the pool.
+#[derive(Default)]
+struct Text {
+    bytes: Bytes,
+    _room: Option<Arc<Taken>>,
+}
+
+impl From<Bytes> for Text {
+    /// Few, which do not count.
+    fn from(bytes: Bytes) -> Text {
+        Text { bytes, _room: None }
+    }
+}
+
+/// Why a stream ends.
+enum Ended {
+    /// The container may not be followed any more.
+    Over,
+    /// Others take too much of the pool: it is broken off, so that nobody takes that for all that there is.
+    NoRoom,
+}
 
 impl Following {
     /// Enters the list and gives the body.
     ///
     /// # Errors
-    /// `Overloaded`, see [`Followers::follow`]; `ObjectNotFound` for a container that has just gone; what the store says.
+    /// `Overloaded`, see [`Followers::place`] and [`Followers::follow`]; `ObjectNotFound` for a container that has just gone; what the store says.
     pub fn begin(self, followers: &Arc<Followers>) -> Result<Body> {
         let Following { newsroom, container, .. } = &self;
+        let place = followers.place(self.session.user(), self.wait)?;
         let follower = match self.wait {
-            true => Some(followers.follow(&newsroom.repository, *container, self.session.user(), self.present()?)?),
+            true => Some(followers.follow(&newsroom.repository, *container, self.present()?)?),
             false => None,
         };
         // Only now: a change that is committed from here on is heard of.
@@ -105,7 +140,9 @@ impl Following {
             Some(after) if after < present && self.is_kept(after)? => (after, Next::Send(COMMENT, true)),
             Some(_) => (present, Next::Send(self.plain(RESET, present), false)),
         };
-        let stream = Stream { following: self, follower, at, next: first, sent: Instant::now(), asked: false };
+        let rest = Text::default();
+        let sent = Instant::now();
+        let stream = Stream { following: self, place, follower, at, next: first, rest, room: None, sent, asked: false };
         Ok(Box::pin(unfold(stream, |stream| stream.piece())))
     }
 
@@ -117,8 +154,7 @@ impl Following {
 
     /// Whether the events after a revision are all there: the oldest go first.
     fn is_kept(&self, after: u64) -> Result<bool> {
-        let (next, _) = read(self.newsroom.repository.look(), self.container, after, 1).map_err(unreadable)?;
-        Ok(next.first().is_some_and(|next| next.revision() == after + 1))
+        is_kept(self.newsroom.repository.look(), self.container, after + 1).map_err(unreadable)
     }
 
     fn plain(&self, name: &str, revision: u64) -> Bytes {
@@ -127,10 +163,10 @@ impl Following {
 
     /// Looks at the caller, then gives the record to `read`. Returned beside its answer is the last revision that may be sent, if
     /// the container is in the recycle bin.
-    fn looked_at<T>(&self, read: impl FnOnce(Access<'_>, &Record) -> Result<T>) -> Result<(T, Option<u64>), Over> {
+    fn looked_at<T>(&self, read: impl FnOnce(Access<'_>, &Record) -> Result<T>) -> Result<(T, Option<u64>), Ended> {
         let over = |error: Error| {
             tracing::debug!(container = %self.container, %error, "a stream ends");
-            Over
+            Ended::Over
         };
         self.newsroom.sessions.check(&self.session).map_err(over)?;
         let rights = self.session.rights();
@@ -159,24 +195,34 @@ fn unreadable(error: stet_actors::store::StoreError) -> Error {
 impl Stream {
     async fn piece(mut self) -> Option<(Result<Bytes, actix_web::Error>, Stream)> {
         loop {
+            if !self.rest.bytes.is_empty() {
+                let size = self.rest.bytes.len().min(PIECE);
+                let piece = self.rest.bytes.split_to(size);
+                // A comment behind another tells nothing new.
+                self.asked = piece == COMMENT && !self.asked;
+                self.sent = Instant::now();
+                return Some((Ok(piece), self));
+            }
+            // Nothing of it is there any more.
+            self.rest = Text::default();
             let given = match std::mem::replace(&mut self.next, Next::End) {
                 Next::Send(bytes, stored) => {
                     self.next = if stored { Next::Stored } else { self.live() };
-                    Ok(Some(bytes))
+                    Ok(bytes.into())
                 }
                 Next::Stored => self.stored().await,
+                Next::Room(bytes) => self.wait_for_room(bytes).await,
                 Next::Live => self.happens().await,
                 Next::End => return None,
             };
             match given {
-                Ok(Some(bytes)) => {
-                    // A comment behind another tells nothing new.
-                    self.asked = bytes == COMMENT && !self.asked;
-                    self.sent = Instant::now();
-                    return Some((Ok(bytes), self));
+                Ok(text) => self.rest = text,
+                Err(Ended::Over) => return None,
+                Err(Ended::NoRoom) => {
+                    metrics::counter!("stet_overloaded_total", "what" => "replies").increment(1);
+                    self.next = Next::End;
+                    return Some((Err(ErrorInternalServerError("there is no room for a large event")), self));
                 }
-                Ok(None) => {}
-                Err(Over) => return None,
             }
         }
     }
@@ -186,48 +232,99 @@ impl Stream {
         if self.follower.is_some() { Next::Live } else { Next::End }
     }
 
-    /// Sends the stored events, some at a time.
-    async fn stored(&mut self) -> Result<Option<Bytes>, Over> {
+    /// Waits until there is room.
+    async fn wait_for_room(&mut self, bytes: u64) -> Result<Text, Ended> {
+        let mut room = self.nothing();
+        timeout(PATIENCE, room.wait_to(bytes)).await.map_err(|_| Ended::NoRoom)?;
+        (self.room, self.next) = (Some(room), Next::Stored);
+        Ok(Text::default())
+    }
+
+    fn nothing(&self) -> Taken {
+        self.following.replies.nothing(self.following.session.user())
+    }
+
+    /// The text with its part of the pool, if that is there. Once it has been waited for, it is taken, whatever has become of it since.
+    fn with_room(&mut self, text: Written) -> Option<Text> {
+        let Written { bytes, share } = text;
+        if bytes.len() <= PIECE {
+            return Some(bytes.into());
+        }
+        let waited = self.room.take();
+        let may_fail = waited.is_none();
+        let room = share.take(bytes.len() as u64, waited.unwrap_or_else(|| self.nothing()), may_fail)?;
+        Some(Text { bytes, _room: Some(room) })
+    }
+
+    /// Sends the stored events, some at a time. It says nothing if there are none, or if there is no room for the next of them.
+    async fn stored(&mut self) -> Result<Text, Ended> {
         if let Some(follower) = &mut self.follower {
             // What happens from here on comes again; what came while the store was read before is in it now.
             follower.receiver = follower.receiver.resubscribe();
         }
+        let turn = self.place.turn().await.map_err(|_| Ended::Over)?;
         let (newsroom, container, at) = (self.following.newsroom.clone(), self.following.container, self.at);
-        // It may have to wait for a disk.
-        let chunk = tokio::task::spawn_blocking(move || read(newsroom.repository.look(), container, at, CHUNK)).await;
-        let (chunk, more) = match chunk {
-            Ok(Ok(read)) => read,
-            Ok(Err(error)) => {
+        // It may have to wait for a disk. The turn lasts until the texts are made; what has begun is carried to its end.
+        let reading =
+            tokio::task::spawn_blocking(move || (read(newsroom.repository.look(), container, at, CHUNK), turn));
+        let (chunk, more, _turn) = match reading.await {
+            Ok((Ok((chunk, more)), turn)) => (chunk, more, turn),
+            Ok((Err(error), _)) => {
                 tracing::error!(%container, %error, "the events of a container can't be read; a stream ends");
-                return Err(Over);
+                return Err(Ended::Over);
             }
-            Err(_) => return Err(Over),
+            Err(_) => return Err(Ended::Over),
         };
         self.next = if more { Next::Stored } else { self.live() };
         let mut text = BytesMut::new();
         for happening in &chunk {
             if happening.revision() != self.at + 1 {
                 // They have just grown too old.
-                let Ok(present) = self.following.present() else { return Err(Over) };
+                let Ok(present) = self.following.present() else { return Err(Ended::Over) };
                 self.at = present;
                 self.next = Next::Stored;
                 text.extend_from_slice(&self.following.plain(RESET, present));
                 break;
             }
-            let (event, last) = self.text_of(happening)?;
-            text.extend_from_slice(&event);
-            if last {
-                self.next = Next::End;
+            let mut sifting = Sifting::of(happening);
+            let mut way = GiveWay::new();
+            let (event, last) = loop {
+                if let Some(made) = self.look_at(&mut sifting, &way)? {
+                    break made;
+                }
+                way.at_once().await;
+            };
+            if event.bytes.len() > PIECE {
+                // It comes alone: what is read at a time is no more, or one event.
+                let bytes = event.bytes.len() as u64;
+                match self.with_room(event).filter(|_| text.is_empty()) {
+                    Some(event) => {
+                        self.is_on_its_way(happening.revision(), last);
+                        return Ok(event);
+                    }
+                    None => self.next = if text.is_empty() { Next::Room(bytes) } else { Next::Stored },
+                }
+                break;
+            }
+            text.extend_from_slice(&event.bytes);
+            if self.is_on_its_way(happening.revision(), last) {
                 break;
             }
         }
-        Ok((!text.is_empty()).then(|| text.freeze()))
+        self.room = None;
+        Ok(text.freeze().into())
+    }
+
+    /// What is stored where there is nothing more to wait for: the end is behind it.
+    async fn last_stored(&mut self) -> Result<Text, Ended> {
+        let text = self.stored().await?;
+        if text.bytes.is_empty() && !matches!(self.next, Next::Room(_)) { Err(Ended::Over) } else { Ok(text) }
     }
 
     /// Waits for the next event, or for the time to send a comment.
-    async fn happens(&mut self) -> Result<Option<Bytes>, Over> {
+    async fn happens(&mut self) -> Result<Text, Ended> {
         let keep_alive = self.sent + Duration::from_secs(self.following.newsroom.config.events.keep_alive_seconds);
-        let Some(follower) = &mut self.follower else { return Err(Over) };
+        let Some(follower) = &mut self.follower else { return Err(Ended::Over) };
         let look = (Instant::now() + LOOK).min(keep_alive);
         let heard = tokio::select! {
             biased;
@@ -236,46 +333,68 @@ impl Stream {
         };
         self.next = Next::Live;
         match heard {
-            Some(Ok(happening)) if happening.revision() <= self.at => Ok(None),
-            Some(Ok(happening)) if happening.revision() == self.at + 1 => {
-                let (event, last) = self.text_of(&happening)?;
-                if last {
-                    self.next = Next::End;
-                }
-                Ok(Some(event))
-            }
-            // The store has what is missing.
-            Some(Ok(_)) => {
-                self.next = Next::Stored;
-                Ok(None)
+            Some(Ok(heard)) if heard.revision <= self.at => Ok(Text::default()),
+            Some(Ok(heard)) => {
+                let next = heard.happening.upgrade().filter(|_| heard.revision == self.at + 1);
+                let text = match next {
+                    Some(happening) => self.heard(&happening)?,
+                    None => None,
+                };
+                Ok(text.unwrap_or_else(|| {
+                    // The store has what is missing, and there it gets a turn for what takes long.
+                    self.next = Next::Stored;
+                    Text::default()
+                }))
             }
             Some(Err(RecvError::Lagged(missed))) => {
                 tracing::info!(container = %self.following.container, missed, "a follower has fallen behind");
                 follower.dropped();
-                Err(Over)
+                Err(Ended::Over)
             }
             // The server ends. The pump may not have come to all that was done before, but the store has it.
-            Some(Err(RecvError::Closed)) => self.stored().await?.map(Some).ok_or(Over),
+            Some(Err(RecvError::Closed)) => self.last_stored().await,
             None => {
                 match self.following.looked_at(|_, _| Ok(()))? {
-                    ((), None) => Ok((!self.asked || Instant::now() >= keep_alive).then_some(COMMENT)),
-                    ((), Some(last)) if self.at >= last => Err(Over),
+                    ((), None) => {
+                        let comments = !self.asked || Instant::now() >= keep_alive;
+                        Ok(if comments { COMMENT.into() } else { Text::default() })
+                    }
+                    ((), Some(last)) if self.at >= last => Err(Ended::Over),
                     // The pump has not come so far, but the store has it; or it has grown too old, and nobody has it.
-                    ((), Some(_)) => self.stored().await?.map(Some).ok_or(Over),
+                    ((), Some(_)) => self.last_stored().await,
                 }
             }
         }
     }
 
-    /// The text of the next event, and whether it is the last: the container is in the recycle bin, and nothing more was done.
-    fn text_of(&mut self, happening: &Happening) -> Result<(Bytes, bool), Over> {
-        let Following { newsroom, .. } = &self.following;
-        let (text, last) =
-            self.following.looked_at(|access, record| event_text(newsroom, access, record, happening))?;
-        self.at = happening.revision();
+    /// The text of the next event, if that is made at once and there is room for it.
+    fn heard(&mut self, happening: &Happening) -> Result<Option<Text>, Ended> {
+        let Some((event, last)) = self.look_at(&mut Sifting::of(happening), &GiveWay::new())? else { return Ok(None) };
+        let text = self.with_room(event);
+        if text.is_some() {
+            self.is_on_its_way(happening.revision(), last);
+        }
+        Ok(text)
+    }
+
+    /// The text of an event, if that does not take longer, and the last revision that may be sent, if there is one.
+    fn look_at(&self, sifting: &mut Sifting<'_>, way: &GiveWay) -> Result<Option<(Written, Option<u64>)>, Ended> {
+        let newsroom = &self.following.newsroom;
+        let (text, last) = self.following.looked_at(|access, record| sifting.go_on(newsroom, access, record, way))?;
+        Ok(text.map(|text| (text, last)))
+    }
+
+    /// Notes that the event by which the container came to that revision is on its way. Whether it is the last: the container is in
+    /// the recycle bin, and nothing more was done.
+    fn is_on_its_way(&mut self, revision: u64, last: Option<u64>) -> bool {
+        self.at = revision;
         if let Some(follower) = &self.follower {
             follower.sent(1);
         }
-        Ok((text, last.is_some_and(|last| self.at >= last)))
+        let ends = last.is_some_and(|last| revision >= last);
+        if ends {
+            self.next = Next::End;
+        }
+        ends
     }
 }

@@ -120,7 +120,7 @@ impl Call {
     }
 
     /// By whom what is held in memory for the call is held; callers without a session are one.
-    pub(super) fn holder(&self) -> Text {
+    pub(crate) fn holder(&self) -> Text {
         self.session.as_ref().map_or_else(|| "".into(), |session| session.user().clone())
     }
 

@@ -22,11 +22,11 @@ use stet_actors::error::{Error, Result};
 use super::authorise::check_again;
 use super::call::Call;
 use super::error::Surface;
-use super::pieces::{PIECE, no_room};
+use super::pieces::no_room;
 use super::reply::{AROUND, BodyStream, Enveloped, Json, Reply, envelope};
 use crate::give_way::GiveWay;
 use crate::json::{Gap, Listed, unserialisable, with_gaps};
-use crate::limits::Taken;
+use crate::limits::{PIECE, Taken};
 
 /// Bytes up to which a list is made at once.
 pub(crate) const WHOLE: usize = 256 << 10;

@@ -10,42 +10,16 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use actix_web::HttpResponse;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use bytes::Bytes;
-use parking_lot::Mutex;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Text;
 
-use crate::limits::{Pool, Taken};
-
-/// Bytes of a piece: some more than a connection gathers before it writes.
-pub const PIECE: usize = 64 << 10;
-
-/// Bytes in memory that may go to several clients at a time: they count once. Clones stand for the same bytes.
-#[derive(Clone, Default)]
-pub struct Share(Arc<Mutex<Weak<Taken>>>);
-
-impl Share {
-    /// The bytes' part of the pool, as long as anybody has it.
-    fn take(&self, bytes: u64, mut taken: Taken, may_fail: bool) -> Option<Arc<Taken>> {
-        let mut known = self.0.lock();
-        if let Some(taken) = known.upgrade() {
-            return Some(taken);
-        }
-        if !may_fail {
-            taken.owe_to(bytes);
-        } else if !taken.grow_to(bytes) {
-            return None;
-        }
-        let taken = Arc::new(taken);
-        *known = Arc::downgrade(&taken);
-        Some(taken)
-    }
-}
+use crate::limits::{PIECE, Pool, Share, Taken};
 
 /// How the bytes of an answer count.
 pub enum Counted<'b> {

@@ -17,8 +17,8 @@ use stet_actors::expect::Tag;
 use stet_actors::receipt::KeptReply;
 
 use super::etag::ETag;
-use super::pieces::Share;
 use crate::json::{Changed, Ready, TypeOf, With, type_of, unserialisable};
+use crate::limits::Share;
 
 /// A body that comes in pieces.
 pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, actix_web::Error>>>>;

@@ -14,7 +14,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 pub use self::budget::{Budget, Gathered, Holder, Room};
 pub use self::budgets::Budgets;
-pub use self::pool::{Pool, Taken};
+pub use self::pool::{PIECE, Pool, Share, Taken};
 pub use self::quota::{Quota, Standing};
 pub use self::turns::{Turn, Turns, on_behalf_of, with_behalf};
 

@@ -3,7 +3,7 @@
 //! One holder has no more than a part of it, so that none takes the room of all; but whoever has nothing else may have anything
 //! that fits in.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use foldhash::HashMap;
 use parking_lot::Mutex;
@@ -12,6 +12,10 @@ use tokio::sync::Notify;
 
 /// What part of a pool one holder may have: a quarter.
 const PART: u64 = 4;
+
+/// Bytes of a piece of what goes out: some more than a connection gathers before it writes. No more than that is not counted:
+/// connections are, and bound it.
+pub const PIECE: usize = 64 << 10;
 
 /// So many bytes at a time. A clone is the same pool.
 #[derive(Clone)]
@@ -126,6 +130,35 @@ impl Taken {
         let unused = self.bytes.saturating_sub(bytes);
         self.bytes -= unused;
         self.from.give_back(&self.holder, unused);
+    }
+}
+
+/// Bytes in memory that may go to several clients at a time: they count once. Clones stand for the same bytes.
+#[derive(Debug, Clone, Default)]
+pub struct Share(Arc<Mutex<Weak<Taken>>>);
+
+impl Share {
+    /// The bytes' part of a pool, as long as anybody has it: with what is `taken` already, and more of it if they are missing, at any
+    /// price unless it `may_fail`. `None` if they are not there.
+    pub fn take(&self, bytes: u64, mut taken: Taken, may_fail: bool) -> Option<Arc<Taken>> {
+        let mut known = self.0.lock();
+        if let Some(taken) = known.upgrade() {
+            return Some(taken);
+        }
+        if !may_fail {
+            taken.owe_to(bytes);
+        } else if !taken.grow_to(bytes) {
+            return None;
+        }
+        let taken = Arc::new(taken);
+        *known = Arc::downgrade(&taken);
+        Some(taken)
+    }
+}
+
+impl std::fmt::Debug for Taken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Taken").field("holder", &self.holder).field("bytes", &self.bytes).finish()
     }
 }
 

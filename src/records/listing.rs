@@ -1,11 +1,14 @@
 //! Order and pages of listings (docs/api/README.md, "Paging and sorting").
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
 
 use stet_actors::error::{Error, Result};
-use stet_actors::object::Record;
+use stet_actors::id::Loid;
+use stet_actors::object::{Record, Text};
 
 use crate::give_way;
+use crate::limits::{PIECE, Taken};
 
 /// What a listing can be sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,18 +39,19 @@ impl Field {
         ("version", Field::Version),
     ];
 
-    fn compare(self, a: &Record, b: &Record) -> Ordering {
+    fn of(self, record: &Record) -> Value {
+        let text = |text: &Text| Value::Text(Some(text.clone()));
         match self {
-            Field::Name => a.name.cmp(&b.name),
-            Field::Type => a.type_name.cmp(&b.type_name),
-            Field::Created => a.created.cmp(&b.created),
-            Field::Modified => a.modified.cmp(&b.modified),
-            Field::Id => a.loid.cmp(&b.loid),
-            Field::Creator => a.creator.cmp(&b.creator),
-            Field::LastModifier => a.last_modifier.cmp(&b.last_modifier),
-            Field::IssueDate => a.issue_date.cmp(&b.issue_date),
-            Field::Status => a.status.cmp(&b.status),
-            Field::Version => a.version.cmp(&b.version),
+            Field::Name => text(&record.name),
+            Field::Type => text(&record.type_name),
+            Field::Created => Value::Number(record.created),
+            Field::Modified => Value::Number(record.modified),
+            Field::Id => Value::Id(record.loid),
+            Field::Creator => text(&record.creator),
+            Field::LastModifier => text(&record.last_modifier),
+            Field::IssueDate => Value::Text(record.issue_date.clone()),
+            Field::Status => Value::Text(record.status.clone()),
+            Field::Version => Value::Number(record.version.into()),
         }
     }
 }
@@ -70,13 +74,120 @@ impl Sort {
         self.0.is_empty()
     }
 
-    /// The entries sorted, giving way to others; those that are equal keep their order.
-    pub async fn apply<T>(&self, entries: Vec<T>, record: impl Fn(&T) -> &Record) -> Vec<T> {
-        if self.0.is_empty() {
-            return entries;
+    /// What a record is sorted by.
+    fn key(&self, record: &Record) -> Box<[Part]> {
+        let part = |(field, down): &(Field, bool)| {
+            let value = field.of(record);
+            if *down { Part::Down(Reverse(value)) } else { Part::Up(value) }
+        };
+        self.0.iter().map(part).collect()
+    }
+}
+
+/// What a field says of a record.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Value {
+    Text(Option<Text>),
+    Number(u64),
+    Id(Loid),
+}
+
+/// A part of what a record is sorted by. Two of the same place are of the same kind.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Up(Value),
+    Down(Reverse<Value>),
+}
+
+/// An entry of a listing that is sorted. Entries that are equal keep their order.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Ranked {
+    key: Box<[Part]>,
+    place: usize,
+    loid: Loid,
+}
+
+impl Ranked {
+    /// About how many bytes it takes, sorting included; texts that others share are counted, too.
+    fn bytes(&self) -> usize {
+        let text = |part: &Part| match part {
+            Part::Up(Value::Text(Some(text))) | Part::Down(Reverse(Value::Text(Some(text)))) => text.len() + 32,
+            _ => 0,
+        };
+        let texts: usize = self.key.iter().map(text).sum();
+        3 * size_of::<Ranked>() + 16 + size_of_val(&*self.key) + texts
+    }
+}
+
+/// Entries of a listing while they are found, of which no more is kept than what the page asked for can have, and of each no more
+/// than what it is sorted by. What is kept counts against a pool.
+pub struct Gathering {
+    sort: Sort,
+    page: Page,
+    taken: Taken,
+    /// What is in memory.
+    bytes: usize,
+    /// How many there are in all.
+    total: usize,
+    /// Of a listing that keeps its order, the page.
+    in_order: Vec<Loid>,
+    /// Of any other, those that come first, the last of them on top.
+    first: BinaryHeap<Ranked>,
+}
+
+impl Gathering {
+    /// Nothing yet; `taken` is what it may take of the pool.
+    pub fn new(sort: Sort, page: Page, taken: Taken) -> Gathering {
+        Gathering { sort, page, taken, bytes: 0, total: 0, in_order: Vec::new(), first: BinaryHeap::new() }
+    }
+
+    /// Counts bytes that are in memory beside the entries. Whether there is room for them.
+    #[must_use]
+    pub fn counts(&mut self, bytes: usize) -> bool {
+        self.bytes += bytes;
+        // The room for small ones is there: connections are bounded. And many are counted at a time.
+        self.bytes <= PIECE || self.taken.grow_to(self.bytes.next_multiple_of(PIECE) as u64)
+    }
+
+    /// Takes the next entry. Whether there is room for it.
+    #[must_use]
+    pub fn push(&mut self, record: &Record) -> bool {
+        let place = self.total;
+        self.total += 1;
+        let Page { offset, limit } = self.page;
+        let behind = if limit == 0 { 0 } else { offset.saturating_add(limit) };
+        if self.sort.keeps_order() {
+            if place < offset || place >= behind {
+                return true;
+            }
+            self.in_order.push(record.loid);
+            return self.counts(2 * size_of::<Loid>());
         }
-        let compare = |a: &T, b: &T| in_order(&self.0, |field| field.compare(record(a), record(b)));
-        give_way::sorted(entries, compare).await
+        if behind == 0 {
+            return true;
+        }
+        let entry = Ranked { key: self.sort.key(record), place, loid: record.loid };
+        let bytes = entry.bytes();
+        if self.first.len() < behind {
+            self.first.push(entry);
+        } else if let Some(mut last) = self.first.peek_mut() {
+            if entry < *last {
+                self.bytes -= last.bytes();
+                *last = entry;
+            } else {
+                return true;
+            }
+        }
+        self.counts(bytes)
+    }
+
+    /// The page, and how many entries there are in all.
+    pub async fn page(self) -> (Vec<Loid>, usize) {
+        if self.sort.keeps_order() {
+            return (self.in_order, self.total);
+        }
+        let sorted = give_way::sorted(self.first.into_vec(), Ranked::cmp).await;
+        (self.page.cut(sorted).into_iter().map(|entry| entry.loid).collect(), self.total)
     }
 }
 
@@ -149,7 +260,85 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
+    use stet_actors::id::DatabaseId;
+    use stet_actors::object::FamilyKind;
+
     use super::*;
+    use crate::limits::Pool;
+
+    /// Records that are equal in much.
+    fn records(count: u64) -> Vec<Record> {
+        let record = |number: u64| {
+            let (loid, mixed) = (Loid::new(DatabaseId::MAIN, number), number.wrapping_mul(2_654_435_761) >> 7);
+            let name = format!("{}", mixed % 13);
+            let mut record = Record::new(loid, &name, "Story", FamilyKind::Document, &"mia".into(), 0);
+            record.created = mixed % 5;
+            record.status = (!mixed.is_multiple_of(3)).then(|| format!("{}", mixed % 2).into());
+            record
+        };
+        (1..=count).map(record).collect()
+    }
+
+    async fn gathered(sort: &str, page: Page, records: &[Record], pool: &Pool) -> Option<(Vec<Loid>, usize)> {
+        let sort = Sort::parse(Some(sort)).expect("it can be sorted by that");
+        let mut gathering = Gathering::new(sort, page, pool.nothing(&"mia".into()));
+        let has_room = records.iter().all(|record| gathering.push(record));
+        if has_room { Some(gathering.page().await) } else { None }
+    }
+
+    #[tokio::test]
+    async fn a_page_is_what_sorting_all_and_cutting_would_give() {
+        let (records, pool) = (records(300), Pool::new(1 << 20));
+        type Compare = fn(&Record, &Record) -> Ordering;
+        let sorts: [(&str, Compare); 5] = [
+            ("", |_, _| Ordering::Equal),
+            ("name", |a, b| a.name.cmp(&b.name)),
+            ("-status", |a, b| b.status.cmp(&a.status)),
+            ("created:desc,name", |a, b| b.created.cmp(&a.created).then(a.name.cmp(&b.name))),
+            ("-id", |a, b| b.loid.cmp(&a.loid)),
+        ];
+        for (sort, compare) in sorts {
+            let mut sorted: Vec<&Record> = records.iter().collect();
+            sorted.sort_by(|a, b| compare(a, b));
+            for (offset, limit) in [
+                (0, usize::MAX),
+                (0, 0),
+                (7, 0),
+                (0, 1),
+                (0, 20),
+                (13, 20),
+                (290, 20),
+                (300, 5),
+                (900, 5),
+                (usize::MAX, 2),
+            ] {
+                let page = Page { offset, limit };
+                let wanted = page.cut(sorted.iter().map(|record| record.loid).collect());
+                let found = gathered(sort, page, &records, &pool).await;
+                assert_eq!(found, Some((wanted, 300)), "{sort} {offset} {limit}");
+            }
+        }
+        assert_eq!(pool.taken(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_is_gathered_is_counted_and_no_more_than_the_page_is_kept() {
+        let records = records(10_000);
+        let all = Page { offset: 0, limit: usize::MAX };
+        let few = Page { offset: 100, limit: 50 };
+        let small = Pool::new(3 * PIECE as u64);
+        assert_eq!(gathered("name", all, &records, &small).await, None, "there is no room for all");
+        let found = gathered("name", few, &records, &small).await.expect("there is room for a page");
+        assert_eq!((found.0.len(), found.1), (50, 10_000));
+        let large = Pool::new(1 << 30);
+        let mut gathering = Gathering::new(Sort::parse(Some("-name")).unwrap(), all, large.nothing(&"mia".into()));
+        assert!(gathering.counts(5 * PIECE) && records.iter().all(|record| gathering.push(record)));
+        let bytes: usize = gathering.first.iter().map(Ranked::bytes).sum::<usize>() + 5 * PIECE;
+        assert_eq!(gathering.bytes, bytes);
+        assert_eq!(large.taken(), bytes.next_multiple_of(PIECE) as u64);
+        drop(gathering);
+        assert_eq!(large.taken(), 0);
+    }
 
     #[test]
     fn a_sort_is_written_in_three_ways() {

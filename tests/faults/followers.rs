@@ -193,7 +193,8 @@ async fn told_at_the_end(
     (after, wait): (Option<u64>, bool),
 ) -> (Vec<String>, Vec<String>) {
     let session = app.sessions.find(token).expect("it is logged in");
-    let following = Following { newsroom: app.newsroom.clone(), session, container: liveblog, after, wait };
+    let (newsroom, replies) = (app.newsroom.clone(), app.replies.clone());
+    let following = Following { newsroom, session, container: liveblog, after, wait, replies };
     let mut stream = following.begin(followers).expect("it begins");
     // `hello`, or a comment.
     stream.next().await.expect("it has begun").expect("it goes well");

@@ -34,6 +34,44 @@ fn two_thousand_followers_of_one_container_cost_little_and_all_hear() {
 }
 
 #[test]
+fn those_who_ask_for_stored_events_and_do_not_read_cost_a_piece_each_and_have_so_many_places() {
+    const STORIES: usize = 400;
+    const CHANGES: usize = 100;
+    const READERS: usize = 300;
+    let _turn = turn();
+    let places = READERS.to_string();
+    let server = Server::with(&[("EVENTS__FOLLOWERS_PER_USER", &places)]);
+    let (client, drawer, stories) = filled(&server, STORIES);
+    for _ in 0..CHANGES / 2 {
+        client.post(&item(&drawer), &json!({ "sources": stories })).ok();
+        client.put(&format!("{}/clear", item(&drawer)), &json!({})).ok();
+    }
+    let path = format!("/v3/container/{}/events", encoded(&drawer));
+    let all = client.try_follow(&format!("{path}?wait=false"), Some(1)).expect("it is answered").rest();
+    assert_eq!(all.len(), CHANGES, "all of it comes to whoever reads");
+    // More than a MiB: each of those who do not read would have that in memory.
+    let before = resident(&server);
+    let ask = |wait: bool| {
+        let mut stream = connect(&server);
+        let token = token(&client);
+        let request =
+            format!("GET {path}?wait={wait} HTTP/1.1\r\nhost: x\r\ntoken: {token}\r\nlast-event-id: 1\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("a request can be sent");
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).expect("an answer begins");
+        (stream, head)
+    };
+    let readers: Vec<_> = [false, true].into_iter().flat_map(|wait| (0..READERS).map(move |_| wait)).map(ask).collect();
+    assert!(readers.iter().all(|(_, head)| head == b"HTTP/1.1 200"), "there is room for as many");
+    for wait in [false, true] {
+        assert_eq!(&ask(wait).1, b"HTTP/1.1 503", "and for no more: {wait}");
+    }
+    assert_serves(&server);
+    // A piece, and the connection's own buffers.
+    assert_peak(&server, before, 2 * READERS as u64 * (256 << 10));
+}
+
+#[test]
 fn a_follower_who_does_not_read_is_let_go_and_others_go_on() {
     let _turn = turn();
     // Not by the system, which would cut him off in the middle of an event.

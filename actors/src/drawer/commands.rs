@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::Drawer;
-use super::make::check_capacity;
+use super::make::{check_capacity, check_head};
 use super::rows::{DrawerHead, Item};
 use super::state::{Address, DrawerState};
 use crate::command::{Command, Context, Fault};
@@ -280,6 +280,7 @@ impl Update {
             }
             head.capacity = check_capacity(capacity.into())?;
         }
+        check_head(self.title.as_deref(), self.description.as_deref())?;
         if let Some(title) = &self.title {
             head.title = title.as_str().into();
         }

@@ -7,7 +7,7 @@ use super::state::{Address, DrawerState};
 use crate::command::{Context, Fault};
 use crate::error::{Error, Result};
 use crate::id::{Loid, ShortcutId};
-use crate::object::{CreateMode, Object, Text};
+use crate::object::{CreateMode, MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, Object, Text, check_texts};
 
 /// What is said of a new drawer.
 #[derive(Debug, Clone)]
@@ -41,6 +41,7 @@ impl NewDrawer {
 
     /// Puts head and items of a new drawer.
     pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+        check_head(Some(&*self.title), Some(&*self.description))?;
         let head = DrawerHead {
             loid: object.record.loid,
             capacity: check_capacity(self.capacity.into())?,
@@ -72,6 +73,14 @@ impl NewDrawer {
         }
         drawer.fill(&self.items, context)
     }
+}
+
+/// Looks at the texts of a drawer's head that are said.
+///
+/// # Errors
+/// `InvalidParameter` naming the one that is too long.
+pub(super) fn check_head(title: Option<&str>, description: Option<&str>) -> Result<()> {
+    check_texts([("title", title, MAX_TITLE_BYTES), ("description", description, MAX_DESCRIPTION_BYTES)])
 }
 
 /// A capacity that a drawer can have.

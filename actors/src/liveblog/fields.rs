@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use super::rows::{MAX_TAG_BYTES, MAX_TAGS, Post};
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error, Result};
-use crate::object::{NewContent, Text};
+use crate::object::{MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, MAX_WORD_BYTES, NewContent, Text, check_texts};
 use crate::part::{set_attributes, write_content};
 
 /// The last millisecond of the year 9999.
@@ -74,6 +74,12 @@ pub(super) fn write(
 
 /// Sets the given fields. Returns whether the attributes changed, which are a row of their own.
 pub(super) fn describe(post: &mut Post, fields: &PostFields, context: &mut Context<'_>) -> Result<bool, Fault> {
+    check_texts([
+        ("title", fields.title.as_deref(), MAX_TITLE_BYTES),
+        ("summary", fields.summary.as_deref(), MAX_DESCRIPTION_BYTES),
+        ("description", fields.description.as_deref(), MAX_DESCRIPTION_BYTES),
+        ("type", fields.kind.as_deref(), MAX_WORD_BYTES),
+    ])?;
     let set = |field: &mut Text, said: &Option<Text>| {
         if let Some(said) = said {
             field.clone_from(said);

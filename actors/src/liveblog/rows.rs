@@ -18,7 +18,8 @@ pub const POST: PartKind = PartKind::of::<Post>(4);
 /// The kind of [`RemovedPost`].
 pub const REMOVED_POST: PartKind = PartKind::of::<RemovedPost>(5);
 
-// A post is one row, written anew at each of its changes: what it may hold has bounds. Its texts have that of the form's options.
+// A post is one row, written anew at each of its changes: what it may hold has bounds; those of its texts are in
+// `object::text`.
 
 /// How many tags a post may have.
 pub const MAX_TAGS: usize = 100;

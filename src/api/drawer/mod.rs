@@ -15,8 +15,9 @@ use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::change::Container;
 use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::pieces::no_room;
 use crate::http::reply::Json;
-use crate::records::{Display, Page, Sort};
+use crate::records::{Display, Gathering, Page, Sort};
 
 mod reply;
 pub mod routes;
@@ -185,21 +186,23 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
         tracing::error!(%error, "the containers of an object can't be listed");
         Error::internal()
     })?;
-    let mut found = Vec::with_capacity(holders.len());
+    let sort = Sort::parse(call.query.text("sortBy"))?;
+    let mut found = Gathering::new(sort, call.query.page(), app.replies.nothing(&call.holder()));
+    if !found.counts(size_of_val(&*holders)) {
+        return Err(no_room());
+    }
     let mut way = GiveWay::new();
     for holder in holders {
         way.now_and_then().await;
         // Others that hold it are not listed; neither are drawers in the recycle bin, which keep their items.
         let record = app.records.record(&app.repository, holder)?;
         let Some(record) = record.filter(|record| record.family == FamilyKind::Drawer) else { continue };
-        if call.access().sees(&record)? {
-            found.push(record);
+        if call.access().sees(&record)? && !found.push(&record) {
+            return Err(no_room());
         }
     }
-    let total = found.len();
-    let found = Sort::parse(call.query.text("sortBy"))?.apply(found, |record| record).await;
+    let (drawers, total) = found.page().await;
     let limit = if call.query.boolean("showItems") { usize::MAX } else { 0 };
-    let drawers = call.query.page().cut(found).iter().map(|record| record.loid).collect();
     let drawers = Holders { drawers, next: 0, limit, display: call.display(), open: None, step: Step::Drawer };
     let listing = Listing::of(&call, drawers, |items, _| DrawerListing { items, total }).await?;
     Ok(listing.answer(call))

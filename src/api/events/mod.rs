@@ -52,6 +52,7 @@ fn stream(call: &Call, container: &Cached) -> Result<Reply> {
             container: container.loid,
             after,
             wait: call.query.boolean("wait"),
+            replies: call.app.replies.clone(),
         };
         following.begin(&call.app.followers)?
     };

@@ -25,9 +25,10 @@ use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::pieces::no_room;
 use crate::http::reply::Json;
 use crate::json::{Listed, Ready};
-use crate::records::{Cached, Display, ObjectRecord, Sort, outline};
+use crate::records::{Cached, Display, Gathering, ObjectRecord, Page, Sort, outline};
 
 /// A folder and what lies in it.
 #[derive(Serialize, JsonSchema)]
@@ -169,12 +170,11 @@ enum Kind {
 
 async fn listing(call: Call, folder: &Cached, kind: Kind) -> Result<Json<FolderReply>> {
     let (sort, page, display) = (Sort::parse(call.query.text("sortBy"))?, call.query.page(), call.display());
-    let entries = entries(&call, folder, kind, &sort).await?;
-    let total = entries.len();
+    let (entries, total) = entries(&call, folder, kind, sort, page).await?;
     let path = path_if_shown(&call.app, folder, &display)?;
     let info = shown(&call.app, folder, &display, path.as_deref())?;
     let of_folder = info.text().to_owned();
-    let entries = Entries { entries: page.cut(entries), next: 0, path, display };
+    let entries = Entries { entries, next: 0, path, display };
     let mut listing = Listing::of(&call, entries, |items, _| FolderReply { info, items, total }).await?;
     let of = Tag::of(folder);
     let tag = match listing.whole() {
@@ -245,17 +245,26 @@ impl Items for Entries {
 /// Names of a folder that are read at once where a call is answered; more are read on another thread.
 const NAMES_AT_ONCE: usize = 256;
 
-/// The objects in a folder that the caller sees, in order. Of all these no more is read than the order and the caller's rights ask
-/// for, and attributes of none.
-async fn entries(call: &Call, folder: &Record, kind: Kind, sort: &Sort) -> Result<Vec<Loid>> {
+/// Those of the objects in a folder that the caller sees which are on that page, in order, and how many there are in all. Of all
+/// these no more is read than the order and the caller's rights ask for, and attributes of none; what is kept of them meanwhile
+/// counts among the replies that wait for their clients.
+///
+/// # Errors
+/// `Overloaded` when there is no room for that; what the store says.
+async fn entries(call: &Call, folder: &Record, kind: Kind, sort: Sort, page: Page) -> Result<(Vec<Loid>, usize)> {
     let (app, access) = (&call.app, call.access());
     // The right to read a folder extends to everything below it.
     let all = access.sees_all() || access.may(Privilege::Read, folder)?;
+    let as_named = all && kind == Kind::All && sort.keeps_order();
+    let mut gathering = Gathering::new(sort, page, app.replies.nothing(&call.holder()));
     let loids = names(app, folder.loid).await?;
-    if all && kind == Kind::All && sort.keeps_order() {
-        return Ok(loids);
+    if !gathering.counts(size_of_val(&*loids)) {
+        return Err(no_room());
     }
-    let (mut seen, mut records) = (Vec::new(), Vec::new());
+    if as_named {
+        let total = loids.len();
+        return Ok((page.cut(loids), total));
+    }
     let mut way = GiveWay::new();
     for loid in loids {
         way.now_and_then().await;
@@ -269,10 +278,11 @@ async fn entries(call: &Call, folder: &Record, kind: Kind, sort: &Sort) -> Resul
             Seen::OnTheWay => outline(&record),
             Seen::Nothing => continue,
         };
-        if sort.keeps_order() { seen.push(loid) } else { records.push(record) }
+        if !gathering.push(&record) {
+            return Err(no_room());
+        }
     }
-    seen.extend(sort.apply(records, |record| record).await.into_iter().map(|record| record.loid));
-    Ok(seen)
+    Ok(gathering.page().await)
 }
 
 /// What lies in a folder, by name, as it was at one moment.

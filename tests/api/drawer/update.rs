@@ -107,3 +107,25 @@ fn a_renamed_drawer_is_found_by_its_new_path_and_keeps_its_loid() {
     let call = desk.client.call("drawer-get", &[&path]).query("showItems", 1).query("showPath", 1);
     assert_eq!(desk.placed(&call.gives(&json!({ "info": info }))), [(0, 0)]);
 }
+
+#[test]
+fn title_and_description_have_bounds_when_a_drawer_is_made_and_when_it_is_changed() {
+    let desk = Desk::new(5, 1, 1);
+    desk.update(json!({ "title": "x".repeat(1024), "description": "x".repeat(8192) })).ok();
+    for (name, limit) in [("title", 1024), ("description", 8192)] {
+        let long = "é".repeat(limit / 2 + 1);
+        desk.refuses(desk.update(json!({ name: long })), 400, "InvalidParameter");
+        for mode in ["EXCEPTION", "REPLACE", "NEW_VERSION"] {
+            for taken in ["desk", "another"] {
+                let body = json!({ "name": taken, "folderPath": desk.folder, name: long, "createMode": mode });
+                let call = desk.client.call("drawer-post", &[]).json(&body);
+                if (mode, taken) == ("EXCEPTION", "desk") {
+                    call.fails(409, "DuplicatedName");
+                } else {
+                    let error = call.fails(400, "InvalidParameter");
+                    assert!(error["message"].as_str().is_some_and(|message| message.contains(name)), "{error}");
+                }
+            }
+        }
+    }
+}

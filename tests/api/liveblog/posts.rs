@@ -380,3 +380,28 @@ fn posts_and_their_files_are_there_after_a_crash() {
     let attachment = post["attachments"][0]["id"].as_str().expect("an attachment has an id");
     assert_eq!(served(&blog.attachment(&id(&post), attachment)).body, b"one");
 }
+
+#[test]
+fn texts_of_a_post_have_bounds_when_it_is_made_and_when_it_is_changed() {
+    let blog = Blog::new();
+    let file = ("content", "a.txt", "text/plain", &b"x"[..]);
+    let limits = [("title", 1024), ("summary", 8192), ("description", 8192), ("type", 255)];
+    let most: serde_json::Map<String, Value> =
+        limits.iter().map(|(name, limit)| ((*name).to_owned(), json!("x".repeat(*limit)))).collect();
+    let post = blog.post(&Value::Object(most.clone()), "x");
+    includes(&blog.read_post(&post).ok(), &Value::Object(most));
+    for (name, limit) in limits {
+        // As many characters, and more bytes.
+        for long in ["x".repeat(limit + 1), "é".repeat(limit), "x".repeat(1_000_000)] {
+            let options = json!({ name: long });
+            for call in [blog.new_post(&options, &[file]), blog.update(&post, &options, &[])] {
+                let error = call.fails(400, "InvalidParameter");
+                names(&error, &[name, &format!("{limit} bytes")]);
+                assert_eq!(
+                    (&error["details"]["limit"], &error["details"]["bytes"]),
+                    (&json!(limit), &json!(long.len()))
+                );
+            }
+        }
+    }
+}
