@@ -1,6 +1,6 @@
 //! The binary: command line, log, signals.
 
-#![warn(clippy::print_stdout, clippy::print_stderr)]
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -18,6 +18,10 @@ use tokio::signal::unix::{SignalKind, signal};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    if let Err(error) = outlive_file_limits() {
+        log_lines::say(&format!("stet: signals can't be heard: {error}"));
+        return Exit::Failed.into();
+    }
     let command = Cli::parse().command();
     if let Command::Load(load) = command {
         // `load` has options of its own: the configuration is the server's.
@@ -68,6 +72,14 @@ fn main() -> ExitCode {
     // The last lines of the log stand before the last words.
     lines.end();
     ended(outcome)
+}
+
+/// Lets a write beyond the largest file that this process may write (`ulimit -f`) fail like one on a full disk: SIGXFSZ would end
+/// the process, and nobody would know why. A signal that is listened for once does so no more, whoever listens, to the end of the
+/// process.
+fn outlive_file_limits() -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    runtime.block_on(async { signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())) }).map(drop)
 }
 
 fn ended(outcome: Result<(), Failure>) -> ExitCode {

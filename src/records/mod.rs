@@ -3,9 +3,11 @@
 mod cache;
 pub mod display;
 mod listing;
+mod outline;
 mod render;
 
 pub use self::cache::{Cached, RecordCache};
 pub use self::display::Display;
 pub use self::listing::{Page, Sort, in_order, parse_sort};
+pub use self::outline::outline;
 pub use self::render::{ObjectRecord, hex, render, render_version};
