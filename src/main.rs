@@ -1,6 +1,6 @@
 //! The binary: command line, log, signals.
 
-#![warn(clippy::print_stdout, clippy::print_stderr)]
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     if let Err(error) = outlive_file_limits() {
-        eprintln!("stet: signals can't be heard: {error}");
+        log_lines::say(&format!("stet: signals can't be heard: {error}"));
         return Exit::Failed.into();
     }
     let command = Cli::parse().command();

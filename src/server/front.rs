@@ -30,7 +30,7 @@ use crate::tls::Certificates;
 /// How long a connection that is being closed may still be written to.
 const DISCONNECT: Duration = Duration::from_secs(1);
 
-/// A server of `app` with that many workers, and so many connections on each; it listens where it is told to ([`Front::listen`]).
+/// A server of `app` with that many workers; it listens where it is told to ([`Front::listen`]).
 pub struct Front {
     app: Data<App>,
     builder: ServerBuilder,
@@ -38,19 +38,15 @@ pub struct Front {
 }
 
 impl Front {
-    pub fn new(
-        app: &Arc<App>,
-        workers: usize,
-        max_connections: usize,
-        certificates: Option<Arc<Certificates>>,
-    ) -> Front {
+    /// A server with that many workers, each of which has so many connections at most.
+    pub fn new(app: &Arc<App>, workers: usize, connections: usize, certificates: Option<Arc<Certificates>>) -> Front {
         let server = &app.config.server;
         // Handshakes at a time on each worker. Any number below that of connections would be one at which clients who begin a
         // handshake and fall silent keep all others out, and by default it is 256.
-        max_concurrent_tls_connect(max_connections);
+        max_concurrent_tls_connect(connections);
         let builder = Server::build()
             .workers(workers)
-            .max_concurrent_connections(max_connections)
+            .max_concurrent_connections(connections)
             .shutdown_timeout(server.shutdown_seconds)
             .disable_signals();
         Front { app: Data::from(app.clone()), builder, certificates }

@@ -279,15 +279,14 @@ async fn run(
     listening: impl FnOnce(&str),
 ) -> Result<(), Failure> {
     let server = &app.config.server;
-    let workers = workers(&app.config);
     let unlistenable = |error| Failure::new(Exit::Failed, format!("{} can't be listened at: {error}", server.listen));
     let unread = Some(Duration::from_secs(server.slow_reader_seconds)).filter(|unread| !unread.is_zero());
     let listeners = listen::listen(&server.listen, unread).map_err(unlistenable)?;
-    let max_connections = connections(&app.config)?;
+    let most = connections(&app.config)?;
     let scheme = if certificates.is_some() { "https" } else { "http" };
     let address = listeners.first().and_then(|listener| listener.local_addr().ok());
     let address = address.map(|address| format!("{scheme}://{address}"));
-    let mut front = Front::new(app, workers, max_connections, certificates.clone());
+    let mut front = Front::new(app, workers(&app.config), most, certificates.clone());
     for listener in listeners {
         front = front.listen(listener).map_err(unlistenable)?;
     }
