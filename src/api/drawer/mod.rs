@@ -293,7 +293,7 @@ async fn new_drawer(
         items.push(call.find(&Source::parse("sources", source)?, database)?.loid);
     }
     let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());
-    let attributes = app.attribute_text("attributes", request.attributes.as_ref()).await?;
+    let attributes = app.attribute_text("attributes", request.attributes.take()).await?;
     let new = NewDrawer {
         capacity: drawer::check_capacity(capacity)?,
         automatic,
@@ -350,14 +350,14 @@ async fn make(
 
 /// `PUT /v3/container/drawer/{source}`
 pub async fn update(call: Call) -> Result<Json<DrawerReply>> {
-    let request: UpdateRequest = call.json().await?;
+    let mut request: UpdateRequest = call.json().await?;
     let (drawer, display) = (call.container::<Drawer>("source")?, call.display_of_body().await?);
     let capacity = request.capacity.map(drawer::check_capacity).transpose()?;
     let command = UpdateDrawer {
         drawer: drawer.loid(),
         head: drawer::Update { capacity, title: request.title, description: request.description },
         name: request.name,
-        attributes: call.app.attribute_text("attributes", request.attributes.as_ref()).await?,
+        attributes: call.app.attribute_text("attributes", request.attributes.take()).await?,
     };
     call.change_all(command).await?;
     let view = call.view(&drawer).await?;

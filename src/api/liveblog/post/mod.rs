@@ -42,9 +42,9 @@ pub async fn create_post(mut call: Call) -> Result<Json<ChangedPost>> {
         Error::new(Code::InvalidBody, "The form has no part `content`: a post needs one.")
             .with_detail("part", "content")
     })?;
-    let options = form.options;
+    let mut options = form.options;
     let command = AddPost {
-        fields: fields_of(&call.app, &options).await?,
+        fields: fields_of(&call.app, &mut options).await?,
         moderated: options.moderated.unwrap_or(false),
         body,
         attachments: attachments_of(form.files),
@@ -64,7 +64,8 @@ pub async fn update_post(mut call: Call) -> Result<Json<ChangedPost>> {
     let open = open(&call).await?;
     let post = seen_post(&call, &open)?;
     let body = form.take("content").map(body_of);
-    let options = form.options;
+    let mut options = form.options;
+    let fields = fields_of(&call.app, &mut options).await?;
     let removed = options.remove_attachments.as_deref().unwrap_or_default().iter().map(|id| match id {
         AttachmentRef::Number(id) => Ok(*id),
         AttachmentRef::Text(text) => {
@@ -73,7 +74,7 @@ pub async fn update_post(mut call: Call) -> Result<Json<ChangedPost>> {
     });
     let command = UpdatePost {
         post,
-        fields: fields_of(&call.app, &options).await?,
+        fields,
         body,
         attachments: attachments_of(form.files),
         remove_attachments: removed.collect::<Result<_>>()?,
@@ -173,7 +174,7 @@ fn attachments_of(parts: Vec<FilePart>) -> Vec<NewAttachment> {
     parts.into_iter().enumerate().map(named).collect()
 }
 
-async fn fields_of(app: &App, options: &PostOptions) -> Result<PostFields> {
+async fn fields_of(app: &App, options: &mut PostOptions) -> Result<PostFields> {
     let text = |value: &Option<String>| value.as_deref().map(Text::from);
     Ok(PostFields {
         title: text(&options.title),
@@ -183,7 +184,7 @@ async fn fields_of(app: &App, options: &PostOptions) -> Result<PostFields> {
         timestamp: options.timestamp,
         pinned: options.pinned,
         tags: options.tags.as_ref().map(|tags| tags.iter().map(|tag| Text::from(tag.as_str())).collect()),
-        attributes: app.attribute_text("attributes", options.attributes.as_ref()).await?,
-        system_attributes: app.rooted_text("systemAttributes", options.system_attributes.as_ref(), "props").await?,
+        attributes: app.attribute_text("attributes", options.attributes.take()).await?,
+        system_attributes: app.rooted_text("systemAttributes", options.system_attributes.take(), "props").await?,
     })
 }
