@@ -14,7 +14,7 @@ use crate::http::app::App;
 use crate::http::call::Call;
 use crate::json::{Listed, Ready};
 use crate::records::Display;
-use crate::records::{Cached, ObjectRecord, render};
+use crate::records::{Cached, Groups, ObjectRecord, is_large, render};
 
 /// A bulk reply: what was done or found, and what was not.
 #[derive(Serialize, JsonSchema)]
@@ -99,24 +99,25 @@ impl<'c, T> Bulk<'c, T> {
 ///
 /// # Errors
 /// What the store says.
-pub fn record_of(app: &App, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
+pub async fn record_of(app: &App, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
     let Some(cached) = app.records.get(&app.repository, loid)? else { return Ok(None) };
     let path = path_if_shown(app, &cached, display)?;
-    shown(app, &cached, display, path.as_deref()).map(Some)
+    shown(app, &cached, display, path.as_deref()).await.map(Some)
 }
 
 /// The record of an object, live or in the recycle bin; `None` for one that is gone for good.
 ///
 /// # Errors
 /// What the store says.
-pub fn any_record_of(app: &App, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
-    if let Some(shown) = record_of(app, loid, display)? {
+pub async fn any_record_of(app: &App, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
+    if let Some(shown) = record_of(app, loid, display).await? {
         return Ok(Some(shown));
     }
     let Some(record) = app.repository.any_record(loid)? else { return Ok(None) };
-    let mut shown = render(app, &record, &app.repository.attributes(loid)?, display)?;
+    let groups = Groups::of(&app.repository.attributes(loid)?, display).await?;
+    let mut shown = render(app, &record, groups, display)?;
     shown.path = path_if_shown(app, &record, display)?;
-    Ready::of(&shown).map(Some)
+    shown.ready().await.map(Some)
 }
 
 /// The record of a live object as the caller may see it, path included if asked for. Of a folder that is merely on the way to
@@ -124,16 +125,16 @@ pub fn any_record_of(app: &App, loid: Loid, display: &Display) -> Result<Option<
 ///
 /// # Errors
 /// What the store says.
-pub fn seen_record_of(call: &Call, cached: &Cached, display: &Display) -> Result<Ready<ObjectRecord>> {
+pub async fn seen_record_of(call: &Call, cached: &Cached, display: &Display) -> Result<Ready<ObjectRecord>> {
     let path = path_if_shown(&call.app, cached, display)?;
-    seen_record_at(call, cached, display, path.as_deref())
+    seen_record_at(call, cached, display, path.as_deref()).await
 }
 
 /// As [`seen_record_of`], with a path that is known.
 ///
 /// # Errors
 /// What the store says.
-pub fn seen_record_at(
+pub async fn seen_record_at(
     call: &Call,
     cached: &Cached,
     display: &Display,
@@ -141,26 +142,31 @@ pub fn seen_record_at(
 ) -> Result<Ready<ObjectRecord>> {
     let (app, access) = (&call.app, call.access());
     if access.sees_all() || access.may(Privilege::Read, cached)? {
-        return shown(app, cached, display, path);
+        return shown(app, cached, display, path).await;
     }
-    let mut record = rendered(app, cached, display, path)?;
+    let mut record = rendered(app, cached, display, path).await?;
     (record.modified, record.last_modifier) = (record.created, record.creator.clone());
     (record.virtual_attributes, record.virtual_attributes_xml) = (None, None);
-    Ready::of(&record)
+    record.ready().await
 }
 
 /// A record with that path, made once per change.
 ///
 /// # Errors
 /// What the store says.
-pub fn shown(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<Ready<ObjectRecord>> {
-    app.records.shown(cached, display, path, app.directory.changes(), |cached| {
-        Ready::of(&rendered(app, cached, display, path)?)
-    })
+pub async fn shown(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<Ready<ObjectRecord>> {
+    let people = app.directory.changes();
+    if let Some(shown) = app.records.shown(cached, display, path, people) {
+        return Ok(shown);
+    }
+    let shown = rendered(app, cached, display, path).await?.ready().await?;
+    app.records.keep_shown(cached, display, path, people, shown.clone());
+    Ok(shown)
 }
 
-fn rendered(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<ObjectRecord> {
-    let record = render(app, &cached.record, &cached.attributes, display)?;
+async fn rendered(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<ObjectRecord> {
+    let groups = app.records.groups(cached, display).await?;
+    let record = render(app, &cached.record, groups, display)?;
     Ok(ObjectRecord { path: path.map(str::to_owned), ..record })
 }
 
@@ -168,10 +174,16 @@ fn rendered(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -
 ///
 /// # Errors
 /// What the store says.
-pub fn info_of(app: &App, state: &impl State, display: &Display) -> Result<ObjectRecord> {
+pub async fn info_of(app: &App, state: &impl State, display: &Display) -> Result<ObjectRecord> {
     let object = state.object();
-    let record = render(app, &object.record, &object.attributes, display)?;
-    Ok(ObjectRecord { path: path_if_shown(app, &object.record, display)?, ..record })
+    let (record, attributes) = (&object.record, &object.attributes);
+    // What is large is not made anew for each reply. Of a container that changes all the time little else is looked up.
+    let cached = if is_large(attributes) { app.records.get(&app.repository, record.loid)? } else { None };
+    let groups = match cached.filter(|cached| cached.attributes == **attributes) {
+        Some(cached) => app.records.groups(&cached, display).await?,
+        None => Groups::of(attributes, display).await?,
+    };
+    Ok(ObjectRecord { path: path_if_shown(app, record, display)?, ..render(app, record, groups, display)? })
 }
 
 /// The path of a record, where the display asks for it.

@@ -2,10 +2,13 @@
 
 mod cache;
 pub mod display;
+mod groups;
 mod listing;
 mod render;
 
 pub use self::cache::{Cached, RecordCache};
 pub use self::display::Display;
+pub(crate) use self::groups::is_large;
+pub use self::groups::{Group, Groups, XmlGroup};
 pub use self::listing::{Page, Sort, in_order, parse_sort};
 pub use self::render::{ObjectRecord, hex, render, render_version};

@@ -241,7 +241,7 @@ impl Items for Holders {
                 return Ok(Made::Close);
             }
             self.step = Step::Item;
-            return Ok(items.present(call, late)?.map_or(Made::Nothing, Made::Inner));
+            return Ok(items.present(call, late).await?.map_or(Made::Nothing, Made::Inner));
         }
         let Some(drawer) = self.drawers.get(self.next) else { return Ok(Made::End) };
         self.step = Step::Drawer;
@@ -255,7 +255,7 @@ impl Items for Holders {
         let items = shown(call, &view, Page { offset: 0, limit: self.limit })?;
         self.open = Some(DrawerItems::new(items, &self.display));
         self.step = Step::Open;
-        let info = info(call, &view, &self.display)?;
+        let info = info(call, &view, &self.display).await?;
         Ok(Made::open(|items| DrawerReply { info, items, errors: None, revisions: None }))
     }
 

@@ -118,7 +118,7 @@ pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
         }
     };
     let display = Display { path: true, ..call.display_of_body().await? };
-    Json::of(&FolderCreated { info: record_after(app, made, &display)? })
+    Json::of(&FolderCreated { info: record_after(app, made, &display).await? })
 }
 
 /// `GET /v3/folder/{source}`
@@ -171,7 +171,7 @@ async fn listing(call: Call, folder: &Cached, kind: Kind) -> Result<Json<FolderR
     let entries = entries(&call, folder, kind, &sort).await?;
     let total = entries.len();
     let path = path_if_shown(&call.app, folder, &display)?;
-    let info = seen_record_at(&call, folder, &display, path.as_deref())?;
+    let info = seen_record_at(&call, folder, &display, path.as_deref()).await?;
     let of_folder = info.text().to_owned();
     let entries = Entries { entries: page.cut(entries), next: 0, path, display };
     let mut listing = Listing::of(&call, entries, |items, _| FolderReply { info, items, total }).await?;
@@ -230,7 +230,7 @@ impl Items for Entries {
             return Ok(Made::Nothing);
         }
         let path = self.path.as_ref().map(|path| format!("{}/{}", path.trim_end_matches('/'), entry.record.name));
-        Ok(Made::Item(seen_record_at(call, &entry, &self.display, path.as_deref())?))
+        Ok(Made::Item(seen_record_at(call, &entry, &self.display, path.as_deref()).await?))
     }
 
     fn advance(&mut self) {

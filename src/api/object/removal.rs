@@ -96,5 +96,5 @@ pub async fn restore(call: Call) -> Result<Json<ChangedRecord>> {
         None => None,
     };
     call.change_all(Restore { object, folder, mode }).await?;
-    reply_with(app, object)
+    reply_with(app, object).await
 }

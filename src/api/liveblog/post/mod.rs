@@ -87,7 +87,7 @@ pub async fn update_post(mut call: Call) -> Result<Json<ChangedPost>> {
 pub async fn get_post(call: Call) -> Result<Json<PostReply>> {
     let open = open(&call).await?;
     let address = address(&call, open.loid(), call.param("post"))?;
-    settled(&call, open, async |open| post_reply(&call.app, open, open.seen(&address)?, "post")).await
+    settled(&call, open, async |open| post_reply(&call.app, open, open.seen(&address)?, "post").await).await
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/approve`
@@ -141,16 +141,19 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
     let done = call.change(&open.liveblog, command).await?;
     let open = open.after(done.view);
     let (post, revision) = (PostAddress::Loid(done.reply.post), open.view.revision());
-    let left = open.view.state.get(&post).ok().map(|post| match post_reply(app, &open, post, "change") {
-        Ok(reply) => Ok(Some(reply)),
-        Err(Unsettled::Failed(error)) => Err(error),
-        // Others have changed it since. The reply describes the caller's own change all the same, not theirs.
-        Err(Unsettled::Changed) => post_as_left(app, &open, post),
-    });
-    if let Some(reply) = left.transpose()?.flatten() {
-        return Ok(reply.shown());
+    if let Ok(left) = open.view.state.get(&post) {
+        let reply = match post_reply(app, &open, left, "change").await {
+            Ok(reply) => Some(reply),
+            Err(Unsettled::Failed(error)) => return Err(error),
+            // Others have changed it since. The reply describes the caller's own change all the same, not theirs.
+            Err(Unsettled::Changed) => post_as_left(app, &open, left).await?,
+        };
+        if let Some(reply) = reply {
+            return Ok(reply.shown());
+        }
     }
-    let shown = settled(call, open, async |open| post_reply(app, open, open.view.state.get(&post)?, "change")).await;
+    let shown =
+        settled(call, open, async |open| post_reply(app, open, open.view.state.get(&post)?, "change").await).await;
     match shown {
         // The change was made, now or when the call was sent before. Others have removed the post since, or never cease to change
         // it.
