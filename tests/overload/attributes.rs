@@ -14,7 +14,7 @@ fn large_attributes_are_shown_in_any_way_without_keeping_a_thread_of_requests() 
     let _turn = turn();
     let server = Server::start();
     let client = server.login("editor");
-    let xml = format!("<a>{}</a>", "<b>a few words of text</b>".repeat(20_000));
+    let xml = format!("<a>{}</a>", "<b>a few words of text</b>".repeat(4_000));
     let made = client.send(
         "POST",
         "/v3/container/drawer",
