@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use stet_actors::error::Error;
+use stet_actors::error::{Code, Error};
 use stet_load::LoadError;
 
 /// How the process ends.
@@ -43,9 +43,13 @@ impl Failure {
     }
 }
 
+/// What the repository says of a data directory that can't be used: damaged rows, a disk that fails or is full.
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        Failure::new(Exit::Failed, error.message)
+        match error.code {
+            Code::StorageFull => Failure::new(Exit::Data, "the disk is full"),
+            _ => Failure::new(Exit::Data, error.message.trim_end_matches('.')),
+        }
     }
 }
 

@@ -9,11 +9,12 @@
 //! `stet_http_slow_turns_total` names the endpoints that do not keep to it.
 
 use std::cmp::Ordering;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use stet_actors::error::{Error, Result};
-use tokio::sync::Semaphore;
+
+use crate::limits::{Turn, Turns};
 
 /// A loop that gives way to other calls, by the time that it has taken.
 #[derive(Debug)]
@@ -101,39 +102,96 @@ async fn merged<T>(first: Vec<T>, second: Vec<T>, compare: impl Fn(&T, &T) -> Or
     merged
 }
 
-/// Does work that can't stop halfway on another thread. As many run at a time as there are cores, however many ask; it is carried
-/// to its end even if the caller goes away.
+/// Work of one user that may wait for its turn.
+const WAITING: usize = 128;
+
+static TURNS: LazyLock<Turns> = LazyLock::new(|| {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Turns::new("work_aside", "large calls", cores, WAITING)
+});
+
+/// A turn for work on another thread: as many have one at a time as there are cores, and users have theirs one after the other.
+/// What the work needs in memory is best got once there is a turn: that bounds how much of it is there at a time.
+pub struct Aside {
+    _turn: Turn,
+}
+
+impl Aside {
+    /// A turn, when it has come.
+    ///
+    /// # Errors
+    /// `Overloaded`: too much of the same user waits.
+    pub async fn turn() -> Result<Aside> {
+        TURNS.turn().await.map(|turn| Aside { _turn: turn })
+    }
+
+    /// Does work that can't stop halfway on another thread; it is carried to its end even if the caller goes away.
+    ///
+    /// # Errors
+    /// `RepositoryError` while the server ends.
+    ///
+    /// # Panics
+    /// When `work` does.
+    pub async fn work<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+        let working = tokio::task::spawn_blocking(move || {
+            let _turn = self;
+            work()
+        });
+        match working.await {
+            Ok(outcome) => Ok(outcome),
+            Err(broken) if broken.is_panic() => std::panic::resume_unwind(broken.into_panic()),
+            Err(_) => Err(Error::internal()),
+        }
+    }
+}
+
+/// [`Aside::work`], when its turn has come.
 ///
 /// # Errors
-/// `RepositoryError` while the server ends.
+/// As [`Aside::turn`] and [`Aside::work`].
 ///
 /// # Panics
 /// When `work` does.
 pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    static TURNS: LazyLock<Arc<Semaphore>> =
-        LazyLock::new(|| Arc::new(Semaphore::new(std::thread::available_parallelism().map_or(1, usize::from))));
-    // The semaphore is never closed.
-    let turn = TURNS.clone().acquire_owned().await.map_err(|_| Error::internal())?;
-    let working = tokio::task::spawn_blocking(move || {
-        let _turn = turn;
-        work()
-    });
-    match working.await {
-        Ok(outcome) => Ok(outcome),
-        Err(broken) if broken.is_panic() => std::panic::resume_unwind(broken.into_panic()),
-        Err(_) => Err(Error::internal()),
+    Aside::turn().await?.work(work).await
+}
+
+/// Where work is done whose length goes with a number of bytes: here if they are few, else aside.
+pub struct Place(Option<Aside>);
+
+impl Place {
+    /// The place for so many bytes, when its turn has come.
+    ///
+    /// # Errors
+    /// As [`Aside::turn`].
+    pub async fn for_bytes(bytes: u64) -> Result<Place> {
+        if bytes < LARGE_TEXT as u64 { Ok(Place(None)) } else { Aside::turn().await.map(|aside| Place(Some(aside))) }
+    }
+
+    /// Does work there that can't stop halfway.
+    ///
+    /// # Errors
+    /// As [`Aside::work`].
+    ///
+    /// # Panics
+    /// When `work` does.
+    pub async fn work<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+        match self.0 {
+            None => Ok(work()),
+            Some(aside) => aside.work(work).await,
+        }
     }
 }
 
-/// Does work that can't stop halfway and whose length goes with so many bytes: here if they are few, else [`aside`].
+/// [`Place::work`] at the place for so many bytes.
 ///
 /// # Errors
-/// As [`aside`].
+/// As [`Place::for_bytes`] and [`Place::work`].
 ///
 /// # Panics
 /// When `work` does.
 pub async fn by_size<T: Send + 'static>(bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    if bytes < LARGE_TEXT { Ok(work()) } else { aside(work).await }
+    Place::for_bytes(bytes as u64).await?.work(work).await
 }
 
 #[cfg(test)]

@@ -16,6 +16,10 @@ use tokio::signal::unix::{SignalKind, signal};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    if let Err(error) = outlive_file_limits() {
+        eprintln!("stet: signals can't be heard: {error}");
+        return Exit::Failed.into();
+    }
     let command = Cli::parse().command();
     if let Command::Load(load) = command {
         // `load` has options of its own: the configuration is the server's.
@@ -58,6 +62,14 @@ fn main() -> ExitCode {
         Command::Load(load) => load.run().map_err(Failure::from),
     };
     ended(outcome)
+}
+
+/// Lets a write beyond the largest file that this process may write (`ulimit -f`) fail like one on a full disk: SIGXFSZ would end
+/// the process, and nobody would know why. A signal that is listened for once does so no more, whoever listens, to the end of the
+/// process.
+fn outlive_file_limits() -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    runtime.block_on(async { signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())) }).map(drop)
 }
 
 fn ended(outcome: Result<(), Failure>) -> ExitCode {

@@ -7,22 +7,20 @@ use crate::object::{Content, Record, Stored, Version};
 use crate::part::{PartKind, Parts};
 use crate::store::{Key, Look, Range, Row, StoreError, Table, View, decode_value};
 
+/// What is wrong with the bytes of a content: with those of its row, if they lie in one that is there.
+pub type Damage<'a> = dyn Fn(&Content, Option<&Bytes>) -> Option<String> + 'a;
+
 /// See the module's head. It reads what is on disk.
 pub struct Proof<'a> {
     look: &'a dyn Look,
-    has_file: &'a dyn Fn(&Content) -> bool,
+    damage: &'a Damage<'a>,
     report: &'a mut dyn FnMut(String),
 }
 
 impl<'a> Proof<'a> {
-    /// Reads rows from `look`, asks `has_file` whether the file of a content exists, and reports faults, a sentence each, to
-    /// `tell`.
-    pub fn new(
-        look: &'a dyn Look,
-        has_file: &'a dyn Fn(&Content) -> bool,
-        report: &'a mut dyn FnMut(String),
-    ) -> Proof<'a> {
-        Proof { look, has_file, report }
+    /// Reads rows from `look`, asks `damage` about the bytes of contents, and reports faults, a sentence each, to `report`.
+    pub fn new(look: &'a dyn Look, damage: &'a Damage<'a>, report: &'a mut dyn FnMut(String)) -> Proof<'a> {
+        Proof { look, damage, report }
     }
 
     /// Reports a fault.
@@ -116,17 +114,17 @@ impl<'a> Proof<'a> {
         Ok(())
     }
 
-    /// The bytes of a content are there: in the row `small`, or in a file.
+    /// The bytes of a content are there, and are the right ones: in the row `small`, or in a file.
     ///
     /// # Errors
     /// What the store says.
     pub fn bytes(&mut self, place: &str, content: &Content, small: &Key) -> Result<(), StoreError> {
-        let there = match content.stored {
-            Stored::Row => self.get(small)?.is_some_and(|bytes| bytes.len() as u64 == content.size),
-            Stored::File => (self.has_file)(content),
+        let small = match content.stored {
+            Stored::Row => self.get(small)?,
+            Stored::File => None,
         };
-        if !there {
-            self.fault(format!("{place}: its bytes are not there"));
+        if let Some(damage) = (self.damage)(content, small.as_ref()) {
+            self.fault(format!("{place}: {damage}"));
         }
         Ok(())
     }

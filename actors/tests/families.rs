@@ -65,7 +65,7 @@ fn assert_proved(store: &MemoryStore) {
         if matches!(table, Table::Objects | Table::Recycled) {
             let record: Record = decode_value(Record::FORMAT, &value).expect("a record can be read");
             let mut report = |fault| faults.push(fault);
-            let mut proof = Proof::new(store, &|_| true, &mut report);
+            let mut proof = Proof::new(store, &|_, _| None, &mut report);
             FAMILIES.get(record.family).expect("it is listed").prove(&record, &mut proof).expect("readable");
         }
     }
@@ -294,7 +294,7 @@ fn what_does_not_hold_of_a_shelf_is_proved() {
             let mut faults = Vec::new();
             let mut report = |fault| faults.push(fault);
             let family = FAMILIES.get(record.family).expect("it is listed");
-            family.prove(&record, &mut Proof::new(&store, &|_| true, &mut report)).expect("readable");
+            family.prove(&record, &mut Proof::new(&store, &|_, _| None, &mut report)).expect("readable");
             faults
         };
         let slot = world.repository.view::<Shelf>(shelf).await.unwrap().state.slot(id).unwrap();

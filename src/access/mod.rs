@@ -55,6 +55,17 @@ struct Caller<'a> {
     person: bool,
 }
 
+/// How much a caller sees of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// For them it is not there.
+    Nothing,
+    /// That it is there: a folder on the way to something that they may read.
+    OnTheWay,
+    /// All of it.
+    Whole,
+}
+
 impl<'a> Access<'a> {
     /// What the caller behind a session may do.
     pub fn of(newsroom: &'a Newsroom, session: &'a LiveSession, rights: &'a Rights) -> Access<'a> {
@@ -86,7 +97,19 @@ impl<'a> Access<'a> {
     /// # Errors
     /// What the store says.
     pub fn sees(&self, record: &Record) -> Result<bool> {
-        Ok(self.may(Privilege::Read, record)? || self.passes_through(record)?)
+        Ok(self.seen(record)? != Seen::Nothing)
+    }
+
+    /// How much is seen of the object.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn seen(&self, record: &Record) -> Result<Seen> {
+        Ok(match self.may(Privilege::Read, record)? {
+            true => Seen::Whole,
+            false if self.passes_through(record)? => Seen::OnTheWay,
+            false => Seen::Nothing,
+        })
     }
 
     /// Whether the privilege holds for the object.
@@ -116,19 +139,19 @@ impl<'a> Access<'a> {
                 || self.holds(caller, Privilege::Create, &around)?))
     }
 
-    /// Refuses an object for which the privilege does not hold.
+    /// Refuses an object for which the privilege does not hold. Gives how much is seen of it: to read a folder that is on the way to
+    /// something is not refused.
     ///
     /// # Errors
     /// `ObjectNotFound` for an object that the caller does not see, as for a missing one; `PermissionDenied`.
-    pub fn check(&self, privilege: Privilege, record: &Record, source: &impl Display) -> Result<()> {
+    pub fn check(&self, privilege: Privilege, record: &Record, source: &impl Display) -> Result<Seen> {
         if self.may(privilege, record)? {
-            return Ok(());
+            return Ok(Seen::Whole);
         }
-        match (self.sees(record)?, privilege) {
-            (false, _) => Err(Error::not_found(source)),
-            // A folder on the way.
-            (true, Privilege::Read) => Ok(()),
-            (true, _) => Err(self.denied(privilege)),
+        match (self.seen(record)?, privilege) {
+            (Seen::Nothing, _) => Err(Error::not_found(source)),
+            (seen, Privilege::Read) => Ok(seen),
+            (_, _) => Err(self.denied(privilege)),
         }
     }
 
@@ -220,19 +243,20 @@ impl<'a> Access<'a> {
         })
     }
 
-    /// Whether a path that leads to nothing yet is the caller's home or leads into it, and they may create there.
+    /// Whether what is missing below that folder, by these names, is the caller's home or leads into it, and they may create there.
+    /// It goes by where the names are missing and not by a path, which leads elsewhere in another database.
     ///
     /// # Errors
     /// What the store says.
-    pub fn may_make_home(&self, path: &str) -> Result<bool> {
+    pub fn may_make_home(&self, folder: Loid, missing: &[String]) -> Result<bool> {
         let Some(caller) = self.caller.filter(|caller| caller.person) else { return Ok(false) };
         let anywhere = caller.rights.anywhere();
         if !anywhere.contains(Privilege::Create) || !anywhere.contains(Privilege::Read) {
             return Ok(false);
         }
         let Some(home) = self.rows.home_path(caller.user)? else { return Ok(false) };
-        let below = path.strip_prefix(home.trim_end_matches('/'));
-        Ok(self.home(caller)?.is_none() && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        let (last, of_home) = self.rows.follow(&home)?;
+        Ok(last == folder && !of_home.is_empty() && missing.starts_with(&of_home))
     }
 
     fn denied(&self, needed: Privilege) -> Error {

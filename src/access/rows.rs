@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 
 use foldhash::{HashMap, HashMapExt};
 use stet_actors::error::Result;
-use stet_actors::folder::{root, walk};
+use stet_actors::folder::{child, root, walk};
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::{PathLimits, Record, Text, check_path};
 use stet_actors::readable::{Decide, Readable};
@@ -101,6 +101,26 @@ impl Rows<'_> {
             Rows::Committed(newsroom) => newsroom.repository.loid_of(&Source::Path(path.to_owned()), DatabaseId::MAIN),
             Rows::Latest(latest) => latest.loid_of(path),
         }
+    }
+
+    /// How far a path of the main database leads: the last object on it that there is, and the names that are missing below that.
+    ///
+    /// # Errors
+    /// `InvalidPath`, what the store says.
+    pub fn follow(self, path: &str) -> Result<(Loid, Vec<String>)> {
+        let (look, view): (&dyn Look, View) = match self {
+            Rows::Committed(newsroom) => (newsroom.repository.look(), View::Committed),
+            Rows::Latest(latest) => (latest.look, View::Latest),
+        };
+        let (mut at, mut missing) = (root(DatabaseId::MAIN), Vec::new());
+        for name in check_path(path, PathLimits::WIDEST)? {
+            let found = if missing.is_empty() { child(look, view, at, name) } else { Ok(None) };
+            match found.map_err(|error| store_failure(&error))? {
+                Some(next) => at = next,
+                None => missing.push(name.to_owned()),
+            }
+        }
+        Ok((at, missing))
     }
 
     /// Path of a person's home.

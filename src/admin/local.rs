@@ -18,9 +18,10 @@ use crate::server::{existing, open_store, people};
 pub(super) async fn carry_out(config: &Config, request: AdminRequest) -> Result<Outcome, Failure> {
     existing(config)?;
     let store = Arc::new(open_store(config)?);
-    let repository = Repository::start(store.clone(), Arc::new(SystemClock), config.runtime_options())
-        .await
-        .map_err(|error| Failure::new(Exit::Data, error))?;
+    let repository =
+        Repository::start(store.clone(), Arc::new(SystemClock), config.runtime_options()).await.map_err(|error| {
+            Failure::new(Exit::Data, format!("{} can't be opened: {error}", config.data.directory.display()))
+        })?;
     let (directory, sessions) = people(config, &repository)?;
     let outcome = Admin { directory, sessions, attempts: None }.carry_out(request).await.map_err(Refusal::from);
     repository.shut_down().await;

@@ -63,8 +63,8 @@ impl App {
                 Error::internal()
             })?;
             let Some(next) = found else {
-                let below = std::iter::once(name).chain(names).map(str::to_owned).collect();
-                if call.access().may_make_home(path)? {
+                let below: Vec<String> = std::iter::once(name).chain(names).map(str::to_owned).collect();
+                if call.access().may_make_home(at, &below)? {
                     return Ok(Destination { folder: at, below, reach: Reach::Own });
                 }
                 return Destination::at(call, at, below);

@@ -4,7 +4,6 @@
 
 use std::ops::Range;
 
-use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use stet_actors::error::{Code, Result};
 use stet_actors::id::{DatabaseId, Source};
@@ -12,7 +11,7 @@ use stet_actors::object::Record;
 
 use super::object::latest_of;
 use crate::content::ContentReader;
-use crate::give_way;
+use crate::give_way::Place;
 use crate::http::app::App;
 use crate::http::call::Call;
 
@@ -29,11 +28,11 @@ pub(super) struct Shown {
     pub sha256: [u8; 32],
 }
 
-/// The bytes of a DTD as it is by now, if it has no more than that many.
-async fn within(app: &App, record: &Record, most: u64) -> Result<Option<Bytes>> {
+/// A DTD as it is by now, if it has no more than that many bytes.
+async fn within(app: &App, record: &Record, most: u64) -> Result<Option<ContentReader>> {
     match latest_of(app, record).await {
         Ok(reader) if reader.remaining() > most => Ok(None),
-        Ok(reader) => reader.read_all().await.map(Some),
+        Ok(reader) => Ok(Some(reader)),
         // It has none, or has gone meanwhile.
         Err(error) if error.code == Code::ObjectNotFound => Ok(None),
         Err(error) => Err(error),
@@ -67,13 +66,15 @@ pub(super) async fn of(call: &Call, database: DatabaseId, document: &ContentRead
     };
     let most = call.app.config.limits.xml_bytes as u64;
     let Some(dtd) = within(&call.app, &record, most).await? else { return Ok(None) };
-    let bytes = dtd.len();
+    // Read only when its turn has come: that bounds how many are in memory at a time.
+    let place = Place::for_bytes(dtd.remaining()).await?;
+    let dtd = dtd.read_all().await?;
     let shown = move || {
         let (found, dtd_text) = (stet_xml::doctype_of(text_of(&head))?, std::str::from_utf8(&dtd).ok()?);
         let place = found.place.start as u64..found.place.end as u64;
         found.with(dtd_text).map(|doctype| Shown { place, doctype, sha256: Sha256::digest(&dtd).into() })
     };
-    give_way::by_size(bytes, shown).await
+    place.work(shown).await
 }
 
 #[cfg(test)]
@@ -97,8 +98,8 @@ mod tests {
         let loid = put(&[b'x'; MOST]).await;
         let record = house.app.repository.resolve(&Source::Loid(loid), DatabaseId::MAIN).expect("it is there");
         let bytes = within(&house.app, &record, MOST as u64).await.expect("the disk is well");
-        assert_eq!(bytes.map(|bytes| bytes.len()), Some(MOST));
+        assert_eq!(bytes.map(|reader| reader.remaining()), Some(MOST as u64));
         assert_eq!(put(&[b'x'; MOST + 1]).await, loid);
-        assert_eq!(within(&house.app, &record, MOST as u64).await.expect("the disk is well"), None);
+        assert!(within(&house.app, &record, MOST as u64).await.expect("the disk is well").is_none());
     }
 }

@@ -1,5 +1,7 @@
 //! What replies show of records.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -95,59 +97,36 @@ impl<'c, T> Bulk<'c, T> {
     }
 }
 
-/// The record of a live object, path included if asked for; `None` when there is no such object.
+/// The record of an object, live or in the recycle bin, path included if asked for; `None` for one that is gone for good, or that the
+/// caller may not read.
 ///
 /// # Errors
 /// What the store says.
-pub async fn record_of(app: &App, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
-    let Some(cached) = app.records.get(&app.repository, loid)? else { return Ok(None) };
-    let path = path_if_shown(app, &cached, display)?;
-    shown(app, &cached, display, path.as_deref()).await.map(Some)
-}
-
-/// The record of an object, live or in the recycle bin; `None` for one that is gone for good.
-///
-/// # Errors
-/// What the store says.
-pub async fn any_record_of(app: &App, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
-    if let Some(shown) = record_of(app, loid, display).await? {
-        return Ok(Some(shown));
+pub async fn any_record_of(call: &Call, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
+    let (app, access) = (&call.app, call.access());
+    if let Some(cached) = app.records.get(&app.repository, loid)? {
+        if !access.may(Privilege::Read, &cached)? {
+            return Ok(None);
+        }
+        return record_of(app, &cached, display).await.map(Some);
     }
     let Some(record) = app.repository.any_record(loid)? else { return Ok(None) };
+    if !access.may(Privilege::Read, &record)? {
+        return Ok(None);
+    }
     let groups = Groups::of(&app.repository.attributes(loid)?, display).await?;
     let mut shown = render(app, &record, groups, display)?;
     shown.path = path_if_shown(app, &record, display)?;
     shown.ready().await.map(Some)
 }
 
-/// The record of a live object as the caller may see it, path included if asked for. Of a folder that is merely on the way to
-/// what may be seen, all is left out that shows what goes on in it.
+/// A record, path included if asked for; of an outline no more than there is in it.
 ///
 /// # Errors
 /// What the store says.
-pub async fn seen_record_of(call: &Call, cached: &Cached, display: &Display) -> Result<Ready<ObjectRecord>> {
-    let path = path_if_shown(&call.app, cached, display)?;
-    seen_record_at(call, cached, display, path.as_deref()).await
-}
-
-/// As [`seen_record_of`], with a path that is known.
-///
-/// # Errors
-/// What the store says.
-pub async fn seen_record_at(
-    call: &Call,
-    cached: &Cached,
-    display: &Display,
-    path: Option<&str>,
-) -> Result<Ready<ObjectRecord>> {
-    let (app, access) = (&call.app, call.access());
-    if access.sees_all() || access.may(Privilege::Read, cached)? {
-        return shown(app, cached, display, path).await;
-    }
-    let mut record = rendered(app, cached, display, path).await?;
-    (record.modified, record.last_modifier) = (record.created, record.creator.clone());
-    (record.virtual_attributes, record.virtual_attributes_xml) = (None, None);
-    record.ready().await
+pub async fn record_of(app: &App, cached: &Cached, display: &Display) -> Result<Ready<ObjectRecord>> {
+    let path = path_if_shown(app, cached, display)?;
+    shown(app, cached, display, path.as_deref()).await
 }
 
 /// A record with that path, made once per change.
@@ -165,9 +144,25 @@ pub async fn shown(app: &App, cached: &Cached, display: &Display, path: Option<&
 }
 
 async fn rendered(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<ObjectRecord> {
-    let groups = app.records.groups(cached, display).await?;
-    let record = render(app, &cached.record, groups, display)?;
-    Ok(ObjectRecord { path: path.map(str::to_owned), ..record })
+    let path = path.map(str::to_owned);
+    if !cached.is_outline() {
+        let groups = app.records.groups(cached, display).await?;
+        return Ok(ObjectRecord { path, ..render(app, &cached.record, groups, display)? });
+    }
+    // Also what is computed says what goes on in it.
+    let (attributes, virtual_attributes) = (false, false);
+    let display = Display {
+        attributes,
+        system_attributes: attributes,
+        usage_tickets: attributes,
+        virtual_attributes,
+        ..display.clone()
+    };
+    let record = render(app, &cached.record, Groups::default(), &display)?;
+    let mut hasher = DefaultHasher::new();
+    (&cached.name, &cached.type_name, cached.folder()).hash(&mut hasher);
+    let uniqueness_string = display.uniqueness_string.then(|| format!("{}:{:016x}", cached.uuid, hasher.finish()));
+    Ok(ObjectRecord { path, uniqueness_string, ..record })
 }
 
 /// A container's own record, at the state that a reply speaks of.

@@ -13,7 +13,7 @@ use stet_actors::repository::Reader;
 use stet_actors::store::Row;
 
 use crate::http::call::Call;
-use crate::http::change::ViewOf;
+use crate::http::change::SeenView;
 
 /// How often a reply is made at most.
 const TRIES: usize = 500;
@@ -48,10 +48,10 @@ pub(crate) trait Opened: Sized {
     ///
     /// # Errors
     /// What the store says.
-    fn of(call: &Call, view: ViewOf<Self::Family>) -> Result<Self>;
+    fn of(call: &Call, view: SeenView<Self::Family>) -> Result<Self>;
 
     /// The view.
-    fn view(&self) -> &ViewOf<Self::Family>;
+    fn view(&self) -> &SeenView<Self::Family>;
 }
 
 /// What `read` finds in the rows beside a part, as they were when the part's row was `part`. Every change of the part must raise
@@ -85,7 +85,7 @@ pub(crate) async fn settled<O: Opened, T>(
     make: impl AsyncFn(&O) -> Result<T, Unsettled>,
 ) -> Result<T> {
     let loid = open.view().state.object().record.loid;
-    let again = async || O::of(call, call.app.repository.view::<O::Family>(loid).await?);
+    let again = async || O::of(call, call.view_of::<O::Family>(loid).await?);
     for _ in 0..TRIES {
         match make(&open).await {
             Ok(made) => return Ok(made),

@@ -1,14 +1,17 @@
 //! Bytes on their way to a client, whatever they are made of: all of them or a part, and the headers that say which.
 
+use std::mem;
 use std::ops::Range;
 
+use actix_web::error::ErrorInternalServerError;
 use actix_web::http::Method;
 use actix_web::http::header::{ACCEPT_RANGES, CONTENT_DISPOSITION, HeaderValue, LAST_MODIFIED, TryIntoHeaderValue};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::Loid;
 
-use crate::content::ContentReader;
+use crate::content::{CHUNK, ContentReader};
 use crate::http::call::Call;
 use crate::http::dates;
 use crate::http::etag::ETag;
@@ -71,6 +74,8 @@ fn stream_of(parts: Vec<Part>, first: u64, len: u64) -> BodyStream {
 
 /// Bytes to be served, whatever they are made of.
 pub struct Whole {
+    /// The object that they are shown of; the container, where they are of a part.
+    pub of: Loid,
     /// Their media type.
     pub media_type: String,
     /// What they are made of, before `maxSize`.
@@ -88,7 +93,7 @@ impl Whole {
     /// # Errors
     /// `PreconditionFailed` by `If-Unmodified-Since`; `RangeNotSatisfiable`; `InvalidParameter` for `maxSize`.
     pub fn reply(self, call: &Call, source: &str, name: &str) -> Result<Reply> {
-        let Whole { media_type, parts, tag, modified } = self;
+        let Whole { of, media_type, parts, tag, modified } = self;
         let size = parts.iter().map(|part| part.size).sum::<u64>().min(most(call)?);
         let held = parts.iter().map(|part| part.held).sum();
         dates::check_unmodified(call.headers(), modified)?;
@@ -100,13 +105,13 @@ impl Whole {
             _ => Wanted::Whole,
         };
         let reply = match wanted {
-            Wanted::Whole => Reply::stream(media_type, size, stream_of(parts, 0, size)),
+            Wanted::Whole => Reply::stream(media_type, size, while_readable(call, of, stream_of(parts, 0, size), size)),
             Wanted::Part { first, last } => {
                 let len = last - first + 1;
                 // Digits and such, which is all that a header's value must be.
-                let of =
+                let range =
                     HeaderValue::try_from(format!("bytes {first}-{last}/{size}")).map_err(|_| Error::internal())?;
-                Reply::part(media_type, len, stream_of(parts, first, len), of)
+                Reply::part(media_type, len, while_readable(call, of, stream_of(parts, first, len), len), range)
             }
             Wanted::Nothing => {
                 let message = format!("No byte lies in the range: there are {size}.");
@@ -124,6 +129,21 @@ impl Whole {
             None => reply,
         })
     }
+}
+
+/// Bytes for as long as the caller may read the object: a client may take hours for them, and its session may end or lose its rights
+/// meanwhile. Then the connection is broken off. The first of them go out at once, and those that are few.
+fn while_readable(call: &Call, of: Loid, bytes: BodyStream, size: u64) -> BodyStream {
+    if size <= CHUNK {
+        return bytes;
+    }
+    let (may_go_on, mut begun) = (call.may_go_on_reading(of), false);
+    Box::pin(bytes.map(move |chunk| {
+        if mem::replace(&mut begun, true) {
+            may_go_on().map_err(ErrorInternalServerError)?;
+        }
+        chunk
+    }))
 }
 
 /// When bytes were written, as far as it is known, in epoch seconds: they may change again within the second; the time says
@@ -160,7 +180,7 @@ fn disposition(name: &str) -> Option<HeaderValue> {
 /// all.
 pub fn streamed(reader: ContentReader) -> BodyStream {
     Box::pin(futures_util::stream::try_unfold(reader, |mut reader| async {
-        let chunk = reader.next_chunk().await.map_err(actix_web::error::ErrorInternalServerError)?;
+        let chunk = reader.next_chunk().await.map_err(ErrorInternalServerError)?;
         Ok(chunk.map(|chunk| (chunk, reader)))
     }))
 }

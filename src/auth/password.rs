@@ -1,7 +1,6 @@
 //! Passwords: Argon2id, away from the threads that serve requests (docs/api/groups-and-users.md, "Passwords").
 
 use std::fmt;
-use std::sync::Arc;
 
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash as Phc, Salt};
 use argon2::{ARGON2ID_IDENT, Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
@@ -9,14 +8,15 @@ use rand::TryRng;
 use rand::rngs::SysRng;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
-use tokio::sync::Semaphore;
+
+use crate::limits::Turns;
 
 /// Bytes of UTF-8 in the longest password; a longer one can't be set, and is wrong at a login.
 pub const MAX_PASSWORD_BYTES: usize = 1024;
 
-/// How many may wait for their password to be checked. At some 20 ms each the last of them waits for seconds, so more get the
-/// error to try again.
-const MAX_WAITING: usize = 256;
+/// How many of one address, or user, may wait for a password to be checked. At some 20 ms each the last of them waits for a second,
+/// so more get the error to try again; others have their turns between.
+const MAX_WAITING: usize = 64;
 
 /// What hashing one password costs. Hashes keep the numbers that they were made with, so new numbers hold for a user from the
 /// next change of the password on.
@@ -53,9 +53,7 @@ pub struct Passwords {
     /// A hash that no password is known for, checked where there is none to check: salt and hash are both random.
     nobody: PasswordHash,
     /// One at a time for every two cores: however many log in, the other cores go on serving requests.
-    working: Arc<Semaphore>,
-    /// See [`MAX_WAITING`].
-    waiting: Semaphore,
+    turns: Turns,
     /// The cost of every check so far, for the test that no wrong login is cheaper than another.
     #[cfg(test)]
     pub(super) checked: parking_lot::Mutex<Vec<String>>,
@@ -73,13 +71,11 @@ impl Passwords {
         })?;
         let nobody = hash_without_password(&params)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let working = Arc::new(Semaphore::new((cores / 2).max(1)));
-        let waiting = Semaphore::new(MAX_WAITING);
+        let turns = Turns::new("passwords", "logins", cores / 2, MAX_WAITING);
         Ok(Passwords {
             params,
             nobody,
-            working,
-            waiting,
+            turns,
             #[cfg(test)]
             checked: parking_lot::Mutex::default(),
         })
@@ -127,11 +123,7 @@ impl Passwords {
 
     /// Runs on a thread where it may take its time, when its turn comes.
     async fn work<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-        let Ok(_waiting) = self.waiting.try_acquire() else {
-            return Err(Error::new(Code::Overloaded, "Too many logins wait; nothing was changed, try again."));
-        };
-        // The semaphore is never closed.
-        let turn = self.working.clone().acquire_owned().await.map_err(|error| failed(&error))?;
+        let turn = self.turns.turn().await?;
         // The turn goes along: it is not over when the caller gives up, but when the work is done.
         let working = tokio::task::spawn_blocking(move || {
             let done = work();

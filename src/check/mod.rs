@@ -1,5 +1,5 @@
 //! `stet check`: proves a data directory from its rows. Every index entry must follow from a row, every row's entries must be
-//! there, every part must have its object, every content its bytes, and all bytes in the tables a content that they are of; no
+//! there, every part must have its object, every content its bytes, with the SHA-256 that it says, and all bytes in the tables a content that they are of; no
 //! version may lie above the latest; and of each container must hold what its family says ([`Family::prove`]). Changes nothing.
 //!
 //! [`Family::prove`]: stet_actors::family::Family::prove
@@ -12,11 +12,15 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use stet_actors::families::Families;
-use stet_actors::object::is_referred_to;
+use stet_actors::object::referrers;
+use stet_actors::proof::place_of;
 use stet_actors::store::{StoreError, Table, View};
 use stet_store::RedbStore;
 
 use crate::content::ContentStore;
+
+/// How many of the rows that refer to a damaged file are named.
+const NAMED: usize = 10;
 
 /// The result of a check.
 #[derive(Debug, Default)]
@@ -92,9 +96,15 @@ fn check_of(families: Families, store: &RedbStore, content: &ContentStore) -> Re
     }
     let mut unused = (0, 0);
     let mut failed = None;
-    let listed = content.for_each(|sha256, size| match is_referred_to(store, View::Committed, sha256) {
-        Ok(true) => {}
-        Ok(false) => unused = (unused.0 + 1, unused.1 + size),
+    let listed = content.for_each(|sha256, size| match referrers(store, View::Committed, sha256, NAMED) {
+        Ok(rows) if rows.is_empty() => unused = (unused.0 + 1, unused.1 + size),
+        Ok(rows) => {
+            if let Some(damage) = content.damage_of(sha256) {
+                let rows: Vec<_> = rows.iter().map(place_of).collect();
+                let path = content.path(sha256);
+                report.fault(format!("{}: {} is damaged: {damage}", rows.join(", "), path.display()));
+            }
+        }
         Err(error) => failed = Some(error),
     });
     if let Some(error) = failed {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use sha2::{Digest, Sha256};
 use stet_actors::families::Families;
 use stet_actors::id::Loid;
 use stet_actors::object::{Content, Draft, Record, Remainder, SmallBody, Stored, Task, Version};
@@ -153,8 +154,20 @@ impl Check<'_> {
 
     /// What the domain looks with.
     fn proof<T>(&mut self, prove: impl FnOnce(&mut Proof<'_>) -> T) -> T {
-        let has_file = |content: &Content| self.content.is_there(content);
+        // Whether the bytes of a file are the right ones is asked of each file once.
+        let damage = |content: &Content, small: Option<&Bytes>| match (content.stored, small) {
+            (Stored::File, _) if self.content.is_there(content) => None,
+            (Stored::File, _) => {
+                let (path, size) = (self.content.path(&content.sha256), content.size);
+                Some(format!("its bytes are not there: {} is no file of {size} bytes", path.display()))
+            }
+            (Stored::Row, Some(bytes)) if bytes.len() as u64 == content.size => {
+                let same = content.sha256 == <[u8; 32]>::from(Sha256::digest(bytes));
+                (!same).then(|| "its bytes in the tables are damaged: they have another SHA-256".to_owned())
+            }
+            (Stored::Row, _) => Some("its bytes are not there".to_owned()),
+        };
         let mut report = |fault| self.report.fault(fault);
-        prove(&mut Proof::new(self.store, &has_file, &mut report))
+        prove(&mut Proof::new(self.store, &damage, &mut report))
     }
 }

@@ -1,6 +1,7 @@
 use std::sync::mpsc;
 
 use bytes::Bytes;
+use sha2::{Digest, Sha256};
 use stet_actors::drawer::{DrawerHead, Item};
 use stet_actors::family::Family;
 use stet_actors::folder::root;
@@ -45,7 +46,12 @@ fn spiked() -> Record {
 }
 
 fn bytes() -> Content {
-    Content { content_type: "text/xml".into(), size: 8, sha256: [7; 32], stored: Stored::Row }
+    Content {
+        content_type: "text/xml".into(),
+        size: 8,
+        sha256: Sha256::digest(b"<story/>").into(),
+        stored: Stored::Row,
+    }
 }
 
 fn item(shortcut: u64, object: Loid, hidden: bool) -> Item {
@@ -375,7 +381,7 @@ fn bytes_of_an_attachment_that_no_post_has_are_found() {
 fn a_version_above_the_latest_is_found() {
     for above in [STORY.at_version(2), POST.at_version(7), DRAWER.at_version(1)] {
         let ground = Ground::new();
-        let content = Content { size: 0, ..bytes() };
+        let content = Content { size: 0, sha256: Sha256::digest(b"").into(), ..bytes() };
         ground.put(&Version { loid: above, author: "editor".into(), at: 1, content });
         ground.set(SmallBody::key(above), Some(Bytes::new()));
         ground.one_fault(&[&above.to_string(), "above its latest version"]);
@@ -409,21 +415,39 @@ fn posts_of_one_name_and_posts_that_are_remembered_as_removed_are_found() {
 #[test]
 fn content_files_that_no_row_refers_to_are_counted_and_no_fault() {
     let ground = Ground::new();
-    let file = |byte: u8, size: usize| {
-        let name = format!("{byte:02x}").repeat(32);
-        let folder = ground._data.path().join("content").join(&name[..2]);
-        std::fs::create_dir_all(&folder).expect("a folder can be made");
-        std::fs::write(folder.join(&name[2..]), vec![0; size]).expect("a file can be written");
+    let file = |sha256: &[u8; 32], bytes: &[u8]| {
+        let path = ground.content.path(sha256);
+        std::fs::create_dir_all(path.parent().expect("it has one")).expect("a folder can be made");
+        std::fs::write(path, bytes).expect("a file can be written");
     };
-    file(1, 8);
-    file(2, 30);
-    file(3, 40);
-    let content = Content { sha256: [1; 32], stored: Stored::File, ..bytes() };
+    file(&bytes().sha256, b"<story/>");
+    file(&[2; 32], &[0; 30]);
+    file(&[3; 32], &[0; 40]);
+    let content = Content { stored: Stored::File, ..bytes() };
     let mut changes = Vec::new();
     add(&Draft { loid: STORY, author: "editor".into(), at: 1, content, base: None }, &mut changes);
     ground.write(changes);
     let report = check(&ground.store, &ground.content).unwrap();
     assert_eq!((report.faults, report.unused_files, report.unused_bytes), (Vec::new(), 2, 70));
+    // Damaged, and as long as it was: the file is named, and what is in it.
+    file(&bytes().sha256, b"<stony/>");
+    let path = ground.content.path(&bytes().sha256);
+    ground.one_fault(&["drafts/1", &STORY.to_string(), &path.to_string_lossy(), "is damaged"]);
+}
+
+#[test]
+fn bytes_in_the_tables_that_are_damaged_are_found() {
+    let damaged = Some(Bytes::from_static(b"<stony/>"));
+    for (key, place) in [
+        (SmallBody::key(STORY.at_version(1)), format!("versions/1 {}", STORY.at_version(1))),
+        (SmallBody::key(POST.at_version(1)), format!("versions/1 {}", POST.at_version(1))),
+        (attachment_body(BLOG, 30), "attachment 30".to_owned()),
+    ] {
+        let ground = Ground::new();
+        ground.set(key, damaged.clone());
+        ground.one_fault(&[&place, "its bytes in the tables are damaged"]);
+        assert_eq!(ground.faults().len(), 1);
+    }
 }
 
 #[test]

@@ -21,17 +21,20 @@ mod upload;
 pub(crate) mod words;
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::fs::OFlags;
+use sha2::{Digest, Sha256};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::{Content, Pin, Stored};
 use tokio::sync::Notify;
 
 use self::pins::{Hash, Pins};
-pub use self::reader::ContentReader;
+pub use self::reader::{CHUNK, ContentReader};
 use self::under_way::UnderWay;
 pub use self::upload::Upload;
 use crate::limits::Room;
@@ -44,6 +47,9 @@ const UNFINISHED: &str = "tmp";
 
 /// How many folders the files lie in: one for each first byte of a hash.
 const FOLDERS: u16 = 256;
+
+/// Bytes of a file in memory while it is hashed.
+const HASHED: usize = 256 << 10;
 
 /// The folder of the contents whose hashes begin with a byte.
 fn folder_name(byte: u16) -> String {
@@ -150,9 +156,26 @@ impl ContentStore {
         Upload::new(self.places.clone(), room)
     }
 
-    /// Whether the file of a content is there, as long as it must be.
+    /// Whether the file of a content is there, as long as it must be. Whether its bytes are the right ones takes reading them all:
+    /// see [`ContentStore::damage_of`].
     pub fn is_there(&self, content: &Content) -> bool {
-        fs::metadata(self.places.file(&content.sha256)).is_ok_and(|found| found.len() == content.size)
+        let found = fs::symlink_metadata(self.places.file(&content.sha256));
+        found.is_ok_and(|found| found.is_file() && found.len() == content.size)
+    }
+
+    /// Where the file of the content with that hash is, or would be.
+    pub fn path(&self, sha256: &[u8; 32]) -> PathBuf {
+        self.places.file(sha256)
+    }
+
+    /// What is wrong with the file of the content with that hash; `None` if its bytes are the right ones. Reads them all, with little
+    /// memory.
+    pub fn damage_of(&self, sha256: &[u8; 32]) -> Option<String> {
+        match hash_of(&self.places.file(sha256)) {
+            Err(error) => Some(format!("it can't be read: {error}")),
+            Ok(found) if found != *sha256 => Some(format!("its bytes have the SHA-256 {}", hex(&found))),
+            Ok(_) => None,
+        }
     }
 
     /// Keeps the file of a content that is to be referred to again; `None` if there is no such file. For contents that were read
@@ -198,8 +221,7 @@ impl ContentStore {
         let path = self.places.file(&content.sha256);
         let size = content.size;
         blocking(move || {
-            let opened = File::open(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
-            let (found, file) = match opened {
+            let (file, found) = match open_regular(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
                 opened => opened.map_err(|error| failure("opened", &path, &error))?,
             };
@@ -223,6 +245,35 @@ impl Places {
         let name = hex(sha256);
         // By the first byte, so that no folder gets too long for programs that list it.
         self.root.join(&name[..2]).join(&name[2..])
+    }
+}
+
+/// Opens a content's file to be read, and gives its length. What is no regular file is none of ours, and may be without end, or never
+/// answer: it is not followed, nor waited for.
+fn open_regular(path: &Path) -> io::Result<(File, u64)> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no regular file"));
+    }
+    Ok((file, found.len()))
+}
+
+/// The hash of what is in a file.
+fn hash_of(path: &Path) -> io::Result<Hash> {
+    let (mut file, _) = open_regular(path)?;
+    let mut hasher = Sha256::new();
+    let mut bytes = vec![0; HASHED];
+    loop {
+        let read = match file.read(&mut bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        if read == 0 {
+            return Ok(hasher.finalize().into());
+        }
+        hasher.update(&bytes[..read]);
     }
 }
 
@@ -262,7 +313,9 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + '
 }
 
 fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    // Too large is a file beyond what this process may write (`ulimit -f`), or the file system keep.
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 /// What a client gets to see of an error of the disk; the rest goes to the log.

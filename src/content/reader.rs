@@ -11,7 +11,7 @@ use stet_actors::error::{Error, Result};
 use super::{blocking, failure};
 
 /// Bytes read at a time: what a content of any size costs in memory while it is sent.
-const CHUNK: u64 = 64 << 10;
+pub const CHUNK: u64 = 64 << 10;
 
 /// A content, or a range of one, that is read chunk by chunk. A clone reads the same on its own.
 #[derive(Debug, Clone)]

@@ -168,6 +168,59 @@ async fn a_missing_or_damaged_file_is_our_own_fault_and_the_next_upload_mends_it
 }
 
 #[tokio::test]
+async fn what_has_the_name_of_a_content_and_not_its_bytes_is_replaced_by_the_next_upload() {
+    let (data, store) = store();
+    let elsewhere = data.path().join("elsewhere");
+    let bytes = bytes(200_000);
+    let mut wrong = bytes.clone();
+    wrong[150_000] ^= 1;
+    let new = upload(&store, &bytes, 5000).await;
+    let path = store.places.file(&new.content.sha256);
+    for damage in [
+        "a byte",
+        "longer",
+        "a link to other bytes",
+        "a link to the same",
+        "a link to nothing",
+        "a folder",
+        "full folder",
+    ] {
+        match damage {
+            "a byte" => fs::write(&path, &wrong),
+            "longer" => fs::write(&path, [&bytes[..], b"!"].concat()),
+            _ => fs::remove_file(&path),
+        }
+        .expect("it is there");
+        match damage {
+            "a link to other bytes" => fs::write(&elsewhere, &wrong),
+            "a link to the same" => fs::write(&elsewhere, &bytes),
+            "a link to nothing" => fs::remove_file(&elsewhere),
+            "a folder" | "full folder" => fs::create_dir(&path),
+            _ => Ok(()),
+        }
+        .expect("the disk is well");
+        match damage {
+            "full folder" => fs::write(path.join("inside"), "kept").expect("the disk is well"),
+            _ if damage.starts_with("a link") => {
+                std::os::unix::fs::symlink(&elsewhere, &path).expect("the place is free")
+            }
+            _ => {}
+        }
+        assert!(damage == "a byte" || !store.is_there(&new.content), "{damage}");
+        assert!(store.damage_of(&new.content.sha256).is_some(), "{damage}");
+        if damage != "a byte" {
+            assert!(store.open_content(&new.content).await.is_err(), "{damage}");
+        }
+        let again = upload(&store, &bytes, 5000).await;
+        assert_eq!(again.content, new.content, "{damage}");
+        assert_eq!(store.damage_of(&again.content.sha256), None, "{damage}");
+        let read = store.open_content(&again.content).await.expect("it was just written").read_all().await;
+        assert!(read.expect("the disk is well") == bytes, "{damage}");
+    }
+    assert_eq!(fs::read(path.with_extension("aside").join("inside")).expect("kept"), b"kept");
+}
+
+#[tokio::test]
 async fn a_content_in_the_tables_is_not_looked_for_among_the_files() {
     let (_data, store) = store();
     let new = upload(&store, b"small", 5).await;

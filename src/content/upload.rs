@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -13,7 +14,7 @@ use tempfile::NamedTempFile;
 
 use super::pins::{Hash, Held};
 use super::under_way::Place;
-use super::{Places, blocking, failure, is_full, sync_folder};
+use super::{Places, blocking, failure, is_full, open_regular, sync_folder};
 use crate::limits::{Gathered, Holder, Room};
 
 /// Bytes that are gathered before the disk is bothered: a network's chunks are small, and each hand-over to another
@@ -160,7 +161,8 @@ impl Spill {
         self.file.as_file_mut().write_all(bytes)
     }
 
-    /// Puts the file where contents lie, unless the same bytes lie there already, and gives its hash with a pin.
+    /// Puts the file where contents lie, unless the very same bytes lie there already, and gives its hash with a pin. What else has
+    /// that name is replaced.
     fn keep(self, places: &Places, size: u64) -> io::Result<(Hash, Held)> {
         let sha256 = self.hasher.finalize().into();
         // First: a file that is found must still be there when a row refers to it.
@@ -171,12 +173,12 @@ impl Spill {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
-        match File::open(&path) {
+        match find_same(&path, self.file.as_file(), size) {
             // The new time shows the collector of unused files that this one is wanted again.
-            Ok(there) if there.metadata()?.len() == size => there.set_modified(SystemTime::now())?,
-            // One of another length was damaged from outside; this one mends it.
-            _ => {
+            Some(there) => there.set_modified(SystemTime::now())?,
+            None => {
                 self.file.as_file().sync_all()?;
+                set_folder_aside(&path)?;
                 self.file.persist(&path)?;
             }
         }
@@ -185,4 +187,53 @@ impl Spill {
         sync_folder(&places.root)?;
         Ok((sha256, held))
     }
+}
+
+/// The file at `path`, if the very bytes of the `new` one are in it. One of the same name and length may have been damaged: who is
+/// told that their bytes are kept must get them back, so the name proves nothing.
+fn find_same(path: &Path, new: &File, size: u64) -> Option<File> {
+    let compared = open_regular(path).and_then(|(there, len)| {
+        let same = len == size && are_same(&there, new, size)?;
+        Ok(same.then_some(there))
+    });
+    match compared {
+        Ok(Some(there)) => return Some(there),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Ok(None) => {
+            let path = path.display();
+            tracing::warn!(%path, "the file of a content was damaged; an upload of the right bytes replaces it");
+        }
+        Err(error) => {
+            let path = path.display();
+            tracing::warn!(%path, %error, "the file of a content can't be read; an upload of its bytes replaces it");
+        }
+    }
+    None
+}
+
+/// Bytes compared at a time.
+const COMPARED: usize = 64 << 10;
+
+/// Whether the first `size` bytes of both are the same.
+fn are_same(one: &File, other: &File, size: u64) -> io::Result<bool> {
+    let (mut left, mut right) = (vec![0; COMPARED], vec![0; COMPARED]);
+    let mut at = 0;
+    while at < size {
+        let len = (size - at).min(COMPARED as u64) as usize;
+        one.read_exact_at(&mut left[..len], at)?;
+        other.read_exact_at(&mut right[..len], at)?;
+        if left[..len] != right[..len] {
+            return Ok(false);
+        }
+        at += len as u64;
+    }
+    Ok(true)
+}
+
+/// Makes way for a file where a folder stands, which no file can replace. What may be in it is kept under another name.
+fn set_folder_aside(path: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+        fs::rename(path, path.with_extension("aside"))?;
+    }
+    Ok(())
 }

@@ -36,7 +36,9 @@ pub fn check_objects(app: &App, access: Access<'_>, route: &Route, query: &Query
         let Some((_, source)) = sources.iter().find(|(known, _)| *known == name) else { continue };
         let database = app.database(query.text("databaseId"))?;
         match app.resolve(source, database) {
-            Ok(cached) => access.check(needed, &cached, source)?,
+            Ok(cached) => {
+                access.check(needed, &cached, source)?;
+            }
             Err(error) if error.code == Code::ObjectNotFound && route.takes_recycled => {
                 access.check(needed, &app.repository.resolve_any(source, database)?, source)?;
             }

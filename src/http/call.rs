@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::Expect;
-use stet_actors::id::{DatabaseId, Source};
+use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::Text;
 use stet_actors::receipt::Once;
 use tracing::Span;
@@ -28,7 +28,7 @@ use super::query::Query;
 use super::reply::Json;
 use super::route::{Body, QueryParam, Route};
 use super::router::Params;
-use crate::access::Access;
+use crate::access::{Access, Seen};
 use crate::auth::{LiveSession, Privilege, Rights};
 use crate::give_way;
 use crate::limits::Room;
@@ -161,6 +161,34 @@ impl Call {
         Ok(received)
     }
 
+    /// Whether the caller may go on reading an object, asked as often as it is called: for answers that take as long as the client
+    /// likes. The session counts as used each time. Of an object that is not there any more, they may have the rest.
+    pub fn may_go_on_reading(&self, object: Loid) -> impl Fn() -> Result<()> + use<> {
+        let (app, session) = (self.app.clone(), self.session.clone());
+        move || {
+            let rights = match &session {
+                Some(session) => {
+                    app.sessions.check(session)?;
+                    app.sessions.used_still(session);
+                    session.rights()
+                }
+                None => Arc::default(),
+            };
+            let access = match &session {
+                Some(session) => Access::of(&app, session, &rights),
+                None => Access::anonymous(&app),
+            };
+            if access.sees_all() {
+                return Ok(());
+            }
+            let record = match app.records.record(&app.repository, object)? {
+                Some(record) => Some(record),
+                None => app.repository.any_record(object)?,
+            };
+            record.map_or(Ok(()), |record| access.check_own(&record, &object))
+        }
+    }
+
     /// The record of the object that a path parameter names.
     ///
     /// # Errors
@@ -177,14 +205,25 @@ impl Call {
         self.find_for(Privilege::Read, source, database)
     }
 
-    /// The record of the object that a source names, if the privilege holds for it.
+    /// The record of the object that a source names, if the privilege holds for it; of a folder on the way to what the caller may read,
+    /// its outline.
     ///
     /// # Errors
     /// As [`Call::find`]; `PermissionDenied`.
     pub fn find_for(&self, privilege: Privilege, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
         let record = self.app.resolve(source, database)?;
-        self.access().check(privilege, &record, source)?;
-        Ok(record)
+        let seen = self.access().check(privilege, &record, source)?;
+        as_seen(record, seen).ok_or_else(|| Error::not_found(source))
+    }
+
+    /// A record as the caller sees it: of a folder on the way to what they may read, its outline; `None` for what is not there for
+    /// them.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn as_seen(&self, record: Arc<Cached>) -> Result<Option<Arc<Cached>>> {
+        let seen = self.access().seen(&record)?;
+        Ok(as_seen(record, seen))
     }
 
     /// Who calls.
@@ -297,5 +336,13 @@ impl Call {
         let (app, required, body) = (self.app.clone(), self.requires_body(), self.body.clone());
         let read = move || display.with(Reading::of(&app.config.limits, required, &Room::of_nobody()).some(&body)?);
         give_way::by_size(self.body.len(), read).await?
+    }
+}
+
+fn as_seen(record: Arc<Cached>, seen: Seen) -> Option<Arc<Cached>> {
+    match seen {
+        Seen::Whole => Some(record),
+        Seen::OnTheWay => Some(Arc::new(record.outline())),
+        Seen::Nothing => None,
     }
 }

@@ -2,8 +2,13 @@
 //! record in a failed precondition is added here. For objects there is no other way: what handlers can reach of the repository is its [`Reader`](stet_actors::repository::Reader),
 //! and the handle that changes it is private to [`Changes`], which only this file opens. Whatever else changes objects (the sample,
 //! sessions that release locks, receipts) got a handle of its own when the server was put together.
+//!
+//! A reply shows what the caller may read when it is made, also the reply to a change that they have made: what they could change a
+//! moment ago, or when they sent the same call before, others may have moved out of their sight since. So replies about containers
+//! are made of a [`SeenView`], which nothing but this file makes.
 
 use std::marker::PhantomData;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -58,8 +63,38 @@ impl<F: Family> Container<F> {
 /// A container of family `F` as it is on disk.
 pub type ViewOf<F> = Arc<Published<<F as Family>::State>>;
 
-/// What a command `C` gives.
-pub type DoneOf<C> = Done<<C as Command>::Reply, <<C as Command>::Family as Family>::State>;
+/// A container as it is on disk, which the caller may read.
+pub struct SeenView<F: Family>(ViewOf<F>);
+
+impl<F: Family> Clone for SeenView<F> {
+    fn clone(&self) -> Self {
+        SeenView(self.0.clone())
+    }
+}
+
+impl<F: Family> Deref for SeenView<F> {
+    type Target = ViewOf<F>;
+
+    fn deref(&self) -> &ViewOf<F> {
+        &self.0
+    }
+}
+
+impl<F: Family> SeenView<F> {
+    /// One that is shown to a caller whom tests make up.
+    #[cfg(test)]
+    pub(crate) fn of_test(view: ViewOf<F>) -> SeenView<F> {
+        SeenView(view)
+    }
+}
+
+/// What became of a change of a container.
+pub struct Left<R, F: Family> {
+    /// What the command says.
+    pub reply: R,
+    /// The container right after the command.
+    pub view: SeenView<F>,
+}
 
 impl Call {
     /// The container of family `F` that a path parameter names.
@@ -86,22 +121,54 @@ impl Call {
     /// A container as it is on disk.
     ///
     /// # Errors
-    /// `ObjectNotFound` for one that has gone since, or lies in the recycle bin; that it can't be loaded.
-    pub async fn view<F: Family>(&self, container: &Container<F>) -> Result<ViewOf<F>> {
-        match self.app.repository.loaded::<F>(container.loid) {
-            Some(view) => Ok(view),
-            None => self.app.repository.view::<F>(container.loid).await,
+    /// As [`Call::view_of`].
+    pub async fn view<F: Family>(&self, container: &Container<F>) -> Result<SeenView<F>> {
+        self.view_of(container.loid).await
+    }
+
+    /// The container with that loid as it is on disk.
+    ///
+    /// # Errors
+    /// `ObjectNotFound` for one that has gone, lies in the recycle bin, or may not be read; `InvalidType`; that it can't be loaded.
+    pub async fn view_of<F: Family>(&self, container: Loid) -> Result<SeenView<F>> {
+        let view = match self.app.repository.loaded::<F>(container) {
+            Some(view) => view,
+            None => self.app.repository.view::<F>(container).await?,
+        };
+        self.seen(view)?.ok_or_else(|| Error::not_found(container))
+    }
+
+    /// A container after a change that has been made, in the recycle bin or not; `None` if it is not there any more or may not be
+    /// read, which makes no failure of the change.
+    ///
+    /// # Errors
+    /// That it can't be loaded; what the store says.
+    pub async fn view_after<F: Family>(&self, container: Loid) -> Result<Option<SeenView<F>>> {
+        match self.app.repository.any_view::<F>(container).await {
+            Ok(view) => self.seen(view),
+            Err(error) if error.code == Code::ObjectNotFound => Ok(None),
+            Err(error) => Err(error),
         }
+    }
+
+    fn seen<F: Family>(&self, view: ViewOf<F>) -> Result<Option<SeenView<F>>> {
+        let may = self.access().may(Privilege::Read, &view.state.object().record)?;
+        Ok(may.then(|| SeenView(view)))
     }
 
     /// Changes a container.
     ///
     /// # Errors
     /// The command's own; `PreconditionFailed`, with the record as it is; `Overloaded`; what the store says.
-    pub async fn change<C: Command>(&self, container: &Container<C::Family>, command: C) -> Result<DoneOf<C>> {
+    pub async fn change<C: Command>(
+        &self,
+        container: &Container<C::Family>,
+        command: C,
+    ) -> Result<Left<C::Reply, C::Family>> {
         let outcome = self.app.changes.0.execute(container.loid, command, self.request()?).await;
         match outcome {
-            Ok(done) => Ok(done),
+            // The caller was let to it by its name in the path, and this is what they have left.
+            Ok(Done { reply, view }) => Ok(Left { reply, view: SeenView(view) }),
             Err(error) => Err(self.with_current(error, &Display::with_defaults(false)).await),
         }
     }

@@ -13,8 +13,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use actix_web::HttpRequest;
 use actix_web::http::header::{self, HeaderMap};
+use actix_web::{HttpMessage, HttpRequest};
 use ipnet::IpNet;
 
 use crate::config::{ForwardedHeader, ServerConfig, network};
@@ -158,9 +158,13 @@ pub fn client_address(http: &HttpRequest, proxies: &Proxies) -> IpAddr {
     client(http, proxies).address
 }
 
+/// What a request has that came to this server over TLS.
+#[derive(Debug, Clone, Copy)]
+pub struct OverTls;
+
 /// Whether the client uses TLS, to this server or to the proxy that it speaks to.
 pub fn is_secure(http: &HttpRequest, proxies: &Proxies) -> bool {
-    http.app_config().secure()
+    http.extensions().contains::<OverTls>()
         || client(http, proxies).scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"))
 }
 

@@ -11,7 +11,7 @@ use std::time::Instant;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{Data, Payload};
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::stream::empty;
@@ -38,7 +38,7 @@ use super::{body, calls, client, cors, etag, pace};
 use crate::access::Access;
 use crate::auth::LiveSession;
 use crate::give_way;
-use crate::limits::{Room, Standing};
+use crate::limits::{Holder, Room, Standing, counted_as, on_behalf_of, with_behalf};
 use crate::receipts::{Claim, replay};
 
 /// Name of the response header that carries the request's id.
@@ -46,8 +46,9 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Answers any request.
 pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpResponse {
-    let call = match http.conn_data::<Rc<Connection>>() {
-        Some(connection) => Some(Connection::call(connection).await),
+    let connection = http.extensions().get::<Rc<Connection>>().cloned();
+    let call = match connection {
+        Some(connection) => Some(connection.call().await),
         None => None,
     };
     let reply = reply(http, payload, app).await;
@@ -84,7 +85,7 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let mut known = Known::default();
     let route = known.route.clone();
     let endpoint = || route.get().map_or(NO_ENDPOINT, |route| route.id);
-    let answering = answer(&app, &http, path, payload, &span, &mut known).instrument(span.clone());
+    let answering = with_behalf(answer(&app, &http, path, payload, &span, &mut known)).instrument(span.clone());
     let outcome = Timed::new(pin!(answering), endpoint).await;
     let Known { route: found, claim, standing, holder } = known;
     let found = found.get();
@@ -155,6 +156,10 @@ async fn answer(
     let session = identify(app, route, http, &pairs).map_err(|error| counted(app, http, error, &mut known.standing))?;
     count(app, http, session.as_deref(), &mut known.standing)?;
     known.holder = session.as_ref().map(|session| session.user().clone());
+    on_behalf_of(match &known.holder {
+        Some(user) => Holder::User(user.clone()),
+        None => Holder::Address(counted_as(client::client_address(http, &app.proxies))),
+    });
     let mut rights = session.as_ref().map(|session| session.rights()).unwrap_or_default();
     let access = match &session {
         Some(session) => Access::of(app, session, &rights),

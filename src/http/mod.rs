@@ -15,6 +15,7 @@ pub(crate) mod dispatch;
 pub mod error;
 pub(crate) mod etag;
 pub(crate) mod identify;
+pub(crate) mod intake;
 pub mod listing;
 pub(crate) mod media_type;
 pub(crate) mod meters;

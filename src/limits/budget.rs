@@ -19,6 +19,15 @@ const PART: u64 = 4;
 /// Bytes that a buffer has room for at first.
 const FIRST: usize = 1 << 10;
 
+/// Buffers of no more bytes do not count: connections do, and bound them. So a small body, such as that of a login, goes in
+/// whatever others hold.
+const SMALL: usize = 2 << 10;
+
+/// What a buffer counts for.
+fn counted(capacity: usize) -> usize {
+    if capacity <= SMALL { 0 } else { capacity }
+}
+
 /// Who holds bytes of a budget.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Holder {
@@ -171,14 +180,14 @@ impl Gathered {
         if wanted > before {
             let after = wanted.max((before * 2).max(FIRST).min(most));
             // Both are there until all has been copied.
-            self.room.take(after)?;
+            self.room.take(counted(after))?;
             self.bytes.reserve_exact(after - self.bytes.len());
             // An allocator may give more than was asked for, but says so to nobody but the vector.
-            let more = self.bytes.capacity().saturating_sub(after);
-            self.room.give_back(before);
+            let more = counted(self.bytes.capacity()).saturating_sub(counted(after));
+            self.room.give_back(counted(before));
             if let Err(error) = self.room.take(more) {
                 self.bytes = Vec::new();
-                self.room.give_back(after);
+                self.room.give_back(counted(after));
                 return Err(error);
             }
         }
@@ -214,7 +223,7 @@ impl std::fmt::Debug for Gathered {
 
 impl Drop for Gathered {
     fn drop(&mut self) {
-        self.room.give_back(self.bytes.capacity());
+        self.room.give_back(counted(self.bytes.capacity()));
     }
 }
 
@@ -259,7 +268,7 @@ mod tests {
             gathered.extend(piece, 6000).unwrap();
             sent.extend_from_slice(piece);
             assert_eq!(&*gathered, sent);
-            assert_eq!(budget.held(), gathered.bytes.capacity() as u64);
+            assert_eq!(budget.held(), counted(gathered.bytes.capacity()) as u64);
             assert!(gathered.bytes.capacity() <= 6000);
         }
         // 5,011 bytes are there, and would be again.
@@ -269,11 +278,26 @@ mod tests {
         assert!(gathered.is_empty() && other.len() == sent.len());
         drop(other);
         assert_eq!(budget.held(), 0);
-        gathered.extend(&[6; 100], 100).unwrap();
+        gathered.extend(&[6; 5000], 5000).unwrap();
         let bytes = gathered.freeze();
-        assert_eq!((bytes.len(), budget.held()), (100, 100));
+        assert_eq!((bytes.len(), budget.held()), (5000, 5000));
         drop(room);
         assert_eq!(budget.held(), 0);
+    }
+
+    #[test]
+    fn a_small_body_goes_in_whatever_others_hold() {
+        let budget = Budget::new("test", "tests", 4 * 10_000);
+        let others: Vec<_> = ["a", "b", "c", "d"].map(|name| budget.room(user(name))).into();
+        for room in &others {
+            room.take(10_000).unwrap();
+        }
+        let room = budget.room(user("late"));
+        let mut gathered = Gathered::new(&room);
+        gathered.extend(&[1; 900], 16 << 10).unwrap();
+        gathered.extend(&[1; 900], 16 << 10).unwrap();
+        assert_eq!(gathered.extend(&[1; 900], 16 << 10).unwrap_err().code, Code::Overloaded);
+        assert_eq!(gathered.len(), 1800);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! How often something may be done: the arithmetic, and many budgets in bounded memory. And how many bytes calls may hold
-//! (`budget`), and replies that wait (`pool`).
+//! (`budget`), and replies that wait (`pool`); and who is next where few are served at a time (`turns`).
 //!
 //! A budget's whole state is one number, the time at which it will be full again (the generic cell rate
 //! algorithm), and the present is an input: nothing runs in the background, and the rules are tested without waiting.
@@ -8,6 +8,7 @@ mod budget;
 mod budgets;
 mod pool;
 mod quota;
+mod turns;
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -15,6 +16,7 @@ pub use self::budget::{Budget, Gathered, Holder, Room};
 pub use self::budgets::Budgets;
 pub use self::pool::{Pool, Taken};
 pub use self::quota::{Quota, Standing};
+pub use self::turns::{Turn, Turns, on_behalf_of, with_behalf};
 
 /// Budgets that are kept at a time for one purpose: some 5 MB when all are in use.
 pub const MOST_BUDGETS: usize = 65_536;

@@ -27,7 +27,7 @@ use stet_actors::repository::Reader;
 use stet_actors::store::observe::Observer;
 
 use super::groups::{Forms, is_large};
-use super::{Display, Groups, ObjectRecord};
+use super::{Display, Groups, ObjectRecord, outline};
 use crate::json::Ready;
 use crate::weighed::Weighed;
 
@@ -44,6 +44,8 @@ pub struct Cached {
     pub attributes: Attributes,
     /// What displays of large attributes have in common; most objects have none.
     forms: OnceLock<Box<Forms>>,
+    /// See [`Cached::outline`].
+    is_outline: bool,
     shown: Mutex<Vec<Shown>>,
 }
 
@@ -71,13 +73,20 @@ impl Cached {
     /// Record and attributes that are not in the cache.
     fn new(record: Record, attributes: Attributes) -> Cached {
         static COPIES: AtomicU64 = AtomicU64::new(0);
-        Cached {
-            copy: COPIES.fetch_add(1, Ordering::Relaxed),
-            record,
-            attributes,
-            forms: OnceLock::new(),
-            shown: Mutex::default(),
-        }
+        let copy = COPIES.fetch_add(1, Ordering::Relaxed);
+        Cached { copy, record, attributes, is_outline: false, forms: OnceLock::new(), shown: Mutex::default() }
+    }
+
+    /// The [`outline`] of it, without attributes. It is in no cache.
+    pub fn outline(&self) -> Cached {
+        let record = outline(&self.record);
+        let attributes = Attributes::none(record.loid);
+        Cached { is_outline: true, ..Cached::new(record, attributes) }
+    }
+
+    /// Whether it is an outline.
+    pub fn is_outline(&self) -> bool {
+        self.is_outline
     }
 
     /// The number of this reading of the object: no two have the same, and between two looks at the cache that find the same

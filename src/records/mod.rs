@@ -4,6 +4,7 @@ mod cache;
 pub mod display;
 mod groups;
 mod listing;
+mod outline;
 mod render;
 
 pub use self::cache::{Cached, RecordCache};
@@ -11,4 +12,5 @@ pub use self::display::Display;
 pub(crate) use self::groups::is_large;
 pub use self::groups::{Group, Groups, XmlGroup};
 pub use self::listing::{Page, Sort, in_order, parse_sort};
+pub use self::outline::outline;
 pub use self::render::{ObjectRecord, hex, render, render_version};

@@ -6,7 +6,7 @@ use stet_actors::error::{Code, Error};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::repository::Repository;
 
-use super::Failure;
+use super::{Failure, unusable};
 use crate::auth::{Grant, Group, User};
 use crate::exit::Exit;
 use crate::http::app::App;
@@ -24,7 +24,8 @@ pub(super) async fn make_roots(app: &App, repository: &Repository) -> Result<(),
 /// # Errors
 /// [`Exit::Data`].
 pub(super) fn check_filled(app: &App) -> Result<(), Failure> {
-    if app.directory.user(ADMIN)?.is_some_and(|admin| admin.has_password()) {
+    let unusable = |error: Error| unusable(&app.config.data.directory, &error.into());
+    if app.directory.user(ADMIN).map_err(unusable)?.is_some_and(|admin| admin.has_password()) {
         return Ok(());
     }
     let message = format!(

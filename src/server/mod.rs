@@ -1,6 +1,7 @@
 //! The server from start to end: opening the data directory, serving, draining.
 
 mod filling;
+mod front;
 mod marker;
 mod offline;
 mod upkeep;
@@ -11,15 +12,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::web::{self, Data};
-use actix_web::{App as WebApp, HttpServer};
 use stet_actors::clock::{Clock, SystemClock};
 use stet_actors::repository::Repository;
 use stet_actors::store::observe::Observed;
 use stet_actors::store::{Health, Store};
-use stet_store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreOptions};
+use stet_store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreFile, StoreOptions};
 
 use self::filling::{check_filled, fill, load_sysconfig, make_roots};
+use self::front::Front;
 use self::marker::Filling;
 pub use self::offline::{audit, check, existing, recover};
 use self::upkeep::{collect, maintain, renew};
@@ -33,8 +33,6 @@ use crate::events::Followers;
 use crate::exit::{Exit, Failure};
 use crate::http::app::{App, Stage};
 use crate::http::change::Changes;
-use crate::http::connection::Connection;
-use crate::http::dispatch::dispatch;
 use crate::listen;
 use crate::newsroom::{Newsroom, Parts};
 use crate::records::RecordCache;
@@ -82,6 +80,13 @@ fn open_store_with(data: &Path, options: StoreOptions) -> Result<RedbStore, Fail
 
 fn unopened(data: &Path, error: &OpenError) -> Failure {
     Failure::new(Exit::Data, format!("{} can't be opened: {error}", data.display()))
+}
+
+/// Says of a data directory that is open that what is in it is of no use.
+fn unusable(data: &Path, failure: &Failure) -> Failure {
+    let (data, state, why) = (data.display(), StoreFile::State.name(), &failure.message);
+    let hint = format!("Unless the disk is at fault, {state} is damaged: `stet check --data {data}` says where");
+    Failure::new(failure.exit, format!("{data} can't be used: {why}. {hint}"))
 }
 
 /// Runs what reads a data directory: redb panics on some pages that are damaged.
@@ -150,7 +155,7 @@ impl Prepared {
         }
         let opened = Prepared::open(ground, config, certificates).await?;
         check_filled(&opened.app)?;
-        make_roots(&opened.app, &opened.repository).await?;
+        make_roots(&opened.app, &opened.repository).await.map_err(|failure| opened.unusable(failure))?;
         load_sysconfig(&opened.app).await;
         Ok(opened)
     }
@@ -160,19 +165,20 @@ impl Prepared {
         config: Config,
         certificates: Option<Arc<Certificates>>,
     ) -> Result<Prepared, Failure> {
+        let data = config.data.directory.display().to_string();
         let metrics = telemetry::init_metrics();
         let store = Arc::new(open_store_with(&config.data.directory, ground.store)?);
         let bounds =
             UploadBounds { reserve_bytes: config.content.reserve_bytes, at_once: config.limits.uploads_at_once };
         let content = ContentStore::open(&config.data.directory, config.store.small_body_bytes, bounds)
-            .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
+            .map_err(|error| Failure::new(Exit::Data, format!("{data}: the contents can't be opened: {error}")))?;
         let records = Arc::new(RecordCache::new(config.caches.records()));
         let followers = Arc::new(Followers::new(config.events.clone()));
         let observed: Arc<dyn Store> =
             Arc::new(Observed::new(store.clone(), Arc::new((records.clone(), followers.clone()))));
         let repository = Repository::start(observed, ground.clock, config.runtime_options())
             .await
-            .map_err(|error| Failure::new(Exit::Data, error))?;
+            .map_err(|error| Failure::new(Exit::Data, format!("{data} can't be opened: {error}")))?;
         let (directory, sessions) = people(&config, &repository)?;
         let sysconfig = SysConfig::new();
         let (changes, given) = (Changes::to(repository.clone()), repository.clone());
@@ -203,6 +209,11 @@ impl Prepared {
         }
         self.close().await;
         outcome
+    }
+
+    /// Why a directory that was opened is of no use: what every server needs can't be read or made.
+    fn unusable(&self, failure: Failure) -> Failure {
+        unusable(&self.app.config.data.directory, &failure)
     }
 
     /// Why filling failed. A command that finds no room may be refused in other words.
@@ -269,7 +280,6 @@ async fn run(
 ) -> Result<(), Failure> {
     let server = &app.config.server;
     let workers = if server.workers == 0 { automatic_workers() } else { server.workers };
-    let data: Data<App> = Data::from(app.clone());
     let unlistenable = |error| Failure::new(Exit::Failed, format!("{} can't be listened at: {error}", server.listen));
     let unread = Some(Duration::from_secs(server.slow_reader_seconds)).filter(|unread| !unread.is_zero());
     let listeners = listen::listen(&server.listen, unread).map_err(unlistenable)?;
@@ -286,36 +296,14 @@ async fn run(
             "the process may not open enough files for server.max_connections on every worker: raise its limit (ulimit -Hn)"
         );
     }
-    let patience = Duration::from_secs(server.keep_alive_seconds.saturating_add(server.slow_request_seconds));
-    let patience = (server.slow_request_seconds > 0).then_some(patience);
-    let mut built = HttpServer::new(move || WebApp::new().app_data(data.clone()).default_service(web::to(dispatch)))
-        .workers(workers)
-        .keep_alive(Duration::from_secs(server.keep_alive_seconds))
-        .client_request_timeout(Duration::from_secs(server.slow_request_seconds))
-        .max_connections(server.max_connections)
-        .shutdown_timeout(server.shutdown_seconds)
-        .tls_handshake_timeout(Duration::from_secs(server.tls.handshake_seconds))
-        // Handshakes at a time on each worker. Any number below that of connections would be one at which clients who begin a
-        // handshake and fall silent keep all others out, and by default it is 256.
-        .max_connection_rate(server.max_connections)
-        .on_connect(move |io, data| {
-            if let Some(connection) = patience.and_then(|patience| Connection::new(io, patience)) {
-                data.insert(connection);
-            }
-        })
-        .disable_signals();
+    let scheme = if certificates.is_some() { "https" } else { "http" };
+    let address = listeners.first().and_then(|listener| listener.local_addr().ok());
+    let address = address.map(|address| format!("{scheme}://{address}"));
+    let mut front = Front::new(app, workers, certificates.clone());
     for listener in listeners {
-        built = match &certificates {
-            Some(certificates) => {
-                let config = certificates.server_config().map_err(|error| Failure::new(Exit::Failed, error))?;
-                built.listen_rustls_0_23(listener, config)
-            }
-            None => built.listen(listener),
-        }
-        .map_err(unlistenable)?;
+        front = front.listen(listener).map_err(unlistenable)?;
     }
-    let address = built.addrs_with_scheme().first().map(|(address, scheme)| format!("{scheme}://{address}"));
-    let running = built.run();
+    let running = front.run();
     let handle = running.handle();
     let background = actix::spawn(maintain(app.clone(), repository.clone()));
     let (end_collecting, collecting) = collect(app, repository);

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
+use stet_actors::store::StoreError;
 use stet_store::{RedbStore, Salvage, StoreFile, StoreOptions};
 
 use super::{marker, open_store, open_store_with, store_options, survived, unopened};
@@ -101,7 +102,11 @@ pub fn audit(config: &Config, filter: &audit::Filter, json: bool) -> Result<(), 
         Err(error) => return Err(Failure::new(Exit::Failed, format!("the trail can't be printed: {error}"))),
         Ok(()) => {}
     }
-    walked?.map_err(|error| Failure::new(Exit::Data, error))
+    walked?.map_err(|error| unreadable(&config.data.directory, &error))
+}
+
+fn unreadable(data: &Path, error: &StoreError) -> Failure {
+    Failure::new(Exit::Data, format!("{} can't be read: {error}", data.display()))
 }
 
 /// Checks the data directory.
@@ -112,11 +117,12 @@ pub fn check(config: &Config) -> Result<(), Failure> {
     let data = existing(config)?;
     // What changes nothing has the time to read every page, and what it finds must not be what damaged pages happen to say.
     let store = open_store_with(data, StoreOptions { verify: true, ..store_options(config) })?;
-    let content = ContentStore::open(data, config.store.small_body_bytes, UploadBounds::NONE)
-        .map_err(|error| Failure::new(Exit::Data, format!("the contents can't be opened: {error}")))?;
+    let content = ContentStore::open(data, config.store.small_body_bytes, UploadBounds::NONE).map_err(|error| {
+        Failure::new(Exit::Data, format!("{}: the contents can't be opened: {error}", data.display()))
+    })?;
     let report = survived(data, || crate::check::check(&store, &content));
     store.close();
-    let report = report?.map_err(|error| Failure::new(Exit::Data, error))?;
+    let report = report?.map_err(|error| unreadable(data, &error))?;
     for (table, rows) in &report.rows {
         println!("{table:20} {rows}");
     }

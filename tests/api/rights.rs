@@ -124,6 +124,47 @@ fn folders_on_the_way_are_seen_and_nothing_else_in_them() {
 }
 
 #[test]
+fn of_a_folder_on_the_way_no_change_shows() {
+    let (_server, admin, reporter) = desk();
+    let seen = || {
+        let displayed = |call: Call<'_>| {
+            let all = ["showUniquenessString", "showPath", "showAdditionalInfo", "showVirtualAttributes", "showXML"];
+            let reply = all.iter().fold(call, |call, flag| call.query(flag, true)).send();
+            assert_eq!(reply.status, 200);
+            (reply.header("etag").map(str::to_owned), reply.body)
+        };
+        let sources = json!({ "sources": ["/Top", "/"] });
+        [
+            reporter.call("object-get", &[&"/Top"]),
+            reporter.call("folder-get", &[&"/Top"]),
+            reporter.call("folder-get", &[&"/"]).query("sortBy", "-lastModifier"),
+            reporter.call("stet-object-versions-get", &[&"/Top"]),
+            reporter.call("stet-object-list-post", &[]).json(&sources),
+        ]
+        .map(displayed)
+    };
+    let before = seen();
+    let record = reporter.call("object-get", &[&"/Top"]).query("showUniquenessString", true).ok();
+    includes(&record, &json!({ "name": "Top", "revision": 0, "version": 0, "locked": null, "locker": null }));
+    assert_eq!((&record["modified"], &record["lastModifier"]), (&record["created"], &record["creator"]));
+    for member in ["attributes", "systemAttributes", "usageTickets", "virtualAttributes"] {
+        assert!(record.get(member).is_none(), "{record}");
+    }
+    let story = admin.story("/Top", "secret.xml");
+    assert_eq!(seen(), before);
+    admin.call("object-discard", &[&story]).ok();
+    assert_eq!(seen(), before);
+    admin.call("stet-object-lock-post", &[&"/Top"]).ok();
+    assert_eq!(seen(), before);
+    let changed = json!({ "lastModifier": "admin", "locker": { "id": "admin" } });
+    assert!(admin.call("object-get", &[&"/Top"]).gives(&changed)["revision"].as_u64() > Some(1));
+    // What is told changes the tag.
+    let tag = &before[1].0;
+    admin.call("folder-post", &[]).json(&json!({ "path": "/Top/Desk/inner" })).ok();
+    assert_ne!(reporter.call("folder-get", &[&"/Top"]).send().header("etag"), tag.as_deref());
+}
+
+#[test]
 fn something_new_needs_create_where_it_goes() {
     let (_server, admin, reporter) = desk();
     reporter.story("/Top/Desk/new/folder", "a.xml");
@@ -258,6 +299,70 @@ fn a_home_that_is_missing_is_made_for_whoever_may_create_anywhere() {
 }
 
 #[test]
+fn homes_are_in_the_main_database_and_in_no_other() {
+    let server = Server::with(&[("DATABASES__1__ID", "2"), ("DATABASES__1__NAME", "archive")]);
+    let admin = server.user("admin");
+    let privileges = json!([
+        { "privilege": "read", "folder": "/News/Sport" },
+        { "privilege": "create", "folder": "/News/Sport" },
+    ]);
+    let group = json!({ "groupName": "sport", "members": [], "privileges": privileges });
+    admin.call("group-create-post", &[]).json(&group).ok();
+    let user = json!({ "name": "newcomer", "password": "a good one", "groups": ["sport"] });
+    admin.call("stet-user-create-post", &[]).json(&user).ok();
+    let newcomer = server.client_with(&server.log_in("newcomer", "a good one").ok()["token"]["value"]);
+    let there = json!({ "path": "/Users/newcomer/there", "databaseId": 2 });
+    // Whether anybody has put something there makes no difference.
+    for _ in 0..2 {
+        for path in ["/Users/newcomer", "/Users/newcomer/there/x", "/Users/newcomer/other", "/Users/other"] {
+            let refuse = |id: &str, body: Value| {
+                newcomer.call(id, &[]).json(&body).fails(403, "PermissionDenied");
+            };
+            refuse("folder-post", json!({ "path": path, "databaseId": 2 }));
+            refuse("drawer-post", json!({ "name": "x", "folderPath": path, "databaseId": 2 }));
+        }
+        let own = json!({ "name": "x", "databaseId": 2 });
+        newcomer.call("drawer-post", &[]).json(&own).fails(403, "PermissionDenied");
+        admin.call("folder-post", &[]).json(&there).ok();
+    }
+    newcomer.call("folder-home-get", &[]).fails(404, "ObjectNotFound");
+    newcomer.call("folder-post", &[]).json(&json!({ "path": "/Users/newcomer/notes" })).ok();
+    let home = newcomer.call("folder-home-get", &[]).ok();
+    assert_eq!(names(&home), ["notes"]);
+    newcomer.call("folder-post", &[]).json(&there).fails(403, "PermissionDenied");
+}
+
+/// Calls whose replies are too large to be kept, and so are made anew from what is there when they are sent again.
+#[test]
+fn a_call_sent_again_shows_nothing_of_what_has_been_moved_out_of_sight_since() {
+    let (_server, admin, reporter) = desk();
+    let folder = "/Top/Desk";
+    new(&reporter, folder, "template.xml", "EXCEPTION").ok();
+    let large = json!({ "m": { "h": "x".repeat(300_000) } });
+    let options = |name: &str| json!({ "name": name, "folderPath": folder, "attributes": large });
+    let template = format!("{folder}/template.xml");
+    let file: &[File<'_>] = &[("content", "story.xml", "text/xml", b"<story>new</story>")];
+    let calls = [
+        reporter.call("stet-object-create-post", &[]).form(&options("story.xml"), file),
+        reporter.call("drawer-post", &[]).json(&options("drawer")),
+        reporter.call("liveblog-from-template-post", &[&template]).json(&options("night")),
+    ];
+    for (number, call) in calls.iter().enumerate() {
+        let send = || call.clone().header("idempotency-key", format!("again-{number}")).ok();
+        let made = send();
+        let of = |reply: Value, member: &str| reply.get("info").unwrap_or(&reply)[member].clone();
+        let loid = of(made, "id").as_str().expect("it has an id").to_owned();
+        assert_eq!(of(send(), "id"), loid);
+        admin.call("object-discard", &[&loid]).ok();
+        admin.call("stet-object-restore-post", &[&loid]).json(&json!({ "folderPath": "/Top/Other" })).ok();
+        reporter.call("object-get", &[&loid]).fails(404, "ObjectNotFound");
+        // No more than which it was.
+        let told = if number == 0 { json!({ "id": loid }) } else { json!({ "info": { "id": loid }, "items": [] }) };
+        assert_eq!(send(), told);
+    }
+}
+
+#[test]
 fn what_a_session_may_do_is_decided_when_its_body_has_come() {
     let (_server, admin, reporter) = desk();
     let options = json!({ "name": "late.xml", "type": "Story", "folderPath": "/Top/Desk" }).to_string();
@@ -352,4 +457,40 @@ fn a_drawer_shows_of_its_items_only_those_that_may_be_read() {
     for (client, total) in [(&reporter, 1), (&admin, 2)] {
         client.call("drawer-by-object-get", &[&seen]).gives(&json!({ "total": total }));
     }
+}
+
+#[test]
+fn a_content_is_sent_for_as_long_as_it_may_be_read() {
+    // Much more than the connection holds that nobody reads.
+    const SIZE: usize = 48 << 20;
+    let (server, admin, reporter) = desk();
+    let options = json!({ "name": "large.bin", "type": "Story", "folderPath": "/Top/Desk" });
+    let bytes = vec![b'x'; SIZE];
+    let large = ("content", "large.bin", "application/octet-stream", &bytes[..]);
+    let made = admin.call("stet-object-create-post", &[]).form(&options, &[large]).ok();
+    let loid = made["id"].as_str().expect("it has an id").to_owned();
+    // How much comes, if that is done once it has begun.
+    let received = |reader: &Client, then: &dyn Fn()| {
+        let head = format!(
+            "GET /v3/object/{loid}/content HTTP/1.1\r\nhost: stet\r\ntoken: {}\r\nconnection: close\r\n\r\n",
+            reader.token(),
+        );
+        let mut stream = std::net::TcpStream::connect(reader.base.trim_start_matches("http://")).expect("it listens");
+        stream.write_all(head.as_bytes()).expect("it reads");
+        let mut begun = [0; 15];
+        stream.read_exact(&mut begun).expect("it answers");
+        assert_eq!(&begun, b"HTTP/1.1 200 OK");
+        then();
+        let mut rest = Vec::new();
+        // How a connection ends that is broken off, is up to the system.
+        let _ = stream.read_to_end(&mut rest);
+        rest.len()
+    };
+    assert!(received(&reporter, &|| ()) > SIZE);
+    let second = server.login("reporter");
+    let ends = || {
+        second.call("auth-logout-get", &[]).ok();
+    };
+    assert!(received(&second, &ends) < SIZE);
+    assert!(received(&reporter, &|| grant(&admin, &["create"])) < SIZE);
 }

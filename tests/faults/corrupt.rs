@@ -114,3 +114,15 @@ fn pages_that_cannot_be_read_are_told_nobody_waits_for_ever_and_all_is_well_once
 fn pages_whose_reading_panics_are_told_nobody_waits_for_ever_and_all_is_well_once_they_can_be_read() {
     pages_that_cannot_be_read(true);
 }
+
+#[test]
+fn a_start_that_cannot_read_who_may_log_in_names_the_directory_and_what_is_damaged() {
+    let mut house = House::empty();
+    let admin = Bytes::from_static(b"admin");
+    let whole = put(&house, Table::Users, &admin, Bytes::from_static(b"\xffdamaged"));
+    let message = house.try_start().expect_err("nobody could log in");
+    let data = house.data().to_string_lossy().into_owned();
+    assert!(message.starts_with(&data) && message.contains("state.redb is damaged"), "{message}");
+    put(&house, Table::Users, &admin, whole);
+    house.start();
+}

@@ -57,6 +57,29 @@ fn at_some_syncs(fault: Fault, times: u64, begin: u64) {
 }
 
 #[test]
+fn a_first_start_for_which_there_is_too_little_room_says_that_the_disk_is_full() {
+    let mut refused = 0;
+    for (at, times) in (1..=16).flat_map(|at| [(at, 1), (at, 3)]) {
+        let mut house = House::new_directory();
+        // Some writes find no room, and others after them do.
+        house.disk.plan(Plan { at, times, fault: Fault::Full });
+        if let Err(message) = house.try_start() {
+            refused += 1;
+            assert!(
+                message.contains("the disk is full") || message.contains("No space left"),
+                "{at}, {times}: {message}"
+            );
+            assert!(message.contains(&*house.data().to_string_lossy()), "{at}, {times}: {message}");
+            assert!(!message.contains("try again"), "{at}, {times}: {message}");
+        } else {
+            house.disk.heal();
+            house.stop();
+        }
+    }
+    assert!(refused > 0);
+}
+
+#[test]
 fn a_first_start_that_ends_with_a_loss_of_power_is_begun_anew() {
     at_some_syncs(Fault::Crash, 1, 1);
 }

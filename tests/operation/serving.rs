@@ -264,3 +264,42 @@ fn a_log_of_json_is_one_object_a_line() {
         assert!(event["timestamp"].is_string() && event["level"].is_string(), "{line}");
     }
 }
+
+#[test]
+fn a_file_that_may_not_grow_counts_as_a_full_disk_and_ends_nothing() {
+    use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+
+    let mut server = Server::with(&[("STORE__CHECKPOINT_SECONDS", "3600"), ("CONTENT__RESERVE_BYTES", "0")]);
+    let client = server.login("editor");
+    let folder = own_folder();
+    client.story(&folder, "before.xml");
+    let pid = Pid::from_raw(server.pid().cast_signed());
+    let limit = |current| {
+        let maximum = getrlimit(Resource::Fsize).maximum;
+        prlimit(pid, Resource::Fsize, Rlimit { current, maximum }).expect("it is this user's own process");
+    };
+    limit(Some(64 << 10));
+    // One with a file of its own.
+    let big = vec![b'x'; 1 << 20];
+    let upload = || {
+        let options = json!({ "name": "big.xml", "type": "Story", "folderPath": folder });
+        client.upload("/v3/object/create", &options, Some(("big.xml", "text/xml", &big)))
+    };
+    upload().fails(507, "StorageFull");
+    // Small ones lie in the journal, which must grow in time.
+    let journal = std::fs::metadata(server.data().join("journal.wal")).expect("it is there").len();
+    limit(Some(journal));
+    let refused = (0..).find_map(|number| {
+        let options = json!({ "name": format!("{number}.xml"), "type": "Story", "folderPath": folder });
+        let answer = client.upload("/v3/object/create", &options, Some(("s.xml", "text/xml", &[b'y'; 16_000])));
+        (answer.status != 200).then_some(answer)
+    });
+    refused.expect("the journal is not without end").fails(507, "StorageFull");
+    client.get("/v3/folder/home").ok();
+    limit(getrlimit(Resource::Fsize).maximum);
+    upload().ok();
+    client.story(&folder, "after.xml");
+    assert_eq!(server.terminate(), Some(0));
+    let (code, output) = server.check();
+    assert_eq!(code, Some(0), "{output}");
+}

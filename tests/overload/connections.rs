@@ -119,3 +119,43 @@ fn who_sends_a_byte_now_and_then_behind_a_reply_is_cut_off_and_a_long_reply_is_n
     drop(following);
     wait_until_closed(&server, files);
 }
+
+/// A head takes some 4 KB until its turn comes, and the shortest there is has 26 bytes.
+#[test]
+fn requests_that_are_sent_ahead_wait_with_their_client() {
+    const CONNECTIONS: usize = 24;
+    const AHEAD: usize = 5000;
+    let _turn = turn();
+    let server = Server::start();
+    let before = peak(&server);
+    let heads = b"GET / HTTP/1.1\r\nhost:x\r\n\r\n".repeat(AHEAD);
+    let mut streams: Vec<TcpStream> = (0..CONNECTIONS).map(|_| connect(&server)).collect();
+    for stream in &mut streams {
+        // As many as go out; nothing is read yet.
+        stream.set_nonblocking(true).expect("it is a socket");
+        let mut sent = 0;
+        while let Ok(more) = stream.write(&heads[sent..])
+            && more > 0
+        {
+            sent += more;
+        }
+        stream.set_nonblocking(false).expect("it is a socket");
+    }
+    // Others are served meanwhile.
+    let client = server.client();
+    for _ in 0..50 {
+        assert_eq!(client.get("/healthz").status, 200);
+    }
+    assert_peak(&server, before, CONNECTIONS as u64 * 3 * MIB);
+    // Whoever reads gets all, in order.
+    drop(streams.split_off(1));
+    let mut stream = connect(&server);
+    let mut reading = stream.try_clone().expect("it is a socket");
+    let reader = std::thread::spawn(move || {
+        for n in 0..AHEAD {
+            assert_eq!(next_answer(&mut reading).expect("each is answered").0, 404, "{n}");
+        }
+    });
+    stream.write_all(&heads).expect("it reads on");
+    reader.join().expect("all are answered");
+}

@@ -7,6 +7,8 @@ const PLACES: &[(&str, &str)] = &[
     ("store", "crates/store/src/tests"),
     ("rules", "actors/tests/runtime_rules.rs"),
     ("api", "src/api"),
+    ("check", "src/check"),
+    ("content", "src/content"),
     ("", "tests"),
 ];
 

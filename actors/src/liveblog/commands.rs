@@ -58,22 +58,14 @@ impl Command for AddPost {
         let name = post_name(timestamp)?;
         let mode = if self.fields.timestamp.is_some() { self.mode } else { CreateMode::AutoRename };
         if let Some(there) = liveblog.named(&name).cloned() {
-            let seen = liveblog.sees(&self.sight, &there);
             match mode {
                 CreateMode::AutoRename => {}
+                // Whoever does not see the post may not write over it either, and hears the same whatever they ask for.
+                _ if !liveblog.sees(&self.sight, &there) => return Err(name_taken(&name, None).into()),
                 CreateMode::Existing => return Ok(PostDone { post: there.loid(), is_new: false }),
-                CreateMode::Exception => {
-                    let message = format!("The liveblog has a post `{name}` already.");
-                    return Err(Error::duplicated(message, seen.then(|| there.loid())).into());
-                }
+                CreateMode::Exception => return Err(name_taken(&name, Some(there.loid())).into()),
                 CreateMode::Replace | CreateMode::NewVersion => {
-                    check_reach(&there, self.reach, context).map_err(|error| {
-                        if seen {
-                            error
-                        } else {
-                            Error::new(error.code, format!("`{name}` is a post of somebody else."))
-                        }
-                    })?;
+                    check_reach(&there, self.reach, context)?;
                     let mut post = Post::clone(&there);
                     // It may have been moved since it was named. Others may have that timestamp: names are unique, times are not.
                     post.timestamp = timestamp;
@@ -124,6 +116,11 @@ impl Command for AddPost {
         liveblog.insert(post, context);
         Ok(PostDone { post: loid, is_new: true })
     }
+}
+
+/// The refusal of a post whose name is that of another: which, hears who sees it.
+fn name_taken(name: &str, there: Option<Loid>) -> Error {
+    Error::duplicated(format!("The liveblog has a post `{name}` already."), there)
 }
 
 /// Changes a post.

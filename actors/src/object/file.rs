@@ -13,6 +13,21 @@ pub(crate) fn refer(content: &Content, row: &Key, part: &[u8], entries: &mut Vec
     }
 }
 
+/// The first rows that refer to the content file of that SHA-256, `limit` at most; what follows a row's key tells several contents of
+/// one row apart.
+///
+/// # Errors
+/// What the store says.
+pub fn referrers(look: &dyn Look, view: View, sha256: &[u8; 32], limit: usize) -> Result<Vec<Key>, StoreError> {
+    let entries = look.scan(view, Table::Files, &Range::prefix(sha256), limit, false)?;
+    let rows = entries.iter().filter_map(|(key, _)| {
+        let number = *key.get(sha256.len())?;
+        let table = *Table::ALL.iter().find(|table| **table as u8 == number)?;
+        Some(Key { table, key: key.slice(sha256.len() + 1..) })
+    });
+    Ok(rows.collect())
+}
+
 /// Whether any row refers to the content file of that SHA-256.
 ///
 /// # Errors

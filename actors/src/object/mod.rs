@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 pub use self::depth::depth_of;
 pub use self::draft::{Base, Draft};
-pub use self::file::is_referred_to;
 pub(crate) use self::file::refer;
+pub use self::file::{is_referred_to, referrers};
 pub use self::issue_date::IssueDate;
 pub use self::member::{containers_of, hold};
 pub use self::name::{

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use super::{overloaded, store_failure};
 use crate::command::Numbers;
 use crate::error::Result;
-use crate::store::{Change, ChangeSet, Store, StoreError, Table, View, decode_value, encode_value};
+use crate::store::{Change, ChangeSet, Health, Store, StoreError, Table, View, decode_value, encode_value};
 
 const KEY: &[u8] = b"numbers";
 const BLOCK: u64 = 1 << 16;
@@ -32,6 +32,8 @@ pub struct NumberMill {
     next: AtomicU64,
     reserved: Arc<AtomicU64>,
     reserving: Arc<AtomicBool>,
+    /// The last block could not be reserved because the disk is full.
+    full: Arc<AtomicBool>,
     store: Arc<dyn Store>,
 }
 
@@ -50,6 +52,7 @@ impl NumberMill {
             next: AtomicU64::new(next),
             reserved: Arc::new(AtomicU64::new(next)),
             reserving: Arc::default(),
+            full: Arc::default(),
             store,
         };
         let (sender, receiver) = oneshot::channel();
@@ -71,12 +74,13 @@ impl NumberMill {
             return;
         }
         let upto = self.reserved.load(Ordering::Acquire) + BLOCK;
-        let (reserved, reserving) = (self.reserved.clone(), self.reserving.clone());
+        let (reserved, reserving, full) = (self.reserved.clone(), self.reserving.clone(), self.full.clone());
         let value = encode_value(1, &Mark { reserved: upto });
         let set = ChangeSet {
             changes: vec![Change { table: Table::Marks, key: Bytes::from_static(KEY), value: Some(value) }],
             on_commit: Box::new(move |_| reserved.store(upto, Ordering::Release)),
             ..ChangeSet::fence(self.store.epoch(), move |outcome| {
+                full.store(matches!(outcome, Err(StoreError::Full)), Ordering::Release);
                 reserving.store(false, Ordering::Release);
                 then(outcome.map(drop));
             })
@@ -90,6 +94,8 @@ impl NumberMill {
 impl Numbers for NumberMill {
     fn next(&self) -> Result<u64> {
         let reserved = self.reserved.load(Ordering::Acquire);
+        // As it was before another block is asked for: that may succeed now, and too late for this number.
+        let was_full = self.full.load(Ordering::Acquire);
         let number = self.next.fetch_add(1, Ordering::AcqRel);
         if number + BLOCK / 2 >= reserved {
             self.reserve(|outcome| {
@@ -103,9 +109,8 @@ impl Numbers for NumberMill {
         }
         // Not given: the next one who asks may have it, unless others have asked in between, and then it is lost.
         let _ = self.next.compare_exchange(number + 1, number, Ordering::AcqRel, Ordering::Relaxed);
-        Err(match self.store.health() {
-            crate::store::Health::Full => store_failure(&StoreError::Full),
-            _ => overloaded("No fresh numbers are left for now"),
-        })
+        let full = was_full || self.full.load(Ordering::Acquire) || self.store.health() == Health::Full;
+        // Why there are none is for the one who asks to know: a change elsewhere may just have found room.
+        Err(if full { store_failure(&StoreError::Full) } else { overloaded("No fresh numbers are left for now") })
     }
 }

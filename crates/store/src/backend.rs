@@ -183,9 +183,12 @@ pub(super) struct DiskError {
 
 impl DiskError {
     pub fn of(error: &io::Error) -> DiskError {
-        // The kinds are what std makes of ENOSPC (28) and EDQUOT (122) where it knows them.
-        let full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
-            || matches!(error.raw_os_error(), Some(28 | 122));
+        // The kinds are what std makes of ENOSPC (28), EDQUOT (122) and EFBIG (27) where it knows them. The last is the end of what
+        // this process may write to a file, or the file system keep in one: there is room again once that is raised.
+        let full = matches!(
+            error.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+        ) || matches!(error.raw_os_error(), Some(27 | 28 | 122));
         DiskError { full, text: error.to_string() }
     }
 }

@@ -23,7 +23,7 @@ use stet_actors::store::{Seq, Table};
 use super::backend::DiskError;
 use super::events;
 use super::lease::{Kept, Lease};
-use super::options::Durability;
+use super::options::{Durability, StoreOptions};
 use super::overlay::Overlay;
 use super::reader::Snapshot;
 use super::shared::Shared;
@@ -99,7 +99,7 @@ impl State {
         overlay: &Overlay,
         folded: Seq,
         commit: Commit,
-        trim: &events::Trim,
+        (trim, options): (&mut events::Trim, &StoreOptions),
     ) -> Result<(usize, usize), RedbError> {
         let mut transaction = self.db()?.begin_write().map_err(failure)?;
         transaction.set_durability(commit).map_err(failure)?;
@@ -116,7 +116,7 @@ impl State {
             }
             written += rows.len();
         }
-        let trimmed = trim.run(&transaction)?;
+        let trimmed = trim.run(options, &transaction)?;
         transaction.open_table(META).map_err(failure)?.insert(FOLDED, folded).map_err(failure)?;
         transaction.commit().map_err(failure)?;
         Ok((written, trimmed))
@@ -136,11 +136,12 @@ pub(super) struct Checkpointer {
     /// Up to where the frozen generation goes, if there is one, and the bytes that had been written to the journal when it was
     /// frozen.
     frozen: Option<(Seq, u64)>,
+    trim: events::Trim,
 }
 
 impl Checkpointer {
     pub fn new(shared: Arc<Shared>, state: State) -> Checkpointer {
-        Checkpointer { shared, state, frozen: None }
+        Checkpointer { shared, state, frozen: None, trim: events::Trim::default() }
     }
 
     /// Runs until the store is closed.
@@ -206,8 +207,7 @@ impl Checkpointer {
             Durability::None if !last => Commit::None,
             _ => Commit::Immediate,
         };
-        let trim = events::Trim::new(options);
-        let outcome = self.state.fold(&self.shared.overlay, folded, commit, &trim);
+        let outcome = self.state.fold(&self.shared.overlay, folded, commit, (&mut self.trim, options));
         let outcome = outcome.and_then(|counts| Ok((counts, self.state.snapshot()?)));
         let ((rows, trimmed), snapshot) = match outcome {
             Ok(outcome) => outcome,

@@ -1,42 +1,53 @@
 //! Removes events that are past their retention, some with each checkpoint.
 
+use std::ops::Bound;
+
 use redb::{ReadableTable, WriteTransaction};
 use stet_actors::store::{Event, Table, decode_value, key_of};
 
 use super::options::StoreOptions;
 use super::tables::{self, RedbError, failure};
 
-/// Which events go.
+/// Which events go, and how far that is known. Kept from one checkpoint to the next.
+///
+/// Events are in order of their numbers, and nearly in order of time. One from the future, whose clock was wrong, says nothing of its
+/// age; it is as old as those after it at least. So what is past retention takes all before it along, and one from the future ends
+/// nothing.
+#[derive(Debug, Default)]
 pub(super) struct Trim {
-    /// Those older than this; `None` keeps them all.
-    before_ms: Option<u64>,
-    /// At most so many at a time.
-    most: usize,
+    /// Events up to this key are past their retention.
+    old: Option<Vec<u8>>,
+    /// Events up to this key have been looked at: they are old, or from the future.
+    seen: Option<Vec<u8>>,
 }
 
 impl Trim {
-    /// What the options and the clock say now.
-    pub fn new(options: &StoreOptions) -> Trim {
-        let before_ms = options.event_retention_ms.map(|kept| options.clock.now_ms().saturating_sub(kept));
-        Trim { before_ms, most: options.checkpoint.trim }
-    }
-
-    /// Removes the oldest, from both tables. They are in order of time, nearly: the first that is young enough ends it.
-    pub fn run(&self, transaction: &WriteTransaction) -> Result<usize, RedbError> {
-        let Some(before_ms) = self.before_ms else { return Ok(0) };
+    /// Removes the oldest from both tables, so many as the options allow at a time.
+    pub fn run(&mut self, options: &StoreOptions, transaction: &WriteTransaction) -> Result<usize, RedbError> {
+        let Some(kept_ms) = options.event_retention_ms else { return Ok(0) };
+        let (now_ms, most) = (options.clock.now_ms(), options.checkpoint.trim);
+        let before_ms = now_ms.saturating_sub(kept_ms);
         let mut events = transaction.open_table(tables::rows(Table::Events)).map_err(failure)?;
-        let mut old = Vec::new();
-        for row in events.iter().map_err(failure)?.take(self.most) {
+        let from = self.seen.clone();
+        let from = from.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        for row in events.range::<&[u8]>((from, Bound::Unbounded)).map_err(failure)?.take(most) {
             let (key, value) = row.map_err(failure)?;
-            let event = decode_value::<Event>(1, value.value());
-            if event.as_ref().is_ok_and(|event| event.at_ms >= before_ms) {
-                break;
+            match decode_value::<Event>(1, value.value()) {
+                Ok(event) if event.at_ms > now_ms => {}
+                Ok(event) if event.at_ms >= before_ms => break,
+                // An unreadable event is of no use, and must not keep the later ones from being removed.
+                _ => self.old = Some(key.value().to_vec()),
             }
-            // An unreadable event is of no use, and must not keep the later ones from being removed.
-            old.push((key.value().to_vec(), event.ok()));
+            self.seen = Some(key.value().to_vec());
+        }
+        let Some(old) = &self.old else { return Ok(0) };
+        let mut gone = Vec::new();
+        for row in events.range::<&[u8]>(..=&old[..]).map_err(failure)?.take(most) {
+            let (key, value) = row.map_err(failure)?;
+            gone.push((key.value().to_vec(), decode_value::<Event>(1, value.value()).ok()));
         }
         let mut of = transaction.open_table(tables::rows(Table::EventsOf)).map_err(failure)?;
-        for (key, event) in &old {
+        for (key, event) in &gone {
             events.remove(&key[..]).map_err(failure)?;
             let Some(event) = event else { continue };
             let place = key_of(&[&event.container.to_key(), &event.revision.to_be_bytes()]);
@@ -45,6 +56,6 @@ impl Trim {
                 of.remove(&place[..]).map_err(failure)?;
             }
         }
-        Ok(old.len())
+        Ok(gone.len())
     }
 }

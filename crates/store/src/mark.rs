@@ -6,18 +6,19 @@
 //! some 4 µs of 140 to 380. A process that is killed leaves it exact. A loss of power leaves it as of some earlier moment, never
 //! of a later one; then the tables' last checkpoint, seconds ago, is what the journal must reach beyond.
 //!
+//! Beside the number stands the checksum of the record that ends with it. A copy of the directory goes on with the same salt and the
+//! same numbers, and with other records: so the journal of a copy is told from the one that was written here.
+//!
 //! Two halves are written by turns, so that a write torn by a loss of power leaves one of them.
 
 use std::io;
 use std::sync::Arc;
 
-use redb::StorageBackend;
-use stet_actors::store::Seq;
-
 use super::backend::{Backends, DiskError, StoreFile};
 use super::lease::{Kept, Lease};
 use super::options::OpenError;
-use super::record::{MARK, PAGE, Salt};
+use super::record::{MARK, Marked, PAGE, Salt};
+use redb::StorageBackend;
 
 /// Where the halves begin.
 const HALVES: [u64; 2] = [0, PAGE as u64];
@@ -34,37 +35,38 @@ pub(super) struct Mark {
 
 impl Mark {
     /// Makes the file anew, on disk when it returns.
-    pub fn make(backends: &dyn Backends, salt: Salt, sure: Seq) -> Result<Mark, OpenError> {
+    pub fn make(backends: &dyn Backends, salt: Salt, marked: Marked) -> Result<Mark, OpenError> {
         let kept = Kept::new(backends.open(StoreFile::Mark).map_err(|error| failed(&error))?);
         let mut mark = Mark { lease: kept.lease(), salt, next: 0, failing: false };
         let write = |mark: &mut Mark| {
             mark.lease.set_len(0)?;
             mark.lease.write(0, &[0; 2 * PAGE])?;
-            mark.write(sure)?;
-            mark.write(sure)?;
+            mark.write(marked)?;
+            mark.write(marked)?;
             mark.lease.sync_data()
         };
         write(&mut mark).map_err(|error| failed(&error))?;
         Ok(mark)
     }
 
-    /// Opens the file of the journal with this salt: the number that it has, and it to go on with. `None`: it is missing or
+    /// Opens the file of the journal with this salt: what it says, in one half or in both, and it to go on with. `None`: it is missing or
     /// damaged, or that of another journal.
-    pub fn open(backends: &dyn Backends, salt: Salt) -> Result<Option<(Seq, Mark)>, OpenError> {
+    pub fn open(backends: &dyn Backends, salt: Salt) -> Result<Option<(Vec<Marked>, Mark)>, OpenError> {
         let Some(file) = backends.open_existing(StoreFile::Mark).map_err(|error| failed(&error))? else {
             return Ok(None);
         };
         let kept = Kept::new(file);
         let halves = halves(&kept, salt).map_err(|error| failed(&error))?;
-        let Some(sure) = halves.into_iter().flatten().max() else { return Ok(None) };
-        // The newer half stays.
-        let next = usize::from(halves[0] == Some(sure));
-        Ok(Some((sure, Mark { lease: kept.lease(), salt, next, failing: false })))
+        let Some(sure) = halves.iter().flatten().map(|marked| marked.sure).max() else { return Ok(None) };
+        // The newer half stays. Of one change both may speak: of its record, and of the one that a clean close has written after it.
+        let next = usize::from(halves[0].is_some_and(|marked| marked.sure == sure));
+        let newest = halves.into_iter().flatten().filter(|marked| marked.sure == sure).collect();
+        Ok(Some((newest, Mark { lease: kept.lease(), salt, next, failing: false })))
     }
 
-    /// Notes that every change up to `sure` is on disk. It is an aid for later: that it can't be written stops nothing.
-    pub fn note(&mut self, sure: Seq) {
-        match self.write(sure) {
+    /// Notes up to where every change is on disk. It is an aid for later: that it can't be written stops nothing.
+    pub fn note(&mut self, marked: Marked) {
+        match self.write(marked) {
             Ok(()) => self.failing = false,
             Err(error) => {
                 if !self.failing {
@@ -76,20 +78,20 @@ impl Mark {
     }
 
     /// Makes it durable, before the file is closed in good order.
-    pub fn finish(&mut self, sure: Seq) -> io::Result<()> {
-        self.write(sure)?;
+    pub fn finish(&mut self, marked: Marked) -> io::Result<()> {
+        self.write(marked)?;
         self.lease.sync_data()
     }
 
-    fn write(&mut self, sure: Seq) -> io::Result<()> {
-        self.lease.write(HALVES[self.next], &self.salt.mark(sure))?;
+    fn write(&mut self, marked: Marked) -> io::Result<()> {
+        self.lease.write(HALVES[self.next], &self.salt.mark(marked))?;
         self.next = 1 - self.next;
         Ok(())
     }
 }
 
 /// What the halves say.
-fn halves(kept: &Arc<Kept>, salt: Salt) -> io::Result<[Option<Seq>; 2]> {
+fn halves(kept: &Arc<Kept>, salt: Salt) -> io::Result<[Option<Marked>; 2]> {
     let lease = kept.lease();
     let len = lease.len()?;
     let mut found = [None; 2];

@@ -40,6 +40,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 4, what: "an index of members that names the parts", run: index_members },
     // What the tables then note of their journal is made when it is opened ([`pair`]): an older stet would not keep its mark.
     Migration { number: 5, what: "tables that know their journal", run: |_| Ok(0) },
+    // Nothing in the tables: an older stet would take the mark for a damaged one.
+    Migration { number: 6, what: "a journal.mark that knows the newest record", run: |_| Ok(0) },
 ];
 
 /// Fills [`Table::Files`] from the rows that may refer to content files.

@@ -113,7 +113,7 @@ fn may_be_new(backends: &dyn Backends, len: u64) -> Result<(), OpenError> {
 /// Folds everything at once.
 pub(super) fn fold_all(state: &State, overlay: &Overlay, folded: Seq, options: &StoreOptions) -> Result<(), RedbError> {
     overlay.freeze();
-    state.fold(overlay, folded, Commit::Immediate, &events::Trim::new(options))?;
+    state.fold(overlay, folded, Commit::Immediate, (&mut events::Trim::default(), options))?;
     overlay.drop_frozen();
     Ok(())
 }

@@ -6,8 +6,9 @@
 //! CRC-32 (ISO 3309). The salt is random, made with the file: what clients send, wherever it comes to stand, can't be
 //! taken for a record. The tables keep it too, so that no other directory's journal is taken for theirs.
 //!
-//! `journal.mark` has two halves, each at the begin of a page: a magic of eight bytes, the salt, a number (u64), and the checksum
-//! (u32) of those.
+//! `journal.mark` has two halves, each at the begin of a page: a magic of eight bytes, the salt, a number (u64), the checksum of the
+//! record that ends with it (u32), and the checksum (u32) of those. Where that record is not known, and in what an older stet has
+//! written, the magic is [`MARK_ALONE`], and there is no checksum of a record.
 
 use stet_actors::store::Seq;
 
@@ -18,10 +19,11 @@ pub(super) const PAGE: usize = 4096;
 pub(super) const HEAD: usize = SALT + 8 + 8 + 4 + 4;
 
 /// Bytes of one half of `journal.mark`.
-pub(super) const MARK: usize = 8 + SALT + 8 + 4;
+pub(super) const MARK: usize = 8 + SALT + 8 + 4 + 4;
 
 const MAGIC: &[u8; 8] = b"stet-wal";
-const MARK_MAGIC: &[u8; 8] = b"stet-mrk";
+const MARK_ALONE: &[u8; 8] = b"stet-mrk";
+const MARK_OF_RECORD: &[u8; 8] = b"stet-mk2";
 const SALT: usize = 16;
 /// Where the checksum stands in a record's head.
 const SUM: usize = HEAD - 4;
@@ -36,6 +38,18 @@ pub(super) struct Head {
     pub last: Seq,
     /// Bytes of the payload.
     pub length: usize,
+    /// The checksum of all of it.
+    pub sum: u32,
+}
+
+/// What `journal.mark` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Marked {
+    /// Every change up to here is in the journal, or in the tables.
+    pub sure: Seq,
+    /// The checksum of the record whose last change that is: tells the journal from any other in which there is a change of that
+    /// number. `None` if there is no such record.
+    pub sum: Option<u32>,
 }
 
 impl Head {
@@ -96,18 +110,23 @@ impl Salt {
         Salt(array(&bytes))
     }
 
-    /// One half of `journal.mark`: every change up to `sure` is in the journal with this salt, or in the tables.
-    pub fn mark(&self, sure: Seq) -> Vec<u8> {
-        let mut mark = [&MARK_MAGIC[..], &self.0, &sure.to_le_bytes()].concat();
+    /// One half of `journal.mark`, of the journal with this salt; of [`MARK`] bytes at most.
+    pub fn mark(&self, marked: Marked) -> Vec<u8> {
+        let magic = if marked.sum.is_some() { MARK_OF_RECORD } else { MARK_ALONE };
+        let mut mark = [&magic[..], &self.0, &marked.sure.to_le_bytes()].concat();
+        mark.extend(marked.sum.into_iter().flat_map(u32::to_le_bytes));
         let sum = crc32fast::hash(&mark);
         mark.extend_from_slice(&sum.to_le_bytes());
         mark
     }
 
-    /// The number in a half of `journal.mark`; `None` if it is unsound or belongs to another journal.
-    pub fn marked(&self, half: &[u8]) -> Option<Seq> {
-        let sure = u64::from_le_bytes(array(half.get(MARK - 12..MARK - 4)?));
-        half.starts_with(&self.mark(sure)).then_some(sure)
+    /// What a half of `journal.mark` says, of [`MARK`] bytes; `None` if it is unsound or belongs to another journal.
+    pub fn marked(&self, half: &[u8]) -> Option<Marked> {
+        let at = 8 + SALT;
+        let sure = u64::from_le_bytes(array(half.get(at..at + 8)?));
+        let sum = half.starts_with(MARK_OF_RECORD).then(|| half.get(at + 8..at + 12)).flatten();
+        let marked = Marked { sure, sum: sum.map(|sum| u32::from_le_bytes(array(sum))) };
+        half.starts_with(&self.mark(marked)).then_some(marked)
     }
 
     /// Makes a record in `record`, with what `fill` puts behind that which is there.
@@ -125,7 +144,7 @@ impl Salt {
         let sum = sum(record);
         record[SUM..HEAD].copy_from_slice(&sum.to_le_bytes());
         record.resize(record.len().next_multiple_of(PAGE), 0);
-        Head { previous, last, length }
+        Head { previous, last, length, sum }
     }
 
     /// What the head of a record says that may stand here; whether it is sound is for [`Salt::open`] to find out.
@@ -135,6 +154,7 @@ impl Salt {
             previous: u64::from_le_bytes(array(&head[SALT..SALT + 8])),
             last: u64::from_le_bytes(array(&head[SALT + 8..SALT + 16])),
             length: u32::from_le_bytes(array(&head[SALT + 16..SUM])) as usize,
+            sum: u32::from_le_bytes(array(&head[SUM..])),
         })
     }
 
@@ -142,7 +162,7 @@ impl Salt {
     pub fn open<'r>(&self, record: &'r [u8]) -> Option<(Head, &'r [u8])> {
         let head = self.claim(record)?;
         let record = record.get(..HEAD.checked_add(head.length)?)?;
-        (record[SUM..HEAD] == sum(record).to_le_bytes()).then(|| (head, &record[HEAD..]))
+        (head.sum == sum(record)).then(|| (head, &record[HEAD..]))
     }
 }
 
@@ -176,7 +196,8 @@ mod tests {
         fn a_sealed_payload_is_opened(payload in prop::collection::vec(any::<u8>(), 0..9_000)) {
             let salt = Salt::random();
             let record = record(&salt, &payload);
-            let head = Head { previous: 7, last: 9, length: payload.len() };
+            let sum = sum(&record[..HEAD + payload.len()]);
+            let head = Head { previous: 7, last: 9, length: payload.len(), sum };
             prop_assert_eq!(record.len(), head.size());
             prop_assert_eq!(salt.claim(&record), Some(head));
             prop_assert_eq!(salt.open(&record), Some((head, &payload[..])));
@@ -207,14 +228,18 @@ mod tests {
     fn a_mark_is_read_back_and_damage_and_other_journals_are_noticed() {
         let salt = Salt::random();
         assert_eq!(Salt::of(salt.numbers()), salt);
-        let mark = salt.mark(77);
-        assert_eq!((mark.len(), salt.marked(&mark)), (MARK, Some(77)));
-        assert_eq!(Salt::random().marked(&mark), None);
-        assert_eq!(salt.marked(&mark[..MARK - 1]), None);
-        for at in 0..MARK {
-            let mut damaged = mark.clone();
-            damaged[at] ^= 4;
-            assert_eq!(salt.marked(&damaged), None, "byte {at}");
+        for sum in [None, Some(0), Some(0x1234_5678)] {
+            let marked = Marked { sure: 77, sum };
+            let mark = salt.mark(marked);
+            assert!(mark.len() == if sum.is_some() { MARK } else { MARK - 4 });
+            assert_eq!(salt.marked(&mark), Some(marked));
+            assert_eq!(Salt::random().marked(&mark), None);
+            assert_eq!(salt.marked(&mark[..mark.len() - 1]), None);
+            for at in 0..mark.len() {
+                let mut damaged = mark.clone();
+                damaged[at] ^= 4;
+                assert_eq!(salt.marked(&damaged), None, "byte {at}");
+            }
         }
     }
 

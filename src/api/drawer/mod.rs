@@ -3,7 +3,6 @@
 use stet_actors::command::Command;
 use stet_actors::drawer::{self, Address, Drawer, Item, NewDrawer, Placed, UpdateDrawer};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::family::State;
 use stet_actors::id::{DatabaseId, Loid, ShortcutId, Source};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{CreateMode, FamilyKind, containers_of};
@@ -24,9 +23,9 @@ pub mod routes;
 mod types;
 
 pub(crate) use self::reply::RenderedDrawers;
-use self::reply::{ChangeReply, DrawerItems, changed, info, moved_reply, read, shown};
+use self::reply::{ChangeReply, DrawerItems, changed, gone, info, moved_reply, read, shown};
 use self::types::DrawerItem;
-pub use self::types::{CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
+pub use self::types::{ChangedDrawer, CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
 
 /// Name of the type of drawers in the objecttypes family.
 const TYPE_NAME: &str = "Drawer";
@@ -152,17 +151,17 @@ pub async fn clear(call: Call) -> Result<Json<DrawerReply>> {
 }
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/move/{target}`; the reply is the target.
-pub async fn move_item(call: Call) -> Result<Json<DrawerReply>> {
+pub async fn move_item(call: Call) -> Result<Json<ChangedDrawer>> {
     let desk = Desk::of(&call)?;
     let target = call.container::<Drawer>("target")?;
     let (from, to) = (desk.drawer.loid(), target.loid());
     let item = desk.item("item")?;
     let moved = call.change_all(drawer::Move { item, from, to }).await?;
-    let view = call.view(&target).await?;
+    let Some(view) = call.view_after::<Drawer>(to).await? else { return gone(to) };
     // Others may have changed the drawer since: the item has the position that it has in the drawer of the reply.
     let now = moved.items.iter().filter_map(|(_, item)| view.state.find(Address::Object(item.object)));
     let now: Placed = now.map(|(position, item)| (position, *item)).collect();
-    Ok(moved_reply(&call, &view, &now, &moved).await?.answer(call))
+    Ok(moved_reply(&call, &view, &now, &moved).await?.answer(call).shown())
 }
 
 /// Which items a read shows: all, those of a page, or none.
@@ -245,10 +244,9 @@ impl Items for Holders {
         }
         let Some(drawer) = self.drawers.get(self.next) else { return Ok(Made::End) };
         self.step = Step::Drawer;
-        let view = match call.app.repository.view::<Drawer>(*drawer).await {
-            Ok(view) if call.access().sees(&view.state.object().record)? => view,
-            Ok(_) => return Ok(Made::Nothing),
-            // It was removed meanwhile.
+        let view = match call.view_of::<Drawer>(*drawer).await {
+            Ok(view) => view,
+            // It was removed meanwhile, or may not be seen any more.
             Err(error) if error.code == Code::ObjectNotFound => return Ok(Made::Nothing),
             Err(error) => return Err(error),
         };
@@ -310,7 +308,7 @@ async fn new_drawer(
 }
 
 /// `POST /v3/container/drawer`
-pub async fn create(call: Call) -> Result<Json<DrawerReply>> {
+pub async fn create(call: Call) -> Result<Json<ChangedDrawer>> {
     let mut request: CreateDrawer = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
     let name = request.name.clone();
@@ -323,7 +321,7 @@ pub async fn create(call: Call) -> Result<Json<DrawerReply>> {
 }
 
 /// `POST /v3/container/drawer/automatic`: the user's own drawer, made at the first call.
-pub async fn create_automatic(call: Call) -> Result<Json<DrawerReply>> {
+pub async fn create_automatic(call: Call) -> Result<Json<ChangedDrawer>> {
     let mut request: CreateDrawer = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
     let config = &call.app.config.drawer;
@@ -339,17 +337,17 @@ async fn make(
     folder: Option<Source>,
     object: NewObject,
     database: DatabaseId,
-) -> Result<Json<DrawerReply>> {
+) -> Result<Json<ChangedDrawer>> {
     let (app, display) = (&call.app, call.display_of_body().await?);
     let create = app.destination(&call, folder, database)?.create(object);
     let created = call.change_all(create).await?;
-    let view = app.repository.view::<Drawer>(created.loid).await?;
+    let Some(view) = call.view_after::<Drawer>(created.loid).await? else { return gone(created.loid) };
     let items: Placed = view.state.visible().copied().enumerate().collect();
-    Ok(changed(&call, &view, &items, &display).await?.answer(call))
+    Ok(changed(&call, &view, &items, &display).await?.answer(call).shown())
 }
 
 /// `PUT /v3/container/drawer/{source}`
-pub async fn update(call: Call) -> Result<Json<DrawerReply>> {
+pub async fn update(call: Call) -> Result<Json<ChangedDrawer>> {
     let mut request: UpdateRequest = call.json().await?;
     let (drawer, display) = (call.container::<Drawer>("source")?, call.display_of_body().await?);
     let capacity = request.capacity.map(drawer::check_capacity).transpose()?;
@@ -360,6 +358,6 @@ pub async fn update(call: Call) -> Result<Json<DrawerReply>> {
         attributes: call.app.attribute_text("attributes", request.attributes.take()).await?,
     };
     call.change_all(command).await?;
-    let view = call.view(&drawer).await?;
-    Ok(changed(&call, &view, &Vec::new(), &display).await?.answer(call))
+    let Some(view) = call.view_after::<Drawer>(drawer.loid()).await? else { return gone(drawer.loid()) };
+    Ok(changed(&call, &view, &Vec::new(), &display).await?.answer(call).shown())
 }

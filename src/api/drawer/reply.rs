@@ -8,25 +8,28 @@ use stet_actors::drawer::{Address, Drawer, Item, Moved, Placed};
 use stet_actors::error::{Error, Result};
 use stet_actors::expect::Tag;
 use stet_actors::family::State;
+use stet_actors::id::Loid;
 
-use super::types::{DrawerInfo, DrawerItem, DrawerReply, MoveRevisions};
+use super::types::{ChangedDrawer, DrawerInfo, DrawerItem, DrawerReply, MoveRevisions, RemovedDrawer};
 use crate::api::kept::{Asked, Renderings, Seen};
+use crate::api::object::Removed;
 use crate::api::records::{any_record_of, info_of, locker_of, path_if_shown, shown as shown_record};
 use crate::auth::Privilege;
 use crate::give_way::GiveWay;
 use crate::http::call::Call;
-use crate::http::change::ViewOf;
+use crate::http::change::SeenView;
 use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never, WHOLE};
 use crate::http::reply::Json;
+use crate::json::Changed;
 use crate::records::Display;
 use crate::records::Page;
 
 /// Bytes up to which a drawer is kept whole: some 1,500 items. A larger one is made each time, while it goes out.
 const WHOLE_KEPT: usize = 2 << 20;
 
-/// A drawer as it is on disk.
-pub(super) type DrawerView = ViewOf<Drawer>;
+/// A drawer as it is on disk, for a caller who may read it.
+pub(super) type DrawerView = SeenView<Drawer>;
 
 pub(super) async fn info(call: &Call, view: &DrawerView, display: &Display) -> Result<DrawerInfo> {
     let (app, state) = (&call.app, &view.state);
@@ -110,7 +113,7 @@ impl DrawerItems {
                 Some(shown_record(app, cached, display, path.as_deref()).await?)
             }
             None if late && !self.recycled => None,
-            None => any_record_of(app, item.object, display).await?,
+            None => any_record_of(call, item.object, display).await?,
         };
         if !late {
             self.seen.push((item.object, cached.map(|cached| cached.copy())));
@@ -210,6 +213,11 @@ pub(super) async fn moved_reply(call: &Call, view: &DrawerView, items: &Placed, 
     let shown = shown_of_change(call, view, items)?;
     let more = |drawer| DrawerReply { revisions: Some(revisions), ..drawer };
     ChangeReply::of(call, view, shown, &call.display(), more).await
+}
+
+/// The reply to a change of a drawer that is not there any more, or not for the caller.
+pub(super) fn gone(drawer: Loid) -> Result<Json<ChangedDrawer>> {
+    Json::of(&Changed::Gone(RemovedDrawer { info: Removed { id: drawer.to_string() }, items: [] }))
 }
 
 /// The items of a change that the caller sees, with their positions as the caller counts them.

@@ -6,10 +6,11 @@ use stet_actors::id::{Loid, ShortcutId};
 use stet_actors::object::Text;
 
 use crate::api::attributes::Given;
+use crate::api::object::Removed;
 use crate::api::records::BulkError;
 use crate::api::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};
 use crate::http::body::Object;
-use crate::json::{Listed, Ready};
+use crate::json::{Changed, Listed, Ready};
 use crate::records::ObjectRecord;
 
 /// `info` of a drawer: its record, and what a drawer has beside.
@@ -64,6 +65,19 @@ pub struct DrawerReply {
     /// Of a move only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revisions: Option<MoveRevisions>,
+}
+
+/// The answer to a change of a drawer; of one that others have destroyed since, or moved out of the caller's sight, no more than which
+/// it was.
+pub type ChangedDrawer = Changed<DrawerReply, RemovedDrawer>;
+
+/// A drawer that others have destroyed or hidden.
+#[derive(Serialize, JsonSchema)]
+pub struct RemovedDrawer {
+    /// Which it was.
+    pub info: Removed,
+    /// None.
+    pub items: [DrawerItem; 0],
 }
 
 /// The revisions that a move led to, as the ETags of the two drawers have them. Others may have changed the target since, so

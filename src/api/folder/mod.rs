@@ -15,8 +15,9 @@ use stet_actors::object::{FamilyKind, Record, check_path};
 use stet_actors::store::{StoreError, View};
 
 use super::object::{ChangedRecord, record_after};
-use super::records::{locker_of, path_if_shown, seen_record_at};
+use super::records::{locker_of, path_if_shown, shown};
 use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
+use crate::access::Seen;
 use crate::auth::Privilege;
 use crate::give_way::{self, GiveWay};
 use crate::http::app::App;
@@ -26,7 +27,7 @@ use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::Json;
 use crate::json::{Listed, Ready};
-use crate::records::{Cached, Display, ObjectRecord, Sort};
+use crate::records::{Cached, Display, ObjectRecord, Sort, outline};
 
 /// A folder and what lies in it.
 #[derive(Serialize, JsonSchema)]
@@ -118,7 +119,7 @@ pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
         }
     };
     let display = Display { path: true, ..call.display_of_body().await? };
-    Json::of(&FolderCreated { info: record_after(app, made, &display).await? })
+    Json::of(&FolderCreated { info: record_after(&call, made, &display).await? })
 }
 
 /// `GET /v3/folder/{source}`
@@ -171,13 +172,11 @@ async fn listing(call: Call, folder: &Cached, kind: Kind) -> Result<Json<FolderR
     let entries = entries(&call, folder, kind, &sort).await?;
     let total = entries.len();
     let path = path_if_shown(&call.app, folder, &display)?;
-    let info = seen_record_at(&call, folder, &display, path.as_deref()).await?;
+    let info = shown(&call.app, folder, &display, path.as_deref()).await?;
     let of_folder = info.text().to_owned();
     let entries = Entries { entries: page.cut(entries), next: 0, path, display };
     let mut listing = Listing::of(&call, entries, |items, _| FolderReply { info, items, total }).await?;
-    // A folder on the way has changed for this caller when what they see of it has.
-    let readable = call.access().may(Privilege::Read, folder)?;
-    let of = Tag::at(folder, if readable { folder.revision } else { 0 });
+    let of = Tag::of(folder);
     let tag = match listing.whole() {
         Some(whole) => whole.tag(of),
         None => {
@@ -206,11 +205,14 @@ impl Entries {
         for loid in &self.entries {
             way.now_and_then().await;
             let Some(record) = app.records.record(&app.repository, *loid)? else { continue };
-            let readable = call.access().may(Privilege::Read, &record)?;
-            (loid, readable, readable.then_some(record.revision), locker_of(app, &record)).hash(&mut hasher);
-            if !readable {
-                (&record.name, &record.status, record.created).hash(&mut hasher);
-            }
+            let record = match call.access().seen(&record)? {
+                Seen::Whole => record,
+                Seen::OnTheWay => outline(&record),
+                Seen::Nothing => continue,
+            };
+            (loid, record.revision, locker_of(app, &record)).hash(&mut hasher);
+            // An outline is of no revision.
+            (&record.name, &record.type_name).hash(&mut hasher);
         }
         Ok(hasher.finish())
     }
@@ -222,15 +224,13 @@ impl Items for Entries {
     type Failed = Never;
     type Fault = Error;
 
-    async fn make(&mut self, call: &Call, late: bool) -> Result<Made<Ready<ObjectRecord>>> {
+    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<Ready<ObjectRecord>>> {
         let Some(loid) = self.entries.get(self.next) else { return Ok(Made::End) };
         // Gone since the names were read: as if it had been before.
         let Some(entry) = call.app.records.get(&call.app.repository, *loid)? else { return Ok(Made::Nothing) };
-        if late && !call.access().sees(&entry)? {
-            return Ok(Made::Nothing);
-        }
+        let Some(entry) = call.as_seen(entry)? else { return Ok(Made::Nothing) };
         let path = self.path.as_ref().map(|path| format!("{}/{}", path.trim_end_matches('/'), entry.record.name));
-        Ok(Made::Item(seen_record_at(call, &entry, &self.display, path.as_deref()).await?))
+        Ok(Made::Item(shown(&call.app, &entry, &self.display, path.as_deref()).await?))
     }
 
     fn advance(&mut self) {
@@ -260,10 +260,15 @@ async fn entries(call: &Call, folder: &Record, kind: Kind, sort: &Sort) -> Resul
     for loid in loids {
         way.now_and_then().await;
         let Some(record) = app.records.record(&app.repository, loid)? else { continue };
-        let wanted = kind == Kind::All || record.family == FamilyKind::Folder;
-        if !wanted || !(all || access.sees(&record)?) {
+        if kind != Kind::All && record.family != FamilyKind::Folder {
             continue;
         }
+        // The order shows what it goes by.
+        let record = match if all { Seen::Whole } else { access.seen(&record)? } {
+            Seen::Whole => record,
+            Seen::OnTheWay => outline(&record),
+            Seen::Nothing => continue,
+        };
         if sort.keeps_order() { seen.push(loid) } else { records.push(record) }
     }
     seen.extend(sort.apply(records, |record| record).await.into_iter().map(|record| record.loid));

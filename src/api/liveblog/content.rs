@@ -16,15 +16,15 @@ use stet_xml::{Frame, Limits};
 
 use super::reply::changed_reply;
 use super::resolved::Posts;
-use super::types::{ChangedLiveblog, RemovedLiveblog};
+use super::types::ChangedLiveblog;
 use super::{Open, open};
 use crate::api::dtd;
-use crate::api::object::{Removed, check_whole, opened, stored, switches};
-use crate::api::settled::{Opened, Unsettled, settled};
+use crate::api::object::{check_whole, opened, stored, switches};
+use crate::api::settled::{Unsettled, settled};
 use crate::api::whole::{Part, Whole, with_replaced};
 use crate::content::ContentReader;
 use crate::content::words::{essence, is_markup};
-use crate::give_way;
+use crate::give_way::{self, Place};
 use crate::http::app::App;
 use crate::http::body::Incoming;
 use crate::http::call::Call;
@@ -32,7 +32,6 @@ use crate::http::etag::ETag;
 use crate::http::media_type::content_type;
 use crate::http::reply::{Json, Reply};
 use crate::http::{body, pace};
-use crate::json::Changed;
 
 /// The attribute that marks the element which posts are written into, and its value.
 const MARK: (&str, &str) = ("posts", "here");
@@ -70,7 +69,7 @@ async fn content_of(call: &Call, open: &Open) -> Result<Option<Reply>> {
     replaced.push((bytes(frame.place), vec![Part::text(frame.before), posts.part(), Part::text(frame.after)]));
     let kind = essence(&found.content.content_type);
     let media_type = if is_markup(&kind) { kind } else { XML_TYPE.to_owned() };
-    let whole = Whole { media_type, parts: with_replaced(&reader, replaced), tag, modified: None };
+    let whole = Whole { of: record.loid, media_type, parts: with_replaced(&reader, replaced), tag, modified: None };
     whole.reply(call, &source.to_string(), &record.name).map(Some)
 }
 
@@ -79,10 +78,12 @@ async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
     if reader.remaining() > app.config.limits.xml_bytes as u64 {
         return Ok(None);
     }
+    // Read only when its turn has come: that bounds how many are in memory at a time.
+    let place = Place::for_bytes(reader.remaining()).await?;
     let bytes = reader.clone().read_all().await?;
     let limits = app.xml_limits();
     let frame = move || std::str::from_utf8(&bytes).ok().and_then(|text| stet_xml::frame(text, MARK, &limits).ok());
-    give_way::by_size(usize::try_from(reader.remaining()).unwrap_or(usize::MAX), frame).await
+    place.work(frame).await
 }
 
 /// `PUT /v3/container/liveblog/{source}`: check-out, write and check-in as one step. The content must be well-formed XML, or no
@@ -98,18 +99,7 @@ pub async fn write_content(mut call: Call) -> Result<Json<ChangedLiveblog>> {
     let write =
         WriteContent { object, body, switches: switches(&call.query), lasts_s: app.config.auth.lock_idle_seconds };
     call.change_all(write).await?;
-    let display = call.display();
-    // Another call may have discarded or destroyed it since, which makes no failure of the change.
-    let view = match app.repository.any_view::<Liveblog>(object).await {
-        Ok(view) => view,
-        Err(error) if error.code == Code::ObjectNotFound => {
-            let info = Removed { id: object.to_string() };
-            return Json::of(&Changed::Gone(RemovedLiveblog { info, items: [] }));
-        }
-        Err(error) => return Err(error),
-    };
-    let open = Open::of(&call, view)?;
-    Ok(changed_reply(&call, open, &display).await?.shown())
+    changed_reply(&call, object, &call.display()).await
 }
 
 /// The body as a new content; `None` without one. Its type is that of the header `Content-Type` if that is of XML, else the one

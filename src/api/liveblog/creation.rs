@@ -8,13 +8,11 @@ use stet_actors::liveblog::{Liveblog, NewLiveblog};
 use stet_actors::object::{CreateMode, FamilyKind, IssueDate, NewContent, Stored, Text, Version};
 use stet_actors::store::Key;
 
-use super::Open;
 use super::reply::changed_reply;
-use super::types::{CreateLiveblog, LiveblogReply};
+use super::types::{ChangedLiveblog, CreateLiveblog};
 use crate::api::download::{Found, opened};
 use crate::api::object::{ProductInfo, status_of, version_named, with_product_info};
 use crate::api::requests::{CreateOptions, database_named, folder_source};
-use crate::api::settled::Opened;
 use crate::http::call::Call;
 use crate::http::reply::Json;
 
@@ -22,18 +20,18 @@ use crate::http::reply::Json;
 const TYPE_NAME: &str = "LiveBlog";
 
 /// `POST /v3/container/liveblog/from/template`
-pub async fn create_from_default(call: Call) -> Result<Json<LiveblogReply>> {
+pub async fn create_from_default(call: Call) -> Result<Json<ChangedLiveblog>> {
     let template = Source::Path(call.app.config.liveblog.template.clone());
     create(&call, &template, DatabaseId::MAIN).await
 }
 
 /// `POST /v3/container/liveblog/from/template/{source}`
-pub async fn create_from_template(call: Call) -> Result<Json<LiveblogReply>> {
+pub async fn create_from_template(call: Call) -> Result<Json<ChangedLiveblog>> {
     let template = Source::parse("source", call.param("source"))?;
     create(&call, &template, call.database()?).await
 }
 
-async fn create(call: &Call, template: &Source, template_database: DatabaseId) -> Result<Json<LiveblogReply>> {
+async fn create(call: &Call, template: &Source, template_database: DatabaseId) -> Result<Json<ChangedLiveblog>> {
     let mut request: CreateLiveblog = call.json().await?;
     let (app, display) = (&call.app, call.display_of_body().await?);
     let database = database_named(call, request.database_id.as_ref())?;
@@ -41,8 +39,7 @@ async fn create(call: &Call, template: &Source, template_database: DatabaseId) -
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
     let create = app.destination(call, folder, database)?.create(object);
     let created = call.change_all(create).await?;
-    let open = Open::of(call, app.repository.view::<Liveblog>(created.loid).await?)?;
-    changed_reply(call, open, &display).await
+    changed_reply(call, created.loid, &display).await
 }
 
 /// A liveblog to be made with what a body says of it, and what a template has beside.

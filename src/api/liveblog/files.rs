@@ -2,6 +2,7 @@
 //! while the liveblog changes.
 
 use stet_actors::error::{Error, Result};
+use stet_actors::id::Loid;
 use stet_actors::liveblog::Post;
 use stet_actors::object::Version;
 use stet_actors::part::{Attachment, attachment_body};
@@ -26,7 +27,7 @@ pub async fn attachment(call: Call) -> Result<Reply> {
     let found = post.attachments.iter().find(|attachment| attachment.id == id);
     let attachment = found.ok_or_else(|| Error::not_found(text))?;
     let (found, reader) = attached(&call.app, post, attachment, text).await?;
-    send(&call, found, reader, &attachment.name, id, text)
+    send(&call, post.liveblog, found, reader, (id, &attachment.name), text)
 }
 
 /// The bytes of an attachment of a post, which `named` names.
@@ -70,13 +71,20 @@ pub async fn post_content(call: Call) -> Result<Reply> {
         Ok((found, reader, post.clone()))
     })
     .await?;
-    send(&call, found, reader, &post.record.name, post.loid().number, named)
+    send(&call, post.liveblog, found, reader, (post.loid().number, &post.record.name), named)
 }
 
-fn send(call: &Call, found: Found, reader: ContentReader, name: &str, id: u64, source: &str) -> Result<Reply> {
+fn send(
+    call: &Call,
+    of: Loid,
+    found: Found,
+    reader: ContentReader,
+    (id, name): (u64, &str),
+    source: &str,
+) -> Result<Reply> {
     let tag = ETag::of_bytes((id, found.content.sha256, &*found.content.content_type, name));
     let modified = known_time(call, found.at);
-    let whole =
-        Whole { media_type: found.content.content_type.to_string(), parts: vec![Part::read(reader)], tag, modified };
+    let media_type = found.content.content_type.to_string();
+    let whole = Whole { of, media_type, parts: vec![Part::read(reader)], tag, modified };
     whole.reply(call, source, name)
 }

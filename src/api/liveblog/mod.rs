@@ -20,7 +20,7 @@ use super::object::{Removed, check_whole};
 use super::records::path_if_shown;
 use super::settled::{Opened, Unsettled, beside, settled};
 use crate::http::call::Call;
-use crate::http::change::{Container, ViewOf};
+use crate::http::change::{Container, SeenView};
 use crate::http::etag::ETag;
 use crate::http::reply::Json;
 
@@ -56,7 +56,7 @@ pub use self::types::{CreateLiveblog, LiveblogReply, PostListing, PostOptions, S
 #[derive(Clone)]
 struct Open {
     liveblog: Container<Liveblog>,
-    view: ViewOf<Liveblog>,
+    view: SeenView<Liveblog>,
     /// Which posts they see.
     sight: Sight,
     /// Which posts they may change; who reaches all of them decides on them.
@@ -68,14 +68,14 @@ impl Opened for Open {
 
     const PARTS: &'static str = "posts";
 
-    fn of(call: &Call, view: ViewOf<Liveblog>) -> Result<Open> {
+    fn of(call: &Call, view: SeenView<Liveblog>) -> Result<Open> {
         let liveblog = Container::of(&view);
         let (access, record) = (call.access(), &view.state.object().record);
         let (sight, reach) = (access.sight(record)?, access.reach(record)?);
         Ok(Open { liveblog, view, sight, reach })
     }
 
-    fn view(&self) -> &ViewOf<Liveblog> {
+    fn view(&self) -> &SeenView<Liveblog> {
         &self.view
     }
 }
@@ -91,7 +91,7 @@ impl Open {
     }
 
     /// The same caller with the liveblog as it is after a change.
-    fn after(self, view: ViewOf<Liveblog>) -> Open {
+    fn after(self, view: SeenView<Liveblog>) -> Open {
         Open { view, ..self }
     }
 

@@ -59,8 +59,7 @@ impl Named {
                 if call.find(&Source::Loid(liveblog), liveblog.database)?.family != FamilyKind::Liveblog {
                     return Err(Error::not_found(source));
                 }
-                let view = call.app.repository.view::<Liveblog>(liveblog).await?;
-                Open::of(call, view)?
+                Open::of(call, call.view_of::<Liveblog>(liveblog).await?)?
             }
         };
         if !late {

@@ -12,10 +12,12 @@ use stet_actors::store::View;
 
 use super::piece::are_of;
 use super::types::{
-    Attachment, LiveblogInfo, LiveblogReply, Post as WirePost, PostCounts, PostReply, Revision, StatusChange,
+    Attachment, ChangedLiveblog, LiveblogInfo, LiveblogReply, Post as WirePost, PostCounts, PostReply, RemovedLiveblog,
+    Revision, StatusChange,
 };
 use super::{Open, of_post};
 use crate::api::kept::{KeptParts, ShownPart};
+use crate::api::object::Removed;
 use crate::api::records::{info_of, path_if_shown};
 use crate::api::settled::{Opened, Unsettled, settled};
 use crate::content::text::decoded;
@@ -26,7 +28,7 @@ use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::{Enveloped, Json};
-use crate::json::{Ready, With};
+use crate::json::{Changed, Ready, With};
 use crate::records::Display;
 use crate::records::{Groups, ObjectRecord, is_large, render};
 
@@ -173,7 +175,7 @@ impl Items for PostItems {
         }
         self.open = None;
         let shown = async {
-            let view = call.app.repository.view::<Liveblog>(self.liveblog).await?;
+            let view = call.view_of::<Liveblog>(self.liveblog).await?;
             settled(call, Open::of(call, view)?, async |open| {
                 post_shown(&call.app, open.seen(&address)?, &self.display).await
             })
@@ -213,15 +215,22 @@ async fn info(app: &App, open: &Open, display: &Display) -> Result<LiveblogInfo>
     })
 }
 
-/// The reply to a change of a liveblog: as it is now, and none of its posts.
-pub(super) async fn changed_reply(call: &Call, open: Open, display: &Display) -> Result<Json<LiveblogReply>> {
-    settled(call, open, async |open| {
+/// The reply to a change of a liveblog: as it is now, and none of its posts. Another call may have destroyed it since, or moved it out
+/// of the caller's sight.
+pub(super) async fn changed_reply(call: &Call, liveblog: Loid, display: &Display) -> Result<Json<ChangedLiveblog>> {
+    let Some(view) = call.view_after::<Liveblog>(liveblog).await? else {
+        let info = Removed { id: liveblog.to_string() };
+        return Json::of(&Changed::Gone(RemovedLiveblog { info, items: [] }));
+    };
+    let open = Open::of(call, view)?;
+    let shown = settled(call, open, async |open| {
         let total = open.view.state.seen_counts(&open.sight).iter().sum();
         let (info, revision) = (info(&call.app, open, display).await?, open.view.revision());
         let reply = LiveblogReply { info, items: Vec::new().into(), total, revision };
         Ok(Json::of(&reply)?.with_etag(ETag::new(open.tag(), "change")))
     })
-    .await
+    .await?;
+    Ok(shown.shown())
 }
 
 /// A post alone.

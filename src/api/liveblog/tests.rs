@@ -38,7 +38,12 @@ impl Blog {
         C: stet_actors::command::Command<Family = Liveblog, Reply = stet_actors::liveblog::PostDone>,
     {
         let done = self.house.repository.execute(self.loid, command, by_editor()).await.expect("it is done");
-        let open = Open { liveblog: Container::of(&done.view), view: done.view, sight: Sight::All, reach: Reach::All };
+        let open = Open {
+            liveblog: Container::of(&done.view),
+            view: SeenView::of_test(done.view),
+            sight: Sight::All,
+            reach: Reach::All,
+        };
         (open, PostAddress::Loid(done.reply.post))
     }
 

@@ -58,10 +58,11 @@ pub struct LiveblogReply {
     pub revision: u64,
 }
 
-/// The answer to a change of a liveblog; of one that others have destroyed since, no more than which it was.
+/// The answer to a change of a liveblog; of one that others have destroyed since, or moved out of the caller's sight, no more than
+/// which it was.
 pub type ChangedLiveblog = Changed<LiveblogReply, RemovedLiveblog>;
 
-/// A liveblog that others have destroyed.
+/// A liveblog that others have destroyed or hidden.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "RemovedLiveBlog")]
 pub struct RemovedLiveblog {

@@ -67,7 +67,7 @@ pub(in crate::api) async fn stored(
     let modified = known_time(call, *at).filter(|_| dtd.is_none());
     let replaced = dtd.map(|dtd| (dtd.place, vec![Part::text(dtd.doctype)])).into_iter().collect();
     let parts = with_replaced(&reader, replaced);
-    let whole = Whole { media_type: content.content_type.to_string(), parts, tag, modified };
+    let whole = Whole { of: record.loid, media_type: content.content_type.to_string(), parts, tag, modified };
     whole.reply(call, &source.to_string(), &record.name)
 }
 

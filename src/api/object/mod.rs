@@ -9,7 +9,7 @@ use stet_actors::expect::Tag;
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::{Record, Version};
 
-use super::records::{BulkError, BulkReply, any_record_of, path_if_shown, seen_record_of};
+use super::records::{BulkError, BulkReply, any_record_of, path_if_shown, record_of};
 use super::requests::{ObjectListRequest, Sources, bytes_of as bytes_of_sources};
 use crate::auth::Privilege;
 use crate::http::app::App;
@@ -55,10 +55,11 @@ pub struct BulkItem {
 /// A record as the only thing in a reply.
 pub type RecordReply = Ready<ObjectRecord>;
 
-/// The answer to a change of an object; of one that others have destroyed since, no more than which it was.
+/// The answer to a change of an object; of one that others have destroyed since, or moved out of the caller's sight, no more than which
+/// it was.
 pub type ChangedRecord = Changed<RecordReply, Removed>;
 
-/// An object that was discarded or destroyed.
+/// An object that was discarded, destroyed or hidden.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Removed {
     /// The object's loid.
@@ -71,9 +72,7 @@ pub async fn get(call: Call) -> Result<Json<RecordReply>> {
     let source = call.source("source")?;
     let record = call.find(&source, call.database()?)?;
     let shown = shown(&call, &source, &record, &call.display()).await?;
-    // A folder on the way has changed for this caller when what they see of it has.
-    let readable = call.access().may(Privilege::Read, &record)?;
-    Ok(Enveloped::of(&shown, shown.text().len())?.tagged(Tag::at(&record, if readable { record.revision } else { 0 })))
+    Ok(Enveloped::of(&shown, shown.text().len())?.tagged(Tag::of(&record)))
 }
 
 /// The object, or the version of it that the source names.
@@ -85,7 +84,7 @@ async fn shown(call: &Call, source: &Source, record: &Cached, display: &Display)
             let shown = render_version(app, record, groups, &version, display)?;
             ObjectRecord { path: path_if_shown(app, record, display)?, ..shown }.ready().await
         }
-        None => seen_record_of(call, record, display).await,
+        None => record_of(app, record, display).await,
     }
 }
 
@@ -126,6 +125,10 @@ fn any_target(call: &Call, needed: Privilege, source: &Source, database: Databas
 
 fn version(app: &App, record: &Record, number: u32) -> Result<Version> {
     let loid = record.loid.at_version(number);
+    // An outline has none.
+    if number > record.version {
+        return Err(Error::not_found(loid));
+    }
     let key = Version::key(loid);
     app.repository.row(key.table, &key.key)?.ok_or_else(|| Error::not_found(loid))
 }
@@ -191,17 +194,17 @@ pub async fn last_version_loid(call: Call) -> Result<Reply> {
 }
 
 /// The object's record with its path: what creations answer.
-async fn reply_with(app: &App, object: Loid) -> Result<Json<ChangedRecord>> {
+async fn reply_with(call: &Call, object: Loid) -> Result<Json<ChangedRecord>> {
     let display = Display { path: true, ..Display::with_defaults(false) };
-    Json::of(&record_after(app, object, &display).await?)
+    Json::of(&record_after(call, object, &display).await?)
 }
 
-/// A record after a change that has been made. Another call may have discarded or destroyed the object since; that makes no failure
-/// of the change.
+/// A record after a change that has been made. Another call may have discarded or destroyed the object since, or moved it out of the
+/// caller's sight; that makes no failure of the change.
 ///
 /// # Errors
 /// What the store says.
-pub async fn record_after(app: &App, object: Loid, display: &Display) -> Result<ChangedRecord> {
-    let record = any_record_of(app, object, display).await?;
+pub async fn record_after(call: &Call, object: Loid, display: &Display) -> Result<ChangedRecord> {
+    let record = any_record_of(call, object, display).await?;
     Ok(record.map_or_else(|| Changed::Gone(Removed { id: object.to_string() }), Changed::Shown))
 }

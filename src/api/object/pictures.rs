@@ -36,6 +36,7 @@ async fn lowres_of(call: &Call, source: &Source) -> Result<Reply> {
     let stem = record.name.rsplit_once('.').map_or(&*record.name, |(stem, _)| stem);
     let name = format!("{stem}.lowres.{}", scaled.extension);
     let parts = vec![Part::read(ContentReader::of(scaled.bytes))];
-    let whole = Whole { media_type: scaled.media_type.to_owned(), parts, tag, modified: known_time(call, at) };
+    let media_type = scaled.media_type.to_owned();
+    let whole = Whole { of: record.loid, media_type, parts, tag, modified: known_time(call, at) };
     whole.reply(call, &source.to_string(), &name)
 }

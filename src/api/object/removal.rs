@@ -80,7 +80,6 @@ async fn bulk(call: &Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
 /// `POST /v3/object/{source}/restore`
 pub async fn restore(call: Call) -> Result<Json<ChangedRecord>> {
     let request: RestoreRequest = call.json().await?;
-    let app = &call.app;
     let object = any_target(&call, Privilege::Delete, &call.source("source")?, call.database()?)?;
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     if !matches!(mode, CreateMode::Exception | CreateMode::AutoRename) {
@@ -96,5 +95,5 @@ pub async fn restore(call: Call) -> Result<Json<ChangedRecord>> {
         None => None,
     };
     call.change_all(Restore { object, folder, mode }).await?;
-    reply_with(app, object).await
+    reply_with(&call, object).await
 }

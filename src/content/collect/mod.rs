@@ -208,7 +208,7 @@ pub(super) fn old_files(folder: &Path, after: Duration) -> io::Result<Vec<(Hash,
         let path = entry?.path();
         // Foreign files are left alone.
         let Some(hash) = file_hash(&path) else { continue };
-        let found = match fs::metadata(&path) {
+        let found = match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             found => found?,
         };

@@ -6,12 +6,12 @@ use std::time::Duration;
 use quick_cache::Weighter;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Content;
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::pins::Hash;
 use super::{ContentReader, hex, picture};
 use crate::config::ContentConfig;
+use crate::limits::Turns;
 use crate::weighed::{self, Weighed};
 
 pub use super::picture::Scaled;
@@ -40,12 +40,14 @@ impl Weighter<ScaledKey, Outcome> for Bytes {
     }
 }
 
+/// Pictures of one user that may wait for their turn.
+const WAITING: usize = 64;
+
 /// Scales pictures; see the module's head.
 pub struct Scaler {
     config: ContentConfig,
     kept: Weighed<ScaledKey, Outcome, Bytes>,
-    /// One permit for each that may be scaled now.
-    turns: Arc<Semaphore>,
+    turns: Turns,
 }
 
 impl Scaler {
@@ -55,7 +57,7 @@ impl Scaler {
             config: config.clone(),
             // A picture is some 32 KiB.
             kept: Weighed::new("pictures", bytes, 32 << 10, 1, Bytes),
-            turns: Arc::new(Semaphore::new(config.scaled_at_once)),
+            turns: Turns::new("scaling", "pictures", config.scaled_at_once, WAITING),
         }
     }
 
@@ -98,9 +100,7 @@ impl Scaler {
         if content.size > most {
             return Ok(Outcome::Unfit(format!("it has {} bytes, where {most} are allowed", content.size).into()));
         }
-        let turn = timeout_at(until, self.turns.clone().acquire_owned()).await.map_err(|_| overloaded())?;
-        // The semaphore is never closed.
-        let turn = turn.map_err(|_| Error::internal())?;
+        let turn = timeout_at(until, self.turns.turn()).await.map_err(|_| overloaded())??;
         // Read only once the turn is taken: this bounds how many are in memory at a time.
         let bytes = reader.read_all().await?;
         let most = picture::Bounds { pixels: self.config.picture_pixels, bytes: self.config.picture_memory_bytes };

@@ -1,6 +1,7 @@
 use std::io::Cursor;
 
 use bytes::Bytes as SharedBytes;
+use futures_util::FutureExt;
 use futures_util::future::join_all;
 use image::{DynamicImage, ImageFormat, RgbImage};
 use sha2::{Digest, Sha256};
@@ -87,21 +88,24 @@ async fn no_more_is_kept_than_there_is_room_for() {
 async fn whoever_waits_too_long_for_a_turn_is_told_and_the_next_one_is_served() {
     let scaler = scaler();
     let bytes = picture(600);
-    let turns = scaler.turns.clone().acquire_many_owned(2).await.expect("it is open");
+    let turns = [scaler.turns.turn().await.expect("it is free"), scaler.turns.turn().await.expect("it is free")];
     // One waits for a turn, the others for that one.
     for outcome in join_all((0..3).map(|_| scaled(&scaler, &bytes))).await {
         assert_eq!(outcome.map(|_| ()).map_err(|error| error.code), Err(Code::Overloaded));
     }
     drop(turns);
     scaled(&scaler, &bytes).await.expect("it is a picture");
-    assert_eq!(scaler.turns.available_permits(), 2);
+    let free =
+        [scaler.turns.turn().now_or_never(), scaler.turns.turn().now_or_never(), scaler.turns.turn().now_or_never()];
+    assert_eq!(free.each_ref().map(Option::is_some), [true, true, false]);
+    drop(free);
 }
 
 #[tokio::test]
 async fn one_who_goes_away_keeps_nobody_from_the_picture() {
     let scaler = scaler();
     let bytes = picture(600);
-    let turns = scaler.turns.clone().acquire_many_owned(2).await.expect("it is open");
+    let turns = [scaler.turns.turn().await.expect("it is free"), scaler.turns.turn().await.expect("it is free")];
     {
         let mut first = std::pin::pin!(scaled(&scaler, &bytes));
         let begun = std::future::poll_fn(|context| std::task::Poll::Ready(first.as_mut().poll(context))).await;

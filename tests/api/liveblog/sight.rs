@@ -119,6 +119,30 @@ fn to_a_key_belongs_nothing_not_even_what_its_user_or_itself_has_made() {
 }
 
 #[test]
+fn of_a_hidden_post_no_more_is_told_than_that_its_name_is_taken() {
+    let blog = Blog::new();
+    let (contributor, file) = (user("contributor"), ("content", "c", "text/plain", &b"x"[..]));
+    let hidden = blog.post(&json!({ "timestamp": 1000, "moderated": true }), "editor's");
+    let said = |mode: &str| {
+        let options = json!({ "timestamp": 1000, "createMode": mode });
+        blog.new_post(&options, &[file]).by(&contributor).fails(409, "DuplicatedName")
+    };
+    let error = said("EXCEPTION");
+    assert!(error.get("details").is_none() && !error.to_string().contains(&hidden), "{error}");
+    for mode in ["REPLACE", "NEW_VERSION"] {
+        let other = said(mode);
+        assert_eq!((&other["message"], other.get("details")), (&error["message"], None), "{mode}");
+        assert!(!other.to_string().contains(&hidden), "{other}");
+    }
+    blog.read_post(&hidden).gives(&json!({ "content": "<post><p>editor's</p></post>" }));
+    // Whoever sees it hears of it.
+    blog.set(&hidden, "approve").ok();
+    assert_eq!(said("EXCEPTION")["details"]["existing"], hidden);
+    let options = json!({ "timestamp": 1000, "createMode": "REPLACE" });
+    blog.new_post(&options, &[file]).by(&contributor).fails(403, "PermissionDenied");
+}
+
+#[test]
 fn a_post_that_may_not_be_seen_is_as_one_that_is_not_there_whatever_is_done_to_it() {
     let (blog, clients, posts) = mixed();
     let contributor = &clients[1].1;

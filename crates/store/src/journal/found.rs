@@ -14,7 +14,7 @@ use crate::blob::{self, Sets};
 use crate::lease::{Kept, Lease};
 use crate::mark::Mark;
 use crate::options::{Loss, OpenError};
-use crate::record::{FileHead, HEAD, Head, PAGE, Salt};
+use crate::record::{FileHead, HEAD, Head, Marked, PAGE, Salt};
 
 /// What is known of a journal before it is read.
 #[derive(Debug, Clone, Copy)]
@@ -65,7 +65,9 @@ impl Found {
         // Tables that don't know their journal yet take the mark's word for it.
         let marked = salt.or(head.as_ref().map(|head| head.salt));
         let marked = marked.map(|salt| Mark::open(backends, salt)).transpose()?.flatten();
-        let (sure, mark) = marked.map_or((None, None), |(sure, mark)| (Some(sure), Some(mark)));
+        let (marked, mark) = marked.unzip();
+        let marked = marked.unwrap_or_default();
+        let sure = marked.first().map(|marked| marked.sure);
         let mut found = Found {
             file: None,
             mark,
@@ -93,8 +95,18 @@ impl Found {
             found.loss = Some(lost("journal.wal is that of another data directory"));
             return Ok(found);
         }
-        Reading { lease: kept.lease(), salt: head.salt, found: &mut found, folded, newest: sure.unwrap_or_default() }
-            .run()?;
+        let lease = kept.lease();
+        let claims = claims(&lease, head.salt).map_err(unreadable)?;
+        if let Some(number) = sure
+            && is_foreign(&lease, head.salt, &claims, &marked).map_err(unreadable)?
+        {
+            found.loss = Some(lost(&format!(
+                "journal.wal is not the one that this data directory has written: change {number} in it is another than the one \
+                 journal.mark has noted. Is it that of a copy?"
+            )));
+            return Ok(found);
+        }
+        Reading { lease, salt: head.salt, found: &mut found, folded, newest: sure.unwrap_or_default() }.run(&claims)?;
         found.file = Some((kept, head.salt));
         if found.loss.is_none() && salt.is_some() && found.mark.is_none() {
             let why = "journal.mark is missing, damaged or that of another data directory".to_owned();
@@ -125,8 +137,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn run(mut self) -> Result<(), OpenError> {
-        let claims = claims(&self.lease, self.salt).map_err(unreadable)?;
+    fn run(mut self, claims: &[StoredRecord]) -> Result<(), OpenError> {
         let (old, new) = claims.split_at(claims.partition_point(|place| place.head.last <= self.folded));
         for place in new {
             // An unsound record is the rest of the last one, torn by a crash, or has been written over in part.
@@ -157,7 +168,7 @@ impl Reading<'_> {
 
     /// Takes a sound record, which is newer than those before.
     fn take(&mut self, place: &StoredRecord, record: Vec<u8>) -> Result<(), OpenError> {
-        let Head { previous, last, length } = place.head;
+        let Head { previous, last, length, .. } = place.head;
         let (first, reach) = (self.found.needed.is_empty(), self.found.reach);
         self.found.needed.push_back(*place);
         self.newest = self.newest.max(last);
@@ -188,6 +199,25 @@ impl Reading<'_> {
         let kept = self.found.reach;
         self.found.loss.get_or_insert(Loss { why, kept, last: None });
     }
+}
+
+/// Whether the change that the mark speaks of is there and in no record such as the mark has noted. The mark's change was the last of
+/// its record; the empty record of a clean close has the number of the one before it.
+fn is_foreign(lease: &Lease, salt: Salt, claims: &[StoredRecord], marked: &[Marked]) -> io::Result<bool> {
+    let known = marked.iter().find(|marked| marked.sum.is_some());
+    let Some(Marked { sure, .. }) = known.copied() else { return Ok(false) };
+    let mut others = false;
+    for place in claims {
+        let Head { previous, last, sum, .. } = place.head;
+        let has_it = last == sure || (previous < sure && sure < last);
+        if has_it && read(lease, salt, place)?.is_some() {
+            if last == sure && marked.iter().any(|marked| marked.sum == Some(sum)) {
+                return Ok(false);
+            }
+            others = true;
+        }
+    }
+    Ok(others)
 }
 
 /// Whatever begins like a record, by number.

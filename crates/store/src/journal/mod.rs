@@ -8,7 +8,7 @@
 //!
 //! What a crash can leave: every record that was acknowledged, whole, and of the newest one besides, which was being written,
 //! anything. So records that are missing before others, or before the number in `journal.mark`, are a loss, and told
-//! as one ([`Found`]). What can't be told is a loss of the newest record alone after `journal.mark` was lost to a loss of power.
+//! as one ([`Found`]); and so is a journal in which the record that `journal.mark` speaks of is another. What can't be told is a loss of the newest record alone after `journal.mark` was lost to a loss of power.
 //!
 //! After a failed append nobody knows whether its record is there. It can only be the last, and [`Journal::reopen`] finds
 //! out: no further one is written before.
@@ -30,7 +30,7 @@ use super::blob::{self, Sets};
 use super::lease::{Kept, Lease};
 use super::mark::Mark;
 use super::options::OpenError;
-use super::record::{FileHead, Head, PAGE, Salt};
+use super::record::{FileHead, Head, Marked, PAGE, Salt};
 
 /// The format number of a `journal.wal` that this stet writes.
 pub(super) const FORMAT: u64 = 2;
@@ -103,7 +103,7 @@ impl Journal {
         let mut journal = Journal { needed, mark, bytes, ..Journal::with(kept, lease, salt, len) };
         journal.make_sure_at_start()?;
         if !journal.unsure {
-            journal.note(reach);
+            journal.note(journal.marked(reach));
         }
         Ok((journal, sets))
     }
@@ -141,14 +141,20 @@ impl Journal {
 
     /// Makes `journal.mark` for this journal, which is not used before the tables have its salt.
     pub fn make_mark(&mut self, backends: &dyn Backends, sure: Seq) -> Result<(), OpenError> {
-        self.mark = Some(Mark::make(backends, self.salt, sure)?);
+        self.mark = Some(Mark::make(backends, self.salt, self.marked(sure))?);
         Ok(())
     }
 
-    fn note(&mut self, sure: Seq) {
+    fn note(&mut self, marked: Marked) {
         if let Some(mark) = &mut self.mark {
-            mark.note(sure);
+            mark.note(marked);
         }
+    }
+
+    /// What to note when every change up to `sure` is on disk.
+    fn marked(&self, sure: Seq) -> Marked {
+        let newest = self.needed.back().filter(|newest| newest.head.last == sure);
+        Marked { sure, sum: newest.map(|newest| newest.head.sum) }
     }
 
     fn head(&self) -> FileHead {
@@ -245,7 +251,7 @@ impl Journal {
     /// A record that is on disk.
     fn stands(&mut self, place: StoredRecord) {
         // Before anybody is told of its changes.
-        self.note(place.head.last);
+        self.note(Marked { sure: place.head.last, sum: Some(place.head.sum) });
         self.doubtful = None;
         self.room.start = place.end();
         self.needed.push_back(place);
@@ -330,8 +336,9 @@ impl Journal {
             return Ok(());
         }
         self.fold_mark(folded)?;
+        let marked = self.marked(folded);
         if let Some(mark) = &mut self.mark {
-            mark.finish(folded)?;
+            mark.finish(marked)?;
         }
         let end = self.needed.iter().map(StoredRecord::end).max().unwrap_or(self.len);
         self.lease.set_len(end)?;

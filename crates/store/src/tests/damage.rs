@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
 use stet_actors::store::{Health, Look, Range, Store, Table, View};
@@ -12,7 +13,7 @@ use crate::blob;
 use crate::fault::{DiskFault, Plan};
 use crate::migrate::{MIGRATIONS, present};
 use crate::old_journal::{DROPPED, RECORDS};
-use crate::record::{PAGE, Salt};
+use crate::record::{FileHead, Marked, PAGE, Salt};
 use crate::tables::{FOLDED, META};
 use crate::{Loss, StoreFile};
 
@@ -93,6 +94,22 @@ fn cut(files: &mut Bytes3, last: u64) {
     files.get_mut(&StoreFile::Journal).expect("there").truncate(at);
 }
 
+/// Puts other records into the journal, of `each` changes, as a copy of the directory would have written them.
+fn written_elsewhere(files: &mut Bytes3, each: u64) {
+    let journal = files.get_mut(&StoreFile::Journal).expect("there");
+    let salt = FileHead::read(journal).expect("a journal").salt;
+    journal.truncate(PAGE);
+    for previous in (FOLDED_CHANGES..CHANGES + 2).step_by(each as usize) {
+        let mut record = Vec::new();
+        let numbers: Vec<_> = (previous + 1..=previous + each).collect();
+        let changes: Vec<_> =
+            numbers.iter().map(|number| [put(Table::Marks, &format!("{number:03}"), "elsewhere")]).collect();
+        let sets = numbers.iter().copied().zip(changes.iter().map(|changes| &changes[..]));
+        salt.sealed(previous, previous + each, &mut record, |payload| blob::encode(sets, payload));
+        journal.extend(record);
+    }
+}
+
 const DAMAGES: &[Damage] = &[
     ("the newest record is damaged", |files| spoil(files, 1, |byte| byte ^ 1), 9, Some(10)),
     ("the last two records are damaged", |files| spoil(files, 2, |byte| byte ^ 0x40), 8, Some(10)),
@@ -121,6 +138,8 @@ const DAMAGES: &[Damage] = &[
         3,
         None,
     ),
+    ("it is that of a copy", |files| written_elsewhere(files, 1), 3, Some(10)),
+    ("it is that of a copy, whose commits had two changes each", |files| written_elsewhere(files, 2), 3, Some(10)),
     ("the mark is not there", |files| drop(files.remove(&StoreFile::Mark)), 10, None),
     ("the mark is damaged", |files| files.get_mut(&StoreFile::Mark).expect("there").fill(7), 10, None),
 ];
@@ -152,6 +171,52 @@ fn what_a_journal_has_lost_is_told_with_its_numbers_and_can_be_given_up() {
         assert_eq!((whole.loss, whole.aside), (None, None), "{what}");
         commit(&open(&disk), vec![put(Table::Marks, "after", "x")]);
         assert_eq!(get(&open(&disk), View::Committed, Table::Marks, "after").as_deref(), Some("x"), "{what}");
+    }
+}
+
+#[test]
+fn the_journal_of_a_copy_is_told_from_the_one_that_was_written_here() {
+    let (base, _) = killed();
+    let run = |changes: u64, what: &str, checkpoint: bool| {
+        let disk = on_disk(&base);
+        let store = if checkpoint { RedbStore::open(busy_options(&disk)).expect("it opens") } else { open(&disk) };
+        for number in 0..changes {
+            commit(&store, vec![put(Table::Marks, &format!("{what}{number}"), "x")]);
+            if checkpoint {
+                until("it is folded", || store.shared.folded.load(Ordering::Acquire) >= store.committed());
+            }
+        }
+        // As `kill -9` leaves them.
+        let files = files(&disk);
+        drop(store);
+        files
+    };
+    for (own, folded) in [(5, false), (5, true), (9, false), (1, false)] {
+        let mine = run(own, "mine", folded);
+        assert!(try_open(&on_disk(&mine)).is_ok());
+        for theirs in [1, own, own + 1, own + 4] {
+            let mut mixed = mine.clone();
+            mixed.insert(StoreFile::Journal, run(theirs, "theirs", false)[&StoreFile::Journal].clone());
+            if folded && theirs < own {
+                // All that this one has made is in its tables.
+                let store = open(&on_disk(&mixed));
+                let newest = get(&store, View::Committed, Table::Marks, &format!("mine{}", own - 1));
+                assert_eq!(newest.as_deref(), Some("x"), "{own}, {theirs}");
+                continue;
+            }
+            let loss = lost(&mixed);
+            assert_eq!(loss.last, Some(FOLDED_CHANGES + own), "{own}, {theirs}: {loss}");
+            if theirs >= own {
+                assert!(
+                    loss.why.contains("not the one that this data directory has written"),
+                    "{own}, {theirs}: {loss}"
+                );
+            }
+            let theirs = run(theirs, "theirs", false);
+            mixed.insert(StoreFile::Mark, theirs[&StoreFile::Mark].clone());
+            // With its mark it can't be told, as the documents say; nothing is assumed of it here.
+            drop(try_open(&on_disk(&mixed)));
+        }
     }
 }
 
@@ -260,12 +325,37 @@ fn make_older(path: &std::path::Path, format: u64) {
     let transaction = db.begin_write().expect("a transaction");
     {
         let mut meta = transaction.open_table(META).expect("the table");
-        for key in crate::tables::SALT {
+        for key in crate::tables::SALT.into_iter().filter(|_| format < 5) {
             meta.remove(key).expect("removed");
         }
         meta.insert(crate::tables::FORMAT, format).expect("inserted");
     }
     transaction.commit().expect("committed");
+}
+
+/// The mark as it was when it had a number alone.
+fn mark_of_format_5(sound: &Bytes3) -> Vec<u8> {
+    let salt = FileHead::read(&sound[&StoreFile::Journal]).expect("a journal").salt;
+    let mut half = salt.mark(Marked { sure: CHANGES, sum: None });
+    half.resize(PAGE, 0);
+    half.repeat(2)
+}
+
+#[test]
+fn a_mark_of_a_number_alone_is_understood_and_the_next_one_knows_the_record() {
+    let sound = killed().1;
+    let mut files_of_5 = sound.clone();
+    files_of_5.insert(StoreFile::Mark, mark_of_format_5(&sound));
+    let disk = on_disk(&files_of_5);
+    assert_eq!(there(&open(&disk)), CHANGES);
+    // What it says was noted anew.
+    let mut elsewhere = files(&disk);
+    written_elsewhere(&mut elsewhere, 1);
+    elsewhere.insert(StoreFile::State, sound[&StoreFile::State].clone());
+    assert!(lost(&elsewhere).why.contains("not the one that this data directory has written"));
+    // It still tells what is missing.
+    cut(&mut files_of_5, 2);
+    assert_eq!(lost(&files_of_5).last, Some(CHANGES));
 }
 
 /// What a stet before there was a mark has left.
@@ -303,6 +393,9 @@ fn a_directory_of_each_older_format_is_opened_with_all_that_waits_in_its_journal
             transaction.commit().expect("committed");
         } else {
             std::fs::write(data.path().join("journal.wal"), &sound[&StoreFile::Journal]).expect("written");
+        }
+        if format == 5 {
+            std::fs::write(data.path().join("journal.mark"), mark_of_format_5(&sound)).expect("written");
         }
         for _ in 0..2 {
             let store = RedbStore::open(StoreOptions::new(data.path()));

@@ -125,3 +125,43 @@ fn events_past_their_retention_go_and_the_others_stay() {
         assert_eq!(rows.len(), 1, "{table:?}");
     }
 }
+
+#[test]
+fn an_event_from_the_future_keeps_no_older_ones_and_goes_with_those_after_it() {
+    use stet_actors::clock::ManualClock;
+    let disk = Disk::new();
+    let store = open(&disk);
+    // The clock was set forward for a while, more than once.
+    let times = [1_000, 900_000, 900_001, 900_002, 2_000, 900_003, 3_000, 900_004];
+    for (revision, at_ms) in (1..).zip(times) {
+        let set = ChangeSet { events: vec![event(1, revision, at_ms)], ..empty(&store) };
+        submit_set(&store, set).expect("taken").wait().expect("committed");
+    }
+    store.close();
+    let left = |now_ms: u64, checkpoints: u64| {
+        let mut options = busy_options(&disk);
+        options.clock = Arc::new(ManualClock::at(now_ms));
+        options.event_retention_ms = Some(10_000);
+        // Fewer at a time than there are from the future.
+        options.checkpoint.trim = 2;
+        let store = RedbStore::open(options).expect("the store opens");
+        for number in 0..checkpoints {
+            commit(&store, vec![put(Table::Marks, "something to fold", &number.to_string())]);
+            until("it is folded", || {
+                store.shared.folded.load(std::sync::atomic::Ordering::Acquire) >= store.committed()
+            });
+        }
+        store.close();
+        let store = open(&disk);
+        let [events, of] = [Table::Events, Table::EventsOf]
+            .map(|table| store.scan(View::Committed, table, &Range::prefix(b""), 10, false).expect("scanned"));
+        assert_eq!(events.len(), of.len());
+        events.iter().map(|(_, value)| decode_value::<Event>(1, value).expect("readable").at_ms).collect::<Vec<_>>()
+    };
+    assert_eq!(left(10_500, 3), times);
+    assert_eq!(left(12_500, 8), [900_003, 3_000, 900_004]);
+    assert_eq!(left(13_500, 8), [900_004]);
+    // Nothing is known of the age of the last one, until its time has come.
+    assert_eq!(left(900_003, 3), [900_004]);
+    assert_eq!(left(910_005, 3), [0_u64; 0]);
+}

@@ -102,7 +102,7 @@ fn assert_proved(store: &RedbStore, when: &str) {
             if matches!(table, Table::Objects | Table::Recycled) {
                 let record: Record = decode_value(Record::FORMAT, &value).expect("a record can be read");
                 let mut report = |fault| panic!("{when}: {fault}");
-                let mut proof = Proof::new(store, &|_| true, &mut report);
+                let mut proof = Proof::new(store, &|_, _| None, &mut report);
                 FAMILIES.get(record.family).expect("it is listed").prove(&record, &mut proof).expect("readable");
             }
         }

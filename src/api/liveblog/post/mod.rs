@@ -7,7 +7,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::Tag;
 use stet_actors::family::State;
 use stet_actors::liveblog::{
-    AddPost, Liveblog, PostAddress, PostBody, PostDone, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
+    AddPost, Liveblog, Post, PostAddress, PostBody, PostDone, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
 };
 use stet_actors::object::Text;
 use stet_actors::part::NewAttachment;
@@ -141,7 +141,16 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
     let done = call.change(&open.liveblog, command).await?;
     let open = open.after(done.view);
     let (post, revision) = (PostAddress::Loid(done.reply.post), open.view.revision());
-    if let Ok(left) = open.view.state.get(&post) {
+    // What was added is shown once to who does not see it: others may have changed it when the call is sent again.
+    let user = call.caller()?.user();
+    let is_shown = |open: &Open, post: &Post| {
+        open.view.state.sees(&open.sight, post) || (post.author() == user && post.record.last_modifier == *user)
+    };
+    let there = open.view.state.get(&post).ok();
+    if there.is_some_and(|post| !is_shown(&open, post)) {
+        return gone(&done.reply, revision);
+    }
+    if let Some(left) = there {
         let reply = match post_reply(app, &open, left, "change").await {
             Ok(reply) => Some(reply),
             Err(Unsettled::Failed(error)) => return Err(error),
@@ -152,16 +161,24 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
             return Ok(reply.shown());
         }
     }
-    let shown =
-        settled(call, open, async |open| post_reply(app, open, open.view.state.get(&post)?, "change").await).await;
-    match shown {
+    let shown = settled(call, open, async |open| {
+        let found = open.view.state.get(&post)?;
+        if !is_shown(open, found) {
+            return Err(open.view.state.not_held(&post).into());
+        }
+        post_reply(app, open, found, "change").await
+    });
+    match shown.await {
         // The change was made, now or when the call was sent before. Others have removed the post since, or never cease to change
         // it.
-        Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => {
-            Json::of(&Changed::Gone(RemovedPost { id: done.reply.post.to_string(), revision }))
-        }
+        Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => gone(&done.reply, revision),
         shown => shown.map(Json::shown),
     }
+}
+
+/// The reply to a change of a post that is not there any more, or not for the caller.
+fn gone(done: &PostDone, revision: u64) -> Result<Json<ChangedPost>> {
+    Json::of(&Changed::Gone(RemovedPost { id: done.post.to_string(), revision }))
 }
 
 fn body_of(part: FilePart) -> PostBody {

@@ -1,0 +1,170 @@
+//! How much of what a client sends ahead is taken in.
+//!
+//! The library reads the heads of all requests that are there, up to 128 KiB of them at once, and each takes some 4 KB while it
+//! waits for its turn: one connection could take 20 MB before anybody is asked for a token. So a connection reads a small portion
+//! at a time, and nothing more while some requests wait. What a client sends beyond stays in the system's buffers, which
+//! are bounded, and then with the client.
+
+use std::cell::RefCell;
+use std::io;
+use std::pin::Pin;
+use std::rc::{Rc, Weak};
+use std::task::{Context, Poll, Waker};
+
+use actix_http::{Extensions, Request};
+use actix_web::HttpMessage;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::connection::Connection;
+
+/// Bytes that are read at once. Of the shortest heads that there are these are 157, hence some 600 KB.
+const PORTION: usize = 4 << 10;
+
+/// Requests that may wait on a connection for it to be read further.
+const QUEUE: usize = 8;
+
+/// The requests of a connection that wait for their turn.
+#[derive(Default)]
+pub struct Queue {
+    /// What each request that has been read has a share of until its turn comes, and the connection.
+    shared: RefCell<Weak<Extensions>>,
+    /// Who wants to read on when some have had their turn.
+    reader: RefCell<Option<Waker>>,
+}
+
+impl Queue {
+    fn is_full(&self) -> bool {
+        // One share is the connection's.
+        self.shared.borrow().strong_count() > QUEUE
+    }
+
+    fn got_shorter(&self) {
+        if !self.is_full()
+            && let Some(reader) = self.reader.take()
+        {
+            reader.wake();
+        }
+    }
+}
+
+/// Notes that a request has its turn, and hands on what it knows of its connection.
+pub fn begin(request: &mut Request) {
+    let Some(shared) = request.take_conn_data() else { return };
+    let (queue, connection) = (shared.get::<Rc<Queue>>().cloned(), shared.get::<Rc<Connection>>().cloned());
+    if let Some(connection) = connection {
+        request.extensions_mut().insert(connection);
+    }
+    let Some(queue) = queue else { return };
+    if queue.shared.borrow().strong_count() == 0 {
+        *queue.shared.borrow_mut() = Rc::downgrade(&shared);
+    }
+    drop(shared);
+    queue.got_shorter();
+}
+
+/// A connection that is read by portions.
+pub struct Intake<S> {
+    inner: S,
+    queue: Rc<Queue>,
+    /// Bytes that may be read before others have their turn.
+    left: usize,
+}
+
+impl<S> Intake<S> {
+    /// Nothing is read yet.
+    pub fn new(inner: S) -> Intake<S> {
+        Intake { inner, queue: Rc::default(), left: PORTION }
+    }
+
+    /// What is read.
+    pub fn inner(&self) -> &S {
+        &self.inner
+    }
+
+    /// Those that wait.
+    pub fn queue(&self) -> Rc<Queue> {
+        self.queue.clone()
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Intake<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        if this.queue.is_full() {
+            *this.queue.reader.borrow_mut() = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        if this.left == 0 {
+            this.left = PORTION;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let most = buf.remaining().min(this.left);
+        let mut portion = ReadBuf::new(buf.initialize_unfilled_to(most));
+        let outcome = Pin::new(&mut this.inner).poll_read(cx, &mut portion);
+        let read = portion.filled().len();
+        match outcome {
+            Poll::Ready(Ok(())) => {
+                buf.advance(read);
+                this.left -= read;
+            }
+            Poll::Pending => this.left = PORTION,
+            Poll::Ready(Err(_)) => {}
+        }
+        outcome
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Intake<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.inner).poll_write(cx, buf)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.inner).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn no_more_than_a_portion_is_read_at_once_and_nothing_while_requests_wait() {
+        let (mut client, server) = duplex(10 * PORTION);
+        client.write_all(&[7; 3 * PORTION]).await.expect("there is room");
+        let mut intake = Intake::new(server);
+        let mut bytes = vec![0; 10 * PORTION];
+        let mut read = 0;
+        while let Some(more) = intake.read(&mut bytes).now_or_never() {
+            read += more.expect("it is there");
+        }
+        assert_eq!(read, PORTION);
+        // What has been read waits.
+        let shared = Rc::new(Extensions::new());
+        *intake.queue.shared.borrow_mut() = Rc::downgrade(&shared);
+        let waiting = vec![shared.clone(); QUEUE];
+        assert!(intake.read(&mut bytes).now_or_never().is_none());
+        drop(waiting);
+        assert_eq!(intake.read(&mut bytes).await.expect("it is there"), PORTION);
+    }
+}

@@ -1,0 +1,144 @@
+//! The listeners: from a connection to the calls on it.
+//!
+//! What `actix_web::HttpServer` would put together, with one more layer between connection and protocol ([`Intake`]).
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_http::error::DispatchError;
+use actix_http::{HttpService, Protocol, Request};
+use actix_server::{GracefulShutdownSignal, Server, ServerBuilder};
+use actix_service::{IntoServiceFactory, ServiceFactory, ServiceFactoryExt, apply_fn_factory, fn_service, map_config};
+use actix_tls::accept::rustls_0_23::{Acceptor, TlsStream};
+use actix_tls::accept::{TlsError, max_concurrent_tls_connect};
+use actix_web::dev::{AppConfig, Service};
+use actix_web::rt::net::TcpStream;
+use actix_web::web::{self, Data};
+use actix_web::{App as WebApp, Error as WebError, HttpMessage};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::http::app::App;
+use crate::http::client::OverTls;
+use crate::http::connection::Connection;
+use crate::http::dispatch::dispatch;
+use crate::http::intake::{self, Intake};
+use crate::tls::Certificates;
+
+/// How long a connection that is being closed may still be written to.
+const DISCONNECT: Duration = Duration::from_secs(1);
+
+/// A server of `app` with that many workers; it listens where it is told to ([`Front::listen`]).
+pub struct Front {
+    app: Data<App>,
+    builder: ServerBuilder,
+    certificates: Option<Arc<Certificates>>,
+}
+
+impl Front {
+    pub fn new(app: &Arc<App>, workers: usize, certificates: Option<Arc<Certificates>>) -> Front {
+        let server = &app.config.server;
+        // Handshakes at a time on each worker. Any number below that of connections would be one at which clients who begin a
+        // handshake and fall silent keep all others out, and by default it is 256.
+        max_concurrent_tls_connect(server.max_connections);
+        let builder = Server::build()
+            .workers(workers)
+            .max_concurrent_connections(server.max_connections)
+            .shutdown_timeout(server.shutdown_seconds)
+            .disable_signals();
+        Front { app: Data::from(app.clone()), builder, certificates }
+    }
+
+    /// Takes connections from a listener, with TLS if there are certificates.
+    ///
+    /// # Errors
+    /// The listener can't be used, or the certificates can't.
+    pub fn listen(mut self, listener: TcpListener) -> io::Result<Front> {
+        let name = listener.local_addr()?.to_string();
+        let (app, stops) = (self.app.clone(), self.builder.graceful_shutdown_signal());
+        self.builder = match &self.certificates {
+            None => self.builder.listen(name, listener, move || {
+                fn_service(async |stream: TcpStream| {
+                    let peer = stream.peer_addr().ok();
+                    Ok((Intake::new(stream), Protocol::Http1, peer))
+                })
+                .and_then(calls(app.clone(), stops.clone(), false))
+            })?,
+            Some(certificates) => {
+                let mut config = certificates.server_config().map_err(io::Error::other)?;
+                config.alpn_protocols = vec![b"http/1.1".to_vec()];
+                let handshake = Duration::from_secs(app.config.server.tls.handshake_seconds);
+                self.builder.listen(name, listener, move || {
+                    let mut acceptor = Acceptor::new(config.clone());
+                    acceptor.set_handshake_timeout(handshake);
+                    acceptor
+                        .map_init_err(|_| ())
+                        .map_err(TlsError::<io::Error, Infallible>::into_service_error)
+                        .and_then(fn_service(async |stream: TlsStream<TcpStream>| {
+                            let peer = stream.get_ref().0.peer_addr().ok();
+                            Ok((Intake::new(stream), Protocol::Http1, peer))
+                        }))
+                        .and_then(calls(app.clone(), stops.clone(), true).map_err(TlsError::Service))
+                })?
+            }
+        };
+        Ok(self)
+    }
+
+    /// Begins to serve.
+    pub fn run(self) -> Server {
+        self.builder.run()
+    }
+}
+
+/// What makes calls of what comes on a connection.
+fn calls<S>(
+    app: Data<App>,
+    stops: GracefulShutdownSignal,
+    over_tls: bool,
+) -> impl ServiceFactory<
+    (Intake<S>, Protocol, Option<SocketAddr>),
+    Config = (),
+    Response = (),
+    Error = DispatchError,
+    InitError = (),
+>
+where
+    S: AsyncRead + AsyncWrite + Unpin + 'static,
+{
+    let server = &app.config.server;
+    let idle = Duration::from_secs(server.keep_alive_seconds);
+    let head = Duration::from_secs(server.slow_request_seconds);
+    let patience = (!head.is_zero()).then_some(idle + head);
+    let service = WebApp::new()
+        .app_data(app)
+        .default_service(web::to(dispatch))
+        .into_factory()
+        .map_err(|error: WebError| error.error_response());
+    let service = map_config(service, |()| AppConfig::default());
+    let service = apply_fn_factory(service, move |mut request: Request, service| {
+        intake::begin(&mut request);
+        if over_tls {
+            request.extensions_mut().insert(OverTls);
+        }
+        service.call(request)
+    });
+    HttpService::build()
+        .graceful_shutdown_signal(move || {
+            let stops = stops.clone();
+            async move { stops.notified().await }
+        })
+        .keep_alive(idle)
+        .client_request_timeout(head)
+        .client_disconnect_timeout(DISCONNECT)
+        .h1_allow_half_closed(true)
+        .on_connect_ext(move |stream: &Intake<S>, data| {
+            data.insert(stream.queue());
+            if let Some(connection) = patience.and_then(|patience| Connection::new(stream.inner(), patience)) {
+                data.insert(connection);
+            }
+        })
+        .finish(service)
+}
