@@ -48,7 +48,7 @@ pub struct DatabaseInfo {
 ///
 /// # Errors
 /// What the store says.
-pub fn of_user(
+pub async fn of_user(
     app: &App,
     access: Access<'_>,
     user: &User,
@@ -60,10 +60,9 @@ pub fn of_user(
     let (folder, name) = (for_user(&drawer.automatic_folder, &user.name), for_user(&drawer.automatic_name, &user.name));
     // As it is made: some characters become others.
     let name = file_name(&name).unwrap_or(name);
-    let record = |path: &str| record_at(app, access, path, database, display);
     Ok(UserConfiguration {
-        home_record: record(&home)?,
-        work_folder_record: record(&work_folder)?,
+        home_record: record_at(app, access, &home, database, display).await?,
+        work_folder_record: record_at(app, access, &work_folder, database, display).await?,
         home,
         work_folder,
         team: user.team.clone(),
@@ -78,7 +77,7 @@ pub fn of_user(
 }
 
 /// The record of what is at a path, if there is anything that the user may read.
-fn record_at(
+async fn record_at(
     app: &App,
     access: Access<'_>,
     path: &str,
@@ -93,7 +92,7 @@ fn record_at(
     if !access.may(Privilege::Read, &cached)? {
         return Ok(None);
     }
-    let mut record = render(app, &cached.record, &cached.attributes, display)?;
+    let mut record = render(app, &cached.record, app.records.groups(&cached, display).await?, display)?;
     record.path = path_if_shown(app, &cached.record, display)?;
     Ok(Some(record))
 }

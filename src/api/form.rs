@@ -16,7 +16,7 @@ use stet_actors::object::{MAX_NAME_BYTES, NewContent, file_name as check_name};
 use crate::config::LimitsConfig;
 use crate::content::ContentStore;
 use crate::give_way;
-use crate::http::body::{self, Incoming, too_large};
+use crate::http::body::{Incoming, Reading, too_large};
 use crate::http::call::Call;
 use crate::http::pace::Paced;
 use crate::http::reply::Json;
@@ -160,7 +160,7 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
                 }
                 // Once here, to refuse it early, and again when all is there: parsed, it may be many times as large, and what comes
                 // behind it may take long.
-                let _: T = options_of(&bytes, limits).await?;
+                options_of::<T, _>(&bytes, limits, &Room::of_nobody(), drop).await?;
                 form.options_text = bytes;
             }
             Some(rule) => form.files.push(file_part(&mut part, rule, limits.upload_bytes, into).await?),
@@ -168,13 +168,19 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
             None => return Err(unknown_part(&name, rules)),
         }
     }
-    form.options = options_of(&form.options_text, limits).await?;
+    form.options = options_of(&form.options_text, limits, into.room, |options| options).await?;
     Ok(form)
 }
 
-async fn options_of<T: DeserializeOwned + Send + 'static>(text: &Bytes, limits: &LimitsConfig) -> Result<T> {
-    let (bytes, text, depth) = (text.len(), text.clone(), limits.json_depth);
-    give_way::by_size(bytes, move || body::parse_object(&text, false, depth)).await?
+/// What `then` makes of the options, at the same turn: so what is dropped there never waits.
+async fn options_of<T: DeserializeOwned + 'static, U: Send + 'static>(
+    text: &Bytes,
+    limits: &LimitsConfig,
+    room: &Arc<Room>,
+    then: fn(T) -> U,
+) -> Result<U> {
+    let (bytes, text, limits, room) = (text.len(), text.clone(), limits.clone(), room.clone());
+    give_way::by_size(bytes, move || Reading::of(&limits, false, &room).object(&text).map(then)).await?
 }
 
 fn unknown_part(name: &str, rules: &[FileRule]) -> Error {

@@ -16,7 +16,7 @@ use crate::http::app::App;
 use crate::http::call::Call;
 use crate::json::{Listed, Ready};
 use crate::records::Display;
-use crate::records::{Cached, ObjectRecord, render};
+use crate::records::{Cached, Groups, ObjectRecord, is_large, render};
 
 /// A bulk reply: what was done or found, and what was not.
 #[derive(Serialize, JsonSchema)]
@@ -102,46 +102,52 @@ impl<'c, T> Bulk<'c, T> {
 ///
 /// # Errors
 /// What the store says.
-pub fn any_record_of(call: &Call, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
+pub async fn any_record_of(call: &Call, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
     let (app, access) = (&call.app, call.access());
     if let Some(cached) = app.records.get(&app.repository, loid)? {
         if !access.may(Privilege::Read, &cached)? {
             return Ok(None);
         }
-        return record_of(app, &cached, display).map(Some);
+        return record_of(app, &cached, display).await.map(Some);
     }
     let Some(record) = app.repository.any_record(loid)? else { return Ok(None) };
     if !access.may(Privilege::Read, &record)? {
         return Ok(None);
     }
-    let mut shown = render(app, &record, &app.repository.attributes(loid)?, display)?;
+    let groups = Groups::of(&app.repository.attributes(loid)?, display).await?;
+    let mut shown = render(app, &record, groups, display)?;
     shown.path = path_if_shown(app, &record, display)?;
-    Ready::of(&shown).map(Some)
+    shown.ready().await.map(Some)
 }
 
 /// A record, path included if asked for; of an outline no more than there is in it.
 ///
 /// # Errors
 /// What the store says.
-pub fn record_of(app: &App, cached: &Cached, display: &Display) -> Result<Ready<ObjectRecord>> {
+pub async fn record_of(app: &App, cached: &Cached, display: &Display) -> Result<Ready<ObjectRecord>> {
     let path = path_if_shown(app, cached, display)?;
-    shown(app, cached, display, path.as_deref())
+    shown(app, cached, display, path.as_deref()).await
 }
 
 /// A record with that path, made once per change.
 ///
 /// # Errors
 /// What the store says.
-pub fn shown(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<Ready<ObjectRecord>> {
-    app.records.shown(cached, display, path, app.directory.changes(), |cached| {
-        Ready::of(&rendered(app, cached, display, path)?)
-    })
+pub async fn shown(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<Ready<ObjectRecord>> {
+    let people = app.directory.changes();
+    if let Some(shown) = app.records.shown(cached, display, path, people) {
+        return Ok(shown);
+    }
+    let shown = rendered(app, cached, display, path).await?.ready().await?;
+    app.records.keep_shown(cached, display, path, people, shown.clone());
+    Ok(shown)
 }
 
-fn rendered(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<ObjectRecord> {
+async fn rendered(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<ObjectRecord> {
     let path = path.map(str::to_owned);
     if !cached.is_outline() {
-        return Ok(ObjectRecord { path, ..render(app, &cached.record, &cached.attributes, display)? });
+        let groups = app.records.groups(cached, display).await?;
+        return Ok(ObjectRecord { path, ..render(app, &cached.record, groups, display)? });
     }
     // Also what is computed says what goes on in it.
     let (attributes, virtual_attributes) = (false, false);
@@ -152,7 +158,7 @@ fn rendered(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -
         virtual_attributes,
         ..display.clone()
     };
-    let record = render(app, &cached.record, &cached.attributes, &display)?;
+    let record = render(app, &cached.record, Groups::default(), &display)?;
     let mut hasher = DefaultHasher::new();
     (&cached.name, &cached.type_name, cached.folder()).hash(&mut hasher);
     let uniqueness_string = display.uniqueness_string.then(|| format!("{}:{:016x}", cached.uuid, hasher.finish()));
@@ -163,10 +169,16 @@ fn rendered(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -
 ///
 /// # Errors
 /// What the store says.
-pub fn info_of(app: &App, state: &impl State, display: &Display) -> Result<ObjectRecord> {
+pub async fn info_of(app: &App, state: &impl State, display: &Display) -> Result<ObjectRecord> {
     let object = state.object();
-    let record = render(app, &object.record, &object.attributes, display)?;
-    Ok(ObjectRecord { path: path_if_shown(app, &object.record, display)?, ..record })
+    let (record, attributes) = (&object.record, &object.attributes);
+    // What is large is not made anew for each reply. Of a container that changes all the time little else is looked up.
+    let cached = if is_large(attributes) { app.records.get(&app.repository, record.loid)? } else { None };
+    let groups = match cached.filter(|cached| cached.attributes == **attributes) {
+        Some(cached) => app.records.groups(&cached, display).await?,
+        None => Groups::of(attributes, display).await?,
+    };
+    Ok(ObjectRecord { path: path_if_shown(app, record, display)?, ..render(app, record, groups, display)? })
 }
 
 /// The path of a record, where the display asks for it.

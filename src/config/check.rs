@@ -7,9 +7,9 @@ use std::net::IpAddr;
 use actix_web::http::Uri;
 use stet_actors::object::{MAX_NAME_BYTES, PathLimits};
 
-use super::Config;
 use super::edge::{is_origin, network};
 use super::repository::USER;
+use super::{Config, LimitsConfig};
 
 /// The longest time that a key may name: ten years. Beyond it a sum with the present could overflow.
 const MAX_SECONDS: u64 = 10 * 365 * 24 * 60 * 60;
@@ -129,6 +129,8 @@ impl Config {
         faults.within("limits.json_bytes", limits.json_bytes, 1024, MAX_BYTES);
         // The JSON reader gives up at 128 levels by itself.
         faults.within("limits.json_depth", limits.json_depth, 1, 127);
+        let most = MAX_BYTES / LimitsConfig::VALUE_BYTES;
+        faults.within("limits.json_values", limits.json_values, limits.list_sources.max(1000) as u64, most);
         faults.within("limits.short_body_bytes", limits.short_body_bytes, 1024, MAX_BYTES);
         // A quarter is one caller's part, and a body that grows is there twice for a moment.
         let least = |bytes: usize| (bytes as u64).min(MAX_BYTES / 8) * 8;
@@ -139,7 +141,9 @@ impl Config {
             MAX_BYTES,
         );
         let largest = limits.json_bytes.max(limits.upload_part_options_bytes).max(limits.xml_bytes).max(1 << 20);
-        faults.within("limits.known_body_bytes", limits.known_body_bytes, least(largest), MAX_BYTES);
+        let values = (limits.json_values as u64).min(most / 4) * LimitsConfig::VALUE_BYTES * 4;
+        let enough = least(largest).saturating_add(values).min(MAX_BYTES);
+        faults.within("limits.known_body_bytes", limits.known_body_bytes, enough, MAX_BYTES);
         faults.within("limits.upload_bytes", limits.upload_bytes, 1024, MAX_BYTES);
         faults.within("limits.upload_part_options_bytes", limits.upload_part_options_bytes, 1024, MAX_BYTES);
         faults.seconds("limits.body_seconds", limits.body_seconds, 0);

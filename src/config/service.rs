@@ -105,6 +105,8 @@ pub struct LimitsConfig {
     pub json_bytes: usize,
     /// Levels of objects and arrays in a JSON body.
     pub json_depth: usize,
+    /// Values in a JSON body, and elements and attributes in an attribute text.
+    pub json_values: usize,
     /// Bytes of a body that one fills in, such as a login, as JSON or as a form.
     pub short_body_bytes: usize,
     /// Bytes of all bodies under way of callers without a session.
@@ -149,11 +151,17 @@ pub struct LimitsConfig {
     pub calls_per_minute: u32,
 }
 
+impl LimitsConfig {
+    /// What one value of a JSON body takes once it is read, beside its text: about what an empty text in a list does.
+    pub const VALUE_BYTES: u64 = 64;
+}
+
 impl Default for LimitsConfig {
     fn default() -> LimitsConfig {
         LimitsConfig {
             json_bytes: 4 << 20,
             json_depth: 64,
+            json_values: 100_000,
             short_body_bytes: 16 << 10,
             unknown_body_bytes: 64 << 20,
             known_body_bytes: 512 << 20,

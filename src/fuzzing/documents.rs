@@ -9,10 +9,10 @@ use crate::auth::is_answer;
 use crate::sysconfig::SysConfig;
 
 /// A depth that inputs come to.
-const LIMITS: Limits = Limits { max_depth: 24, max_bytes: 64 << 10 };
+const LIMITS: Limits = Limits { max_depth: 24, max_bytes: 64 << 10, max_nodes: usize::MAX };
 
 /// Room for what escapes add.
-const WIDE: Limits = Limits { max_depth: 24, max_bytes: 1 << 20 };
+const WIDE: Limits = Limits { max_depth: 24, max_bytes: 1 << 20, max_nodes: usize::MAX };
 
 /// The last text that was read stays in force, and has no effect on how the next is read.
 static SYSCONFIG: LazyLock<SysConfig> = LazyLock::new(SysConfig::new);

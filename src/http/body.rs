@@ -11,9 +11,8 @@ use actix_web::web::Payload;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 use stet_actors::error::{Code, Error, Result};
 
 use super::wording;
@@ -91,9 +90,12 @@ pub async fn read(incoming: Incoming, announced: Option<u64>, limit: usize) -> R
     Ok(body.freeze())
 }
 
-/// Whether a JSON text is nested deeper than allowed; found without recursion, before it is parsed.
-fn too_deep(json: &[u8], limit: usize) -> bool {
-    let (mut depth, mut in_text, mut escaped) = (0usize, false, false);
+/// Bytes that a body may take once it is read without being counted: that is less than what its connection takes.
+const UNCOUNTED: usize = 4 << 10;
+
+/// How many values a JSON text has, where an empty list or object counts for two; found without recursion, before it is parsed.
+fn values_of(json: &[u8], most_depth: usize, most_values: usize) -> Result<usize> {
+    let (mut depth, mut values, mut in_text, mut escaped) = (0usize, 1usize, false, false);
     for byte in json {
         match byte {
             _ if escaped => escaped = false,
@@ -101,24 +103,34 @@ fn too_deep(json: &[u8], limit: usize) -> bool {
             b'"' => in_text = !in_text,
             b'{' | b'[' if !in_text => {
                 depth += 1;
-                if depth > limit {
-                    return true;
+                values += 1;
+                if depth > most_depth {
+                    return Err(invalid(format!("The body is nested deeper than the {most_depth} levels allowed.")));
                 }
             }
             b'}' | b']' if !in_text => depth = depth.saturating_sub(1),
+            b',' if !in_text => values += 1,
             _ => {}
         }
+        if values > most_values {
+            let message = format!("The body has more than the {most_values} values allowed (`limits.json_values`).");
+            return Err(Error::new(Code::TooLarge, message).with_detail("limit", most_values));
+        }
     }
-    false
+    Ok(values)
 }
 
 /// How a JSON body is read.
-#[derive(Debug, Clone, Copy)]
-pub struct Reading {
+#[derive(Clone, Copy)]
+pub struct Reading<'r> {
     /// Whether a body is required: otherwise an absent or blank one is `{}`.
     pub required: bool,
     /// How deep it may be nested.
     pub depth: usize,
+    /// How many values it may have.
+    pub values: usize,
+    /// Where what is read of it counts.
+    pub room: &'r Room,
     /// Whether a password or a token is in it. Then a refusal quotes nothing of the body: a reply may be logged on the
     /// way, and what is at the wrong place may be just that.
     pub secret: bool,
@@ -136,20 +148,35 @@ pub fn entries_allowed() -> usize {
     ENTRIES.get()
 }
 
-impl Reading {
+impl<'r> Reading<'r> {
+    /// For bodies with nothing secret in them.
+    pub fn of(limits: &LimitsConfig, required: bool, room: &'r Room) -> Reading<'r> {
+        let (depth, values, entries) = (limits.json_depth, limits.json_values, limits.list_sources);
+        Reading { required, depth, values, room, secret: false, entries }
+    }
+
     /// Parses a JSON body.
     ///
     /// # Errors
-    /// `InvalidBody` with the JSON path of the fault.
+    /// `InvalidBody` with the JSON path of the fault; `TooLarge` for one of too many values; `Overloaded` when there is no room
+    /// for what is read of it, which counts as long as the body does.
     pub fn any<T: DeserializeOwned>(self, body: &[u8]) -> Result<T> {
         let blank = body.iter().all(u8::is_ascii_whitespace);
         if blank && self.required {
             return Err(invalid("The body is missing: a JSON body is required.".to_owned()));
         }
         let json = if blank { b"{}" } else { body };
-        if too_deep(json, self.depth) {
-            return Err(invalid(format!("The body is nested deeper than the {} levels allowed.", self.depth)));
+        let values = values_of(json, self.depth, self.values)?;
+        // Its texts once more, and what holds them.
+        let read = json.len() + values * LimitsConfig::VALUE_BYTES as usize;
+        if read > UNCOUNTED {
+            self.room.take(read)?;
         }
+        self.parse(json)
+    }
+
+    /// Parses what is neither too deep nor has too many values, and counts elsewhere or is gone at once.
+    fn parse<T: DeserializeOwned>(self, json: &[u8]) -> Result<T> {
         let mut reader = serde_json::Deserializer::from_slice(json);
         ENTRIES.set(self.entries);
         let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
@@ -171,6 +198,83 @@ impl Reading {
     /// As [`Reading::any`].
     pub fn object<T: DeserializeOwned>(self, body: &[u8]) -> Result<T> {
         self.any(body).map(|Object(value)| value)
+    }
+
+    /// What `T` takes of a body that is an object, or a list, of which it takes nothing. That must be little, whatever the body
+    /// has: it is not counted.
+    ///
+    /// # Errors
+    /// As [`Reading::any`].
+    pub fn some<T: DeserializeOwned + Default>(self, body: &[u8]) -> Result<T> {
+        let blank = body.iter().all(u8::is_ascii_whitespace);
+        if blank {
+            return if self.required { self.any(body) } else { Ok(T::default()) };
+        }
+        values_of(body, self.depth, self.values)?;
+        match self.parse(body)? {
+            Whole::Object(value) => Ok(value),
+            Whole::List => Ok(T::default()),
+            Whole::Neither => {
+                let message = "The body is not as it must be at `$`: an object or a list is wanted.";
+                Err(invalid(message.to_owned()).with_detail("path", "$"))
+            }
+        }
+    }
+}
+
+/// What a body is as a whole.
+enum Whole<T> {
+    Object(T),
+    List,
+    Neither,
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Whole<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Whole<T>, D::Error> {
+        struct Kind<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Kind<T> {
+            type Value = Whole<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object or a list")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<Whole<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Whole::Object)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<Whole<T>, A::Error> {
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Whole::List)
+            }
+
+            fn visit_bool<E>(self, _: bool) -> std::result::Result<Whole<T>, E> {
+                Ok(Whole::Neither)
+            }
+
+            fn visit_i64<E>(self, _: i64) -> std::result::Result<Whole<T>, E> {
+                Ok(Whole::Neither)
+            }
+
+            fn visit_u64<E>(self, _: u64) -> std::result::Result<Whole<T>, E> {
+                Ok(Whole::Neither)
+            }
+
+            fn visit_f64<E>(self, _: f64) -> std::result::Result<Whole<T>, E> {
+                Ok(Whole::Neither)
+            }
+
+            fn visit_str<E>(self, _: &str) -> std::result::Result<Whole<T>, E> {
+                Ok(Whole::Neither)
+            }
+
+            fn visit_unit<E>(self) -> std::result::Result<Whole<T>, E> {
+                Ok(Whole::Neither)
+            }
+        }
+
+        from.deserialize_any(Kind(PhantomData))
     }
 }
 
@@ -209,35 +313,48 @@ fn without_values(error: &serde_json::Error) -> String {
     if harmless { text } else { "the value there is not of the type wanted".to_owned() }
 }
 
-/// [`Reading::object`] for a body that has nothing secret in it.
-///
-/// # Errors
-/// As [`Reading::any`].
-pub fn parse_object<T: DeserializeOwned>(body: &[u8], required: bool, depth: usize) -> Result<T> {
-    Reading { required, depth, secret: false, entries: usize::MAX }.object(body)
-}
-
-/// [`Reading::any`] for a body of which some parts are read here and there: an object, or a list.
-///
-/// # Errors
-/// As [`Reading::any`].
-pub fn parse_any(body: &[u8], required: bool, depth: usize) -> Result<Value> {
-    // Every JSON value is a `Value`, so no error here quotes one.
-    let value: Value = Reading { required, depth, secret: false, entries: usize::MAX }.any(body)?;
-    if value.is_object() || value.is_array() {
-        return Ok(value);
-    }
-    let message = "The body is not as it must be at `$`: an object or a list is wanted.";
-    Err(invalid(message.to_owned()).with_detail("path", "$"))
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
+    fn reading(room: &Room, depth: usize) -> Reading<'_> {
+        Reading { required: true, depth, values: 1000, room, secret: false, entries: usize::MAX }
+    }
+
+    #[test]
+    fn what_is_read_counts_and_too_many_values_are_refused_before_they_are() {
+        let budget = Budget::new("test", "tests", 4 << 20);
+        let room = budget.room(Holder::User("a".into()));
+        let list = |values: usize| format!("[{}]", vec!["\"\""; values].join(","));
+        let read: Vec<String> = reading(&room, 8).any(list(998).as_bytes()).unwrap();
+        let held = (1 << 20) - (0..=1 << 20).rev().find(|bytes| room.take(*bytes).is_ok()).unwrap();
+        assert!(held >= read.capacity() * size_of::<String>(), "{held}");
+        let error = reading(&room, 8).any::<Vec<String>>(list(1000).as_bytes()).unwrap_err();
+        assert!(error.code == Code::TooLarge && error.message.contains("limits.json_values"), "{error}");
+        let error = reading(&room, 8).any::<Vec<String>>(list(998).as_bytes()).unwrap_err();
+        assert_eq!(error.code, Code::Overloaded, "all is held");
+        assert!(reading(&room, 8).any::<Vec<String>>(list(20).as_bytes()).is_ok(), "little does not count");
+        // Text with what looks like values in it is one.
+        assert!(reading(&Room::of_nobody(), 8).any::<String>(format!("\"{}\"", ",[{".repeat(9999)).as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn of_a_body_some_is_taken_and_what_is_neither_object_nor_list_is_refused() {
+        let some = |body: &str| reading(&Room::of_nobody(), 8).some::<Drawer>(body.as_bytes());
+        assert_eq!(some(r#"{"x": [1, {}], "capacity": 3}"#).unwrap().capacity, 3);
+        assert_eq!(some(r#"[{"capacity": 3}, 4]"#).unwrap().capacity, 0);
+        for body in ["null", "true", "-1", "1", "1.5", "\"x\""] {
+            assert!(some(body).unwrap_err().message.ends_with("`$`: an object or a list is wanted."), "{body}");
+        }
+        assert_eq!(some(" ").unwrap_err().code, Code::InvalidBody);
+        assert_eq!(some(&format!("[{}]", "[],".repeat(999))).unwrap_err().code, Code::TooLarge);
+    }
+
     #[derive(Debug, Default, Deserialize)]
+    #[serde(default)]
     struct Drawer {
-        #[serde(default)]
         capacity: u32,
     }
 
@@ -249,7 +366,7 @@ mod tests {
             filters: Object<Drawer>,
             more: Vec<Object<Drawer>>,
         }
-        let parsed = |body: &str| parse_object::<Search>(body.as_bytes(), true, 8);
+        let parsed = |body: &str| reading(&Room::of_nobody(), 8).object::<Search>(body.as_bytes());
         let search = parsed(r#"{"filters": {"capacity": 3}, "more": [{"capacity": 4}]}"#).unwrap();
         assert_eq!((search.filters.0.capacity, search.more[0].0.capacity), (3, 4));
         for (body, path) in [
@@ -267,7 +384,7 @@ mod tests {
     }
 
     fn parse<T: DeserializeOwned>(body: &[u8], required: bool, depth: usize) -> Result<T> {
-        Reading { required, depth, secret: false, entries: usize::MAX }.any(body)
+        Reading { required, ..reading(&Room::of_nobody(), depth) }.any(body)
     }
 
     #[test]
@@ -284,8 +401,8 @@ mod tests {
             Low,
         }
         let refused = |body: &str| {
-            let reading = Reading { required: true, depth: 8, secret: true, entries: usize::MAX };
-            let error = reading.object::<Login>(body.as_bytes()).unwrap_err();
+            let room = Room::of_nobody();
+            let error = Reading { secret: true, ..reading(&room, 8) }.object::<Login>(body.as_bytes()).unwrap_err();
             assert_eq!(error.code, Code::InvalidBody);
             assert!(!error.message.contains("4242"), "{error}");
             error.message

@@ -21,7 +21,7 @@ use tracing::Span;
 
 use super::app::App;
 use super::authorise::check_again;
-use super::body::{self, Incoming, Reading};
+use super::body::{Incoming, Reading};
 use super::client::client_address;
 use super::identify::token_of;
 use super::query::Query;
@@ -285,14 +285,15 @@ impl Call {
     }
 
     /// Megabytes of JSON take long, and can't be left halfway.
-    async fn read<T: Send + 'static>(&self, required: bool, read: fn(Reading, &[u8]) -> Result<T>) -> Result<T> {
-        let (reading, body) = (self.reading(required), self.body.clone());
-        give_way::by_size(body.len(), move || read(reading, &body)).await?
-    }
-
-    fn reading(&self, required: bool) -> Reading {
-        let limits = &self.app.config.limits;
-        Reading { required, depth: limits.json_depth, secret: self.route.secret, entries: limits.list_sources }
+    async fn read<T: Send + 'static>(&self, required: bool, read: fn(Reading<'_>, &[u8]) -> Result<T>) -> Result<T> {
+        let (app, secret, body) = (self.app.clone(), self.route.secret, self.body.clone());
+        // The dispatcher gives one to every route that has a body.
+        let room = self.room.clone().ok_or_else(Error::internal)?;
+        let read = move || {
+            let reading = Reading::of(&app.config.limits, required, &room);
+            read(Reading { secret, ..reading }, &body)
+        };
+        give_way::by_size(self.body.len(), read).await?
     }
 
     fn requires_body(&self) -> bool {
@@ -308,7 +309,7 @@ impl Call {
         if content_type.is_some_and(|value| value.trim_start().starts_with("application/json")) {
             return self.read(true, |reading, body| reading.object(body)).await;
         }
-        let fields = |reading: Reading, body: &[u8]| {
+        let fields = |reading: Reading<'_>, body: &[u8]| {
             let fields: serde_json::Map<String, Value> = form_urlencoded::parse(body)
                 .map(|(name, value)| (name.into_owned(), Value::from(value.into_owned())))
                 .collect();
@@ -332,9 +333,8 @@ impl Call {
         if self.body.is_empty() {
             return Ok(display);
         }
-        let required = matches!(self.route.body, Body::Required(..));
-        let (body, depth) = (self.body.clone(), self.app.config.limits.json_depth);
-        let read = move || display.read_body(&body::parse_any(&body, required, depth)?);
+        let (app, required, body) = (self.app.clone(), self.requires_body(), self.body.clone());
+        let read = move || display.with(Reading::of(&app.config.limits, required, &Room::of_nobody()).some(&body)?);
         give_way::by_size(self.body.len(), read).await?
     }
 }

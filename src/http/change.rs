@@ -22,7 +22,7 @@ use stet_actors::runtime::{Done, Published, Request};
 
 use super::call::Call;
 use crate::auth::Privilege;
-use crate::records::{Display, render};
+use crate::records::{Display, is_large, render};
 
 /// The handle by which calls change something; given to the web layer once, and taken out nowhere but here.
 pub struct Changes(Repository);
@@ -169,7 +169,7 @@ impl Call {
         match outcome {
             // The caller was let to it by its name in the path, and this is what they have left.
             Ok(Done { reply, view }) => Ok(Left { reply, view: SeenView(view) }),
-            Err(error) => Err(self.with_current(error, &Display::with_defaults(false))),
+            Err(error) => Err(self.with_current(error, &Display::with_defaults(false)).await),
         }
     }
 
@@ -179,7 +179,10 @@ impl Call {
     /// As [`Call::change`].
     pub async fn change_all<J: Joint>(&self, joint: J) -> Result<J::Reply> {
         let outcome = self.app.changes.0.joint(joint, self.request()?).await;
-        outcome.map_err(|error| self.with_current(error, &Display::with_defaults(false)))
+        match outcome {
+            Ok(done) => Ok(done),
+            Err(error) => Err(self.with_current(error, &Display::with_defaults(false)).await),
+        }
     }
 
     /// Changes one of the objects that the body of a bulk call names. There may be thousands that fail a precondition, so the
@@ -189,7 +192,10 @@ impl Call {
     /// As [`Call::change`].
     pub async fn change_one_of_many<J: Joint>(&self, joint: J) -> Result<J::Reply> {
         let outcome = self.app.changes.0.joint(joint, self.request()?).await;
-        outcome.map_err(|error| self.with_current(error, &Display::bare()))
+        match outcome {
+            Ok(done) => Ok(done),
+            Err(error) => Err(self.with_current(error, &Display::bare()).await),
+        }
     }
 
     /// What every change goes with.
@@ -200,22 +206,25 @@ impl Call {
     }
 
     /// Adds the current record to a failed precondition (docs/api/README.md, "Conditional requests"), for who may read it.
-    fn with_current(&self, error: Error, display: &Display) -> Error {
+    async fn with_current(&self, error: Error, display: &Display) -> Error {
         let loid = error.source.as_ref().and_then(|source| source.parse().ok());
         let (Code::PreconditionFailed, Some(loid)) = (error.code, loid) else { return error };
-        match self.current_record(loid, display) {
+        match self.current_record(loid, display).await {
             Some(current) => error.with_detail("current", current),
             None => error,
         }
     }
 
-    /// An object's record as a JSON value; `None` when it can't be had.
-    fn current_record(&self, loid: Loid, display: &Display) -> Option<Value> {
+    /// An object's record as a JSON value, without its attribute groups where they are large; `None` when it can't be had.
+    async fn current_record(&self, loid: Loid, display: &Display) -> Option<Value> {
         let cached = self.app.records.get(&self.app.repository, loid).ok()??;
         if !self.access().may(Privilege::Read, &cached).ok()? {
             return None;
         }
-        let record = render(&self.app, &cached.record, &cached.attributes, display).ok()?;
+        let bare = Display::bare();
+        let display = if is_large(&cached.attributes) { &bare } else { display };
+        let groups = self.app.records.groups(&cached, display).await.ok()?;
+        let record = render(&self.app, &cached.record, groups, display).ok()?;
         serde_json::to_value(record).ok()
     }
 }

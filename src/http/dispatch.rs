@@ -15,6 +15,7 @@ use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::stream::empty;
+use serde::de::IgnoredAny;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Source;
 use stet_actors::object::Text;
@@ -37,7 +38,7 @@ use super::{body, calls, client, cors, etag, pace};
 use crate::access::Access;
 use crate::auth::LiveSession;
 use crate::give_way;
-use crate::limits::{Holder, Standing, counted_as, on_behalf_of, with_behalf};
+use crate::limits::{Holder, Room, Standing, counted_as, on_behalf_of, with_behalf};
 use crate::receipts::{Claim, replay};
 
 /// Name of the response header that carries the request's id.
@@ -206,8 +207,12 @@ async fn answer(
     let Some(handler) = route.handler else {
         if matches!(route.body, Body::Optional(..) | Body::Required(..)) {
             let required = matches!(route.body, Body::Required(..));
-            let depth = limits.json_depth;
-            give_way::by_size(bytes.len(), move || body::parse_any(&bytes, required, depth)).await??;
+            let (size, app) = (bytes.len(), app.clone());
+            let check = move || {
+                let room = Room::of_nobody();
+                body::Reading::of(&app.config.limits, required, &room).some::<IgnoredAny>(&bytes).map(drop)
+            };
+            give_way::by_size(size, check).await??;
         }
         let message = format!("`{} {}` is not implemented yet.", route.method.name(), route.path);
         return Err(Error::new(Code::NotImplemented, message));

@@ -15,8 +15,8 @@
 //! is put in once more, with another weight, each time that JSON was made for it.
 
 use std::ops::Deref;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use quick_cache::Weighter;
@@ -26,7 +26,8 @@ use stet_actors::object::{Attributes, Record};
 use stet_actors::repository::Reader;
 use stet_actors::store::observe::Observer;
 
-use super::{Display, ObjectRecord, outline};
+use super::groups::{Forms, is_large};
+use super::{Display, Groups, ObjectRecord, outline};
 use crate::json::Ready;
 use crate::weighed::Weighed;
 
@@ -41,6 +42,8 @@ pub struct Cached {
     pub record: Record,
     /// The attribute texts.
     pub attributes: Attributes,
+    /// What displays of large attributes have in common; most objects have none.
+    forms: OnceLock<Box<Forms>>,
     /// See [`Cached::outline`].
     is_outline: bool,
     shown: Mutex<Vec<Shown>>,
@@ -61,6 +64,9 @@ impl Cached {
     /// How many displays are kept per object: clients of one newsroom ask for a few.
     const DISPLAYS: usize = 4;
 
+    /// Bytes of all that are kept, if there are several: of large ones, what takes long is kept for all displays.
+    const SHOWN: usize = 2 << 20;
+
     /// Bytes of an entry beside texts and JSON: the record, and its place in the cache.
     const ITSELF: usize = 1024;
 
@@ -68,7 +74,7 @@ impl Cached {
     fn new(record: Record, attributes: Attributes) -> Cached {
         static COPIES: AtomicU64 = AtomicU64::new(0);
         let copy = COPIES.fetch_add(1, Ordering::Relaxed);
-        Cached { copy, record, attributes, is_outline: false, shown: Mutex::default() }
+        Cached { copy, record, attributes, is_outline: false, forms: OnceLock::new(), shown: Mutex::default() }
     }
 
     /// The [`outline`] of it, without attributes. It is in no cache.
@@ -90,27 +96,32 @@ impl Cached {
     }
 
     /// See [`RecordCache::shown`].
-    fn shown(
-        &self,
-        display: &Display,
-        path: Option<&str>,
-        people: u64,
-        make: impl FnOnce(&Cached) -> Result<Ready<ObjectRecord>>,
-    ) -> Result<Ready<ObjectRecord>> {
+    fn shown(&self, display: &Display, path: Option<&str>, people: u64) -> Option<Ready<ObjectRecord>> {
         let names_nobody = self.record.lock.is_none();
         let fits = |shown: &&Shown| {
             shown.display == *display && shown.path.as_deref() == path && (names_nobody || shown.people == people)
         };
-        if let Some(shown) = self.shown.lock().iter().find(fits) {
-            return Ok(shown.record.clone());
-        }
-        let record = make(self)?;
+        self.shown.lock().iter().find(fits).map(|shown| shown.record.clone())
+    }
+
+    /// See [`RecordCache::keep_shown`].
+    fn keep_shown(&self, display: &Display, path: Option<&str>, people: u64, record: Ready<ObjectRecord>) {
         let mut kept = self.shown.lock();
-        if kept.len() == Cached::DISPLAYS {
+        // Others may have made the same meanwhile.
+        kept.retain(|shown| shown.display != *display || shown.path.as_deref() != path);
+        let bytes = |kept: &[Shown]| kept.iter().map(|shown| shown.record.text().len()).sum::<usize>();
+        while kept.len() == Cached::DISPLAYS || !kept.is_empty() && bytes(&kept) + record.text().len() > Cached::SHOWN {
             kept.remove(0);
         }
-        kept.push(Shown { display: display.clone(), path: path.map(Box::from), people, record: record.clone() });
-        Ok(record)
+        kept.push(Shown { display: display.clone(), path: path.map(Box::from), people, record });
+    }
+
+    /// See [`RecordCache::groups`].
+    async fn groups(&self, display: &Display) -> Result<Groups> {
+        if is_large(&self.attributes) {
+            return self.forms.get_or_init(Box::default).groups(&self.attributes, display).await;
+        }
+        Groups::of(&self.attributes, display).await
     }
 
     /// Bytes that it takes now.
@@ -119,7 +130,8 @@ impl Cached {
         let texts = [attributes, system_attributes, usage_tickets].into_iter().flatten().map(|text| text.len());
         let bytes = |shown: &Shown| shown.record.text().len() + shown.path.as_deref().map_or(0, str::len);
         let json = self.shown.lock().iter().map(bytes).sum::<usize>();
-        (Cached::ITSELF + self.record.text_bytes() + texts.sum::<usize>() + json) as u64
+        let forms = self.forms.get().map_or(0, |forms| forms.bytes());
+        (Cached::ITSELF + self.record.text_bytes() + texts.sum::<usize>() + forms + json) as u64
     }
 }
 
@@ -240,28 +252,42 @@ impl RecordCache {
         }
     }
 
-    /// What readers see of a record under a display, with that path; made if it is not there. `people` is
-    /// [`Directory::changes`](crate::auth::Directory::changes), from before `make` looks anybody up.
-    ///
-    /// # Errors
-    /// What `make` says.
+    /// What readers see of a record under a display, with that path, if it has been made. `people` is
+    /// [`Directory::changes`](crate::auth::Directory::changes).
     pub fn shown(
         &self,
         cached: &Cached,
         display: &Display,
         path: Option<&str>,
         people: u64,
-        make: impl FnOnce(&Cached) -> Result<Ready<ObjectRecord>>,
-    ) -> Result<Ready<ObjectRecord>> {
-        let mut made = false;
-        let shown = cached.shown(display, path, people, |cached| {
-            made = true;
-            make(cached)
-        })?;
-        if made {
+    ) -> Option<Ready<ObjectRecord>> {
+        cached.shown(display, path, people)
+    }
+
+    /// Keeps what readers see of a record; `people` from before anybody was looked up for it.
+    pub fn keep_shown(
+        &self,
+        cached: &Cached,
+        display: &Display,
+        path: Option<&str>,
+        people: u64,
+        record: Ready<ObjectRecord>,
+    ) {
+        cached.keep_shown(display, path, people, record);
+        self.weigh(cached);
+    }
+
+    /// The groups of a record as a display shows them. Of large ones each form is made once.
+    ///
+    /// # Errors
+    /// That a stored text can't be read.
+    pub async fn groups(&self, cached: &Cached, display: &Display) -> Result<Groups> {
+        let before = cached.bytes();
+        let groups = cached.groups(display).await?;
+        if cached.bytes() != before {
             self.weigh(cached);
         }
-        Ok(shown)
+        Ok(groups)
     }
 
     /// Weighs an entry again, if it is still there; what takes more than there is room for goes.
@@ -316,12 +342,12 @@ mod tests {
         cache.keep(now, new.clone());
         assert_eq!(kept(&cache, &new), Some(new.copy()));
         // A reader that still has the old one makes JSON for itself alone.
-        cache.shown(&old, &Display::with_defaults(true), None, 0, |_| Ok(Ready::of_length(3))).expect("it was made");
+        cache.keep_shown(&old, &Display::with_defaults(true), None, 0, Ready::of_length(3));
         assert_eq!(kept(&cache, &new), Some(new.copy()));
         assert!(new.shown.lock().is_empty());
         cache.changed(&[new.loid]);
         assert_eq!(kept(&cache, &new), None);
-        cache.shown(&new, &Display::with_defaults(true), None, 0, |_| Ok(Ready::of_length(3))).expect("it was made");
+        cache.keep_shown(&new, &Display::with_defaults(true), None, 0, Ready::of_length(3));
         assert_eq!(kept(&cache, &new), None, "to make JSON brings nothing back");
     }
 
@@ -340,7 +366,7 @@ mod tests {
             cache.keep(0, cached.clone());
             for display in &displays {
                 let weight = cached.bytes();
-                cache.shown(&cached, display, None, 0, |_| Ok(Ready::of_length(50_000))).expect("it was made");
+                cache.keep_shown(&cached, display, None, 0, Ready::of_length(50_000));
                 assert!(cached.bytes() >= weight);
                 assert!(cache.entries.weight() <= room);
             }

@@ -2,8 +2,13 @@
 //! query, or from a body, and are part of the key under which a rendered record is cached: so only options that make a
 //! difference are among them, and none whose size is up to the client.
 
-use serde_json::{Map, Value};
-use stet_actors::error::{Code, Error, Result};
+use std::fmt;
+
+use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use stet_actors::error::{Code, Error, Result, shortened};
 
 /// What a reply shows of each record.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -134,33 +139,115 @@ impl Display {
 
     /// Takes over what a JSON body says: at its top level, or under `options`, which counts for more. What the body
     /// does not name, names as null or gives as an empty text stays as it is.
-    pub fn read_body(mut self, body: &Value) -> Result<Display> {
-        let Some(body) = body.as_object() else { return Ok(self) };
-        self.read_options(body)?;
-        for (name, value) in body {
-            if let (true, Some(options)) = (name.eq_ignore_ascii_case("options"), value.as_object()) {
-                self.read_options(options)?;
+    ///
+    /// # Errors
+    /// `InvalidParameter` for an option that is something else.
+    pub fn with(mut self, said: Said) -> Result<Display> {
+        for options in [said.above, said.under] {
+            if let Some(fault) = options.fault {
+                return Err(fault);
+            }
+            for (flag, value) in FLAGS.iter().zip(options.flags) {
+                if let Some(value) = value {
+                    *(flag.field)(&mut self) = value;
+                }
             }
         }
         Ok(self)
     }
+}
 
-    fn read_options(&mut self, options: &Map<String, Value>) -> Result<()> {
-        for (name, value) in options {
-            if name.eq_ignore_ascii_case(WEB_PRODUCT) {
-                match value {
-                    Value::Null => {}
-                    Value::String(text) => check_web_product(text)?,
-                    _ => return Err(Error::parameter(WEB_PRODUCT, value, "a text")),
+/// What a body says of the display; all else that it has is passed over, and takes no memory.
+#[derive(Debug, Default)]
+pub struct Said {
+    above: Options,
+    under: Options,
+}
+
+#[derive(Debug, Default)]
+struct Options {
+    /// As [`FLAGS`].
+    flags: [Option<bool>; FLAGS.len()],
+    /// The first that there is.
+    fault: Option<Error>,
+}
+
+impl Options {
+    /// Takes a member over if it is one of the options.
+    fn take(&mut self, name: &str, value: &RawValue) -> Result<()> {
+        if name.eq_ignore_ascii_case(WEB_PRODUCT) {
+            return match scalar(value) {
+                Some(Value::Null) => Ok(()),
+                Some(Value::String(text)) => check_web_product(&text),
+                _ => Err(Error::parameter(WEB_PRODUCT, quoted(value), "a text")),
+            };
+        }
+        let Some(at) = flag_at(name) else { return Ok(()) };
+        if let Some(value) = read_boolean(FLAGS[at].name, value)? {
+            self.flags[at] = Some(value);
+        }
+        Ok(())
+    }
+
+    /// Reads an object's members; gives those called `options` to `under`, if there is one.
+    fn read<'de, A: MapAccess<'de>>(&mut self, mut map: A, mut under: Option<&mut Options>) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key::<String>()? {
+            if name.eq_ignore_ascii_case(WEB_PRODUCT) || flag_at(&name).is_some() {
+                let value: Box<RawValue> = map.next_value()?;
+                if let Err(fault) = self.take(&name, &value) {
+                    self.fault.get_or_insert(fault);
                 }
-            } else if let Some(flag) = FLAGS.iter().find(|flag| flag.name.eq_ignore_ascii_case(canonical(name)))
-                && let Some(value) = read_boolean(flag.name, value)?
-            {
-                *(flag.field)(self) = value;
+            } else if let (true, Some(under)) = (name.eq_ignore_ascii_case("options"), under.as_deref_mut()) {
+                let value: Box<RawValue> = map.next_value()?;
+                if value.get().starts_with('{') {
+                    serde_json::Deserializer::from_str(value.get())
+                        .deserialize_map(Members(under, None))
+                        .map_err(A::Error::custom)?;
+                }
+            } else {
+                map.next_value::<IgnoredAny>()?;
             }
         }
         Ok(())
     }
+}
+
+/// Reads an object into options.
+struct Members<'o>(&'o mut Options, Option<&'o mut Options>);
+
+impl<'de> Visitor<'de> for Members<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        self.0.read(map, self.1)
+    }
+}
+
+impl<'de> Deserialize<'de> for Said {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Said, D::Error> {
+        let mut said = Said::default();
+        from.deserialize_map(Members(&mut said.above, Some(&mut said.under)))?;
+        Ok(said)
+    }
+}
+
+/// The place of an option among [`FLAGS`].
+fn flag_at(name: &str) -> Option<usize> {
+    FLAGS.iter().position(|flag| flag.name.eq_ignore_ascii_case(canonical(name)))
+}
+
+/// A value that is neither list nor object.
+fn scalar(value: &RawValue) -> Option<Value> {
+    if value.get().starts_with(['[', '{']) { None } else { serde_json::from_str(value.get()).ok() }
+}
+
+/// A value of whatever size, for a message.
+fn quoted(value: &RawValue) -> String {
+    shortened(value.get().to_owned(), 80)
 }
 
 /// Refuses a web product that is longer than a name.
@@ -177,23 +264,23 @@ pub(crate) fn check_web_product(text: &str) -> Result<()> {
 }
 
 /// A boolean in a body: clients send it as JSON boolean, number or text.
-fn read_boolean(name: &str, value: &Value) -> Result<Option<bool>> {
-    let read = match value {
-        Value::Null => return Ok(None),
-        Value::Bool(value) => Some(*value),
-        Value::Number(number) => number.as_i64().and_then(|number| match number {
+fn read_boolean(name: &str, given: &RawValue) -> Result<Option<bool>> {
+    let read = match scalar(given) {
+        Some(Value::Null) => return Ok(None),
+        Some(Value::Bool(value)) => Some(value),
+        Some(Value::Number(number)) => number.as_i64().and_then(|number| match number {
             0 => Some(false),
             1 => Some(true),
             _ => None,
         }),
-        Value::String(text) if text.is_empty() => return Ok(None),
-        Value::String(text) => match parse_boolean(text) {
-            None => return Err(Error::parameter(name, text, BOOLEAN_WANTED)),
+        Some(Value::String(text)) if text.is_empty() => return Ok(None),
+        Some(Value::String(text)) => match parse_boolean(&text) {
+            None => return Err(Error::parameter(name, shortened(text, 80), BOOLEAN_WANTED)),
             read => read,
         },
-        Value::Array(_) | Value::Object(_) => None,
+        _ => None,
     };
-    read.map(Some).ok_or_else(|| Error::parameter(name, value, BOOLEAN_WANTED))
+    read.map(Some).ok_or_else(|| Error::parameter(name, quoted(given), BOOLEAN_WANTED))
 }
 
 #[cfg(test)]
@@ -203,7 +290,7 @@ mod tests {
     use super::*;
 
     fn read(body: Value) -> Result<Display> {
-        Display::with_defaults(false).read_body(&body)
+        Display::with_defaults(false).with(serde_json::from_str(&body.to_string()).expect("it is an object"))
     }
 
     #[test]
@@ -286,7 +373,8 @@ mod tests {
 
     #[test]
     fn what_is_no_object_says_nothing() {
-        for body in [json!(null), json!([]), json!("showXml"), json!({"options": "showXml"})] {
+        for body in [json!({"options": "showXml"}), json!({"options": ["showXml"]}), json!({"option": {"showXml": 7}})]
+        {
             assert_eq!(read(body).unwrap(), Display::with_defaults(false));
         }
     }

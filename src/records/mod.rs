@@ -2,12 +2,15 @@
 
 mod cache;
 pub mod display;
+mod groups;
 mod listing;
 mod outline;
 mod render;
 
 pub use self::cache::{Cached, RecordCache};
 pub use self::display::Display;
+pub(crate) use self::groups::is_large;
+pub use self::groups::{Group, Groups, XmlGroup};
 pub use self::listing::{Gathering, Page, Sort, in_order, parse_sort};
 pub use self::outline::outline;
 pub use self::render::{ObjectRecord, hex, render, render_version};

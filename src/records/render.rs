@@ -1,16 +1,17 @@
 //! A record as JSON, as the display options ask.
 
 use schemars::JsonSchema;
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::{Map, Value};
-use stet_actors::error::{Code, Error, Result};
+use stet_actors::error::{Error, Result};
 use stet_actors::id::{Loid, ObjectUuid};
-use stet_actors::object::{Attributes, FamilyKind, Record, Text, Version};
+use stet_actors::object::{FamilyKind, Record, Text, Version};
 use stet_actors::store::{Range, Table, View};
 use stet_xml::Limits;
 
-use super::Display;
+use super::{Display, Group, Groups, XmlGroup};
+use crate::give_way;
+use crate::json::Ready;
 use crate::newsroom::Newsroom;
 
 /// `pstate` of a record.
@@ -40,30 +41,6 @@ pub struct LockerInfo {
     pub full_name: String,
     /// Epoch seconds.
     pub lock_expires: u64,
-}
-
-/// A group of attributes as JSON.
-#[derive(Debug)]
-pub enum Group {
-    /// As the stored text has it.
-    Stored(Value),
-    /// There is no text: an empty object below the root key, or at the top where there is none. Most objects' groups are, and a
-    /// reply to a change shows three of them.
-    Empty(&'static str),
-}
-
-impl Serialize for Group {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        match self {
-            Group::Stored(value) => value.serialize(serializer),
-            Group::Empty("") => serializer.serialize_map(Some(0))?.end(),
-            Group::Empty(root) => {
-                let mut group = serializer.serialize_map(Some(1))?;
-                group.serialize_entry(root, &Group::Empty(""))?;
-                group.end()
-            }
-        }
-    }
 }
 
 /// What is computed of an object.
@@ -160,13 +137,16 @@ pub struct ObjectRecord {
     pub virtual_attributes: Option<VirtualAttributes>,
     /// As XML text.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub system_attributes_xml: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub system_attributes_xml: Option<XmlGroup>,
     /// As XML text.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub attributes_xml: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub attributes_xml: Option<XmlGroup>,
     /// As XML text.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage_tickets_xml: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub usage_tickets_xml: Option<XmlGroup>,
     /// As XML text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub virtual_attributes_xml: Option<String>,
@@ -181,58 +161,39 @@ pub struct ObjectRecord {
     pub web_type: Option<Option<String>>,
 }
 
-/// Stored attribute texts were checked when they came; one that can't be read now is our fault.
-fn unreadable(record: &Record, error: &stet_xml::XmlError) -> Error {
-    tracing::error!(object = %record.loid, %error, "stored attributes can't be read");
-    Error::new(Code::RepositoryError, format!("The attributes of `{}` can't be read.", record.loid))
+impl ObjectRecord {
+    /// About how many bytes it has as JSON.
+    fn bytes(&self) -> usize {
+        let json = [&self.system_attributes, &self.attributes, &self.usage_tickets].into_iter().flatten();
+        let xml = [&self.system_attributes_xml, &self.attributes_xml, &self.usage_tickets_xml].into_iter().flatten();
+        json.map(Group::bytes).sum::<usize>() + xml.map(XmlGroup::bytes).sum::<usize>()
+    }
+
+    /// As JSON, made aside if it is large.
+    ///
+    /// # Errors
+    /// As [`Ready::of`].
+    pub async fn ready(self) -> Result<Ready<ObjectRecord>> {
+        give_way::by_size(self.bytes(), move || Ready::of(&self)).await?
+    }
 }
 
 /// Renders a record without its path.
 ///
 /// # Errors
-/// That the store fails, or a stored attribute text can't be read.
-pub fn render(
-    newsroom: &Newsroom,
-    record: &Record,
-    attributes: &Attributes,
-    display: &Display,
-) -> Result<ObjectRecord> {
-    let limits = Limits::default();
-    let as_json = |shown: bool, text: Option<&str>, root: &'static str| {
-        if !(shown && display.json) {
-            return Ok(None);
-        }
-        match text {
-            Some(text) => match stet_xml::to_json(text, &limits) {
-                Ok(group) => Ok(Some(Group::Stored(group))),
-                Err(error) => Err(unreadable(record, &error)),
-            },
-            None => Ok(Some(Group::Empty(root))),
-        }
-    };
-    let as_xml = |shown: bool, text: Option<&str>, root: &str| {
-        if !(shown && display.xml) {
-            return Ok(None);
-        }
-        match text {
-            Some(text) if display.unparsed_xml => Ok(Some(text.to_owned())),
-            Some(text) => stet_xml::reserialize(text, &limits).map(Some).map_err(|error| unreadable(record, &error)),
-            None if root.is_empty() => Ok(Some(String::new())),
-            None => Ok(Some(format!("<{root}/>"))),
-        }
-    };
-    let (system, own, tickets) = (
-        attributes.system_attributes.as_deref(),
-        attributes.attributes.as_deref(),
-        attributes.usage_tickets.as_deref(),
-    );
+/// That the store fails.
+pub fn render(newsroom: &Newsroom, record: &Record, groups: Groups, display: &Display) -> Result<ObjectRecord> {
     let computed = if display.virtual_attributes { Some(virtual_attributes(newsroom, record)?) } else { None };
     let computed_xml = match &computed {
         Some(computed) if display.xml => {
             // Numbers and texts in a struct: nothing here can fail to become a value.
             let value = serde_json::to_value(computed).unwrap_or_default();
             let rooted = Map::from_iter([("virtualAttributes".to_owned(), value)]);
-            Some(stet_xml::from_json(&rooted.into(), &limits).map_err(|error| unreadable(record, &error))?)
+            let written = stet_xml::from_json(&rooted.into(), &Limits::default());
+            Some(written.map_err(|error| {
+                tracing::error!(object = %record.loid, %error, "what is computed of an object is no XML");
+                Error::internal()
+            })?)
         }
         _ => None,
     };
@@ -263,13 +224,13 @@ pub fn render(
             identifier: workflows.status(status).map(|known| known.identifier.to_string()),
         }),
         revision: record.revision,
-        system_attributes: as_json(display.system_attributes, system, "props")?,
-        attributes: as_json(display.attributes, own, "")?,
-        usage_tickets: as_json(display.usage_tickets, tickets, "tl")?,
+        system_attributes: groups.system_attributes.json,
+        attributes: groups.attributes.json,
+        usage_tickets: groups.usage_tickets.json,
         virtual_attributes: computed.filter(|_| display.json),
-        system_attributes_xml: as_xml(display.system_attributes, system, "props")?,
-        attributes_xml: as_xml(display.attributes, own, "")?,
-        usage_tickets_xml: as_xml(display.usage_tickets, tickets, "tl")?,
+        system_attributes_xml: groups.system_attributes.xml,
+        attributes_xml: groups.attributes.xml,
+        usage_tickets_xml: groups.usage_tickets.xml,
         virtual_attributes_xml: computed_xml,
         additional_info: display.additional_info.then(|| additional_info(newsroom, record)),
         uniqueness_string: display.uniqueness_string.then(|| format!("{}:{}", record.uuid, record.revision)),
@@ -284,14 +245,14 @@ pub fn render(
 pub fn render_version(
     newsroom: &Newsroom,
     record: &Record,
-    attributes: &Attributes,
+    groups: Groups,
     version: &Version,
     display: &Display,
 ) -> Result<ObjectRecord> {
     let mut record = record.clone();
     record.content = Some(version.content.clone());
     record.version = version.loid.version;
-    let mut shown = render(newsroom, &record, attributes, display)?;
+    let mut shown = render(newsroom, &record, groups, display)?;
     shown.id = version.loid.to_string();
     shown.modified = version.at;
     shown.last_modifier = version.author.clone();

@@ -84,8 +84,8 @@ fn four_hundred_large_logins_cost_no_memory() {
 #[test]
 fn one_user_takes_a_part_of_the_budget_and_others_have_theirs() {
     let _turn = turn();
-    // The least for 4 MiB of JSON: 32 MiB, of which one user has 8.
-    let server = Server::with(&[("LIMITS__KNOWN_BODY_BYTES", "33554432")]);
+    // The least for 4 MiB of JSON of 10,000 values, of which one user has some 8.6 MiB.
+    let server = Server::with(&[("LIMITS__KNOWN_BODY_BYTES", "36114432"), ("LIMITS__JSON_VALUES", "10000")]);
     let (client, other) = (server.login("reporter"), server.login("editor"));
     let list = |client: &Client, length: usize, sent: usize| {
         let mut stream = connect(&server);
@@ -108,4 +108,69 @@ fn one_user_takes_a_part_of_the_budget_and_others_have_theirs() {
     drop(one);
     wait_until("all is given back", || client.metric(KNOWN) == 0.0);
     assert_serves_the_known(&client);
+}
+
+/// A drawer with these attributes, made by `count` connections at a time; gives the answers.
+fn with_attributes(server: &Server, attributes: &str, count: usize) -> Vec<(u16, Vec<u8>)> {
+    let client = server.login("editor");
+    let token = token(&client);
+    let body = format!(
+        r#"{{"name": "values", "folderPath": "/Users/editor", "createMode": "AUTO_RENAME", "attributes": {attributes}}}"#
+    );
+    let send = || {
+        let mut stream = connect(server);
+        let head = format!(
+            "POST /v3/container/drawer HTTP/1.1\r\nhost: x\r\ntoken: {token}\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(&[head.as_bytes(), body.as_bytes()].concat()).expect("it can be sent");
+        next_answer(&mut stream).expect("it is answered")
+    };
+    std::thread::scope(|scope| {
+        let sending: Vec<_> = (0..count).map(|_| scope.spawn(send)).collect();
+        sending.into_iter().map(|sent| sent.join().expect("it is sent")).collect()
+    })
+}
+
+#[test]
+fn bodies_of_very_many_values_cost_no_more_than_they_count() {
+    let _turn = turn();
+    let server = Server::start();
+    let before = peak(&server);
+    // 4 MB of two bytes each: read, 120 MB.
+    let many = format!(r#"{{"a": {{"b": [{}0]}}}}"#, "0,".repeat(2_090_000));
+    for (status, body) in with_attributes(&server, &many, 24) {
+        let text = String::from_utf8_lossy(&body);
+        assert!(status == 413 && text.contains("limits.json_values"), "{status}: {text}");
+    }
+    // Their own bytes, twice at most.
+    assert_peak(&server, before, 24 * 2 * 5 * MIB);
+    assert_eq!(server.login("editor").metric(KNOWN), 0.0);
+}
+
+#[test]
+fn as_many_values_as_are_allowed_count_and_are_read_a_few_at_a_time() {
+    let _turn = turn();
+    let server = Server::start();
+    let before = peak(&server);
+    // Each a map of its own, which takes some 400 bytes: 13 MB, in 64 bodies 800 MB.
+    let maps = format!(r#"{{"a": {{"b": [{}{{"c": 0}}]}}}}"#, r#"{"c": 0},"#.repeat(30_000));
+    let statuses: Vec<u16> = with_attributes(&server, &maps, 64).into_iter().map(|(status, _)| status).collect();
+    assert!(statuses.contains(&200) && statuses.iter().all(|status| [200, 503].contains(status)), "{statuses:?}");
+    assert_peak(&server, before, 300 * MIB);
+    let client = server.login("editor");
+    wait_until("all is given back", || client.metric(KNOWN) == 0.0);
+}
+
+#[test]
+fn an_attribute_text_has_no_more_elements_and_attributes_than_are_allowed() {
+    let _turn = turn();
+    let server = Server::with(&[("LIMITS__JSON_VALUES", "10000")]);
+    for (elements, wanted) in [(9_998, 200), (9_999, 400)] {
+        let xml = json!(format!("<a c=''>{}</a>", "<b/>".repeat(elements))).to_string();
+        let (status, body) = with_attributes(&server, &xml, 1).remove(0);
+        let text = String::from_utf8_lossy(&body);
+        assert_eq!(status, wanted, "{text}");
+        assert!(wanted == 200 || text.contains("10000 elements and attributes"), "{text}");
+    }
 }

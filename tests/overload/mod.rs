@@ -5,6 +5,7 @@
 //! Bounds on memory are generous: several times what is needed, and a fraction of what it would take without the rule that
 //! they prove.
 
+mod attributes;
 mod bodies;
 mod caches;
 mod connections;

@@ -5,7 +5,7 @@ use std::fmt;
 /// The kinds of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum XmlErrorKind {
-    /// More bytes than [`super::Limits::max_bytes`].
+    /// More bytes than [`super::Limits::max_bytes`], or more nodes than [`super::Limits::max_nodes`].
     TooLarge,
     /// More levels than [`super::Limits::max_depth`].
     TooDeep,

@@ -94,6 +94,8 @@ pub struct Limits {
     /// Bytes of XML text: what [`to_json`], [`check`] and [`reserialize`] read and what
     /// [`from_json`] writes.
     pub max_bytes: usize,
+    /// Elements and attributes, in either form.
+    pub max_nodes: usize,
 }
 
 impl Limits {
@@ -107,9 +109,9 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// 64 levels and 4 MiB.
+    /// 64 levels and 4 MiB, of however many elements and attributes.
     fn default() -> Self {
-        Self { max_depth: 64, max_bytes: 4 * 1024 * 1024 }
+        Self { max_depth: 64, max_bytes: 4 * 1024 * 1024, max_nodes: usize::MAX }
     }
 }
 

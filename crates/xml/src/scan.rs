@@ -23,6 +23,9 @@ pub(super) struct Scanner<'a> {
     base: usize,
     reader: Reader<&'a [u8]>,
     max_depth: usize,
+    max_nodes: usize,
+    /// Elements and attributes so far.
+    nodes: usize,
     /// The open elements and the offsets of their start tags.
     open: Vec<(&'a str, usize)>,
     /// The element just opened had the form `<a/>`.
@@ -61,6 +64,8 @@ impl<'a> Scanner<'a> {
             base,
             reader,
             max_depth: limits.depth(),
+            max_nodes: limits.max_nodes,
+            nodes: 0,
             open: Vec::new(),
             close_next: false,
             span: 0..0,
@@ -160,6 +165,11 @@ impl<'a> Scanner<'a> {
             return Err(XmlError::at_byte(XmlErrorKind::TooDeep, at, fault));
         }
         let (name, attributes) = tag::start_tag(raw, at, empty)?;
+        self.nodes += 1 + attributes.len();
+        if self.nodes > self.max_nodes {
+            let fault = format!("the text has more than the {} elements and attributes allowed", self.max_nodes);
+            return Err(XmlError::at_byte(XmlErrorKind::TooLarge, at, fault));
+        }
         if self.open.is_empty() {
             if let Some(root) = self.root {
                 let fault = format!("a second root element {} follows the root {}", quoted(name), quoted(root));

@@ -49,11 +49,20 @@ struct Writer<'v> {
     open: Vec<Frame<'v>>,
     max_depth: usize,
     max_bytes: usize,
+    max_nodes: usize,
+    /// Elements and attributes so far.
+    nodes: usize,
 }
 
 pub(super) fn from_json(value: &Value, limits: &Limits) -> Result<String, XmlError> {
-    let mut writer =
-        Writer { out: Output::default(), open: Vec::new(), max_depth: limits.depth(), max_bytes: limits.max_bytes };
+    let mut writer = Writer {
+        out: Output::default(),
+        open: Vec::new(),
+        max_depth: limits.depth(),
+        max_bytes: limits.max_bytes,
+        max_nodes: limits.max_nodes,
+        nodes: 0,
+    };
     writer.element(root(value)?)?;
     while let Some(frame) = writer.open.last_mut() {
         match frame.next() {
@@ -112,6 +121,7 @@ impl<'v> Writer<'v> {
             return Err(self.error(XmlErrorKind::TooDeep, &[here], fault));
         }
         self.out.open(name);
+        self.nodes += 1;
         match value {
             Value::Object(members) => {
                 self.attributes(here, members)?;
@@ -126,6 +136,10 @@ impl<'v> Writer<'v> {
                 self.out.text(&text);
                 self.out.close(name);
             }
+        }
+        if self.nodes > self.max_nodes {
+            let fault = format!("the value has more than the {} elements and attributes allowed", self.max_nodes);
+            return Err(self.error(XmlErrorKind::TooLarge, &[here], fault));
         }
         within(&self.out, self.max_bytes, || self.path(&[here]))
     }
@@ -146,6 +160,7 @@ impl<'v> Writer<'v> {
             }
             let text = self.scalar(&here, value)?;
             self.out.attribute(name, &text);
+            self.nodes += 1;
         }
         Ok(())
     }

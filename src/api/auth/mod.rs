@@ -122,7 +122,7 @@ struct ShownConfiguration {
 }
 
 /// The answer to every v3 login, whatever the user came in with.
-fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Json<LoginReply>> {
+async fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Json<LoginReply>> {
     let app = &call.app;
     let session = new.session.session();
     let user = app.directory.user(&session.user)?.ok_or_else(Error::internal)?;
@@ -130,10 +130,12 @@ fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Json<Logi
     let access = Access::of(app, &new.session, &rights);
     let privileges = || rights.everywhere().iter().map(|privilege| privilege.name().to_owned()).collect();
     let idle_seconds = app.sessions.options().idle_seconds;
-    let configuration = shown
-        .configuration
-        .as_ref()
-        .map(|ShownConfiguration { database, display }| configuration::of_user(app, access, &user, *database, display));
+    let configuration = match &shown.configuration {
+        Some(ShownConfiguration { database, display }) => {
+            Some(configuration::of_user(app, access, &user, *database, display).await?)
+        }
+        None => None,
+    };
     let usable = app.config.connections.iter().filter(|connection| admits(connection, &session.application_id));
     let reply = LoginReply {
         token: TokenReply { value: new.token.text().to_owned(), expires: session.expires_ms / 1000, idle_seconds },
@@ -143,7 +145,7 @@ fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Json<Logi
         user: if shown.user { Some(user_info(app, &user)?) } else { None },
         groups: (shown.user && shown.groups).then(|| user.groups.iter().map(ToString::to_string).collect()),
         privileges: shown.privileges.then(privileges),
-        configuration: configuration.transpose()?,
+        configuration,
         available_connections: shown.connections.then(|| usable.map(info).collect()),
     };
     with_cookie(call, Json::of(&reply)?, new.token.text(), app.sessions.options().absolute_seconds)
@@ -174,7 +176,7 @@ pub async fn log_in_with_ticket(call: Call) -> Result<Json<LoginReply>> {
     let user = settled(attempt, cas.user_of(&app.directory, ticket).await)?;
     let shown = Shown { configuration: shown_configuration(load, call.database()?, call.display()), ..shown };
     let new = app.sessions.log_in_as(connection, application, &user, &call.address().to_string()).await?;
-    login_reply(&call, &new, &shown)
+    login_reply(&call, &new, &shown).await
 }
 
 fn shown_configuration(load: bool, database: DatabaseId, display: Display) -> Option<ShownConfiguration> {
@@ -195,7 +197,7 @@ pub async fn log_in(call: Call) -> Result<Json<LoginReply>> {
     // Which databases there are is nothing for strangers.
     let (new, database) = begin(&call, &request, || request.database(&call.app)).await?;
     let configuration = shown_configuration(load, database, display);
-    login_reply(&call, &new, &Shown { configuration, ..shown })
+    login_reply(&call, &new, &Shown { configuration, ..shown }).await
 }
 
 /// `POST /v3/auth/copy`: a second session of the same user; the first goes on.
@@ -203,7 +205,7 @@ pub async fn copy(call: Call) -> Result<Json<LoginReply>> {
     let request: CopyRequest = call.json().await?;
     let new = call.app.sessions.copy(&request.token, &call.address().to_string()).await?;
     let shown = Shown { user: false, groups: false, privileges: false, configuration: None, connections: false };
-    login_reply(&call, &new, &shown)
+    login_reply(&call, &new, &shown).await
 }
 
 async fn end(call: &Call) -> Result<Json<Ended>> {

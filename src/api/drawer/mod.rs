@@ -243,7 +243,7 @@ impl Items for Holders {
                 return Ok(Made::Close);
             }
             self.step = Step::Item;
-            return Ok(items.present(call, late)?.map_or(Made::Nothing, Made::Inner));
+            return Ok(items.present(call, late).await?.map_or(Made::Nothing, Made::Inner));
         }
         let Some(drawer) = self.drawers.get(self.next) else { return Ok(Made::End) };
         self.step = Step::Drawer;
@@ -256,7 +256,7 @@ impl Items for Holders {
         let items = shown(call, &view, Page { offset: 0, limit: self.limit })?;
         self.open = Some(DrawerItems::new(items, &self.display));
         self.step = Step::Open;
-        let info = info(call, &view, &self.display)?;
+        let info = info(call, &view, &self.display).await?;
         Ok(Made::open(|items| DrawerReply { info, items, errors: None, revisions: None }))
     }
 
@@ -294,7 +294,7 @@ async fn new_drawer(
         items.push(call.find(&Source::parse("sources", source)?, database)?.loid);
     }
     let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());
-    let attributes = app.attribute_text("attributes", request.attributes.as_ref()).await?;
+    let attributes = app.attribute_text("attributes", request.attributes.take()).await?;
     let new = NewDrawer {
         capacity: drawer::check_capacity(capacity)?,
         automatic,
@@ -351,14 +351,14 @@ async fn make(
 
 /// `PUT /v3/container/drawer/{source}`
 pub async fn update(call: Call) -> Result<Json<ChangedDrawer>> {
-    let request: UpdateRequest = call.json().await?;
+    let mut request: UpdateRequest = call.json().await?;
     let (drawer, display) = (call.container::<Drawer>("source")?, call.display_of_body().await?);
     let capacity = request.capacity.map(drawer::check_capacity).transpose()?;
     let command = UpdateDrawer {
         drawer: drawer.loid(),
         head: drawer::Update { capacity, title: request.title, description: request.description },
         name: request.name,
-        attributes: call.app.attribute_text("attributes", request.attributes.as_ref()).await?,
+        attributes: call.app.attribute_text("attributes", request.attributes.take()).await?,
     };
     call.change_all(command).await?;
     let Some(view) = call.view_after::<Drawer>(drawer.loid()).await? else { return gone(drawer.loid()) };

@@ -31,12 +31,12 @@ const WHOLE_KEPT: usize = 2 << 20;
 /// A drawer as it is on disk, for a caller who may read it.
 pub(super) type DrawerView = SeenView<Drawer>;
 
-pub(super) fn info(call: &Call, view: &DrawerView, display: &Display) -> Result<DrawerInfo> {
+pub(super) async fn info(call: &Call, view: &DrawerView, display: &Display) -> Result<DrawerInfo> {
     let (app, state) = (&call.app, &view.state);
     let (count, hidden) = counts(call, view)?;
     let head = state.head();
     Ok(DrawerInfo {
-        record: info_of(app, state, display)?,
+        record: info_of(app, state, display).await?,
         capacity: head.capacity,
         count,
         hidden,
@@ -100,7 +100,7 @@ impl DrawerItems {
 
     /// The present item. One whose object was destroyed since the view was published is left out, as it will be of the next view;
     /// of a late reply, also one that the caller may not read any more, or that lies in the recycle bin now.
-    pub(super) fn present(&mut self, call: &Call, late: bool) -> Result<Option<DrawerItem>> {
+    pub(super) async fn present(&mut self, call: &Call, late: bool) -> Result<Option<DrawerItem>> {
         let Some((position, item)) = self.items.get(self.next) else { return Ok(None) };
         if late && !sees(call, item)? {
             return Ok(None);
@@ -108,9 +108,12 @@ impl DrawerItems {
         let (app, display) = (&call.app, &self.display);
         let cached = app.records.get(&app.repository, item.object)?;
         let object = match &cached {
-            Some(cached) => Some(shown_record(app, cached, display, path_if_shown(app, cached, display)?.as_deref())?),
+            Some(cached) => {
+                let path = path_if_shown(app, cached, display)?;
+                Some(shown_record(app, cached, display, path.as_deref()).await?)
+            }
             None if late && !self.recycled => None,
-            None => any_record_of(call, item.object, display)?,
+            None => any_record_of(call, item.object, display).await?,
         };
         if !late {
             self.seen.push((item.object, cached.map(|cached| cached.copy())));
@@ -153,7 +156,7 @@ impl Items for DrawerItems {
         if self.are_over() {
             return Ok(Made::End);
         }
-        Ok(self.present(call, late)?.map_or(Made::Nothing, Made::Item))
+        Ok(self.present(call, late).await?.map_or(Made::Nothing, Made::Item))
     }
 
     fn advance(&mut self) {
@@ -181,7 +184,7 @@ impl ChangeReply {
         display: &Display,
         more: impl FnOnce(DrawerReply) -> DrawerReply,
     ) -> Result<ChangeReply> {
-        let info = info(call, view, display)?;
+        let info = info(call, view, display).await?;
         let reply = |items, _| more(DrawerReply { info, items, errors: None, revisions: None });
         let items = DrawerItems { recycled: true, ..DrawerItems::new(items, display) };
         let listing = Listing::of(call, items, reply).await?;
@@ -268,7 +271,7 @@ pub(super) async fn read(call: Call, view: &DrawerView, page: Page) -> Result<Js
         Asked::Kept(kept) => return Ok(kept.answer(call.headers())),
         Asked::Missing(missing) => missing,
     };
-    let info = info(&call, view, &display)?;
+    let info = info(&call, view, &display).await?;
     let items = DrawerItems::new(shown(&call, view, page)?, &display);
     let reply = |items, _| DrawerReply { info, items, errors: None, revisions: None };
     let whole = if asked.is_kept() { WHOLE_KEPT } else { WHOLE };

@@ -2,10 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
-use serde_json::Value;
 use stet_actors::id::{Loid, ShortcutId};
 use stet_actors::object::Text;
 
+use crate::api::attributes::Given;
 use crate::api::object::Removed;
 use crate::api::records::BulkError;
 use crate::api::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};
@@ -114,7 +114,7 @@ pub struct CreateDrawer {
     pub(super) title: Option<String>,
     pub(super) description: Option<String>,
     /// XML text or JSON.
-    pub(super) attributes: Option<Value>,
+    pub(super) attributes: Option<Given>,
     /// Objects to begin with.
     pub(super) sources: Option<SourceList>,
     /// The main one without it.
@@ -133,5 +133,5 @@ pub struct UpdateRequest {
     pub(super) title: Option<String>,
     pub(super) description: Option<String>,
     /// XML text or JSON.
-    pub(super) attributes: Option<Value>,
+    pub(super) attributes: Option<Given>,
 }

@@ -120,7 +120,7 @@ pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
         }
     };
     let display = Display { path: true, ..call.display_of_body().await? };
-    Json::of(&FolderCreated { info: record_after(&call, made, &display)? })
+    Json::of(&FolderCreated { info: record_after(&call, made, &display).await? })
 }
 
 /// `GET /v3/folder/{source}`
@@ -172,7 +172,7 @@ async fn listing(call: Call, folder: &Cached, kind: Kind) -> Result<Json<FolderR
     let (sort, page, display) = (Sort::parse(call.query.text("sortBy"))?, call.query.page(), call.display());
     let (entries, total) = entries(&call, folder, kind, sort, page).await?;
     let path = path_if_shown(&call.app, folder, &display)?;
-    let info = shown(&call.app, folder, &display, path.as_deref())?;
+    let info = shown(&call.app, folder, &display, path.as_deref()).await?;
     let of_folder = info.text().to_owned();
     let entries = Entries { entries, next: 0, path, display };
     let mut listing = Listing::of(&call, entries, |items, _| FolderReply { info, items, total }).await?;
@@ -230,7 +230,7 @@ impl Items for Entries {
         let Some(entry) = call.app.records.get(&call.app.repository, *loid)? else { return Ok(Made::Nothing) };
         let Some(entry) = call.as_seen(entry)? else { return Ok(Made::Nothing) };
         let path = self.path.as_ref().map(|path| format!("{}/{}", path.trim_end_matches('/'), entry.record.name));
-        Ok(Made::Item(shown(&call.app, &entry, &self.display, path.as_deref())?))
+        Ok(Made::Item(shown(&call.app, &entry, &self.display, path.as_deref()).await?))
     }
 
     fn advance(&mut self) {

@@ -48,17 +48,17 @@ impl<P: Eq + Hash + Send + Sync + 'static, T: 'static> KeptParts<P, T> {
     ///
     /// # Errors
     /// What `make` says.
-    pub(crate) fn json<E>(
+    pub(crate) async fn json<E>(
         &self,
         shown: ShownPart<P>,
-        make: impl FnOnce(&ShownPart<P>) -> Result<Ready<T>, E>,
+        make: impl AsyncFnOnce(&ShownPart<P>) -> Result<Ready<T>, E>,
     ) -> Result<Ready<T>, E> {
         // What types are called depends on the configuration, and is not kept.
         let is_kept = !shown.display.additional_info;
         if is_kept && let Some(kept) = self.0.get(&shown) {
             return Ok(kept);
         }
-        let made = make(&shown)?;
+        let made = make(&shown).await?;
         if is_kept {
             self.0.insert(shown, made.clone());
         }
@@ -68,6 +68,7 @@ impl<P: Eq + Hash + Send + Sync + 'static, T: 'static> KeptParts<P, T> {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
     use stet_actors::id::DatabaseId;
 
     use super::*;
@@ -82,12 +83,13 @@ mod tests {
     }
 
     fn put(kept: &Kept, shown: ShownPart<u64>, bytes: usize) {
-        kept.json::<()>(shown, |_| Ok(Ready::of_length(bytes))).expect("it is made");
+        let made = kept.json::<()>(shown, async |_| Ok(Ready::of_length(bytes)));
+        made.now_or_never().expect("nothing waits").expect("it is made");
     }
 
     /// How long what is kept is; nothing if it is not.
     fn length(kept: &Kept, number: u64) -> Option<usize> {
-        kept.json(part(number), |_| Err(())).ok().map(|json| json.text().len())
+        kept.json(part(number), async |_| Err(())).now_or_never()?.ok().map(|json| json.text().len())
     }
 
     #[test]
@@ -130,7 +132,8 @@ mod tests {
             named,
         ];
         for other in others {
-            assert!(kept.json(other.clone(), |_| Err(())).is_err(), "{other:?}");
+            let made = kept.json(other.clone(), async |_| Err(())).now_or_never();
+            assert!(made.is_some_and(|made| made.is_err()), "{other:?}");
         }
         assert_eq!(length(&kept, 1), Some(10));
     }

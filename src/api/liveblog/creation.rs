@@ -32,10 +32,10 @@ pub async fn create_from_template(call: Call) -> Result<Json<ChangedLiveblog>> {
 }
 
 async fn create(call: &Call, template: &Source, template_database: DatabaseId) -> Result<Json<ChangedLiveblog>> {
-    let request: CreateLiveblog = call.json().await?;
+    let mut request: CreateLiveblog = call.json().await?;
     let (app, display) = (&call.app, call.display_of_body().await?);
     let database = database_named(call, request.database_id.as_ref())?;
-    let object = new_liveblog(call, &request, template, template_database).await?;
+    let object = new_liveblog(call, &mut request, template, template_database).await?;
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
     let create = app.destination(call, folder, database)?.create(object);
     let created = call.change_all(create).await?;
@@ -45,7 +45,7 @@ async fn create(call: &Call, template: &Source, template_database: DatabaseId) -
 /// A liveblog to be made with what a body says of it, and what a template has beside.
 async fn new_liveblog(
     call: &Call,
-    request: &CreateLiveblog,
+    request: &mut CreateLiveblog,
     template: &Source,
     template_database: DatabaseId,
 ) -> Result<NewObject> {
@@ -92,9 +92,9 @@ async fn new_liveblog(
     object.type_inferred = wanted.is_none();
     object.work_folder = text(&request.work_folder);
     object.suid = text(&request.suid);
-    let attributes = app.attribute_text("attributes", request.attributes.as_ref()).await?;
+    let attributes = app.attribute_text("attributes", request.attributes.take()).await?;
     object.attributes = attributes.or_else(|| found.attributes.attributes.clone());
-    let system = app.rooted_text("systemAttributes", request.system_attributes.as_ref(), "props").await?;
+    let system = app.rooted_text("systemAttributes", request.system_attributes.take(), "props").await?;
     let said = ProductInfo {
         product: request.product.as_deref(),
         edition: request.edition.as_deref(),
@@ -105,7 +105,7 @@ async fn new_liveblog(
     object.system_attributes =
         with_product_info(app, system, &said).await?.or_else(|| found.attributes.system_attributes.clone());
     object.issue_date = issue_date;
-    object.usage_tickets = app.rooted_text("usageTickets", request.usage_tickets.as_ref(), "tl").await?;
+    object.usage_tickets = app.rooted_text("usageTickets", request.usage_tickets.take(), "tl").await?;
     object.content = Some(content);
     // A generated name has to be free; a given one is up to the caller.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);

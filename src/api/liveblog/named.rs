@@ -69,7 +69,9 @@ impl Named {
         if *self.shown.entry(post).or_insert(self.next) != self.next {
             return Ok(None);
         }
-        settled(call, open, async |open| post_shown(&call.app, open.seen(&address)?, &self.display)).await.map(Some)
+        settled(call, open, async |open| post_shown(&call.app, open.seen(&address)?, &self.display).await)
+            .await
+            .map(Some)
     }
 }
 

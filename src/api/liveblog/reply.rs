@@ -22,6 +22,7 @@ use crate::api::records::{info_of, path_if_shown};
 use crate::api::settled::{Opened, Unsettled, settled};
 use crate::content::text::decoded;
 use crate::content::words;
+use crate::give_way::{self, LARGE_TEXT};
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
@@ -29,7 +30,7 @@ use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::{Enveloped, Json};
 use crate::json::{Changed, Ready, With};
 use crate::records::Display;
-use crate::records::{ObjectRecord, render};
+use crate::records::{Groups, ObjectRecord, is_large, render};
 
 /// Posts as JSON.
 pub(crate) type KeptPosts = KeptParts<Loid, WirePost>;
@@ -38,7 +39,7 @@ pub(crate) type KeptPosts = KeptParts<Loid, WirePost>;
 ///
 /// # Errors
 /// [`Unsettled::Changed`]; what the store says.
-pub(super) fn post_shown(app: &App, post: &Post, display: &Display) -> Result<Ready<WirePost>, Unsettled> {
+pub(super) async fn post_shown(app: &App, post: &Post, display: &Display) -> Result<Ready<WirePost>, Unsettled> {
     let part = ShownPart {
         container: post.liveblog,
         part: post.loid(),
@@ -46,18 +47,30 @@ pub(super) fn post_shown(app: &App, post: &Post, display: &Display) -> Result<Re
         display: display.clone(),
         path: path_if_shown(app, &post.record, display)?,
     };
-    app.kept::<KeptPosts>().json(part, |part| {
-        let read = || rendered(app, post, display, part.path.clone(), content_of(app, post)?);
-        Ok(Ready::of(&of_post(&app.repository, post, read)?)?)
-    })
+    let make = async |part: &ShownPart<Loid>| {
+        let read = || Ok((app.repository.attributes(post.loid())?, content_of(app, post)?));
+        let (attributes, bytes) = of_post(&app.repository, post, read)?;
+        let path = part.path.clone();
+        let groups = Groups::of(&attributes, display).await?;
+        let size = if is_large(&attributes) { LARGE_TEXT } else { 0 };
+        let shown = rendered(app, post, groups, display, path, bytes)?;
+        Ok(give_way::by_size(size, move || Ready::of(&shown)).await??)
+    };
+    app.kept::<KeptPosts>().json(part, make).await
 }
 
-fn rendered(app: &App, post: &Post, display: &Display, path: Option<String>, bytes: Option<Bytes>) -> Result<WirePost> {
-    let attributes = app.repository.attributes(post.loid())?;
+fn rendered(
+    app: &App,
+    post: &Post,
+    groups: Groups,
+    display: &Display,
+    path: Option<String>,
+    bytes: Option<Bytes>,
+) -> Result<WirePost> {
     let content = post.record.content.as_ref().zip(bytes.as_ref());
     let content = content.map(|(content, bytes)| decoded(&content.content_type, bytes).into_owned());
     Ok(WirePost {
-        info: ObjectRecord { path, ..render(app, &post.record, &attributes, display)? },
+        info: ObjectRecord { path, ..render(app, &post.record, groups, display)? },
         status: post.status.name().to_owned(),
         title: post.title.to_string(),
         summary: post.summary.to_string(),
@@ -129,7 +142,7 @@ pub(super) async fn liveblog_reply<T: Serialize>(
     display: &Display,
     reply: impl FnOnce(LiveblogReply) -> T,
 ) -> Result<Posts<T>, Unsettled> {
-    let info = info(&call.app, open, display)?;
+    let info = info(&call.app, open, display).await?;
     let posts = list.posts.iter().map(|post| post.loid()).collect();
     let posts = PostItems { open: Some(open.clone()), liveblog: open.loid(), posts, next: 0, display: display.clone() };
     let (total, revision) = (list.total, open.view.revision());
@@ -158,13 +171,13 @@ impl Items for PostItems {
         let address = PostAddress::Loid(*post);
         if let Some(open) = self.open.as_ref().filter(|_| !late) {
             let post = open.view.state.get(&address)?;
-            return Ok(Made::Item(post_shown(&call.app, post, &self.display)?));
+            return Ok(Made::Item(post_shown(&call.app, post, &self.display).await?));
         }
         self.open = None;
         let shown = async {
             let view = call.view_of::<Liveblog>(self.liveblog).await?;
             settled(call, Open::of(call, view)?, async |open| {
-                post_shown(&call.app, open.seen(&address)?, &self.display)
+                post_shown(&call.app, open.seen(&address)?, &self.display).await
             })
             .await
         };
@@ -185,12 +198,12 @@ impl Items for PostItems {
     }
 }
 
-fn info(app: &App, open: &Open, display: &Display) -> Result<LiveblogInfo> {
+async fn info(app: &App, open: &Open, display: &Display) -> Result<LiveblogInfo> {
     let state = &open.view.state;
     let counts = state.seen_counts(&open.sight);
     let count = |status: PostStatus| counts[status as usize];
     Ok(LiveblogInfo {
-        record: info_of(app, state, display)?,
+        record: info_of(app, state, display).await?,
         post_counts: PostCounts {
             pending: count(PostStatus::Pending),
             approved: count(PostStatus::Approved),
@@ -212,7 +225,7 @@ pub(super) async fn changed_reply(call: &Call, liveblog: Loid, display: &Display
     let open = Open::of(call, view)?;
     let shown = settled(call, open, async |open| {
         let total = open.view.state.seen_counts(&open.sight).iter().sum();
-        let (info, revision) = (info(&call.app, open, display)?, open.view.revision());
+        let (info, revision) = (info(&call.app, open, display).await?, open.view.revision());
         let reply = LiveblogReply { info, items: Vec::new().into(), total, revision };
         Ok(Json::of(&reply)?.with_etag(ETag::new(open.tag(), "change")))
     })
@@ -224,15 +237,15 @@ pub(super) async fn changed_reply(call: &Call, liveblog: Loid, display: &Display
 ///
 /// # Errors
 /// [`Unsettled::Changed`]; what the store says.
-pub(super) fn post_reply(app: &App, open: &Open, post: &Post, what: &str) -> Result<Json<PostReply>, Unsettled> {
-    let shown = post_shown(app, post, &Display::with_defaults(false))?;
+pub(super) async fn post_reply(app: &App, open: &Open, post: &Post, what: &str) -> Result<Json<PostReply>, Unsettled> {
+    let shown = post_shown(app, post, &Display::with_defaults(false)).await?;
     let revision = Revision { revision: open.view.revision() };
     Ok(Json::from(Enveloped::with(&shown, &revision)?).with_etag(tag_of(open, post, what)))
 }
 
 /// The post as a change has left it, for who made the change and so sees all of the post: although others have changed it since.
 /// `None` if its bytes were replaced in place. Attributes are those of now.
-pub(super) fn post_as_left(app: &App, open: &Open, post: &Post) -> Result<Option<Json<PostReply>>> {
+pub(super) async fn post_as_left(app: &App, open: &Open, post: &Post) -> Result<Option<Json<PostReply>>> {
     let bytes = content_of(app, post)?;
     let is_left = match (&bytes, &post.record.content) {
         (Some(bytes), Some(content)) => are_of(content, bytes),
@@ -243,7 +256,9 @@ pub(super) fn post_as_left(app: &App, open: &Open, post: &Post) -> Result<Option
     if !is_left {
         return Ok(None);
     }
-    let base = rendered(app, post, &Display::with_defaults(false), None, bytes)?;
+    let display = Display::with_defaults(false);
+    let groups = Groups::of(&app.repository.attributes(post.loid())?, &display).await?;
+    let base = rendered(app, post, groups, &display, None, bytes)?;
     let more = Revision { revision: open.view.revision() };
     Ok(Some(Json::of(&With { base, more })?.with_etag(tag_of(open, post, "change"))))
 }

@@ -84,9 +84,9 @@ impl Blog {
     }
 
     /// Title, content and revision of the reply to the change that left the post so; nothing if that can't be told.
-    fn left(&self, open: &Open, post: &PostAddress) -> Option<(String, String, u64)> {
+    async fn left(&self, open: &Open, post: &PostAddress) -> Option<(String, String, u64)> {
         let post = open.view.state.get(post).expect("it is in the view");
-        let reply = post_as_left(&self.house.app, open, post).expect("the store is well")?;
+        let reply = post_as_left(&self.house.app, open, post).await.expect("the store is well")?;
         let json = reply.result();
         let text = |name: &str| json[name].as_str().unwrap_or_default().to_owned();
         Some((text("title"), text("content"), json["revision"].as_u64().expect("it has one")))
@@ -100,10 +100,10 @@ async fn the_reply_to_a_change_shows_what_it_left_although_others_have_changed_t
     let (first, post) = blog.add("first", LATIN, b"K\xf6ln").await;
     let second = blog.edit(&post, "second", b"Bonn").await;
     let revision = first.view.revision();
-    assert_eq!(blog.left(&first, &post), Some(("first".to_owned(), "Köln".to_owned(), revision)));
-    assert_eq!(blog.left(&second, &post), Some(("second".to_owned(), "Bonn".to_owned(), revision + 1)));
+    assert_eq!(blog.left(&first, &post).await, Some(("first".to_owned(), "Köln".to_owned(), revision)));
+    assert_eq!(blog.left(&second, &post).await, Some(("second".to_owned(), "Bonn".to_owned(), revision + 1)));
     blog.remove(&post).await;
-    assert_eq!(blog.left(&second, &post), None, "its bytes are gone");
+    assert_eq!(blog.left(&second, &post).await, None, "its bytes are gone");
 }
 
 #[actix_web::test]
@@ -115,8 +115,8 @@ async fn the_reply_to_a_change_never_shows_bytes_that_were_put_in_the_place_of_t
         again.view.state.get(&same).expect("it is there").loid(),
         first.view.state.get(&post).expect("it is").loid()
     );
-    assert_eq!(blog.left(&first, &post), None);
-    assert_eq!(blog.left(&again, &same).expect("it is there").1, "two");
+    assert_eq!(blog.left(&first, &post).await, None);
+    assert_eq!(blog.left(&again, &same).await.expect("it is there").1, "two");
 }
 
 #[actix_web::test]

@@ -1,10 +1,12 @@
 //! Liveblogs and posts on the wire.
 
 use schemars::JsonSchema;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use stet_actors::id::Loid;
 
+use crate::api::attributes::Given;
 use crate::api::object::Removed;
 use crate::api::records::BulkError;
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode};
@@ -206,11 +208,11 @@ pub struct CreateLiveblog {
     pub(super) issue_date: Option<String>,
     pub(super) team: Option<String>,
     /// XML text or JSON.
-    pub(super) attributes: Option<Value>,
+    pub(super) attributes: Option<Given>,
     /// XML text or JSON with the root `props`.
-    pub(super) system_attributes: Option<Value>,
+    pub(super) system_attributes: Option<Given>,
     /// XML text or JSON with the root `tl`.
-    pub(super) usage_tickets: Option<Value>,
+    pub(super) usage_tickets: Option<Given>,
     /// Story family.
     pub(super) suid: Option<String>,
     /// Whether every new post waits for approval.
@@ -224,9 +226,9 @@ pub struct CreateLiveblog {
 #[serde(rename_all = "camelCase", default)]
 pub struct PostOptions {
     /// XML text or JSON with the root `props`.
-    pub(super) system_attributes: Option<Value>,
+    pub(super) system_attributes: Option<Given>,
     /// XML text or JSON.
-    pub(super) attributes: Option<Value>,
+    pub(super) attributes: Option<Given>,
     /// Whether it is to wait for approval; has no effect on an update.
     pub(super) moderated: Option<bool>,
     pub(super) summary: Option<String>,
@@ -274,7 +276,8 @@ pub struct SearchRequest {
     /// How many to skip.
     pub(super) offset: Option<usize>,
     /// Display options.
-    pub(super) options: Option<Value>,
+    #[schemars(with = "Option<Value>")]
+    pub(super) options: Option<IgnoredAny>,
 }
 
 /// The filters of a search; an empty one filters nothing.

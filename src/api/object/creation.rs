@@ -2,10 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{FamilyKind, IssueDate, Text};
+use stet_xml::Limits;
 #[cfg(any(test, feature = "fuzzing"))]
 use {
     crate::config::LimitsConfig, crate::content::ContentStore, actix_web::error::PayloadError,
@@ -13,6 +14,7 @@ use {
 };
 
 use super::{ChangedRecord, reply_with};
+use crate::api::attributes::{Given, written};
 use crate::api::form::{self, FileRule, Submitted};
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
 use crate::give_way;
@@ -47,11 +49,11 @@ pub struct CreateObject {
     issue_date: Option<String>,
     team: Option<String>,
     /// XML text or JSON.
-    attributes: Option<Value>,
+    attributes: Option<Given>,
     /// XML text or JSON with the root `props`.
-    system_attributes: Option<Value>,
+    system_attributes: Option<Given>,
     /// XML text or JSON with the root `tl`.
-    usage_tickets: Option<Value>,
+    usage_tickets: Option<Given>,
     /// Story family.
     suid: Option<String>,
     create_mode: Option<WireCreateMode>,
@@ -66,7 +68,7 @@ pub async fn create(mut call: Call) -> Result<Json<ChangedRecord>> {
     };
     let app = &call.app;
     let (content, file_name) = form.take("content").map(|file| (file.content, file.file_name)).unzip();
-    let options = form.options;
+    let mut options = form.options;
     let name = options.name.clone().or(file_name.flatten()).ok_or_else(|| {
         Error::new(Code::InvalidName, "The object needs a `name` in `options`, or a file name with `content`.")
     })?;
@@ -94,8 +96,8 @@ pub async fn create(mut call: Call) -> Result<Json<ChangedRecord>> {
     object.type_inferred = options.r#type.as_deref().is_none_or(str::is_empty);
     object.work_folder = text(&options.work_folder);
     object.suid = text(&options.suid);
-    object.attributes = app.attribute_text("attributes", options.attributes.as_ref()).await?;
-    let system = app.rooted_text("systemAttributes", options.system_attributes.as_ref(), "props").await?;
+    object.attributes = app.attribute_text("attributes", options.attributes.take()).await?;
+    let system = app.rooted_text("systemAttributes", options.system_attributes.take(), "props").await?;
     let said = ProductInfo {
         product: options.product.as_deref(),
         edition: options.edition.as_deref(),
@@ -104,14 +106,14 @@ pub async fn create(mut call: Call) -> Result<Json<ChangedRecord>> {
     };
     object.system_attributes = with_product_info(app, system, &said).await?;
     object.issue_date = issue_date;
-    object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.as_ref(), "tl").await?;
+    object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.take(), "tl").await?;
     object.content = content;
     object.mode = CreateOptions::mode(options.options.as_ref(), options.create_mode);
     let database = database_named(&call, options.database_id.as_ref())?;
     let folder = folder_source(options.folder.as_deref(), options.folder_path.as_deref())?;
     let create = app.destination(&call, folder, database)?.create(object);
     let created = call.change_all(create).await?;
-    reply_with(&call, created.loid)
+    reply_with(&call, created.loid).await
 }
 
 /// The status that is asked for, and the one that a new object gets without one: the workflow's first.
@@ -157,37 +159,38 @@ pub(in crate::api) async fn with_product_info(
     system: Option<Text>,
     options: &ProductInfo<'_>,
 ) -> Result<Option<Text>> {
-    let mut product = serde_json::Map::new();
+    let mut product = Map::new();
     let issue_date = options.issue_date.map(|date| &**date.text());
     for (key, value) in [("name", options.product), ("edition", options.edition), ("issueDate", issue_date)] {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             product.insert(key.into(), value.into());
         }
     }
-    let mut said = serde_json::Map::new();
+    let mut said = Map::new();
     if !product.is_empty() {
         said.insert("productInfo".into(), product.into());
     }
     if let Some(team) = options.team.filter(|team| !team.is_empty()) {
         said.insert("team".into(), team.into());
     }
-    let mut props = match &system {
-        Some(text) => {
-            let bytes = text.len();
-            let (text, limits) = (text.clone(), app.xml_limits());
-            let read = move || stet_xml::to_json(&text, &limits);
-            // It has just been checked.
-            let json = give_way::by_size(bytes, read).await?.map_err(|_| Error::internal())?;
-            match json.get("props") {
-                Some(Value::Object(props)) => props.clone(),
-                // Empty, or nothing but text.
-                Some(Value::String(text)) if !text.is_empty() => {
-                    serde_json::Map::from_iter([("#text".to_owned(), text.as_str().into())])
-                }
-                _ => serde_json::Map::new(),
-            }
-        }
-        None => serde_json::Map::new(),
+    if said.is_empty() {
+        return Ok(system);
+    }
+    let (bytes, limits) = (system.as_ref().map_or(0, |text| text.len()), app.attribute_limits());
+    give_way::by_size(bytes, move || with_said(system, said, &limits)).await?
+}
+
+/// System attributes with what was said beside them.
+fn with_said(system: Option<Text>, mut said: Map<String, Value>, limits: &Limits) -> Result<Option<Text>> {
+    // It has just been checked.
+    let json =
+        system.as_deref().map(|text| stet_xml::to_json(text, limits)).transpose().map_err(|_| Error::internal())?;
+    let props = json.and_then(|mut json| json.get_mut("props").map(Value::take));
+    let mut props = match props {
+        Some(Value::Object(props)) => props,
+        // Empty, or nothing but text.
+        Some(Value::String(text)) if !text.is_empty() => Map::from_iter([("#text".to_owned(), text.into())]),
+        _ => Map::new(),
     };
     said.retain(|key, _| !props.contains_key(key));
     if said.is_empty() {
@@ -195,7 +198,7 @@ pub(in crate::api) async fn with_product_info(
         return Ok(system);
     }
     props.extend(said);
-    app.rooted_text("systemAttributes", Some(&json!({ "props": props })), "props").await
+    written("systemAttributes", &json!({ "props": props }), limits).map(|(text, _)| Some(text))
 }
 
 /// The form of a creation.

@@ -23,7 +23,7 @@ pub async fn lock(call: Call) -> Result<Json<ChangedRecord>> {
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let take = TakeLock { object, lasts_s: call.app.config.auth.lock_idle_seconds };
     call.change_all(take).await?;
-    reply_with(&call, object)
+    reply_with(&call, object).await
 }
 
 /// `POST /v3/object/{source}/unlock`
@@ -35,5 +35,5 @@ pub async fn unlock(call: Call) -> Result<Json<ChangedRecord>> {
     let may_break = call.access().may(Privilege::ForceUnlock, &record)?;
     let unlock = Unlock { object, force: request.force, may_break };
     call.change_all(unlock).await?;
-    reply_with(&call, object)
+    reply_with(&call, object).await
 }

@@ -71,20 +71,20 @@ pub struct Removed {
 pub async fn get(call: Call) -> Result<Json<RecordReply>> {
     let source = call.source("source")?;
     let record = call.find(&source, call.database()?)?;
-    let shown = shown(&call, &source, &record, &call.display())?;
+    let shown = shown(&call, &source, &record, &call.display()).await?;
     Ok(Enveloped::of(&shown, shown.text().len())?.tagged(Tag::of(&record)))
 }
 
 /// The object, or the version of it that the source names.
-fn shown(call: &Call, source: &Source, record: &Cached, display: &Display) -> Result<RecordReply> {
+async fn shown(call: &Call, source: &Source, record: &Cached, display: &Display) -> Result<RecordReply> {
     let app = &call.app;
     match version_named(app, source, record)? {
         Some(version) => {
-            let attributes = app.repository.attributes(record.loid)?;
-            let shown = render_version(app, record, &attributes, &version, display)?;
-            Ready::of(&ObjectRecord { path: path_if_shown(app, record, display)?, ..shown })
+            let groups = app.records.groups(record, display).await?;
+            let shown = render_version(app, record, groups, &version, display)?;
+            ObjectRecord { path: path_if_shown(app, record, display)?, ..shown }.ready().await
         }
-        None => record_of(app, record, display),
+        None => record_of(app, record, display).await,
     }
 }
 
@@ -163,7 +163,8 @@ impl Items for Records {
 
     async fn make(&mut self, call: &Call, _: bool) -> Result<Made<RecordReply, Never, BulkError>> {
         let Some(text) = self.sources.get(self.next) else { return Ok(Made::End) };
-        let made = Source::parse("sources", text).and_then(|source| {
+        let made = async {
+            let source = Source::parse("sources", text)?;
             let record = call.find(&source, self.database)?;
             let loid = match &source {
                 Source::Loid(loid) => record.loid.at_version(loid.version),
@@ -172,9 +173,9 @@ impl Items for Records {
             if *self.shown.entry(loid).or_insert(self.next) != self.next {
                 return Ok(Made::Nothing);
             }
-            shown(call, &source, &record, &self.display).map(Made::Item)
-        });
-        Ok(made.unwrap_or_else(|error| Made::Failed(BulkError::of(&call.app, text, error))))
+            shown(call, &source, &record, &self.display).await.map(Made::Item)
+        };
+        Ok(made.await.unwrap_or_else(|error| Made::Failed(BulkError::of(&call.app, text, error))))
     }
 
     fn advance(&mut self) {
@@ -193,9 +194,9 @@ pub async fn last_version_loid(call: Call) -> Result<Reply> {
 }
 
 /// The object's record with its path: what creations answer.
-fn reply_with(call: &Call, object: Loid) -> Result<Json<ChangedRecord>> {
+async fn reply_with(call: &Call, object: Loid) -> Result<Json<ChangedRecord>> {
     let display = Display { path: true, ..Display::with_defaults(false) };
-    Json::of(&record_after(call, object, &display)?)
+    Json::of(&record_after(call, object, &display).await?)
 }
 
 /// A record after a change that has been made. Another call may have discarded or destroyed the object since, or moved it out of the
@@ -203,7 +204,7 @@ fn reply_with(call: &Call, object: Loid) -> Result<Json<ChangedRecord>> {
 ///
 /// # Errors
 /// What the store says.
-pub fn record_after(call: &Call, object: Loid, display: &Display) -> Result<ChangedRecord> {
-    let record = any_record_of(call, object, display)?;
+pub async fn record_after(call: &Call, object: Loid, display: &Display) -> Result<ChangedRecord> {
+    let record = any_record_of(call, object, display).await?;
     Ok(record.map_or_else(|| Changed::Gone(Removed { id: object.to_string() }), Changed::Shown))
 }

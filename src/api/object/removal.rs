@@ -95,5 +95,5 @@ pub async fn restore(call: Call) -> Result<Json<ChangedRecord>> {
         None => None,
     };
     call.change_all(Restore { object, folder, mode }).await?;
-    reply_with(&call, object)
+    reply_with(&call, object).await
 }

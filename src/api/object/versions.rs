@@ -143,7 +143,7 @@ pub async fn restore_version(call: Call) -> Result<Json<ChangedRecord>> {
     let version = u32::try_from(number).ok().filter(|number| *number > 0);
     let version = version.ok_or_else(|| Error::parameter("version", number, "a version's number"))?;
     call.change_all(RestoreVersion { object, version }).await?;
-    reply_with(&call, object)
+    reply_with(&call, object).await
 }
 
 #[cfg(test)]

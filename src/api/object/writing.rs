@@ -41,7 +41,7 @@ async fn write_to(mut call: Call, source: Source) -> Result<Json<ChangedRecord>>
     let write =
         WriteContent { object, body, switches: switches(&call.query), lasts_s: call.app.config.auth.lock_idle_seconds };
     call.change_all(write).await?;
-    Json::of(&record_after(&call, object, &call.display())?)
+    Json::of(&record_after(&call, object, &call.display()).await?)
 }
 
 /// The switches of a write, as the query has them.

@@ -83,7 +83,7 @@ pub(super) enum Malformed {
 
 /// Reads an answer of at most `max_bytes`.
 pub(super) fn read(text: &str, max_bytes: usize) -> Result<Answer, Malformed> {
-    let limits = Limits { max_depth: MAX_DEPTH, max_bytes };
+    let limits = Limits { max_depth: MAX_DEPTH, max_bytes, ..Limits::default() };
     let document = stet_xml::to_json(text, &limits).map_err(|error| Malformed::Xml(error.kind()))?;
     let document = Scope { here: document.as_object(), outer: None };
     let responses = document.children("serviceResponse");

@@ -42,9 +42,9 @@ pub async fn create_post(mut call: Call) -> Result<Json<ChangedPost>> {
         Error::new(Code::InvalidBody, "The form has no part `content`: a post needs one.")
             .with_detail("part", "content")
     })?;
-    let options = form.options;
+    let mut options = form.options;
     let command = AddPost {
-        fields: fields_of(&call.app, &options).await?,
+        fields: fields_of(&call.app, &mut options).await?,
         moderated: options.moderated.unwrap_or(false),
         body,
         attachments: attachments_of(form.files),
@@ -64,7 +64,8 @@ pub async fn update_post(mut call: Call) -> Result<Json<ChangedPost>> {
     let open = open(&call).await?;
     let post = seen_post(&call, &open)?;
     let body = form.take("content").map(body_of);
-    let options = form.options;
+    let mut options = form.options;
+    let fields = fields_of(&call.app, &mut options).await?;
     let removed = options.remove_attachments.as_deref().unwrap_or_default().iter().map(|id| match id {
         AttachmentRef::Number(id) => Ok(*id),
         AttachmentRef::Text(text) => {
@@ -73,7 +74,7 @@ pub async fn update_post(mut call: Call) -> Result<Json<ChangedPost>> {
     });
     let command = UpdatePost {
         post,
-        fields: fields_of(&call.app, &options).await?,
+        fields,
         body,
         attachments: attachments_of(form.files),
         remove_attachments: removed.collect::<Result<_>>()?,
@@ -86,7 +87,7 @@ pub async fn update_post(mut call: Call) -> Result<Json<ChangedPost>> {
 pub async fn get_post(call: Call) -> Result<Json<PostReply>> {
     let open = open(&call).await?;
     let address = address(&call, open.loid(), call.param("post"))?;
-    settled(&call, open, async |open| post_reply(&call.app, open, open.seen(&address)?, "post")).await
+    settled(&call, open, async |open| post_reply(&call.app, open, open.seen(&address)?, "post").await).await
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/approve`
@@ -149,21 +150,23 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
     if there.is_some_and(|post| !is_shown(&open, post)) {
         return gone(&done.reply, revision);
     }
-    let left = there.map(|post| match post_reply(app, &open, post, "change") {
-        Ok(reply) => Ok(Some(reply)),
-        Err(Unsettled::Failed(error)) => Err(error),
-        // Others have changed it since. The reply describes the caller's own change all the same, not theirs.
-        Err(Unsettled::Changed) => post_as_left(app, &open, post),
-    });
-    if let Some(reply) = left.transpose()?.flatten() {
-        return Ok(reply.shown());
+    if let Some(left) = there {
+        let reply = match post_reply(app, &open, left, "change").await {
+            Ok(reply) => Some(reply),
+            Err(Unsettled::Failed(error)) => return Err(error),
+            // Others have changed it since. The reply describes the caller's own change all the same, not theirs.
+            Err(Unsettled::Changed) => post_as_left(app, &open, left).await?,
+        };
+        if let Some(reply) = reply {
+            return Ok(reply.shown());
+        }
     }
     let shown = settled(call, open, async |open| {
         let found = open.view.state.get(&post)?;
         if !is_shown(open, found) {
             return Err(open.view.state.not_held(&post).into());
         }
-        post_reply(app, open, found, "change")
+        post_reply(app, open, found, "change").await
     });
     match shown.await {
         // The change was made, now or when the call was sent before. Others have removed the post since, or never cease to change
@@ -191,7 +194,7 @@ fn attachments_of(parts: Vec<FilePart>) -> Vec<NewAttachment> {
     parts.into_iter().enumerate().map(named).collect()
 }
 
-async fn fields_of(app: &App, options: &PostOptions) -> Result<PostFields> {
+async fn fields_of(app: &App, options: &mut PostOptions) -> Result<PostFields> {
     let text = |value: &Option<String>| value.as_deref().map(Text::from);
     Ok(PostFields {
         title: text(&options.title),
@@ -201,7 +204,7 @@ async fn fields_of(app: &App, options: &PostOptions) -> Result<PostFields> {
         timestamp: options.timestamp,
         pinned: options.pinned,
         tags: options.tags.as_ref().map(|tags| tags.iter().map(|tag| Text::from(tag.as_str())).collect()),
-        attributes: app.attribute_text("attributes", options.attributes.as_ref()).await?,
-        system_attributes: app.rooted_text("systemAttributes", options.system_attributes.as_ref(), "props").await?,
+        attributes: app.attribute_text("attributes", options.attributes.take()).await?,
+        system_attributes: app.rooted_text("systemAttributes", options.system_attributes.take(), "props").await?,
     })
 }

@@ -1,0 +1,240 @@
+//! The attribute groups of an object as replies show them. A text of megabytes takes long to be read and written again, and that
+//! can't be left halfway: so it is done aside, and of a [`Cached`](super::Cached) record once for each form. What is put into a
+//! reply is text that is ready, whatever else the reply shows.
+
+use std::sync::Arc;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::Loid;
+use stet_actors::object::{Attributes, Text};
+use stet_xml::Limits;
+use tokio::sync::OnceCell;
+
+use super::Display;
+use crate::give_way::{self, LARGE_TEXT};
+use crate::json::unserialisable;
+
+/// A group of attributes as JSON.
+#[derive(Debug)]
+pub enum Group {
+    /// As the stored text has it.
+    Stored(Arc<RawValue>),
+    /// There is no text: an empty object below the root key, or at the top where there is none. Most objects' groups are, and a
+    /// reply to a change shows three of them.
+    Empty(&'static str),
+}
+
+impl Group {
+    /// Bytes of a stored one.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Group::Stored(text) => text.get().len(),
+            Group::Empty(_) => 0,
+        }
+    }
+}
+
+impl Serialize for Group {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Group::Stored(json) => json.serialize(serializer),
+            Group::Empty("") => serializer.serialize_map(Some(0))?.end(),
+            Group::Empty(root) => {
+                let mut group = serializer.serialize_map(Some(1))?;
+                group.serialize_entry(root, &Group::Empty(""))?;
+                group.end()
+            }
+        }
+    }
+}
+
+/// A group of attributes as XML text.
+#[derive(Debug)]
+pub enum XmlGroup {
+    /// As the stored text has it: a JSON text.
+    Stored(Arc<RawValue>),
+    /// There is no text: an empty root, or nothing where there is none.
+    Empty(&'static str),
+}
+
+impl XmlGroup {
+    /// Bytes of a stored one.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            XmlGroup::Stored(text) => text.get().len(),
+            XmlGroup::Empty(_) => 0,
+        }
+    }
+}
+
+impl Serialize for XmlGroup {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            XmlGroup::Stored(text) => text.serialize(serializer),
+            XmlGroup::Empty("") => serializer.serialize_str(""),
+            XmlGroup::Empty(root) => serializer.collect_str(&format_args!("<{root}/>")),
+        }
+    }
+}
+
+/// A group in the forms that a display asks for.
+#[derive(Debug, Default)]
+pub struct Shown {
+    pub(super) json: Option<Group>,
+    pub(super) xml: Option<XmlGroup>,
+}
+
+/// The groups in the forms that a display asks for. Making them is all that takes long when a record is rendered.
+#[derive(Debug, Default)]
+pub struct Groups {
+    pub(super) system_attributes: Shown,
+    pub(super) attributes: Shown,
+    pub(super) usage_tickets: Shown,
+}
+
+impl Groups {
+    /// Of attributes that are not kept.
+    ///
+    /// # Errors
+    /// That a stored text can't be read.
+    pub async fn of(attributes: &Attributes, display: &Display) -> Result<Groups> {
+        Forms::default().groups(attributes, display).await
+    }
+}
+
+/// What a text is made into.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    Json,
+    /// XML as it is written again.
+    Xml,
+    /// XML as it is stored.
+    Unparsed,
+}
+
+/// The forms of the groups of large attributes that have been asked for.
+#[derive(Debug, Default)]
+pub(super) struct Forms {
+    /// By group, then by form.
+    made: [[OnceCell<Arc<RawValue>>; 3]; 3],
+}
+
+impl Forms {
+    /// The groups, made as far as they are not there yet.
+    pub(super) async fn groups(&self, attributes: &Attributes, display: &Display) -> Result<Groups> {
+        let of = async |group: usize, shown: bool, text: &Option<Text>, root: &'static str| -> Result<Shown> {
+            let form = async |form: Form| match text {
+                Some(text) if is_large(attributes) => self.form(attributes.loid, group, text, form).await.map(Some),
+                Some(text) => made(attributes.loid, text, form).map(Some),
+                None => Ok(None),
+            };
+            let (json, xml) = (shown && display.json, shown && display.xml);
+            let spelling = if display.unparsed_xml { Form::Unparsed } else { Form::Xml };
+            Ok(Shown {
+                json: if json { Some(form(Form::Json).await?.map_or(Group::Empty(root), Group::Stored)) } else { None },
+                xml: if xml {
+                    Some(form(spelling).await?.map_or(XmlGroup::Empty(root), XmlGroup::Stored))
+                } else {
+                    None
+                },
+            })
+        };
+        Ok(Groups {
+            system_attributes: of(0, display.system_attributes, &attributes.system_attributes, "props").await?,
+            attributes: of(1, display.attributes, &attributes.attributes, "").await?,
+            usage_tickets: of(2, display.usage_tickets, &attributes.usage_tickets, "tl").await?,
+        })
+    }
+
+    /// A form of a large text; others who ask for it wait until it is made.
+    async fn form(&self, loid: Loid, group: usize, text: &Text, form: Form) -> Result<Arc<RawValue>> {
+        let make = async || {
+            let text = text.clone();
+            give_way::aside(move || made(loid, &text, form)).await?
+        };
+        self.made[group][form as usize].get_or_try_init(make).await.cloned()
+    }
+
+    /// Bytes of what has been made.
+    pub(super) fn bytes(&self) -> usize {
+        self.made.iter().flatten().filter_map(OnceCell::get).map(|text| text.get().len()).sum()
+    }
+}
+
+/// Whether texts are so large that nothing is made of them on a thread of requests.
+pub(crate) fn is_large(attributes: &Attributes) -> bool {
+    let Attributes { loid: _, attributes, system_attributes, usage_tickets } = attributes;
+    [attributes, system_attributes, usage_tickets].into_iter().flatten().map(|text| text.len()).sum::<usize>()
+        >= LARGE_TEXT
+}
+
+/// A form of a text. Stored texts were checked when they came; one that can't be read now is our fault.
+fn made(loid: Loid, text: &str, form: Form) -> Result<Arc<RawValue>> {
+    let limits = Limits::default();
+    let json = match form {
+        Form::Json => stet_xml::to_json(text, &limits).map(|json| to_raw_value(&json)),
+        Form::Xml => stet_xml::reserialize(text, &limits).map(|xml| to_raw_value(&xml)),
+        Form::Unparsed => Ok(to_raw_value(text)),
+    };
+    match json {
+        Ok(json) => Ok(json.map_err(|error| unserialisable(&error))?.into()),
+        Err(error) => {
+            tracing::error!(object = %loid, %error, "stored attributes can't be read");
+            Err(Error::new(Code::RepositoryError, format!("The attributes of `{loid}` can't be read.")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stet_actors::id::DatabaseId;
+
+    use super::*;
+
+    fn attributes(bytes: usize) -> Attributes {
+        let own = format!("<a><b>\"{}\"</b></a>", "x".repeat(bytes));
+        Attributes { attributes: Some(own.into()), ..Attributes::none(Loid::new(DatabaseId::MAIN, 1)) }
+    }
+
+    fn own(groups: &Groups) -> [Arc<RawValue>; 2] {
+        let Shown { json: Some(Group::Stored(json)), xml: Some(XmlGroup::Stored(xml)) } = &groups.attributes else {
+            panic!("{groups:?}")
+        };
+        [json.clone(), xml.clone()]
+    }
+
+    #[tokio::test]
+    async fn a_large_text_is_made_into_each_form_once_and_a_small_one_is_not_kept() {
+        let display = Display { xml: true, ..Display::with_defaults(true) };
+        let others = [Display { path: true, ..display.clone() }, Display { usage_tickets: false, ..display.clone() }];
+        for (bytes, is_kept) in [(10, false), (LARGE_TEXT, true)] {
+            let (forms, attributes) = (Forms::default(), attributes(bytes));
+            let [json, xml] = own(&forms.groups(&attributes, &display).await.expect("they are made"));
+            let text = "x".repeat(bytes);
+            assert_eq!(json.get(), format!("{{\"a\":{{\"b\":\"\\\"{text}\\\"\"}}}}"));
+            assert_eq!(xml.get(), format!("\"<a><b>\\\"{text}\\\"</b></a>\""));
+            for other in &others {
+                let [again, xml_again] = own(&forms.groups(&attributes, other).await.expect("they are made"));
+                assert_eq!((Arc::ptr_eq(&json, &again), Arc::ptr_eq(&xml, &xml_again)), (is_kept, is_kept));
+            }
+            assert_eq!(forms.bytes(), if is_kept { json.get().len() + xml.get().len() } else { 0 });
+        }
+    }
+
+    #[tokio::test]
+    async fn groups_without_a_text_are_empty_and_those_not_asked_for_are_not_there() {
+        let none = Attributes::none(Loid::new(DatabaseId::MAIN, 1));
+        let display = Display { xml: true, usage_tickets: false, ..Display::with_defaults(true) };
+        let groups = Groups::of(&none, &display).await.expect("they are made");
+        fn json(value: &impl Serialize) -> String {
+            serde_json::to_string(value).expect("it can be serialised")
+        }
+        assert_eq!(json(&groups.system_attributes.json), r#"{"props":{}}"#);
+        assert_eq!(json(&groups.system_attributes.xml), r#""<props/>""#);
+        assert_eq!((json(&groups.attributes.json), json(&groups.attributes.xml)), ("{}".to_owned(), "\"\"".to_owned()));
+        assert!(groups.usage_tickets.json.is_none() && groups.usage_tickets.xml.is_none());
+    }
+}
