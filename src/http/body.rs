@@ -163,7 +163,7 @@ impl<'r> Reading<'r> {
     pub fn any<T: DeserializeOwned>(self, body: &[u8]) -> Result<T> {
         let blank = body.iter().all(u8::is_ascii_whitespace);
         if blank && self.required {
-            return Err(invalid("The body is missing: a JSON body is required.".to_owned()));
+            return Err(invalid("The body is missing: a JSON body is required.".to_owned()).with_detail("path", "$"));
         }
         let json = if blank { b"{}" } else { body };
         let values = values_of(json, self.depth, self.values)?;

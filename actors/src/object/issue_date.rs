@@ -13,12 +13,15 @@ impl IssueDate {
     /// # Errors
     /// `InvalidParameter`, naming `issueDate`.
     pub fn parse(text: &str) -> Result<IssueDate> {
-        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-        match text.len() {
-            8 if digits => Ok(IssueDate(text.into())),
-            6 if digits => Ok(IssueDate(format!("20{text}").into())),
-            _ => Err(Error::parameter("issueDate", text, "a date as `yyyyMMdd`, or `yyMMdd` for 20yy")),
+        let whole = match text.len() {
+            8 => text.to_owned(),
+            6 => format!("20{text}"),
+            _ => String::new(),
+        };
+        if !is_day(&whole) {
+            return Err(Error::parameter("issueDate", text, "a date as `yyyyMMdd`, or `yyMMdd` for 20yy"));
         }
+        Ok(IssueDate(whole.into()))
     }
 
     /// The eight digits.
@@ -27,16 +30,56 @@ impl IssueDate {
     }
 }
 
+/// Whether eight digits are a day of the Gregorian calendar. Issues may be older than what computers call the beginning of time.
+fn is_day(text: &str) -> bool {
+    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return false;
+    }
+    let number = |from, to| text.get(from..to).and_then(|part: &str| part.parse::<u32>().ok());
+    let (Some(year), Some(month), Some(day)) = (number(0, 4), number(4, 6), number(6, 8)) else { return false };
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if is_leap => 29,
+        2 => 28,
+        _ => 0,
+    };
+    (1..=days).contains(&day)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_day_has_eight_digits_and_six_are_of_this_century() {
-        for (given, kept) in [("20261121", "20261121"), ("221111", "20221111"), ("000101", "20000101")] {
+        for (given, kept) in [
+            ("20261121", "20261121"),
+            ("221111", "20221111"),
+            ("000101", "20000101"),
+            ("240229", "20240229"),
+            ("19450508", "19450508"),
+        ] {
             assert_eq!(&**IssueDate::parse(given).unwrap().text(), kept);
         }
-        for given in ["", "2026-11-21", "2026112", "22111", "2211111", "tomorrow", "2211 1", "٢٢١"] {
+        for given in [
+            "",
+            "2026-11-21",
+            "2026112",
+            "22111",
+            "2211111",
+            "tomorrow",
+            "2211 1",
+            "٢٢١",
+            "202601",
+            "20261399",
+            "20260229",
+            "19000229",
+            "20260431",
+            "00000000",
+            "20260100",
+        ] {
             let error = IssueDate::parse(given).unwrap_err();
             assert!(error.message.contains("issueDate") && error.message.contains(given), "{error}");
         }
