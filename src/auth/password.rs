@@ -14,9 +14,9 @@ use crate::limits::Turns;
 /// Bytes of UTF-8 in the longest password; a longer one can't be set, and is wrong at a login.
 pub const MAX_PASSWORD_BYTES: usize = 1024;
 
-/// How many of one address, or user, may wait for a password to be checked. At some 20 ms each the last of them waits for a second,
+/// How many of one address, or user, may wait for a password to be checked. At some 20 ms each the last of them waits for seconds,
 /// so more get the error to try again; others have their turns between.
-const MAX_WAITING: usize = 64;
+const MAX_WAITING: usize = 256;
 
 /// What hashing one password costs. Hashes keep the numbers that they were made with, so new numbers hold for a user from the
 /// next change of the password on.

@@ -6,17 +6,19 @@ use super::*;
 fn begin_login(server: &Server, address: &str) -> TcpStream {
     let mut stream = connect(server);
     let head = format!(
-        "POST /v3/auth/login HTTP/1.1\r\nhost: x\r\nx-forwarded-for: {address}\r\ncontent-length: 9000\r\n\r\n{{"
+        "POST /v3/auth/login HTTP/1.1\r\nhost: x\r\nx-forwarded-for: {address}\r\ncontent-length: 9000\r\n\r\n{}",
+        " ".repeat(3000)
     );
     stream.write_all(head.as_bytes()).expect("it can be sent");
     stream
 }
 
-fn login_from(server: &Server, address: &str) -> Answer {
+/// A login with some white space.
+fn login_from(server: &Server, address: &str, padding: usize) -> Answer {
     let body = json!({ "connectionId": "Editorial", "applicationId": "desk", "username": "editor",
         "password": SAMPLE_PASSWORD });
     let headers = [("content-type", "application/json"), ("x-forwarded-for", address)];
-    server.client().send("POST", "/v3/auth/login", &headers, body.to_string().as_bytes())
+    server.client().send("POST", "/v3/auth/login", &headers, format!("{body}{}", " ".repeat(padding)).as_bytes())
 }
 
 const UNKNOWN: &str = "stet_budget_bytes{of=\"unknown_bodies\"}";
@@ -25,25 +27,26 @@ const KNOWN: &str = "stet_budget_bytes{of=\"known_bodies\"}";
 #[test]
 fn logins_that_never_end_share_a_budget_of_which_an_address_has_a_part_and_who_is_known_does_not_notice() {
     let _turn = turn();
-    let server = Server::with(&[("LIMITS__UNKNOWN_BODY_BYTES", "131072"), ("SERVER__TRUSTED_PROXIES", "127.0.0.0/8")]);
+    let server = Server::with(&[("LIMITS__UNKNOWN_BODY_BYTES", "524288"), ("SERVER__TRUSTED_PROXIES", "127.0.0.0/8")]);
     let client = server.login("reporter");
     let held = || client.metric(UNKNOWN);
     wait_until("the login is over", || held() == 0.0);
-    // Each holds 1 KiB, and an address has 32.
+    // Each holds 4 KiB, and an address has 32.
     let from = |address: &str| (0..32).map(|_| begin_login(&server, address)).collect::<Vec<_>>();
     let first = from("192.0.2.1");
-    wait_until("all are held", || held() == 32_768.0);
-    let refused = login_from(&server, "192.0.2.1");
-    assert_overloaded(&refused);
-    assert_eq!(login_from(&server, "192.0.2.2").status, 200);
+    wait_until("all are held", || held() == 131_072.0);
+    assert_overloaded(&login_from(&server, "192.0.2.1", 3000));
+    assert_eq!(login_from(&server, "192.0.2.2", 3000).status, 200);
     let others = ["192.0.2.2", "192.0.2.3", "192.0.2.4"].map(from);
-    wait_until("all is taken", || held() == 131_072.0);
-    assert_overloaded(&login_from(&server, "192.0.2.5"));
+    wait_until("all is taken", || held() == 524_288.0);
+    assert_overloaded(&login_from(&server, "192.0.2.5", 3000));
+    // What is as small as logins are goes in.
+    assert_eq!(login_from(&server, "192.0.2.5", 0).status, 200);
     assert!(client.metric("stet_overloaded_total{what=\"unknown_bodies\"}") >= 2.0);
     assert_serves_the_known(&client);
     drop((first, others));
     wait_until("all is given back", || held() == 0.0);
-    assert_eq!(login_from(&server, "192.0.2.1").status, 200);
+    assert_eq!(login_from(&server, "192.0.2.1", 3000).status, 200);
 }
 
 fn assert_serves_the_known(client: &Client) {

@@ -165,7 +165,7 @@ fn a_cas_server_is_believed_only_if_its_certificate_is_good() {
         cas.issue(&ticket, success(EDITOR));
         let server = with(host, more);
         unavailable(log_in(&server, &ticket), host);
-        assert!(server.log().contains("no safe connection could be made"), "{}", server.log());
+        wait_until("it is in the log", || server.log().contains("no safe connection could be made"));
     }
     assert!(cas.asked().is_empty(), "no ticket goes to a server that is not the one");
     assert_eq!(log_in(&with("localhost", &[("SSL_CERT_FILE", trusted)]), "ST-0").ok()["username"], "editor");
