@@ -27,26 +27,26 @@ const KNOWN: &str = "stet_budget_bytes{of=\"known_bodies\"}";
 #[test]
 fn logins_that_never_end_share_a_budget_of_which_an_address_has_a_part_and_who_is_known_does_not_notice() {
     let _turn = turn();
-    let server = Server::with(&[("LIMITS__UNKNOWN_BODY_BYTES", "524288"), ("SERVER__TRUSTED_PROXIES", "127.0.0.0/8")]);
+    let server = Server::with(&[("LIMITS__UNKNOWN_BODY_BYTES", "388000"), ("SERVER__TRUSTED_PROXIES", "127.0.0.0/8")]);
     let client = server.login("reporter");
     let held = || client.metric(UNKNOWN);
     wait_until("the login is over", || held() == 0.0);
-    // Each holds 4 KiB, and an address has 32.
+    // Each holds 3,000 bytes, and an address has 97,000.
     let from = |address: &str| (0..32).map(|_| begin_login(&server, address)).collect::<Vec<_>>();
     let first = from("192.0.2.1");
-    wait_until("all are held", || held() == 131_072.0);
-    assert_overloaded(&login_from(&server, "192.0.2.1", 3000));
-    assert_eq!(login_from(&server, "192.0.2.2", 3000).status, 200);
+    wait_until("all are held", || held() == 96_000.0);
+    assert_overloaded(&login_from(&server, "192.0.2.1", 4500));
+    assert_eq!(login_from(&server, "192.0.2.2", 4500).status, 200);
     let others = ["192.0.2.2", "192.0.2.3", "192.0.2.4"].map(from);
-    wait_until("all is taken", || held() == 524_288.0);
-    assert_overloaded(&login_from(&server, "192.0.2.5", 3000));
+    wait_until("all is taken", || held() == 384_000.0);
+    assert_overloaded(&login_from(&server, "192.0.2.5", 4500));
     // What is as small as logins are goes in.
     assert_eq!(login_from(&server, "192.0.2.5", 0).status, 200);
     assert!(client.metric("stet_overloaded_total{what=\"unknown_bodies\"}") >= 2.0);
     assert_serves_the_known(&client);
     drop((first, others));
     wait_until("all is given back", || held() == 0.0);
-    assert_eq!(login_from(&server, "192.0.2.1", 3000).status, 200);
+    assert_eq!(login_from(&server, "192.0.2.1", 4500).status, 200);
 }
 
 fn assert_serves_the_known(client: &Client) {
