@@ -77,6 +77,7 @@ pub struct RemovedDrawer {
     /// Which it was.
     pub info: Removed,
     /// None.
+    #[schemars(with = "Vec<DrawerItem>", length(max = 0))]
     pub items: [DrawerItem; 0],
 }
 

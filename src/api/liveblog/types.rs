@@ -69,6 +69,7 @@ pub struct RemovedLiveblog {
     /// Which it was.
     pub info: Removed,
     /// None.
+    #[schemars(with = "Vec<Ready<Post>>", length(max = 0))]
     pub items: [Ready<Post>; 0],
 }
 
