@@ -130,12 +130,13 @@ impl<T, M: Serialize> With<T, M> {
     }
 }
 
-/// The answer to a change: what it is about as it is now; or, where others have removed that since, what is left to tell of it.
+/// The answer to a change: what it is about as the change has left it; or, where others have removed that since, what is left to tell
+/// of it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "Changed{T}")]
 pub enum Changed<T, G> {
-    /// As it is.
+    /// As the change has left it; as it is, where a call under an `Idempotency-Key` was carried out before.
     Shown(T),
     /// It has gone since, which makes no failure of the change.
     Gone(G),

@@ -152,6 +152,8 @@ pub struct Context<'a> {
     paths: PathLimits,
     /// How deep the objects lie that the command has made.
     made: HashMap<Loid, usize>,
+    /// The one of them that it made last.
+    newest: Option<Object>,
     expect: Option<&'a Expect>,
     /// Whether what is expected holds; `None` while the command has not said of which object it is asked.
     expected: Option<Result<()>>,
@@ -192,6 +194,7 @@ impl<'a> Context<'a> {
             readable: None,
             paths: PathLimits::default(),
             made: HashMap::new(),
+            newest: None,
             expect: None,
             expected: None,
             changes: Vec::new(),
@@ -451,16 +454,23 @@ impl<'a> Context<'a> {
     ///
     /// # Errors
     /// `InvalidPath` for a place that is too deep; what the store says.
-    pub fn create(&mut self, record: &Record, attributes: &Attributes) -> Result<(), Fault> {
+    pub fn create(&mut self, object: &Object) -> Result<(), Fault> {
+        let Object { record, attributes } = object;
         if let Some(folder) = record.folder() {
             let depth = self.check_depth(folder, 1)?;
             self.made.insert(record.loid, depth);
         }
-        self.put(None, record);
-        if *attributes != Attributes::none(record.loid) {
-            self.put(None, attributes);
+        self.put(None, &**record);
+        if **attributes != Attributes::none(record.loid) {
+            self.put(None, &**attributes);
         }
+        self.newest = Some(object.clone());
         Ok(())
+    }
+
+    /// The object that the command made last, if it is that one.
+    pub(crate) fn made(&self, loid: Loid) -> Option<&Object> {
+        self.newest.as_ref().filter(|object| object.record.loid == loid)
     }
 
     /// Notes what became of an object's own rows between `before` and `after`; with a change, or with rows

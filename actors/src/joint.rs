@@ -40,6 +40,11 @@ pub trait Joint: Send + Sync + 'static {
         None
     }
 
+    /// The object that its reply is about: the caller gets it as the command leaves it ([`crate::runtime::Jointly::left`]).
+    fn about(&self, _reply: &Self::Reply) -> Option<Loid> {
+        None
+    }
+
     /// The containers that it surely changes.
     fn wants(&self) -> Vec<Loid>;
 

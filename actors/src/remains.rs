@@ -249,6 +249,6 @@ impl Carrier {
         let find = move |loid| find(families, &finding, loid);
         run_joint(shared, find, joint, Request::by(who), None, Answer::new(sender, permit, None)).await;
         // Dropped unanswered by a store that has broken down.
-        Some(receiver.await.unwrap_or_else(|_| Err(unknown())))
+        Some(receiver.await.unwrap_or_else(|_| Err(unknown())).map(|done| done.reply))
     }
 }

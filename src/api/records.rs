@@ -1,15 +1,18 @@
 //! What replies show of records.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use stet_actors::error::{Error, MAX_SOURCE_BYTES, Result, shortened};
+use stet_actors::expect::Tag;
 use stet_actors::family::State;
 use stet_actors::id::Loid;
-use stet_actors::object::Record;
+use stet_actors::object::{Object, Record};
+use stet_actors::runtime::Left;
 
 use crate::auth::Privilege;
 use crate::http::app::App;
@@ -103,21 +106,47 @@ impl<'c, T> Bulk<'c, T> {
 /// # Errors
 /// What the store says.
 pub async fn any_record_of(call: &Call, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
+    Ok(record_after(call, loid, None, display).await?.map(|(_, record)| record))
+}
+
+/// The record of an object as a change has left it, path included if asked for, and its state; as it is where that is not known.
+/// `None` for an object that is gone for good, or that the caller may not read any more.
+///
+/// # Errors
+/// What the store says.
+pub async fn record_after(
+    call: &Call,
+    loid: Loid,
+    left: Option<&Left>,
+    display: &Display,
+) -> Result<Option<(Tag, Ready<ObjectRecord>)>> {
     let (app, access) = (&call.app, call.access());
     if let Some(cached) = app.records.get(&app.repository, loid)? {
         if !access.may(Privilege::Read, &cached)? {
             return Ok(None);
         }
-        return record_of(app, &cached, display).await.map(Some);
+        // The same as it is: that may have been shown before.
+        if left.is_none_or(|left| left.object().record.revision == cached.revision) {
+            return Ok(Some((Tag::of(&cached), record_of(app, &cached, display).await?)));
+        }
+    } else {
+        let present = app.repository.any_record(loid)?;
+        let readable = present.map(|record| access.may(Privilege::Read, &record)).transpose()?;
+        if readable != Some(true) {
+            return Ok(None);
+        }
     }
-    let Some(record) = app.repository.any_record(loid)? else { return Ok(None) };
-    if !access.may(Privilege::Read, &record)? {
-        return Ok(None);
-    }
-    let groups = Groups::of(&app.repository.attributes(loid)?, display).await?;
+    let Object { record, attributes } = match left {
+        Some(left) => left.object().clone(),
+        None => {
+            let Some(record) = app.repository.any_record(loid)? else { return Ok(None) };
+            Object { record: Arc::new(record), attributes: Arc::new(app.repository.attributes(loid)?) }
+        }
+    };
+    let groups = Groups::of(&attributes, display).await?;
     let mut shown = render(app, &record, groups, display)?;
     shown.path = path_if_shown(app, &record, display)?;
-    shown.ready().await.map(Some)
+    Ok(Some((Tag::of(&record), shown.ready().await?)))
 }
 
 /// A record, path included if asked for; of an outline no more than there is in it.

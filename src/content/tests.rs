@@ -114,26 +114,34 @@ async fn an_upload_that_is_dropped_leaves_nothing() {
     assert_eq!(stored(&data), BTreeSet::new());
 }
 
-#[tokio::test]
-async fn an_upload_whose_write_was_cut_off_is_refused_and_leaves_nothing() {
-    let (data, store) = store();
-    let mut upload = store.upload(&crate::limits::Room::of_nobody());
-    {
-        let bytes = bytes(700_000);
-        let mut write = std::pin::pin!(upload.write(&bytes));
-        // Polled once, so that the disk work is under way, and dropped.
-        let begun = std::future::poll_fn(|context| std::task::Poll::Ready(write.as_mut().poll(context))).await;
-        assert!(begun.is_pending());
-    }
-    let result = upload.finish("text/plain").await;
-    assert_eq!(result.map(|_| ()).map_err(|error| error.code), Err(Code::RepositoryError));
-    for _ in 0..500 {
-        if stored(&data).is_empty() {
-            return;
+#[test]
+fn an_upload_whose_write_was_cut_off_is_refused_and_leaves_nothing() {
+    // One thread for the disk, and it is busy: the write is under way for as long as that.
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().max_blocking_threads(1).build().expect("a runtime starts");
+    runtime.block_on(async {
+        let (data, store) = store();
+        let mut upload = store.upload(&crate::limits::Room::of_nobody());
+        let (free, busy) = std::sync::mpsc::channel::<()>();
+        tokio::task::spawn_blocking(move || busy.recv());
+        {
+            let bytes = bytes(700_000);
+            let mut write = std::pin::pin!(upload.write(&bytes));
+            // Polled once, so that it is begun, and dropped.
+            let begun = std::future::poll_fn(|context| std::task::Poll::Ready(write.as_mut().poll(context))).await;
+            assert!(begun.is_pending());
         }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("{:?} is left", stored(&data));
+        free.send(()).expect("the disk's thread waits");
+        let result = upload.finish("text/plain").await;
+        assert_eq!(result.map(|_| ()).map_err(|error| error.code), Err(Code::RepositoryError));
+        for _ in 0..500 {
+            if stored(&data).is_empty() {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        panic!("{:?} is left", stored(&data));
+    });
 }
 
 #[tokio::test]

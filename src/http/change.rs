@@ -3,9 +3,10 @@
 //! and the handle that changes it is private to [`Changes`], which only this file opens. Whatever else changes objects (the sample,
 //! sessions that release locks, receipts) got a handle of its own when the server was put together.
 //!
-//! A reply shows what the caller may read when it is made, also the reply to a change that they have made: what they could change a
-//! moment ago, or when they sent the same call before, others may have moved out of their sight since. So replies about containers
-//! are made of a [`SeenView`], which nothing but this file makes.
+//! The reply to a change shows what the caller has left, not what others have made of it since: its ETag serves for the caller's next
+//! change. But it shows what the caller may read when it is made: what they could change a moment ago, or when they sent the same
+//! call before, others may have moved out of their sight since. So replies about containers are made of a [`SeenView`], which nothing
+//! but this file makes.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -18,7 +19,7 @@ use stet_actors::family::{Family, State};
 use stet_actors::id::{Loid, Source};
 use stet_actors::joint::Joint;
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Done, Published, Request};
+use stet_actors::runtime::{Done, Jointly, Left as LeftObject, Published, Request};
 
 use super::call::Call;
 use crate::auth::Privilege;
@@ -138,12 +139,19 @@ impl Call {
         self.seen(view)?.ok_or_else(|| Error::not_found(container))
     }
 
-    /// A container after a change that has been made, in the recycle bin or not; `None` if it is not there any more or may not be
-    /// read, which makes no failure of the change.
+    /// A container as a change has left it; or as it is, in the recycle bin or not, where that is not known ([`Jointly::left`]).
+    /// `None` if it is not there any more or may not be read, which makes no failure of the change.
     ///
     /// # Errors
     /// That it can't be loaded; what the store says.
-    pub async fn view_after<F: Family>(&self, container: Loid) -> Result<Option<SeenView<F>>> {
+    pub async fn view_after<F: Family>(
+        &self,
+        container: Loid,
+        left: Option<&LeftObject>,
+    ) -> Result<Option<SeenView<F>>> {
+        if let Some(view) = left.and_then(LeftObject::view::<F>) {
+            return self.seen(view);
+        }
         match self.app.repository.any_view::<F>(container).await {
             Ok(view) => self.seen(view),
             Err(error) if error.code == Code::ObjectNotFound => Ok(None),
@@ -177,8 +185,8 @@ impl Call {
     ///
     /// # Errors
     /// As [`Call::change`].
-    pub async fn change_all<J: Joint>(&self, joint: J) -> Result<J::Reply> {
-        let outcome = self.app.changes.0.joint(joint, self.request()?).await;
+    pub async fn change_all<J: Joint>(&self, joint: J) -> Result<Jointly<J::Reply>> {
+        let outcome = self.app.changes.0.jointly(joint, self.request()?).await;
         match outcome {
             Ok(done) => Ok(done),
             Err(error) => Err(self.with_current(error, &Display::with_defaults(false)).await),

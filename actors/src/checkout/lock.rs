@@ -60,6 +60,10 @@ impl Joint for TakeLock {
     type Reply = ();
     const NAME: &'static str = "object.lock";
 
+    fn about(&self, (): &()) -> Option<Loid> {
+        Some(self.object)
+    }
+
     fn wants(&self) -> Vec<Loid> {
         vec![self.object]
     }
@@ -87,6 +91,10 @@ pub struct Unlock {
 impl Joint for Unlock {
     type Reply = ();
     const NAME: &'static str = "object.unlock";
+
+    fn about(&self, (): &()) -> Option<Loid> {
+        Some(self.object)
+    }
 
     fn wants(&self) -> Vec<Loid> {
         vec![self.object]

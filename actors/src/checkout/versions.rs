@@ -23,6 +23,10 @@ impl Joint for RestoreVersion {
     type Reply = u32;
     const NAME: &'static str = "object.version.restore";
 
+    fn about(&self, _: &u32) -> Option<Loid> {
+        Some(self.object)
+    }
+
     fn wants(&self) -> Vec<Loid> {
         vec![self.object]
     }

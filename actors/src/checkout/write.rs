@@ -50,6 +50,10 @@ impl Joint for WriteContent {
     type Reply = ();
     const NAME: &'static str = "object.content.write";
 
+    fn about(&self, (): &()) -> Option<Loid> {
+        Some(self.object)
+    }
+
     fn wants(&self) -> Vec<Loid> {
         vec![self.object]
     }

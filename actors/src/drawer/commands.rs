@@ -320,6 +320,10 @@ impl Joint for Move {
     type Reply = Moved;
     const NAME: &'static str = "drawer.item.move";
 
+    fn about(&self, _: &Moved) -> Option<Loid> {
+        Some(self.to)
+    }
+
     fn wants(&self) -> Vec<Loid> {
         vec![self.from, self.to]
     }

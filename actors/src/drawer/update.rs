@@ -29,6 +29,10 @@ impl Joint for UpdateDrawer {
     type Reply = ();
     const NAME: &'static str = "drawer.update";
 
+    fn about(&self, (): &()) -> Option<Loid> {
+        Some(self.drawer)
+    }
+
     fn wants(&self) -> Vec<Loid> {
         vec![self.drawer]
     }

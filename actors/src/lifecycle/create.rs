@@ -116,6 +116,10 @@ impl Joint for Meet {
         vec![self.object]
     }
 
+    fn about(&self, (): &()) -> Option<Loid> {
+        Some(self.object)
+    }
+
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
         context.expects(&turns.any(self.object)?.record);
         Ok(())
@@ -136,7 +140,7 @@ pub enum Outcome {
 /// The answer of [`Create`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Created {
-    /// The object; what a change of an existing one did to its revision is not in here.
+    /// The object.
     #[serde(with = "loid_key")]
     pub loid: Loid,
     /// What was done.
@@ -149,6 +153,10 @@ impl Joint for Create {
 
     fn wants(&self) -> Vec<Loid> {
         vec![self.folder]
+    }
+
+    fn about(&self, created: &Created) -> Option<Loid> {
+        Some(created.loid)
     }
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Created, Fault> {
@@ -271,12 +279,11 @@ impl NewObject {
             content: self.content.as_ref().map(|new| new.content.clone()),
             ..Record::new(loid, name, &self.type_name, self.parts.family(), &context.who.user, context.now_ms)
         };
-        let attributes = self.attributes_of(loid);
-        context.create(&record, &attributes)?;
+        let object = Object { record: Arc::new(record), attributes: Arc::new(self.attributes_of(loid)) };
+        context.create(&object)?;
         if let Some(new) = &self.content {
             context.put_version(None, loid.at_version(1), new, created);
         }
-        let object = Object { record: Arc::new(record), attributes: Arc::new(attributes) };
         self.parts.make(object, context)?;
         context.concerns(loid);
         Ok(loid)

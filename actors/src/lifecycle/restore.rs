@@ -30,6 +30,10 @@ impl Joint for Restore {
     const ALONE: bool = true;
     const AWAITS: bool = true;
 
+    fn about(&self, (): &()) -> Option<Loid> {
+        Some(self.object)
+    }
+
     fn wants(&self) -> Vec<Loid> {
         std::iter::once(self.object).chain(self.folder).collect()
     }

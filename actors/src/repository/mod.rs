@@ -22,13 +22,13 @@ use crate::family::Family;
 use crate::folder;
 use crate::id::{DatabaseId, Loid};
 use crate::joint::Joint;
-use crate::object::{Attributes, FamilyKind, Record, Remainder};
+use crate::object::{Attributes, FamilyKind, Object, Record, Remainder};
 use crate::receipt::{Once, Step};
 use crate::remains::Carrier;
 use crate::runtime::registry::{AnyHandle, admit};
 use crate::runtime::{
-    Answer, Done, NumberMill, Registry, Remains, Request, RuntimeOptions, Shared, overloaded, refusal, run_joint,
-    store_failure, unknown,
+    Answer, Done, Jointly, NumberMill, Registry, Remains, Request, RuntimeOptions, Shared, overloaded, refusal,
+    run_joint, store_failure, unknown,
 };
 use crate::store::{ChangeSet, Store, StoreError, View};
 
@@ -102,7 +102,8 @@ impl Repository {
                 continue;
             }
             let record = Record::new(loid, "", folder::TYPE_NAME, FamilyKind::Folder, &who.user, now_ms);
-            context.create(&record, &Attributes::none(loid)).map_err(refusal)?;
+            let attributes = Arc::new(Attributes::none(loid));
+            context.create(&Object { record: Arc::new(record), attributes }).map_err(refusal)?;
         }
         let changes = context.into_noted().changes;
         if changes.is_empty() {
@@ -158,9 +159,17 @@ impl Repository {
     /// # Errors
     /// As [`Repository::execute`].
     pub async fn joint<J: Joint>(&self, joint: J, request: Request) -> Result<J::Reply> {
+        self.jointly(joint, request).await.map(|done| done.reply)
+    }
+
+    /// The same, with the object that the command is about as it leaves it.
+    ///
+    /// # Errors
+    /// As [`Repository::joint`].
+    pub async fn jointly<J: Joint>(&self, joint: J, request: Request) -> Result<Jointly<J::Reply>> {
         let step = request.once.as_ref().map(Once::next_step);
         if let Some(reply) = kept_outcome(step.as_ref(), J::NAME)? {
-            return Ok(reply);
+            return Ok(Jointly { reply, left: None });
         }
         let shared = self.registry.shared().clone();
         let permit = admit(&shared)?;
@@ -176,14 +185,14 @@ impl Repository {
             return Err(overloaded("The repository is shutting down"));
         }
         // As above.
-        let reply = receiver.await.unwrap_or_else(|_| Err(unknown()))?;
+        let done = receiver.await.unwrap_or_else(|_| Err(unknown()))?;
         if let Some(top) = top
             && let Err(error) = shared.remains.finished(&*shared.store, top).await
         {
             // It is decided, and will be done.
             tracing::info!(%top, error = error.message, "a change of a folder is answered before all below it is done");
         }
-        Ok(reply)
+        Ok(done)
     }
 
     /// A handle that reads only.

@@ -10,6 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use super::attempt::refusal;
 use super::cell::Published;
 use super::job::Request;
+use super::left::{Jointly, Left};
 use super::lend::{Lent, Returned};
 use super::registry::{AnyHandle, admit};
 use super::{Shared, overloaded, store_failure};
@@ -37,6 +38,8 @@ pub(crate) trait RuntimeTurn: Send {
     fn lend_to(&self, loid: Loid, turns: &mut Turns);
     /// Takes the copy back and settles it; the new revision, if it changed.
     fn settle(&mut self, loid: Loid, turns: &mut Turns, touched: bool, context: &mut Context<'_>) -> Option<u64>;
+    /// The object as the command leaves it, changed or not; `None` if it is gone.
+    fn left(&self) -> Option<Left>;
     /// What becomes of the new state when it is on disk; nothing if there is none.
     fn publisher(&self) -> Option<Publisher>;
     /// Gives the turn back with what came of it.
@@ -108,6 +111,11 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
         }
     }
 
+    fn left(&self) -> Option<Left> {
+        let state = self.after.as_ref().unwrap_or(&self.lent.state);
+        state.clone().map(Left::changed)
+    }
+
     fn publisher(&self) -> Option<Publisher> {
         let view = self.after.clone()?.map(|state| Arc::new(Published { state }));
         let (cell, decided) = (self.lent.cell.clone(), self.lent.cell.clone());
@@ -163,7 +171,7 @@ pub(crate) struct Answer<R>(Arc<Mutex<Option<Waiting<R>>>>);
 
 /// Whoever waits for it, and the permit that the command was admitted with.
 struct Waiting<R> {
-    sender: oneshot::Sender<Result<R>>,
+    sender: oneshot::Sender<Result<Jointly<R>>>,
     permit: OwnedSemaphorePermit,
     /// Keeps the call's key from being free, where it has one.
     under_way: Option<UnderWay>,
@@ -177,14 +185,14 @@ impl<R> Clone for Answer<R> {
 
 impl<R: Send + 'static> Answer<R> {
     pub fn new(
-        sender: oneshot::Sender<Result<R>>,
+        sender: oneshot::Sender<Result<Jointly<R>>>,
         permit: OwnedSemaphorePermit,
         under_way: Option<UnderWay>,
     ) -> Answer<R> {
         Answer(Arc::new(Mutex::new(Some(Waiting { sender, permit, under_way }))))
     }
 
-    fn send(&self, outcome: Result<R>) {
+    fn send(&self, outcome: Result<Jointly<R>>) {
         if let Some(Waiting { sender, permit, under_way }) = self.0.lock().take() {
             // These go first: whoever has the answer may count on them being free.
             drop((permit, under_way));
@@ -331,7 +339,7 @@ fn answer_settled<R: Send + 'static>(
     shared: &Shared,
     settled: bool,
     epoch: Epoch,
-    outcome: Result<R>,
+    outcome: Result<Jointly<R>>,
     answer: &Answer<R>,
 ) {
     if settled {
@@ -369,7 +377,7 @@ enum Attempt<R> {
     /// The change of that subtree is to be awaited.
     Await(Loid),
     /// Refused by the command, or nothing to do.
-    Unchanged(Result<R>),
+    Unchanged(Result<Jointly<R>>),
 }
 
 /// Applies the command to copies of the states, and submits what it changed. All in one step: see [`Shared::steps`].
@@ -426,8 +434,13 @@ fn attempt<J: Joint>(
             events.push(request.who.event(*loid, revision, J::NAME, Concerned::default(), now_ms));
         }
     }
+    let about = joint.about(&reply);
+    let left = about.and_then(|loid| match held.0.get(&loid) {
+        Some(turn) => turn.left(),
+        None => context.made(loid).cloned().map(Left::made),
+    });
     if context.changes().is_empty() {
-        return Attempt::Unchanged(Ok(reply));
+        return Attempt::Unchanged(Ok(Jointly { reply, left }));
     }
     if let Some(receipt) = step.and_then(|step| step.receipt(J::NAME, &reply, now_ms)) {
         context.put(None, &receipt);
@@ -451,7 +464,7 @@ fn attempt<J: Joint>(
             if let Ok(seq) = &outcome {
                 acknowledges.into_iter().for_each(|acknowledge| acknowledge(*seq));
             }
-            answered.send(outcome.map(|_| reply).map_err(|error| store_failure(&error)));
+            answered.send(outcome.map(|_| Jointly { reply, left }).map_err(|error| store_failure(&error)));
         })
     };
     #[cfg(feature = "planted-bugs")]

@@ -4,8 +4,9 @@ use stet_actors::command::Command;
 use stet_actors::drawer::{self, Address, Drawer, Item, NewDrawer, Placed, UpdateDrawer};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Loid, ShortcutId, Source};
-use stet_actors::lifecycle::NewObject;
+use stet_actors::lifecycle::{Created, NewObject};
 use stet_actors::object::{CreateMode, FamilyKind, containers_of};
+use stet_actors::runtime::Jointly;
 use stet_actors::store::View;
 
 use super::records::{Bulk, BulkParts};
@@ -157,8 +158,8 @@ pub async fn move_item(call: Call) -> Result<Json<ChangedDrawer>> {
     let target = call.container::<Drawer>("target")?;
     let (from, to) = (desk.drawer.loid(), target.loid());
     let item = desk.item("item")?;
-    let moved = call.change_all(drawer::Move { item, from, to }).await?;
-    let Some(view) = call.view_after::<Drawer>(to).await? else { return gone(to) };
+    let Jointly { reply: moved, left } = call.change_all(drawer::Move { item, from, to }).await?;
+    let Some(view) = call.view_after::<Drawer>(to, left.as_ref()).await? else { return gone(to) };
     // Others may have changed the drawer since: the item has the position that it has in the drawer of the reply.
     let now = moved.items.iter().filter_map(|(_, item)| view.state.find(Address::Object(item.object)));
     let now: Placed = now.map(|(position, item)| (position, *item)).collect();
@@ -343,8 +344,8 @@ async fn make(
 ) -> Result<Json<ChangedDrawer>> {
     let (app, display) = (&call.app, call.display_of_body().await?);
     let create = app.destination(&call, folder, database)?.create(object);
-    let created = call.change_all(create).await?;
-    let Some(view) = call.view_after::<Drawer>(created.loid).await? else { return gone(created.loid) };
+    let Jointly { reply: Created { loid, .. }, left } = call.change_all(create).await?;
+    let Some(view) = call.view_after::<Drawer>(loid, left.as_ref()).await? else { return gone(loid) };
     let items: Placed = view.state.visible().copied().enumerate().collect();
     Ok(changed(&call, &view, &items, &display).await?.answer(call).shown())
 }
@@ -360,7 +361,9 @@ pub async fn update(call: Call) -> Result<Json<ChangedDrawer>> {
         name: request.name,
         attributes: call.app.attribute_text("attributes", request.attributes.take()).await?,
     };
-    call.change_all(command).await?;
-    let Some(view) = call.view_after::<Drawer>(drawer.loid()).await? else { return gone(drawer.loid()) };
+    let done = call.change_all(command).await?;
+    let Some(view) = call.view_after::<Drawer>(drawer.loid(), done.left.as_ref()).await? else {
+        return gone(drawer.loid());
+    };
     Ok(changed(&call, &view, &Vec::new(), &display).await?.answer(call).shown())
 }

@@ -81,8 +81,7 @@ pub struct RemovedDrawer {
     pub items: [DrawerItem; 0],
 }
 
-/// The revisions that a move led to, as the ETags of the two drawers have them. Others may have changed the target since, so
-/// its ETag in the same reply may be of a later one.
+/// The revisions that a move led to, as the ETags of the two drawers have them.
 #[derive(Serialize, JsonSchema)]
 pub struct MoveRevisions {
     /// Of the drawer that the item left.

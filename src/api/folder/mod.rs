@@ -14,7 +14,7 @@ use stet_actors::lifecycle::{Meet, NewObject};
 use stet_actors::object::{FamilyKind, Record, check_path};
 use stet_actors::store::{StoreError, View};
 
-use super::object::{ChangedRecord, record_after};
+use super::object::{ChangedRecord, reply_after};
 use super::records::{locker_of, path_if_shown, shown};
 use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
 use crate::access::Seen;
@@ -104,7 +104,7 @@ pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
         }
     };
     let place = app.destination(&call, parent, database)?;
-    let made = match name {
+    let (made, left) = match name {
         Some(name) => {
             let mut object = NewObject::folder(&name);
             let inner = request.options.as_ref().and_then(|options| options.0.create_mode);
@@ -112,15 +112,16 @@ pub async fn create(call: Call) -> Result<Json<FolderCreated>> {
             {
                 object.mode = mode.into();
             }
-            call.change_all(place.create(object)).await?.loid
+            let done = call.change_all(place.create(object)).await?;
+            (done.reply.loid, done.left)
         }
         None => {
-            call.change_all(Meet { object: place.folder }).await?;
-            place.folder
+            let done = call.change_all(Meet { object: place.folder }).await?;
+            (place.folder, done.left)
         }
     };
     let display = Display { path: true, ..call.display_of_body().await? };
-    Json::of(&FolderCreated { info: record_after(&call, made, &display).await? })
+    reply_after(&call, made, left.as_ref(), &display, |info| FolderCreated { info }).await
 }
 
 /// `GET /v3/folder/{source}`

@@ -98,8 +98,8 @@ pub async fn write_content(mut call: Call) -> Result<Json<ChangedLiveblog>> {
     let app = &call.app;
     let write =
         WriteContent { object, body, switches: switches(&call.query), lasts_s: app.config.auth.lock_idle_seconds };
-    call.change_all(write).await?;
-    changed_reply(&call, object, &call.display()).await
+    let done = call.change_all(write).await?;
+    changed_reply(&call, object, done.left.as_ref(), &call.display()).await
 }
 
 /// The body as a new content; `None` without one. Its type is that of the header `Content-Type` if that is of XML, else the one

@@ -39,7 +39,7 @@ async fn create(call: &Call, template: &Source, template_database: DatabaseId) -
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
     let create = app.destination(call, folder, database)?.create(object);
     let created = call.change_all(create).await?;
-    changed_reply(call, created.loid, &display).await
+    changed_reply(call, created.reply.loid, created.left.as_ref(), &display).await
 }
 
 /// A liveblog to be made with what a body says of it, and what a template has beside.

@@ -8,6 +8,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::liveblog::{Liveblog, Post, PostAddress, PostStatus};
 use stet_actors::object::{SmallBody, Stored};
+use stet_actors::runtime::Left;
 use stet_actors::store::View;
 
 use super::piece::are_of;
@@ -215,10 +216,15 @@ async fn info(app: &App, open: &Open, display: &Display) -> Result<LiveblogInfo>
     })
 }
 
-/// The reply to a change of a liveblog: as it is now, and none of its posts. Another call may have destroyed it since, or moved it out
-/// of the caller's sight.
-pub(super) async fn changed_reply(call: &Call, liveblog: Loid, display: &Display) -> Result<Json<ChangedLiveblog>> {
-    let Some(view) = call.view_after::<Liveblog>(liveblog).await? else {
+/// The reply to a change of a liveblog: as the change has left it, and none of its posts. Another call may have destroyed it since, or
+/// moved it out of the caller's sight.
+pub(super) async fn changed_reply(
+    call: &Call,
+    liveblog: Loid,
+    left: Option<&Left>,
+    display: &Display,
+) -> Result<Json<ChangedLiveblog>> {
+    let Some(view) = call.view_after::<Liveblog>(liveblog, left).await? else {
         let info = Removed { id: liveblog.to_string() };
         return Json::of(&Changed::Gone(RemovedLiveblog { info, items: [] }));
     };

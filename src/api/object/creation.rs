@@ -113,7 +113,7 @@ pub async fn create(mut call: Call) -> Result<Json<ChangedRecord>> {
     let folder = folder_source(options.folder.as_deref(), options.folder_path.as_deref())?;
     let create = app.destination(&call, folder, database)?.create(object);
     let created = call.change_all(create).await?;
-    reply_with(&call, created.loid).await
+    reply_with(&call, created.reply.loid, created.left.as_ref()).await
 }
 
 /// The status that is asked for, and the one that a new object gets without one: the workflow's first.

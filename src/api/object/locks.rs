@@ -22,8 +22,8 @@ pub struct UnlockRequest {
 pub async fn lock(call: Call) -> Result<Json<ChangedRecord>> {
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let take = TakeLock { object, lasts_s: call.app.config.auth.lock_idle_seconds };
-    call.change_all(take).await?;
-    reply_with(&call, object).await
+    let done = call.change_all(take).await?;
+    reply_with(&call, object, done.left.as_ref()).await
 }
 
 /// `POST /v3/object/{source}/unlock`
@@ -34,6 +34,6 @@ pub async fn unlock(call: Call) -> Result<Json<ChangedRecord>> {
     let record = call.find(&source, call.database()?)?;
     let may_break = call.access().may(Privilege::ForceUnlock, &record)?;
     let unlock = Unlock { object, force: request.force, may_break };
-    call.change_all(unlock).await?;
-    reply_with(&call, object).await
+    let done = call.change_all(unlock).await?;
+    reply_with(&call, object, done.left.as_ref()).await
 }

@@ -8,8 +8,9 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::Tag;
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::object::{Record, Version};
+use stet_actors::runtime::Left;
 
-use super::records::{BulkError, BulkReply, any_record_of, path_if_shown, record_of};
+use super::records::{BulkError, BulkReply, path_if_shown, record_after, record_of};
 use super::requests::{ObjectListRequest, Sources, bytes_of as bytes_of_sources};
 use crate::auth::Privilege;
 use crate::http::app::App;
@@ -194,17 +195,28 @@ pub async fn last_version_loid(call: Call) -> Result<Reply> {
 }
 
 /// The object's record with its path: what creations answer.
-async fn reply_with(call: &Call, object: Loid) -> Result<Json<ChangedRecord>> {
+async fn reply_with(call: &Call, object: Loid, left: Option<&Left>) -> Result<Json<ChangedRecord>> {
     let display = Display { path: true, ..Display::with_defaults(false) };
-    Json::of(&record_after(call, object, &display).await?)
+    reply_after(call, object, left, &display, |record| record).await
 }
 
-/// A record after a change that has been made. Another call may have discarded or destroyed the object since, or moved it out of the
-/// caller's sight; that makes no failure of the change.
+/// The reply to a change: of the record as the change has left it, or as it is where that is not known. Another call may have destroyed
+/// the object since, or moved it out of the caller's sight; that makes no failure of the change.
 ///
 /// # Errors
 /// What the store says.
-pub async fn record_after(call: &Call, object: Loid, display: &Display) -> Result<ChangedRecord> {
-    let record = any_record_of(call, object, display).await?;
-    Ok(record.map_or_else(|| Changed::Gone(Removed { id: object.to_string() }), Changed::Shown))
+pub async fn reply_after<T: Serialize>(
+    call: &Call,
+    object: Loid,
+    left: Option<&Left>,
+    display: &Display,
+    reply: impl FnOnce(ChangedRecord) -> T,
+) -> Result<Json<T>> {
+    match record_after(call, object, left, display).await? {
+        Some((tag, record)) => {
+            let bytes = record.text().len();
+            Ok(Enveloped::of(&reply(Changed::Shown(record)), bytes)?.tagged(tag))
+        }
+        None => Json::of(&reply(Changed::Gone(Removed { id: object.to_string() }))),
+    }
 }

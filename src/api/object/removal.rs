@@ -94,6 +94,6 @@ pub async fn restore(call: Call) -> Result<Json<ChangedRecord>> {
         }
         None => None,
     };
-    call.change_all(Restore { object, folder, mode }).await?;
-    reply_with(&call, object).await
+    let done = call.change_all(Restore { object, folder, mode }).await?;
+    reply_with(&call, object, done.left.as_ref()).await
 }

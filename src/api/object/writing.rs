@@ -7,7 +7,7 @@ use stet_actors::id::Source;
 use stet_actors::object::{NewContent, Record};
 
 use super::content::loid_in_query;
-use super::{ChangedRecord, check_whole, record_after};
+use super::{ChangedRecord, check_whole, reply_after};
 use crate::auth::Privilege;
 use crate::http::body::{Incoming, too_large};
 use crate::http::call::Call;
@@ -40,8 +40,8 @@ async fn write_to(mut call: Call, source: Source) -> Result<Json<ChangedRecord>>
     let object = call.find_for(Privilege::Write, &source, call.database()?)?.loid;
     let write =
         WriteContent { object, body, switches: switches(&call.query), lasts_s: call.app.config.auth.lock_idle_seconds };
-    call.change_all(write).await?;
-    Json::of(&record_after(&call, object, &call.display()).await?)
+    let done = call.change_all(write).await?;
+    reply_after(&call, object, done.left.as_ref(), &call.display(), |record| record).await
 }
 
 /// The switches of a write, as the query has them.

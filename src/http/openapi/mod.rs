@@ -85,6 +85,8 @@ struct Shape {
     pages: bool,
     /// A container.
     container: bool,
+    /// One state of an object: a container, a record, or what has a revision.
+    state: bool,
 }
 
 fn operation(groups: &'static [Group], route: &'static Route, schemas: &mut Schemas) -> Value {
@@ -93,6 +95,7 @@ fn operation(groups: &'static [Group], route: &'static Route, schemas: &mut Sche
     let shape = Shape {
         pages: has("items").is_some_and(|items| items["type"] == "array") && has("next").is_none(),
         container: has("info").is_some(),
+        state: ["info", "uniquenessString", "revision"].into_iter().any(|name| has(name).is_some()),
     };
     let mut operation = json!({
         "operationId": route.id,

@@ -68,7 +68,7 @@ pub fn list(route: &'static Route, shape: Shape, reply: Option<Value>) -> Map<St
 
 fn success_headers(route: &'static Route, shape: Shape) -> Map<String, Value> {
     let mut headers = vec!["X-Request-Id"];
-    if route.is_conditional(shape.container) || (route.takes_if_match() && (route.names_object() || shape.container)) {
+    if route.is_conditional(shape.container) || (!route.is_read() && shape.state) {
         headers.push("ETag");
     }
     if route.takes_key() {

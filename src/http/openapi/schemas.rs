@@ -43,7 +43,12 @@ impl Schemas {
     /// The schema of a property of a type in a reply, if it has it.
     pub fn property(&self, reply: &Value, name: &str) -> Option<&Value> {
         let of = reply["$ref"].as_str()?.strip_prefix(PLACE)?;
-        self.replies.definitions().get(of)?.get("properties")?.get(name)
+        let schema = self.replies.definitions().get(of)?;
+        // Of a change: what it is about, before what is left if that is gone.
+        match schema.get("anyOf") {
+            Some(either) => self.property(&either[0], name),
+            None => schema.get("properties")?.get(name),
+        }
     }
 
     /// Both directions together.

@@ -309,6 +309,73 @@ fn a_second_write_under_the_same_tag_is_too_late() {
 }
 
 #[test]
+fn a_reply_has_a_tag_exactly_where_the_document_lists_one() {
+    let document = Server::shared().client().get("/openapi.json").json();
+    on_each(
+        70,
+        |_| true,
+        |faults, case, corner| {
+            let made = (case.make)(corner);
+            let answer = made.call(&corner.client, case.id).send();
+            let operation = &document["paths"][&case.endpoint().path][case.endpoint().method.to_lowercase()];
+            let listed = operation["responses"]["200"]["headers"].get("ETag").is_some();
+            let well = answer.status == 200 && tag(&answer).is_some() == listed;
+            faults.expect(well, || format!("{}: {:?}, and listed is {listed}", case.id, answer.header("etag")));
+        },
+    );
+}
+
+/// Many clients change one object at once; each learns what its own change has led to.
+#[test]
+fn of_changes_at_once_each_reply_shows_its_own() {
+    let corner = Corner::new();
+    let story = corner.client.story(&corner.folder, "contended.xml");
+    let drawer = corner.client.drawer(&corner.folder, "contended", 5);
+    let (writers, rounds) = (8, 6);
+    let folder = &corner.folder;
+    let replies: Vec<(String, String, Value)> = std::thread::scope(|scope| {
+        let writers = (0..writers).map(|writer| {
+            let (client, story, drawer) = (corner.client.clone(), story.clone(), drawer.clone());
+            scope.spawn(move || {
+                let mut replies = Vec::new();
+                for round in 0..rounds {
+                    let bytes = format!("<story>{writer} {round}</story>");
+                    let title = format!("{writer} {round}");
+                    let write = client.call("stet-object-content-put", &[&story]).bytes("text/xml", bytes.clone());
+                    let options = json!({ "name": "contended.xml", "folderPath": folder, "createMode": "NEW_VERSION" });
+                    let file = [("content", "contended.xml", "text/xml", bytes.as_bytes())];
+                    let again = client.call("stet-object-create-post", &[]).form(&options, &file);
+                    let retitle = client.call("drawer-put", &[&drawer]).json(&json!({ "title": title }));
+                    for (what, call) in
+                        [("content", write.query("newVersion", true)), ("create", again), ("title", retitle)]
+                    {
+                        let answer = call.send();
+                        assert_eq!(answer.status, 200, "{what}: {answer:?}");
+                        let result = answer.json()["result"].clone();
+                        if what == "title" {
+                            assert_eq!(result["info"]["title"], title, "another's title");
+                        }
+                        replies.push((what.to_owned(), tag(&answer).expect("it has a tag"), result));
+                    }
+                }
+                replies
+            })
+        });
+        let writers: Vec<_> = writers.collect();
+        writers.into_iter().flat_map(|writer| writer.join().expect("no writer fails")).collect()
+    });
+    let count = writers * rounds;
+    let revisions = |what: &str| -> std::collections::BTreeSet<String> {
+        let of = replies.iter().filter(|(of, ..)| (of == "title") == (what == "title"));
+        of.map(|(_, tag, _)| tag.split('-').next().unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!((revisions("title").len(), revisions("story").len()), (count, 2 * count), "a tag for each change");
+    let versions: std::collections::BTreeSet<u64> =
+        replies.iter().filter_map(|(.., result)| result["version"].as_u64()).collect();
+    assert_eq!(versions, (2..2 + 2 * count as u64).collect(), "a version for each write");
+}
+
+#[test]
 fn the_reply_to_a_change_has_the_tag_for_the_next() {
     let about = |endpoint: &Endpoint| {
         // The reply is the target drawer.
