@@ -87,7 +87,7 @@ fn untakable(field: &str, why: impl std::fmt::Display) -> Error {
 
 /// [`App::attribute_text`], and the root element.
 fn text_of(field: &str, json: &RawValue, limits: &Limits) -> Result<Option<(Text, String)>> {
-    let value: Value = serde_json::from_str(json.get())
+    let value: Value = serde_json::from_str(&with_numbers_as_texts(json.get()))
         .map_err(|error| untakable(field, format_args!("{}.", wording::of_json(&error))))?;
     match value {
         Value::Null => Ok(None),
@@ -102,6 +102,45 @@ fn text_of(field: &str, json: &RawValue, limits: &Limits) -> Result<Option<(Text
     }
 }
 
+/// The JSON with the text of each number in an object or a list in quotes. Stored is text, so `1.10` and an id of thirty digits
+/// come out as they went in; read as numbers they would become what a float can hold.
+fn with_numbers_as_texts(json: &str) -> Cow<'_, str> {
+    if !json.starts_with(['{', '[']) {
+        return json.into();
+    }
+    let (mut out, mut rest) = (String::new(), json);
+    let mut in_text = false;
+    // It is JSON: a backslash stands in texts alone, and outside of them a digit or a minus begins a number.
+    while let Some(place) = rest.find(|c: char| match in_text {
+        true => matches!(c, '"' | '\\'),
+        false => c == '"' || c == '-' || c.is_ascii_digit(),
+    }) {
+        let (before, here) = rest.split_at(place);
+        out.push_str(before);
+        let taken = match here.as_bytes()[0] {
+            b'"' => {
+                in_text = !in_text;
+                1
+            }
+            // With what it escapes, which is one byte or begins with one.
+            b'\\' => 2,
+            _ => {
+                here.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))).unwrap_or(here.len())
+            }
+        };
+        let (token, behind) = here.split_at(taken);
+        let is_number = !in_text && token != "\"";
+        let quote = if is_number { "\"" } else { "" };
+        out.extend([quote, token, quote]);
+        rest = behind;
+    }
+    if out.is_empty() {
+        return json.into();
+    }
+    out.push_str(rest);
+    out.into()
+}
+
 /// The text of a JSON view, and its root element.
 ///
 /// # Errors
@@ -111,4 +150,38 @@ pub(super) fn written(field: &str, json: &Value, limits: &Limits) -> Result<(Tex
     // A stored text must be readable within the same bounds.
     let root = stet_xml::check(&text, limits).map_err(|error| untakable(field, error))?;
     Ok((text.into(), root))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_number_is_its_text_to_the_digit() {
+        let given = r#"{"m":{"@a":-0,"b":[1.10,1E5,12345678901234567890123,-1.5e-7],"c":"1 \" 2","d":3,"e":"\\","f":[4,true,null]}}"#;
+        let json = RawValue::from_string(given.to_owned()).expect("it is JSON");
+        let (text, root) = text_of("attributes", &json, &Limits::default()).expect("it is taken").expect("it is there");
+        let wanted = concat!(
+            r#"<m a="-0"><b>1.10</b><b>1E5</b><b>12345678901234567890123</b><b>-1.5e-7</b>"#,
+            r#"<c>1 " 2</c><d>3</d><e>\</e><f>4</f><f>true</f><f/></m>"#
+        );
+        assert_eq!((&*text, &*root), (wanted, "m"));
+    }
+
+    #[test]
+    fn only_numbers_are_written_anew() {
+        for json in ["5", "\"5\"", "null", "-1.5", "[]", "{}"] {
+            assert_eq!(with_numbers_as_texts(json), json);
+        }
+        for json in [r#"{"a\u00e4 1":"2 -3 \\\" 4","5":[true,"6",["-7"]]}"#, r#"[ "1" , { "2" : null } ]"#] {
+            assert_eq!(with_numbers_as_texts(json), json);
+        }
+        let value = json!({"a": [0, -1, {"b": 1.5}], "c": "0"});
+        let texts = json!({"a": ["0", "-1", {"b": "1.5"}], "c": "0"});
+        for (json, wanted) in [(value.to_string(), texts.to_string()), (format!("{value:#}"), format!("{texts:#}"))] {
+            assert_eq!(with_numbers_as_texts(&json), wanted);
+        }
+    }
 }
