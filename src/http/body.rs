@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use actix_web::http::header::{self, HeaderMap};
 use actix_web::web::Payload;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -63,6 +64,21 @@ pub fn too_large(what: &str, limit: u64) -> Error {
     Error::new(Code::TooLarge, format!("{what} is larger than the {limit} bytes allowed.")).with_detail("limit", limit)
 }
 
+/// Refuses a body that is encoded: read as it comes it would be something else than the client means.
+///
+/// # Errors
+/// `InvalidBody` for any `Content-Encoding` but `identity`.
+pub fn refuse_coding(headers: &HeaderMap) -> Result<()> {
+    for value in headers.get_all(header::CONTENT_ENCODING) {
+        let said = String::from_utf8_lossy(value.as_bytes());
+        if said.split(',').any(|coding| !coding.trim().eq_ignore_ascii_case("identity")) {
+            let message = format!("A body is taken as it is, and not in the `Content-Encoding` `{said}`.");
+            return Err(Error::new(Code::InvalidBody, message));
+        }
+    }
+    Ok(())
+}
+
 fn invalid(message: String) -> Error {
     Error::new(Code::InvalidBody, message)
 }
@@ -105,7 +121,8 @@ fn values_of(json: &[u8], most_depth: usize, most_values: usize) -> Result<usize
                 depth += 1;
                 values += 1;
                 if depth > most_depth {
-                    return Err(invalid(format!("The body is nested deeper than the {most_depth} levels allowed.")));
+                    let message = format!("The body is nested deeper than the {most_depth} levels allowed.");
+                    return Err(invalid(message).with_detail("path", "$"));
                 }
             }
             b'}' | b']' if !in_text => depth = depth.saturating_sub(1),
@@ -188,7 +205,9 @@ impl<'r> Reading<'r> {
             let why = if self.secret { without_values(error.inner()) } else { wording::of_json(error.inner()) };
             invalid(format!("The body is not as it must be at `{path}`: {why}.")).with_detail("path", path)
         })?;
-        reader.end().map_err(|error| invalid(format!("There is something behind the body's end: {error}.")))?;
+        reader.end().map_err(|error| {
+            invalid(format!("There is something behind the body's end: {error}.")).with_detail("path", "$")
+        })?;
         Ok(value)
     }
 

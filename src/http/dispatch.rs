@@ -169,6 +169,9 @@ async fn answer(
     if route.takes_if_match() {
         etag::refuse_none_match(http.headers())?;
     }
+    if !matches!(route.body, Body::None) {
+        body::refuse_coding(http.headers())?;
+    }
     if let Some(session) = &session
         && route.takes_key()
     {

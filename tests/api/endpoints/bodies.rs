@@ -16,11 +16,40 @@ fn a_body_that_can_not_be_read_is_refused_and_nothing_changes() {
         for body in ["{\"a\":", "\"text\"", "7", "{} {}", "\u{0}"].into_iter().chain(broken) {
             let bare = Made { body: Body::None, ..made.clone() };
             let answer = bare.call(&corner.client, case.id).bytes("application/json", body).send();
-            let well = answer.status == 400 && code(&answer) == "InvalidBody";
+            let json: Value = answer.json();
+            let path = json["result"]["details"]["path"].as_str().or(json["details"]["path"].as_str());
+            let well = answer.status == 400 && code(&answer) == "InvalidBody" && path.is_some();
             faults.expect(well, || format!("{} {body:.99?}: {:?}", case.id, lasting(&answer)));
         }
         faults.expect(entries() == before, || format!("{}: something changed", case.id));
     });
+}
+
+#[test]
+fn a_body_in_an_encoding_is_refused_and_nothing_changes() {
+    let mut with = std::sync::atomic::AtomicUsize::new(0);
+    on_each(
+        70,
+        |_| true,
+        |faults, case, corner| {
+            let made = (case.make)(corner);
+            if matches!(made.body, Body::None) {
+                return;
+            }
+            with.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let entries = || corner.client.call("folder-get", &[&corner.folder]).ok()["items"].clone();
+            let before = entries();
+            for coding in ["gzip", "identity, br", "nonsense", ""] {
+                let answer = made.call(&corner.client, case.id).header("content-encoding", coding).send();
+                let well = answer.status == 400 && code(&answer) == "InvalidBody";
+                faults.expect(well, || format!("{} {coding:?}: {:?}", case.id, lasting(&answer)));
+            }
+            faults.expect(entries() == before, || format!("{}: something changed", case.id));
+            let answer = made.call(&corner.client, case.id).header("content-encoding", "Identity").send();
+            faults.expect(answer.status == 200, || format!("{}: {:?}", case.id, lasting(&answer)));
+        },
+    );
+    assert!(*with.get_mut() >= 27, "{with:?}");
 }
 
 #[test]
