@@ -74,6 +74,12 @@ fn success_headers(route: &'static Route, shape: Shape) -> Map<String, Value> {
     if route.takes_key() {
         headers.push("Idempotency-Replayed");
     }
+    if route.headers.contains(&"Range") {
+        headers.extend(["Accept-Ranges", "Content-Disposition"]);
+    }
+    if route.is_dated() {
+        headers.push("Last-Modified");
+    }
     headers.into_iter().map(|name| (name.to_owned(), header(name))).collect()
 }
 
@@ -136,10 +142,13 @@ pub fn failures(schemas: &mut Schemas) -> Map<String, Value> {
 }
 
 /// The response headers with a meaning of their own.
-const HEADERS: [(&str, &str, &str); 6] = [
+const HEADERS: [(&str, &str, &str); 9] = [
+    ("Accept-Ranges", "string", "`bytes`: `Range` is taken."),
+    ("Content-Disposition", "string", "The name under which to save the content."),
     ("Content-Range", "string", "Which bytes come, and how many there are (RFC 9110)."),
     ("ETag", "string", "Revision, object and representation: for `If-None-Match`, and for `If-Match` of a change."),
     ("Idempotency-Replayed", "string", "`true`: the call was carried out before, and this is what was answered then."),
+    ("Last-Modified", "string", "When the content was written, if it is sent as it is stored."),
     ("Retry-After", "integer", "Seconds after which to try again."),
     ("WWW-Authenticate", "string", "That a token is wanted."),
     ("X-Request-Id", "string", "The request, as the log names it."),

@@ -325,6 +325,43 @@ fn a_reply_has_a_tag_exactly_where_the_document_lists_one() {
     );
 }
 
+#[test]
+fn a_reply_has_no_header_that_the_document_does_not_list() {
+    // What HTTP asks for, what keeps browsers from harm, and what all replies have alike.
+    let general = [
+        "access-control-",
+        "cache-control",
+        "connection",
+        "content-length",
+        "content-security-policy",
+        "content-type",
+        "date",
+        "ratelimit-",
+        "referrer-policy",
+        "set-cookie",
+        "transfer-encoding",
+        "vary",
+        "x-accel-buffering",
+        "x-content-type-options",
+    ];
+    let document = Server::shared().client().get("/openapi.json").json();
+    on_each(
+        70,
+        |_| true,
+        |faults, case, corner| {
+            let answer = (case.make)(corner).call(&corner.client, case.id).send();
+            let operation = &document["paths"][&case.endpoint().path][case.endpoint().method.to_lowercase()];
+            let listed = operation["responses"]["200"]["headers"].as_object().expect("some are listed");
+            let listed: Vec<String> = listed.keys().map(|name| name.to_lowercase()).collect();
+            for (name, _) in &answer.headers {
+                let name = name.to_lowercase();
+                let well = listed.contains(&name) || general.iter().any(|known| name.starts_with(known));
+                faults.expect(well, || format!("{}: {name}", case.id));
+            }
+        },
+    );
+}
+
 /// Many clients change one object at once; each learns what its own change has led to.
 #[test]
 fn of_changes_at_once_each_reply_shows_its_own() {
