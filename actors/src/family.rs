@@ -104,6 +104,10 @@ pub trait State: Clone + Debug + Send + Sync + Unpin + 'static {
 
     /// The same, to be changed. The revision, `modified` and `last_modifier` are kept by the runtime.
     fn object_mut(&mut self) -> &mut Object;
+
+    /// Bytes that it takes in memory, about. It is asked at each commit, so finding out must not take longer the more there is in the
+    /// container.
+    fn bytes(&self) -> usize;
 }
 
 /// The state of a container that has nothing beside what every object has.
@@ -126,5 +130,9 @@ impl State for Plain {
 
     fn object_mut(&mut self) -> &mut Object {
         &mut self.object
+    }
+
+    fn bytes(&self) -> usize {
+        self.object.bytes()
     }
 }

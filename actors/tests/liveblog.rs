@@ -532,8 +532,10 @@ async fn play(mut world: World, steps: Vec<Step>) {
                 gone.push((world.view().await.revision(), loid));
             }
             Step::Restart => {
+                let bytes = world.view().await.state.bytes();
                 world.repository.shut_down().await;
                 world.repository = repository(&world.store, &world.clock).await;
+                assert_eq!(world.view().await.state.bytes(), bytes, "read anew it takes as much as it has come to");
             }
         }
         let view = world.view().await;

@@ -15,7 +15,7 @@ use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::joint::{Joint, Turns};
 use stet_actors::lifecycle::{Create, NewObject};
-use stet_actors::object::Record;
+use stet_actors::object::{Record, Text};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
@@ -431,6 +431,39 @@ fn beyond_so_many_containers_those_used_longest_ago_leave_and_one_with_work_unde
         world.store.release();
         adding.await.unwrap();
         assert_eq!(world.repository.most_instances(), 1);
+    });
+}
+
+#[test]
+fn beyond_so_many_bytes_containers_leave_although_they_are_few() {
+    let large: Text = format!("<m>{}</m>", "x".repeat(60_000)).into();
+    run(RuntimeOptions { container_bytes: 4 << 20, ..RuntimeOptions::default() }, |world| async move {
+        let mut drawers = Vec::new();
+        for number in 0..200 {
+            let object = NewObject::of::<Drawer>(&format!("d{number}"), "Drawer", NewDrawer::empty(10));
+            drawers.push(world.create(NewObject { attributes: Some(large.clone()), ..object }).await);
+        }
+        let look_at = async |drawers: &[Loid]| {
+            for drawer in drawers {
+                world.clock.advance(Duration::from_millis(1));
+                world.count(*drawer).await;
+            }
+        };
+        let loaded = || drawers.iter().filter(|drawer| world.repository.is_in_memory::<Drawer>(**drawer)).count();
+        look_at(&drawers).await;
+        // Some sixty have room; seven in eight of them when it was last looked, and those that have come since.
+        assert!((50..=85).contains(&loaded()), "{}", loaded());
+        assert!(drawers[160..].iter().all(|drawer| world.repository.is_in_memory::<Drawer>(*drawer)), "the last stay");
+        // Small ones are as many as they like once the large ones have gone.
+        world.clock.advance(Duration::from_secs(3600));
+        world.repository.sweep();
+        world.until("the large ones to go", || loaded() == 0).await;
+        let mut small = Vec::new();
+        for number in 0..200 {
+            small.push(world.drawer(&format!("s{number}")).await);
+        }
+        look_at(&small).await;
+        assert!(small.iter().all(|drawer| world.repository.is_in_memory::<Drawer>(*drawer)));
     });
 }
 

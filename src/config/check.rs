@@ -238,6 +238,7 @@ impl Config {
         faults.within("runtime.permits", runtime.permits, 1, 1 << 30);
         faults.seconds("runtime.idle_seconds", runtime.idle_seconds, 1);
         faults.within("runtime.containers", runtime.containers, 100, 1 << 30);
+        faults.within("runtime.container_bytes", runtime.container_bytes, 16 << 20, 1 << 50);
         faults.seconds("runtime.sweep_seconds", runtime.sweep_seconds, 1);
         faults.within("runtime.failures_allowed", runtime.failures_allowed, 1, 1_000_000);
         faults.seconds("runtime.failure_window_seconds", runtime.failure_window_seconds, 1);

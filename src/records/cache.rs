@@ -126,12 +126,10 @@ impl Cached {
 
     /// Bytes that it takes now.
     fn bytes(&self) -> u64 {
-        let Attributes { loid: _, attributes, system_attributes, usage_tickets } = &self.attributes;
-        let texts = [attributes, system_attributes, usage_tickets].into_iter().flatten().map(|text| text.len());
         let bytes = |shown: &Shown| shown.record.text().len() + shown.path.as_deref().map_or(0, str::len);
         let json = self.shown.lock().iter().map(bytes).sum::<usize>();
         let forms = self.forms.get().map_or(0, |forms| forms.bytes());
-        (Cached::ITSELF + self.record.text_bytes() + texts.sum::<usize>() + forms + json) as u64
+        (Cached::ITSELF + self.record.text_bytes() + self.attributes.text_bytes() + forms + json) as u64
     }
 }
 

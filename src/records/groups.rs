@@ -166,9 +166,7 @@ impl Forms {
 
 /// Whether texts are so large that nothing is made of them on a thread of requests.
 pub(crate) fn is_large(attributes: &Attributes) -> bool {
-    let Attributes { loid: _, attributes, system_attributes, usage_tickets } = attributes;
-    [attributes, system_attributes, usage_tickets].into_iter().flatten().map(|text| text.len()).sum::<usize>()
-        >= LARGE_TEXT
+    attributes.text_bytes() >= LARGE_TEXT
 }
 
 /// A form of a text. Stored texts were checked when they came; one that can't be read now is our fault.

@@ -53,6 +53,12 @@ impl State for DrawerState {
     fn object_mut(&mut self) -> &mut Object {
         &mut self.object
     }
+
+    fn bytes(&self) -> usize {
+        // An item, and its place in both indexes.
+        const ITEM: usize = 128;
+        self.object.bytes() + self.items.len() * ITEM
+    }
 }
 
 impl DrawerState {

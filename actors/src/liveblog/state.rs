@@ -79,6 +79,8 @@ pub struct LiveblogState {
     counts: [usize; 4],
     /// Author → their posts that are not approved.
     hidden: Map<Text, Hidden>,
+    /// What the posts take together.
+    bytes: usize,
 }
 
 impl State for LiveblogState {
@@ -88,6 +90,13 @@ impl State for LiveblogState {
 
     fn object_mut(&mut self) -> &mut Object {
         &mut self.object
+    }
+
+    fn bytes(&self) -> usize {
+        // What is known of a removed post.
+        const REMOVED: usize = 256;
+        let removed = self.changes.len().saturating_sub(self.posts.len());
+        self.object.bytes() + self.bytes + removed * REMOVED
     }
 }
 
@@ -113,6 +122,7 @@ impl LiveblogState {
             changes: removed.into_iter().map(|gone| (gone.revision, Change::Removed(Arc::new(gone)))).collect(),
             counts: [0; 4],
             hidden: Map::default(),
+            bytes: 0,
         };
         for post in posts {
             state.keep(Arc::new(post));
@@ -198,6 +208,7 @@ impl LiveblogState {
     fn keep(&mut self, post: Arc<Post>) {
         let loid = post.loid();
         self.counts[post.status as usize] += 1;
+        self.bytes += post.bytes();
         if post.status != PostStatus::Approved {
             self.hidden.entry(post.author().clone()).or_default().put(&post);
         }
@@ -210,6 +221,7 @@ impl LiveblogState {
 
     fn forget(&mut self, post: &Post) {
         self.counts[post.status as usize] -= 1;
+        self.bytes -= post.bytes();
         if let Some(hidden) = self.hidden.get_mut(post.author())
             && post.status != PostStatus::Approved
         {

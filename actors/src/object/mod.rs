@@ -37,3 +37,13 @@ pub struct Object {
     /// The attribute texts.
     pub attributes: Arc<Attributes>,
 }
+
+impl Object {
+    /// Bytes of a record beside its texts, and of a container's handle, about.
+    const ITSELF: usize = 2048;
+
+    /// Bytes that it takes in memory, about.
+    pub fn bytes(&self) -> usize {
+        Object::ITSELF + self.record.text_bytes() + self.attributes.text_bytes()
+    }
+}

@@ -266,6 +266,12 @@ impl Attributes {
         Attributes { loid, attributes: None, system_attributes: None, usage_tickets: None }
     }
 
+    /// Bytes of all its texts.
+    pub fn text_bytes(&self) -> usize {
+        let Attributes { loid: _, attributes, system_attributes, usage_tickets } = self;
+        [attributes, system_attributes, usage_tickets].into_iter().flatten().map(|text| text.len()).sum()
+    }
+
     /// Where they live.
     pub fn key(loid: Loid) -> Key {
         Key { table: Table::Attributes, key: Bytes::copy_from_slice(&loid.to_key()) }

@@ -77,9 +77,10 @@ impl Repository {
         let interrupted = Remainder::next_entry(&*store, View::Latest, None)?.is_some();
         let remains = Arc::new(Remains::new(interrupted));
         let steps = RwLock::default();
-        let shared = Arc::new(Shared { store, clock, numbers, options, admission, steps, remains: remains.clone() });
+        let (bytes, going_on) = (Arc::default(), remains.clone());
+        let shared = Shared { store, clock, numbers, options, admission, steps, remains: going_on, bytes };
         let handles = arbiters.iter().map(Arbiter::handle).collect();
-        let registry = Arc::new(Registry::new(shared, handles));
+        let registry = Arc::new(Registry::new(Arc::new(shared), handles));
         // There is at least one, and none has ended.
         if let Some(arbiter) = arbiters.first() {
             arbiter.spawn(Carrier::new(&registry, families).run(remains));

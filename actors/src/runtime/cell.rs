@@ -42,14 +42,21 @@ pub(crate) struct Cell<F: Family> {
     phase: watch::Sender<Phase>,
     /// The container's last change that is on disk and shown.
     acknowledged: AtomicU64,
+    /// Bytes that the view takes.
+    weight: AtomicU64,
+    /// What the views of all containers take.
+    all: Arc<AtomicU64>,
 }
 
 impl<F: Family> Cell<F> {
-    pub fn new() -> Cell<F> {
+    /// A cell whose view counts among all.
+    pub fn new(all: Arc<AtomicU64>) -> Cell<F> {
         Cell {
             view: ArcSwapOption::empty(),
             phase: watch::Sender::new(Phase::Loading),
             acknowledged: AtomicU64::new(0),
+            weight: AtomicU64::new(0),
+            all,
         }
     }
 
@@ -99,6 +106,7 @@ impl<F: Family> Cell<F> {
     /// Shows what has been read from disk.
     pub fn publish(&self, view: Option<Arc<Published<F::State>>>) {
         let gone = view.is_none();
+        self.weigh(view.as_ref().map_or(0, |view| view.state.bytes() as u64));
         self.view.store(view);
         self.phase.send_if_modified(|phase| {
             let fitting = matches!((&*phase, gone), (Phase::Live, false) | (Phase::Gone, true));
@@ -107,6 +115,17 @@ impl<F: Family> Cell<F> {
             }
             !fitting
         });
+    }
+
+    /// Bytes that the view takes.
+    pub fn weight(&self) -> u64 {
+        self.weight.load(Ordering::Relaxed)
+    }
+
+    fn weigh(&self, weight: u64) {
+        // Relaxed: nothing else goes by these numbers. What is added may be less than nothing, which wraps around and back.
+        let before = self.weight.swap(weight, Ordering::Relaxed);
+        self.all.fetch_add(weight.wrapping_sub(before), Ordering::Relaxed);
     }
 
     /// It can't be loaded until then, a time of the steady clock.
@@ -134,6 +153,12 @@ impl<F: Family> Cell<F> {
     }
 }
 
+impl<F: Family> Drop for Cell<F> {
+    fn drop(&mut self) {
+        self.weigh(0);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -158,7 +183,7 @@ mod tests {
     fn whoever_waits_for_a_view_gets_it_whenever_it_comes() {
         const ROUNDS: usize = 60_000;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let cells: Vec<Cell<Document>> = (0..ROUNDS).map(|_| Cell::new()).collect();
+        let cells: Vec<Cell<Document>> = (0..ROUNDS).map(|_| Cell::new(Arc::default())).collect();
         let begun = AtomicU64::new(0);
         let view = view();
         std::thread::scope(|scope| {

@@ -63,6 +63,7 @@ pub(crate) use self::remains::Remains;
 pub(crate) use self::turns::{Answer, run_joint};
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use parking_lot::RwLock;
 use tokio::sync::Semaphore;
@@ -87,6 +88,8 @@ pub(crate) struct Shared {
     pub steps: RwLock<()>,
     /// Changes of subtrees that are under way.
     pub remains: Arc<Remains>,
+    /// Bytes that all containers in memory take.
+    pub bytes: Arc<AtomicU64>,
 }
 
 impl Shared {

@@ -21,6 +21,8 @@ pub struct RuntimeOptions {
     pub idle_seconds: u64,
     /// Containers in memory beyond which those that were used longest ago leave before that time, unless work is under way.
     pub containers: usize,
+    /// Bytes of memory that they take beyond which they leave likewise.
+    pub container_bytes: u64,
     /// How often the registry looks for such.
     pub sweep_seconds: u64,
     /// Failures within [`RuntimeOptions::failure_window_seconds`] after which a container is quarantined.
@@ -49,6 +51,7 @@ impl Default for RuntimeOptions {
             permits: 8192,
             idle_seconds: 300,
             containers: 20_000,
+            container_bytes: 1 << 30,
             sweep_seconds: 15,
             failures_allowed: 5,
             failure_window_seconds: 60,

@@ -57,6 +57,8 @@ fn too_much(what: &'static str) -> Error {
 /// A [`Handle`] of any family.
 pub(crate) trait AnyHandle: Send + Sync {
     fn last_used(&self) -> u64;
+    /// Bytes that it takes in memory.
+    fn weight(&self) -> u64;
     fn gone(&self) -> watch::Receiver<()>;
     fn kind(&self) -> FamilyKind;
     fn is_loaded(&self) -> bool;
@@ -68,6 +70,10 @@ pub(crate) trait AnyHandle: Send + Sync {
 impl<F: Family> AnyHandle for Handle<F> {
     fn last_used(&self) -> u64 {
         self.last_used.load(Ordering::Relaxed)
+    }
+
+    fn weight(&self) -> u64 {
+        self.cell.weight()
     }
 
     fn gone(&self) -> watch::Receiver<()> {
@@ -133,16 +139,19 @@ impl<F: Family> Handle<F> {
     }
 }
 
+/// How many containers may come before it is looked again which are to leave, where they take too much.
+const AT_A_TIME: usize = 16;
+
 enum Entry {
     Present(Arc<dyn AnyHandle>),
     Leaving(watch::Receiver<()>),
 }
 
 impl Entry {
-    /// When it was last used, by the steady clock; `None` for one that is leaving.
-    fn last_used(&self) -> Option<u64> {
+    /// When it was last used, by the steady clock, and what it takes; `None` for one that is leaving.
+    fn use_and_weight(&self) -> Option<(u64, u64)> {
         match self {
-            Entry::Present(handle) => Some(handle.last_used()),
+            Entry::Present(handle) => Some((handle.last_used(), handle.weight())),
             Entry::Leaving(_) => None,
         }
     }
@@ -199,7 +208,7 @@ impl Registry {
         };
         let (sender, gone) = watch::channel(());
         let alive = Alive::new(loid, self.census.clone(), sender);
-        let cell = Arc::new(Cell::new());
+        let cell = Arc::new(Cell::new(self.shared.bytes.clone()));
         let (shared, shown) = (self.shared.clone(), cell.clone());
         let addr = Supervisor::start_in_arbiter(self.arbiter(loid), move |_| {
             Container::new(loid, shared, shown, predecessor, alive)
@@ -213,21 +222,33 @@ impl Registry {
         Ok(handle)
     }
 
-    /// Counts a container that came; now and then lets go of those that are too many. It looks at all of them, so not each time:
-    /// there may be an eighth more for a while.
+    /// Counts a container that came; now and then lets go of those that are too many or take too much. It looks at all of them, so not
+    /// each time: there may be an eighth more for a while, or what [`AT_A_TIME`] take.
     fn make_room(&self) {
-        let most = self.shared.options.containers.max(8);
+        let (most, most_bytes) = (self.shared.options.containers.max(8), self.shared.options.container_bytes);
         // Relaxed: one look more or less does no harm.
-        if self.came.fetch_add(1, Ordering::Relaxed) < most / 8 {
+        let takes_too_much = self.shared.bytes.load(Ordering::Relaxed) > most_bytes;
+        let waits_for = if takes_too_much { AT_A_TIME.min(most / 8) } else { most / 8 };
+        if self.came.fetch_add(1, Ordering::Relaxed) < waits_for {
             return;
         }
         self.came.store(0, Ordering::Relaxed);
-        let mut used: Vec<u64> = self.entries.lock().values().filter_map(Entry::last_used).collect();
+        let mut used: Vec<_> = self.entries.lock().values().filter_map(Entry::use_and_weight).collect();
         let surplus = used.len().saturating_sub(most);
-        if surplus > 0 {
-            let (_, last, _) = used.select_nth_unstable(surplus - 1);
-            let last = *last;
-            self.let_go(|handle| handle.last_used() <= last);
+        let bytes: u64 = used.iter().map(|(_, weight)| weight).sum();
+        // With some room to spare, or the next ones would be too much again.
+        let mut surplus_bytes = if bytes > most_bytes { bytes - (most_bytes - most_bytes / 8) } else { 0 };
+        if surplus == 0 && surplus_bytes == 0 {
+            return;
+        }
+        used.sort_unstable();
+        let leave = used.iter().enumerate().take_while(|(place, (_, weight))| {
+            let leaves = *place < surplus || surplus_bytes > 0;
+            surplus_bytes = surplus_bytes.saturating_sub(*weight);
+            leaves
+        });
+        if let Some((_, (last, _))) = leave.last() {
+            self.let_go(|handle| handle.last_used() <= *last);
         }
     }
 
@@ -252,6 +273,7 @@ impl Registry {
     pub fn sweep(&self) -> usize {
         let now = self.shared.clock.steady_ms();
         let idle = self.shared.options.idle().as_millis() as u64;
+        metrics::gauge!("stet_container_bytes").set(self.shared.bytes.load(Ordering::Relaxed) as f64);
         self.let_go(|handle| handle.last_used() + idle <= now)
     }
 

@@ -27,6 +27,10 @@ impl State for ShelfState {
     fn object_mut(&mut self) -> &mut Object {
         &mut self.object
     }
+
+    fn bytes(&self) -> usize {
+        self.object.bytes() + self.slots.len() * size_of::<Slot>()
+    }
 }
 
 impl ShelfState {
