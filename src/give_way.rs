@@ -9,9 +9,11 @@
 //! `stet_http_slow_turns_total` names the endpoints that do not keep to it.
 
 use std::cmp::Ordering;
+use std::future::ready;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use futures_util::future::Either;
 use stet_actors::error::{Error, Result};
 
 use crate::limits::{Turn, Turns};
@@ -185,13 +187,19 @@ impl Place {
 
 /// [`Place::work`] at the place for so many bytes.
 ///
+/// It is no `async fn`, and what goes aside is on the heap: else `work` with all that it holds would have its place, several times
+/// over, in the state of each future that waits for it, and those are copied with each call.
+///
 /// # Errors
 /// As [`Place::for_bytes`] and [`Place::work`].
 ///
 /// # Panics
 /// When `work` does.
-pub async fn by_size<T: Send + 'static>(bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    Place::for_bytes(bytes as u64).await?.work(work).await
+pub fn by_size<T: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> impl Future<Output = Result<T>> {
+    if bytes < LARGE_TEXT { Either::Left(ready(Ok(work()))) } else { Either::Right(Box::pin(aside(work))) }
 }
 
 #[cfg(test)]

@@ -62,6 +62,12 @@ pub fn begin(request: &mut Request) {
     queue.got_shorter();
 }
 
+thread_local! {
+    /// What is being read. Of the caller's buffer a portion would have to be filled with zeros first, for each look whether something
+    /// has come.
+    static READ: RefCell<[u8; PORTION]> = const { RefCell::new([0; PORTION]) };
+}
+
 /// A connection that is read by portions.
 pub struct Intake<S> {
     inner: S,
@@ -100,18 +106,19 @@ impl<S: AsyncRead + Unpin> AsyncRead for Intake<S> {
             return Poll::Pending;
         }
         let most = buf.remaining().min(this.left);
-        let mut portion = ReadBuf::new(buf.initialize_unfilled_to(most));
-        let outcome = Pin::new(&mut this.inner).poll_read(cx, &mut portion);
-        let read = portion.filled().len();
-        match outcome {
-            Poll::Ready(Ok(())) => {
-                buf.advance(read);
-                this.left -= read;
+        READ.with_borrow_mut(|bytes| {
+            let mut portion = ReadBuf::new(&mut bytes[..most]);
+            let outcome = Pin::new(&mut this.inner).poll_read(cx, &mut portion);
+            match outcome {
+                Poll::Ready(Ok(())) => {
+                    buf.put_slice(portion.filled());
+                    this.left -= portion.filled().len();
+                }
+                Poll::Pending => this.left = PORTION,
+                Poll::Ready(Err(_)) => {}
             }
-            Poll::Pending => this.left = PORTION,
-            Poll::Ready(Err(_)) => {}
-        }
-        outcome
+            outcome
+        })
     }
 }
 

@@ -104,29 +104,33 @@ impl<T: Serialize, I: Items> Listing<T, I> {
     ///
     /// # Errors
     /// What the list says; `Overloaded` if there is no room for so much.
-    pub(crate) async fn of(
+    pub(crate) fn of(
         call: &Call,
         list: I,
         reply: impl FnOnce(Listed<I::Item>, Listed<I::Failed>) -> T,
-    ) -> Result<Listing<T, I>, I::Fault> {
-        Listing::up_to(WHOLE, call, list, reply).await
+    ) -> impl Future<Output = Result<Listing<T, I>, I::Fault>> {
+        Listing::up_to(WHOLE, call, list, reply)
     }
 
     /// The same, where more makes a list large: for one that is kept, and then goes to all who ask for it.
     ///
     /// # Errors
     /// As [`Listing::of`].
-    pub(crate) async fn up_to(
+    pub(crate) fn up_to(
         whole: usize,
         call: &Call,
         list: I,
         reply: impl FnOnce(Listed<I::Item>, Listed<I::Failed>) -> T,
-    ) -> Result<Listing<T, I>, I::Fault> {
+    ) -> impl Future<Output = Result<Listing<T, I>, I::Fault>> {
+        // Here, and not in the future, which would have a place for it, and be copied with it.
         let reply = reply(Listed::later(Gap::Items), Listed::later(Gap::Failed));
-        let mut rest = Box::new(Rest::new(call, list, &reply)?);
-        rest.fill(call, whole, false).await?;
-        let whole = rest.ended.then(|| Enveloped::new(mem::take(&mut rest.out)));
-        Ok(Listing { rest, whole })
+        let rest = Rest::new(call, list, &reply).map(Box::new);
+        async move {
+            let mut rest = rest?;
+            rest.fill(call, whole, false).await?;
+            let whole = rest.ended.then(|| Enveloped::new(mem::take(&mut rest.out)));
+            Ok(Listing { rest, whole })
+        }
     }
 
     /// The reply, if all of it is there.

@@ -119,9 +119,10 @@ impl Cached {
     /// See [`RecordCache::groups`].
     async fn groups(&self, display: &Display) -> Result<Groups> {
         if is_large(&self.attributes) {
-            return self.forms.get_or_init(Box::default).groups(&self.attributes, display).await;
+            // As in `Groups::of`.
+            return Box::pin(self.forms.get_or_init(Box::default).groups(&self.attributes, display)).await;
         }
-        Groups::of(&self.attributes, display).await
+        Groups::of_small(&self.attributes, display)
     }
 
     /// Bytes that it takes now.

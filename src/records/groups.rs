@@ -101,8 +101,63 @@ impl Groups {
     /// # Errors
     /// That a stored text can't be read.
     pub async fn of(attributes: &Attributes, display: &Display) -> Result<Groups> {
-        Forms::default().groups(attributes, display).await
+        if is_large(attributes) {
+            // On the heap: there are few, and the state of each reply would have a place for it.
+            return Box::pin(async { Forms::default().groups(attributes, display).await }).await;
+        }
+        Groups::of_small(attributes, display)
     }
+
+    /// Of attributes that are not large.
+    ///
+    /// # Errors
+    /// That a stored text can't be read.
+    pub(super) fn of_small(attributes: &Attributes, display: &Display) -> Result<Groups> {
+        groups(attributes, display, |_, text, form| made(attributes.loid, text, form))
+    }
+}
+
+/// The forms of each group that a display asks for.
+struct Asked {
+    json: Option<Form>,
+    xml: Option<Form>,
+}
+
+impl Asked {
+    fn by(display: &Display) -> Asked {
+        let spelling = if display.unparsed_xml { Form::Unparsed } else { Form::Xml };
+        Asked { json: display.json.then_some(Form::Json), xml: display.xml.then_some(spelling) }
+    }
+}
+
+/// The texts of the groups, and whether the display shows them.
+fn texts<'a>(attributes: &'a Attributes, display: &Display) -> [(Option<&'a Text>, bool); 3] {
+    let Attributes { loid: _, attributes, system_attributes, usage_tickets } = attributes;
+    [
+        (system_attributes.as_ref(), display.system_attributes),
+        (attributes.as_ref(), display.attributes),
+        (usage_tickets.as_ref(), display.usage_tickets),
+    ]
+}
+
+/// The groups, where `form` gives the form of a group's text.
+fn groups(
+    attributes: &Attributes,
+    display: &Display,
+    form: impl Fn(usize, &Text, Form) -> Result<Arc<RawValue>>,
+) -> Result<Groups> {
+    let Asked { json, xml } = Asked::by(display);
+    let texts = texts(attributes, display);
+    let of = |group: usize, root: &'static str| -> Result<Shown> {
+        let (text, shown) = texts[group];
+        let asked = |asked: Option<Form>| asked.filter(|_| shown);
+        let made = |asked: Form| text.map(|text| form(group, text, asked)).transpose();
+        Ok(Shown {
+            json: asked(json).map(made).transpose()?.map(|made| made.map_or(Group::Empty(root), Group::Stored)),
+            xml: asked(xml).map(made).transpose()?.map(|made| made.map_or(XmlGroup::Empty(root), XmlGroup::Stored)),
+        })
+    };
+    Ok(Groups { system_attributes: of(0, "props")?, attributes: of(1, "")?, usage_tickets: of(2, "tl")? })
 }
 
 /// What a text is made into.
@@ -123,29 +178,17 @@ pub(super) struct Forms {
 }
 
 impl Forms {
-    /// The groups, made as far as they are not there yet.
+    /// The groups of large attributes, made as far as they are not there yet.
     pub(super) async fn groups(&self, attributes: &Attributes, display: &Display) -> Result<Groups> {
-        let of = async |group: usize, shown: bool, text: &Option<Text>, root: &'static str| -> Result<Shown> {
-            let form = async |form: Form| match text {
-                Some(text) if is_large(attributes) => self.form(attributes.loid, group, text, form).await.map(Some),
-                Some(text) => made(attributes.loid, text, form).map(Some),
-                None => Ok(None),
-            };
-            let (json, xml) = (shown && display.json, shown && display.xml);
-            let spelling = if display.unparsed_xml { Form::Unparsed } else { Form::Xml };
-            Ok(Shown {
-                json: if json { Some(form(Form::Json).await?.map_or(Group::Empty(root), Group::Stored)) } else { None },
-                xml: if xml {
-                    Some(form(spelling).await?.map_or(XmlGroup::Empty(root), XmlGroup::Stored))
-                } else {
-                    None
-                },
-            })
-        };
-        Ok(Groups {
-            system_attributes: of(0, display.system_attributes, &attributes.system_attributes, "props").await?,
-            attributes: of(1, display.attributes, &attributes.attributes, "").await?,
-            usage_tickets: of(2, display.usage_tickets, &attributes.usage_tickets, "tl").await?,
+        let Asked { json, xml } = Asked::by(display);
+        for (group, (text, shown)) in texts(attributes, display).into_iter().enumerate() {
+            let Some(text) = text.filter(|_| shown) else { continue };
+            for form in [json, xml].into_iter().flatten() {
+                self.form(attributes.loid, group, text, form).await?;
+            }
+        }
+        groups(attributes, display, |group, _, form| {
+            self.made[group][form as usize].get().cloned().ok_or_else(Error::internal)
         })
     }
 
@@ -205,20 +248,26 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_large_text_is_made_into_each_form_once_and_a_small_one_is_not_kept() {
+    async fn texts_are_made_into_the_forms_asked_for_and_a_large_one_once_into_each() {
         let display = Display { xml: true, ..Display::with_defaults(true) };
         let others = [Display { path: true, ..display.clone() }, Display { usage_tickets: false, ..display.clone() }];
-        for (bytes, is_kept) in [(10, false), (LARGE_TEXT, true)] {
-            let (forms, attributes) = (Forms::default(), attributes(bytes));
-            let [json, xml] = own(&forms.groups(&attributes, &display).await.expect("they are made"));
+        for bytes in [10, LARGE_TEXT] {
+            let attributes = attributes(bytes);
+            let [json, xml] = own(&Groups::of(&attributes, &display).await.expect("they are made"));
             let text = "x".repeat(bytes);
             assert_eq!(json.get(), format!("{{\"a\":{{\"b\":\"\\\"{text}\\\"\"}}}}"));
             assert_eq!(xml.get(), format!("\"<a><b>\\\"{text}\\\"</b></a>\""));
+            if !is_large(&attributes) {
+                continue;
+            }
+            let forms = Forms::default();
+            let [kept, kept_xml] = own(&forms.groups(&attributes, &display).await.expect("they are made"));
+            assert_eq!((kept.get(), kept_xml.get()), (json.get(), xml.get()));
             for other in &others {
                 let [again, xml_again] = own(&forms.groups(&attributes, other).await.expect("they are made"));
-                assert_eq!((Arc::ptr_eq(&json, &again), Arc::ptr_eq(&xml, &xml_again)), (is_kept, is_kept));
+                assert!(Arc::ptr_eq(&kept, &again) && Arc::ptr_eq(&kept_xml, &xml_again));
             }
-            assert_eq!(forms.bytes(), if is_kept { json.get().len() + xml.get().len() } else { 0 });
+            assert_eq!(forms.bytes(), json.get().len() + xml.get().len());
         }
     }
 

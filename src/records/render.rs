@@ -1,5 +1,6 @@
 //! A record as JSON, as the display options ask.
 
+use futures_util::FutureExt;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -173,8 +174,9 @@ impl ObjectRecord {
     ///
     /// # Errors
     /// As [`Ready::of`].
-    pub async fn ready(self) -> Result<Ready<ObjectRecord>> {
-        give_way::by_size(self.bytes(), move || Ready::of(&self)).await?
+    pub fn ready(self) -> impl Future<Output = Result<Ready<ObjectRecord>>> {
+        // No `async fn`, as `by_size` is none.
+        give_way::by_size(self.bytes(), move || Ready::of(&self)).map(|made| made?)
     }
 }
 

@@ -34,8 +34,8 @@ macro_rules! handler {
     ($function:path) => {
         Some($crate::http::route::Handler {
             answer: |call| {
-                let answered = $function(call);
-                Box::pin(async { answered.await.map($crate::http::reply::Answer::into_reply) })
+                // Not in an `async` block, which would have two places for the handler's state.
+                Box::pin(::futures_util::TryFutureExt::map_ok($function(call), $crate::http::reply::Answer::into_reply))
             },
             reply: $crate::http::route::schema_of(&$function),
         })
