@@ -346,3 +346,47 @@ fn as_seen(record: Arc<Cached>, seen: Seen) -> Option<Arc<Cached>> {
         Seen::Nothing => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+    use crate::http::query::Pairs;
+    use crate::http::testing::House;
+
+    /// It is copied on its way to where it waits, and lies in memory for as long as a client takes.
+    #[actix_web::test]
+    async fn what_a_handler_holds_while_it_waits_is_small() {
+        let house = House::new().await;
+        let mut handlers = 0;
+        for route in house.app.groups.iter().flat_map(|group| group.routes()) {
+            let Some(handler) = route.handler else { continue };
+            handlers += 1;
+            let required = route.query.iter().filter_map(|param| match param {
+                QueryParam::One { name, required: true, .. } => Some(format!("{name}=1")),
+                _ => None,
+            });
+            let query = required.collect::<Vec<_>>().join("&");
+            let call = Call {
+                app: house.app.clone(),
+                route,
+                http: TestRequest::default().to_http_request(),
+                query: Query::parse(route, Pairs::of(&query)).expect("all that is required is there"),
+                params: Params::default(),
+                sources: Sources::new(),
+                session: None,
+                rights: Arc::default(),
+                body: Bytes::new(),
+                incoming: None,
+                room: None,
+                claim: None,
+                expect: None,
+                span: Span::none(),
+            };
+            let held = size_of_val(&*(handler.answer)(call));
+            assert!(held <= 6 << 10, "{}: {held} bytes", route.id);
+        }
+        assert!(handlers > 70, "{handlers}");
+    }
+}

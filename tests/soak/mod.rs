@@ -68,6 +68,7 @@ fn a_newsroom_at_work_does_not_mind_hostile_clients() {
     let (other, reports) = (server.login("reporter"), TempDir::new().expect("a directory can be made"));
     // Whoever wants to look at the reports says where they go.
     let directory = std::env::var_os("STET_SOAK_REPORTS").map_or_else(|| reports.path().to_owned(), Into::into);
+    std::fs::create_dir_all(&directory).expect("the directory of the reports can be made");
     let (drawers, blog) = (directory.join("drawer"), directory.join("liveblog"));
     let before = moment(&server, &other);
     let hostile = Hostile::new(&server);

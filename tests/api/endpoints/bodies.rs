@@ -39,13 +39,15 @@ fn a_body_in_an_encoding_is_refused_and_nothing_changes() {
             with.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             let entries = || corner.client.call("folder-get", &[&corner.folder]).ok()["items"].clone();
             let before = entries();
-            for coding in ["gzip", "identity, br", "nonsense", ""] {
+            for coding in ["gzip", "identity, BR", "utf-8,deflate"] {
                 let answer = made.call(&corner.client, case.id).header("content-encoding", coding).send();
                 let well = answer.status == 400 && code(&answer) == "InvalidBody";
                 faults.expect(well, || format!("{} {coding:?}: {:?}", case.id, lasting(&answer)));
             }
             faults.expect(entries() == before, || format!("{}: something changed", case.id));
-            let answer = made.call(&corner.client, case.id).header("content-encoding", "Identity").send();
+            // The first is no encoding, the second a charset at a wrong place, which some clients send.
+            let coding = if case.id.len() % 2 == 0 { "Identity" } else { "UTF-8" };
+            let answer = made.call(&corner.client, case.id).header("content-encoding", coding).send();
             faults.expect(answer.status == 200, || format!("{}: {:?}", case.id, lasting(&answer)));
         },
     );

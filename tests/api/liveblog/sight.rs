@@ -119,6 +119,23 @@ fn to_a_key_belongs_nothing_not_even_what_its_user_or_itself_has_made() {
 }
 
 #[test]
+fn what_others_make_of_a_post_that_a_key_has_added_is_not_shown_to_it_when_it_adds_it_again() {
+    let blog = Blog::new();
+    let key = machine("contributor", &["read", "create"]);
+    // The reply is too large to be kept, and so is made anew.
+    let options = json!({ "timestamp": 1000, "attributes": { "m": { "h": "x".repeat(300_000) } } });
+    let add = || {
+        let call = blog.new_post(&options, &[("content", "c", "text/plain", b"wire")]).by(&key);
+        call.header("idempotency-key", &blog.loid).ok()
+    };
+    let post = id(&add());
+    assert_eq!(id(&add()), post, "it is as the key has left it");
+    blog.update(&post, &json!({ "title": "not for all" }), &[]).ok();
+    let again = add();
+    assert_eq!((&again["id"], again.get("title"), again.get("info")), (&json!(post), None, None), "{again}");
+}
+
+#[test]
 fn of_a_hidden_post_no_more_is_told_than_that_its_name_is_taken() {
     let blog = Blog::new();
     let (contributor, file) = (user("contributor"), ("content", "c", "text/plain", &b"x"[..]));
