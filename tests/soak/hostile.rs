@@ -46,6 +46,12 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("a large picture in a small file", a_large_picture_in_a_small_file),
     ("heads too large", heads_too_large),
     ("bodies too deep", bodies_too_deep),
+    ("requests that never end on one connection", requests_that_never_end_on_one_connection),
+    ("metrics in a row", metrics_in_a_row),
+    ("hundreds of thousands of values", hundreds_of_thousands_of_values),
+    ("events that nobody reads", events_that_nobody_reads),
+    ("large attributes in all forms", large_attributes_in_all_forms),
+    ("a document type of many declarations", a_document_type_of_many_declarations),
     ("rubbish", rubbish),
     ("a hang-up", a_hang_up),
 ];
@@ -297,6 +303,82 @@ fn bodies_too_deep(hostile: &Hostile<'_>) {
         let answer = hostile.client.call("stet-object-list-post", &[]).bytes("application/json", body).send();
         assert_eq!(answer.status, 400);
     }
+}
+
+fn requests_that_never_end_on_one_connection(hostile: &Hostile<'_>) {
+    let heads = "GET /v3/auth/connection/check HTTP/1.1\r\nhost: x\r\n\r\n".repeat(1000);
+    let mut streams: Vec<_> = (0..20).map(|_| hostile.connect()).collect();
+    for stream in &mut streams {
+        stream.set_nonblocking(true).expect("it can be set");
+        // Until the server takes no more.
+        for _ in 0..100 {
+            if stream.write(heads.as_bytes()).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+fn metrics_in_a_row(hostile: &Hostile<'_>) {
+    let asked = "GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n".repeat(50);
+    let mut streams: Vec<_> = (0..10).map(|_| hostile.connect()).collect();
+    for stream in &mut streams {
+        let _ = stream.write_all(asked.as_bytes());
+    }
+    for stream in &mut streams {
+        stream.read_exact(&mut [0; 9]).expect("an answer begins");
+    }
+}
+
+fn hundreds_of_thousands_of_values(hostile: &Hostile<'_>) {
+    for value in ["{}", "0", "{\"c\":0}", "[]"] {
+        let values = vec![value; 300_000].join(",");
+        let body = format!(
+            "{{\"name\":\"v\",\"folderPath\":\"{}\",\"attributes\":{{\"a\":{{\"b\":[{values}]}}}}}}",
+            hostile.folder
+        );
+        let answer = hostile.client.call("drawer-post", &[]).bytes("application/json", body).send();
+        assert!([400, 413, 503].contains(&answer.status), "{value}: {}", answer.status);
+    }
+}
+
+fn events_that_nobody_reads(hostile: &Hostile<'_>) {
+    let mut streams: Vec<_> = (0..60).map(|_| hostile.connect()).collect();
+    for (number, stream) in streams.iter_mut().enumerate() {
+        let path = format!("/v3/container/{}/events?wait={}", encoded(&hostile.drawer), number % 2 == 0);
+        let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\ntoken: {}\r\nlast-event-id: 1\r\n\r\n", hostile.token());
+        stream.write_all(head.as_bytes()).expect("a request can be sent");
+    }
+    for stream in &mut streams {
+        stream.read_exact(&mut [0; 9]).expect("an answer begins");
+    }
+}
+
+fn large_attributes_in_all_forms(hostile: &Hostile<'_>) {
+    std::thread::scope(|scope| {
+        for query in ["showXml", "useUnparsedXml", "showPath", "showVirtualAttributes"] {
+            scope.spawn(move || {
+                for on in [true, false] {
+                    let call = hostile.client.call("object-get", &[&hostile.large]).query("showAttributes", true);
+                    refused_or_done(&call.query("showXml", true).query(query, on).send());
+                }
+            });
+        }
+    });
+}
+
+fn a_document_type_of_many_declarations(hostile: &Hostile<'_>) {
+    let declarations: String = (0..40_000).map(|number| format!("<!ENTITY e{number} \"v\">")).collect();
+    let document = format!("<!DOCTYPE a SYSTEM \"{}/many.dtd\"><a/>", hostile.folder);
+    let files = [("many.dtd", "application/xml-dtd", declarations), ("many.xml", "application/xml", document)];
+    let made = files.map(|(name, media_type, bytes)| {
+        let options = json!({ "name": name, "folderPath": hostile.folder, "createMode": "REPLACE" });
+        let file: [File<'_>; 1] = [("content", name, media_type, bytes.as_bytes())];
+        hostile.client.call("stet-object-create-post", &[]).form(&options, &file).send()
+    });
+    made.iter().for_each(refused_or_done);
+    let path = format!("{}/many.xml", hostile.folder);
+    refused_or_done(&hostile.client.call("stet-object-content-get", &[&path]).query("showDtd", true).send());
 }
 
 fn rubbish(hostile: &Hostile<'_>) {
