@@ -77,7 +77,7 @@ impl Cached {
         Cached { copy, record, attributes, is_outline: false, forms: OnceLock::new(), shown: Mutex::default() }
     }
 
-    /// The [`outline`] of it, without attributes. It is in no cache.
+    /// The [`outline()`] of it, without attributes. It is in no cache.
     pub fn outline(&self) -> Cached {
         let record = outline(&self.record);
         let attributes = Attributes::none(record.loid);
