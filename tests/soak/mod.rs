@@ -4,9 +4,12 @@
 
 mod hostile;
 
+use std::fmt::Write as _;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -21,7 +24,7 @@ const MIB: u64 = 1 << 20;
 /// What a server may have in memory at the end, beyond a quarter more than it had once it was warm.
 const MORE: u64 = 96 * MIB;
 
-/// How the server was at a moment.
+/// How the server was at a moment, and the disk below it.
 #[derive(Debug, Clone, Copy)]
 struct Moment {
     /// Bytes in memory.
@@ -30,15 +33,52 @@ struct Moment {
     open: usize,
     /// How long somebody else waited for an answer.
     waited: Duration,
+    /// How long the disk took at most, since the moment before, to sync one block: no change can be faster.
+    disk: Duration,
 }
 
-fn moment(server: &Server, other: &Client) -> Moment {
+/// Syncs one block of a file over and over, beside the server's own, so that what the disk does is not taken for the server's doing.
+#[derive(Debug, Default)]
+struct Disk {
+    /// Microseconds.
+    slowest: AtomicU64,
+}
+
+impl Disk {
+    fn watch(&self, over: &AtomicBool) {
+        let file = tempfile::tempfile().expect("a file can be made");
+        while !over.load(Ordering::Relaxed) {
+            self.sync(&file);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn sync(&self, file: &File) {
+        let asked = Instant::now();
+        file.write_all_at(&[1; 4096], 0).and_then(|()| file.sync_data()).expect("a file can be written");
+        self.slowest.fetch_max(u64::try_from(asked.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+}
+
+fn moment(server: &Server, other: &Client, disk: &Disk) -> Moment {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).expect("the server runs");
     let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok());
     let open = std::fs::read_dir(format!("/proc/{}/fd", server.pid())).expect("the server runs").count();
     let asked = Instant::now();
     other.call("folder-home-get", &[]).ok();
-    Moment { resident: kib.unwrap_or(0_u64) << 10, open, waited: asked.elapsed() }
+    let disk = Duration::from_micros(disk.slowest.swap(0, Ordering::Relaxed));
+    Moment { resident: kib.unwrap_or(0_u64) << 10, open, waited: asked.elapsed(), disk }
+}
+
+/// The moments as a table, for whoever keeps the reports.
+fn table(moments: &[(Duration, Moment)]) -> String {
+    let mut table = "seconds,resident_bytes,open_files,wait_ms,disk_ms\n".to_owned();
+    for (at, Moment { resident, open, waited, disk }) in moments {
+        let [waited, disk] = [waited, disk].map(|time| time.as_secs_f64() * 1000.0);
+        let written = writeln!(table, "{:.1},{resident},{open},{waited:.2},{disk:.2}", at.as_secs_f64());
+        written.expect("a text can be written");
+    }
+    table
 }
 
 /// `stet load`, on its way.
@@ -64,25 +104,35 @@ fn finding(report: &Path) -> String {
 #[test]
 fn a_newsroom_at_work_does_not_mind_hostile_clients() {
     let seconds = setting("STET_SOAK_SECONDS").unwrap_or(SECONDS);
-    let server = Server::with(&[("LIMITS__IDEMPOTENCY_SECONDS", "60"), ("CONTENT__COLLECT_AFTER_SECONDS", "60")]);
+    // The newsroom grows all the while. Caches that are full soon, and what is kept for a while only: so what still grows later on
+    // is something that has no bound.
+    let server = Server::with(&[
+        ("LIMITS__IDEMPOTENCY_SECONDS", "60"),
+        ("CONTENT__COLLECT_AFTER_SECONDS", "60"),
+        ("RUNTIME__IDLE_SECONDS", "60"),
+        ("STORE__CACHE_BYTES", "16777216"),
+        ("CACHES__BYTES", "33554432"),
+    ]);
     let (other, reports) = (server.login("reporter"), TempDir::new().expect("a directory can be made"));
     // Whoever wants to look at the reports says where they go.
     let directory = std::env::var_os("STET_SOAK_REPORTS").map_or_else(|| reports.path().to_owned(), Into::into);
     std::fs::create_dir_all(&directory).expect("the directory of the reports can be made");
     let (drawers, blog) = (directory.join("drawer"), directory.join("liveblog"));
-    let before = moment(&server, &other);
+    let disk = Disk::default();
+    let before = moment(&server, &other, &disk);
     let hostile = Hostile::new(&server);
     let mut loads = [
         load("drawer", &server, &["--clients", "6", "--rate", "60"], seconds, &drawers),
         load("liveblog", &server, &["--clients", "4", "--rate", "20", "--followers", "20"], seconds, &blog),
     ];
-    let over = AtomicBool::new(false);
+    let (begun, over) = (Instant::now(), AtomicBool::new(false));
     let mut moments = Vec::new();
     std::thread::scope(|scope| {
-        let (hostile, over) = (&hostile, &over);
+        let (hostile, disk, over) = (&hostile, &disk, &over);
+        scope.spawn(move || disk.watch(over));
         let attackers: Vec<_> = (0..2).map(|first| scope.spawn(move || hostile.attack(first, over))).collect();
         while loads.iter_mut().any(|load| load.try_wait().expect("it can be asked").is_none()) {
-            moments.push(moment(&server, &other));
+            moments.push((begun.elapsed(), moment(&server, &other, disk)));
             std::thread::sleep(Duration::from_millis(500));
         }
         over.store(true, Ordering::Relaxed);
@@ -94,9 +144,10 @@ fn a_newsroom_at_work_does_not_mind_hostile_clients() {
     for report in [&drawers, &blog] {
         assert_eq!(finding(report), "\"verified\"", "{}", report.display());
     }
+    std::fs::write(directory.join("moments.csv"), table(&moments)).expect("a file can be written");
     flat(&moments);
     drop(hostile);
-    wait_patiently_until("connections are closed", || moment(&server, &other).open <= before.open + 16);
+    wait_patiently_until("connections are closed", || moment(&server, &other, &disk).open <= before.open + 16);
     let mut server = server;
     assert_eq!(server.terminate(), Some(0), "{}", server.log());
     let (code, said) = server.check();
@@ -105,14 +156,17 @@ fn a_newsroom_at_work_does_not_mind_hostile_clients() {
 }
 
 /// Asserts that the last quarter has no more in memory than the second, but for what little a warm cache still grows by.
-fn flat(moments: &[Moment]) {
+fn flat(moments: &[(Duration, Moment)]) {
+    fn most<T: Ord + Default>(moments: &[(Duration, Moment)], what: impl Fn(&Moment) -> T) -> T {
+        moments.iter().map(|(_, moment)| what(moment)).max().unwrap_or_default()
+    }
     let quarter = moments.len().div_ceil(4);
-    let most = |moments: &[Moment]| moments.iter().map(|moment| moment.resident).max().unwrap_or_default();
-    let (warm, late) = (most(&moments[..2 * quarter]), most(&moments[moments.len() - quarter..]));
-    let waited = moments.iter().map(|moment| moment.waited).max().unwrap_or_default();
-    let open = moments.iter().map(|moment| moment.open).max().unwrap_or_default();
+    let resident = |moments| most(moments, |moment| moment.resident);
+    let (warm, late) = (resident(&moments[..2 * quarter]), resident(&moments[moments.len() - quarter..]));
+    let (waited, disk) = (most(moments, |moment| moment.waited), most(moments, |moment| moment.disk));
+    let open = most(moments, |moment| moment.open);
     println!(
-        "{} MiB once warm, {} MiB at the end; {open} open files at most; {waited:?} the longest wait",
+        "{} MiB once warm, {} MiB at the end; {open} open files at most; {waited:?} the longest wait, {disk:?} the disk's",
         warm / MIB,
         late / MIB
     );
