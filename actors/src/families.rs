@@ -15,6 +15,8 @@ use crate::part::PartKind;
 use crate::proof::Proof;
 use crate::runtime::registry::{AnyHandle, Registry};
 use crate::store::StoreError;
+use crate::topic::Topic;
+use crate::topic_plan::TopicPlan;
 
 /// A list of families. What a repository is started with; the same for as long as its rows are there.
 #[derive(Debug, Clone, Copy)]
@@ -33,8 +35,14 @@ pub struct Entry {
 
 impl Families {
     /// All families.
-    pub const ALL: Families =
-        Families::of(&[Entry::of::<Document>(), Entry::of::<Folder>(), Entry::of::<Drawer>(), Entry::of::<Liveblog>()]);
+    pub const ALL: Families = Families::of(&[
+        Entry::of::<Document>(),
+        Entry::of::<Folder>(),
+        Entry::of::<Drawer>(),
+        Entry::of::<Liveblog>(),
+        Entry::of::<Topic>(),
+        Entry::of::<TopicPlan>(),
+    ]);
 
     /// A list of these.
     ///

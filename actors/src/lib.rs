@@ -1,7 +1,7 @@
 //! The domain of stet and the actors that serialise its changes.
 //!
 //! Dependencies run one way: [`id`] and [`error`] ← [`store`] and [`object`] ← [`readable`] ← [`command`], [`family`] and
-//! [`joint`] ← [`checkout`] ← [`folder`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`], [`liveblog`]) and
+//! [`joint`] ← [`checkout`] ← [`folder`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`], [`liveblog`], [`topic`], [`topic_plan`]) and
 //! [`runtime`] ← [`families`] ← [`repository`]. There is no HTTP here and no database engine: the web layer holds a
 //! [`repository::Repository`] and its [`repository::Reader`], and persistence implements [`store::Store`].
 
@@ -18,6 +18,7 @@ pub mod folder;
 pub mod id;
 pub mod joint;
 pub mod lifecycle;
+pub mod lineup;
 pub mod liveblog;
 pub mod object;
 pub mod part;
@@ -32,3 +33,5 @@ pub mod rows;
 pub mod runtime;
 pub mod sequence;
 pub mod store;
+pub mod topic;
+pub mod topic_plan;

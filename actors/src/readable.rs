@@ -44,8 +44,8 @@ impl<'a> Reads<'a> {
         self.0.as_mut().map_or(Ok(true), |decide| decide(object))
     }
 
-    /// The place in a row of `count` objects that stands for a position among those that the caller may read. Behind the last of
-    /// these it is an `Err`, with how many there are.
+    /// The place in a row of `count` that stands for a position among those that the caller may read; what is no object may be read
+    /// by everybody. Behind the last of these it is an `Err`, with how many there are.
     ///
     /// # Errors
     /// What the store says.
@@ -53,12 +53,14 @@ impl<'a> Reads<'a> {
         &mut self,
         position: usize,
         count: usize,
-        objects: impl IntoIterator<Item = Loid>,
+        objects: impl IntoIterator<Item = Option<Loid>>,
     ) -> Result<Result<usize, usize>> {
-        let Some(decide) = &mut self.0 else { return Ok(if position < count { Ok(position) } else { Err(count) }) };
+        if self.0.is_none() {
+            return Ok(if position < count { Ok(position) } else { Err(count) });
+        }
         let mut seen = 0;
         for (place, object) in objects.into_iter().enumerate() {
-            if decide(object)? {
+            if object.map_or(Ok(true), |object| self.may_read(object))? {
                 if seen == position {
                     return Ok(Ok(place));
                 }

@@ -1,5 +1,7 @@
 //! One of each thing that is stored, always the same.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use stet_actors::drawer::{self, DrawerHead, Item};
 use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
@@ -9,7 +11,10 @@ use stet_actors::object::{
 };
 use stet_actors::part::{Attachment, PartKind};
 use stet_actors::receipt::{Kept, KeptReply, Receipt};
+use stet_actors::sequence::Movable;
 use stet_actors::store::{Change, Event, Row, Table, encode_value};
+use stet_actors::topic::{self, Attached, TopicHead, TopicItem, Word};
+use stet_actors::topic_plan::{self, PlanHead, PlannedTopic};
 use stet_store::blob;
 
 use super::rows::number_of;
@@ -66,6 +71,12 @@ pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("rows", "post", part(liveblog::POST, &post())),
         ("rows", "removed_post", part(liveblog::REMOVED_POST, &removed)),
         ("rows", "removed_post_before", numbered(number_of(liveblog::REMOVED_POST), &before)),
+        ("rows", "topic", part(topic::HEAD, &TopicHead { loid: LOID, title: "City".into(), description: "".into() })),
+        ("rows", "topic_item", part(topic::ITEM, &*topic_item())),
+        ("rows", "topic_divider", part(topic::DIVIDER, &topic::Divider::new(LOID, Some(FOLDER), 8, "Late".into()))),
+        ("rows", "plan", part(topic_plan::HEAD, &PlanHead { loid: LOID, title: "".into(), description: "".into() })),
+        ("rows", "planned_topic", part(topic_plan::TOPIC, &PlannedTopic::new(LOID, FOLDER).at(1 << 65))),
+        ("rows", "plan_divider", part(topic_plan::DIVIDER, &topic_plan::Divider::new(LOID, None, 9, "Mon".into()))),
         ("journal", "empty", journal(&[])),
         ("journal", "sets", journal(&sets())),
     ]
@@ -119,6 +130,21 @@ fn post() -> Post {
         history: vec![change(None, PostStatus::Pending), change(Some(PostStatus::Pending), PostStatus::Rejected)],
         text: "words".into(),
     }
+}
+
+fn topic_item() -> Arc<TopicItem> {
+    let mut item = TopicItem::new(LOID, Some(FOLDER), record());
+    item.content_type = "text".into();
+    item.comment = "From the quay".into();
+    item.occupation = "reporter".into();
+    item.priority = Word::Text("high".into());
+    item.custom_priority = Word::Number(3);
+    item.product = "Morning".into();
+    item.edition = "City".into();
+    item.assignees = vec!["ada".into(), "mia".into()];
+    item.due = Some(1_763_726_400);
+    item.attachment = Some(Attached { object: Loid::new(DatabaseId::MAIN, 13), hidden: true });
+    Arc::new(item).at(1 << 65)
 }
 
 fn grants() -> Vec<Grant> {

@@ -123,7 +123,7 @@ impl DrawerState {
 
     /// The position that stands for one among the items that the caller sees; see [`Reads::place`].
     pub(super) fn place(&self, position: usize, reads: &mut Reads<'_>) -> Result<Result<usize, usize>> {
-        reads.place(position, self.count(), self.visible().map(|item| item.object))
+        reads.place(position, self.count(), self.visible().map(|item| Some(item.object)))
     }
 
     /// The error for an item that the drawer does not hold.

@@ -21,7 +21,8 @@ pub use self::file::{is_referred_to, referrers};
 pub use self::issue_date::IssueDate;
 pub use self::member::{containers_of, hold};
 pub use self::name::{
-    CreateMode, MAX_NAME_BYTES, Names, PathLimits, check_path, file_name, name_key, normal_form, parent_path,
+    CreateMode, MAX_NAME_BYTES, Names, PathLimits, check_name, check_path, file_name, name_key, normal_form,
+    parent_path,
 };
 pub use self::reach::Reach;
 pub use self::record::{Attributes, Bin, Content, FamilyKind, FolderKey, Lock, Record, Stored, Text};

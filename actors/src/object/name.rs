@@ -53,8 +53,17 @@ pub enum CreateMode {
 /// A name as a file-like object gets it: `:`, `"` and `|` become `_`.
 ///
 /// # Errors
-/// `InvalidName` when it is empty, `.` or `..`, longer than [`MAX_NAME_BYTES`], or has a `/` or a control character.
+/// As [`check_name`].
 pub fn file_name(name: &str) -> Result<String> {
+    check_name(name)?;
+    Ok(name.replace([':', '"', '|'], "_"))
+}
+
+/// Looks at a name.
+///
+/// # Errors
+/// `InvalidName` when it is empty, `.` or `..`, longer than [`MAX_NAME_BYTES`], or has a `/` or a control character.
+pub fn check_name(name: &str) -> Result<()> {
     let refuse = |why: &str| {
         Err(Error::new(Code::InvalidName, format!("The name `{}` {why}.", printable(name))).with_source(name))
     };
@@ -76,7 +85,7 @@ pub fn file_name(name: &str) -> Result<String> {
     if name.chars().any(char::is_control) {
         return refuse("has a control character");
     }
-    Ok(name.replace([':', '"', '|'], "_"))
+    Ok(())
 }
 
 /// Key of a name in its folder: names are compared in NFC.

@@ -187,6 +187,11 @@ impl Record {
         self.lock.as_ref().filter(|lock| lock.expires > now_s)
     }
 
+    /// Where the record of a live object lives.
+    pub fn live_key(loid: Loid) -> Key {
+        Key { table: Table::Objects, key: Bytes::copy_from_slice(&loid.to_key()) }
+    }
+
     /// Bytes of all its texts.
     pub fn text_bytes(&self) -> usize {
         let own = [&self.name, &self.type_name, &self.creator, &self.last_modifier];

@@ -1,0 +1,308 @@
+//! The commands that change one topic (docs/api/topics.md).
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::fields::{ItemFields, describe};
+use super::rows::{Attached, Line, TopicItem};
+use super::state::{ItemAddress, TopicState, name_of};
+use super::{ITEM_TYPE, SUBITEM_TYPE, Topic};
+use crate::command::{Command, Context, Fault};
+use crate::error::{Code, Error, Result};
+use crate::family::State;
+use crate::id::Loid;
+use crate::lineup::{NewDivider, check_room};
+use crate::object::{FamilyKind, Record};
+use crate::store::loid_key;
+
+/// Which item or subitem a command was about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ItemDone {
+    /// The item.
+    #[serde(with = "loid_key")]
+    pub item: Loid,
+}
+
+/// Which divider a command was about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DividerDone {
+    /// The divider.
+    pub divider: u64,
+}
+
+/// Where an item or subitem stands: the item that it is itself, or is a subitem of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Which {
+    /// The item.
+    pub item: ItemAddress,
+    /// The subitem of it; `None`: the item itself.
+    pub subitem: Option<ItemAddress>,
+}
+
+impl Which {
+    fn find(self, topic: &TopicState) -> Result<Arc<TopicItem>> {
+        match self.subitem {
+            None => topic.item(self.item),
+            Some(subitem) => topic.subitem(self.item, subitem),
+        }
+        .cloned()
+    }
+}
+
+/// The item below which something is to stand; `None`: in the topic itself.
+fn below(topic: &TopicState, item: Option<ItemAddress>) -> Result<Option<Loid>> {
+    item.map(|item| topic.item(item).map(|item| item.loid())).transpose()
+}
+
+/// The place that stands for a position in the lineup of an item, or of the topic itself.
+fn place(topic: &TopicState, under: Option<Loid>, position: Option<i64>, context: &Context<'_>) -> Result<usize> {
+    match topic.lineup_under(under) {
+        Some(lineup) => lineup.place(position, &mut context.reads()?),
+        None => super::Lineup::default().place(position, &mut context.reads()?),
+    }
+}
+
+/// Refuses what an item of a topic can't hold: what is not there, what the caller may not read, and the topic itself.
+pub(super) fn check_attachment(topic: Loid, object: Loid, context: &Context<'_>) -> Result<(), Fault> {
+    if object == topic {
+        let message = format!("The topic `{object}` can't be attached to an item of its own.");
+        return Err(Error::new(Code::InvalidForContainer, message).with_source(object).into());
+    }
+    if context.is_alive(object)? && context.reads()?.may_read(object)? {
+        return Ok(());
+    }
+    Err(Error::not_found(object).into())
+}
+
+/// An item as it begins, without a name.
+pub(super) fn new_item(topic: Loid, under: Option<Loid>, context: &mut Context<'_>) -> Result<TopicItem> {
+    let loid = Loid::new(topic.database, context.next_number()?);
+    let type_name = if under.is_some() { SUBITEM_TYPE } else { ITEM_TYPE };
+    let record = Record::new(loid, "", type_name, FamilyKind::Document, &context.who.user, context.now_ms);
+    Ok(TopicItem::new(topic, under, record))
+}
+
+/// Adds an item to the topic, or a subitem to one of its items.
+#[derive(Debug, Clone)]
+pub struct AddItem {
+    /// The item that gets a subitem; `None`: the topic gets an item.
+    pub under: Option<ItemAddress>,
+    /// What is said of it.
+    pub fields: ItemFields,
+    /// An object that hangs on it from the beginning.
+    pub attachment: Option<Loid>,
+    /// Counted from 0 among items and dividers; −1 and nothing said are the end.
+    pub position: Option<i64>,
+}
+
+impl Command for AddItem {
+    type Family = Topic;
+    type Reply = ItemDone;
+    const NAME: &'static str = "topic.item.add";
+
+    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<ItemDone, Fault> {
+        let loid = topic.object().record.loid;
+        let under = below(topic, self.under)?;
+        check_room(loid, topic.lines() + 1)?;
+        let place = place(topic, under, self.position, context)?;
+        let mut item = new_item(loid, under, context)?;
+        if self.fields.name.is_none() {
+            return Err(Error::new(Code::InvalidName, "An item needs a `name`.").into());
+        }
+        describe(&mut item, &self.fields, context)?;
+        if let Some(object) = self.attachment {
+            check_attachment(loid, object, context)?;
+            item.attachment = Some(Attached { object, hidden: false });
+        }
+        let done = ItemDone { item: item.loid() };
+        topic.insert_item(item, under, place, context);
+        concern(self.attachment, context);
+        Ok(done)
+    }
+}
+
+/// A search for the history of an attached object finds the change.
+fn concern(object: Option<Loid>, context: &mut Context<'_>) {
+    if let Some(object) = object {
+        context.concerns(object);
+    }
+}
+
+/// Changes an item or subitem: what is named, its attachment, its place.
+#[derive(Debug, Clone)]
+pub struct UpdateItem {
+    /// The item.
+    pub which: Which,
+    /// What is said of it.
+    pub fields: ItemFields,
+    /// `Some(None)` takes the attachment away.
+    pub attachment: Option<Option<Loid>>,
+    /// Where it is to stand: see [`AddItem`]; nothing said: where it is.
+    pub position: Option<i64>,
+}
+
+impl Command for UpdateItem {
+    type Family = Topic;
+    type Reply = ItemDone;
+    const NAME: &'static str = "topic.item.update";
+
+    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<ItemDone, Fault> {
+        let old = self.which.find(topic)?;
+        let mut item = TopicItem::clone(&old);
+        let described = describe(&mut item, &self.fields, context)?;
+        if let Some(object) = self.attachment {
+            hang(&mut item, object, context)?;
+        }
+        let place = match self.position {
+            None => None,
+            Some(_) => {
+                let place = place(topic, old.under(), self.position, context)?;
+                Some(place).filter(|place| !topic.stands_at(&Line::Member(old.clone()), *place))
+            }
+        };
+        if described || place.is_some() || item != *old {
+            topic.change_item(&old, item, place, context);
+        }
+        Ok(ItemDone { item: old.loid() })
+    }
+}
+
+/// Hangs an object on an item, in place of the one that is there; `None`: takes that away.
+fn hang(item: &mut TopicItem, object: Option<Loid>, context: &mut Context<'_>) -> Result<(), Fault> {
+    if item.attachment.map(|there| there.object) == object {
+        return Ok(());
+    }
+    if let Some(object) = object {
+        check_attachment(item.topic, object, context)?;
+    }
+    item.attachment = object.map(|object| Attached { object, hidden: false });
+    concern(object, context);
+    Ok(())
+}
+
+/// Attaches an object to an item or subitem, in place of the one that is there.
+#[derive(Debug, Clone, Copy)]
+pub struct Attach {
+    /// The item.
+    pub which: Which,
+    /// The object.
+    pub object: Loid,
+}
+
+impl Command for Attach {
+    type Family = Topic;
+    type Reply = ItemDone;
+    const NAME: &'static str = "topic.item.attach";
+
+    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<ItemDone, Fault> {
+        let old = self.which.find(topic)?;
+        let mut item = TopicItem::clone(&old);
+        hang(&mut item, Some(self.object), context)?;
+        if item != *old {
+            topic.change_item(&old, item, None, context);
+        }
+        Ok(ItemDone { item: old.loid() })
+    }
+}
+
+/// Takes an item out for good, with its subitems and dividers; or a subitem.
+#[derive(Debug, Clone, Copy)]
+pub struct RemoveItem {
+    /// The item.
+    pub which: Which,
+}
+
+impl Command for RemoveItem {
+    type Family = Topic;
+    type Reply = ItemDone;
+    const NAME: &'static str = "topic.item.remove";
+
+    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<ItemDone, Fault> {
+        let item = self.which.find(topic)?;
+        context.concerns(item.loid());
+        topic.take(&Line::Member(item.clone()), context)?;
+        Ok(ItemDone { item: item.loid() })
+    }
+}
+
+/// Adds a divider to the topic, or to one of its items.
+#[derive(Debug, Clone)]
+pub struct AddDivider {
+    /// The item that gets it; `None`: the topic.
+    pub under: Option<ItemAddress>,
+    /// What is said of it.
+    pub divider: NewDivider,
+}
+
+impl Command for AddDivider {
+    type Family = Topic;
+    type Reply = DividerDone;
+    const NAME: &'static str = "topic.divider.add";
+
+    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<DividerDone, Fault> {
+        self.divider.check()?;
+        let under = below(topic, self.under)?;
+        check_room(topic.object().record.loid, topic.lines() + 1)?;
+        if let Some(lineup) = topic.lineup_under(under) {
+            lineup.check_room_for_divider()?;
+        }
+        let place = place(topic, under, self.divider.position, context)?;
+        let divider = context.next_number()?;
+        let title = self.divider.title.clone().unwrap_or_else(|| "".into());
+        topic.insert_divider(divider, under, title, place, context);
+        Ok(DividerDone { divider })
+    }
+}
+
+/// Changes a divider: its title, its place.
+#[derive(Debug, Clone)]
+pub struct UpdateDivider {
+    /// The item that has it; `None`: the topic.
+    pub under: Option<ItemAddress>,
+    /// Which.
+    pub id: u64,
+    /// What is said of it.
+    pub divider: NewDivider,
+}
+
+impl Command for UpdateDivider {
+    type Family = Topic;
+    type Reply = DividerDone;
+    const NAME: &'static str = "topic.divider.update";
+
+    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<DividerDone, Fault> {
+        self.divider.check()?;
+        let under = below(topic, self.under)?;
+        let old = topic.divider(under, self.id)?.clone();
+        let place = match self.divider.position {
+            None => None,
+            position => Some(place(topic, under, position, context)?),
+        };
+        topic.change_divider(&old, &self.divider, place, context);
+        Ok(DividerDone { divider: self.id })
+    }
+}
+
+/// Takes a divider away.
+#[derive(Debug, Clone, Copy)]
+pub struct RemoveDivider {
+    /// The item that has it; `None`: the topic.
+    pub under: Option<ItemAddress>,
+    /// Which.
+    pub id: u64,
+}
+
+impl Command for RemoveDivider {
+    type Family = Topic;
+    type Reply = DividerDone;
+    const NAME: &'static str = "topic.divider.remove";
+
+    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<DividerDone, Fault> {
+        let under = below(topic, self.under)?;
+        let line = Line::Divider(topic.divider(under, self.id)?.clone());
+        context.concerns(name_of(&line));
+        topic.take(&line, context)?;
+        Ok(DividerDone { divider: self.id })
+    }
+}

@@ -1,0 +1,154 @@
+//! Making a topic, and writing over an existing one that a creation names.
+
+use std::sync::Arc;
+
+use super::commands::{check_attachment, new_item};
+use super::fields::{ItemFields, describe};
+use super::rows::{Attached, TopicHead};
+use super::state::TopicState;
+use crate::command::{Context, Fault};
+use crate::error::{Code, Error, Result};
+use crate::family::State;
+use crate::id::Loid;
+use crate::lineup::check_room;
+use crate::object::{CreateMode, MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, Object, Text, check_texts};
+
+/// How many items, subitems and dividers a topic may begin with: all are made in one step.
+pub const MAX_NEW_LINES: usize = 1000;
+
+/// What is said of a new topic.
+#[derive(Debug, Clone, Default)]
+pub struct NewTopic {
+    /// Empty without it.
+    pub title: Option<Text>,
+    /// Empty without it.
+    pub description: Option<Text>,
+    /// What it begins with, first to last.
+    pub lines: Vec<NewLine>,
+}
+
+/// A line that a topic begins with.
+#[derive(Debug, Clone)]
+pub enum NewLine {
+    /// A divider with that title.
+    Divider(Text),
+    /// An item or subitem.
+    Item(Box<NewItem>),
+}
+
+/// An item that a topic begins with.
+#[derive(Debug, Clone, Default)]
+pub struct NewItem {
+    /// What is said of it.
+    pub fields: ItemFields,
+    /// The object that hangs on it.
+    pub attachment: Option<Loid>,
+    /// What stands below it; nothing in a subitem.
+    pub lines: Vec<NewLine>,
+}
+
+impl NewLine {
+    /// How many lines these are, with those below them.
+    pub fn count(lines: &[NewLine]) -> usize {
+        lines.iter().map(|line| if let NewLine::Item(item) = line { 1 + NewLine::count(&item.lines) } else { 1 }).sum()
+    }
+}
+
+impl NewTopic {
+    /// Puts head and lines of a new topic.
+    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+        let head = TopicHead {
+            loid: object.record.loid,
+            title: self.title.clone().unwrap_or_default(),
+            description: self.description.clone().unwrap_or_default(),
+        };
+        self.check()?;
+        context.put(None, &head);
+        // Its items are of the revision that it begins with.
+        let mut object = object;
+        Arc::make_mut(&mut object.record).revision -= 1;
+        // A new one has room for so few.
+        fill(&mut TopicState::new(object, head, Vec::new(), Vec::new()), None, &self.lines, context)
+    }
+
+    /// Writes it over a topic that is there.
+    pub(super) fn write_over(
+        &self,
+        topic: &mut TopicState,
+        mode: CreateMode,
+        context: &mut Context<'_>,
+    ) -> Result<(), Fault> {
+        self.check()?;
+        let mut head = topic.head().clone();
+        if mode == CreateMode::Replace {
+            topic.clear(context)?;
+            head.title = self.title.clone().unwrap_or_default();
+            head.description = self.description.clone().unwrap_or_default();
+        } else {
+            describe_head(&mut head, self.title.as_ref(), self.description.as_ref());
+        }
+        topic.set_head(head, context);
+        check_room(topic.object().record.loid, topic.lines() + NewLine::count(&self.lines))?;
+        fill(topic, None, &self.lines, context)
+    }
+
+    fn check(&self) -> Result<()> {
+        check_head(self.title.as_deref(), self.description.as_deref())?;
+        let lines = NewLine::count(&self.lines);
+        if lines > MAX_NEW_LINES {
+            let message =
+                format!("A topic can't begin with {lines} items and dividers, but with {MAX_NEW_LINES} at most.");
+            return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_NEW_LINES));
+        }
+        Ok(())
+    }
+}
+
+/// Looks at the texts of a topic's head that are said.
+///
+/// # Errors
+/// `InvalidParameter` naming the one that is too long.
+pub(super) fn check_head(title: Option<&str>, description: Option<&str>) -> Result<()> {
+    check_texts([("title", title, MAX_TITLE_BYTES), ("description", description, MAX_DESCRIPTION_BYTES)])
+}
+
+/// Sets what is said of a head.
+pub(super) fn describe_head(head: &mut TopicHead, title: Option<&Text>, description: Option<&Text>) {
+    for (field, said) in [(&mut head.title, title), (&mut head.description, description)] {
+        if let Some(said) = said {
+            field.clone_from(said);
+        }
+    }
+}
+
+/// Puts lines at the end of the lineup of an item, or of the topic itself.
+fn fill(
+    topic: &mut TopicState,
+    under: Option<Loid>,
+    lines: &[NewLine],
+    context: &mut Context<'_>,
+) -> Result<(), Fault> {
+    let loid = topic.object().record.loid;
+    for line in lines {
+        match line {
+            NewLine::Divider(title) => {
+                if let Some(lineup) = topic.lineup_under(under) {
+                    lineup.check_room_for_divider()?;
+                }
+                topic.insert_divider(context.next_number()?, under, title.clone(), usize::MAX, context);
+            }
+            NewLine::Item(new) => {
+                let mut item = new_item(loid, under, context)?;
+                describe(&mut item, &new.fields, context)?;
+                if let Some(object) = new.attachment {
+                    check_attachment(loid, object, context)?;
+                    item.attachment = Some(Attached { object, hidden: false });
+                }
+                let made = item.loid();
+                topic.insert_item(item, under, usize::MAX, context);
+                fill(topic, Some(made), &new.lines, context)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! Topics: what is planned, in items with subitems, with dividers between them (docs/api/topics.md).
+//!
+//! Items are parts of their topic: the topic's actor makes all their changes one after the other, and a new item is one row more,
+//! however many there are. An item has a loid, a uuid and attributes as objects have. The topic and each of its items have a lineup
+//! of their own ([`crate::lineup`]).
+
+mod commands;
+mod fields;
+mod make;
+mod moves;
+mod prove;
+mod rows;
+mod state;
+mod update;
+
+pub use self::commands::{
+    AddDivider, AddItem, Attach, DividerDone, ItemDone, RemoveDivider, RemoveItem, UpdateDivider, UpdateItem, Which,
+};
+pub use self::fields::ItemFields;
+pub use self::make::{MAX_NEW_LINES, NewItem, NewLine, NewTopic};
+pub use self::moves::MoveItems;
+pub use self::rows::{Attached, DIVIDER, Divider, HEAD, ITEM, Line, Lineup, MAX_ASSIGNEES, TopicHead, TopicItem, Word};
+pub use self::state::{ItemAddress, TopicState};
+pub use self::update::UpdateTopic;
+use crate::command::{Command, Context, Fault};
+use crate::family::{Family, Fate};
+use crate::id::Loid;
+use crate::object::{CreateMode, FamilyKind, Object, Record};
+use crate::part::{PartKind, Parts};
+use crate::proof::Proof;
+use crate::store::StoreError;
+
+/// Name of the type of items in the objecttypes family.
+pub const ITEM_TYPE: &str = "TopicItem";
+
+/// Name of the type of subitems in the objecttypes family.
+pub const SUBITEM_TYPE: &str = "TopicSubItem";
+
+/// The family of topics.
+#[derive(Debug)]
+pub struct Topic;
+
+impl Family for Topic {
+    type State = TopicState;
+    type New = NewTopic;
+    const KIND: FamilyKind = FamilyKind::Topic;
+    const PARTS: &'static [PartKind] = &[HEAD, ITEM, DIVIDER];
+    const HAS_CONTENT: bool = false;
+    const PART_EVENTS: &'static [&'static str] =
+        &[RemoveItem::NAME, AddDivider::NAME, UpdateDivider::NAME, RemoveDivider::NAME];
+
+    fn load(object: Object, parts: &Parts<'_>) -> Result<TopicState, StoreError> {
+        Ok(TopicState::new(object, parts.head(HEAD)?, parts.all(ITEM)?, parts.all(DIVIDER)?))
+    }
+
+    fn make(new: &NewTopic, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+        new.make(object, context)
+    }
+
+    fn write_over(
+        new: &NewTopic,
+        topic: &mut TopicState,
+        mode: CreateMode,
+        context: &mut Context<'_>,
+    ) -> Result<(), Fault> {
+        new.write_over(topic, mode, context)
+    }
+
+    fn member(topic: &mut TopicState, member: Loid, becomes: Fate, context: &mut Context<'_>) -> Result<(), Fault> {
+        topic.member(member, becomes, context);
+        Ok(())
+    }
+
+    fn dissolve(topic: &mut TopicState, context: &mut Context<'_>) -> Result<(), Fault> {
+        topic.dissolve(context)
+    }
+
+    fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
+        prove::prove(record, proof)
+    }
+}

@@ -1,0 +1,226 @@
+//! The commands that change plans (docs/api/topic-plans.md).
+
+use std::collections::{BTreeSet, HashSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::TopicPlan;
+use super::state::PlanState;
+use crate::command::{Command, Context, Fault};
+use crate::error::{Code, Error, Result};
+use crate::family::State;
+use crate::id::Loid;
+use crate::joint::{Joint, Turns};
+use crate::lineup::{NewDivider, check_room};
+use crate::object::{FamilyKind, Record};
+use crate::store::loid_key;
+
+/// Which topic a command was about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedDone {
+    /// The topic.
+    #[serde(with = "loid_key")]
+    pub topic: Loid,
+}
+
+/// Which divider a command was about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DividerDone {
+    /// The divider.
+    pub divider: u64,
+}
+
+/// Refuses what a plan can't hold: what is no topic, is not there, or that the caller may not read.
+pub(super) fn check_topic(topic: Loid, context: &Context<'_>) -> Result<(), Fault> {
+    if !context.is_alive(topic)? || !context.reads()?.may_read(topic)? {
+        return Err(Error::not_found(topic).into());
+    }
+    let record = context.look_up::<Record>(&Record::live_key(topic))?.ok_or_else(|| Error::not_found(topic))?;
+    if record.family == FamilyKind::Topic {
+        return Ok(());
+    }
+    let message = format!("A plan holds topics, and `{topic}` is a {}.", record.type_name);
+    Err(Error::new(Code::InvalidForContainer, message).with_source(topic).into())
+}
+
+/// The topic's place, if the caller sees it.
+fn held(plan: &PlanState, topic: Loid, context: &Context<'_>) -> Result<()> {
+    if plan.topic(topic).is_some() && context.reads()?.may_read(topic)? { Ok(()) } else { Err(plan.not_held(topic)) }
+}
+
+/// Adds a topic to a plan. One that is there already stays, unless a position is said: then it moves there.
+#[derive(Debug, Clone, Copy)]
+pub struct AddTopic {
+    /// The topic.
+    pub topic: Loid,
+    /// Counted from 0 among the topics that the caller sees and dividers; −1 and nothing said are the end.
+    pub position: Option<i64>,
+}
+
+impl Command for AddTopic {
+    type Family = TopicPlan;
+    type Reply = PlannedDone;
+    const NAME: &'static str = "topicplan.topic.add";
+
+    fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<PlannedDone, Fault> {
+        check_topic(self.topic, context)?;
+        let there = plan.topic(self.topic).is_some();
+        if there && self.position.is_none() {
+            return Ok(PlannedDone { topic: self.topic });
+        }
+        let place = plan.lineup().place(self.position, &mut context.reads()?)?;
+        let changed = if there {
+            plan.shift_topic(self.topic, place, context)
+        } else {
+            check_room(plan.object().record.loid, plan.lineup().len() + 1)?;
+            plan.insert_topic(self.topic, place, context);
+            true
+        };
+        if changed {
+            context.concerns(self.topic);
+        }
+        Ok(PlannedDone { topic: self.topic })
+    }
+}
+
+/// Takes a topic out of a plan; the topic stays as it is.
+#[derive(Debug, Clone, Copy)]
+pub struct RemoveTopic {
+    /// The topic.
+    pub topic: Loid,
+}
+
+impl Command for RemoveTopic {
+    type Family = TopicPlan;
+    type Reply = PlannedDone;
+    const NAME: &'static str = "topicplan.topic.remove";
+
+    fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<PlannedDone, Fault> {
+        held(plan, self.topic, context)?;
+        plan.take_topic(self.topic, context);
+        context.concerns(self.topic);
+        Ok(PlannedDone { topic: self.topic })
+    }
+}
+
+/// Moves topics into a plan, all or none. They leave the plans named beside them.
+#[derive(Debug, Clone)]
+pub struct MoveTopics {
+    /// The topics, in the order in which they are to stand.
+    pub topics: Vec<Loid>,
+    /// Plans that they leave, where they are in them; the target may be among them.
+    pub from: Vec<Loid>,
+    /// The plan that they go to.
+    pub target: Loid,
+    /// Where the first is to stand, counted from 0 among what stays in the target; −1 and nothing said are the end.
+    pub position: Option<i64>,
+}
+
+impl Joint for MoveTopics {
+    /// The topics, in order.
+    type Reply = Vec<PlannedDone>;
+    const NAME: &'static str = "topicplan.topic.move";
+
+    fn about(&self, _: &Vec<PlannedDone>) -> Option<Loid> {
+        Some(self.target)
+    }
+
+    fn wants(&self) -> Vec<Loid> {
+        let plans: BTreeSet<Loid> = self.from.iter().copied().chain([self.target]).collect();
+        plans.into_iter().collect()
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Vec<PlannedDone>, Fault> {
+        turns.need(self.wants())?;
+        context.expects(&turns.get::<TopicPlan>(self.target)?.object().record);
+        let mut named = HashSet::new();
+        let topics: Vec<Loid> = self.topics.iter().copied().filter(|topic| named.insert(*topic)).collect();
+        topics.iter().try_for_each(|topic| check_topic(*topic, context))?;
+        for plan in self.wants() {
+            let plan = turns.get::<TopicPlan>(plan)?;
+            for topic in &topics {
+                plan.take_topic(*topic, context);
+            }
+        }
+        let target = turns.get::<TopicPlan>(self.target)?;
+        check_room(self.target, target.lineup().len() + topics.len())?;
+        let mut place = target.lineup().place(self.position, &mut context.reads()?)?;
+        for topic in &topics {
+            target.insert_topic(*topic, place, context);
+            context.concerns(topic);
+            place = place.saturating_add(1);
+        }
+        Ok(topics.into_iter().map(|topic| PlannedDone { topic }).collect())
+    }
+}
+
+/// Adds a divider to a plan.
+#[derive(Debug, Clone)]
+pub struct AddDivider {
+    /// What is said of it.
+    pub divider: NewDivider,
+}
+
+impl Command for AddDivider {
+    type Family = TopicPlan;
+    type Reply = DividerDone;
+    const NAME: &'static str = "topicplan.divider.add";
+
+    fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<DividerDone, Fault> {
+        self.divider.check()?;
+        check_room(plan.object().record.loid, plan.lineup().len() + 1)?;
+        plan.lineup().check_room_for_divider()?;
+        let place = plan.lineup().place(self.divider.position, &mut context.reads()?)?;
+        let divider = context.next_number()?;
+        plan.insert_divider(divider, self.divider.title.clone().unwrap_or_default(), place, context);
+        context.concerns(divider);
+        Ok(DividerDone { divider })
+    }
+}
+
+/// Changes a divider: its title, its place.
+#[derive(Debug, Clone)]
+pub struct UpdateDivider {
+    /// Which.
+    pub id: u64,
+    /// What is said of it.
+    pub divider: NewDivider,
+}
+
+impl Command for UpdateDivider {
+    type Family = TopicPlan;
+    type Reply = DividerDone;
+    const NAME: &'static str = "topicplan.divider.update";
+
+    fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<DividerDone, Fault> {
+        self.divider.check()?;
+        let old = plan.divider(self.id)?.clone();
+        let place = match self.divider.position {
+            None => None,
+            position => Some(plan.lineup().place(position, &mut context.reads()?)?),
+        };
+        plan.change_divider(&old, &self.divider, place, context);
+        context.concerns(self.id);
+        Ok(DividerDone { divider: self.id })
+    }
+}
+
+/// Takes a divider away.
+#[derive(Debug, Clone, Copy)]
+pub struct RemoveDivider {
+    /// Which.
+    pub id: u64,
+}
+
+impl Command for RemoveDivider {
+    type Family = TopicPlan;
+    type Reply = DividerDone;
+    const NAME: &'static str = "topicplan.divider.remove";
+
+    fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<DividerDone, Fault> {
+        let divider = plan.divider(self.id)?.clone();
+        plan.take_divider(&divider, context);
+        context.concerns(self.id);
+        Ok(DividerDone { divider: self.id })
+    }
+}

@@ -1,0 +1,102 @@
+//! Making a plan, and writing over an existing one that a creation names.
+
+use super::commands::check_topic;
+use super::rows::PlanHead;
+use super::state::PlanState;
+use crate::command::{Context, Fault};
+use crate::error::{Code, Error, Result};
+use crate::family::State;
+use crate::id::Loid;
+use crate::object::{CreateMode, MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, Object, Text, check_texts};
+
+/// How many topics and dividers a plan may begin with: all are put in one step.
+pub const MAX_NEW_LINES: usize = 1000;
+
+/// What is said of a new plan.
+#[derive(Debug, Clone, Default)]
+pub struct NewPlan {
+    /// Empty without it.
+    pub title: Option<Text>,
+    /// Empty without it.
+    pub description: Option<Text>,
+    /// What it begins with, first to last; a topic once.
+    pub lines: Vec<NewLine>,
+}
+
+/// A line that a plan begins with.
+#[derive(Debug, Clone)]
+pub enum NewLine {
+    /// A divider with that title.
+    Divider(Text),
+    /// A topic that is there.
+    Topic(Loid),
+}
+
+impl NewPlan {
+    /// Puts head and lines of a new plan.
+    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+        self.check()?;
+        let head = PlanHead {
+            loid: object.record.loid,
+            title: self.title.clone().unwrap_or_default(),
+            description: self.description.clone().unwrap_or_default(),
+        };
+        context.put(None, &head);
+        self.fill(&mut PlanState::new(object, head, Vec::new(), Vec::new()), context)
+    }
+
+    /// Writes it over a plan that is there.
+    pub(super) fn write_over(
+        &self,
+        plan: &mut PlanState,
+        mode: CreateMode,
+        context: &mut Context<'_>,
+    ) -> Result<(), Fault> {
+        self.check()?;
+        let replaces = mode == CreateMode::Replace;
+        if replaces {
+            plan.clear(context);
+        }
+        let said = |said: &Option<Text>, there: &Text| match said {
+            Some(said) => said.clone(),
+            None if replaces => Text::default(),
+            None => there.clone(),
+        };
+        let there = plan.head().clone();
+        let (title, description) = (said(&self.title, &there.title), said(&self.description, &there.description));
+        plan.set_head(PlanHead { title, description, ..there }, context);
+        self.fill(plan, context)
+    }
+
+    fn check(&self) -> Result<()> {
+        check_texts([
+            ("title", self.title.as_deref(), MAX_TITLE_BYTES),
+            ("description", self.description.as_deref(), MAX_DESCRIPTION_BYTES),
+        ])?;
+        let lines = self.lines.len();
+        if lines > MAX_NEW_LINES {
+            let message =
+                format!("A plan can't begin with {lines} topics and dividers, but with {MAX_NEW_LINES} at most.");
+            return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_NEW_LINES));
+        }
+        Ok(())
+    }
+
+    fn fill(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<(), Fault> {
+        crate::lineup::check_room(plan.object().record.loid, plan.lineup().len() + self.lines.len())?;
+        for line in &self.lines {
+            match line {
+                NewLine::Divider(title) => {
+                    plan.lineup().check_room_for_divider()?;
+                    plan.insert_divider(context.next_number()?, title.clone(), usize::MAX, context);
+                }
+                NewLine::Topic(topic) if plan.topic(*topic).is_none() => {
+                    check_topic(*topic, context)?;
+                    plan.insert_topic(*topic, usize::MAX, context);
+                }
+                NewLine::Topic(_) => {}
+            }
+        }
+        Ok(())
+    }
+}

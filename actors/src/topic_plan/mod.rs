@@ -1,0 +1,68 @@
+//! Topic plans: topics in one order, with dividers between them (docs/api/topic-plans.md).
+//!
+//! A plan holds topics as a drawer holds objects: what becomes of a topic it hears, what happens inside one it does not. A topic
+//! stands in a plan once at most.
+
+mod commands;
+mod make;
+mod prove;
+mod rows;
+mod state;
+
+pub use self::commands::{
+    AddDivider, AddTopic, DividerDone, MoveTopics, PlannedDone, RemoveDivider, RemoveTopic, UpdateDivider,
+};
+pub use self::make::{MAX_NEW_LINES, NewLine, NewPlan};
+pub use self::rows::{DIVIDER, Divider, HEAD, Line, Lineup, PlanHead, PlannedTopic, TOPIC};
+pub use self::state::PlanState;
+use crate::command::{Command, Context, Fault};
+use crate::family::{Family, Fate};
+use crate::id::Loid;
+use crate::object::{CreateMode, FamilyKind, Object, Record};
+use crate::part::{PartKind, Parts};
+use crate::proof::Proof;
+use crate::store::StoreError;
+
+/// The family of topic plans.
+#[derive(Debug)]
+pub struct TopicPlan;
+
+impl Family for TopicPlan {
+    type State = PlanState;
+    type New = NewPlan;
+    const KIND: FamilyKind = FamilyKind::TopicPlan;
+    const PARTS: &'static [PartKind] = &[HEAD, TOPIC, DIVIDER];
+    const HAS_CONTENT: bool = false;
+    const PART_EVENTS: &'static [&'static str] = &[AddDivider::NAME, UpdateDivider::NAME, RemoveDivider::NAME];
+
+    fn load(object: Object, parts: &Parts<'_>) -> Result<PlanState, StoreError> {
+        Ok(PlanState::new(object, parts.head(HEAD)?, parts.all(TOPIC)?, parts.all(DIVIDER)?))
+    }
+
+    fn make(new: &NewPlan, object: Object, context: &mut Context<'_>) -> Result<(), Fault> {
+        new.make(object, context)
+    }
+
+    fn write_over(
+        new: &NewPlan,
+        plan: &mut PlanState,
+        mode: CreateMode,
+        context: &mut Context<'_>,
+    ) -> Result<(), Fault> {
+        new.write_over(plan, mode, context)
+    }
+
+    fn member(plan: &mut PlanState, member: Loid, becomes: Fate, context: &mut Context<'_>) -> Result<(), Fault> {
+        plan.member(member, becomes, context);
+        Ok(())
+    }
+
+    fn dissolve(plan: &mut PlanState, context: &mut Context<'_>) -> Result<(), Fault> {
+        plan.dissolve(context);
+        Ok(())
+    }
+
+    fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
+        prove::prove(record, proof)
+    }
+}

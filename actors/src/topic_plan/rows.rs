@@ -1,0 +1,125 @@
+//! How a plan is stored: one head, one row a topic, one row a divider.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::command::Context;
+use crate::id::Loid;
+use crate::lineup::{self, Member};
+use crate::object::{Text, hold};
+use crate::part::PartKind;
+use crate::sequence::{Movable, Ordered, StoredOrder};
+use crate::store::{Key, Row, loid_key};
+
+/// The kind of [`PlanHead`].
+pub const HEAD: PartKind = PartKind::of::<PlanHead>(10);
+
+/// The kind of [`PlannedTopic`].
+pub const TOPIC: PartKind = PartKind::of::<PlannedTopic>(11);
+
+/// The number of the kind of a plan's dividers.
+const DIVIDER_NUMBER: u8 = 12;
+
+/// The kind of [`Divider`].
+pub const DIVIDER: PartKind = Divider::PART;
+
+/// A divider of a plan.
+pub type Divider = lineup::Divider<DIVIDER_NUMBER>;
+
+/// The lineup of a plan.
+pub type Lineup = lineup::Lineup<PlannedTopic, DIVIDER_NUMBER>;
+
+/// A line of a [`Lineup`].
+pub type Line = lineup::Line<PlannedTopic, DIVIDER_NUMBER>;
+
+/// What a plan has beside its record and topics.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanHead {
+    /// The plan.
+    #[serde(with = "loid_key")]
+    pub loid: Loid,
+    /// May be empty.
+    pub title: Text,
+    /// May be empty.
+    pub description: Text,
+}
+
+impl Row for PlanHead {
+    fn place(&self) -> Key {
+        HEAD.place(self.loid, &[])
+    }
+}
+
+/// The place of a topic in a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedTopic {
+    /// The plan.
+    #[serde(with = "loid_key")]
+    pub plan: Loid,
+    /// The topic.
+    #[serde(with = "loid_key")]
+    pub topic: Loid,
+    pub(super) order: StoredOrder,
+    /// Whether the topic lies in the recycle bin.
+    pub hidden: bool,
+}
+
+impl PlannedTopic {
+    /// A topic that can be seen.
+    pub fn new(plan: Loid, topic: Loid) -> PlannedTopic {
+        PlannedTopic { plan, topic, order: 0.into(), hidden: false }
+    }
+}
+
+impl Row for PlannedTopic {
+    fn place(&self) -> Key {
+        TOPIC.place(self.plan, &self.topic.to_key())
+    }
+
+    fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
+        hold(self.topic, &self.place(), entries);
+    }
+
+    fn same_index(&self, other: &PlannedTopic) -> bool {
+        (self.plan, self.topic) == (other.plan, other.topic)
+    }
+}
+
+impl Ordered for PlannedTopic {
+    fn order(&self) -> u128 {
+        self.order.into()
+    }
+
+    fn is_visible(&self) -> bool {
+        !self.hidden
+    }
+}
+
+impl Movable for PlannedTopic {
+    fn at(&self, order: u128) -> PlannedTopic {
+        PlannedTopic { order: order.into(), ..*self }
+    }
+}
+
+impl Member for PlannedTopic {
+    fn id(&self) -> u128 {
+        id_of(self.topic)
+    }
+
+    fn object(&self) -> Option<Loid> {
+        Some(self.topic)
+    }
+
+    fn put(&self, old: Option<&PlannedTopic>, context: &mut Context<'_>) {
+        context.put(old, self);
+    }
+
+    fn remove(&self, context: &mut Context<'_>) {
+        context.remove(self);
+    }
+}
+
+/// The id of a topic among the lines of a plan. It is never that of a divider, whose number stands in no loid.
+pub(super) fn id_of(topic: Loid) -> u128 {
+    topic.to_number()
+}

@@ -1,0 +1,188 @@
+//! A plan in memory: its lineup.
+
+use std::sync::Arc;
+
+use super::rows::{Divider, Line, Lineup, PlanHead, PlannedTopic, id_of};
+use crate::command::Context;
+use crate::error::{Code, Error, Result};
+use crate::family::{Fate, State};
+use crate::id::Loid;
+use crate::lineup::NewDivider;
+use crate::object::{Object, Text};
+use crate::sequence::Movable;
+use crate::store::{Key, Row};
+
+/// See the module's head. A clone shares everything.
+#[derive(Debug, Clone)]
+pub struct PlanState {
+    object: Object,
+    head: Arc<PlanHead>,
+    lineup: Lineup,
+    /// What the titles of the dividers take together.
+    titles: usize,
+}
+
+impl State for PlanState {
+    fn object(&self) -> &Object {
+        &self.object
+    }
+
+    fn object_mut(&mut self) -> &mut Object {
+        &mut self.object
+    }
+
+    fn bytes(&self) -> usize {
+        // A topic's place, or a divider beside its title, and what finds it.
+        const LINE: usize = 384;
+        let texts = self.head.title.len() + self.head.description.len() + self.titles;
+        self.object.bytes() + texts + self.lineup.len() * LINE
+    }
+}
+
+impl PlanState {
+    /// A plan with these topics and dividers, in any order.
+    pub fn new(object: Object, head: PlanHead, topics: Vec<PlannedTopic>, dividers: Vec<Divider>) -> PlanState {
+        let mut state = PlanState { object, head: Arc::new(head), lineup: Lineup::default(), titles: 0 };
+        topics.into_iter().for_each(|topic| state.lineup.keep(Line::Member(topic)));
+        for divider in dividers {
+            state.titles += divider.title.len();
+            state.lineup.keep(Line::Divider(Arc::new(divider)));
+        }
+        state
+    }
+
+    /// What it has beside record and topics.
+    pub fn head(&self) -> &PlanHead {
+        &self.head
+    }
+
+    /// Its topics, and dividers between them.
+    pub fn lineup(&self) -> &Lineup {
+        &self.lineup
+    }
+
+    /// The place of a topic; a hidden one has none.
+    pub fn topic(&self, topic: Loid) -> Option<(usize, &PlannedTopic)> {
+        let (position, line) = self.lineup.find(id_of(topic))?;
+        line.member().filter(|found| !found.hidden).map(|found| (position, found))
+    }
+
+    /// The error of a topic that is not there, or that a caller may not know of.
+    pub fn not_held(&self, topic: Loid) -> Error {
+        let plan = self.head.loid;
+        Error::new(Code::ObjectNotFound, format!("The plan `{plan}` has no topic `{topic}`.")).with_source(topic)
+    }
+
+    /// The divider of that id.
+    ///
+    /// # Errors
+    /// `ObjectNotFound` when there is none.
+    pub fn divider(&self, id: u64) -> Result<&Arc<Divider>> {
+        let found = self.lineup.find(id.into()).and_then(|(_, line)| line.divider());
+        found.ok_or_else(|| {
+            let plan = self.head.loid;
+            Error::new(Code::ObjectNotFound, format!("The plan `{plan}` has no divider `{id}`.")).with_source(id)
+        })
+    }
+
+    /// Puts a topic that is not there in front of a place.
+    pub(super) fn insert_topic(&mut self, topic: Loid, place: usize, context: &mut Context<'_>) {
+        let new = PlannedTopic::new(self.head.loid, topic);
+        self.lineup.insert(place, |order| Line::Member(new.at(order)), context);
+    }
+
+    /// Moves a topic that is there to a place among the others. Returns whether there was something to do.
+    pub(super) fn shift_topic(&mut self, topic: Loid, place: usize, context: &mut Context<'_>) -> bool {
+        let Some(line) = self.lineup.find(id_of(topic)).map(|(_, line)| line.clone()) else { return false };
+        let moves = !self.lineup.stands_at(line.id(), place);
+        if moves {
+            self.lineup.shift(&line, &line, place, context);
+        }
+        moves
+    }
+
+    /// Takes a topic out, hidden or not. Returns whether it was there.
+    pub(super) fn take_topic(&mut self, topic: Loid, context: &mut Context<'_>) -> bool {
+        let Some(line) = self.lineup.find(id_of(topic)).map(|(_, line)| line.clone()) else { return false };
+        self.lineup.take(&line, context);
+        true
+    }
+
+    /// Puts a divider with that id.
+    pub(super) fn insert_divider(&mut self, id: u64, title: Text, place: usize, context: &mut Context<'_>) {
+        self.titles += title.len();
+        let new = Divider::new(self.head.loid, None, id, title);
+        self.lineup.insert(place, |order| Line::Divider(Arc::new(new.at(order))), context);
+    }
+
+    /// Changes what is said of a divider.
+    pub(super) fn change_divider(
+        &mut self,
+        old: &Arc<Divider>,
+        said: &NewDivider,
+        place: Option<usize>,
+        context: &mut Context<'_>,
+    ) {
+        let new = Divider { title: said.title.as_ref().unwrap_or(&old.title).clone(), ..Divider::clone(old) };
+        self.titles = self.titles - old.title.len() + new.title.len();
+        let (old, new) = (Line::Divider(old.clone()), Line::Divider(Arc::new(new)));
+        match place.filter(|place| !self.lineup.stands_at(old.id(), *place)) {
+            Some(place) => self.lineup.shift(&old, &new, place, context),
+            None if old.divider() == new.divider() => {}
+            None => self.lineup.replace(&old, new, context),
+        }
+    }
+
+    /// Takes a divider away.
+    pub(super) fn take_divider(&mut self, divider: &Arc<Divider>, context: &mut Context<'_>) {
+        self.titles -= divider.title.len();
+        self.lineup.take(&Line::Divider(divider.clone()), context);
+    }
+
+    /// Sets the head.
+    pub(super) fn set_head(&mut self, head: PlanHead, context: &mut Context<'_>) {
+        if head != *self.head {
+            context.put(Some(&*self.head), &head);
+            self.head = Arc::new(head);
+        }
+    }
+
+    /// Does what becomes of a topic to its place.
+    pub(super) fn member(&mut self, topic: Loid, becomes: Fate, context: &mut Context<'_>) {
+        let hidden = match becomes {
+            Fate::Gone => {
+                self.take_topic(topic, context);
+                return;
+            }
+            Fate::Hidden => true,
+            Fate::Shown => false,
+        };
+        let found = self.lineup.find(id_of(topic)).and_then(|(_, line)| line.member()).copied();
+        if let Some(old) = found.filter(|old| old.hidden != hidden) {
+            let new = PlannedTopic { hidden, ..old };
+            self.lineup.replace(&Line::Member(old), Line::Member(new), context);
+        }
+    }
+
+    /// Takes everything out.
+    pub(super) fn clear(&mut self, context: &mut Context<'_>) {
+        let lines: Vec<Line> = self.lineup.lines().cloned().collect();
+        lines.iter().for_each(|line| self.lineup.take(line, context));
+        self.titles = 0;
+    }
+
+    /// The plan ceases to be: all that it has goes.
+    pub(super) fn dissolve(&mut self, context: &mut Context<'_>) {
+        self.clear(context);
+        context.remove(&*self.head);
+    }
+
+    /// The rows that this state should have among the parts, for tests and checks.
+    pub fn rows(&self) -> Vec<Key> {
+        let places = self.lineup.lines().map(|line| match line {
+            Line::Member(topic) => topic.place(),
+            Line::Divider(divider) => divider.place(),
+        });
+        std::iter::once(self.head.place()).chain(places).collect()
+    }
+}
