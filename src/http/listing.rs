@@ -39,14 +39,18 @@ const STEPS: usize = 16;
 const STEPS_BYTES: usize = 8 << 10;
 
 /// A step of a list.
-pub(crate) enum Made<I, N = Never, E = Never> {
+pub(crate) enum Made<I, N = Never, E = Never, M = Never> {
     /// An item.
     Item(I),
-    /// An item with a list in it, whose items are the steps up to [`Made::Close`].
+    /// An item with a list in it, whose items are the steps up to its [`Made::Close`].
     Open(I),
     /// One of those.
     Inner(N),
-    /// Behind the last of those.
+    /// One of those with a list in it, whose items are the steps up to its [`Made::Close`].
+    OpenInner(N),
+    /// One of those.
+    Innermost(M),
+    /// Behind the last of the list that was opened last.
     Close,
     /// What the reply says of an item that can't be shown.
     Failed(E),
@@ -56,10 +60,27 @@ pub(crate) enum Made<I, N = Never, E = Never> {
     End,
 }
 
-impl<I, N, E> Made<I, N, E> {
+impl<I, N, E, M> Made<I, N, E, M> {
     /// An item with a list in it that comes with the next steps.
-    pub(crate) fn open(item: impl FnOnce(Listed<N>) -> I) -> Made<I, N, E> {
+    pub(crate) fn open(item: impl FnOnce(Listed<N>) -> I) -> Made<I, N, E, M> {
         Made::Open(item(Listed::later(Gap::Inner)))
+    }
+}
+
+impl<I, N> Made<I, N> {
+    /// The same step of a list that is in an item of another list.
+    pub(crate) fn deeper<O, E>(self) -> Made<O, I, E, N> {
+        match self {
+            Made::Item(item) => Made::Inner(item),
+            Made::Open(item) => Made::OpenInner(item),
+            Made::Inner(item) => Made::Innermost(item),
+            Made::Close => Made::Close,
+            Made::Nothing => Made::Nothing,
+            Made::End => Made::End,
+            // There is no place for its list any deeper, and so none in the reply.
+            Made::OpenInner(item) => Made::Innermost(item),
+            Made::Innermost(never) | Made::Failed(never) => match never {},
+        }
     }
 }
 
@@ -67,23 +88,25 @@ impl<I, N, E> Made<I, N, E> {
 #[derive(Serialize)]
 pub(crate) enum Never {}
 
+/// A step of the list `L`.
+pub(crate) type MadeBy<L> =
+    Made<<L as Items>::Item, <L as Items>::Inner, <L as Items>::Failed, <L as Items>::Innermost>;
+
 /// A list whose items are made one at a time.
 pub(crate) trait Items: 'static {
     /// An item.
     type Item: Serialize;
     /// An item of an item.
     type Inner: Serialize;
+    /// An item of one of those.
+    type Innermost: Serialize;
     /// What the reply says of an item that can't be shown.
     type Failed: Serialize;
     /// Why there may be no reply.
     type Fault: From<Error> + std::fmt::Debug;
 
     /// Makes the present step, of a `late` one when the reply is on its way: then a fault breaks it off. A step may be made again.
-    async fn make(
-        &mut self,
-        call: &Call,
-        late: bool,
-    ) -> Result<Made<Self::Item, Self::Inner, Self::Failed>, Self::Fault>;
+    async fn make(&mut self, call: &Call, late: bool) -> Result<MadeBy<Self>, Self::Fault>;
 
     /// Goes on to the next step.
     fn advance(&mut self);
@@ -161,10 +184,10 @@ struct Rest<I> {
     behind: VecDeque<Vec<u8>>,
     /// What failed, as it will stand in the reply.
     failed: Vec<u8>,
-    /// Whether the next item is the first, and the next of those within it.
-    first: (bool, bool),
-    /// What comes behind the items of the item that is open.
-    open: Option<Vec<u8>>,
+    /// Whether the next item is the first, the next of those within it, and the next of those within that.
+    first: [bool; 3],
+    /// What comes behind the items of each item that is open, the outermost first.
+    open: Vec<Vec<u8>>,
     ended: bool,
     taken: Taken,
     /// Over all pieces: a client that takes them quickly gets many in a row.
@@ -174,9 +197,10 @@ struct Rest<I> {
 /// What a step leads to once it is taken.
 enum Then {
     Nothing,
-    Item,
-    Opened(Vec<u8>),
-    Inner,
+    /// There is an item more at that depth.
+    Item(usize),
+    /// It has a list in it, and so much comes behind that.
+    Opened(usize, Vec<u8>),
     Closed,
     Failed(Vec<u8>),
     Ended,
@@ -200,8 +224,8 @@ impl<I: Items> Rest<I> {
             out,
             behind,
             failed: Vec::new(),
-            first: (true, true),
-            open: None,
+            first: [true; 3],
+            open: Vec::new(),
             ended: false,
             taken,
             way: GiveWay::new(),
@@ -261,34 +285,34 @@ impl<I: Items> Rest<I> {
     }
 
     /// Writes a step down. Nothing is changed but what goes out: that is longer by the step.
-    fn write(&mut self, made: Made<I::Item, I::Inner, I::Failed>) -> Result<Then> {
+    fn write(&mut self, made: MadeBy<I>) -> Result<Then> {
         fn put(step: &mut Vec<u8>, first: bool, value: &impl Serialize) -> Result<()> {
             if !first {
                 step.push(b',');
             }
             serde_json::to_writer(step, value).map_err(|error| unserialisable(&error))
         }
-        let (first, first_inner) = self.first;
-        let step = &mut self.out;
+        fn item(step: &mut Vec<u8>, first: [bool; 3], depth: usize, item: &impl Serialize) -> Result<Then> {
+            put(step, first[depth], item)?;
+            Ok(Then::Item(depth))
+        }
+        fn open(step: &mut Vec<u8>, first: [bool; 3], depth: usize, item: &impl Serialize) -> Result<Then> {
+            if !first[depth] {
+                step.push(b',');
+            }
+            let gaps = with_gaps(item, step)?;
+            let [(Gap::Inner, place)] = gaps[..] else { return Err(Error::internal()) };
+            Ok(Then::Opened(depth, step.split_off(place)))
+        }
+        let (first, step) = (self.first, &mut self.out);
         Ok(match made {
-            Made::Item(item) => {
-                put(step, first, &item)?;
-                Then::Item
-            }
-            Made::Open(item) => {
-                if !first {
-                    step.push(b',');
-                }
-                let gaps = with_gaps(&item, step)?;
-                let [(Gap::Inner, place)] = gaps[..] else { return Err(Error::internal()) };
-                Then::Opened(step.split_off(place))
-            }
-            Made::Inner(inner) => {
-                put(step, first_inner, &inner)?;
-                Then::Inner
-            }
+            Made::Item(made) => item(step, first, 0, &made)?,
+            Made::Open(made) => open(step, first, 0, &made)?,
+            Made::Inner(made) => item(step, first, 1, &made)?,
+            Made::OpenInner(made) => open(step, first, 1, &made)?,
+            Made::Innermost(made) => item(step, first, 2, &made)?,
             Made::Close => {
-                step.extend_from_slice(self.open.as_deref().unwrap_or_default());
+                step.extend_from_slice(self.open.last().map_or(&[], Vec::as_slice));
                 Then::Closed
             }
             Made::Failed(failed) => {
@@ -313,10 +337,12 @@ impl<I: Items> Rest<I> {
     fn go_on(&mut self, then: Then) {
         match then {
             Then::Nothing => {}
-            Then::Item => self.first.0 = false,
-            Then::Opened(behind) => (self.first, self.open) = ((false, true), Some(behind)),
-            Then::Inner => self.first.1 = false,
-            Then::Closed => self.open = None,
+            Then::Item(depth) => self.first[depth] = false,
+            Then::Opened(depth, behind) => {
+                (self.first[depth], self.first[depth + 1]) = (false, true);
+                self.open.push(behind);
+            }
+            Then::Closed => drop(self.open.pop()),
             Then::Failed(text) => self.failed.extend_from_slice(&text),
             Then::Ended => self.ended = true,
         }

@@ -234,6 +234,7 @@ enum Step {
 impl Items for Holders {
     type Item = DrawerReply;
     type Inner = DrawerItem;
+    type Innermost = Never;
     type Failed = Never;
     type Fault = Error;
 

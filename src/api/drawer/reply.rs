@@ -149,6 +149,7 @@ impl DrawerItems {
 impl Items for DrawerItems {
     type Item = DrawerItem;
     type Inner = Never;
+    type Innermost = Never;
     type Failed = Never;
     type Fault = Error;
 

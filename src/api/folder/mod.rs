@@ -222,6 +222,7 @@ impl Entries {
 impl Items for Entries {
     type Item = Ready<ObjectRecord>;
     type Inner = Never;
+    type Innermost = Never;
     type Failed = Never;
     type Fault = Error;
 

@@ -78,6 +78,7 @@ impl Named {
 impl Items for Named {
     type Item = Ready<Post>;
     type Inner = Never;
+    type Innermost = Never;
     type Failed = BulkError;
     type Fault = Error;
 

@@ -164,6 +164,7 @@ pub(super) struct PostItems {
 impl Items for PostItems {
     type Item = Ready<WirePost>;
     type Inner = Never;
+    type Innermost = Never;
     type Failed = Never;
     type Fault = Unsettled;
 

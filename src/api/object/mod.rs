@@ -159,6 +159,7 @@ struct Records {
 impl Items for Records {
     type Item = RecordReply;
     type Inner = Never;
+    type Innermost = Never;
     type Failed = BulkError;
     type Fault = Error;
 

@@ -118,6 +118,7 @@ impl Down {
 impl Items for Down {
     type Item = VersionItem;
     type Inner = Never;
+    type Innermost = Never;
     type Failed = Never;
     type Fault = Error;
 
