@@ -27,9 +27,19 @@ impl CachesConfig {
         self.bytes / 10 * 4
     }
 
-    /// Bytes of posts as JSON.
+    /// Bytes of parts of containers as JSON.
     pub fn parts(&self) -> u64 {
         self.bytes / 10 - self.lengths()
+    }
+
+    /// Bytes of posts as JSON.
+    pub fn posts(&self) -> u64 {
+        self.parts() / 4 * 3
+    }
+
+    /// Bytes of topic items as JSON.
+    pub fn topic_items(&self) -> u64 {
+        self.parts() / 4
     }
 
     /// Bytes of how long the contents of liveblogs are.

@@ -25,6 +25,7 @@ mod repository;
 mod service;
 #[cfg(test)]
 mod tests;
+mod topic;
 mod value;
 
 use std::fmt;
@@ -45,6 +46,7 @@ pub use self::repository::{
     ConnectionConfig, DatabaseConfig, DrawerConfig, Durability, FoldersConfig, SampleConfig, StoreConfig, for_user,
 };
 pub use self::service::{AuthConfig, CompatConfig, DataConfig, LimitsConfig, LogConfig, LogFormat, ServerConfig};
+pub use self::topic::{TopicConfig, TopicPlanConfig};
 
 /// The whole configuration. [`Config::load`] gives one that has been checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -80,6 +82,10 @@ pub struct Config {
     pub drawer: DrawerConfig,
     /// Liveblogs.
     pub liveblog: LiveblogConfig,
+    /// Topics.
+    pub topic: TopicConfig,
+    /// Topic plans.
+    pub topic_plan: TopicPlanConfig,
     /// Where things go when nobody says.
     pub folders: FoldersConfig,
     /// What a new data directory is filled with.
@@ -109,6 +115,8 @@ impl Default for Config {
             }],
             drawer: DrawerConfig::default(),
             liveblog: LiveblogConfig::default(),
+            topic: TopicConfig::default(),
+            topic_plan: TopicPlanConfig::default(),
             folders: FoldersConfig::default(),
             sample: SampleConfig::default(),
         }

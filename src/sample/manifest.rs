@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::auth::Privilege;
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Manifest {
     pub groups: Vec<SampleGroup>,
     pub users: Vec<SampleUser>,
@@ -14,6 +14,8 @@ pub(super) struct Manifest {
     pub objects: Vec<SampleObject>,
     pub drawers: Vec<SampleDrawer>,
     pub liveblogs: Vec<SampleLiveblog>,
+    pub topics: Vec<SampleTopic>,
+    pub topic_plans: Vec<SamplePlan>,
 }
 
 /// A group of the sample.
@@ -151,4 +153,63 @@ pub(super) struct SamplePost {
 
 fn yes() -> bool {
     true
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct SampleTopic {
+    pub path: String,
+    pub title: String,
+    pub description: String,
+    pub creator: Option<String>,
+    pub status: Option<String>,
+    pub lines: Vec<SampleLine>,
+}
+
+/// A divider or an item of a topic.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) enum SampleLine {
+    /// Its title.
+    Divider(String),
+    Item(Box<SampleItem>),
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(super) struct SampleItem {
+    pub name: String,
+    pub content_type: String,
+    pub comment: String,
+    pub occupation: String,
+    pub priority: i64,
+    pub product: String,
+    pub edition: String,
+    pub assignees: Vec<String>,
+    /// How long after the first start it is to be done.
+    pub due_in_seconds: Option<u64>,
+    pub status: Option<String>,
+    /// Path of an object.
+    pub attachment: Option<String>,
+    pub lines: Vec<SampleLine>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct SamplePlan {
+    pub path: String,
+    pub title: String,
+    pub description: String,
+    pub creator: Option<String>,
+    pub lines: Vec<SamplePlanLine>,
+}
+
+/// A divider or a topic of a plan.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) enum SamplePlanLine {
+    /// Its title.
+    Divider(String),
+    /// Path of the topic.
+    Topic(String),
 }

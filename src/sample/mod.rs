@@ -1,11 +1,12 @@
 //! The sample newsroom: it fills a new data directory, so that every endpoint has something to answer.
 //!
-//! `newsroom.json` says which users, groups, objects, drawers and liveblogs there are; the files below `files/` are the
+//! `newsroom.json` says which users, groups, objects, drawers, liveblogs, topics and plans there are; the files below `files/` are the
 //! objects' bytes, each at the path it has in the repository. It goes in through the same commands as anything else, by its
 //! own users.
 
 mod liveblogs;
 mod manifest;
+mod planning;
 
 use std::collections::HashMap;
 
@@ -66,7 +67,7 @@ impl Sample {
         FILES.get_file(path.trim_start_matches('/'))?.contents_utf8()
     }
 
-    /// Writes folders, objects, drawers and liveblogs. `sysconfig` has the sample's own types and workflows.
+    /// Writes folders, objects, drawers, liveblogs, topics and plans. `sysconfig` has the sample's own types and workflows.
     ///
     /// # Errors
     /// What a command refuses.
@@ -110,6 +111,12 @@ impl Sample {
         }
         for liveblog in &self.manifest.liveblogs {
             folders.liveblog(liveblog, now, content).await?;
+        }
+        for topic in &self.manifest.topics {
+            folders.topic(topic, now, &mut known).await?;
+        }
+        for plan in &self.manifest.topic_plans {
+            folders.plan(plan, &known).await?;
         }
         Ok(())
     }

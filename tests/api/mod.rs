@@ -15,4 +15,5 @@ mod object;
 mod paths;
 mod rights;
 mod session;
+mod topic;
 mod user;

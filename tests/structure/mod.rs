@@ -41,12 +41,32 @@ const ONE_WAY: &[(&[&str], &[&str])] = &[
 /// The same of the domain.
 const ONE_WAY_IN_THE_DOMAIN: &[(&[&str], &[&str])] = &[
     (&["id", "error", "clock"], &["store", "object", "command", "family", "runtime", "repository"]),
-    (&["store", "object"], &["command", "family", "drawer", "liveblog", "folder", "document", "runtime", "repository"]),
-    (&["sequence"], &["drawer", "liveblog", "checkout", "lifecycle", "runtime", "repository"]),
-    (&["drawer", "liveblog", "folder", "document"], &["runtime", "repository"]),
+    (
+        &["store", "object"],
+        &[
+            "command",
+            "family",
+            "drawer",
+            "liveblog",
+            "topic",
+            "topic_plan",
+            "folder",
+            "document",
+            "runtime",
+            "repository",
+        ],
+    ),
+    (
+        &["sequence", "lineup"],
+        &["drawer", "liveblog", "topic", "topic_plan", "checkout", "lifecycle", "runtime", "repository"],
+    ),
+    (&["drawer", "liveblog", "topic", "topic_plan", "folder", "document"], &["runtime", "repository"]),
     (&["checkout", "lifecycle"], &["runtime", "repository"]),
     // Families plug in: what is the same for all of them knows none of them.
-    (&["command", "family", "joint", "part", "proof", "checkout", "lifecycle"], &["drawer", "liveblog", "families"]),
+    (
+        &["command", "family", "joint", "part", "proof", "checkout", "lifecycle"],
+        &["drawer", "liveblog", "topic", "topic_plan", "families"],
+    ),
     (&["runtime"], &["repository"]),
 ];
 

@@ -55,7 +55,8 @@ pub fn all() -> impl Iterator<Item = &'static Route> {
 pub fn surface(config: &Config) -> Surface {
     let kept = Kept::default()
         .with(drawer::RenderedDrawers::new(config.caches.replies()))
-        .with(liveblog::KeptPosts::new(config.caches.parts()))
+        .with(liveblog::KeptPosts::new(config.caches.posts()))
+        .with(topic::KeptItems::new(config.caches.topic_items()))
         .with(liveblog::Lengths::new(config.caches.lengths()));
     Surface { groups: GROUPS, kept }
 }

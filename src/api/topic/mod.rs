@@ -1,3 +1,445 @@
-//! Topics.
+//! Topics, their items and dividers (docs/api/topics.md).
 
+use stet_actors::command::Command;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
+use stet_actors::family::State;
+use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::lifecycle::NewObject;
+use stet_actors::lineup::{Line, NewDivider};
+use stet_actors::object::{CreateMode, FamilyKind, IssueDate, Text};
+use stet_actors::store::{Table, View};
+use stet_actors::topic::{
+    AddDivider, AddItem, Attach, DividerDone, ITEM_TYPE, ItemAddress, ItemDone, ItemFields, MAX_NEW_LINES, MoveItems,
+    NewItem, NewLine, NewTopic, RemoveDivider, RemoveItem, Topic, TopicState, UpdateDivider, UpdateItem, UpdateTopic,
+    Which,
+};
+
+use self::reply::{
+    Extent, Open, address, changed_divider, changed_item, changed_topic, facts, gone, structure as structure_of,
+    topic_reply,
+};
+use super::object::{Removed, status_of};
+use super::records::{info_of, path_if_shown};
+use super::requests::{CreateOptions, Sources, database_named, folder_source};
+use super::settled::{Opened, settled};
+use crate::auth::Privilege;
+use crate::give_way::GiveWay;
+use crate::http::app::App;
+use crate::http::call::Call;
+use crate::http::change::Container;
+use crate::http::etag::ETag;
+use crate::http::reply::Json;
+use crate::json::Ready;
+
+pub(in crate::api) mod reply;
 pub mod routes;
+mod types;
+
+pub(crate) use self::reply::KeptItems;
+pub use self::types::{
+    AttachBody, ChangedDivider, ChangedItem, ChangedTopic, CreateTopic, Divider, DividerBody, DividerReply, Gone,
+    ItemBody, LineKind, MoveBody, Moved, MovedLine, MovedReply, ReplyOptions, StructureLine, TopicItem, TopicItemAlone,
+    TopicReply, TopicStructure, UpdateTopic as UpdateBody,
+};
+
+/// Name of the type of topics in the objecttypes family.
+const TYPE_NAME: &str = "Topic";
+
+/// The topic of the path.
+fn topic(call: &Call) -> Result<Container<Topic>> {
+    call.container("topic")
+}
+
+/// The item that the path names; nothing where it names none.
+fn item_of(call: &Call) -> Result<Option<ItemAddress>> {
+    let text = call.param("topicItem");
+    if text.is_empty() { Ok(None) } else { address(text).map(Some) }
+}
+
+/// The item or subitem that the path names.
+fn which(call: &Call) -> Result<Which> {
+    let item = address(call.param("topicItem"))?;
+    let subitem = call.param("topicSubItem");
+    let subitem = if subitem.is_empty() { None } else { Some(address(subitem)?) };
+    Ok(Which { item, subitem })
+}
+
+/// The divider that the path names.
+pub(in crate::api) fn divider_of(call: &Call) -> Result<u64> {
+    let text = call.param("divider");
+    text.parse().map_err(|_| Error::not_found(text))
+}
+
+/// What a body says of a divider.
+pub(in crate::api) async fn divider_said(call: &Call) -> Result<NewDivider> {
+    let DividerBody { title, position } = call.json().await?;
+    Ok(NewDivider { title: title.map(Text::from), position })
+}
+
+/// How much of an item the reply to a change shows.
+async fn extent_of(call: &Call, options: Option<&ReplyOptions>) -> Result<Extent> {
+    let attachments = options.is_some_and(|options| options.show_attachment);
+    Ok(Extent { display: call.display_of_body().await?, attachments, below: false })
+}
+
+/// What a body says of an item, and the object that is to hang on it. A new one has its workflow's first status, if it is given none.
+async fn said(call: &Call, body: &mut ItemBody, is_new: bool) -> Result<(ItemFields, Option<Option<Loid>>)> {
+    let app = &call.app;
+    let text = |value: &Option<String>| value.as_deref().map(Text::from);
+    let types = app.sysconfig.object_types();
+    let workflow = types.get(ITEM_TYPE).and_then(|known| known.workflow.as_deref());
+    let (status, first) = status_of(app, body.status.as_deref(), workflow)?;
+    let status = status.or(first.filter(|_| is_new));
+    let fields = ItemFields {
+        name: text(&body.name),
+        content_type: text(&body.content_type),
+        comment: text(&body.comment),
+        occupation: text(&body.occupation),
+        priority: body.priority.take().map(Into::into),
+        custom_priority: body.custom_priority.take().map(Into::into),
+        product: text(&body.product),
+        edition: text(&body.edition),
+        assignees: body.assignees.as_ref().map(|names| names.iter().map(|name| Text::from(name.as_str())).collect()),
+        due: body.due_date,
+        status,
+        attributes: app.attribute_text("attributes", body.attributes.take()).await?,
+        system_attributes: app.rooted_text("systemAttributes", body.system_attributes.take(), "props").await?,
+    };
+    let attachment = match &body.attachment {
+        None => None,
+        Some(None) => Some(None),
+        Some(Some(source)) => Some(Some(call.find(&Source::parse("attachment", source)?, call.database()?)?.loid)),
+    };
+    Ok((fields, attachment))
+}
+
+/// Adds an item to the topic of the path, or a subitem to the item of the path.
+async fn add(call: &Call) -> Result<Json<ChangedItem>> {
+    let mut body: ItemBody = call.json().await?;
+    let (topic, under) = (topic(call)?, item_of(call)?);
+    let extent = extent_of(call, body.options.as_ref().map(|options| &options.0)).await?;
+    let (fields, attachment) = said(call, &mut body, true).await?;
+    let add = AddItem { under, fields, attachment: attachment.flatten(), position: body.position };
+    change(call, &topic, add, &extent).await
+}
+
+/// `POST /v3/container/topic/{topic}/topicitem`
+pub async fn add_item(call: Call) -> Result<Json<ChangedItem>> {
+    add(&call).await
+}
+
+/// `POST /v3/container/topic/{topic}/topicitem/{topicItem}/topicsubitem`
+pub async fn add_subitem(call: Call) -> Result<Json<ChangedItem>> {
+    add(&call).await
+}
+
+/// `PUT /v3/container/topic/{topic}/topicitem/{topicItem}`, and the same of a subitem.
+pub async fn update_item(call: Call) -> Result<Json<ChangedItem>> {
+    let mut body: ItemBody = call.json().await?;
+    let (topic, which) = (topic(&call)?, which(&call)?);
+    let extent = extent_of(&call, body.options.as_ref().map(|options| &options.0)).await?;
+    let (fields, attachment) = said(&call, &mut body, false).await?;
+    change(&call, &topic, UpdateItem { which, fields, attachment, position: body.position }, &extent).await
+}
+
+/// `PUT /v3/container/topic/{topic}/topicitem/{topicItem}/attach/{attachment}`, and the same of a subitem.
+pub async fn attach(call: Call) -> Result<Json<ChangedItem>> {
+    let body: AttachBody = call.json().await?;
+    let (topic, which) = (topic(&call)?, which(&call)?);
+    let extent = extent_of(&call, body.options.as_ref().map(|options| &options.0)).await?;
+    let object = call.resolve("attachment")?.loid;
+    change(&call, &topic, Attach { which, object }, &extent).await
+}
+
+/// `DELETE /v3/container/topic/{topic}/topicitem/{topicItem}`, and the same of a subitem.
+pub async fn remove_item(call: Call) -> Result<Json<Gone>> {
+    let (topic, which) = (topic(&call)?, which(&call)?);
+    let done = call.change(&topic, RemoveItem { which }).await?;
+    let reply = Gone { info: Removed { id: done.reply.item.to_string() } };
+    Ok(Json::of(&reply)?.with_etag(ETag::new(Tag::of(&done.view.state.object().record), "change")))
+}
+
+/// Changes an item; the reply is the item as it is right after.
+async fn change<C: Command<Family = Topic, Reply = ItemDone>>(
+    call: &Call,
+    topic: &Container<Topic>,
+    command: C,
+    extent: &Extent,
+) -> Result<Json<ChangedItem>> {
+    let done = call.change(topic, command).await?;
+    changed_item(call, done.view, done.reply.item, extent).await
+}
+
+/// `POST /v3/container/topic/{topic}/divider`, and the same of an item.
+pub async fn add_divider(call: Call) -> Result<Json<ChangedDivider>> {
+    let divider = divider_said(&call).await?;
+    let (topic, under) = (topic(&call)?, item_of(&call)?);
+    divide(&call, &topic, AddDivider { under, divider }).await
+}
+
+/// `PUT /v3/container/topic/{topic}/divider/{divider}`, and the same of an item.
+pub async fn update_divider(call: Call) -> Result<Json<ChangedDivider>> {
+    let divider = divider_said(&call).await?;
+    let (topic, under, id) = (topic(&call)?, item_of(&call)?, divider_of(&call)?);
+    divide(&call, &topic, UpdateDivider { under, id, divider }).await
+}
+
+/// `DELETE /v3/container/topic/{topic}/divider/{divider}`, and the same of an item.
+pub async fn remove_divider(call: Call) -> Result<Json<ChangedDivider>> {
+    let (topic, under, id) = (topic(&call)?, item_of(&call)?, divider_of(&call)?);
+    divide(&call, &topic, RemoveDivider { under, id }).await
+}
+
+async fn divide<C: Command<Family = Topic, Reply = DividerDone>>(
+    call: &Call,
+    topic: &Container<Topic>,
+    command: C,
+) -> Result<Json<ChangedDivider>> {
+    let done = call.change(topic, command).await?;
+    changed_divider(done.view, done.reply.divider)
+}
+
+/// `GET /v3/container/topic/{topic}`
+pub async fn get(call: Call) -> Result<Json<TopicReply>> {
+    let open = Open::of(&call, call.view(&topic(&call)?).await?)?;
+    let extent = Extent {
+        display: call.display(),
+        attachments: call.query.boolean("showAttachment"),
+        below: !call.query.boolean("limitToChildren"),
+    };
+    let (listing, tag) = settled(&call, open, async |open| {
+        let tag = ETag::new(open.tag(), facts(&call, open, &extent).await?);
+        if tag.is_known(call.headers()) {
+            return Ok((None, tag));
+        }
+        Ok((Some(topic_reply(&call, open, &extent).await?), tag))
+    })
+    .await?;
+    Ok(match listing {
+        Some(listing) => listing.answer(call).with_etag(tag),
+        None => Json::not_modified(tag),
+    })
+}
+
+/// `GET /v3/container/topic/{topic}/structure`
+pub async fn structure(call: Call) -> Result<Json<Ready<TopicStructure>>> {
+    let open = Open::of(&call, call.view(&topic(&call)?).await?)?;
+    let display = call.display();
+    let path = path_if_shown(&call.app, &open.state().object().record, &display)?;
+    let tag = ETag::new(open.tag(), ("structure", &display, path));
+    if tag.is_known(call.headers()) {
+        return Ok(Json::not_modified(tag));
+    }
+    Ok(structure_of(&call, &open, &display).await?.with_etag(tag))
+}
+
+/// `PUT /v3/container/topic/{topic}`
+pub async fn update(call: Call) -> Result<Json<ChangedTopic>> {
+    let mut request: UpdateBody = call.json().await?;
+    let (topic, display) = (topic(&call)?.loid(), call.display_of_body().await?);
+    let command = UpdateTopic {
+        topic,
+        title: request.title.map(Text::from),
+        description: request.description.map(Text::from),
+        name: request.name,
+        attributes: call.app.attribute_text("attributes", request.attributes.take()).await?,
+    };
+    let done = call.change_all(command).await?;
+    changed_topic(&call, topic, done.left.as_ref(), &display).await
+}
+
+/// `POST /v3/container/topic`: an empty topic.
+pub async fn create(call: Call) -> Result<Json<ChangedTopic>> {
+    let request: CreateTopic = call.json().await?;
+    make(&call, request, NewTopic::default()).await
+}
+
+/// `POST /v3/container/topic/from/template`
+pub async fn create_from_default(call: Call) -> Result<Json<ChangedTopic>> {
+    let template = Source::Path(call.app.config.topic.template.clone());
+    from_template(&call, &template, DatabaseId::MAIN).await
+}
+
+/// `POST /v3/container/topic/from/template/{source}`
+pub async fn create_from_template(call: Call) -> Result<Json<ChangedTopic>> {
+    let template = Source::parse("source", call.param("source"))?;
+    from_template(&call, &template, call.database()?).await
+}
+
+async fn from_template(call: &Call, template: &Source, database: DatabaseId) -> Result<Json<ChangedTopic>> {
+    let request: CreateTopic = call.json().await?;
+    let found = template_of(call, template, database, FamilyKind::Topic)?;
+    let view = call.view_of::<Topic>(found).await.map_err(|error| no_template(template, error))?;
+    let lines = lines_of(&call.app, &view.state).await?;
+    let head = view.state.head();
+    let new = NewTopic { title: Some(head.title.clone()), description: Some(head.description.clone()), lines };
+    make(call, request, new).await
+}
+
+/// The template of that family that a source names.
+///
+/// # Errors
+/// `TemplateNotFound`; `InvalidType` for an object of another family.
+pub(in crate::api) fn template_of(
+    call: &Call,
+    template: &Source,
+    database: DatabaseId,
+    family: FamilyKind,
+) -> Result<Loid> {
+    let found = call.find(template, database).map_err(|error| no_template(template, error))?;
+    if found.family == family {
+        return Ok(found.loid);
+    }
+    let message = format!("The template `{template}` is of type {}, not a {}.", found.type_name, family.name());
+    Err(Error::new(Code::InvalidType, message).with_source(template))
+}
+
+/// The same error, but for what is not there: that is a template that is missing.
+fn no_template(template: &Source, error: Error) -> Error {
+    if error.code != Code::ObjectNotFound {
+        return error;
+    }
+    Error::new(Code::TemplateNotFound, format!("There is no template `{template}`.")).with_source(template)
+}
+
+/// Bytes of attributes that a new topic may get from its template: all are in memory until it is on disk.
+const TEMPLATE_BYTES: usize = 8 << 20;
+
+/// What a topic begins with that is made like this one: its dividers and items with what is said of them, and no attachments.
+async fn lines_of(app: &App, template: &TopicState) -> Result<Vec<NewLine>> {
+    let too_large = |what: String, limit: usize| {
+        let message = format!("The template has {what}; a topic can begin with {limit} at most.");
+        Error::new(Code::TooLarge, message).with_detail("limit", limit)
+    };
+    if template.lines() > MAX_NEW_LINES {
+        return Err(too_large(format!("{} items and dividers", template.lines()), MAX_NEW_LINES));
+    }
+    let (mut lines, mut bytes, mut way) = (Vec::new(), 0, GiveWay::new());
+    for line in template.lineup().visible() {
+        way.now_and_then().await;
+        let mut new = new_line(app, line, &mut bytes)?;
+        if let (NewLine::Item(item), Some(member)) = (&mut new, line.member()) {
+            for line in template.below(member.loid()).into_iter().flat_map(|lineup| lineup.visible()) {
+                way.now_and_then().await;
+                item.lines.push(new_line(app, line, &mut bytes)?);
+            }
+        }
+        if bytes > TEMPLATE_BYTES {
+            return Err(too_large("more bytes of attributes".to_owned(), TEMPLATE_BYTES));
+        }
+        lines.push(new);
+    }
+    Ok(lines)
+}
+
+/// A line like this one, without what stands below it; its attributes add to the `bytes`.
+fn new_line(app: &App, line: &stet_actors::topic::Line, bytes: &mut usize) -> Result<NewLine> {
+    let item = match line {
+        Line::Divider(divider) => return Ok(NewLine::Divider(divider.title.clone())),
+        Line::Member(item) => item,
+    };
+    let attributes = app.repository.attributes(item.loid())?;
+    *bytes += attributes.text_bytes();
+    let fields = ItemFields {
+        name: Some(item.record.name.clone()),
+        content_type: Some(item.content_type.clone()),
+        comment: Some(item.comment.clone()),
+        occupation: Some(item.occupation.clone()),
+        priority: Some(item.priority.clone()),
+        custom_priority: Some(item.custom_priority.clone()),
+        product: Some(item.product.clone()),
+        edition: Some(item.edition.clone()),
+        assignees: Some(item.assignees.clone()),
+        due: Some(item.due),
+        status: item.record.status.clone(),
+        attributes: attributes.attributes,
+        system_attributes: attributes.system_attributes,
+    };
+    Ok(NewLine::Item(Box::new(NewItem { fields, attachment: None, lines: Vec::new() })))
+}
+
+/// What creations of topics and plans say of a new object of any family.
+pub(in crate::api) async fn described(call: &Call, request: &mut CreateTopic, object: &mut NewObject) -> Result<()> {
+    let app = &call.app;
+    let known = app.sysconfig.object_types();
+    let workflow = known.get(&object.type_name).and_then(|known| known.workflow.as_deref());
+    (object.status, object.initial_status) = status_of(app, request.status.as_deref(), workflow)?;
+    object.work_folder = request.work_folder.as_deref().filter(|text| !text.is_empty()).map(Text::from);
+    object.issue_date = request.issue_date.as_deref().map(IssueDate::parse).transpose()?;
+    object.attributes = app.attribute_text("attributes", request.attributes.take()).await?;
+    object.system_attributes = app.rooted_text("systemAttributes", request.system_attributes.take(), "props").await?;
+    // A generated name has to be free; a given one is up to the caller.
+    let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
+    object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
+    Ok(())
+}
+
+async fn make(call: &Call, mut request: CreateTopic, new: NewTopic) -> Result<Json<ChangedTopic>> {
+    let (app, display) = (&call.app, call.display_of_body().await?);
+    let database = database_named(call, request.database_id.as_ref())?;
+    let text = |value: &Option<String>| value.as_deref().map(Text::from);
+    let (title, description) = (text(&request.title).or(new.title), text(&request.description).or(new.description));
+    let new = NewTopic { title, description, ..new };
+    let mut object = NewObject::of::<Topic>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
+    described(call, &mut request, &mut object).await?;
+    let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
+    let create = app.destination(call, folder, database)?.create(object);
+    let created = call.change_all(create).await?;
+    changed_topic(call, created.reply.loid, created.left.as_ref(), &display).await
+}
+
+/// `PUT /v3/container/topic/move`: items into a topic, or topics into a plan.
+pub async fn move_into(call: Call) -> Result<Json<Moved>> {
+    let body: MoveBody = call.json().await?;
+    let database = database_named(&call, body.database_id.as_ref())?;
+    let target = call.find_for(Privilege::Write, &Source::parse("target", &body.target)?, database)?;
+    let sources = Sources { given: body.sources.read(&call.app)?, database };
+    match target.family {
+        FamilyKind::Topic => move_items(&call, target.loid, &sources, body.position).await,
+        FamilyKind::TopicPlan => super::topicplan::move_topics(&call, target.loid, &sources, body.position).await,
+        _ => {
+            let message = format!("`{}` is of type {}, neither a topic nor a plan.", body.target, target.type_name);
+            Err(Error::new(Code::InvalidType, message).with_source(&body.target))
+        }
+    }
+}
+
+async fn move_items(call: &Call, target: Loid, sources: &Sources, position: Option<i64>) -> Result<Json<Moved>> {
+    let mut items = Vec::with_capacity(sources.given.len());
+    let mut way = GiveWay::new();
+    for text in &sources.given {
+        way.now_and_then().await;
+        items.push(place_of(call, text)?);
+    }
+    let done = call.change_all(MoveItems { items, target, position }).await?;
+    let Some(view) = call.view_after::<Topic>(target, done.left.as_ref()).await? else { return gone(target) };
+    let found = done.reply.iter().filter_map(|done| view.state.place_of(done.item).ok());
+    let items = found.map(|(position, item)| MovedLine { id: item.loid(), position }).collect();
+    let info = info_of(&call.app, &view.state, &call.display_of_body().await?).await?;
+    let tag = ETag::new(Tag::of(&view.state.object().record), "change");
+    Ok(Json::of(&MovedReply { info, items })?.with_etag(tag).shown())
+}
+
+/// The topic that an item is in, which the caller may change, and the item.
+fn place_of(call: &Call, text: &str) -> Result<(Loid, ItemAddress)> {
+    let (repository, address) = (&call.app.repository, address(text)?);
+    let source = match address {
+        ItemAddress::Loid(loid) => Source::Loid(loid),
+        ItemAddress::Uuid(uuid) => Source::Uuid(uuid),
+    };
+    let not_found = || Error::not_found(text);
+    let item = repository.loid_of(&source, DatabaseId::MAIN)?.ok_or_else(not_found)?.object();
+    let entry = repository.look().get(View::Committed, Table::PartOf, &item.to_key()).map_err(|error| {
+        tracing::error!(%error, "the topic of an item can't be looked up");
+        Error::internal()
+    })?;
+    let topic = entry.and_then(|entry| Loid::from_key(&entry)).ok_or_else(not_found)?;
+    // Of a topic that may not be read, no item is there.
+    let found = call.find_for(Privilege::Write, &Source::Loid(topic), topic.database);
+    let found = found.map_err(|error| if error.code == Code::ObjectNotFound { not_found() } else { error })?;
+    if found.family != FamilyKind::Topic {
+        return Err(not_found());
+    }
+    Ok((topic, ItemAddress::Loid(item)))
+}

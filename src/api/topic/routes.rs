@@ -1,15 +1,19 @@
-//! Topics, their items and dividers (docs/api/README.md, "Not served yet").
+//! Topics, their items and dividers (docs/api/topics.md).
 
+use crate::api::topic;
 use crate::http::route::words::*;
 
-const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/README.md#not-served-yet");
-const POST: Route = base(Verb::Post, Privilege::Write, "docs/api/README.md#not-served-yet");
-const PUT: Route = base(Verb::Put, Privilege::Write, "docs/api/README.md#not-served-yet");
-const DELETE: Route = base(Verb::Delete, Privilege::Write, "docs/api/README.md#not-served-yet");
+const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/topics.md");
+const POST: Route = base(Verb::Post, Privilege::Write, "docs/api/topics.md");
+const PUT: Route = base(Verb::Put, Privilege::Write, "docs/api/topics.md");
+const DELETE: Route = base(Verb::Delete, Privilege::Write, "docs/api/topics.md");
 
 const TOPIC: PathParam = object("topic", "the topic");
-const ITEM: PathParam = object("topicItem", "the topic item");
-const SUBITEM: PathParam = object("topicSubItem", "the topic subitem");
+/// Items are parts of their topic, and are found there.
+const ITEM: PathParam = word("topicItem", "the topic item, as loid or uuid");
+const SUBITEM: PathParam = word("topicSubItem", "the topic subitem, as loid or uuid");
+/// A missing one is TemplateNotFound, so it is looked up later.
+const TEMPLATE: PathParam = word("source", "the template: a topic, as loid, uuid or path");
 const ATTACHMENT: PathParam = other("attachment", Privilege::Read, "the object to attach");
 const DIVIDER: PathParam = word("divider", "id of the divider");
 
@@ -20,7 +24,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/divider",
         summary: "Add a divider to a topic.",
         path_params: &[TOPIC],
-        body: required::<Value>(Size::Short),
+        body: required::<topic::DividerBody>(Size::Short),
+        handler: handler!(topic::add_divider),
         ..POST
     },
     Route {
@@ -28,7 +33,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/divider",
         summary: "Add a divider to a topic item.",
         path_params: &[TOPIC, ITEM],
-        body: required::<Value>(Size::Short),
+        body: required::<topic::DividerBody>(Size::Short),
+        handler: handler!(topic::add_divider),
         ..POST
     },
     Route {
@@ -36,7 +42,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem",
         summary: "Add an item to a topic.",
         path_params: &[TOPIC],
-        body: required::<Value>(Size::Short),
+        body: required::<topic::ItemBody>(Size::Long),
+        handler: handler!(topic::add_item),
         ..POST
     },
     Route {
@@ -44,7 +51,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/topicsubitem",
         summary: "Add a subitem to a topic item.",
         path_params: &[TOPIC, ITEM],
-        body: required::<Value>(Size::Short),
+        body: required::<topic::ItemBody>(Size::Long),
+        handler: handler!(topic::add_subitem),
         ..POST
     },
     Route {
@@ -52,7 +60,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/attach/{attachment}",
         summary: "Attach an object to a topic item.",
         path_params: &[TOPIC, ITEM, ATTACHMENT],
-        body: optional::<Value>(Size::Short),
+        body: optional::<topic::AttachBody>(Size::Short),
+        handler: handler!(topic::attach),
         ..PUT
     },
     Route {
@@ -60,7 +69,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/topicsubitem/{topicSubItem}/attach/{attachment}",
         summary: "Attach an object to a topic subitem.",
         path_params: &[TOPIC, ITEM, SUBITEM, ATTACHMENT],
-        body: optional::<Value>(Size::Short),
+        body: optional::<topic::AttachBody>(Size::Short),
+        handler: handler!(topic::attach),
         ..PUT
     },
     Route {
@@ -68,6 +78,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/divider/{divider}",
         summary: "Remove a divider from a topic.",
         path_params: &[TOPIC, DIVIDER],
+        handler: handler!(topic::remove_divider),
         ..DELETE
     },
     Route {
@@ -75,6 +86,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/divider/{divider}",
         summary: "Remove a divider from a topic item.",
         path_params: &[TOPIC, ITEM, DIVIDER],
+        handler: handler!(topic::remove_divider),
         ..DELETE
     },
     Route {
@@ -82,6 +94,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}",
         summary: "Remove an item from a topic.",
         path_params: &[TOPIC, ITEM],
+        handler: handler!(topic::remove_item),
         ..DELETE
     },
     Route {
@@ -89,6 +102,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/topicsubitem/{topicSubItem}",
         summary: "Remove a subitem from a topic item.",
         path_params: &[TOPIC, ITEM, SUBITEM],
+        handler: handler!(topic::remove_item),
         ..DELETE
     },
     Route {
@@ -102,6 +116,7 @@ pub const ROUTES: &[Route] = &[
             flag("showAttachment", false, "Show attached objects."),
             flag("limitToChildren", true, "Stop at the direct children."),
         ],
+        handler: handler!(topic::get),
         ..GET
     },
     Route {
@@ -110,13 +125,15 @@ pub const ROUTES: &[Route] = &[
         summary: "Read a topic with the ids of its items.",
         path_params: &[TOPIC],
         query: &[disp(false)],
+        handler: handler!(topic::structure),
         ..GET
     },
     Route {
         id: "topic-move-put",
         path: "/v3/container/topic/move",
         summary: "Move topic items into a topic, or topics into a topic plan.",
-        body: required::<Value>(Size::Short),
+        body: required::<topic::MoveBody>(Size::Long),
+        handler: handler!(topic::move_into),
         ..PUT
     },
     Route {
@@ -124,7 +141,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic",
         summary: "Create an empty topic.",
         privilege: Some(Privilege::Create),
-        body: required::<Value>(Size::Short),
+        body: required::<topic::CreateTopic>(Size::Long),
+        handler: handler!(topic::create),
         ..POST
     },
     Route {
@@ -132,7 +150,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/from/template",
         summary: "Create a topic from the default template.",
         privilege: Some(Privilege::Create),
-        body: required::<Value>(Size::Short),
+        body: required::<topic::CreateTopic>(Size::Long),
+        handler: handler!(topic::create_from_default),
         ..POST
     },
     Route {
@@ -140,8 +159,9 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/from/template/{source}",
         summary: "Create a topic from a template.",
         privilege: Some(Privilege::Create),
-        path_params: &[other("source", Privilege::Read, "the template")],
-        body: required::<Value>(Size::Short),
+        path_params: &[TEMPLATE],
+        body: required::<topic::CreateTopic>(Size::Long),
+        handler: handler!(topic::create_from_template),
         ..POST
     },
     Route {
@@ -149,7 +169,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}",
         summary: "Change a topic's title and description.",
         path_params: &[TOPIC],
-        body: required::<Value>(Size::Short),
+        body: required::<topic::UpdateBody>(Size::Long),
+        handler: handler!(topic::update),
         ..PUT
     },
     Route {
@@ -157,7 +178,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/divider/{divider}",
         summary: "Change or move a divider of a topic.",
         path_params: &[TOPIC, DIVIDER],
-        body: required::<Value>(Size::Short),
+        body: required::<topic::DividerBody>(Size::Short),
+        handler: handler!(topic::update_divider),
         ..PUT
     },
     Route {
@@ -165,7 +187,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/divider/{divider}",
         summary: "Change or move a divider of a topic item.",
         path_params: &[TOPIC, ITEM, DIVIDER],
-        body: required::<Value>(Size::Short),
+        body: required::<topic::DividerBody>(Size::Short),
+        handler: handler!(topic::update_divider),
         ..PUT
     },
     Route {
@@ -173,7 +196,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}",
         summary: "Change a topic item.",
         path_params: &[TOPIC, ITEM],
-        body: required::<Value>(Size::Short),
+        body: required::<topic::ItemBody>(Size::Long),
+        handler: handler!(topic::update_item),
         ..PUT
     },
     Route {
@@ -181,7 +205,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/topicsubitem/{topicSubItem}",
         summary: "Change a topic subitem.",
         path_params: &[TOPIC, ITEM, SUBITEM],
-        body: required::<Value>(Size::Short),
+        body: required::<topic::ItemBody>(Size::Long),
+        handler: handler!(topic::update_item),
         ..PUT
     },
 ];

@@ -1,3 +1,241 @@
-//! Topic plans.
+//! Topic plans (docs/api/topic-plans.md).
 
+use std::collections::BTreeSet;
+
+use stet_actors::command::Command;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::family::State;
+use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::lifecycle::NewObject;
+use stet_actors::object::{FamilyKind, Text, containers_of};
+use stet_actors::store::View;
+use stet_actors::topic_plan::{
+    AddDivider, AddTopic, DividerDone, MoveTopics, NewLine, NewPlan, PlannedDone, RemoveDivider, RemoveTopic,
+    TopicPlan, UpdateDivider,
+};
+
+use self::reply::{changed, changed_divider, facts, plan_reply, seen, structure as structure_of, tag_of};
+use super::records::{info_of, path_if_shown};
+use super::requests::{Sources, database_named, folder_source};
+use super::settled::Unsettled;
+use super::topic::reply::{Extent, gone};
+use super::topic::{
+    ChangedDivider, CreateTopic, Moved, MovedLine, MovedReply, described, divider_of, divider_said, template_of,
+};
+use crate::auth::Privilege;
+use crate::give_way::GiveWay;
+use crate::http::call::Call;
+use crate::http::change::Container;
+use crate::http::etag::ETag;
+use crate::http::reply::Json;
+
+mod reply;
 pub mod routes;
+mod types;
+
+pub use self::types::{ChangedPlan, PlanReply, PlanStructure};
+
+/// Name of the type of plans in the objecttypes family.
+const TYPE_NAME: &str = "TopicPlan";
+
+/// The plan of the path.
+fn plan(call: &Call) -> Result<Container<TopicPlan>> {
+    call.container("topicPlan")
+}
+
+/// Where a body says that a topic is to stand.
+#[derive(Default, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AddBody {
+    /// Counted from 0 among the topics that can be seen and the dividers; −1 is the end, and so is nothing of a new one.
+    position: Option<i64>,
+}
+
+/// `PUT /v3/container/topicplan/{topicPlan}/add/{topic}`
+pub async fn add_topic(call: Call) -> Result<Json<ChangedPlan>> {
+    let AddBody { position } = call.json().await?;
+    let topic = call.resolve("topic")?.loid;
+    change(&call, AddTopic { topic, position }).await
+}
+
+/// `DELETE /v3/container/topicplan/{topicPlan}/delete/{topic}`: the topic stays as it is.
+pub async fn remove_topic(call: Call) -> Result<Json<ChangedPlan>> {
+    let topic = call.resolve("topic")?.loid;
+    change(&call, RemoveTopic { topic }).await
+}
+
+async fn change<C: Command<Family = TopicPlan, Reply = PlannedDone>>(
+    call: &Call,
+    command: C,
+) -> Result<Json<ChangedPlan>> {
+    let (plan, display) = (plan(call)?, call.display_of_body().await?);
+    let done = call.change(&plan, command).await?;
+    changed(call, &done.view, Some(done.reply.topic), display).await
+}
+
+/// `POST /v3/container/topicplan/{topicPlan}/divider`
+pub async fn add_divider(call: Call) -> Result<Json<ChangedDivider>> {
+    let divider = divider_said(&call).await?;
+    divide(&call, AddDivider { divider }).await
+}
+
+/// `PUT /v3/container/topicplan/{topicPlan}/divider/{divider}`
+pub async fn update_divider(call: Call) -> Result<Json<ChangedDivider>> {
+    let (divider, id) = (divider_said(&call).await?, divider_of(&call)?);
+    divide(&call, UpdateDivider { id, divider }).await
+}
+
+/// `DELETE /v3/container/topicplan/{topicPlan}/divider/{divider}`
+pub async fn remove_divider(call: Call) -> Result<Json<ChangedDivider>> {
+    let id = divider_of(&call)?;
+    divide(&call, RemoveDivider { id }).await
+}
+
+async fn divide<C: Command<Family = TopicPlan, Reply = DividerDone>>(
+    call: &Call,
+    command: C,
+) -> Result<Json<ChangedDivider>> {
+    let done = call.change(&plan(call)?, command).await?;
+    changed_divider(call, &done.view, done.reply.divider).await
+}
+
+/// `GET /v3/container/topicplan/{topicPlan}`
+pub async fn get(call: Call) -> Result<Json<PlanReply>> {
+    let view = call.view(&plan(&call)?).await?;
+    let extent = Extent {
+        display: call.display(),
+        attachments: call.query.boolean("showAttachment"),
+        below: !call.query.boolean("limitToChildren"),
+    };
+    for _ in 0..TRIES {
+        let seen = seen(&call, &view.state).await?;
+        let tag = ETag::new(tag_of(&view), facts(&call, &view.state, &seen, &extent).await?);
+        if tag.is_known(call.headers()) {
+            return Ok(Json::not_modified(tag));
+        }
+        match plan_reply(&call, &view, &seen, &extent).await {
+            Ok(listing) => return Ok(listing.answer(call).with_etag(tag)),
+            Err(Unsettled::Failed(error)) => return Err(error),
+            // An item of a topic has changed meanwhile.
+            Err(Unsettled::Changed) => tokio::task::yield_now().await,
+        }
+    }
+    let plan = view.state.object().record.loid;
+    Err(Error::new(Code::Overloaded, format!("The topics of `{plan}` keep changing; try again.")).with_source(plan))
+}
+
+/// How often a reply is made at most.
+const TRIES: usize = 100;
+
+/// `GET /v3/container/topicplan/{topicPlan}/structure`
+pub async fn structure(call: Call) -> Result<Json<PlanStructure>> {
+    let (view, display) = (call.view(&plan(&call)?).await?, call.display());
+    let seen = seen(&call, &view.state).await?;
+    let shown: Vec<u128> = seen.iter().map(stet_actors::topic_plan::Line::id).collect();
+    let path = path_if_shown(&call.app, &view.state.object().record, &display)?;
+    let tag = ETag::new(tag_of(&view), ("structure", &display, path, shown));
+    if tag.is_known(call.headers()) {
+        return Ok(Json::not_modified(tag));
+    }
+    Ok(Json::of(&structure_of(&call, &view, &seen, &display).await?)?.with_etag(tag))
+}
+
+/// `POST /v3/container/topicplan`: an empty plan.
+pub async fn create(call: Call) -> Result<Json<ChangedPlan>> {
+    make(&call, NewPlan::default()).await
+}
+
+/// `POST /v3/container/topicplan/from/template`
+pub async fn create_from_default(call: Call) -> Result<Json<ChangedPlan>> {
+    let template = Source::Path(call.app.config.topic_plan.template.clone());
+    from_template(&call, &template, DatabaseId::MAIN).await
+}
+
+/// `POST /v3/container/topicplan/from/template/{source}`
+pub async fn create_from_template(call: Call) -> Result<Json<ChangedPlan>> {
+    let template = Source::parse("source", call.param("source"))?;
+    from_template(&call, &template, call.database()?).await
+}
+
+/// A plan with the title, description and dividers of another. Topics are of a day: those of the template stay there.
+async fn from_template(call: &Call, template: &Source, database: DatabaseId) -> Result<Json<ChangedPlan>> {
+    let found = template_of(call, template, database, FamilyKind::TopicPlan)?;
+    let view = call.view_of::<TopicPlan>(found).await?;
+    let head = view.state.head();
+    let dividers = view.state.lineup().visible().filter_map(|line| line.divider());
+    let lines = dividers.map(|divider| NewLine::Divider(divider.title.clone())).collect();
+    make(call, NewPlan { title: Some(head.title.clone()), description: Some(head.description.clone()), lines }).await
+}
+
+async fn make(call: &Call, new: NewPlan) -> Result<Json<ChangedPlan>> {
+    let mut request: CreateTopic = call.json().await?;
+    let (app, display) = (&call.app, call.display_of_body().await?);
+    let database = database_named(call, request.database_id.as_ref())?;
+    let text = |value: &Option<String>| value.as_deref().map(Text::from);
+    let (title, description) = (text(&request.title).or(new.title), text(&request.description).or(new.description));
+    let new = NewPlan { title, description, ..new };
+    let mut object = NewObject::of::<TopicPlan>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
+    described(call, &mut request, &mut object).await?;
+    let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
+    let create = app.destination(call, folder, database)?.create(object);
+    let created = call.change_all(create).await?;
+    let loid = created.reply.loid;
+    match call.view_after::<TopicPlan>(loid, created.left.as_ref()).await? {
+        Some(view) => changed(call, &view, None, display).await,
+        None => gone(loid),
+    }
+}
+
+/// Moves topics into a plan, out of the others that hold them. Those must be plans that the caller may change.
+pub(super) async fn move_topics(
+    call: &Call,
+    target: Loid,
+    sources: &Sources,
+    position: Option<i64>,
+) -> Result<Json<Moved>> {
+    let (mut topics, mut from) = (Vec::with_capacity(sources.given.len()), BTreeSet::new());
+    let mut way = GiveWay::new();
+    for text in &sources.given {
+        way.now_and_then().await;
+        let topic = call.find(&Source::parse("sources", text)?, sources.database)?.loid;
+        topics.push(topic);
+        for holder in holders(call, topic)? {
+            way.now_and_then().await;
+            if holder != target && !from.contains(&holder) && is_plan(call, topic, holder)? {
+                from.insert(holder);
+            }
+        }
+    }
+    let moving = MoveTopics { topics, from: from.into_iter().collect(), target, position };
+    let done = call.change_all(moving).await?;
+    let Some(view) = call.view_after::<TopicPlan>(target, done.left.as_ref()).await? else { return gone(target) };
+    let seen = seen(call, &view.state).await?;
+    let places: std::collections::HashMap<u128, usize> =
+        seen.iter().enumerate().map(|(place, line)| (line.id(), place)).collect();
+    let found = done.reply.iter().filter_map(|done| {
+        let position = *places.get(&done.topic.to_number())?;
+        Some(MovedLine { id: done.topic, position })
+    });
+    let info = info_of(&call.app, &view.state, &call.display_of_body().await?).await?;
+    let reply = MovedReply { info, items: found.collect() };
+    Ok(Json::of(&reply)?.with_etag(ETag::new(tag_of(&view), "change")).shown())
+}
+
+fn holders(call: &Call, topic: Loid) -> Result<Vec<Loid>> {
+    containers_of(call.app.repository.look(), View::Committed, topic).map_err(|error| {
+        tracing::error!(%error, "the containers of an object can't be listed");
+        Error::internal()
+    })
+}
+
+/// Whether a container that holds a topic is a plan, which then must be one that the caller may change: which it is they are not told.
+/// Plans in the recycle bin keep their topics.
+fn is_plan(call: &Call, topic: Loid, holder: Loid) -> Result<bool> {
+    let record = call.app.records.record(&call.app.repository, holder)?;
+    let Some(plan) = record.filter(|record| record.family == FamilyKind::TopicPlan) else { return Ok(false) };
+    if call.access().may(Privilege::Write, &plan)? {
+        return Ok(true);
+    }
+    let message = format!("`{topic}` is in a plan that you may not change, and can't be moved from there.");
+    Err(Error::new(Code::PermissionDenied, message).with_source(topic))
+}

@@ -1,14 +1,17 @@
-//! Topic plans (docs/api/README.md, "Not served yet").
+//! Topic plans (docs/api/topic-plans.md).
 
+use crate::api::{topic, topicplan};
 use crate::http::route::words::*;
 
-const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/README.md#not-served-yet");
-const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/README.md#not-served-yet");
-const PUT: Route = base(Verb::Put, Privilege::Write, "docs/api/README.md#not-served-yet");
-const DELETE: Route = base(Verb::Delete, Privilege::Write, "docs/api/README.md#not-served-yet");
+const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/topic-plans.md");
+const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/topic-plans.md");
+const PUT: Route = base(Verb::Put, Privilege::Write, "docs/api/topic-plans.md");
+const DELETE: Route = base(Verb::Delete, Privilege::Write, "docs/api/topic-plans.md");
 
 const PLAN: PathParam = object("topicPlan", "the topic plan");
 const TOPIC: PathParam = other("topic", Privilege::Read, "the topic");
+/// A missing one is TemplateNotFound, so it is looked up later.
+const TEMPLATE: PathParam = word("source", "the template: a plan, as loid, uuid or path");
 const DIVIDER: PathParam = word("divider", "id of the divider");
 
 /// The routes of the group.
@@ -19,7 +22,8 @@ pub const ROUTES: &[Route] = &[
         summary: "Add a divider to a topic plan.",
         privilege: Some(Privilege::Write),
         path_params: &[PLAN],
-        body: required::<Value>(Size::Short),
+        body: required::<topic::DividerBody>(Size::Short),
+        handler: handler!(topicplan::add_divider),
         ..POST
     },
     Route {
@@ -27,7 +31,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topicplan/{topicPlan}/add/{topic}",
         summary: "Add a topic to a topic plan.",
         path_params: &[PLAN, TOPIC],
-        body: optional::<Value>(Size::Short),
+        body: optional::<topicplan::AddBody>(Size::Short),
+        handler: handler!(topicplan::add_topic),
         ..PUT
     },
     Route {
@@ -35,6 +40,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topicplan/{topicPlan}/divider/{divider}",
         summary: "Remove a divider from a topic plan.",
         path_params: &[PLAN, DIVIDER],
+        handler: handler!(topicplan::remove_divider),
         ..DELETE
     },
     Route {
@@ -42,6 +48,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topicplan/{topicPlan}/delete/{topic}",
         summary: "Take a topic out of a topic plan.",
         path_params: &[PLAN, TOPIC],
+        handler: handler!(topicplan::remove_topic),
         ..DELETE
     },
     Route {
@@ -55,6 +62,7 @@ pub const ROUTES: &[Route] = &[
             flag("showAttachment", false, "Show attached objects."),
             flag("limitToChildren", true, "Stop at the direct children."),
         ],
+        handler: handler!(topicplan::get),
         ..GET
     },
     Route {
@@ -63,28 +71,32 @@ pub const ROUTES: &[Route] = &[
         summary: "Read a topic plan with the ids of its topics.",
         path_params: &[PLAN],
         query: &[disp(false)],
+        handler: handler!(topicplan::structure),
         ..GET
     },
     Route {
         id: "topicplan-post",
         path: "/v3/container/topicplan",
         summary: "Create an empty topic plan.",
-        body: optional::<Value>(Size::Short),
+        body: optional::<topic::CreateTopic>(Size::Long),
+        handler: handler!(topicplan::create),
         ..POST
     },
     Route {
         id: "topicplan-from-default-template-post",
         path: "/v3/container/topicplan/from/template",
         summary: "Create a topic plan from the default template.",
-        body: optional::<Value>(Size::Short),
+        body: optional::<topic::CreateTopic>(Size::Long),
+        handler: handler!(topicplan::create_from_default),
         ..POST
     },
     Route {
         id: "topicplan-from-template-post",
         path: "/v3/container/topicplan/from/template/{source}",
         summary: "Create a topic plan from a template.",
-        path_params: &[other("source", Privilege::Read, "the template")],
-        body: optional::<Value>(Size::Short),
+        path_params: &[TEMPLATE],
+        body: optional::<topic::CreateTopic>(Size::Long),
+        handler: handler!(topicplan::create_from_template),
         ..POST
     },
     Route {
@@ -92,7 +104,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topicplan/{topicPlan}/divider/{divider}",
         summary: "Change or move a divider of a topic plan.",
         path_params: &[PLAN, DIVIDER],
-        body: required::<Value>(Size::Short),
+        body: required::<topic::DividerBody>(Size::Short),
+        handler: handler!(topicplan::update_divider),
         ..PUT
     },
 ];

@@ -29,7 +29,9 @@ pub enum Kind {
     Drawer,
     Folder,
     Liveblog,
-    /// A post of the liveblog in front of it.
+    Topic,
+    TopicPlan,
+    /// A post of the liveblog in front of it, or an item of the topic.
     Post,
     /// An object of the drawer in front of it, or the id of its shortcut.
     Item,
@@ -68,6 +70,21 @@ pub struct Corner {
 struct Filled {
     drawer: Part,
     stories: Vec<Part>,
+}
+
+/// A topic and what is in it.
+struct Planned {
+    topic: Part,
+    divider: Part,
+    item: Part,
+    subitem: Part,
+    /// The divider below the item.
+    below: Part,
+}
+
+/// What is named first in a reply.
+fn id_in(reply: &Value) -> String {
+    reply["info"]["id"].as_str().expect("it has an id").to_owned()
 }
 
 impl Case {
@@ -222,6 +239,37 @@ impl Corner {
         [liveblog, post]
     }
 
+    fn topic(&self) -> Part {
+        let made = self.client.call("topic-post", &[]).json(&new_in(self)).ok();
+        Part::Object(id_in(&made), Kind::Topic)
+    }
+
+    fn plan(&self) -> Part {
+        let made = self.client.call("topicplan-post", &[]).json(&new_in(self)).ok();
+        Part::Object(id_in(&made), Kind::TopicPlan)
+    }
+
+    /// A topic with an item that has a subitem, and a divider in each.
+    fn planned(&self) -> Planned {
+        let topic = self.topic();
+        let make =
+            |call: &str, path: &[&dyn Display], body: Value| id_in(&self.client.call(call, path).json(&body).ok());
+        let divider = word(make("topic-divider-post", &[&topic], json!({ "title": "d" })));
+        let item = make("topicitem-post", &[&topic], json!({ "name": "a" }));
+        let subitem = make("topicsubitem-post", &[&topic, &item], json!({ "name": "b" }));
+        let below = word(make("topicitem-divider-post", &[&topic, &item], json!({ "title": "e" })));
+        let [item, subitem] = [item, subitem].map(|loid| Part::Object(loid, Kind::Post));
+        Planned { topic, divider, item, subitem, below }
+    }
+
+    /// A plan with a divider and a topic.
+    fn filled_plan(&self) -> [Part; 3] {
+        let (plan, topic) = (self.plan(), self.topic());
+        self.client.call("topicplan-add-put", &[&plan, &topic]).ok();
+        let made = self.client.call("topicplan-divider-post", &[&plan]).json(&json!({ "title": "d" })).ok();
+        [plan, of(&topic, Kind::Any), word(id_in(&made))]
+    }
+
     fn user(&self) -> String {
         let name = self.name();
         self.client.call("stet-user-create-post", &[]).json(&json!({ "name": name, "password": PASSWORD })).ok();
@@ -258,6 +306,8 @@ pub const ELSEWHERE: &[&str] = &[
 ];
 
 const TEMPLATE: &str = "/SysConfig/Product/Shared/Templates/Default/liveblog.xml";
+const TOPIC_TEMPLATE: &str = "/SysConfig/Product/Shared/Templates/Default/topic";
+const PLAN_TEMPLATE: &str = "/SysConfig/Product/Shared/Templates/Default/topicplan";
 
 macro_rules! cases {
     ($($id:literal: $make:expr;)*) => {
@@ -339,6 +389,91 @@ cases! {
     "stet-container-events-get": |corner| {
         let drawer = of(&corner.drawer(1).drawer, Kind::Any);
         Made::on([drawer]).query("wait", word(false)).query("lastEventId", word(0))
+    };
+
+    "topic-get": |corner| Made::on([corner.planned().topic]);
+    "topic-structure-get": |corner| Made::on([corner.planned().topic]);
+    "topic-post": |corner| Made::default().json(new_in(corner));
+    "topic-from-default-template-post": |corner| Made::default().json(new_in(corner));
+    "topic-from-template-post": |corner| {
+        Made::on([Part::Object(TOPIC_TEMPLATE.to_owned(), Kind::Template)]).json(new_in(corner))
+    };
+    "topic-put": |corner| Made::on([corner.topic()]).json(json!({ "title": "changed" }));
+    "topicitem-post": |corner| Made::on([corner.topic()]).json(json!({ "name": "new" }));
+    "topicitem-put": |corner| {
+        let Planned { topic, item, .. } = corner.planned();
+        Made::on([topic, item]).json(json!({ "comment": "changed" }))
+    };
+    "topicitem-delete": |corner| {
+        let Planned { topic, item, .. } = corner.planned();
+        Made::on([topic, item])
+    };
+    "topicitem-attach-put": |corner| {
+        let Planned { topic, item, .. } = corner.planned();
+        Made::on([topic, item, corner.story()])
+    };
+    "topicsubitem-post": |corner| {
+        let Planned { topic, item, .. } = corner.planned();
+        Made::on([topic, item]).json(json!({ "name": "new" }))
+    };
+    "topicsubitem-put": |corner| {
+        let Planned { topic, item, subitem, .. } = corner.planned();
+        Made::on([topic, item, subitem]).json(json!({ "comment": "changed" }))
+    };
+    "topicsubitem-delete": |corner| {
+        let Planned { topic, item, subitem, .. } = corner.planned();
+        Made::on([topic, item, subitem])
+    };
+    "topicsubitem-attach-put": |corner| {
+        let Planned { topic, item, subitem, .. } = corner.planned();
+        Made::on([topic, item, subitem, corner.story()])
+    };
+    "topic-divider-post": |corner| Made::on([corner.topic()]).json(json!({ "title": "new" }));
+    "topic-divider-put": |corner| {
+        let Planned { topic, divider, .. } = corner.planned();
+        Made::on([topic, divider]).json(json!({ "title": "changed" }))
+    };
+    "topic-divider-delete": |corner| {
+        let Planned { topic, divider, .. } = corner.planned();
+        Made::on([topic, divider])
+    };
+    "topicitem-divider-post": |corner| {
+        let Planned { topic, item, .. } = corner.planned();
+        Made::on([topic, item]).json(json!({ "title": "new" }))
+    };
+    "topicitem-divider-put": |corner| {
+        let Planned { topic, item, below, .. } = corner.planned();
+        Made::on([topic, item, below]).json(json!({ "title": "changed" }))
+    };
+    "topicitem-divider-delete": |corner| {
+        let Planned { topic, item, below, .. } = corner.planned();
+        Made::on([topic, item, below])
+    };
+    "topic-move-put": |corner| {
+        let (from, to) = (corner.planned(), corner.topic());
+        Made::default().json(json!({ "sources": [from.item.to_string()], "target": to.to_string() }))
+    };
+
+    "topicplan-get": |corner| Made::on([corner.filled_plan()[0].clone()]);
+    "topicplan-structure-get": |corner| Made::on([corner.filled_plan()[0].clone()]);
+    "topicplan-post": |corner| Made::default().json(new_in(corner));
+    "topicplan-from-default-template-post": |corner| Made::default().json(new_in(corner));
+    "topicplan-from-template-post": |corner| {
+        Made::on([Part::Object(PLAN_TEMPLATE.to_owned(), Kind::Template)]).json(new_in(corner))
+    };
+    "topicplan-add-put": |corner| Made::on([corner.plan(), of(&corner.topic(), Kind::Any)]);
+    "topicplan-topic-delete": |corner| {
+        let [plan, topic, _] = corner.filled_plan();
+        Made::on([plan, topic])
+    };
+    "topicplan-divider-post": |corner| Made::on([corner.plan()]).json(json!({ "title": "new" }));
+    "topicplan-divider-put": |corner| {
+        let [plan, _, divider] = corner.filled_plan();
+        Made::on([plan, divider]).json(json!({ "title": "changed" }))
+    };
+    "topicplan-divider-delete": |corner| {
+        let [plan, _, divider] = corner.filled_plan();
+        Made::on([plan, divider])
     };
 
     "folder-post": |corner| Made::default().json(new_in(corner));

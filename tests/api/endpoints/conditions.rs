@@ -90,6 +90,13 @@ impl Write {
             let object = made.about().expect("it names an object").to_owned();
             return Write { made, objects: vec![object], bulk: false };
         }
+        // A change of all or nothing, about where the sources go.
+        if let Body::Json(body) = &made.body
+            && let Some(target) = body["target"].as_str()
+        {
+            let objects = vec![target.to_owned()];
+            return Write { made, objects, bulk: false };
+        }
         if let Body::Json(body) = &made.body
             && let Some(sources) = body["sources"].as_array()
         {
@@ -288,6 +295,8 @@ fn a_second_write_under_the_same_tag_is_too_late() {
             "object-discard",
             "object-destroy",
             "liveblog-delete",
+            "topic-divider-delete",
+            "topicplan-divider-delete",
             "stet-object-restore-post",
             "stet-object-unlock-post",
         ];

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 
 fn has_objects(endpoint: &Endpoint) -> bool {
-    endpoint.parameters().any(|name| name == "source") || endpoint.takes("loid")
+    endpoint.parameters().any(|name| ["source", "topic", "topicPlan"].contains(&name)) || endpoint.takes("loid")
 }
 
 /// The record of the object that a call is about, as it is now; it may have gone.
@@ -62,7 +62,7 @@ fn an_object_of_another_kind_is_refused_and_nothing_changes() {
         ];
         let before = state(corner, &about);
         for (_, kind, replaced) in made.objects() {
-            if !matches!(kind, Kind::Drawer | Kind::Folder | Kind::Liveblog) {
+            if !matches!(kind, Kind::Drawer | Kind::Folder | Kind::Liveblog | Kind::Topic | Kind::TopicPlan) {
                 continue;
             }
             for (_, other) in others.iter().filter(|(other, _)| *other != kind) {

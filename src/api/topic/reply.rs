@@ -1,0 +1,402 @@
+//! Replies about topics and their items.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
+use stet_actors::family::State;
+use stet_actors::id::Loid;
+use stet_actors::lineup::Line as AnyLine;
+use stet_actors::runtime::Left;
+use stet_actors::topic::{Attached, ItemAddress, Line, Lineup, Topic, TopicItem, TopicState};
+
+use super::types::{
+    AttachedId, Attachment, ChangedDivider, ChangedItem, ChangedTopic, Divider, DividerId, DividerReply, Gone,
+    HiddenAttachment, LineKind, RemovedDivider, StructureLine, TopicInfo, TopicItem as WireItem, TopicItemAlone,
+    TopicItemInfo, TopicReply, TopicStructure,
+};
+use crate::api::kept::{KeptParts, ShownPart};
+use crate::api::object::Removed;
+use crate::api::records::{info_of, locker_of, path_if_shown, record_of};
+use crate::api::settled::{Opened, Unsettled, beside, settled};
+use crate::auth::Privilege;
+use crate::give_way::{self, GiveWay, LARGE_TEXT};
+use crate::http::app::App;
+use crate::http::call::Call;
+use crate::http::change::SeenView;
+use crate::http::etag::ETag;
+use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::reply::Json;
+use crate::json::{Changed, Ready};
+use crate::records::{Cached, Display, Groups, ObjectRecord, is_large, render};
+
+/// Items as JSON.
+pub(crate) type KeptItems = KeptParts<Loid, TopicItemInfo>;
+
+/// A topic as it is on disk.
+#[derive(Clone)]
+pub(in crate::api) struct Open(pub SeenView<Topic>);
+
+impl Opened for Open {
+    type Family = Topic;
+
+    const PARTS: &'static str = "items";
+
+    fn of(_: &Call, view: SeenView<Topic>) -> Result<Open> {
+        Ok(Open(view))
+    }
+
+    fn view(&self) -> &SeenView<Topic> {
+        &self.0
+    }
+}
+
+impl Open {
+    pub(in crate::api) fn state(&self) -> &TopicState {
+        &self.0.state
+    }
+
+    /// The topic as the view shows it.
+    pub(super) fn tag(&self) -> Tag {
+        Tag::of(&self.state().object().record)
+    }
+}
+
+/// How much of a topic a reply shows.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Extent {
+    /// What is shown of each record.
+    pub display: Display,
+    /// The records of attached objects.
+    pub attachments: bool,
+    /// What stands below items.
+    pub below: bool,
+}
+
+pub(super) async fn info(app: &App, state: &TopicState, display: &Display) -> Result<TopicInfo> {
+    let head = state.head();
+    Ok(TopicInfo {
+        record: info_of(app, state, display).await?,
+        title: head.title.clone(),
+        description: head.description.clone(),
+        count: state.lineup().members().count(),
+    })
+}
+
+/// The dividers of a lineup.
+pub(in crate::api) fn dividers(lineup: Option<&Lineup>) -> Vec<Divider> {
+    let lines = lineup.into_iter().flat_map(|lineup| lineup.visible().enumerate());
+    lines.filter_map(|(position, line)| line.divider().map(|divider| (position, divider))).map(shown_divider).collect()
+}
+
+fn shown_divider((position, divider): (usize, &Arc<stet_actors::topic::Divider>)) -> Divider {
+    Divider { id: divider.id.to_string(), title: divider.title.clone(), position }
+}
+
+/// What an item is, made once for each of its changes.
+///
+/// # Errors
+/// [`Unsettled::Changed`]; what the store says.
+async fn item_info(app: &App, item: &TopicItem, display: &Display) -> Result<Ready<TopicItemInfo>, Unsettled> {
+    let part = ShownPart {
+        container: item.topic,
+        part: item.loid(),
+        revision: item.record.revision,
+        display: display.clone(),
+        path: path_if_shown(app, &item.record, display)?,
+    };
+    let make = async |part: &ShownPart<Loid>| {
+        let read = || app.repository.attributes(item.loid());
+        let attributes = beside(&app.repository, item, |item| item.record.revision, read)?;
+        let groups = Groups::of(&attributes, display).await?;
+        let size = if is_large(&attributes) { LARGE_TEXT } else { 0 };
+        let shown = TopicItemInfo {
+            record: ObjectRecord { path: part.path.clone(), ..render(app, &item.record, groups, display)? },
+            content_type: item.content_type.to_string(),
+            comment: item.comment.to_string(),
+            occupation: item.occupation.to_string(),
+            priority: (&item.priority).into(),
+            custom_priority: (&item.custom_priority).into(),
+            product: item.product.to_string(),
+            edition: item.edition.to_string(),
+            assignees: item.assignees.iter().map(ToString::to_string).collect(),
+            due_date: item.due,
+        };
+        Ok(give_way::by_size(size, move || Ready::of(&shown)).await??)
+    };
+    app.kept::<KeptItems>().json(part, make).await
+}
+
+/// The attached object, if it may be shown.
+fn attached(call: &Call, attached: &Attached) -> Result<Option<Arc<Cached>>> {
+    if attached.hidden {
+        return Ok(None);
+    }
+    let Some(cached) = call.app.records.get(&call.app.repository, attached.object)? else { return Ok(None) };
+    Ok(call.access().may(Privilege::Read, &cached)?.then_some(cached))
+}
+
+async fn attachment(call: &Call, item: &TopicItem, extent: &Extent) -> Result<Option<Attachment>> {
+    let Some(hanging) = &item.attachment else { return Ok(None) };
+    Ok(Some(match attached(call, hanging)? {
+        None => Attachment::Hidden(HiddenAttachment { hidden: true }),
+        Some(cached) if extent.attachments => Attachment::Shown(record_of(&call.app, &cached, &extent.display).await?),
+        Some(_) => Attachment::Named(AttachedId { id: hanging.object }),
+    }))
+}
+
+/// An item or subitem without what stands below it.
+///
+/// # Errors
+/// [`Unsettled::Changed`]; `ObjectNotFound`; what the store says.
+async fn alone(call: &Call, open: &Open, item: Loid, extent: &Extent) -> Result<TopicItemAlone, Unsettled> {
+    let (position, item) = open.state().place_of(item)?;
+    Ok(TopicItemAlone {
+        info: item_info(&call.app, item, &extent.display).await?,
+        position,
+        attachment: attachment(call, item, extent).await?,
+    })
+}
+
+/// A reply about a topic, as far as it is made at once.
+pub(super) type Topics = Listing<TopicReply, TopicItems>;
+
+/// A topic with its items, first to last.
+///
+/// # Errors
+/// [`Unsettled::Changed`]; what the store says.
+pub(super) async fn topic_reply(call: &Call, open: &Open, extent: &Extent) -> Result<Topics, Unsettled> {
+    let (info, state) = (info(&call.app, open.state(), &extent.display).await?, open.state());
+    let (dividers, items) = (dividers(Some(state.lineup())), TopicItems::new(open, extent));
+    Listing::of(call, items, |items, _| TopicReply { info, dividers, items }).await
+}
+
+/// What a reply about a topic is told apart by, beside the topic's own state: what it shows of other objects.
+pub(in crate::api) async fn facts(call: &Call, open: &Open, extent: &Extent) -> Result<u64> {
+    let (state, app, mut way) = (open.state(), &call.app, GiveWay::new());
+    let mut hasher = DefaultHasher::new();
+    (extent, path_if_shown(app, &state.object().record, &extent.display)?).hash(&mut hasher);
+    for item in state.lineup().members() {
+        let below = extent.below.then(|| state.below(item.loid())).flatten();
+        for item in std::iter::once(item).chain(below.into_iter().flat_map(Lineup::members)) {
+            way.now_and_then().await;
+            let Some(hanging) = &item.attachment else { continue };
+            let seen = attached(call, hanging)?;
+            seen.is_some().hash(&mut hasher);
+            if let Some(cached) = seen.filter(|_| extent.attachments) {
+                (cached.revision, locker_of(app, &cached)).hash(&mut hasher);
+                path_if_shown(app, &cached, &extent.display)?.hash(&mut hasher);
+            }
+        }
+    }
+    Ok(hasher.finish())
+}
+
+/// Items of a topic.
+pub(crate) struct TopicItems {
+    /// The topic as the reply shows it; nothing once the reply is on its way, which may take long: then each item is shown as it is
+    /// when its turn comes.
+    open: Option<Open>,
+    topic: Loid,
+    items: Vec<Loid>,
+    next: usize,
+    /// Subitems of the item whose turn it is, and which is next.
+    below: Option<(Vec<Loid>, usize)>,
+    extent: Extent,
+    step: Step,
+}
+
+/// What a step was about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// An item with nothing below it.
+    Item,
+    /// An item, and what stands below it comes.
+    Open,
+    Below,
+    Close,
+}
+
+impl TopicItems {
+    /// All of a topic's.
+    pub(in crate::api) fn new(open: &Open, extent: &Extent) -> TopicItems {
+        let (topic, extent) = (open.state().object().record.loid, extent.clone());
+        let items = loids(Some(open.state().lineup()));
+        TopicItems { open: Some(open.clone()), topic, items, next: 0, below: None, extent, step: Step::Item }
+    }
+
+    /// Whether there are no more.
+    pub(in crate::api) fn are_over(&self) -> bool {
+        self.next == self.items.len() && self.below.is_none()
+    }
+
+    /// The topic: as the reply shows it, or as it is.
+    async fn open(&mut self, call: &Call, late: bool) -> Result<Open> {
+        if late {
+            self.open = None;
+        }
+        match &self.open {
+            Some(open) => Ok(open.clone()),
+            None => Ok(Open(call.view_of::<Topic>(self.topic).await?)),
+        }
+    }
+
+    async fn step(&mut self, call: &Call, late: bool) -> Result<Made<WireItem, TopicItemAlone>, Unsettled> {
+        let open = self.open(call, late).await?;
+        let extent = &self.extent;
+        if let Some((below, next)) = self.below.as_ref().filter(|_| self.step != Step::Open) {
+            let Some(item) = below.get(*next) else {
+                self.step = Step::Close;
+                return Ok(Made::Close);
+            };
+            self.step = Step::Below;
+            return Ok(Made::Inner(shown(call, open, *item, extent, late).await?));
+        }
+        let Some(item) = self.items.get(self.next).copied() else { return Ok(Made::End) };
+        let TopicItemAlone { info, position, attachment } = shown(call, open.clone(), item, extent, late).await?;
+        let lineup = open.state().below(item).filter(|_| extent.below);
+        let (dividers, below) = (dividers(lineup), loids(lineup));
+        if below.is_empty() {
+            self.step = Step::Item;
+            return Ok(Made::Item(WireItem { info, position, dividers, items: Vec::new().into(), attachment }));
+        }
+        (self.below, self.step) = (Some((below, 0)), Step::Open);
+        Ok(Made::open(|items| WireItem { info, position, dividers, items, attachment }))
+    }
+}
+
+/// An item as a reply shows it: one that is late, as it is now.
+async fn shown(call: &Call, open: Open, item: Loid, extent: &Extent, late: bool) -> Result<TopicItemAlone, Unsettled> {
+    if late {
+        return Ok(settled(call, open, async |open| alone(call, open, item, extent).await).await?);
+    }
+    alone(call, &open, item, extent).await
+}
+
+fn loids(lineup: Option<&Lineup>) -> Vec<Loid> {
+    lineup.into_iter().flat_map(Lineup::members).map(|item| item.loid()).collect()
+}
+
+impl Items for TopicItems {
+    type Item = WireItem;
+    type Inner = TopicItemAlone;
+    type Innermost = Never;
+    type Failed = Never;
+    type Fault = Unsettled;
+
+    async fn make(&mut self, call: &Call, late: bool) -> Result<Made<WireItem, TopicItemAlone>, Unsettled> {
+        match self.step(call, late).await {
+            // It has gone since the reply began.
+            Err(Unsettled::Failed(error)) if late && error.code == Code::ObjectNotFound => Ok(Made::Nothing),
+            made => made,
+        }
+    }
+
+    fn advance(&mut self) {
+        match self.step {
+            Step::Item => self.next += 1,
+            Step::Open => self.step = Step::Below,
+            Step::Below => self.below.iter_mut().for_each(|(_, next)| *next += 1),
+            Step::Close => {
+                (self.below, self.step) = (None, Step::Item);
+                self.next += 1;
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let below = self.below.as_ref().map_or(0, |(below, _)| below.capacity());
+        (self.items.capacity() + below) * size_of::<Loid>()
+    }
+}
+
+/// The ids of what is in a topic.
+pub(super) async fn structure(call: &Call, open: &Open, display: &Display) -> Result<Json<Ready<TopicStructure>>> {
+    let (state, mut way) = (open.state(), GiveWay::new());
+    let info = info(&call.app, state, display).await?;
+    let mut items = Vec::with_capacity(state.lineup().len());
+    for line in state.lineup().visible() {
+        let mut below = Vec::new();
+        for line in line.member().and_then(|item| state.below(item.loid())).into_iter().flat_map(Lineup::visible) {
+            way.now_and_then().await;
+            below.push(structure_line(line, Vec::new()));
+        }
+        way.now_and_then().await;
+        items.push(structure_line(line, below));
+    }
+    let structure = TopicStructure { info, items };
+    // Some bytes for each id.
+    Json::of(&give_way::by_size(state.lines() * 64, move || Ready::of(&structure)).await??)
+}
+
+fn structure_line(line: &Line, items: Vec<StructureLine>) -> StructureLine {
+    match line {
+        AnyLine::Member(item) => StructureLine { id: item.loid().to_string(), kind: LineKind::Item, items },
+        AnyLine::Divider(divider) => StructureLine { id: divider.id.to_string(), kind: LineKind::Divider, items },
+    }
+}
+
+/// The reply to a change of a topic: as the change has left it, and none of its items. Another call may have destroyed it since, or
+/// moved it out of the caller's sight.
+pub(super) async fn changed_topic(
+    call: &Call,
+    topic: Loid,
+    left: Option<&Left>,
+    display: &Display,
+) -> Result<Json<ChangedTopic>> {
+    let Some(view) = call.view_after::<Topic>(topic, left).await? else { return gone(topic) };
+    let open = Open(view);
+    let info = info(&call.app, open.state(), display).await?;
+    let reply = TopicReply { info, dividers: dividers(Some(open.state().lineup())), items: Vec::new().into() };
+    Ok(Json::of(&reply)?.with_etag(ETag::new(open.tag(), "change")).shown())
+}
+
+/// The reply to a change of what is not there any more, or not for the caller.
+pub(in crate::api) fn gone<T: serde::Serialize>(which: Loid) -> Result<Json<Changed<T, Gone>>> {
+    Json::of(&Changed::Gone(Gone { info: Removed { id: which.to_string() } }))
+}
+
+/// The reply to a change of an item: as the change has left it.
+pub(super) async fn changed_item(
+    call: &Call,
+    view: SeenView<Topic>,
+    item: Loid,
+    extent: &Extent,
+) -> Result<Json<ChangedItem>> {
+    let reply = settled(call, Open(view), async |open| {
+        let shown = alone(call, open, item, extent).await?;
+        Ok(Json::of(&shown)?.with_etag(ETag::new(open.tag(), "change")))
+    });
+    match reply.await {
+        // The change was made, now or when the call was sent before. Others have removed the item since, or never cease to change
+        // the topic.
+        Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => gone(item),
+        shown => shown.map(Json::shown),
+    }
+}
+
+/// The reply to a change of a divider.
+pub(super) fn changed_divider(view: SeenView<Topic>, id: u64) -> Result<Json<ChangedDivider>> {
+    let open = Open(view);
+    let found = open.state().find(id.into()).and_then(|(position, line)| Some((position, line.divider()?)));
+    let Some(found) = found else { return gone_divider(id, open.tag()) };
+    let reply = DividerReply { info: shown_divider(found) };
+    Ok(Json::of(&reply)?.with_etag(ETag::new(open.tag(), "change")).shown())
+}
+
+/// The reply to the change of a divider that is not there any more, of a container that now has this tag.
+pub(in crate::api) fn gone_divider(id: u64, tag: Tag) -> Result<Json<ChangedDivider>> {
+    let reply = Changed::<DividerReply, _>::Gone(RemovedDivider { info: DividerId { id: id.to_string() } });
+    Ok(Json::of(&reply)?.with_etag(ETag::new(tag, "change")))
+}
+
+/// What a text names an item by.
+pub(super) fn address(text: &str) -> Result<ItemAddress> {
+    use stet_actors::id::Source;
+    match text.parse::<Source>() {
+        Ok(Source::Loid(loid)) => Ok(ItemAddress::Loid(loid)),
+        Ok(Source::Uuid(uuid)) => Ok(ItemAddress::Uuid(uuid)),
+        _ => Err(Error::not_found(text)),
+    }
+}

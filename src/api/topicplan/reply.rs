@@ -1,0 +1,241 @@
+//! Replies about topic plans.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
+use stet_actors::family::State;
+use stet_actors::id::Loid;
+use stet_actors::lineup::Line as AnyLine;
+use stet_actors::topic::Topic;
+use stet_actors::topic_plan::{Line, PlanState, TopicPlan};
+
+use super::types::{ChangedPlan, PlanInfo, PlanReply, PlanStructure, PlannedTopic};
+use crate::api::records::{info_of, locker_of, path_if_shown, record_of};
+use crate::api::settled::Unsettled;
+use crate::api::topic::reply::{Extent, Open, TopicItems, dividers as dividers_of, facts as facts_of_topic};
+use crate::api::topic::{ChangedDivider, Divider, DividerReply, LineKind, StructureLine, TopicItem, TopicItemAlone};
+use crate::auth::Privilege;
+use crate::give_way::GiveWay;
+use crate::http::app::App;
+use crate::http::call::Call;
+use crate::http::change::SeenView;
+use crate::http::etag::ETag;
+use crate::http::listing::{Items, Listing, Made, MadeBy, Never};
+use crate::http::reply::Json;
+use crate::records::{Cached, Display};
+
+/// The lines of a plan that the caller sees, in order; the place of one is its position.
+pub(super) async fn seen(call: &Call, plan: &PlanState) -> Result<Vec<Line>> {
+    let mut way = GiveWay::new();
+    let mut seen = Vec::with_capacity(plan.lineup().count());
+    for line in plan.lineup().visible() {
+        way.now_and_then().await;
+        if let Some(topic) = line.member()
+            && readable(call, topic.topic)?.is_none()
+        {
+            continue;
+        }
+        seen.push(line.clone());
+    }
+    Ok(seen)
+}
+
+/// A topic's record, if the caller may read it.
+fn readable(call: &Call, topic: Loid) -> Result<Option<Arc<Cached>>> {
+    let Some(cached) = call.app.records.get(&call.app.repository, topic)? else { return Ok(None) };
+    Ok(call.access().may(Privilege::Read, &cached)?.then_some(cached))
+}
+
+async fn info(app: &App, plan: &PlanState, seen: &[Line], display: &Display) -> Result<PlanInfo> {
+    let head = plan.head();
+    Ok(PlanInfo {
+        record: info_of(app, plan, display).await?,
+        title: head.title.clone(),
+        description: head.description.clone(),
+        count: seen.iter().filter(|line| line.member().is_some()).count(),
+    })
+}
+
+fn dividers(seen: &[Line]) -> Vec<Divider> {
+    let lines = seen.iter().enumerate();
+    let dividers = lines.filter_map(|(position, line)| line.divider().map(|divider| (position, divider)));
+    dividers
+        .map(|(position, divider)| Divider { id: divider.id.to_string(), title: divider.title.clone(), position })
+        .collect()
+}
+
+fn topics(seen: &[Line]) -> Vec<(usize, Loid)> {
+    let lines = seen.iter().enumerate();
+    lines.filter_map(|(position, line)| line.member().map(|topic| (position, topic.topic))).collect()
+}
+
+/// The plan as the view shows it.
+pub(super) fn tag_of(view: &SeenView<TopicPlan>) -> Tag {
+    Tag::of(&view.state.object().record)
+}
+
+/// A reply about a plan, as far as it is made at once.
+pub(super) type Plans = Listing<PlanReply, PlannedTopics>;
+
+/// A plan with the topics that the caller sees, first to last.
+pub(super) async fn plan_reply(
+    call: &Call,
+    view: &SeenView<TopicPlan>,
+    seen: &[Line],
+    extent: &Extent,
+) -> Result<Plans, Unsettled> {
+    plan_with(call, view, seen, topics(seen), extent).await
+}
+
+async fn plan_with(
+    call: &Call,
+    view: &SeenView<TopicPlan>,
+    seen: &[Line],
+    topics: Vec<(usize, Loid)>,
+    extent: &Extent,
+) -> Result<Plans, Unsettled> {
+    let info = info(&call.app, &view.state, seen, &extent.display).await?;
+    let (dividers, extent) = (dividers(seen), extent.clone());
+    let topics = PlannedTopics { topics, next: 0, extent, open: None, opened: false };
+    Listing::of(call, topics, |items, _| PlanReply { info, dividers, items }).await
+}
+
+/// What a reply about a plan is told apart by, beside the plan's own state: what it shows of topics and other objects.
+pub(super) async fn facts(call: &Call, plan: &PlanState, seen: &[Line], extent: &Extent) -> Result<u64> {
+    let (app, mut way) = (&call.app, GiveWay::new());
+    let mut hasher = DefaultHasher::new();
+    (extent, path_if_shown(app, &plan.object().record, &extent.display)?).hash(&mut hasher);
+    for (position, topic) in topics(seen) {
+        way.now_and_then().await;
+        (position, topic).hash(&mut hasher);
+        let Some(cached) = readable(call, topic)? else { continue };
+        (cached.revision, locker_of(app, &cached), path_if_shown(app, &cached, &extent.display)?).hash(&mut hasher);
+        if extent.below {
+            match call.view_of::<Topic>(topic).await {
+                Ok(view) => facts_of_topic(call, &Open(view), extent).await?.hash(&mut hasher),
+                Err(error) if error.code == Code::ObjectNotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(hasher.finish())
+}
+
+/// Topics of a plan.
+pub(super) struct PlannedTopics {
+    /// With their positions.
+    topics: Vec<(usize, Loid)>,
+    next: usize,
+    extent: Extent,
+    /// The items of the topic whose turn it is.
+    open: Option<Box<TopicItems>>,
+    /// Whether the step was about that topic, and its items come.
+    opened: bool,
+}
+
+impl PlannedTopics {
+    async fn topic(&mut self, call: &Call) -> Result<MadeBy<PlannedTopics>, Unsettled> {
+        let Some((position, topic)) = self.topics.get(self.next).copied() else { return Ok(Made::End) };
+        let Some(cached) = readable(call, topic)? else { return Ok(Made::Nothing) };
+        let info = record_of(&call.app, &cached, &self.extent.display).await?;
+        if !self.extent.below {
+            let (dividers, items) = (Vec::new(), Vec::new().into());
+            return Ok(Made::Item(PlannedTopic { info, position, dividers, items }));
+        }
+        let open = Open(call.view_of::<Topic>(topic).await?);
+        let dividers = dividers_of(Some(open.state().lineup()));
+        (self.open, self.opened) = (Some(Box::new(TopicItems::new(&open, &self.extent))), true);
+        Ok(Made::open(|items| PlannedTopic { info, position, dividers, items }))
+    }
+}
+
+impl Items for PlannedTopics {
+    type Item = PlannedTopic;
+    type Inner = TopicItem;
+    type Innermost = TopicItemAlone;
+    type Failed = Never;
+    type Fault = Unsettled;
+
+    async fn make(&mut self, call: &Call, late: bool) -> Result<MadeBy<PlannedTopics>, Unsettled> {
+        let made = match self.open.as_mut().filter(|_| !self.opened) {
+            // Behind its last item the list of the topic is closed.
+            Some(items) => match items.make(call, late).await {
+                Ok(Made::End) => Ok(Made::Close),
+                Ok(made) => Ok(made.deeper()),
+                Err(error) => Err(error),
+            },
+            None => self.topic(call).await,
+        };
+        match made {
+            // It has gone since the plan was looked at.
+            Err(Unsettled::Failed(error)) if error.code == Code::ObjectNotFound => Ok(Made::Nothing),
+            made => made,
+        }
+    }
+
+    fn advance(&mut self) {
+        match &mut self.open {
+            Some(_) if self.opened => self.opened = false,
+            Some(items) if items.are_over() => {
+                self.open = None;
+                self.next += 1;
+            }
+            Some(items) => items.advance(),
+            None => self.next += 1,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.topics.capacity() * size_of::<(usize, Loid)>() + self.open.as_ref().map_or(0, |items| items.bytes())
+    }
+}
+
+/// The ids of what is in a plan.
+pub(super) async fn structure(
+    call: &Call,
+    view: &SeenView<TopicPlan>,
+    seen: &[Line],
+    display: &Display,
+) -> Result<PlanStructure> {
+    let line = |line: &Line| {
+        let (id, kind) = match line {
+            AnyLine::Member(topic) => (topic.topic.to_string(), LineKind::Topic),
+            AnyLine::Divider(divider) => (divider.id.to_string(), LineKind::Divider),
+        };
+        StructureLine { id, kind, items: Vec::new() }
+    };
+    Ok(PlanStructure {
+        info: info(&call.app, &view.state, seen, display).await?,
+        items: seen.iter().map(line).collect(),
+    })
+}
+
+/// The reply to a change of a plan: as the change has left it, with the topic that it was about.
+pub(super) async fn changed(
+    call: &Call,
+    view: &SeenView<TopicPlan>,
+    about: Option<Loid>,
+    display: Display,
+) -> Result<Json<ChangedPlan>> {
+    let seen = seen(call, &view.state).await?;
+    let shown = topics(&seen).into_iter().filter(|(_, topic)| about == Some(*topic)).collect();
+    let extent = Extent { display, attachments: false, below: false };
+    let reply = plan_with(call, view, &seen, shown, &extent).await.map_err(|unsettled| match unsettled {
+        Unsettled::Failed(error) => error,
+        // Nothing of a topic is shown that could have.
+        Unsettled::Changed => Error::internal(),
+    })?;
+    let whole = reply.whole().cloned().ok_or_else(Error::internal)?;
+    Ok(Json::from(whole).with_etag(ETag::new(tag_of(view), "change")).shown())
+}
+
+/// The reply to a change of a divider, with the position that it has for the caller.
+pub(super) async fn changed_divider(call: &Call, view: &SeenView<TopicPlan>, id: u64) -> Result<Json<ChangedDivider>> {
+    let seen = seen(call, &view.state).await?;
+    let Some(info) = dividers(&seen).into_iter().find(|divider| divider.id == id.to_string()) else {
+        return crate::api::topic::reply::gone_divider(id, tag_of(view));
+    };
+    Ok(Json::of(&DividerReply { info })?.with_etag(ETag::new(tag_of(view), "change")).shown())
+}

@@ -1,0 +1,127 @@
+//! Making topics and plans, and changing topics.
+
+use super::*;
+
+#[test]
+fn a_topic_is_made_with_the_folders_that_are_named() {
+    let desk = Desk::new();
+    let body = json!({
+        "application": "Planner", "name": "Flood: \"what\" | now", "description": "All of it", "folder": format!("{}/a/b", desk.folder),
+        "status": "Topic/Accepted", "workFolder": "/Work", "issueDate": "20261123", "title": "Flood: what now",
+    });
+    let made = desk.call("topic-post", &[]).json(&body).ok();
+    includes(
+        &made,
+        &json!({
+            "info": {
+                "name": "Flood_ _what_ _ now", "title": "Flood: what now", "description": "All of it", "type": "Topic", "count": 0,
+                "statusInfo": { "name": "Topic/Accepted" }, "issueDate": "20261123",
+            },
+            "items": [], "dividers": [],
+        }),
+    );
+    let path = format!("{}/a/b/Flood_ _what_ _ now", desk.folder);
+    desk.read(&path).query("showPath", true).gives(&json!({ "info": { "id": id(&made), "path": path } }));
+    desk.call("topic-post", &[]).json(&body).fails(409, "DuplicatedName");
+    let plain = json!({ "folder": desk.folder });
+    assert_eq!(desk.call("topic-post", &[]).json(&plain).ok()["info"]["statusInfo"]["name"], "Topic/Proposed");
+    let names = |call: &str| desk.call(call, &[]).json(&plain).ok()["info"]["name"].clone();
+    assert_eq!(names("topic-post"), "Topic (2)");
+    assert_eq!((names("topicplan-post"), names("topicplan-post")), (json!("TopicPlan"), json!("TopicPlan (2)")));
+}
+
+#[test]
+fn what_is_named_of_a_topic_changes() {
+    let desk = Desk::new();
+    let topic = desk.topic("topic");
+    desk.item(&topic, json!({ "name": "a" }));
+    let update = desk.call("topic-put", &[&topic]);
+    let all = json!({ "title": "T", "description": "D", "name": "other", "attributes": { "a": { "b": "1" } } });
+    includes(&update.clone().json(&all).ok()["info"], &all);
+    update.clone().json(&json!({ "description": "" })).gives(&json!({ "info": { "title": "T", "description": "" } }));
+    let tag = desk.read(&topic).send().header("etag").map(str::to_owned);
+    update.clone().json(&json!({ "title": "T" })).ok();
+    assert_eq!(desk.read(&topic).send().header("etag").map(str::to_owned), tag);
+    update.clone().json(&json!({ "title": "x".repeat(1025) })).fails(400, "InvalidParameter");
+    desk.topic("taken");
+    update.json(&json!({ "name": "taken" })).fails(409, "DuplicatedName");
+    assert_eq!(desk.tree(&topic), ["a"]);
+}
+
+#[test]
+fn a_topic_begins_as_its_template_is() {
+    let desk = Desk::new();
+    let body = json!({ "folder": desk.folder, "name": "first" });
+    let topic = id(&desk.call("topic-from-default-template-post", &[]).json(&body).ok());
+    assert_eq!(desk.tree(&topic), ["[Words]", "Lead", "Background", "[Pictures]", "Main picture"]);
+    let lead = desk.read(&topic).ok()["items"][0].clone();
+    let story = desk.story("a.xml");
+    let said = json!({ "attributes": { "a": "1" }, "attachment": story, "dueDate": 7 });
+    let lead_id = lead["info"]["id"].as_str().expect("it has an id");
+    desk.call("topicitem-put", &[&topic, &lead_id]).json(&said).ok();
+    desk.subitem(&topic, lead_id, json!({ "name": "below" }));
+    desk.call("topic-put", &[&topic]).json(&json!({ "title": "T", "description": "D" })).ok();
+
+    let body = json!({ "folder": desk.folder, "name": "second", "description": "own" });
+    let made = desk.call("topic-from-template-post", &[&topic]).json(&body).ok();
+    includes(&made["info"], &json!({ "name": "second", "title": "T", "description": "own" }));
+    let second = id(&made);
+    assert_eq!(desk.tree(&second), ["[Words]", "Lead", "  below", "Background", "[Pictures]", "Main picture"]);
+    let copied = desk.read(&second).ok()["items"][0].clone();
+    includes(&copied, &json!({ "info": { "attributes": { "a": "1" }, "dueDate": 7, "occupation": "writer" } }));
+    assert_eq!(copied["attachment"], Value::Null);
+    assert_ne!(copied["info"]["id"], lead["info"]["id"]);
+
+    let call =
+        |template: &str| desk.call("topic-from-template-post", &[&template]).json(&json!({ "folder": desk.folder }));
+    call("/SysConfig/none").fails(404, "TemplateNotFound");
+    call(&story).fails(400, "InvalidType");
+    call(PLAN_TEMPLATE).fails(400, "InvalidType");
+    call(TEMPLATE).ok();
+}
+
+#[test]
+fn a_plan_begins_with_the_dividers_of_its_template() {
+    let desk = Desk::new();
+    let body = json!({ "folder": desk.folder, "name": "monday" });
+    let plan = id(&desk.call("topicplan-from-default-template-post", &[]).json(&body).ok());
+    let dividers = ["[Front page]", "[City]", "[Culture]", "[Online]"];
+    assert_eq!(desk.planned(&plan), dividers);
+    let topic = desk.topic("topic");
+    desk.call("topicplan-add-put", &[&plan, &topic]).ok();
+    let body = json!({ "folder": desk.folder, "name": "tuesday" });
+    let second = id(&desk.call("topicplan-from-template-post", &[&plan]).json(&body).ok());
+    assert_eq!(desk.planned(&second), dividers, "topics are of a day");
+    let call = |template: &str| desk.call("topicplan-from-template-post", &[&template]);
+    call("/SysConfig/none").fails(404, "TemplateNotFound");
+    call(TEMPLATE).fails(400, "InvalidType");
+}
+
+/// A server whose templates are elsewhere than it was told.
+#[test]
+fn a_missing_default_template_is_said_to_be_missing() {
+    let server = Server::with(&[("TOPIC__TEMPLATE", "/SysConfig/none"), ("TOPIC_PLAN__TEMPLATE", "/SysConfig/none")]);
+    let editor = server.login("editor");
+    for call in ["topic-from-default-template-post", "topicplan-from-default-template-post"] {
+        editor.call(call, &[]).json(&json!({ "name": "n" })).fails(404, "TemplateNotFound");
+    }
+}
+
+#[test]
+fn the_sample_newsroom_has_a_weeks_planning() {
+    let desk = Desk::new();
+    let plan = desk.read_plan("/Planning/this-week").query("limitToChildren", false).ok();
+    assert_eq!(order(&plan).len(), 6);
+    let first = &plan["items"][0];
+    includes(&first["info"], &json!({ "name": "evening-ferry", "type": "Topic" }));
+    assert_eq!(
+        order(first),
+        [
+            "Council: the vote and the money",
+            "On the last boat: \"We were two hundred\"",
+            "[Pictures]",
+            "Passengers at the pier after nine"
+        ]
+    );
+    assert_eq!(order(&first["items"][0]).len(), 3);
+}

@@ -1,0 +1,154 @@
+//! Items, subitems and dividers.
+
+use super::*;
+
+#[test]
+fn items_and_dividers_share_one_order_in_the_topic_and_below_each_item() {
+    let desk = Desk::new();
+    let topic = desk.topic("topic");
+    let a = desk.item(&topic, json!({ "name": "a" }));
+    let divider = desk.divider(&topic, json!({ "title": "d", "position": 0 }));
+    desk.item(&topic, json!({ "name": "b", "position": 1 }));
+    desk.subitem(&topic, &a, json!({ "name": "x" }));
+    let below = desk.call("topicitem-divider-post", &[&topic, &a]).json(&json!({ "title": "e", "position": 0 }));
+    let below = id(&below.ok());
+    let y = desk.subitem(&topic, &a, json!({ "name": "y", "position": -1 }));
+    assert_eq!(desk.tree(&topic), ["[d]", "b", "a", "  [e]", "  x", "  y"]);
+
+    desk.call("topicitem-put", &[&topic, &a]).json(&json!({ "position": 0 })).gives(&json!({ "position": 0 }));
+    desk.call("topicsubitem-put", &[&topic, &a, &y]).json(&json!({ "position": 1 })).gives(&json!({ "position": 1 }));
+    let moved = json!({ "title": "f", "position": 99 });
+    desk.call("topicitem-divider-put", &[&topic, &a, &below])
+        .json(&moved)
+        .gives(&json!({ "info": { "id": below, "title": "f", "position": 2 } }));
+    desk.call("topic-divider-put", &[&topic, &divider]).json(&json!({ "position": -1 })).ok();
+    assert_eq!(desk.tree(&topic), ["a", "  y", "  x", "  [f]", "b", "[d]"]);
+    desk.call("topicitem-put", &[&topic, &a]).json(&json!({ "position": -2 })).fails(400, "InvalidParameter");
+
+    // Without what stands below them.
+    let children = desk.read(&topic).ok();
+    assert_eq!((&children["items"][0]["items"], &children["items"][0]["dividers"]), (&json!([]), &json!([])));
+    assert_eq!(children["info"]["count"], 2);
+
+    // What stands below an item is none of the topic's, nor another item's.
+    desk.call("topic-divider-delete", &[&topic, &below]).fails(404, "ObjectNotFound");
+    desk.call("topicitem-delete", &[&topic, &y]).fails(404, "ObjectNotFound");
+    let removed = desk.call("topicitem-divider-delete", &[&topic, &a, &below]).ok();
+    assert_eq!(removed, json!({ "info": { "id": below } }));
+    desk.call("topicsubitem-delete", &[&topic, &a, &y]).gives(&json!({ "info": { "id": y } }));
+    desk.call("topic-divider-delete", &[&topic, &divider]).ok();
+    assert_eq!(desk.tree(&topic), ["a", "  x", "b"]);
+    desk.call("topicitem-delete", &[&topic, &a]).ok();
+    assert_eq!(desk.tree(&topic), ["b"]);
+    desk.call("topicitem-delete", &[&topic, &a]).fails(404, "ObjectNotFound");
+}
+
+#[test]
+fn an_item_has_all_that_is_said_of_it() {
+    let desk = Desk::new();
+    let topic = desk.topic("topic");
+    let said = json!({
+        "name": "Interview: \"Mayor\" | City", "contentType": "Story", "comment": "Ask about the bridge", "occupation": "writer",
+        "priority": 1, "customPriority": "red", "product": "HarbourCourier", "edition": "Morning",
+        "assignees": ["reporter", "Ada"], "dueDate": 1_763_740_000_u64,
+        "attributes": { "plan": { "slug": "mayor" } }, "systemAttributes": "<props><a>1</a></props>",
+    });
+    let made = desk.call("topicitem-post", &[&topic]).json(&said).ok();
+    includes(
+        &made["info"],
+        &json!({
+            "name": "Interview: \"Mayor\" | City", "contentType": "Story", "comment": "Ask about the bridge", "occupation": "writer",
+            "priority": 1, "customPriority": "red", "product": "HarbourCourier", "edition": "Morning",
+            "assignees": ["reporter", "Ada"], "dueDate": 1_763_740_000_u64, "attributes": { "plan": { "slug": "mayor" } },
+            "systemAttributes": { "props": { "a": "1" } }, "type": "TopicItem",
+            "statusInfo": { "name": "Topic/Proposed" },
+        }),
+    );
+    let item = id(&made);
+    let read = desk.read(&topic).ok();
+    assert_eq!(read["items"][0]["info"], made["info"]);
+    let uuid = made["info"]["pstate"]["uuid"].as_str().expect("it has a uuid").to_owned();
+
+    // By its uuid, too; what is named changes and nothing else.
+    let update = desk.call("topicitem-put", &[&topic, &uuid]);
+    let changed = update.clone().json(&json!({ "priority": "high", "dueDate": null, "status": "Topic/Accepted" })).ok();
+    includes(&changed["info"], &json!({ "priority": "high", "dueDate": null, "comment": "Ask about the bridge" }));
+    assert_eq!(changed["info"]["statusInfo"]["name"], "Topic/Accepted");
+    let tag = desk.read(&topic).send().header("etag").map(str::to_owned);
+    update.clone().json(&json!({ "priority": "high", "dueDate": null, "assignees": ["reporter", "Ada"] })).ok();
+    assert_eq!(desk.read(&topic).send().header("etag").map(str::to_owned), tag, "the same again changes nothing");
+
+    for (body, status, code) in [
+        (json!({ "comment": "x".repeat(8193) }), 400, "InvalidParameter"),
+        (json!({ "occupation": "x".repeat(256) }), 400, "InvalidParameter"),
+        (json!({ "priority": [1] }), 400, "InvalidBody"),
+        (json!({ "dueDate": -1 }), 400, "InvalidBody"),
+        (json!({ "dueDate": 253_402_300_800_u64 }), 400, "InvalidParameter"),
+        (json!({ "name": "a/b" }), 400, "InvalidName"),
+        (json!({ "assignees": vec!["x"; 101] }), 413, "TooLarge"),
+        (json!({ "status": "Topic/Unheard" }), 404, "StatusNotFound"),
+        (json!({ "status": "Story/Ready" }), 400, "InvalidStatus"),
+        (json!({ "attributes": "<open>" }), 400, "InvalidAttributes"),
+        (json!({ "systemAttributes": "<other/>" }), 400, "InvalidAttributes"),
+    ] {
+        update.clone().json(&body).fails(status, code);
+    }
+    desk.call("topicitem-post", &[&topic]).json(&json!({ "comment": "nameless" })).fails(400, "InvalidName");
+    assert_eq!(desk.read(&topic).send().header("etag").map(str::to_owned), tag, "what is refused changes nothing");
+    for unknown in ["1$1.0.999999999", "no source", &topic] {
+        desk.call("topicitem-put", &[&topic, &unknown]).json(&json!({ "comment": "" })).fails(404, "ObjectNotFound");
+    }
+    let other = desk.topic("other");
+    desk.call("topicitem-put", &[&other, &item]).json(&json!({ "comment": "" })).fails(404, "ObjectNotFound");
+}
+
+#[test]
+fn a_structure_has_all_ids_in_order() {
+    let desk = Desk::new();
+    let topic = desk.topic("topic");
+    let a = desk.item(&topic, json!({ "name": "a" }));
+    let d = desk.divider(&topic, json!({ "title": "d" }));
+    let x = desk.subitem(&topic, &a, json!({ "name": "x" }));
+    let structure = desk.call("topic-structure-get", &[&topic]);
+    let read = structure.ok();
+    assert_eq!(
+        read["items"],
+        json!([{ "id": a, "kind": "item", "items": [{ "id": x, "kind": "item" }] }, { "id": d, "kind": "divider" }])
+    );
+    includes(&read["info"], &json!({ "id": topic, "count": 1 }));
+    let tag = structure.send().header("etag").expect("it has a tag").to_owned();
+    assert_eq!(structure.clone().header("if-none-match", &tag).send().status, 304);
+    desk.call("topic-divider-put", &[&topic, &d]).json(&json!({ "position": 0 })).ok();
+    assert_eq!(structure.header("if-none-match", &tag).ok()["items"][0]["id"], d);
+}
+
+#[test]
+fn many_at_once_on_one_topic_lose_nothing_and_leave_dense_positions() {
+    const CLIENTS: usize = 8;
+    const EACH: usize = 12;
+    let desk = Desk::new();
+    let topic = desk.topic("topic");
+    std::thread::scope(|scope| {
+        for client in 0..CLIENTS {
+            let (desk, topic) = (&desk, &topic);
+            scope.spawn(move || {
+                for number in 0..EACH {
+                    let position = (number % 3) as i64 - 1;
+                    let name = format!("{client}-{number}");
+                    let item = desk.item(topic, json!({ "name": name, "position": position }));
+                    match number % 4 {
+                        0 => drop(desk.divider(topic, json!({ "title": name, "position": 1 }))),
+                        1 => drop(desk.call("topicitem-put", &[topic, &item]).json(&json!({ "position": 0 })).ok()),
+                        2 => drop(desk.subitem(topic, &item, json!({ "name": name }))),
+                        _ => drop(desk.call("topicitem-delete", &[topic, &item]).ok()),
+                    }
+                }
+            });
+        }
+    });
+    let tree = desk.tree(&topic);
+    let of = |kind: fn(&&String) -> bool| tree.iter().filter(kind).count();
+    assert_eq!(of(|line| line.starts_with('[')), CLIENTS * EACH / 4);
+    assert_eq!(of(|line| line.starts_with("  ")), CLIENTS * EACH / 4);
+    assert_eq!(of(|line| !line.starts_with(['[', ' '])), CLIENTS * EACH * 3 / 4);
+}

@@ -1,0 +1,127 @@
+//! `/v3/container/topic` and `/v3/container/topicplan`: docs/api/topics.md, docs/api/topic-plans.md.
+
+use std::fmt::Display;
+
+use serde_json::{Value, json};
+
+use crate::harness::*;
+
+mod attachments;
+mod creation;
+mod items;
+mod moves;
+mod plans;
+mod rights;
+
+const TEMPLATE: &str = "/SysConfig/Product/Shared/Templates/Default/topic";
+const PLAN_TEMPLATE: &str = "/SysConfig/Product/Shared/Templates/Default/topicplan";
+
+/// A planning desk: a folder of its own, and an editor who makes topics and plans in it.
+struct Desk {
+    folder: String,
+    editor: Client,
+}
+
+impl Desk {
+    fn new() -> Desk {
+        Desk { folder: own_folder(), editor: Server::shared().user("editor") }
+    }
+
+    fn call(&self, id: &str, path: &[&dyn Display]) -> Call<'_> {
+        self.editor.call(id, path)
+    }
+
+    fn topic(&self, name: &str) -> String {
+        let body = json!({ "name": name, "folder": self.folder });
+        id(&self.call("topic-post", &[]).json(&body).ok())
+    }
+
+    fn plan(&self, name: &str) -> String {
+        let body = json!({ "name": name, "folder": self.folder });
+        id(&self.call("topicplan-post", &[]).json(&body).ok())
+    }
+
+    fn story(&self, name: &str) -> String {
+        self.editor.story(&self.folder, name)
+    }
+
+    fn item(&self, topic: &str, body: Value) -> String {
+        id(&self.call("topicitem-post", &[&topic]).json(&body).ok())
+    }
+
+    fn subitem(&self, topic: &str, item: &str, body: Value) -> String {
+        id(&self.call("topicsubitem-post", &[&topic, &item]).json(&body).ok())
+    }
+
+    fn divider(&self, topic: &str, body: Value) -> String {
+        id(&self.call("topic-divider-post", &[&topic]).json(&body).ok())
+    }
+
+    fn read(&self, topic: &str) -> Call<'_> {
+        self.call("topic-get", &[&topic])
+    }
+
+    fn read_plan(&self, plan: &str) -> Call<'_> {
+        self.call("topicplan-get", &[&plan])
+    }
+
+    /// What stands in a topic or a plan, subitems after their items, as the caller sees it: names, and titles in brackets.
+    fn tree(&self, topic: &str) -> Vec<String> {
+        self.tree_of(&self.editor, "topic-get", topic)
+    }
+
+    fn planned(&self, plan: &str) -> Vec<String> {
+        order(&self.read_plan(plan).ok())
+    }
+
+    fn tree_of(&self, client: &Client, call: &str, container: &str) -> Vec<String> {
+        let whole = client.call(call, &[&container]).query("limitToChildren", false).ok();
+        let mut lines = order(&whole);
+        for item in whole["items"].as_array().expect("there is a list") {
+            let place = lines.iter().position(|line| *line == item["info"]["name"]).expect("it stands there");
+            let below = order(item).into_iter().map(|line| format!("  {line}"));
+            lines.splice(place + 1..place + 1, below);
+        }
+        lines
+    }
+
+    fn move_into(&self, sources: &[&str], target: &str, position: Option<i64>) -> Call<'_> {
+        let body = json!({ "sources": sources, "target": target, "position": position });
+        self.call("topic-move-put", &[]).json(&body)
+    }
+
+    fn discard(&self, object: &str) {
+        self.call("objects-discard", &[]).json(&json!([object])).ok();
+    }
+
+    fn restore(&self, object: &str) {
+        self.call("stet-object-restore-post", &[&object]).ok();
+    }
+
+    fn destroy(&self, object: &str) {
+        self.call("objects-destroy", &[]).json(&json!([object])).ok();
+    }
+}
+
+/// What is named first in a reply.
+fn id(reply: &Value) -> String {
+    reply["info"]["id"].as_str().expect("it has an id").to_owned()
+}
+
+/// Items and dividers of one order, as their positions say; those are dense.
+#[track_caller]
+fn order(reply: &Value) -> Vec<String> {
+    let mut lines: Vec<(u64, String)> = Vec::new();
+    for item in reply["items"].as_array().expect("there is a list of items") {
+        let name = item["info"]["name"].as_str().expect("it has a name").to_owned();
+        lines.push((item["position"].as_u64().expect("it has a position"), name));
+    }
+    for divider in reply["dividers"].as_array().expect("there is a list of dividers") {
+        let title = divider["title"].as_str().expect("it has a title");
+        lines.push((divider["position"].as_u64().expect("it has a position"), format!("[{title}]")));
+    }
+    lines.sort();
+    let positions: Vec<u64> = lines.iter().map(|(position, _)| *position).collect();
+    assert_eq!(positions, (0..lines.len() as u64).collect::<Vec<_>>(), "positions are dense");
+    lines.into_iter().map(|(_, line)| line).collect()
+}

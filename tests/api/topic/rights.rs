@@ -1,0 +1,53 @@
+//! Who sees and moves what.
+
+use super::*;
+use crate::api::liveblog::reporter_below;
+
+#[test]
+fn who_may_not_read_an_object_sees_its_place_and_not_the_object() {
+    let server = Server::start();
+    let admin = server.user("admin");
+    let reporter = reporter_below(&server, "/Open", &["read", "write", "create"]);
+    let made = |call: &str, folder: &str, name: &str| {
+        let body = json!({ "name": name, "folder": folder });
+        id(&admin.call(call, &[]).json(&body).ok())
+    };
+    let (topic, plan) = (made("topic-post", "/Open", "topic"), made("topicplan-post", "/Open", "plan"));
+    let (secret, open) = (made("topic-post", "/Closed", "secret"), made("topic-post", "/Open", "open"));
+    let closed_plan = made("topicplan-post", "/Closed", "plan");
+    let story = admin.story("/Closed", "a.xml");
+    admin.call("topicitem-post", &[&topic]).json(&json!({ "name": "i", "attachment": story })).ok();
+    for topic in [&secret, &open] {
+        admin.call("topicplan-add-put", &[&plan, topic]).ok();
+    }
+
+    let read = reporter.call("topic-get", &[&topic]).query("showAttachment", true).ok();
+    assert_eq!((order(&read), &read["items"][0]["attachment"]), (vec!["i".into()], &json!({ "hidden": true })));
+    let read = reporter.call("topicplan-get", &[&plan]).ok();
+    assert_eq!((order(&read), &read["info"]["count"]), (vec!["open".into()], &json!(1)));
+    let structure = reporter.call("topicplan-structure-get", &[&plan]).ok();
+    assert_eq!(structure["items"], json!([{ "id": open, "kind": "topic" }]));
+
+    // Positions are those that the caller sees.
+    let divider = reporter.call("topicplan-divider-post", &[&plan]).json(&json!({ "title": "d", "position": 0 })).ok();
+    assert_eq!(divider["info"]["position"], 0);
+    assert_eq!(order(&admin.call("topicplan-get", &[&plan]).ok()), ["secret", "[d]", "open"]);
+
+    let item = id(&reporter.call("topicitem-post", &[&topic]).json(&json!({ "name": "own" })).ok());
+    reporter.call("topicitem-attach-put", &[&topic, &item, &story]).fails(404, "ObjectNotFound");
+    reporter.call("topicitem-put", &[&topic, &item]).json(&json!({ "attachment": story })).fails(404, "ObjectNotFound");
+    reporter.call("topicplan-add-put", &[&plan, &secret]).fails(404, "ObjectNotFound");
+    reporter.call("topicplan-topic-delete", &[&plan, &secret]).fails(404, "ObjectNotFound");
+    let into = |sources: &[&str], target: &str| {
+        reporter.call("topic-move-put", &[]).json(&json!({ "sources": sources, "target": target }))
+    };
+    into(&[&item], &secret).fails(404, "ObjectNotFound");
+    into(&[&secret], &plan).fails(404, "ObjectNotFound");
+    let hidden = id(&admin.call("topicitem-post", &[&secret]).json(&json!({ "name": "hidden" })).ok());
+    into(&[&hidden], &topic).fails(404, "ObjectNotFound");
+    // Which plan it would have to leave they are not told.
+    admin.call("topicplan-add-put", &[&closed_plan, &open]).ok();
+    let refused = into(&[&open], &plan).fails(403, "PermissionDenied");
+    assert!(!refused.to_string().contains(&closed_plan), "{refused}");
+    assert_eq!(order(&admin.call("topicplan-get", &[&closed_plan]).ok()), ["open"]);
+}
