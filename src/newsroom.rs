@@ -6,7 +6,7 @@ use std::sync::Arc;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::folder::path_by;
 use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::object::{Record, Text};
+use stet_actors::object::{FamilyKind, Record, Text};
 use stet_actors::repository::{Reader, Repository};
 
 use crate::auth::{AttemptOptions, Attempts, Cas, Directory, Sessions};
@@ -116,6 +116,19 @@ impl Newsroom {
         let loid = self.repository.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
         self.repository.check_version(loid, source)?;
         self.records.get(&self.repository, loid.object())?.ok_or_else(|| Error::not_found(source))
+    }
+
+    /// The topic in which the item is that a source names, and the item.
+    ///
+    /// # Errors
+    /// `ObjectNotFound`, also where the topic lies in the recycle bin; what the store says.
+    pub fn item(&self, source: &Source) -> Result<(Arc<Cached>, Loid)> {
+        let not_found = || Error::not_found(source);
+        let (Source::Loid(_) | Source::Uuid(_)) = source else { return Err(not_found()) };
+        let item = self.repository.loid_of(source, DatabaseId::MAIN)?.ok_or_else(not_found)?.object();
+        let topic = self.repository.container_of(item)?.ok_or_else(not_found)?;
+        let topic = self.records.get(&self.repository, topic)?.ok_or_else(not_found)?;
+        if topic.family == FamilyKind::Topic { Ok((topic, item)) } else { Err(not_found()) }
     }
 
     /// The path of an object, by way of what is kept in memory; `None` for one that lies deeper than any configuration allows.

@@ -12,7 +12,8 @@ use crate::expect::Expect;
 use crate::family::Family;
 use crate::id::Loid;
 use crate::object::{
-    Attributes, NewContent, Object, PathLimits, Record, SmallBody, Standing, Text, Version, depth_of, standing,
+    Attributes, NewContent, Object, PathLimits, Record, SmallBody, Standing, Text, Version, depth_of, links_of,
+    standing,
 };
 use crate::readable::{Readable, Reads};
 use crate::store::{Change, Event, Key, Look, Range, Row, StoreError, Table, View, decode_value};
@@ -410,6 +411,14 @@ impl<'a> Context<'a> {
             let version: Version = decode_value(Version::FORMAT, &value)?;
             self.set(SmallBody::key(version.loid), None);
             self.remove(&version);
+        }
+        Ok(())
+    }
+
+    /// Removes the links of an object or part that ceases to be.
+    pub(crate) fn remove_links(&mut self, of: Loid) -> Result<(), StoreError> {
+        for link in links_of(self.look, View::Latest, of)? {
+            self.remove(&link);
         }
         Ok(())
     }

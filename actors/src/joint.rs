@@ -6,6 +6,7 @@
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -145,6 +146,17 @@ impl Turns {
             return Err(Error::not_found(loid).into());
         }
         Ok(self.state(loid)?.object_mut())
+    }
+
+    /// A container changes though neither its record nor its parts do, so its revision goes up: what lies in a folder whose names
+    /// follow from changed records, or what is linked with it.
+    ///
+    /// # Errors
+    /// As [`Turns::any`].
+    pub(crate) fn touch(&mut self, loid: Loid) -> Result<(), Fault> {
+        let record = &mut self.any(loid)?.record;
+        *record = Arc::new((**record).clone());
+        Ok(())
     }
 
     /// See [`Family::HAS_CONTENT`].

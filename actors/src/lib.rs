@@ -8,6 +8,7 @@
 pub mod checkout;
 pub mod clock;
 pub mod command;
+pub mod correlate;
 pub mod document;
 pub mod drawer;
 pub mod error;

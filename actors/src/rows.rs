@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::families::Families;
 use crate::id::Loid;
-use crate::object::{Attributes, Draft, Record, Remainder, Version};
+use crate::object::{Attributes, Draft, Link, Record, Remainder, Version};
 use crate::part::Derived;
 use crate::receipt::Receipt;
 use crate::store::{DecodeError, Event, Key, Table, decode_value, key_of};
@@ -21,6 +21,7 @@ pub fn index_of(families: Families, table: Table, key: &[u8], value: &[u8]) -> R
         Table::Drafts => Derived::read::<Draft>(value)?,
         Table::Remainders => Derived::read::<Remainder>(value)?,
         Table::Receipts => Derived::read::<Receipt>(value)?,
+        Table::Correlates => Derived::read::<Link>(value)?,
         Table::Parts => {
             let number = key.get(Loid::KEY_LEN).copied();
             let kind = number.and_then(|number| families.part(number));
@@ -46,7 +47,7 @@ pub fn index_of(families: Families, table: Table, key: &[u8], value: &[u8]) -> R
 /// The object that a row belongs to: it must have a record. `None` where it belongs to none.
 pub fn owner_of(table: Table, key: &[u8]) -> Option<Loid> {
     match table {
-        Table::Attributes | Table::Parts | Table::Versions | Table::Bodies | Table::Drafts => {
+        Table::Attributes | Table::Parts | Table::Versions | Table::Bodies | Table::Drafts | Table::Correlates => {
             Loid::from_key(key).map(Loid::object)
         }
         _ => None,

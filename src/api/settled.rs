@@ -103,6 +103,30 @@ pub(crate) async fn settled<O: Opened, T>(
     Err(Error::new(Code::Overloaded, message).with_source(loid))
 }
 
+/// A change of parts that stand in the places that `find` says. Others may move them elsewhere before the change gets its turns;
+/// then it finds them where they are now.
+///
+/// # Errors
+/// What `find` and `change` say.
+pub(crate) async fn placed<P: PartialEq + Clone, T>(
+    find: impl AsyncFn() -> Result<P>,
+    change: impl AsyncFn(P) -> Result<T>,
+) -> Result<T> {
+    let mut place = find().await?;
+    for _ in 0..TRIES {
+        let error = match change(place.clone()).await {
+            Err(error) if error.code == Code::ObjectNotFound => error,
+            done => return done,
+        };
+        let now = find().await?;
+        if now == place {
+            return Err(error);
+        }
+        place = now;
+    }
+    Err(Error::new(Code::Overloaded, "What is to be changed keeps being moved elsewhere; try again."))
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use stet_actors::families::Families;
 use stet_actors::id::Loid;
-use stet_actors::object::{Content, Draft, Record, Remainder, SmallBody, Stored, Task, Version};
+use stet_actors::object::{Content, Draft, Link, Record, Remainder, SmallBody, Stored, Task, Version};
 use stet_actors::proof::{Proof, readable};
 use stet_actors::rows::{index_of, owner_of};
 use stet_actors::store::{Key, Look, Row, StoreError, Table, View, decode_value};
@@ -44,10 +44,7 @@ impl Check<'_> {
             }
         }
         if let Some(owner) = owner_of(table, key)
-            && !self.there(Table::Objects, owner)?
-            && !self.there(Table::Recycled, owner)?
-            // A post has its record in a row of its liveblog.
-            && !self.there(Table::PartOf, owner)?
+            && !self.has_record(owner)?
         {
             self.report.fault(format!("{place}: its object has no record"));
         }
@@ -66,8 +63,22 @@ impl Check<'_> {
                 let body = SmallBody::key(Draft::body_loid(draft.loid));
                 self.proof(|proof| proof.bytes(&place, &draft.content, &body))
             }
+            Table::Correlates => {
+                let Link { target, .. } = decode_value(Link::FORMAT, value)?;
+                if !self.has_record(target)? {
+                    self.report.fault(format!("{place}: {target}, to which it leads, has no record"));
+                }
+                Ok(())
+            }
             _ => Ok(()),
         }
+    }
+
+    fn has_record(&self, object: Loid) -> Result<bool, StoreError> {
+        // A post has its record in a row of its liveblog, an item in one of its topic.
+        Ok(self.there(Table::Objects, object)?
+            || self.there(Table::Recycled, object)?
+            || self.there(Table::PartOf, object)?)
     }
 
     fn get(&self, key: &Key) -> Result<Option<Bytes>, StoreError> {

@@ -7,7 +7,7 @@ use stet_actors::family::Family;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
 use stet_actors::liveblog::{LiveblogHead, Post, PostStatus, RemovedPost, StatusChange};
-use stet_actors::object::{Bin, Content, Draft, FamilyKind, FolderKey, Lock, Record, SmallBody, Stored, Version};
+use stet_actors::object::{Bin, Content, Draft, FamilyKind, FolderKey, Link, Lock, Record, SmallBody, Stored, Version};
 use stet_actors::part::{ATTACHMENT_BODY, Attachment, attachment_body};
 use stet_actors::store::{Change, ChangeSet, Key, Row, Store, encode_value, key_of};
 use stet_store::StoreOptions;
@@ -494,5 +494,26 @@ fn a_family_is_proved_as_it_says_and_one_that_is_not_known_is_found() {
     for (change, saying) in changes {
         let found = faults(FAMILIES, &with_shelf(change));
         assert!(found.len() == 1 && found[0].contains(saying), "{found:?}");
+    }
+}
+
+#[test]
+fn a_link_that_leads_to_nothing_or_is_known_on_one_side_alone_is_found() {
+    let none = Loid::new(DatabaseId::MAIN, 99);
+    let link = |source, target| Link { source, source_name: "x".into(), target, target_name: "y".into() };
+    let put = |ground: &Ground, link: &Link| {
+        ground.put(link);
+        ground.set(entry(link, Table::CorrelatedTo), Some(Bytes::new()));
+    };
+    let ground = Ground::new();
+    put(&ground, &link(STORY, POST));
+    put(&ground, &link(POST, SPIKED));
+    assert_eq!(ground.faults(), Vec::<String>::new());
+    ground.set(entry(&link(STORY, POST), Table::CorrelatedTo), None);
+    ground.one_fault(&["correlates/1", "no entry in correlated_to/1"]);
+    for (link, fault) in [(link(STORY, none), "to which it leads, has no record"), (link(none, STORY), "no record")] {
+        let ground = Ground::new();
+        put(&ground, &link);
+        ground.one_fault(&["correlates/1", fault]);
     }
 }

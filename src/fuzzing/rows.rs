@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use bytes::Bytes;
 use stet_actors::families::Families;
-use stet_actors::object::{Attributes, Draft, Record, Version};
+use stet_actors::object::{Attributes, Draft, Link, Record, Version};
 use stet_actors::part::{Derived, PartKind};
 use stet_actors::receipt::Receipt;
 use stet_actors::rows::{index_of, owner_of};
@@ -29,6 +29,7 @@ const KINDS: &[Read] = &[
     row::<Group>,
     row::<Session>,
     event,
+    row::<Link>,
 ];
 
 fn row<R: Row + PartialEq + Debug>(value: &[u8]) -> bool {

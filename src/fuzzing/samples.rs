@@ -7,7 +7,7 @@ use stet_actors::drawer::{self, DrawerHead, Item};
 use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
 use stet_actors::liveblog::{self, LiveblogHead, Post, PostStatus, RemovedPost, StatusChange};
 use stet_actors::object::{
-    Attributes, Base, Bin, Content, Draft, FamilyKind, FolderKey, Lock, Record, Stored, Version,
+    Attributes, Base, Bin, Content, Draft, FamilyKind, FolderKey, Link, Lock, Record, Stored, Version,
 };
 use stet_actors::part::{Attachment, PartKind};
 use stet_actors::receipt::{Kept, KeptReply, Receipt};
@@ -65,6 +65,7 @@ pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("rows", "session", numbered(b'7', &session(None))),
         ("rows", "session_key", numbered(b'7', &session(Some(("feed", grants()))))),
         ("rows", "event", numbered(b'8', &encode_value(1, &event()))),
+        ("rows", "link", row(b'9', &link())),
         ("rows", "drawer", part(drawer::HEAD, &head)),
         ("rows", "item", part(drawer::ITEM, &item)),
         ("rows", "liveblog", part(liveblog::HEAD, &LiveblogHead { loid: LOID, moderated: true })),
@@ -145,6 +146,10 @@ fn topic_item() -> Arc<TopicItem> {
     item.due = Some(1_763_726_400);
     item.attachment = Some(Attached { object: Loid::new(DatabaseId::MAIN, 13), hidden: true });
     Arc::new(item).at(1 << 65)
+}
+
+fn link() -> Link {
+    Link { source: LOID, source_name: "story".into(), target: FOLDER, target_name: "planned in".into() }
 }
 
 fn grants() -> Vec<Grant> {

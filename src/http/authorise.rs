@@ -42,6 +42,9 @@ pub fn check_objects(app: &App, access: Access<'_>, route: &Route, query: &Query
             Err(error) if error.code == Code::ObjectNotFound && route.takes_recycled => {
                 access.check(needed, &app.repository.resolve_any(source, database)?, source)?;
             }
+            Err(error) if error.code == Code::ObjectNotFound && route.takes_items => {
+                access.check(needed, &app.item(source)?.0, source)?;
+            }
             Err(error) => return Err(error),
         }
     }

@@ -2,7 +2,6 @@
 
 use super::discard::{begin, check_removable, live};
 use super::subtree::{Open, Part, remainder};
-use super::touch;
 use crate::checkout::drop_draft;
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
@@ -53,7 +52,7 @@ impl Joint for Destroy {
                 if is_all {
                     part.take(turns)?;
                 } else {
-                    touch(self.object, turns)?;
+                    turns.touch(self.object)?;
                     context.concerns(self.object);
                 }
                 (part, is_all)
@@ -85,6 +84,7 @@ pub(super) fn remove(part: &Part, turns: &mut Turns, context: &mut Context<'_>) 
         }
         context.remove_versions(*loid)?;
         drop_draft(*loid, context)?;
+        context.remove_links(*loid)?;
         turns.destroy(*loid);
     }
     Ok(())

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::subtree::{Open, Part, remainder};
-use super::touch;
 use crate::checkout::check_lock;
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
@@ -81,7 +80,7 @@ pub(super) fn begin(
     context: &mut Context<'_>,
 ) -> Result<(), Fault> {
     if let Some(folder) = record.folder() {
-        touch(folder, turns)?;
+        turns.touch(folder)?;
     }
     context.concerns(record.loid);
     let bin = Bin {

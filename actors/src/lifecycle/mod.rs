@@ -15,12 +15,6 @@ mod rename;
 mod restore;
 mod subtree;
 
-use std::sync::Arc;
-
-use crate::command::Fault;
-use crate::id::Loid;
-use crate::joint::Turns;
-
 pub use self::create::{Create, Created, Meet, NewObject, Outcome};
 pub use self::destroy::Destroy;
 pub use self::discard::Discard;
@@ -28,11 +22,3 @@ pub use self::parts::NewParts;
 pub(crate) use self::remainders::{GoOn, Step, check_locks_below};
 pub use self::rename::Rename;
 pub use self::restore::Restore;
-
-/// What lies in the folder changes, so its revision goes up. A name that [`crate::command::Context`] notes within the command
-/// does that by itself; one that follows from a changed record does not.
-fn touch(folder: Loid, turns: &mut Turns) -> Result<(), Fault> {
-    let record = &mut turns.any(folder)?.record;
-    *record = Arc::new((**record).clone());
-    Ok(())
-}

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::touch;
 use crate::checkout::check_lock;
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
@@ -51,7 +50,7 @@ impl Joint for Rename {
             return Err(context.name_taken(format!("The name `{name}` is taken in the folder."), existing));
         }
         Arc::make_mut(&mut turns.any(self.object)?.record).name = name.into();
-        touch(folder, turns)?;
+        turns.touch(folder)?;
         context.concerns(self.object);
         Ok(())
     }

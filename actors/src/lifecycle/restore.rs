@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::subtree::{Open, Part, remainder};
-use super::touch;
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
 use crate::family::Fate;
@@ -81,7 +80,7 @@ impl Joint for Restore {
             // Too much to be looked through at once: it may go to where nothing lies deeper than it did.
             Some(_) => context.check_no_deeper(folder, bin.path.matches('/').count())?,
         };
-        touch(folder, turns)?;
+        turns.touch(folder)?;
         context.concerns(self.object);
         let record = Arc::make_mut(&mut turns.any(self.object)?.record);
         record.name = name.as_str().into();

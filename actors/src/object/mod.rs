@@ -1,9 +1,10 @@
-//! What every object has, container or not: record, attribute texts, versions, and the rules for names.
+//! What every object has, container or not: record, attribute texts, versions, links, and the rules for names.
 
 mod depth;
 mod draft;
 mod file;
 mod issue_date;
+mod link;
 mod member;
 mod name;
 mod reach;
@@ -19,6 +20,8 @@ pub use self::draft::{Base, Draft};
 pub(crate) use self::file::refer;
 pub use self::file::{is_referred_to, referrers};
 pub use self::issue_date::IssueDate;
+pub(crate) use self::link::links_of;
+pub use self::link::{Correlate, Link, MAX_CORRELATES, correlates_of};
 pub use self::member::{containers_of, hold};
 pub use self::name::{
     CreateMode, MAX_NAME_BYTES, Names, PathLimits, check_name, check_path, file_name, name_key, normal_form,

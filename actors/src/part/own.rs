@@ -158,7 +158,7 @@ pub fn detach(
     Ok(())
 }
 
-/// Removes all that a part has beside its own row: attribute texts, versions, the bytes of its files.
+/// Removes all that a part has beside its own row: attribute texts, versions, links, the bytes of its files.
 ///
 /// # Errors
 /// What the store says.
@@ -168,6 +168,7 @@ pub fn erase(owner: Owner, attachments: &[Attachment], context: &mut Context<'_>
         context.set(attributes, None);
     }
     context.remove_versions(owner.part)?;
+    context.remove_links(owner.part)?;
     for attachment in attachments.iter().filter(|attachment| attachment.content.stored == Stored::Row) {
         context.set(attachment_body(owner.container, attachment.id), None);
     }

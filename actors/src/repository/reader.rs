@@ -7,7 +7,9 @@ use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::folder::{self, walk};
 use crate::id::{DatabaseId, Loid, Source};
-use crate::object::{Attributes, PathLimits, Record, Remainder, Standing, Task, Version, check_path, standing};
+use crate::object::{
+    Attributes, Correlate, PathLimits, Record, Remainder, Standing, Task, Version, check_path, correlates_of, standing,
+};
 use crate::runtime::{Published, Registry, store_failure};
 use crate::store::{Backlog, Health, Look, Range, Row, StoreError, Table, View, decode_value};
 
@@ -197,6 +199,23 @@ impl Reader {
             }
         };
         found.map_err(|error| store_failure(&error))
+    }
+
+    /// The container that a part with a loid of its own is in, such as a post or an item of a topic; `None`: there is no such part.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn container_of(&self, part: Loid) -> Result<Option<Loid>> {
+        let entry = self.look().get(View::Committed, Table::PartOf, &part.object().to_key());
+        Ok(entry.map_err(|error| store_failure(&error))?.and_then(|entry| Loid::from_key(&entry)))
+    }
+
+    /// The links of an object or item of a topic, by their names there.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn correlates(&self, of: Loid) -> Result<Vec<Correlate>> {
+        correlates_of(self.look(), View::Committed, of).map_err(|error| store_failure(&error))
     }
 
     /// How long and how deep paths may be.

@@ -56,6 +56,8 @@ tables! {
     Events = 11, "events/1", index: false;
     /// Drafts, saved contents of objects that are checked out: object's loid → `Draft`.
     Drafts = 12, "drafts/1", index: false;
+    /// Links between objects or items of topics: source's loid, target's loid, its names on both sides → `Link`.
+    Correlates = 25, "correlates/1", index: false;
     /// Receipts of calls that are carried out once: user, key, step → `Receipt`.
     Receipts = 20, "receipts/1", index: false;
     /// What changes of subtrees have left to be done: entry's loid, task (u8), folder's loid → `Remainder`.
@@ -78,6 +80,8 @@ tables! {
     PartOf = 71, "part_of/1", index: true;
     /// Locks of a session: its reference, 0, object's loid → empty.
     Locks = 72, "locks/1", index: true;
+    /// Links by their targets: target's loid, then the key in `Correlates` → empty.
+    CorrelatedTo = 74, "correlated_to/1", index: true;
     /// Events of a container: container's loid, revision (u64) → key in `Events`.
     EventsOf = 69, "events_of/1", index: true;
     /// Content files and the rows that refer to them: SHA-256 (32 bytes), number of the row's table (u8), the row's key, and what

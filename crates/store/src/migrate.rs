@@ -42,6 +42,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 5, what: "tables that know their journal", run: |_| Ok(0) },
     // Nothing in the tables: an older stet would take the mark for a damaged one.
     Migration { number: 6, what: "a journal.mark that knows the newest record", run: |_| Ok(0) },
+    // Nothing in the tables: an older stet would not know the parts of topics and plans, nor links.
+    Migration { number: 7, what: "topics, plans and correlates", run: |_| Ok(0) },
 ];
 
 /// Fills [`Table::Files`] from the rows that may refer to content files.

@@ -6,7 +6,6 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::liveblog::{Liveblog, PostAddress};
 use stet_actors::object::{FamilyKind, parent_path};
-use stet_actors::store::{Table, View};
 
 use super::reply::post_shown;
 use super::types::Post;
@@ -119,10 +118,6 @@ fn place_of(call: &Call, text: &str, database: DatabaseId) -> Result<(Loid, Post
         return Ok((liveblog.ok_or_else(|| Error::not_found(text))?, PostAddress::Name(name.to_owned())));
     }
     let post = repository.loid_of(&source, database)?.ok_or_else(|| Error::not_found(text))?.object();
-    let entry = repository.look().get(View::Committed, Table::PartOf, &post.to_key()).map_err(|error| {
-        tracing::error!(%error, "the liveblog of a post can't be looked up");
-        Error::internal()
-    })?;
-    let liveblog = entry.and_then(|entry| Loid::from_key(&entry)).ok_or_else(|| Error::not_found(text))?;
+    let liveblog = repository.container_of(post)?.ok_or_else(|| Error::not_found(text))?;
     Ok((liveblog, PostAddress::Loid(post)))
 }

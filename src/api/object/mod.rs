@@ -22,6 +22,7 @@ use crate::records::Display;
 use crate::records::{Cached, ObjectRecord, render_version};
 
 mod content;
+mod correlates;
 mod creation;
 mod locks;
 mod pictures;
@@ -33,6 +34,8 @@ mod writing;
 pub(super) use self::content::latest_of;
 pub use self::content::{bytes_of, content, content_by_loid};
 pub(super) use self::content::{opened, stored};
+pub use self::correlates::{Correlate, CorrelateRequest, correlate, list as correlate_list, uncorrelate};
+pub(super) use self::correlates::{correlates, facts as facts_of_links};
 pub use self::creation::{CreateObject, create};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::creation::{Form, read_parts};

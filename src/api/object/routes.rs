@@ -9,6 +9,7 @@ const PUT: Route = base(Verb::Put, Privilege::Write, "docs/api/content.md");
 const DELETE: Route = base(Verb::Delete, Privilege::Delete, "docs/api/objects.md");
 
 const OBJECT: PathParam = source("the object");
+const LINKED: PathParam = source("the object, or the item of a topic");
 
 /// Writing is the same under both paths.
 const WRITE: Route = Route { body: Body::Bytes, ..PUT };
@@ -210,6 +211,39 @@ pub const ROUTES: &[Route] = &[
         body: optional::<object::UnlockRequest>(Size::Short),
         handler: handler!(object::unlock),
         ..POST
+    },
+    Route {
+        id: "stet-object-correlate-post",
+        takes_items: true,
+        path: "/v3/object/{source}/correlate",
+        summary: "Link an object, or an item of a topic, with another.",
+        privilege: Some(Privilege::Write),
+        path_params: &[LINKED],
+        body: required::<object::CorrelateRequest>(Size::Short),
+        handler: handler!(object::correlate),
+        ..POST
+    },
+    Route {
+        id: "stet-object-uncorrelate-post",
+        source: "docs/api/objects.md",
+        takes_items: true,
+        path: "/v3/object/{source}/uncorrelate",
+        summary: "Take a link between two objects, or items of topics, back.",
+        privilege: Some(Privilege::Write),
+        path_params: &[LINKED],
+        body: required::<object::CorrelateRequest>(Size::Short),
+        handler: handler!(object::uncorrelate),
+        ..POST
+    },
+    Route {
+        id: "stet-object-correlates-get",
+        source: "docs/api/objects.md",
+        takes_items: true,
+        path: "/v3/object/{source}/correlates",
+        summary: "List what an object, or an item of a topic, is linked with.",
+        path_params: &[LINKED],
+        handler: handler!(object::correlate_list),
+        ..GET
     },
     Route {
         id: "stet-object-restore-post",

@@ -8,7 +8,6 @@ use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::lineup::{Line, NewDivider};
 use stet_actors::object::{CreateMode, FamilyKind, IssueDate, Text};
-use stet_actors::store::{Table, View};
 use stet_actors::topic::{
     AddDivider, AddItem, Attach, DividerDone, ITEM_TYPE, ItemAddress, ItemDone, ItemFields, MAX_NEW_LINES, MoveItems,
     NewItem, NewLine, NewTopic, RemoveDivider, RemoveItem, Topic, TopicState, UpdateDivider, UpdateItem, UpdateTopic,
@@ -22,7 +21,7 @@ use self::reply::{
 use super::object::{Removed, status_of};
 use super::records::{info_of, path_if_shown};
 use super::requests::{CreateOptions, Sources, database_named, folder_source};
-use super::settled::{Opened, settled};
+use super::settled::{Opened, placed, settled};
 use crate::auth::Privilege;
 use crate::give_way::GiveWay;
 use crate::http::app::App;
@@ -39,8 +38,8 @@ mod types;
 pub(crate) use self::reply::KeptItems;
 pub use self::types::{
     AttachBody, ChangedDivider, ChangedItem, ChangedTopic, CreateTopic, Divider, DividerBody, DividerReply, Gone,
-    ItemBody, LineKind, MoveBody, Moved, MovedLine, MovedReply, ReplyOptions, StructureLine, TopicItem, TopicItemAlone,
-    TopicReply, TopicStructure, UpdateTopic as UpdateBody,
+    HiddenObject, ItemBody, LineKind, MoveBody, Moved, MovedLine, MovedReply, ReplyOptions, StructureLine, TopicItem,
+    TopicItemAlone, TopicItemInfo, TopicReply, TopicStructure, UpdateTopic as UpdateBody,
 };
 
 /// Name of the type of topics in the objecttypes family.
@@ -80,7 +79,7 @@ pub(in crate::api) async fn divider_said(call: &Call) -> Result<NewDivider> {
 /// How much of an item the reply to a change shows.
 async fn extent_of(call: &Call, options: Option<&ReplyOptions>) -> Result<Extent> {
     let attachments = options.is_some_and(|options| options.show_attachment);
-    Ok(Extent { display: call.display_of_body().await?, attachments, below: false })
+    Ok(Extent { display: call.display_of_body().await?, attachments, correlates: false, below: false })
 }
 
 /// What a body says of an item, and the object that is to hang on it. A new one has its workflow's first status, if it is given none.
@@ -206,6 +205,7 @@ pub async fn get(call: Call) -> Result<Json<TopicReply>> {
     let extent = Extent {
         display: call.display(),
         attachments: call.query.boolean("showAttachment"),
+        correlates: call.query.boolean("showCorrelates"),
         below: !call.query.boolean("limitToChildren"),
     };
     let (listing, tag) = settled(&call, open, async |open| {
@@ -406,13 +406,8 @@ pub async fn move_into(call: Call) -> Result<Json<Moved>> {
 }
 
 async fn move_items(call: &Call, target: Loid, sources: &Sources, position: Option<i64>) -> Result<Json<Moved>> {
-    let mut items = Vec::with_capacity(sources.given.len());
-    let mut way = GiveWay::new();
-    for text in &sources.given {
-        way.now_and_then().await;
-        items.push(place_of(call, text)?);
-    }
-    let done = call.change_all(MoveItems { items, target, position }).await?;
+    let find = async || places_of(call, &sources.given).await;
+    let done = placed(find, async |items| call.change_all(MoveItems { items, target, position }).await).await?;
     let Some(view) = call.view_after::<Topic>(target, done.left.as_ref()).await? else { return gone(target) };
     let found = done.reply.iter().filter_map(|done| view.state.place_of(done.item).ok());
     let items = found.map(|(position, item)| MovedLine { id: item.loid(), position }).collect();
@@ -421,25 +416,19 @@ async fn move_items(call: &Call, target: Loid, sources: &Sources, position: Opti
     Ok(Json::of(&MovedReply { info, items })?.with_etag(tag).shown())
 }
 
-/// The topic that an item is in, which the caller may change, and the item.
-fn place_of(call: &Call, text: &str) -> Result<(Loid, ItemAddress)> {
-    let (repository, address) = (&call.app.repository, address(text)?);
-    let source = match address {
-        ItemAddress::Loid(loid) => Source::Loid(loid),
-        ItemAddress::Uuid(uuid) => Source::Uuid(uuid),
-    };
-    let not_found = || Error::not_found(text);
-    let item = repository.loid_of(&source, DatabaseId::MAIN)?.ok_or_else(not_found)?.object();
-    let entry = repository.look().get(View::Committed, Table::PartOf, &item.to_key()).map_err(|error| {
-        tracing::error!(%error, "the topic of an item can't be looked up");
-        Error::internal()
-    })?;
-    let topic = entry.and_then(|entry| Loid::from_key(&entry)).ok_or_else(not_found)?;
-    // Of a topic that may not be read, no item is there.
-    let found = call.find_for(Privilege::Write, &Source::Loid(topic), topic.database);
-    let found = found.map_err(|error| if error.code == Code::ObjectNotFound { not_found() } else { error })?;
-    if found.family != FamilyKind::Topic {
-        return Err(not_found());
+/// The topics that items are in, which the caller may change, and the items.
+async fn places_of(call: &Call, sources: &[String]) -> Result<Vec<(Loid, ItemAddress)>> {
+    let (mut places, mut way) = (Vec::with_capacity(sources.len()), GiveWay::new());
+    for text in sources {
+        way.now_and_then().await;
+        let source = match address(text)? {
+            ItemAddress::Loid(loid) => Source::Loid(loid),
+            ItemAddress::Uuid(uuid) => Source::Uuid(uuid),
+        };
+        let (topic, item) = call.app.item(&source).map_err(|_| Error::not_found(text))?;
+        // Of a topic that may not be read, no item is there.
+        call.access().check(Privilege::Write, &topic, text)?;
+        places.push((topic.loid, ItemAddress::Loid(item)));
     }
-    Ok((topic, ItemAddress::Loid(item)))
+    Ok(places)
 }

@@ -13,11 +13,11 @@ use stet_actors::topic::{Attached, ItemAddress, Line, Lineup, Topic, TopicItem, 
 
 use super::types::{
     AttachedId, Attachment, ChangedDivider, ChangedItem, ChangedTopic, Divider, DividerId, DividerReply, Gone,
-    HiddenAttachment, LineKind, RemovedDivider, StructureLine, TopicInfo, TopicItem as WireItem, TopicItemAlone,
+    HiddenObject, LineKind, RemovedDivider, StructureLine, TopicInfo, TopicItem as WireItem, TopicItemAlone,
     TopicItemInfo, TopicReply, TopicStructure,
 };
 use crate::api::kept::{KeptParts, ShownPart};
-use crate::api::object::Removed;
+use crate::api::object::{Correlate, Removed, correlates as correlates_of, facts_of_links};
 use crate::api::records::{info_of, locker_of, path_if_shown, record_of};
 use crate::api::settled::{Opened, Unsettled, beside, settled};
 use crate::auth::Privilege;
@@ -70,6 +70,8 @@ pub(crate) struct Extent {
     pub display: Display,
     /// The records of attached objects.
     pub attachments: bool,
+    /// What is linked with what is shown.
+    pub correlates: bool,
     /// What stands below items.
     pub below: bool,
 }
@@ -140,7 +142,7 @@ fn attached(call: &Call, attached: &Attached) -> Result<Option<Arc<Cached>>> {
 async fn attachment(call: &Call, item: &TopicItem, extent: &Extent) -> Result<Option<Attachment>> {
     let Some(hanging) = &item.attachment else { return Ok(None) };
     Ok(Some(match attached(call, hanging)? {
-        None => Attachment::Hidden(HiddenAttachment { hidden: true }),
+        None => Attachment::Hidden(HiddenObject { hidden: true }),
         Some(cached) if extent.attachments => Attachment::Shown(record_of(&call.app, &cached, &extent.display).await?),
         Some(_) => Attachment::Named(AttachedId { id: hanging.object }),
     }))
@@ -156,7 +158,27 @@ async fn alone(call: &Call, open: &Open, item: Loid, extent: &Extent) -> Result<
         info: item_info(&call.app, item, &extent.display).await?,
         position,
         attachment: attachment(call, item, extent).await?,
+        correlates: correlates(call, item.loid(), extent).await?,
     })
+}
+
+/// The record of an item of another topic than the reply is about, or of an object.
+///
+/// # Errors
+/// `ObjectNotFound`; what the store says.
+pub(in crate::api) async fn record_of_item(
+    call: &Call,
+    topic: SeenView<Topic>,
+    item: Loid,
+    display: &Display,
+) -> Result<Ready<TopicItemInfo>> {
+    let shown = async |open: &Open| item_info(&call.app, open.state().place_of(item)?.1, display).await;
+    settled(call, Open(topic), shown).await
+}
+
+/// What something that a reply shows is linked with, where that is asked for.
+pub(in crate::api) async fn correlates(call: &Call, of: Loid, extent: &Extent) -> Result<Option<Vec<Correlate>>> {
+    Ok(if extent.correlates { Some(correlates_of(call, of).await?) } else { None })
 }
 
 /// A reply about a topic, as far as it is made at once.
@@ -169,18 +191,26 @@ pub(super) type Topics = Listing<TopicReply, TopicItems>;
 pub(super) async fn topic_reply(call: &Call, open: &Open, extent: &Extent) -> Result<Topics, Unsettled> {
     let (info, state) = (info(&call.app, open.state(), &extent.display).await?, open.state());
     let (dividers, items) = (dividers(Some(state.lineup())), TopicItems::new(open, extent));
-    Listing::of(call, items, |items, _| TopicReply { info, dividers, items }).await
+    let correlates = correlates(call, state.object().record.loid, extent).await?;
+    Listing::of(call, items, |items, _| TopicReply { info, dividers, correlates, items }).await
 }
 
 /// What a reply about a topic is told apart by, beside the topic's own state: what it shows of other objects.
 pub(in crate::api) async fn facts(call: &Call, open: &Open, extent: &Extent) -> Result<u64> {
     let (state, app, mut way) = (open.state(), &call.app, GiveWay::new());
     let mut hasher = DefaultHasher::new();
-    (extent, path_if_shown(app, &state.object().record, &extent.display)?).hash(&mut hasher);
+    let topic = &state.object().record;
+    (extent, path_if_shown(app, topic, &extent.display)?).hash(&mut hasher);
+    if extent.correlates {
+        facts_of_links(call, topic.loid)?.hash(&mut hasher);
+    }
     for item in state.lineup().members() {
         let below = extent.below.then(|| state.below(item.loid())).flatten();
         for item in std::iter::once(item).chain(below.into_iter().flat_map(Lineup::members)) {
             way.now_and_then().await;
+            if extent.correlates {
+                facts_of_links(call, item.loid())?.hash(&mut hasher);
+            }
             let Some(hanging) = &item.attachment else { continue };
             let seen = attached(call, hanging)?;
             seen.is_some().hash(&mut hasher);
@@ -254,15 +284,17 @@ impl TopicItems {
             return Ok(Made::Inner(shown(call, open, *item, extent, late).await?));
         }
         let Some(item) = self.items.get(self.next).copied() else { return Ok(Made::End) };
-        let TopicItemAlone { info, position, attachment } = shown(call, open.clone(), item, extent, late).await?;
+        let TopicItemAlone { info, position, attachment, correlates } =
+            shown(call, open.clone(), item, extent, late).await?;
         let lineup = open.state().below(item).filter(|_| extent.below);
         let (dividers, below) = (dividers(lineup), loids(lineup));
         if below.is_empty() {
             self.step = Step::Item;
-            return Ok(Made::Item(WireItem { info, position, dividers, items: Vec::new().into(), attachment }));
+            let items = Vec::new().into();
+            return Ok(Made::Item(WireItem { info, position, dividers, items, attachment, correlates }));
         }
         (self.below, self.step) = (Some((below, 0)), Step::Open);
-        Ok(Made::open(|items| WireItem { info, position, dividers, items, attachment }))
+        Ok(Made::open(|items| WireItem { info, position, dividers, items, attachment, correlates }))
     }
 }
 
@@ -348,7 +380,8 @@ pub(super) async fn changed_topic(
     let Some(view) = call.view_after::<Topic>(topic, left).await? else { return gone(topic) };
     let open = Open(view);
     let info = info(&call.app, open.state(), display).await?;
-    let reply = TopicReply { info, dividers: dividers(Some(open.state().lineup())), items: Vec::new().into() };
+    let dividers = dividers(Some(open.state().lineup()));
+    let reply = TopicReply { info, dividers, correlates: None, items: Vec::new().into() };
     Ok(Json::of(&reply)?.with_etag(ETag::new(open.tag(), "change")).shown())
 }
 

@@ -7,7 +7,7 @@ use stet_actors::object::Text;
 use stet_actors::topic;
 
 use crate::api::attributes::Given;
-use crate::api::object::Removed;
+use crate::api::object::{Correlate, Removed};
 use crate::api::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};
 use crate::http::body::Object;
 use crate::json::{Changed, Listed, Ready};
@@ -34,6 +34,9 @@ pub struct TopicReply {
     pub info: TopicInfo,
     /// Dividers between its items.
     pub dividers: Vec<Divider>,
+    /// What it is linked with, where that is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub correlates: Option<Vec<Correlate>>,
     /// Its items, first to last. A change has none.
     pub items: Listed<TopicItem>,
 }
@@ -150,7 +153,7 @@ pub enum Attachment {
     /// Which it is.
     Named(AttachedId),
     /// It lies in the recycle bin, or may not be read.
-    Hidden(HiddenAttachment),
+    Hidden(HiddenObject),
 }
 
 /// Which object hangs on an item.
@@ -160,9 +163,9 @@ pub struct AttachedId {
     pub id: Loid,
 }
 
-/// An object that hangs on an item and is not shown.
+/// An object that is not shown.
 #[derive(Serialize, JsonSchema)]
-pub struct HiddenAttachment {
+pub struct HiddenObject {
     /// Always true.
     pub hidden: bool,
 }
@@ -180,6 +183,9 @@ pub struct TopicItem {
     pub items: Listed<TopicItemAlone>,
     /// The object that hangs on it.
     pub attachment: Option<Attachment>,
+    /// What it is linked with, where that is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub correlates: Option<Vec<Correlate>>,
 }
 
 /// An item or subitem without what stands below it.
@@ -191,6 +197,9 @@ pub struct TopicItemAlone {
     pub position: usize,
     /// The object that hangs on it.
     pub attachment: Option<Attachment>,
+    /// What it is linked with, where that is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub correlates: Option<Vec<Correlate>>,
 }
 
 /// The answer to a change of an item or subitem: the item as the change left it; of one that others have removed since, no more than

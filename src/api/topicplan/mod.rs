@@ -105,6 +105,7 @@ pub async fn get(call: Call) -> Result<Json<PlanReply>> {
     let extent = Extent {
         display: call.display(),
         attachments: call.query.boolean("showAttachment"),
+        correlates: call.query.boolean("showCorrelates"),
         below: !call.query.boolean("limitToChildren"),
     };
     for _ in 0..TRIES {

@@ -12,9 +12,12 @@ use stet_actors::topic::Topic;
 use stet_actors::topic_plan::{Line, PlanState, TopicPlan};
 
 use super::types::{ChangedPlan, PlanInfo, PlanReply, PlanStructure, PlannedTopic};
+use crate::api::object::facts_of_links;
 use crate::api::records::{info_of, locker_of, path_if_shown, record_of};
 use crate::api::settled::Unsettled;
-use crate::api::topic::reply::{Extent, Open, TopicItems, dividers as dividers_of, facts as facts_of_topic};
+use crate::api::topic::reply::{
+    Extent, Open, TopicItems, correlates, dividers as dividers_of, facts as facts_of_topic,
+};
 use crate::api::topic::{ChangedDivider, Divider, DividerReply, LineKind, StructureLine, TopicItem, TopicItemAlone};
 use crate::auth::Privilege;
 use crate::give_way::GiveWay;
@@ -97,21 +100,29 @@ async fn plan_with(
     extent: &Extent,
 ) -> Result<Plans, Unsettled> {
     let info = info(&call.app, &view.state, seen, &extent.display).await?;
+    let correlates = correlates(call, view.state.object().record.loid, extent).await?;
     let (dividers, extent) = (dividers(seen), extent.clone());
     let topics = PlannedTopics { topics, next: 0, extent, open: None, opened: false };
-    Listing::of(call, topics, |items, _| PlanReply { info, dividers, items }).await
+    Listing::of(call, topics, |items, _| PlanReply { info, dividers, correlates, items }).await
 }
 
 /// What a reply about a plan is told apart by, beside the plan's own state: what it shows of topics and other objects.
 pub(super) async fn facts(call: &Call, plan: &PlanState, seen: &[Line], extent: &Extent) -> Result<u64> {
     let (app, mut way) = (&call.app, GiveWay::new());
     let mut hasher = DefaultHasher::new();
-    (extent, path_if_shown(app, &plan.object().record, &extent.display)?).hash(&mut hasher);
+    let record = &plan.object().record;
+    (extent, path_if_shown(app, record, &extent.display)?).hash(&mut hasher);
+    if extent.correlates {
+        facts_of_links(call, record.loid)?.hash(&mut hasher);
+    }
     for (position, topic) in topics(seen) {
         way.now_and_then().await;
         (position, topic).hash(&mut hasher);
         let Some(cached) = readable(call, topic)? else { continue };
         (cached.revision, locker_of(app, &cached), path_if_shown(app, &cached, &extent.display)?).hash(&mut hasher);
+        if extent.correlates && !extent.below {
+            facts_of_links(call, topic)?.hash(&mut hasher);
+        }
         if extent.below {
             match call.view_of::<Topic>(topic).await {
                 Ok(view) => facts_of_topic(call, &Open(view), extent).await?.hash(&mut hasher),
@@ -140,14 +151,15 @@ impl PlannedTopics {
         let Some((position, topic)) = self.topics.get(self.next).copied() else { return Ok(Made::End) };
         let Some(cached) = readable(call, topic)? else { return Ok(Made::Nothing) };
         let info = record_of(&call.app, &cached, &self.extent.display).await?;
+        let correlates = correlates(call, topic, &self.extent).await?;
         if !self.extent.below {
             let (dividers, items) = (Vec::new(), Vec::new().into());
-            return Ok(Made::Item(PlannedTopic { info, position, dividers, items }));
+            return Ok(Made::Item(PlannedTopic { info, position, dividers, correlates, items }));
         }
         let open = Open(call.view_of::<Topic>(topic).await?);
         let dividers = dividers_of(Some(open.state().lineup()));
         (self.open, self.opened) = (Some(Box::new(TopicItems::new(&open, &self.extent))), true);
-        Ok(Made::open(|items| PlannedTopic { info, position, dividers, items }))
+        Ok(Made::open(|items| PlannedTopic { info, position, dividers, correlates, items }))
     }
 }
 
@@ -221,7 +233,7 @@ pub(super) async fn changed(
 ) -> Result<Json<ChangedPlan>> {
     let seen = seen(call, &view.state).await?;
     let shown = topics(&seen).into_iter().filter(|(_, topic)| about == Some(*topic)).collect();
-    let extent = Extent { display, attachments: false, below: false };
+    let extent = Extent { display, attachments: false, correlates: false, below: false };
     let reply = plan_with(call, view, &seen, shown, &extent).await.map_err(|unsettled| match unsettled {
         Unsettled::Failed(error) => error,
         // Nothing of a topic is shown that could have.

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::object::Text;
 
+use crate::api::object::Correlate;
 use crate::api::topic::{Divider, Gone, StructureLine, TopicItem};
 use crate::json::{Changed, Listed, Ready};
 use crate::records::ObjectRecord;
@@ -31,6 +32,9 @@ pub struct PlanReply {
     pub info: PlanInfo,
     /// Dividers between its topics.
     pub dividers: Vec<Divider>,
+    /// What it is linked with, where that is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub correlates: Option<Vec<Correlate>>,
     /// Its topics, first to last. A change has those that it was about.
     pub items: Listed<PlannedTopic>,
 }
@@ -48,6 +52,9 @@ pub struct PlannedTopic {
     pub position: usize,
     /// Dividers between its items, where those are asked for.
     pub dividers: Vec<Divider>,
+    /// What it is linked with, where that is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub correlates: Option<Vec<Correlate>>,
     /// Its items, where they are asked for.
     pub items: Listed<TopicItem>,
 }

@@ -250,6 +250,7 @@ fn types_stand_among_the_components() {
         headers: &[],
         body: Body::Optional(type_of::<Drawer>, Size::Short),
         takes_recycled: false,
+        takes_items: false,
         secret: false,
         cookie: false,
         untagged: false,

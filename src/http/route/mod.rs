@@ -98,6 +98,8 @@ pub struct Route {
     pub body: Body,
     /// Whether an object in the recycle bin may be meant.
     pub takes_recycled: bool,
+    /// Whether an item of a topic may be meant; then the privilege is needed on the topic.
+    pub takes_items: bool,
     /// Whether a password or a token is in what is sent or answered: then nothing of the call is kept, here or on the way.
     pub secret: bool,
     /// Whether the reply sets or clears the cookie: a page of another site must not come so far by the cookie alone, or without

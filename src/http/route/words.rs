@@ -28,6 +28,7 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
         headers: &[],
         body: Body::None,
         takes_recycled: false,
+        takes_items: false,
         secret: false,
         cookie: false,
         untagged: false,

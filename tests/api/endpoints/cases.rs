@@ -283,6 +283,10 @@ impl Corner {
     }
 }
 
+fn link_to(target: &Part) -> Value {
+    json!({ "sourceLinkName": "planned in", "targetLinkName": "text", "targetSource": target.to_string() })
+}
+
 fn list<'p>(parts: impl IntoIterator<Item = &'p Part>) -> Value {
     json!({ "sources": parts.into_iter().map(Part::to_string).collect::<Vec<_>>() })
 }
@@ -452,6 +456,21 @@ cases! {
     "topic-move-put": |corner| {
         let (from, to) = (corner.planned(), corner.topic());
         Made::default().json(json!({ "sources": [from.item.to_string()], "target": to.to_string() }))
+    };
+
+    "stet-object-correlate-post": |corner| {
+        let (story, item) = (of(&corner.story(), Kind::Any), corner.planned().item);
+        Made::on([story]).json(link_to(&item))
+    };
+    "stet-object-uncorrelate-post": |corner| {
+        let (story, item) = (of(&corner.story(), Kind::Any), corner.planned().item);
+        corner.client.call("stet-object-correlate-post", &[&story]).json(&link_to(&item)).ok();
+        Made::on([story]).json(link_to(&item))
+    };
+    "stet-object-correlates-get": |corner| {
+        let (story, item) = (of(&corner.story(), Kind::Any), corner.planned().item);
+        corner.client.call("stet-object-correlate-post", &[&story]).json(&link_to(&item)).ok();
+        Made::on([story])
     };
 
     "topicplan-get": |corner| Made::on([corner.filled_plan()[0].clone()]);

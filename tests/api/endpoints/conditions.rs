@@ -299,6 +299,7 @@ fn a_second_write_under_the_same_tag_is_too_late() {
             "topicplan-divider-delete",
             "stet-object-restore-post",
             "stet-object-unlock-post",
+            "stet-object-uncorrelate-post",
         ];
         names_what_it_changes(endpoint) && !ends.contains(&&*endpoint.id)
     };

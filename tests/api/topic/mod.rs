@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::harness::*;
 
 mod attachments;
+mod correlates;
 mod creation;
 mod items;
 mod moves;

@@ -394,8 +394,9 @@ fn a_directory_of_each_older_format_is_opened_with_all_that_waits_in_its_journal
         } else {
             std::fs::write(data.path().join("journal.wal"), &sound[&StoreFile::Journal]).expect("written");
         }
-        if format == 5 {
-            std::fs::write(data.path().join("journal.mark"), mark_of_format_5(&sound)).expect("written");
+        if format >= 5 {
+            let mark = if format == 5 { mark_of_format_5(&sound) } else { sound[&StoreFile::Mark].clone() };
+            std::fs::write(data.path().join("journal.mark"), mark).expect("written");
         }
         for _ in 0..2 {
             let store = RedbStore::open(StoreOptions::new(data.path()));

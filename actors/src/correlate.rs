@@ -1,0 +1,176 @@
+//! Linking two objects, or items of topics, with each other (docs/api/objects.md, "Correlates").
+
+use std::collections::BTreeSet;
+
+use crate::command::{Context, Fault};
+use crate::error::{Code, Error};
+use crate::id::Loid;
+use crate::joint::{Joint, Turns};
+use crate::object::{Link, MAX_CORRELATES, MAX_WORD_BYTES, Text, check_texts, links_of};
+use crate::store::{Row, StoreError, View};
+use crate::topic::{ItemAddress, Topic};
+
+/// One side of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End {
+    /// The object, or the topic that the item is in.
+    pub container: Loid,
+    /// The item.
+    pub item: Option<Loid>,
+}
+
+impl End {
+    /// What is linked.
+    pub fn loid(self) -> Loid {
+        self.item.unwrap_or(self.container)
+    }
+
+    /// Refuses what is not there.
+    fn check(self, turns: &mut Turns) -> Result<(), Fault> {
+        if turns.any(self.container)?.record.is_discarded() {
+            return Err(Error::not_found(self.loid()).into());
+        }
+        if let Some(item) = self.item {
+            turns.get::<Topic>(self.container)?.get(ItemAddress::Loid(item))?;
+        }
+        Ok(())
+    }
+}
+
+/// Two sides, and the names that a link between them has, or is to have.
+#[derive(Debug, Clone)]
+pub struct Pair {
+    /// What the caller names first.
+    pub source: End,
+    /// What the link is called there.
+    pub source_name: Text,
+    /// The other side.
+    pub target: End,
+    /// What the link is called there.
+    pub target_name: Text,
+}
+
+impl Pair {
+    fn containers(&self) -> Vec<Loid> {
+        BTreeSet::from([self.source.container, self.target.container]).into_iter().collect()
+    }
+
+    /// The link, and the same as it would be if it had been made from the other side.
+    fn links(&self) -> [Link; 2] {
+        let link = Link {
+            source: self.source.loid(),
+            source_name: self.source_name.clone(),
+            target: self.target.loid(),
+            target_name: self.target_name.clone(),
+        };
+        let reversed = link.reversed();
+        [link, reversed]
+    }
+
+    /// The link between them that has these names, if there is one.
+    fn existing(&self, context: &Context<'_>) -> Result<Option<Link>, StoreError> {
+        for link in self.links() {
+            if context.look_up::<Link>(&link.place())?.is_some() {
+                return Ok(Some(link));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes the turns, and looks whether both sides are there and the names can be names.
+    fn check(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        turns.need(self.containers())?;
+        let record = turns.any(self.source.container)?.record.clone();
+        context.expects(&record);
+        for end in [self.source, self.target] {
+            end.check(turns)?;
+        }
+        for (field, name) in [("sourceLinkName", &self.source_name), ("targetLinkName", &self.target_name)] {
+            check_texts([(field, Some(&**name), MAX_WORD_BYTES)])?;
+            if name.trim().is_empty() || name.chars().any(char::is_control) {
+                return Err(Error::parameter(field, &**name, "a name without control characters").into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Both sides have changed, and so has what is shown of them.
+    fn note(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        for container in self.containers() {
+            turns.touch(container)?;
+            context.concerns(container);
+        }
+        Ok(())
+    }
+}
+
+/// Links two sides. A link that is there with these names, made from either side, stays as it is.
+#[derive(Debug, Clone)]
+pub struct MakeLink(pub Pair);
+
+impl Joint for MakeLink {
+    type Reply = ();
+    const NAME: &'static str = "object.correlate";
+
+    fn about(&self, _: &()) -> Option<Loid> {
+        Some(self.0.source.container)
+    }
+
+    fn wants(&self) -> Vec<Loid> {
+        self.0.containers()
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        let pair = &self.0;
+        pair.check(turns, context)?;
+        let [link, _] = pair.links();
+        if link.source == link.target {
+            let message = format!("`{}` can't be correlated with itself.", link.source);
+            return Err(Error::new(Code::InvalidForContainer, message).with_source(link.target).into());
+        }
+        if pair.existing(context)?.is_some() {
+            return Ok(());
+        }
+        for end in [link.source, link.target] {
+            if links_of(context.look(), View::Latest, end)?.len() >= MAX_CORRELATES {
+                let message = format!("`{end}` has {MAX_CORRELATES} correlates; more are not allowed.");
+                let error = Error::new(Code::TooLarge, message).with_source(end).with_detail("limit", MAX_CORRELATES);
+                return Err(error.into());
+            }
+        }
+        context.put(None, &link);
+        pair.note(turns, context)
+    }
+}
+
+/// Takes a link back, made from either side.
+#[derive(Debug, Clone)]
+pub struct TakeLink(pub Pair);
+
+impl Joint for TakeLink {
+    type Reply = ();
+    const NAME: &'static str = "object.uncorrelate";
+
+    fn about(&self, _: &()) -> Option<Loid> {
+        Some(self.0.source.container)
+    }
+
+    fn wants(&self) -> Vec<Loid> {
+        self.0.containers()
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        let pair = &self.0;
+        pair.check(turns, context)?;
+        let Some(link) = pair.existing(context)? else {
+            let (source, target) = (pair.source.loid(), pair.target.loid());
+            let message = format!(
+                "`{source}` and `{target}` have no link with the names `{}` and `{}`.",
+                pair.source_name, pair.target_name
+            );
+            return Err(Error::new(Code::ObjectNotFound, message).with_source(target).into());
+        };
+        context.remove(&link);
+        pair.note(turns, context)
+    }
+}

@@ -1,0 +1,190 @@
+//! Correlates: links between objects, and items of topics (docs/api/objects.md, "Correlates").
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stet_actors::correlate::{End, MakeLink, Pair, TakeLink};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
+use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::joint::Joint;
+use stet_actors::object::{self, Text};
+use stet_actors::topic::Topic;
+
+use super::check_whole;
+use crate::api::records::{locker_of, record_of};
+use crate::api::requests::{DatabaseRef, database_named};
+use crate::api::settled::placed;
+use crate::api::topic::reply::record_of_item;
+use crate::api::topic::{HiddenObject, TopicItemInfo};
+use crate::auth::Privilege;
+use crate::http::call::Call;
+use crate::http::etag::ETag;
+use crate::http::reply::Json;
+use crate::json::Ready;
+use crate::records::{Cached, Display, ObjectRecord};
+
+/// Body of a call that links two objects, or takes a link back.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CorrelateRequest {
+    /// What the link is called at the object of the path.
+    source_link_name: String,
+    /// What it is called at the other.
+    target_link_name: String,
+    /// The other: loid, uuid or path of an object, loid or uuid of an item of a topic.
+    target_source: String,
+    /// Of `targetSource`; the main one without it.
+    #[serde(default)]
+    database_id: Option<DatabaseRef>,
+}
+
+/// The links of an object or item.
+#[derive(Serialize, JsonSchema)]
+pub struct CorrelateList {
+    /// What has them.
+    pub info: Correlated,
+    /// By their names, at most 100.
+    pub items: Vec<Correlate>,
+}
+
+/// A link as it is seen from one side.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Correlate {
+    /// What it is called on this side.
+    #[schemars(with = "String")]
+    pub link_name: Text,
+    /// What is on the other: its record without attributes.
+    pub object: Correlated,
+}
+
+/// What is linked.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "CorrelatedObject")]
+pub enum Correlated {
+    /// An item of a topic.
+    Item(Ready<TopicItemInfo>),
+    /// An object.
+    Object(Ready<ObjectRecord>),
+    /// It lies in the recycle bin, or may not be read.
+    Hidden(HiddenObject),
+}
+
+/// The object or item that a source names, if the privilege holds for it; of an item, for its topic.
+fn end(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) -> Result<End> {
+    check_whole(source)?;
+    let (record, item) = match call.app.resolve(source, database) {
+        Ok(record) => (record, None),
+        Err(error) if error.code == Code::ObjectNotFound => {
+            let (topic, item) = call.app.item(source)?;
+            (topic, Some(item))
+        }
+        Err(error) => return Err(error),
+    };
+    let access = call.access();
+    match needed {
+        // Of a folder that is only on the way to something, nothing else is seen.
+        Privilege::Read => access.check_own(&record, source)?,
+        needed => drop(access.check(needed, &record, source)?),
+    }
+    Ok(End { container: record.loid, item })
+}
+
+/// `POST /v3/object/{source}/correlate`
+pub async fn correlate(call: Call) -> Result<Json<CorrelateList>> {
+    change(&call, MakeLink).await
+}
+
+/// `POST /v3/object/{source}/uncorrelate`
+pub async fn uncorrelate(call: Call) -> Result<Json<CorrelateList>> {
+    change(&call, TakeLink).await
+}
+
+/// Makes the link that the body names, or takes it back. The reply is what the object of the path is linked with.
+async fn change<J: Joint<Reply = ()>>(call: &Call, command: fn(Pair) -> J) -> Result<Json<CorrelateList>> {
+    let request: CorrelateRequest = call.json().await?;
+    let target = Source::parse("targetSource", &request.target_source)?;
+    let database = database_named(call, request.database_id.as_ref())?;
+    let (source_name, target_name) = (Text::from(request.source_link_name), Text::from(request.target_link_name));
+    let ends = async || {
+        let source = end(call, Privilege::Write, &call.source("source")?, call.database()?)?;
+        Ok((source, end(call, Privilege::Write, &target, database)?))
+    };
+    let link = async |(source, target): (End, End)| {
+        let (source_name, target_name) = (source_name.clone(), target_name.clone());
+        let done = call.change_all(command(Pair { source, source_name, target, target_name })).await?;
+        Ok((source.loid(), done.left))
+    };
+    let (source, left) = placed(ends, link).await?;
+    let reply = Json::of(&list_of(call, source).await?)?;
+    Ok(match left {
+        Some(left) => reply.with_etag(ETag::new(Tag::of(&left.object().record), "change")),
+        None => reply,
+    })
+}
+
+/// `GET /v3/object/{source}/correlates`
+pub async fn list(call: Call) -> Result<Json<CorrelateList>> {
+    let end = end(&call, Privilege::Read, &call.source("source")?, call.database()?)?;
+    let record = call.app.records.get(&call.app.repository, end.container)?;
+    let record = record.ok_or_else(|| Error::not_found(end.loid()))?;
+    let tag = ETag::new(Tag::of(&record), ("correlates", facts(&call, end.loid())?));
+    if tag.is_known(call.headers()) {
+        return Ok(Json::not_modified(tag));
+    }
+    Ok(Json::of(&list_of(&call, end.loid()).await?)?.with_etag(tag))
+}
+
+async fn list_of(call: &Call, of: Loid) -> Result<CorrelateList> {
+    Ok(CorrelateList { info: shown(call, of).await?, items: correlates(call, of).await? })
+}
+
+/// The record of an object, or of an item's topic, and the item; `None` if it may not be shown.
+fn seen(call: &Call, which: Loid) -> Result<Option<(Arc<Cached>, Option<Loid>)>> {
+    let app = &call.app;
+    let container = app.repository.container_of(which)?;
+    let Some(record) = app.records.get(&app.repository, container.unwrap_or(which))? else { return Ok(None) };
+    let item = container.is_some().then_some(which);
+    Ok(call.access().may(Privilege::Read, &record)?.then_some((record, item)))
+}
+
+/// What an object or item is linked with, as the caller sees it.
+pub(in crate::api) async fn correlates(call: &Call, of: Loid) -> Result<Vec<Correlate>> {
+    let mut list = Vec::new();
+    for object::Correlate { name, other } in call.app.repository.correlates(of)? {
+        list.push(Correlate { link_name: name, object: shown(call, other).await? });
+    }
+    Ok(list)
+}
+
+/// An object or item as the caller sees it.
+async fn shown(call: &Call, which: Loid) -> Result<Correlated> {
+    let (app, display) = (&call.app, Display::bare());
+    let shown = async {
+        let Some((record, item)) = seen(call, which)? else { return Err(Error::not_found(which)) };
+        let Some(item) = item else { return Ok(Correlated::Object(record_of(app, &record, &display).await?)) };
+        let topic = call.view_of::<Topic>(record.loid).await?;
+        Ok(Correlated::Item(record_of_item(call, topic, item, &display).await?))
+    };
+    match shown.await {
+        // It may not be shown, or has gone meanwhile.
+        Err(error) if error.code == Code::ObjectNotFound => Ok(Correlated::Hidden(HiddenObject { hidden: true })),
+        shown => shown,
+    }
+}
+
+/// What a reply that shows links is told apart by, beside the state of what has them.
+pub(in crate::api) fn facts(call: &Call, of: Loid) -> Result<u64> {
+    let (app, mut hasher) = (&call.app, DefaultHasher::new());
+    for correlate in app.repository.correlates(of)? {
+        correlate.hash(&mut hasher);
+        if let Some((record, _)) = seen(call, correlate.other)? {
+            (record.revision, locker_of(app, &record)).hash(&mut hasher);
+        }
+    }
+    Ok(hasher.finish())
+}
