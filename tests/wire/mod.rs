@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 use crate::harness::*;
 
+mod planning;
+
 /// A file of the collection.
 struct WireFile {
     /// Below the collection.
