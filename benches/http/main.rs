@@ -2,7 +2,7 @@
 //! without persistence, a bare append with fdatasync. Ratios, not rates, are what to quote.
 //!
 //! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios: hot, many, size, single,
-//! read, rights, start, redis, liveblog, followers.
+//! read, rights, start, redis, liveblog, followers, topic.
 //! `ROUNDS` (default 5) and `SECONDS` per measurement (default 2) come from the environment;
 //! `STET_BINARY` names another server to measure in place of the one built with this, such as the version before.
 
@@ -12,6 +12,7 @@ mod follow;
 mod liveblog;
 mod redis;
 mod stet;
+mod topic;
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -69,6 +70,10 @@ fn main() {
     }
     if wanted("followers") {
         liveblog::followers(&plan);
+    }
+    if wanted("topic") {
+        topic::sizes(&plan);
+        topic::structure(&plan);
     }
     if wanted("start") {
         starts(&plan);

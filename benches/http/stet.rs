@@ -238,6 +238,33 @@ impl Stet {
         })
     }
 
+    /// A topic of so many items, and the loids of some of them, evenly spread.
+    pub fn topic_of(&self, name: &str, items: usize, some: usize) -> (String, Vec<String>) {
+        let body = json!({ "name": name, "folderPath": "/Bench" });
+        let reply = self.call("POST", "/v3/container/topic", &body);
+        let topic = reply["info"]["id"].as_str().expect("a topic has an id").to_owned();
+        let item =
+            |n: usize| self.add_item(&topic, &json!({ "name": format!("item {n}"), "comment": "From the quay." }));
+        let clients = items.min(64);
+        let asked: Vec<Vec<Vec<u8>>> =
+            (0..clients).map(|client| (client..items).step_by(clients).map(item).collect()).collect();
+        assert_eq!(drive(&Target::new(&self.address), &asked, Duration::from_nanos(1)).errors, 0);
+        let reply = self.call("GET", &format!("/v3/container/topic/{topic}/structure"), &Value::Null);
+        let lines = reply["items"].as_array().expect("a structure has items");
+        let every = (items / some.max(1)).max(1);
+        let loids = lines.iter().step_by(every).map(|line| line["id"].as_str().expect("an item has an id").to_owned());
+        (topic.clone(), loids.take(some).collect())
+    }
+
+    fn add_item(&self, topic: &str, item: &Value) -> Vec<u8> {
+        self.json("POST", &format!("/v3/container/topic/{topic}/topicitem"), item)
+    }
+
+    /// A request with a JSON body as it goes over the wire.
+    pub fn json(&self, method: &str, path: &str, body: &Value) -> Vec<u8> {
+        self.raw(method, path, &[("content-type", "application/json")], body.to_string().as_bytes())
+    }
+
     /// A liveblog of so many approved posts, a second apart.
     pub fn liveblog_of(&self, posts: usize) -> String {
         let body = json!({ "name": format!("blog-{posts}"), "folderPath": "/Bench" });

@@ -22,9 +22,19 @@ impl CachesConfig {
         self.bytes / 10 * 4
     }
 
-    /// Bytes of whole replies about drawers.
+    /// Bytes of whole replies about containers.
     pub fn replies(&self) -> u64 {
         self.bytes / 10 * 4
+    }
+
+    /// Bytes of whole replies about drawers.
+    pub fn drawers(&self) -> u64 {
+        self.replies() / 8 * 7
+    }
+
+    /// Bytes of structures of topics.
+    pub fn structures(&self) -> u64 {
+        self.replies() / 8
     }
 
     /// Bytes of parts of containers as JSON.
@@ -64,6 +74,8 @@ mod tests {
             let parts = [caches.records(), caches.replies(), caches.parts(), caches.lengths(), caches.pictures()];
             let sum: u128 = parts.map(u128::from).iter().sum();
             assert!(sum <= u128::from(bytes) && sum + 10 >= u128::from(bytes) || bytes < 1000, "{bytes}: {parts:?}");
+            assert!(caches.drawers() + caches.structures() <= caches.replies());
+            assert!(caches.posts() + caches.topic_items() <= caches.parts());
         }
     }
 }

@@ -54,8 +54,9 @@ pub fn all() -> impl Iterator<Item = &'static Route> {
 /// All that is served, by a server with that configuration.
 pub fn surface(config: &Config) -> Surface {
     let kept = Kept::default()
-        .with(drawer::RenderedDrawers::new(config.caches.replies()))
+        .with(drawer::RenderedDrawers::new(config.caches.drawers()))
         .with(liveblog::KeptPosts::new(config.caches.posts()))
+        .with(topic::KeptStructures::new(config.caches.structures()))
         .with(topic::KeptItems::new(config.caches.topic_items()))
         .with(liveblog::Lengths::new(config.caches.lengths()));
     Surface { groups: GROUPS, kept }

@@ -19,7 +19,7 @@ use self::reply::{
     topic_reply,
 };
 use super::object::{Removed, status_of};
-use super::records::{info_of, path_if_shown};
+use super::records::info_of;
 use super::requests::{CreateOptions, Sources, database_named, folder_source};
 use super::settled::{Opened, placed, settled};
 use crate::auth::Privilege;
@@ -35,7 +35,7 @@ pub(in crate::api) mod reply;
 pub mod routes;
 mod types;
 
-pub(crate) use self::reply::KeptItems;
+pub(crate) use self::reply::{KeptItems, KeptStructures};
 pub use self::types::{
     AttachBody, ChangedDivider, ChangedItem, ChangedTopic, CreateTopic, Divider, DividerBody, DividerReply, Gone,
     HiddenObject, ItemBody, LineKind, MoveBody, Moved, MovedLine, MovedReply, ReplyOptions, StructureLine, TopicItem,
@@ -225,13 +225,7 @@ pub async fn get(call: Call) -> Result<Json<TopicReply>> {
 /// `GET /v3/container/topic/{topic}/structure`
 pub async fn structure(call: Call) -> Result<Json<Ready<TopicStructure>>> {
     let open = Open::of(&call, call.view(&topic(&call)?).await?)?;
-    let display = call.display();
-    let path = path_if_shown(&call.app, &open.state().object().record, &display)?;
-    let tag = ETag::new(open.tag(), ("structure", &display, path));
-    if tag.is_known(call.headers()) {
-        return Ok(Json::not_modified(tag));
-    }
-    Ok(structure_of(&call, &open, &display).await?.with_etag(tag))
+    structure_of(&call, &open, &call.display()).await
 }
 
 /// `PUT /v3/container/topic/{topic}`

@@ -16,7 +16,7 @@ use super::types::{
     HiddenObject, LineKind, RemovedDivider, StructureLine, TopicInfo, TopicItem as WireItem, TopicItemAlone,
     TopicItemInfo, TopicReply, TopicStructure,
 };
-use crate::api::kept::{KeptParts, ShownPart};
+use crate::api::kept::{Asked, KeptParts, Renderings, Seen, ShownPart};
 use crate::api::object::{Correlate, Removed, correlates as correlates_of, facts_of_links};
 use crate::api::records::{info_of, locker_of, path_if_shown, record_of};
 use crate::api::settled::{Opened, Unsettled, beside, settled};
@@ -27,7 +27,7 @@ use crate::http::call::Call;
 use crate::http::change::SeenView;
 use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never};
-use crate::http::reply::Json;
+use crate::http::reply::{Enveloped, Json};
 use crate::json::{Changed, Ready};
 use crate::records::{Cached, Display, Groups, ObjectRecord, is_large, render};
 
@@ -343,8 +343,22 @@ impl Items for TopicItems {
     }
 }
 
+/// Structures of topics: they show nothing but the topic, and are the same for whoever may read it.
+pub(crate) type KeptStructures = Renderings<Topic, (), Ready<TopicStructure>>;
+
 /// The ids of what is in a topic.
 pub(super) async fn structure(call: &Call, open: &Open, display: &Display) -> Result<Json<Ready<TopicStructure>>> {
+    let kept = call.app.kept::<KeptStructures>();
+    let asked = match kept.ask(&call.app, &open.0, display, Some(()))? {
+        Asked::Kept(kept) => return Ok(kept.answer(call.headers())),
+        Asked::Missing(missing) => missing,
+    };
+    let structure = structure_made(call, open, display).await?;
+    let whole = Enveloped::of(&structure, structure.text().len())?;
+    Ok(kept.keep(asked, &open.0, whole, Seen::new()).answer(call.headers()))
+}
+
+async fn structure_made(call: &Call, open: &Open, display: &Display) -> Result<Ready<TopicStructure>> {
     let (state, mut way) = (open.state(), GiveWay::new());
     let info = info(&call.app, state, display).await?;
     let mut items = Vec::with_capacity(state.lineup().len());
@@ -359,7 +373,7 @@ pub(super) async fn structure(call: &Call, open: &Open, display: &Display) -> Re
     }
     let structure = TopicStructure { info, items };
     // Some bytes for each id.
-    Json::of(&give_way::by_size(state.lines() * 64, move || Ready::of(&structure)).await??)
+    give_way::by_size(state.lines() * 64, move || Ready::of(&structure)).await?
 }
 
 fn structure_line(line: &Line, items: Vec<StructureLine>) -> StructureLine {
