@@ -292,6 +292,30 @@ fn an_item_has_what_is_said_of_it_and_the_same_again_changes_nothing() {
 }
 
 #[test]
+fn no_more_is_moved_at_once_than_a_change_may_write() {
+    run(|world| async move {
+        let (from, to) = (world.topic("from").await, world.topic("to").await);
+        let large = world.add(from, None, "large", None).await;
+        let comment = "x".repeat(8192).as_str().into();
+        let fields = ItemFields { name: Some("s".into()), comment: Some(comment), ..ItemFields::default() };
+        let add = AddItem { under: Some(ItemAddress::Loid(large)), fields, attachment: None, position: None };
+        let mut below = Vec::new();
+        for _ in 0..=topic::MAX_MOVED_BYTES / (8192 + 1024) {
+            below.push(world.execute(from, add.clone()).await.expect("there is room").item);
+        }
+        let whole = world.tree(from).await;
+        let refused = world.joint(moved(&[(from, large)], to, None)).await.unwrap_err();
+        assert_eq!(refused.code, Code::TooLarge);
+        assert_eq!((world.tree(from).await, world.tree(to).await), (whole, Vec::new()));
+        for item in below.drain(..below.len() / 2) {
+            world.execute(from, RemoveItem { which: subitem(large, item) }).await.expect("it is there");
+        }
+        world.joint(moved(&[(from, large)], to, None)).await.expect("it is small enough");
+        assert_eq!((world.tree(from).await.len(), world.tree(to).await.len()), (0, 1 + below.len()));
+    });
+}
+
+#[test]
 fn an_attachment_is_replaced_is_hidden_comes_back_and_goes() {
     run(|world| async move {
         let (topic, other) = (world.topic("topic").await, world.topic("other").await);

@@ -18,7 +18,7 @@ pub use self::commands::{
 };
 pub use self::fields::ItemFields;
 pub use self::make::{MAX_NEW_LINES, NewItem, NewLine, NewTopic};
-pub use self::moves::MoveItems;
+pub use self::moves::{MAX_MOVED_BYTES, MoveItems};
 pub use self::rows::{Attached, DIVIDER, Divider, HEAD, ITEM, Line, Lineup, MAX_ASSIGNEES, TopicHead, TopicItem, Word};
 pub use self::state::{ItemAddress, TopicState};
 pub use self::update::UpdateTopic;

@@ -4,12 +4,17 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::Topic;
 use super::commands::ItemDone;
-use super::state::ItemAddress;
+use super::state::{ItemAddress, Uprooted};
 use crate::command::{Context, Fault};
+use crate::error::{Code, Error};
 use crate::family::State;
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
 use crate::lineup::check_room;
+
+/// Bytes of items, with all that stands below them, that one move takes: each of their rows is written anew, and others wait for the
+/// disk meanwhile.
+pub const MAX_MOVED_BYTES: usize = 16 << 20;
 
 /// Moves items and subitems into a topic, all or none. Items take their subitems and dividers along; a subitem becomes an item.
 #[derive(Debug, Clone)]
@@ -54,6 +59,13 @@ impl Joint for MoveItems {
         for at in subitems_first {
             let (topic, item) = &sources[at];
             uprooted[at] = Some(turns.get::<Topic>(*topic)?.uproot(item));
+        }
+        let bytes: usize = uprooted.iter().flatten().map(Uprooted::bytes).sum();
+        if bytes > MAX_MOVED_BYTES {
+            let message = format!(
+                "What is to be moved takes {bytes} bytes with all that stands below; at most {MAX_MOVED_BYTES} are moved at once."
+            );
+            return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_MOVED_BYTES).into());
         }
         let target = turns.get::<Topic>(self.target)?;
         let mut place = target.lineup().place(self.position, &mut context.reads()?)?;

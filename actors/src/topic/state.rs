@@ -121,6 +121,11 @@ impl Uprooted {
     pub fn lines(&self) -> usize {
         1 + self.below.len()
     }
+
+    /// Bytes that they take, about.
+    pub fn bytes(&self) -> usize {
+        self.item.bytes() + self.below.iter().map(bytes_of).sum::<usize>()
+    }
 }
 
 impl TopicState {
