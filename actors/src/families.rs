@@ -102,11 +102,6 @@ impl Entry {
         self.part_events.contains(&command)
     }
 
-    /// Whether any event names parts, which are not objects with a record to look at.
-    pub fn names_parts(&self) -> bool {
-        !self.part_events.is_empty()
-    }
-
     /// See [`Family::prove`].
     ///
     /// # Errors

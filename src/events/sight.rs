@@ -142,8 +142,8 @@ fn may_read(newsroom: &Newsroom, access: Access<'_>, container: &Record, loid: L
     }
     match newsroom.repository.any_record(loid.object())? {
         Some(record) => access.sees(&record),
-        // A part of the container, such as a post; any other is gone for good, and has no folder to go by.
-        None => Ok(Families::ALL.get(container.family).is_some_and(Entry::names_parts)),
+        // A part of the container, such as an item of a topic; any other is gone for good, and has no folder to go by.
+        None => Ok(newsroom.repository.container_of(loid)? == Some(container.loid)),
     }
 }
 

@@ -2,10 +2,11 @@
 
 mod ends;
 mod order;
+mod planning;
 mod resume;
 mod rights;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::drawer::Desk;
 use super::liveblog::reporter_below;
