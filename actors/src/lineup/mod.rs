@@ -119,8 +119,12 @@ impl<M: Member, const KIND: u8> Lineup<M, KIND> {
 
     /// Moves a line to the visible position `position` among the others; `new` is what it is then, wherever that says that it stands.
     pub fn shift(&mut self, old: &Line<M, KIND>, new: &Line<M, KIND>, position: usize, context: &mut Context<'_>) {
-        self.let_go(old);
-        self.insert_moved(old, new, position, context);
+        // It stays one of the same kind, known by the same id.
+        self.lines.remove(old.order());
+        let line = new.at(self.room_at(position, context));
+        line.put(Some(old), context);
+        self.by_id.insert(line.id(), line.order());
+        self.lines.put(line);
     }
 
     /// Puts a line in the place of what it was.

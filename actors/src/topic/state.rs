@@ -367,8 +367,14 @@ impl TopicState {
     }
 
     fn change(&mut self, old: &Line, new: Line, place: Option<usize>, context: &mut Context<'_>) {
-        self.forget(old);
-        self.note(&new);
+        // What it is found by, and the lineup that it stands in, stay.
+        self.bytes = self.bytes - bytes_of(old) + bytes_of(&new);
+        let attached = |line: &Line| line.member().and_then(|item| Some((item.attachment?.object, item.loid())));
+        let (before, after) = (attached(old), attached(&new));
+        if before != after {
+            before.map(|before| self.attached.remove(&before));
+            after.map(|after| self.attached.insert(after));
+        }
         self.change_lineup(under(old), |lineup| match place {
             None => lineup.replace(old, new, context),
             Some(place) => lineup.shift(old, &new, place, context),

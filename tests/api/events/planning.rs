@@ -71,7 +71,10 @@ fn who_may_not_read_a_topic_or_an_attached_object_is_not_told_which_it_is() {
         .ok();
     admin.call("topicplan-topic-delete", &[&plan, &secret]).ok();
     let of_topic = told(&reporter, &topic);
-    assert!(of_topic.iter().any(|(kind, ids)| kind == "topic.item.attach" && ids[..] == [item.clone()]), "{of_topic:?}");
+    assert!(
+        of_topic.iter().any(|(kind, ids)| kind == "topic.item.attach" && ids[..] == [item.clone()]),
+        "{of_topic:?}"
+    );
     for gone in [false, true] {
         if gone {
             admin.call("object-destroy", &[&secret]).ok();
