@@ -9,7 +9,8 @@
 //! | `lost-update` | now and then a command is applied to the state before the last change |
 //! | `stale-read` | now and then a change is answered but not shown before the next one |
 //! | `wrong-trim` | a full drawer drops the item before the last to make room |
-//! | `torn-move` | now and then a move's removal of the item from its old drawer never gets to the disk |
+//! | `torn-move` | now and then a move's removal of the item from its old drawer, topic or plan never gets to the disk |
+//! | `early-look` | a move looks where things are on disk, and not as the change before it has left them |
 //! | `lost-status` | now and then a change of a post's status never gets to the disk |
 //! | `lost-bytes` | now and then the bytes of a content never get to the disk, and the rows that refer to them do |
 //! | `lost-lock` | now and then a lock never gets to the disk, so that after a restart another session is given it, too |
@@ -25,7 +26,9 @@ use crate::command::Command;
 use crate::drawer::Move;
 use crate::joint::Joint;
 use crate::liveblog::SetStatus;
-use crate::store::{ChangeSet, Table};
+use crate::store::{ChangeSet, Table, View};
+use crate::topic::MoveItems;
+use crate::topic_plan::MoveTopics;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PlantedFault {
@@ -34,6 +37,7 @@ enum PlantedFault {
     StaleRead,
     WrongTrim,
     TornMove,
+    EarlyLook,
     LostStatus,
     LostBytes,
     LostLock,
@@ -50,6 +54,7 @@ fn is_planted(fault: PlantedFault) -> bool {
             "stale-read" => PlantedFault::StaleRead,
             "wrong-trim" => PlantedFault::WrongTrim,
             "torn-move" => PlantedFault::TornMove,
+            "early-look" => PlantedFault::EarlyLook,
             "lost-status" => PlantedFault::LostStatus,
             "lost-bytes" => PlantedFault::LostBytes,
             "lost-lock" => PlantedFault::LostLock,
@@ -107,7 +112,7 @@ pub fn torn(mut set: ChangeSet) -> ChangeSet {
         return set;
     }
     let is_of = |name: &str| set.events.iter().any(|event| event.kind == name);
-    let (fault, kind) = if is_of(Move::NAME) {
+    let (fault, kind) = if is_of(Move::NAME) || is_of(MoveItems::NAME) || is_of(MoveTopics::NAME) {
         (PlantedFault::TornMove, Table::Parts)
     } else if is_of(SetStatus::NAME) {
         (PlantedFault::LostStatus, Table::Parts)
@@ -119,7 +124,7 @@ pub fn torn(mut set: ChangeSet) -> ChangeSet {
         return set;
     };
     if is_planted(fault) && now_and_then(2) {
-        // Of a move only the removal from the old drawer.
+        // Of a move only the removal from the old place.
         set.changes
             .retain(|change| change.table != kind || (fault == PlantedFault::TornMove && change.value.is_some()));
     }
@@ -129,4 +134,9 @@ pub fn torn(mut set: ChangeSet) -> ChangeSet {
 /// Whether an answer goes out at once.
 pub fn answers_at_once() -> bool {
     is_planted(PlantedFault::HastyAnswer)
+}
+
+/// The rows that a move looks at.
+pub fn view_of_a_move(view: View) -> View {
+    if is_planted(PlantedFault::EarlyLook) { View::Committed } else { view }
 }

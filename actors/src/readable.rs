@@ -7,6 +7,9 @@
 //!
 //! What is asked are rows as the next change will find them. Where an object lies changes by discarding, restoring and destroying
 //! only, which step alone, so an answer is still right when the command's change is submitted.
+//!
+//! A command that finds out itself which objects it changes, as a move that takes things from wherever they are, is given who decides
+//! which of them the caller may change: a [`Readable`], too, which asks for another right.
 
 use std::fmt::Debug;
 
@@ -14,7 +17,7 @@ use crate::error::Result;
 use crate::id::Loid;
 use crate::store::Look;
 
-/// Decides which objects one caller may read.
+/// Decides which objects one caller may read, or which they may change.
 pub trait Readable: Debug + Send + Sync {
     /// The decision over these rows; to be asked with [`View::Latest`](crate::store::View::Latest). What it finds out on the way
     /// it may keep, for it lives no longer than the application of one command. It takes no lock and knows no time.

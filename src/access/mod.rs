@@ -14,7 +14,7 @@
 //!
 //! A key for a machine has no home, and no rights by ownership: it may do exactly what it was granted.
 //!
-//! Commands ask the same of the rows as they find them ([`Access::readable`]): which items are there for the caller, and at which
+//! Commands ask the same of the rows as they find them ([`Access::readable`], [`Access::changeable`]): which items are there for the caller, and at which
 //! position, is decided where nobody can come between.
 //!
 //! Without a session a caller sees nothing but the configuration below [`CONFIGURATION`] (docs/api/README.md, "Tokens").
@@ -32,7 +32,7 @@ use stet_actors::liveblog::Sight;
 use stet_actors::object::{FamilyKind, PathLimits, Reach, Record, Text};
 use stet_actors::readable::Readable;
 
-use self::rows::{Reading, Rows};
+use self::rows::{Deciding, Rows};
 use crate::auth::Privilege;
 use crate::auth::{LiveSession, Rights};
 use crate::newsroom::Newsroom;
@@ -89,7 +89,20 @@ impl<'a> Access<'a> {
     /// # Errors
     /// What the store says.
     pub fn readable(&self) -> Result<Option<Arc<dyn Readable>>> {
-        if self.sees_all() { Ok(None) } else { Ok(Some(Arc::new(Reading::of(*self)?))) }
+        self.decides(Privilege::Read)
+    }
+
+    /// The decision on what the caller may change, for commands that find out themselves which objects they change; as
+    /// [`Access::readable`].
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn changeable(&self) -> Result<Option<Arc<dyn Readable>>> {
+        self.decides(Privilege::Write)
+    }
+
+    fn decides(&self, privilege: Privilege) -> Result<Option<Arc<dyn Readable>>> {
+        if self.has_everywhere(privilege) { Ok(None) } else { Ok(Some(Arc::new(Deciding::of(*self, privilege)?))) }
     }
 
     /// Whether the object may be read, or is a folder on the way to one that may.

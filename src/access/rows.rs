@@ -152,10 +152,11 @@ impl Rows<'_> {
     }
 }
 
-/// What one caller may read, for commands: who they are and what they were granted when the call came, and where things lie when
-/// they are asked about.
+/// For which objects one caller has a privilege, for commands: who they are and what they were granted when the call came, and where
+/// things lie when they are asked about.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct Deciding {
+    privilege: Privilege,
     caller: Option<Known>,
 }
 
@@ -168,19 +169,19 @@ struct Known {
     home: Option<String>,
 }
 
-impl Reading {
+impl Deciding {
     /// # Errors
     /// What the store says.
-    pub fn of(access: Access<'_>) -> Result<Reading> {
+    pub fn of(access: Access<'_>, privilege: Privilege) -> Result<Deciding> {
         let known = |caller: Caller<'_>| {
             let home = if caller.person { access.rows.home_path(caller.user)? } else { None };
             Ok(Known { user: caller.user.clone(), rights: caller.rights.clone(), home })
         };
-        Ok(Reading { caller: access.caller.map(known).transpose()? })
+        Ok(Deciding { privilege, caller: access.caller.map(known).transpose()? })
     }
 }
 
-impl Readable for Reading {
+impl Readable for Deciding {
     fn over<'a>(&'a self, look: &'a dyn Look) -> Result<Decide<'a>> {
         let known = self.caller.as_ref();
         let latest = Latest::new(look, known.and_then(|known| known.home.as_deref()));
@@ -188,7 +189,7 @@ impl Readable for Reading {
         Ok(Box::new(move |object| {
             let rows = Rows::Latest(&latest);
             let Some(record) = rows.record(object)? else { return Ok(false) };
-            Access { rows, caller }.may(Privilege::Read, &record)
+            Access { rows, caller }.may(self.privilege, &record)
         }))
     }
 }

@@ -65,6 +65,16 @@ async fn commands_are_told_what_readers_are() {
                 seen += usize::from(may);
             }
             assert_eq!(decide(Loid::new(DatabaseId::MAIN, 999_999)), Ok(false), "what is not there is not seen");
+            // The same of what they may change.
+            let changeable = access.changeable().expect("the store reads");
+            for object in &objects {
+                let record = house.repository.record(*object).expect("the store reads").expect("it is there");
+                let may = access.may(Privilege::Write, &record).expect("the store reads");
+                let decided = changeable.as_ref().map_or(Ok(true), |changeable| {
+                    changeable.over(house.repository.look()).and_then(|mut decide| decide(*object))
+                });
+                assert_eq!(decided.expect("the store reads"), may, "{object} for {grants:?}, person: {person}");
+            }
         }
     }
     // Below `desk`, four; below `inner`, two; each with the home and what is in it for a person.

@@ -1,6 +1,7 @@
 //! The commands that change plans (docs/api/topic-plans.md).
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +13,9 @@ use crate::family::State;
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
 use crate::lineup::{NewDivider, check_room};
-use crate::object::{FamilyKind, Record};
-use crate::store::loid_key;
+use crate::object::{FamilyKind, Record, containers_of};
+use crate::readable::{Readable, Reads};
+use crate::store::{View, loid_key};
 
 /// Which topic a command was about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,40 +105,74 @@ impl Command for RemoveTopic {
     }
 }
 
-/// Moves topics into a plan, all or none. They leave the plans named beside them.
+/// Moves topics into a plan, all or none. They leave all live plans that they are in when the move is made.
 #[derive(Debug, Clone)]
 pub struct MoveTopics {
     /// The topics, in the order in which they are to stand.
     pub topics: Vec<Loid>,
-    /// Plans that they leave, where they are in them; the target may be among them.
-    pub from: Vec<Loid>,
     /// The plan that they go to.
     pub target: Loid,
     /// Where the first is to stand, counted from 0 among what stays in the target; −1 and nothing said are the end.
     pub position: Option<i64>,
+    /// Which plans the caller may change, of those that the topics leave; `None`: all.
+    pub changeable: Option<Arc<dyn Readable>>,
+}
+
+impl MoveTopics {
+    /// The live plans that hold any of these topics, and the target. Those in the recycle bin keep their topics.
+    ///
+    /// # Errors
+    /// `PermissionDenied` if one of them is not the caller's to change: which it is they are not told; what the store says.
+    fn plans(&self, topics: &[Loid], context: &Context<'_>) -> Result<BTreeSet<Loid>, Fault> {
+        let (mut plans, mut others) = (BTreeSet::from([self.target]), HashSet::new());
+        let mut changeable = Reads::over(self.changeable.as_deref(), context.look())?;
+        let view = View::Latest;
+        #[cfg(feature = "planted-bugs")]
+        let view = crate::planted::view_of_a_move(view);
+        for topic in topics {
+            for holder in containers_of(context.look(), view, *topic)? {
+                if plans.contains(&holder) || others.contains(&holder) {
+                    continue;
+                }
+                let record = context.look_up::<Record>(&Record::live_key(holder))?;
+                let is_plan = record.is_some_and(|record| record.family == FamilyKind::TopicPlan);
+                if !is_plan || !context.is_alive(holder)? {
+                    others.insert(holder);
+                } else if changeable.may_read(holder)? {
+                    plans.insert(holder);
+                } else {
+                    let why = format!("`{topic}` is in a plan that you may not change, and can't be moved from there.");
+                    return Err(Error::new(Code::PermissionDenied, why).with_source(topic).into());
+                }
+            }
+        }
+        Ok(plans)
+    }
 }
 
 impl Joint for MoveTopics {
     /// The topics, in order.
     type Reply = Vec<PlannedDone>;
     const NAME: &'static str = "topicplan.topic.move";
+    /// It must find every plan that holds the topics: another one that a move or an addition puts them into meanwhile, too.
+    const ALONE: bool = true;
 
     fn about(&self, _: &Vec<PlannedDone>) -> Option<Loid> {
         Some(self.target)
     }
 
     fn wants(&self) -> Vec<Loid> {
-        let plans: BTreeSet<Loid> = self.from.iter().copied().chain([self.target]).collect();
-        plans.into_iter().collect()
+        vec![self.target]
     }
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Vec<PlannedDone>, Fault> {
-        turns.need(self.wants())?;
         context.expects(&turns.get::<TopicPlan>(self.target)?.object().record);
         let mut named = HashSet::new();
         let topics: Vec<Loid> = self.topics.iter().copied().filter(|topic| named.insert(*topic)).collect();
         topics.iter().try_for_each(|topic| check_topic(*topic, context))?;
-        for plan in self.wants() {
+        let plans = self.plans(&topics, context)?;
+        turns.need(plans.iter().copied())?;
+        for plan in plans {
             let plan = turns.get::<TopicPlan>(plan)?;
             for topic in &topics {
                 plan.take_topic(*topic, context);

@@ -21,7 +21,7 @@ use self::reply::{
 use super::object::{Removed, status_of};
 use super::records::info_of;
 use super::requests::{CreateOptions, Sources, database_named, folder_source};
-use super::settled::{Opened, placed, settled};
+use super::settled::{Opened, settled};
 use crate::auth::Privilege;
 use crate::give_way::GiveWay;
 use crate::http::app::App;
@@ -400,29 +400,13 @@ pub async fn move_into(call: Call) -> Result<Json<Moved>> {
 }
 
 async fn move_items(call: &Call, target: Loid, sources: &Sources, position: Option<i64>) -> Result<Json<Moved>> {
-    let find = async || places_of(call, &sources.given).await;
-    let done = placed(find, async |items| call.change_all(MoveItems { items, target, position }).await).await?;
+    let items = sources.given.iter().map(|text| address(text)).collect::<Result<_>>()?;
+    let changeable = call.access().changeable()?;
+    let done = call.change_all(MoveItems { items, target, position, changeable }).await?;
     let Some(view) = call.view_after::<Topic>(target, done.left.as_ref()).await? else { return gone(target) };
     let found = done.reply.iter().filter_map(|done| view.state.place_of(done.item).ok());
     let items = found.map(|(position, item)| MovedLine { id: item.loid(), position }).collect();
     let info = info_of(&call.app, &view.state, &call.display_of_body().await?).await?;
     let tag = ETag::new(Tag::of(&view.state.object().record), "change");
     Ok(Json::of(&MovedReply { info, items })?.with_etag(tag).shown())
-}
-
-/// The topics that items are in, which the caller may change, and the items.
-async fn places_of(call: &Call, sources: &[String]) -> Result<Vec<(Loid, ItemAddress)>> {
-    let (mut places, mut way) = (Vec::with_capacity(sources.len()), GiveWay::new());
-    for text in sources {
-        way.now_and_then().await;
-        let source = match address(text)? {
-            ItemAddress::Loid(loid) => Source::Loid(loid),
-            ItemAddress::Uuid(uuid) => Source::Uuid(uuid),
-        };
-        let (topic, item) = call.app.item(&source).map_err(|_| Error::not_found(text))?;
-        // Of a topic that may not be read, no item is there.
-        call.access().check(Privilege::Write, &topic, text)?;
-        places.push((topic.loid, ItemAddress::Loid(item)));
-    }
-    Ok(places)
 }

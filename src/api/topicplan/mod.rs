@@ -1,14 +1,11 @@
 //! Topic plans (docs/api/topic-plans.md).
 
-use std::collections::BTreeSet;
-
 use stet_actors::command::Command;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{FamilyKind, Text, containers_of};
-use stet_actors::store::View;
+use stet_actors::object::{FamilyKind, Text};
 use stet_actors::topic_plan::{
     AddDivider, AddTopic, DividerDone, MoveTopics, NewLine, NewPlan, PlannedDone, RemoveDivider, RemoveTopic,
     TopicPlan, UpdateDivider,
@@ -22,7 +19,6 @@ use super::topic::reply::{Extent, gone};
 use super::topic::{
     ChangedDivider, CreateTopic, Moved, MovedLine, MovedReply, described, divider_of, divider_said, template_of,
 };
-use crate::auth::Privilege;
 use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::change::Container;
@@ -117,7 +113,7 @@ pub async fn get(call: Call) -> Result<Json<PlanReply>> {
         match plan_reply(&call, &view, &seen, &extent).await {
             Ok(listing) => return Ok(listing.answer(call).with_etag(tag)),
             Err(Unsettled::Failed(error)) => return Err(error),
-            // An item of a topic has changed meanwhile.
+            // A topic has gone meanwhile, or an item of one has changed.
             Err(Unsettled::Changed) => tokio::task::yield_now().await,
         }
     }
@@ -194,20 +190,13 @@ pub(super) async fn move_topics(
     sources: &Sources,
     position: Option<i64>,
 ) -> Result<Json<Moved>> {
-    let (mut topics, mut from) = (Vec::with_capacity(sources.given.len()), BTreeSet::new());
+    let mut topics = Vec::with_capacity(sources.given.len());
     let mut way = GiveWay::new();
     for text in &sources.given {
         way.now_and_then().await;
-        let topic = call.find(&Source::parse("sources", text)?, sources.database)?.loid;
-        topics.push(topic);
-        for holder in holders(call, topic)? {
-            way.now_and_then().await;
-            if holder != target && !from.contains(&holder) && is_plan(call, topic, holder)? {
-                from.insert(holder);
-            }
-        }
+        topics.push(call.find(&Source::parse("sources", text)?, sources.database)?.loid);
     }
-    let moving = MoveTopics { topics, from: from.into_iter().collect(), target, position };
+    let moving = MoveTopics { topics, target, position, changeable: call.access().changeable()? };
     let done = call.change_all(moving).await?;
     let Some(view) = call.view_after::<TopicPlan>(target, done.left.as_ref()).await? else { return gone(target) };
     let seen = seen(call, &view.state).await?;
@@ -220,23 +209,4 @@ pub(super) async fn move_topics(
     let info = info_of(&call.app, &view.state, &call.display_of_body().await?).await?;
     let reply = MovedReply { info, items: found.collect() };
     Ok(Json::of(&reply)?.with_etag(ETag::new(tag_of(&view), "change")).shown())
-}
-
-fn holders(call: &Call, topic: Loid) -> Result<Vec<Loid>> {
-    containers_of(call.app.repository.look(), View::Committed, topic).map_err(|error| {
-        tracing::error!(%error, "the containers of an object can't be listed");
-        Error::internal()
-    })
-}
-
-/// Whether a container that holds a topic is a plan, which then must be one that the caller may change: which it is they are not told.
-/// Plans in the recycle bin keep their topics.
-fn is_plan(call: &Call, topic: Loid, holder: Loid) -> Result<bool> {
-    let record = call.app.records.record(&call.app.repository, holder)?;
-    let Some(plan) = record.filter(|record| record.family == FamilyKind::TopicPlan) else { return Ok(false) };
-    if call.access().may(Privilege::Write, &plan)? {
-        return Ok(true);
-    }
-    let message = format!("`{topic}` is in a plan that you may not change, and can't be moved from there.");
-    Err(Error::new(Code::PermissionDenied, message).with_source(topic))
 }

@@ -11,12 +11,13 @@ use stet_actors::lineup::Line as AnyLine;
 use stet_actors::topic::Topic;
 use stet_actors::topic_plan::{Line, PlanState, TopicPlan};
 
+use super::TRIES;
 use super::types::{ChangedPlan, PlanInfo, PlanReply, PlanStructure, PlannedTopic};
 use crate::api::object::facts_of_links;
 use crate::api::records::{info_of, locker_of, path_if_shown, record_of};
 use crate::api::settled::Unsettled;
 use crate::api::topic::reply::{
-    Extent, Open, TopicItems, correlates, dividers as dividers_of, facts as facts_of_topic,
+    Extent, Open, TopicItems, correlates, dividers as dividers_of, facts as facts_of_topic, gone,
 };
 use crate::api::topic::{ChangedDivider, Divider, DividerReply, LineKind, StructureLine, TopicItem, TopicItemAlone};
 use crate::auth::Privilege;
@@ -149,7 +150,7 @@ pub(super) struct PlannedTopics {
 impl PlannedTopics {
     async fn topic(&mut self, call: &Call) -> Result<MadeBy<PlannedTopics>, Unsettled> {
         let Some((position, topic)) = self.topics.get(self.next).copied() else { return Ok(Made::End) };
-        let Some(cached) = readable(call, topic)? else { return Ok(Made::Nothing) };
+        let cached = readable(call, topic)?.ok_or_else(|| Error::not_found(topic))?;
         let info = record_of(&call.app, &cached, &self.extent.display).await?;
         let correlates = correlates(call, topic, &self.extent).await?;
         if !self.extent.below {
@@ -181,8 +182,14 @@ impl Items for PlannedTopics {
             None => self.topic(call).await,
         };
         match made {
-            // It has gone since the plan was looked at.
-            Err(Unsettled::Failed(error)) if error.code == Code::ObjectNotFound => Ok(Made::Nothing),
+            // The topic has gone since the plan was looked at: without it all positions and counts are others.
+            Err(Unsettled::Failed(error)) if error.code == Code::ObjectNotFound => {
+                if late {
+                    Ok(Made::Nothing)
+                } else {
+                    Err(Unsettled::Changed)
+                }
+            }
             made => made,
         }
     }
@@ -231,16 +238,22 @@ pub(super) async fn changed(
     about: Option<Loid>,
     display: Display,
 ) -> Result<Json<ChangedPlan>> {
-    let seen = seen(call, &view.state).await?;
-    let shown = topics(&seen).into_iter().filter(|(_, topic)| about == Some(*topic)).collect();
     let extent = Extent { display, attachments: false, correlates: false, below: false };
-    let reply = plan_with(call, view, &seen, shown, &extent).await.map_err(|unsettled| match unsettled {
-        Unsettled::Failed(error) => error,
-        // Nothing of a topic is shown that could have.
-        Unsettled::Changed => Error::internal(),
-    })?;
-    let whole = reply.whole().cloned().ok_or_else(Error::internal)?;
-    Ok(Json::from(whole).with_etag(ETag::new(tag_of(view), "change")).shown())
+    for _ in 0..TRIES {
+        let seen = seen(call, &view.state).await?;
+        let shown = topics(&seen).into_iter().filter(|(_, topic)| about == Some(*topic)).collect();
+        match plan_with(call, view, &seen, shown, &extent).await {
+            Ok(reply) => {
+                let whole = reply.whole().cloned().ok_or_else(Error::internal)?;
+                return Ok(Json::from(whole).with_etag(ETag::new(tag_of(view), "change")).shown());
+            }
+            Err(Unsettled::Failed(error)) => return Err(error),
+            // The topic has gone meanwhile.
+            Err(Unsettled::Changed) => tokio::task::yield_now().await,
+        }
+    }
+    // The change was made all the same.
+    gone(view.state.object().record.loid)
 }
 
 /// The reply to a change of a divider, with the position that it has for the caller.

@@ -64,9 +64,8 @@ fn opposite_moves_at_once_lose_nothing() {
             scope.spawn(move || {
                 for round in 0..15 {
                     let (item, target) = (&items[(round + client) % items.len()], &topics[(round + client / 2) % 2]);
-                    let answer = desk.move_into(&[item], target, Some(0)).send();
-                    // It may have been moved on while the call was on its way.
-                    assert!([200, 404].contains(&answer.status), "{}", answer.status);
+                    // It may have been moved on while the call was on its way, and is moved from there.
+                    desk.move_into(&[item], target, Some(0)).ok();
                 }
             });
         }

@@ -134,3 +134,47 @@ fn a_plan_that_is_too_large_to_be_made_at_once_is_the_same() {
     }
     assert_eq!(read["items"].as_array().map(Vec::len), Some(3));
 }
+
+#[test]
+fn a_topic_that_many_move_at_once_is_in_one_plan_then() {
+    let desk = Desk::new();
+    let plans = ["monday", "tuesday", "third"].map(|name| desk.plan(name));
+    let topics = ["a", "b"].map(|name| desk.topic(name));
+    for round in 0..20 {
+        std::thread::scope(|scope| {
+            for client in 0..4 {
+                let (desk, plan) = (&desk, &plans[(round + client) % 3]);
+                let sources = [&*topics[client % 2], &*topics[(client + 1) % 2]];
+                scope.spawn(move || desk.move_into(&sources, plan, Some(0)).ok());
+            }
+        });
+        let mut all = plans.iter().flat_map(|plan| desk.planned(plan)).collect::<Vec<_>>();
+        all.sort();
+        assert_eq!(all, ["a", "b"], "round {round}");
+    }
+}
+
+#[test]
+fn a_reply_about_a_plan_agrees_with_itself_while_a_topic_goes_and_comes_back() {
+    let desk = Desk::new();
+    let plan = desk.plan("plan");
+    let topics: Vec<String> = (0..30).map(|number| desk.topic(&number.to_string())).collect();
+    for topic in &topics {
+        desk.call("topicplan-add-put", &[&plan, topic]).ok();
+    }
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..60 {
+                desk.discard(&topics[29]);
+                desk.restore(&topics[29]);
+            }
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+            let read = desk.read_plan(&plan).ok();
+            // Positions are dense, too.
+            assert_eq!(read["info"]["count"], order(&read).len());
+        }
+    });
+}

@@ -51,3 +51,28 @@ fn who_may_not_read_an_object_sees_its_place_and_not_the_object() {
     assert!(!refused.to_string().contains(&closed_plan), "{refused}");
     assert_eq!(order(&admin.call("topicplan-get", &[&closed_plan]).ok()), ["open"]);
 }
+
+#[test]
+fn who_may_not_change_a_topic_moves_nothing_out_of_it() {
+    let server = Server::start();
+    let admin = server.user("admin");
+    let reporter = reporter_below(&server, "/Open", &["read"]);
+    admin.call("folder-post", &[]).json(&json!({ "path": "/Own" })).ok();
+    let grants = ["read", "write"].map(|privilege| json!({ "privilege": privilege, "folder": "/Own" }));
+    let own = json!({ "groupName": "own", "members": ["reporter"], "privileges": grants });
+    admin.call("group-create-post", &[]).json(&own).ok();
+    let made = |folder: &str| {
+        let body = json!({ "name": "topic", "folder": folder });
+        id(&admin.call("topic-post", &[]).json(&body).ok())
+    };
+    let (topic, own) = (made("/Open"), made("/Own"));
+    let item = id(&admin.call("topicitem-post", &[&topic]).json(&json!({ "name": "i" })).ok());
+    let moves = json!({ "sources": [item], "target": own });
+    reporter.call("topic-move-put", &[]).json(&moves).fails(403, "PermissionDenied");
+    let names = |topic: &str| order(&reporter.call("topic-get", &[&topic]).ok());
+    assert_eq!((names(&topic), names(&own)), (vec!["i".to_owned()], Vec::new()));
+    admin.call("topic-move-put", &[]).json(&moves).ok();
+    assert_eq!((names(&topic), names(&own)), (Vec::new(), vec!["i".to_owned()]));
+    // And now they move it within what is theirs.
+    reporter.call("topic-move-put", &[]).json(&moves).ok();
+}
