@@ -1,29 +1,33 @@
 //! Concurrent histories, recorded over HTTP and checked for linearizability: whatever many clients at once are answered must be
 //! explained by one order of their calls, carried out one after the other on a plain whiteboard, in which no call comes before
 //! one that had been answered before it was asked. Reads count as calls. Of drawers there are histories, of the posts of a
-//! liveblog, and of the content and the lock of an object.
+//! liveblog, of the content and the lock of an object, of topics, and of plans.
 //!
 //! Some of the time the server is killed (`kill -9`) and started again. A call whose answer never came may have been carried out
 //! or not, everything that was answered must still be explained.
 //!
-//! `STET_HISTORY_ROUNDS` says how many rounds of six histories (36 of drawers, 12 of each other kind), `STET_HISTORY_SEED`
+//! `STET_HISTORY_ROUNDS` says how many rounds of six histories (36 of drawers, 16 of topics and of plans, 12 of each other kind), `STET_HISTORY_SEED`
 //! repeats the clients' choices.
 
 mod checker;
 mod drawers;
-mod newsroom;
+pub mod newsroom;
 pub mod objects;
+pub mod plans;
 mod plants;
 mod posts;
-mod record;
+pub mod record;
 mod tell;
+pub mod topics;
 
 use std::time::Instant;
 
 use self::drawers::Drawers;
 use self::newsroom::{Plan, Subject, run};
 use self::objects::Object;
+use self::plans::Plans;
 use self::posts::LiveBlog;
+use self::topics::Topics;
 use crate::harness::{seed, setting};
 
 fn is_explained<S: Subject>(rounds: u64) {
@@ -55,4 +59,14 @@ fn what_is_answered_about_contents_is_explained_by_one_order_across_crashes_too(
 #[test]
 fn what_is_answered_about_locks_is_explained_by_one_order_across_crashes_too() {
     is_explained::<Object<true>>(12);
+}
+
+#[test]
+fn what_is_answered_about_topics_is_explained_by_one_order_across_crashes_too() {
+    is_explained::<Topics>(16);
+}
+
+#[test]
+fn what_is_answered_about_plans_is_explained_by_one_order_across_crashes_too() {
+    is_explained::<Plans>(16);
 }

@@ -49,7 +49,9 @@ mod planted {
     use super::super::drawers::Drawers;
     use super::super::newsroom::{Plan, Subject, run};
     use super::super::objects::Object;
+    use super::super::plans::Plans;
     use super::super::posts::LiveBlog;
+    use super::super::topics::Topics;
     use crate::harness::seed;
 
     /// Rounds within which each fault must be found.
@@ -73,7 +75,7 @@ mod planted {
     #[test]
     fn without_a_name_nothing_is_wrong() {
         let plan = Plan { seed: seed("STET_HISTORY_SEED"), rounds: 2, kills_every: Some(2), settings: &[] };
-        for run in [run::<Drawers>, run::<LiveBlog>, run::<Contents>, run::<Locks>] {
+        for run in [run::<Drawers>, run::<LiveBlog>, run::<Contents>, run::<Locks>, run::<Topics>, run::<Plans>] {
             run(&plan).unwrap_or_else(|story| panic!("{story}"));
         }
     }
@@ -126,5 +128,30 @@ mod planted {
     #[test]
     fn a_lock_that_two_hold_after_a_restart_is_found() {
         is_found::<Locks>(&[("PLANTED_BUG", "lost-lock")], Some(1));
+    }
+
+    #[test]
+    fn a_lost_update_of_a_topic_is_found() {
+        is_found::<Topics>(&[("PLANTED_BUG", "lost-update")], None);
+    }
+
+    #[test]
+    fn a_move_between_topics_that_a_crash_can_tear_is_found() {
+        is_found::<Topics>(&[("PLANTED_BUG", "torn-move")], Some(1));
+    }
+
+    #[test]
+    fn a_move_between_topics_that_looks_for_its_items_too_early_is_found() {
+        is_found::<Topics>(&[("PLANTED_BUG", "early-look")], None);
+    }
+
+    #[test]
+    fn a_move_between_plans_that_a_crash_can_tear_is_found() {
+        is_found::<Plans>(&[("PLANTED_BUG", "torn-move")], Some(1));
+    }
+
+    #[test]
+    fn a_move_between_plans_that_looks_for_its_topics_too_early_is_found() {
+        is_found::<Plans>(&[("PLANTED_BUG", "early-look")], None);
     }
 }
