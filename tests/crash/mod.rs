@@ -12,6 +12,7 @@ mod drawers;
 mod filling;
 mod posts;
 mod subtrees;
+mod topics;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
