@@ -308,13 +308,13 @@ fn no_more_is_moved_at_once_than_a_change_may_write() {
             below.push(world.execute(from, add.clone()).await.expect("there is room").item);
         }
         let whole = world.tree(from).await;
-        let refused = world.joint(moved(&[(from, large)], to, None)).await.unwrap_err();
+        let refused = world.joint(moved(&[large], to, None)).await.unwrap_err();
         assert_eq!(refused.code, Code::TooLarge);
         assert_eq!((world.tree(from).await, world.tree(to).await), (whole, Vec::new()));
         for item in below.drain(..below.len() / 2) {
             world.execute(from, RemoveItem { which: subitem(large, item) }).await.expect("it is there");
         }
-        world.joint(moved(&[(from, large)], to, None)).await.expect("it is small enough");
+        world.joint(moved(&[large], to, None)).await.expect("it is small enough");
         assert_eq!((world.tree(from).await.len(), world.tree(to).await.len()), (0, 1 + below.len()));
     });
 }
