@@ -167,7 +167,7 @@ fn most(call: &Call) -> Result<u64> {
 }
 
 /// What a browser calls the file when it saves it. Pages of ours are never shown inline, so that none can act as the user.
-fn disposition(name: &str) -> Option<HeaderValue> {
+pub(super) fn disposition(name: &str) -> Option<HeaderValue> {
     let ascii: String = name
         .chars()
         .map(|c| if c.is_ascii_graphic() && !matches!(c, '"' | '\\') || c == ' ' { c } else { '_' })

@@ -31,7 +31,7 @@ use super::meters::{NO_ENDPOINT, Timed};
 use super::pieces::{self, Counted};
 use super::probe::Probe;
 use super::query::{Pairs, Query};
-use super::reply::{Content, Reply};
+use super::reply::{BodyStream, Content, Reply};
 use super::route::{Body, Kind, Produces, Route, Verb};
 use super::router::{Found, Params};
 use super::{body, calls, client, cors, etag, pace};
@@ -330,7 +330,7 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
     };
     // What a browser might show as a page: it may run nothing, load nothing, and send its address to nobody, in which a
     // token may stand.
-    let page = matches!(content, Content::Stream(..) | Content::Part(..))
+    let page = matches!(content, Content::Stream(..) | Content::Part(..) | Content::File(..) | Content::Made(..))
         || (!matches!(content, Content::NotModified) && json.starts_with("application/xml"));
     let mut response = match content {
         Content::NotModified => HttpResponse::NotModified().finish(),
@@ -339,11 +339,9 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
             let bytes = if surface == Surface::V3 { body.whole() } else { body.bare() };
             HttpResponse::Ok().content_type(json).body(bytes)
         }
-        // Nobody takes it, and nothing of it is made.
-        Content::Listing(_) if *http.method() == Method::HEAD => {
-            HttpResponse::Ok().content_type(json).streaming(empty::<Result<Bytes, actix_web::Error>>())
-        }
-        Content::Listing(stream) => HttpResponse::Ok().content_type(json).streaming(stream),
+        Content::Listing(stream) => made(json, stream, http),
+        Content::Made(media_type, stream) => made(media_type, stream, http),
+        Content::File(media_type, bytes) => HttpResponse::Ok().content_type(media_type).body(bytes),
         Content::Text(media_type, text) => HttpResponse::Ok().content_type(media_type).body(text),
         Content::Stream(media_type, size, stream) => {
             let body = actix_web::body::SizedStream::new(size, stream);
@@ -373,6 +371,15 @@ fn render(reply: Reply, route: Option<&'static Route>, surface: Surface, http: &
         out.append(name, value);
     }
     response
+}
+
+/// What is made while it goes out. Of a HEAD nobody takes it, and nothing of it is made.
+fn made(media_type: &'static str, stream: BodyStream, http: &HttpRequest) -> HttpResponse {
+    let mut response = HttpResponse::Ok();
+    match *http.method() {
+        Method::HEAD => response.content_type(media_type).streaming(empty::<Result<Bytes, actix_web::Error>>()),
+        _ => response.content_type(media_type).streaming(stream),
+    }
 }
 
 fn render_error(app: &App, error: &Error, surface: Surface, http: &HttpRequest, request_id: &str) -> HttpResponse {

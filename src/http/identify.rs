@@ -10,10 +10,13 @@ use super::app::App;
 use super::origin;
 use super::query::Pairs;
 use super::route::{Route, Token, Verb};
-use crate::auth::LiveSession;
+use crate::auth::{LiveSession, Privilege};
 
 /// Where a token may stand, in the order in which they are tried (docs/api/README.md, "Tokens").
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Transport {
+    /// A key in the address of an endpoint that takes one there.
+    Address,
     Query,
     Header,
     Bearer,
@@ -21,7 +24,14 @@ enum Transport {
 }
 
 /// The token of a request, and how it came.
-fn token_and_transport<'r>(headers: &'r HeaderMap, pairs: &'r Pairs<'_>) -> Option<(Transport, &'r str)> {
+fn token_and_transport<'r>(
+    headers: &'r HeaderMap,
+    pairs: &'r Pairs<'_>,
+    key_in_address: bool,
+) -> Option<(Transport, &'r str)> {
+    if let Some(key) = pairs.last("key").filter(|key| key_in_address && !key.is_empty()) {
+        return Some((Transport::Address, key));
+    }
     if let Some(token) = pairs.last("token").filter(|token| !token.is_empty()) {
         return Some((Transport::Query, token));
     }
@@ -41,15 +51,34 @@ fn token_and_transport<'r>(headers: &'r HeaderMap, pairs: &'r Pairs<'_>) -> Opti
     Some((Transport::Cookie, token))
 }
 
-/// The token of a request, however it came.
+/// The token of a request, however it came; not a key in the address, which is for reads alone.
 pub fn token_of(http: &HttpRequest) -> Option<String> {
-    token_and_transport(http.headers(), &Pairs::of(http.query_string())).map(|(_, token)| token.to_owned())
+    token_and_transport(http.headers(), &Pairs::of(http.query_string()), false).map(|(_, token)| token.to_owned())
+}
+
+/// What may stand in an address that is made to be passed on, kept by other programs and fetched again and again: whoever comes by it
+/// may read, and change nothing. A token of a person, which may do all that they may, is none; where every endpoint takes one in the
+/// query it is taken here too.
+///
+/// # Errors
+/// `InvalidToken`; `PermissionDenied`.
+fn check_address(session: &LiveSession, transport: Transport) -> Result<()> {
+    match session.grants() {
+        None if transport == Transport::Address => {
+            Err(Error::new(Code::InvalidToken, "`key` takes a key, not the token of a session."))
+        }
+        Some(grants) if grants.iter().any(|grant| grant.privilege != Privilege::Read) => {
+            let message = "A key that stands in the address may have no privilege but `read`.";
+            Err(Error::new(Code::PermissionDenied, message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Finds out who calls.
 ///
 /// # Errors
-/// `InvalidToken`; `OriginRefused`.
+/// `InvalidToken`; `OriginRefused`; `PermissionDenied` for a key in the address that may do more than read.
 pub(super) fn identify(
     app: &App,
     route: &Route,
@@ -62,13 +91,16 @@ pub(super) fn identify(
         }
         return Ok(None);
     }
-    let Some((transport, token)) = token_and_transport(http.headers(), pairs) else {
+    let Some((transport, token)) = token_and_transport(http.headers(), pairs, route.key_in_address) else {
         return match route.token {
             Token::Required => Err(Error::new(Code::InvalidToken, "A token is needed: log in first.")),
             _ => Ok(None),
         };
     };
     let session = app.sessions.find(token)?;
+    if route.key_in_address && matches!(transport, Transport::Address | Transport::Query) {
+        check_address(&session, transport)?;
+    }
     if matches!(transport, Transport::Cookie) && (route.method != Verb::Get || route.cookie) {
         origin::check(app, http)?;
     }

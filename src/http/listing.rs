@@ -1,42 +1,19 @@
 //! Replies that are lists, made item by item.
 //!
-//! A list of no more than [`WHOLE`] bytes is made at once and goes out whole, with its length. Of a larger one only as much as
-//! makes a piece is there at a time, beside what says which items it has: the next items are made when the connection has taken
-//! those before. So a reply takes the memory of its largest item, however long it is and however slowly it is read.
-//!
-//! What a large list shows of an item is what there is to show when its turn comes: the caller is looked at again before each
-//! piece, and what has gone since is left out, or stands among what failed.
+//! A list of no more than [`WHOLE`] bytes is made at once and goes out whole, with its length. A larger one is made while it goes
+//! out ([`super::steps`]), beside what says which items it has. What it shows of an item is what there is to show when its turn
+//! comes: what has gone since is left out, or stands among what failed.
 
 use std::collections::VecDeque;
-use std::mem;
-use std::panic::AssertUnwindSafe;
-use std::time::Duration;
 
-use actix_web::error::ErrorInternalServerError;
-use bytes::{Buf, Bytes};
-use futures_util::FutureExt;
-use futures_util::stream::unfold;
 use serde::Serialize;
 use stet_actors::error::{Error, Result};
 
-use super::authorise::check_again;
 use super::call::Call;
 use super::error::Surface;
-use super::pieces::no_room;
-use super::reply::{AROUND, BodyStream, Enveloped, Json, Reply, envelope};
-use crate::give_way::GiveWay;
+use super::reply::{AROUND, Enveloped, Json, Reply, envelope};
+use super::steps::{Rest, Steps, WHOLE};
 use crate::json::{Gap, Listed, unserialisable, with_gaps};
-use crate::limits::{PIECE, Taken};
-
-/// Bytes up to which a list is made at once.
-pub(crate) const WHOLE: usize = 256 << 10;
-
-/// How long a large item waits for room, which others give back when their clients have taken what they asked for or are let go.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// After so many steps, or so many bytes of them, it is asked whether others should have their turn.
-const STEPS: usize = 16;
-const STEPS_BYTES: usize = 8 << 10;
 
 /// A step of a list.
 pub(crate) enum Made<I, N = Never, E = Never, M = Never> {
@@ -117,7 +94,7 @@ pub(crate) trait Items: 'static {
 
 /// A reply of type `T` with a list, as far as it has been made.
 pub(crate) struct Listing<T, I> {
-    rest: Box<Rest<I>>,
+    rest: Box<Rest<Written<I>>>,
     /// The reply, if nothing is left to be made.
     whole: Option<Enveloped<T>>,
 }
@@ -147,11 +124,11 @@ impl<T: Serialize, I: Items> Listing<T, I> {
     ) -> impl Future<Output = Result<Listing<T, I>, I::Fault>> {
         // Here, and not in the future, which would have a place for it, and be copied with it.
         let reply = reply(Listed::later(Gap::Items), Listed::later(Gap::Failed));
-        let rest = Rest::new(call, list, &reply).map(Box::new);
+        let rest = Written::of(call, list, &reply).map(|(written, out)| Box::new(Rest::new(call, written, out)));
         async move {
             let mut rest = rest?;
             rest.fill(call, whole, false).await?;
-            let whole = rest.ended.then(|| Enveloped::new(mem::take(&mut rest.out)));
+            let whole = rest.whole().map(Enveloped::new);
             Ok(Listing { rest, whole })
         }
     }
@@ -163,23 +140,28 @@ impl<T: Serialize, I: Items> Listing<T, I> {
 
     /// The list.
     pub(crate) fn list_mut(&mut self) -> &mut I {
-        &mut self.rest.list
+        &mut self.rest.steps.list
     }
 
     /// As an answer.
-    pub(crate) fn answer(self, call: Call) -> Json<T> {
-        match self.whole {
-            Some(whole) => Json::from(whole),
-            None => Json::new(Reply::listing(self.rest.stream(call))),
+    pub(crate) fn answer(mut self, call: Call) -> Json<T> {
+        if let Some(whole) = self.whole {
+            return Json::from(whole);
         }
+        if Surface::of(call.route.path) == Surface::Older {
+            let (before, after) = AROUND;
+            self.rest.out.drain(..before.len());
+            if let Some(last) = self.rest.steps.behind.back_mut() {
+                last.truncate(last.len() - after.len());
+            }
+        }
+        Json::new(Reply::listing(self.rest.stream(call)))
     }
 }
 
-/// What of a reply is still to be made.
-struct Rest<I> {
+/// A list on its way into the JSON of a reply.
+struct Written<I> {
     list: I,
-    /// Bytes that have been made and not been handed on.
-    out: Vec<u8>,
     /// What comes behind each gap that is still open, the outermost last.
     behind: VecDeque<Vec<u8>>,
     /// What failed, as it will stand in the reply.
@@ -189,9 +171,6 @@ struct Rest<I> {
     /// What comes behind the items of each item that is open, the outermost first.
     open: Vec<Vec<u8>>,
     ended: bool,
-    taken: Taken,
-    /// Over all pieces: a client that takes them quickly gets many in a row.
-    way: GiveWay,
 }
 
 /// What a step leads to once it is taken.
@@ -206,8 +185,9 @@ enum Then {
     Ended,
 }
 
-impl<I: Items> Rest<I> {
-    fn new(call: &Call, list: I, reply: &impl Serialize) -> Result<Rest<I>> {
+impl<I: Items> Written<I> {
+    /// The list in such a reply, and what of the reply stands in front of it.
+    fn of(call: &Call, list: I, reply: &impl Serialize) -> Result<(Written<I>, Vec<u8>)> {
         let mut out = Vec::with_capacity(4096);
         let gaps = with_gaps(&envelope(reply), &mut out)?;
         if !matches!(gaps[..], [(Gap::Items, _)] | [(Gap::Items, _), (Gap::Failed, _)]) {
@@ -218,74 +198,12 @@ impl<I: Items> Rest<I> {
         for (_, place) in gaps.into_iter().rev() {
             behind.push_front(out.split_off(place));
         }
-        let taken = call.app.replies.nothing(&call.holder());
-        Ok(Rest {
-            list,
-            out,
-            behind,
-            failed: Vec::new(),
-            first: [true; 3],
-            open: Vec::new(),
-            ended: false,
-            taken,
-            way: GiveWay::new(),
-        })
+        let (failed, open) = (Vec::new(), Vec::new());
+        Ok((Written { list, behind, failed, first: [true; 3], open, ended: false }, out))
     }
 
-    /// Bytes in memory beside what goes out.
-    fn beside(&self) -> usize {
-        self.list.bytes() + self.failed.len()
-    }
-
-    /// Makes more, until there are `wanted` bytes or there is no more to make.
-    async fn fill(&mut self, call: &Call, wanted: usize, late: bool) -> Result<(), I::Fault> {
-        let mut waited = false;
-        let mut looked_at = self.out.len();
-        for step in 0.. {
-            let begin = self.out.len();
-            if self.ended || begin >= wanted {
-                break;
-            }
-            // Not at each step: of small ones, looking at the clock would be a good part.
-            if step % STEPS == 0 || begin - looked_at >= STEPS_BYTES {
-                looked_at = begin;
-                self.way.now_and_then().await;
-            }
-            if late && begin == 0 {
-                self.out.reserve_exact(wanted);
-            }
-            let made = self.list.make(call, late).await?;
-            let then = self.write(made)?;
-            let held = (self.beside() + self.out.capacity()) as u64;
-            // The room for small ones is there: connections are bounded.
-            if held > PIECE as u64 && !self.taken.grow_to(held) {
-                // What was changed is told, whatever it takes.
-                let may_fail = call.route.only_reads();
-                if may_fail && !late {
-                    return Err(no_room().into());
-                }
-                if may_fail && !waited {
-                    if begin > 0 {
-                        // First what is there already: that is room, too.
-                        self.out.truncate(begin);
-                        return Ok(());
-                    }
-                    self.out = Vec::new();
-                    tokio::time::timeout(PATIENCE, self.taken.wait_to(held)).await.map_err(|_| no_room())?;
-                    // It may have changed meanwhile.
-                    waited = true;
-                    continue;
-                }
-                self.taken.owe_to(held);
-            }
-            waited = false;
-            self.go_on(then);
-        }
-        Ok(())
-    }
-
-    /// Writes a step down. Nothing is changed but what goes out: that is longer by the step.
-    fn write(&mut self, made: MadeBy<I>) -> Result<Then> {
+    /// Writes a step down behind `step`.
+    fn write(&self, made: MadeBy<I>, step: &mut Vec<u8>) -> Result<Then> {
         fn put(step: &mut Vec<u8>, first: bool, value: &impl Serialize) -> Result<()> {
             if !first {
                 step.push(b',');
@@ -304,7 +222,7 @@ impl<I: Items> Rest<I> {
             let [(Gap::Inner, place)] = gaps[..] else { return Err(Error::internal()) };
             Ok(Then::Opened(depth, step.split_off(place)))
         }
-        let (first, step) = (self.first, &mut self.out);
+        let first = self.first;
         Ok(match made {
             Made::Item(made) => item(step, first, 0, &made)?,
             Made::Open(made) => open(step, first, 0, &made)?,
@@ -332,8 +250,17 @@ impl<I: Items> Rest<I> {
             }
         })
     }
+}
 
-    /// Takes a step that has been made.
+impl<I: Items> Steps for Written<I> {
+    type Then = Then;
+    type Fault = I::Fault;
+
+    async fn make(&mut self, call: &Call, late: bool, out: &mut Vec<u8>) -> Result<Then, I::Fault> {
+        let made = self.list.make(call, late).await?;
+        Ok(self.write(made, out)?)
+    }
+
     fn go_on(&mut self, then: Then) {
         match then {
             Then::Nothing => {}
@@ -351,45 +278,11 @@ impl<I: Items> Rest<I> {
         }
     }
 
-    /// What goes out, made as it is taken.
-    fn stream(mut self: Box<Self>, mut call: Call) -> BodyStream {
-        // The call itself is over: its key is free, and its body is read.
-        (call.claim, call.incoming, call.room, call.body) = (None, None, None, Bytes::new());
-        let mut ready = Bytes::from(mem::take(&mut self.out));
-        if Surface::of(call.route.path) == Surface::Older {
-            let (before, after) = AROUND;
-            ready.advance(before.len());
-            if let Some(last) = self.behind.back_mut() {
-                last.truncate(last.len() - after.len());
-            }
-        }
-        Box::pin(unfold(Some((self, call, ready)), |state| async {
-            let (mut rest, mut call, mut ready) = state?;
-            // A panic would take the connection's thread with it.
-            match AssertUnwindSafe(rest.piece(&mut call, &mut ready)).catch_unwind().await {
-                Ok(Ok(None)) => None,
-                Ok(Ok(Some(piece))) => Some((Ok(piece), Some((rest, call, ready)))),
-                broken => {
-                    let why = broken.map_or_else(|_| "a panic".to_owned(), |outcome| format!("{:?}", outcome.err()));
-                    tracing::warn!(endpoint = call.route.id, why, "a reply was broken off");
-                    Some((Err(ErrorInternalServerError("the reply was broken off")), None))
-                }
-            }
-        }))
+    fn are_over(&self) -> bool {
+        self.ended
     }
 
-    /// The next piece; `None` behind the last.
-    async fn piece(&mut self, call: &mut Call, ready: &mut Bytes) -> Result<Option<Bytes>, I::Fault> {
-        if ready.is_empty() {
-            // Nothing of it is there any more.
-            *ready = Bytes::new();
-            self.taken.shrink_to((self.beside() + 2 * PIECE) as u64);
-            // The client may have taken its time.
-            call.rights = check_again(&call.app, call.route, call.session.as_ref(), &call.query, &call.sources)?;
-            self.fill(call, PIECE, true).await?;
-            *ready = Bytes::from(mem::take(&mut self.out));
-        }
-        let size = ready.len().min(PIECE);
-        Ok((size > 0).then(|| ready.split_to(size)))
+    fn bytes(&self) -> usize {
+        self.list.bytes() + self.failed.len()
     }
 }

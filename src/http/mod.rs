@@ -30,6 +30,7 @@ pub(crate) mod reply;
 pub(crate) mod route;
 pub(crate) mod router;
 pub(crate) mod shared;
+pub(crate) mod steps;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod wording;

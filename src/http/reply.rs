@@ -56,6 +56,10 @@ pub(super) enum Content {
     Stream(String, u64, BodyStream),
     /// A part of such bytes, and what `Content-Range` says of it: 206.
     Part(String, u64, BodyStream, HeaderValue),
+    /// A file of the given media type.
+    File(&'static str, Vec<u8>),
+    /// The same, made while it goes out.
+    Made(&'static str, BodyStream),
     /// Server-sent events, for as long as the client stays.
     Events(BodyStream),
     /// The client has it already: 304.
@@ -82,6 +86,16 @@ impl Reply {
     /// A part of such bytes; `range` is what `Content-Range` says of it.
     pub fn part(media_type: String, size: u64, bytes: BodyStream, range: HeaderValue) -> Reply {
         Reply::new(Content::Part(media_type, size, bytes, range))
+    }
+
+    /// A file of that media type.
+    pub(super) fn file(media_type: &'static str, bytes: Vec<u8>) -> Reply {
+        Reply::new(Content::File(media_type, bytes))
+    }
+
+    /// The same, made while it goes out.
+    pub(super) fn made(media_type: &'static str, bytes: BodyStream) -> Reply {
+        Reply::new(Content::Made(media_type, bytes))
     }
 
     /// Server-sent events, for as long as the client stays.

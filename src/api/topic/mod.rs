@@ -31,6 +31,7 @@ use crate::http::etag::ETag;
 use crate::http::reply::Json;
 use crate::json::Ready;
 
+pub(in crate::api) mod export;
 pub(in crate::api) mod reply;
 pub mod routes;
 mod types;

@@ -130,13 +130,15 @@ async fn item_info(app: &App, item: &TopicItem, display: &Display) -> Result<Rea
     app.kept::<KeptItems>().json(part, make).await
 }
 
-/// The attached object, if it may be shown.
-fn attached(call: &Call, attached: &Attached) -> Result<Option<Arc<Cached>>> {
-    if attached.hidden {
-        return Ok(None);
-    }
-    let Some(cached) = call.app.records.get(&call.app.repository, attached.object)? else { return Ok(None) };
+/// An object's record, if it is not in the recycle bin and the caller may read it.
+pub(in crate::api) fn readable(call: &Call, object: Loid) -> Result<Option<Arc<Cached>>> {
+    let Some(cached) = call.app.records.get(&call.app.repository, object)? else { return Ok(None) };
     Ok(call.access().may(Privilege::Read, &cached)?.then_some(cached))
+}
+
+/// The attached object, if it may be shown.
+pub(super) fn attached(call: &Call, attached: &Attached) -> Result<Option<Arc<Cached>>> {
+    if attached.hidden { Ok(None) } else { readable(call, attached.object) }
 }
 
 async fn attachment(call: &Call, item: &TopicItem, extent: &Extent) -> Result<Option<Attachment>> {

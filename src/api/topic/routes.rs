@@ -17,6 +17,10 @@ const TEMPLATE: PathParam = word("source", "the template: a topic, as loid, uuid
 const ATTACHMENT: PathParam = other("attachment", Privilege::Read, "the object to attach");
 const DIVIDER: PathParam = word("divider", "id of the divider");
 
+/// How an export is written.
+pub(in crate::api) const FORMAT: PathParam =
+    word("format", "`ics`, a calendar (RFC 5545), or `csv`, a table (RFC 4180)");
+
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[
     Route {
@@ -208,5 +212,15 @@ pub const ROUTES: &[Route] = &[
         body: required::<topic::ItemBody>(Size::Long),
         handler: handler!(topic::update_item),
         ..PUT
+    },
+    Route {
+        id: "stet-topic-export-get",
+        path: "/v3/container/topic/{topic}/export/{format}",
+        summary: "Export the items of a topic as a calendar or a table.",
+        path_params: &[TOPIC, FORMAT],
+        produces: Produces::Export,
+        key_in_address: true,
+        handler: handler!(topic::export::topic),
+        ..GET
     },
 ];

@@ -11,10 +11,11 @@ use stet_actors::topic_plan::{
     TopicPlan, UpdateDivider,
 };
 
-use self::reply::{changed, changed_divider, facts, plan_reply, seen, structure as structure_of, tag_of};
+use self::reply::{changed, changed_divider, facts, plan_reply, seen, structure as structure_of, tag_of, topics};
 use super::records::{info_of, path_if_shown};
 use super::requests::{Sources, database_named, folder_source};
 use super::settled::Unsettled;
+use super::topic::export::{Export, Format, answer, extent};
 use super::topic::reply::{Extent, gone};
 use super::topic::{
     ChangedDivider, CreateTopic, Moved, MovedLine, MovedReply, described, divider_of, divider_said, template_of,
@@ -23,7 +24,7 @@ use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::change::Container;
 use crate::http::etag::ETag;
-use crate::http::reply::Json;
+use crate::http::reply::{Json, Reply};
 
 mod reply;
 pub mod routes;
@@ -135,6 +136,17 @@ pub async fn structure(call: Call) -> Result<Json<PlanStructure>> {
         return Ok(Json::not_modified(tag));
     }
     Ok(Json::of(&structure_of(&call, &view, &seen, &display).await?)?.with_etag(tag))
+}
+
+/// `GET /v3/container/topicplan/{topicPlan}/export/{format}`: the items of the topics that the caller may read, in the plan's order.
+pub async fn export(call: Call) -> Result<Reply> {
+    let format = Format::of(&call)?;
+    let view = call.view(&plan(&call)?).await?;
+    let seen = seen(&call, &view.state).await?;
+    let facts = facts(&call, &view.state, &seen, &extent()).await?;
+    let topics = topics(&seen).into_iter().map(|(_, topic)| topic).collect();
+    let export = Export::new(format, view.state.object().record.name.clone(), topics);
+    answer(call, format, tag_of(&view), facts, export).await
 }
 
 /// `POST /v3/container/topicplan`: an empty plan.

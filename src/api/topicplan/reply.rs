@@ -1,7 +1,6 @@
 //! Replies about topic plans.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::Tag;
@@ -17,10 +16,9 @@ use crate::api::object::facts_of_links;
 use crate::api::records::{info_of, locker_of, path_if_shown, record_of};
 use crate::api::settled::Unsettled;
 use crate::api::topic::reply::{
-    Extent, Open, TopicItems, correlates, dividers as dividers_of, facts as facts_of_topic, gone,
+    Extent, Open, TopicItems, correlates, dividers as dividers_of, facts as facts_of_topic, readable,
 };
 use crate::api::topic::{ChangedDivider, Divider, DividerReply, LineKind, StructureLine, TopicItem, TopicItemAlone};
-use crate::auth::Privilege;
 use crate::give_way::GiveWay;
 use crate::http::app::App;
 use crate::http::call::Call;
@@ -28,7 +26,7 @@ use crate::http::change::SeenView;
 use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, MadeBy, Never};
 use crate::http::reply::Json;
-use crate::records::{Cached, Display};
+use crate::records::Display;
 
 /// The lines of a plan that the caller sees, in order; the place of one is its position.
 pub(super) async fn seen(call: &Call, plan: &PlanState) -> Result<Vec<Line>> {
@@ -44,12 +42,6 @@ pub(super) async fn seen(call: &Call, plan: &PlanState) -> Result<Vec<Line>> {
         seen.push(line.clone());
     }
     Ok(seen)
-}
-
-/// A topic's record, if the caller may read it.
-fn readable(call: &Call, topic: Loid) -> Result<Option<Arc<Cached>>> {
-    let Some(cached) = call.app.records.get(&call.app.repository, topic)? else { return Ok(None) };
-    Ok(call.access().may(Privilege::Read, &cached)?.then_some(cached))
 }
 
 async fn info(app: &App, plan: &PlanState, seen: &[Line], display: &Display) -> Result<PlanInfo> {
@@ -70,7 +62,7 @@ fn dividers(seen: &[Line]) -> Vec<Divider> {
         .collect()
 }
 
-fn topics(seen: &[Line]) -> Vec<(usize, Loid)> {
+pub(super) fn topics(seen: &[Line]) -> Vec<(usize, Loid)> {
     let lines = seen.iter().enumerate();
     lines.filter_map(|(position, line)| line.member().map(|topic| (position, topic.topic))).collect()
 }

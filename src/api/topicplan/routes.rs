@@ -1,5 +1,6 @@
 //! Topic plans (docs/api/topic-plans.md).
 
+use crate::api::topic::routes::FORMAT;
 use crate::api::{topic, topicplan};
 use crate::http::route::words::*;
 
@@ -107,5 +108,15 @@ pub const ROUTES: &[Route] = &[
         body: required::<topic::DividerBody>(Size::Short),
         handler: handler!(topicplan::update_divider),
         ..PUT
+    },
+    Route {
+        id: "stet-topicplan-export-get",
+        path: "/v3/container/topicplan/{topicPlan}/export/{format}",
+        summary: "Export the items of all topics of a plan as a calendar or a table.",
+        path_params: &[PLAN, FORMAT],
+        produces: Produces::Export,
+        key_in_address: true,
+        handler: handler!(topicplan::export),
+        ..GET
     },
 ];

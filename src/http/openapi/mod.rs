@@ -20,6 +20,9 @@ use super::route::{Group, Route, Token};
 /// Where a session's token may stand, in the order in which it is looked for (docs/api/README.md, "Tokens").
 const TOKEN_SCHEMES: [&str; 4] = ["queryToken", "headerToken", "bearerToken", "cookieToken"];
 
+/// A key in the address, where an endpoint takes one; it is looked for first.
+const KEY_SCHEME: &str = "queryKey";
+
 /// The document for these endpoints, mounted under a base path. The same table gives the same text.
 pub fn document(groups: &'static [Group], base_path: &str) -> Value {
     let mut schemas = Schemas::new();
@@ -59,6 +62,7 @@ pub fn document(groups: &'static [Group], base_path: &str) -> Value {
             "headers": responses::headers(),
             "responses": failures,
             "securitySchemes": {
+                "queryKey": {"type": "apiKey", "in": "query", "name": "key"},
                 "queryToken": {"type": "apiKey", "in": "query", "name": "token"},
                 "headerToken": {"type": "apiKey", "in": "header", "name": "token"},
                 "bearerToken": {"type": "http", "scheme": "bearer"},
@@ -107,7 +111,7 @@ fn operation(groups: &'static [Group], route: &'static Route, schemas: &mut Sche
         operation["requestBody"] = body;
     }
     operation["responses"] = responses::list(route, shape, reply).into();
-    operation["security"] = security(route.token);
+    operation["security"] = security(route);
     operation["x-stet-privilege"] = json!(route.privilege);
     operation["x-stet-scope"] = json!(route.privilege.map(|_| route.scope()));
     operation["x-stet-source"] = json!(route.source);
@@ -115,9 +119,10 @@ fn operation(groups: &'static [Group], route: &'static Route, schemas: &mut Sche
     operation
 }
 
-fn security(token: Token) -> Value {
-    let one_of = TOKEN_SCHEMES.iter().map(|scheme| json!({*scheme: []}));
-    match token {
+fn security(route: &Route) -> Value {
+    let in_address = route.key_in_address.then_some(KEY_SCHEME);
+    let one_of = in_address.into_iter().chain(TOKEN_SCHEMES).map(|scheme| json!({scheme: []}));
+    match route.token {
         Token::Required => one_of.collect(),
         // The empty requirement stands for a call without a token.
         Token::NotListed => one_of.chain([json!({})]).collect(),

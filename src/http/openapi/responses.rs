@@ -75,7 +75,10 @@ fn success_headers(route: &'static Route, shape: Shape) -> Map<String, Value> {
         headers.push("Idempotency-Replayed");
     }
     if route.headers.contains(&"Range") {
-        headers.extend(["Accept-Ranges", "Content-Disposition"]);
+        headers.push("Accept-Ranges");
+    }
+    if route.headers.contains(&"Range") || route.produces == Produces::Export {
+        headers.push("Content-Disposition");
     }
     if route.is_dated() {
         headers.push("Last-Modified");
@@ -93,6 +96,10 @@ fn success(route: &Route, reply: Option<Value>) -> Value {
         Produces::Xml => "application/xml;charset=utf-8",
         Produces::Text => "text/plain",
         Produces::Events => "text/event-stream",
+        Produces::Export => {
+            let text = json!({"schema": {"type": "string"}});
+            return json!({"text/calendar": text, "text/csv": text});
+        }
         // Its own bytes under its own type, of which no schema can say more, for it may be JSON. Generators look for a type that
         // they know, so that stands first.
         Produces::Stream => {

@@ -254,6 +254,7 @@ fn types_stand_among_the_components() {
         secret: false,
         cookie: false,
         untagged: false,
+        key_in_address: false,
         produces: Produces::Json,
         codes: &[200],
         handler: handler!(drawers),

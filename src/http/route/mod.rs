@@ -86,6 +86,8 @@ pub struct Route {
     pub source: &'static str,
     /// Whether a token is needed.
     pub token: Token,
+    /// Whether a key that only reads may stand in the address, for programs that know nothing of tokens.
+    pub key_in_address: bool,
     /// What the caller's groups must allow.
     pub privilege: Option<Privilege>,
     /// Path parameters, in path order.
@@ -229,7 +231,7 @@ impl Route {
     pub fn is_conditional(&self, container: bool) -> bool {
         self.is_read()
             && self.privilege == Some(Privilege::Read)
-            && matches!(self.produces, Produces::Json | Produces::Stream)
+            && matches!(self.produces, Produces::Json | Produces::Stream | Produces::Export)
             && (self.names_object() || container)
             && !self.untagged
     }
@@ -364,6 +366,8 @@ pub enum Produces {
     Text,
     /// The object's own bytes under its own type.
     Stream,
+    /// text/calendar or text/csv, as the path asks.
+    Export,
     /// text/event-stream, for as long as the caller stays.
     Events,
     /// 'any content type': JSON here.

@@ -22,6 +22,7 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
         summary: "",
         source,
         token: Token::Required,
+        key_in_address: false,
         privilege: Some(privilege),
         path_params: &[],
         query: &[],

@@ -472,9 +472,10 @@ cases! {
         corner.client.call("stet-object-correlate-post", &[&story]).json(&link_to(&item)).ok();
         Made::on([story])
     };
-
+    "stet-topic-export-get": |corner| Made::on([corner.planned().topic, word("ics")]);
     "topicplan-get": |corner| Made::on([corner.filled_plan()[0].clone()]);
     "topicplan-structure-get": |corner| Made::on([corner.filled_plan()[0].clone()]);
+    "stet-topicplan-export-get": |corner| Made::on([corner.filled_plan()[0].clone(), word("csv")]);
     "topicplan-post": |corner| Made::default().json(new_in(corner));
     "topicplan-from-default-template-post": |corner| Made::default().json(new_in(corner));
     "topicplan-from-template-post": |corner| {

@@ -6,9 +6,11 @@ use serde_json::{Value, json};
 
 use crate::harness::*;
 
+mod addresses;
 mod attachments;
 mod correlates;
 mod creation;
+mod export;
 mod items;
 mod moves;
 mod plans;

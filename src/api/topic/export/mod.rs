@@ -1,0 +1,274 @@
+//! Items of topics as files that other programs read (docs/api/topics.md, "Export"): a calendar or a table.
+//!
+//! A file is made item by item, while it goes out if it is large: a plan may hold thousands of topics with thousands of items each.
+
+mod calendar;
+mod table;
+
+use std::hash::Hash;
+
+use actix_web::http::header::CONTENT_DISPOSITION;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
+use stet_actors::family::State;
+use stet_actors::id::Loid;
+use stet_actors::object::Text;
+use stet_actors::topic::{Lineup, Topic, TopicItem};
+
+use super::reply::{Extent, Open, attached, facts, readable};
+use crate::api::whole::disposition;
+use crate::give_way::GiveWay;
+use crate::http::call::Call;
+use crate::http::etag::ETag;
+use crate::http::reply::Reply;
+use crate::http::steps::{Steps, file};
+use crate::records::Display;
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::api) enum Format {
+    /// iCalendar (RFC 5545).
+    Calendar,
+    /// Comma-separated values (RFC 4180).
+    Table,
+}
+
+impl Format {
+    /// The one that the path names.
+    ///
+    /// # Errors
+    /// `InvalidParameter`, which names all of them.
+    pub(in crate::api) fn of(call: &Call) -> Result<Format> {
+        match call.param("format") {
+            "ics" => Ok(Format::Calendar),
+            "csv" => Ok(Format::Table),
+            other => Err(Error::parameter("format", other, "`ics` or `csv`")),
+        }
+    }
+
+    const fn media_type(self) -> &'static str {
+        match self {
+            Format::Calendar => "text/calendar; charset=utf-8",
+            Format::Table => "text/csv; charset=utf-8; header=present",
+        }
+    }
+
+    const fn extension(self) -> &'static str {
+        match self {
+            Format::Calendar => "ics",
+            Format::Table => "csv",
+        }
+    }
+
+    /// What stands in front of all items; `name` is that of the container.
+    fn begin(self, name: &str, out: &mut Vec<u8>) -> Result<()> {
+        match self {
+            Format::Calendar => calendar::begin(name, out),
+            Format::Table => table::begin(out),
+        }
+    }
+
+    fn line(self, line: &Line<'_>, out: &mut Vec<u8>) -> Result<()> {
+        match self {
+            Format::Calendar => calendar::line(line, out),
+            Format::Table => table::line(line, out),
+        }
+    }
+
+    /// What stands behind them.
+    fn end(self, out: &mut Vec<u8>) {
+        match self {
+            Format::Calendar => calendar::end(out),
+            Format::Table => {}
+        }
+    }
+}
+
+/// What a file says of an item or subitem.
+struct Line<'a> {
+    topic: Loid,
+    topic_name: &'a str,
+    item: &'a TopicItem,
+    /// The item that it is a subitem of.
+    parent: Option<&'a TopicItem>,
+    /// Among the items and dividers that it stands with.
+    position: usize,
+    /// The attached object, if the caller may read it.
+    attachment: Option<Loid>,
+}
+
+/// How much of a topic a file speaks of, as far as that hangs on other objects.
+pub(in crate::api) fn extent() -> Extent {
+    Extent { display: Display::with_defaults(false), attachments: false, below: true }
+}
+
+/// `GET /v3/container/topic/{topic}/export/{format}`
+pub async fn topic(call: Call) -> Result<Reply> {
+    let format = Format::of(&call)?;
+    let open = Open(call.view(&super::topic(&call)?).await?);
+    let facts = facts(&call, &open, &extent()).await?;
+    let (tag, name) = (open.tag(), open.state().object().record.name.clone());
+    let first = OpenTopic::of(open).await;
+    answer(call, format, tag, facts, Export { open: Some(Box::new(first)), ..Export::new(format, name, Vec::new()) })
+        .await
+}
+
+/// The file about topics: those that the caller may read when their turn comes. `of` and `facts` are what it is told apart by.
+pub(in crate::api) async fn answer(
+    call: Call,
+    format: Format,
+    of: Tag,
+    facts: impl Hash,
+    export: Export,
+) -> Result<Reply> {
+    let tag = ETag::new(of, ("export", format, facts));
+    if tag.is_known(call.headers()) {
+        return Ok(Reply::not_modified(tag));
+    }
+    let disposition = disposition(&format!("{}.{}", export.name, format.extension()));
+    let reply = file(call, format.media_type(), export).await?.with_etag(tag);
+    Ok(match disposition {
+        Some(value) => reply.with_header(CONTENT_DISPOSITION, value),
+        None => reply,
+    })
+}
+
+/// The items of topics, one after the other.
+pub(in crate::api) struct Export {
+    format: Format,
+    /// Name of the container that is exported.
+    name: Text,
+    begun: bool,
+    /// Those whose turn has not come; the next is the last.
+    topics: Vec<Loid>,
+    /// The one whose turn it is.
+    open: Option<Box<OpenTopic>>,
+    over: bool,
+}
+
+impl Export {
+    /// Of these topics, in that order.
+    pub(in crate::api) fn new(format: Format, name: Text, mut topics: Vec<Loid>) -> Export {
+        topics.reverse();
+        Export { format, name, begun: false, topics, open: None, over: false }
+    }
+}
+
+/// A topic whose items are written.
+pub(in crate::api) struct OpenTopic {
+    topic: Loid,
+    /// As it was when its turn came; nothing once the file is on its way, which may take long: then each item is as it is when its
+    /// own turn comes.
+    view: Option<Open>,
+    /// Items, each in front of its subitems.
+    items: Vec<Loid>,
+    next: usize,
+}
+
+impl OpenTopic {
+    async fn of(open: Open) -> OpenTopic {
+        let (state, mut way) = (open.state(), GiveWay::new());
+        let mut items = Vec::with_capacity(state.lines());
+        for item in state.lineup().members() {
+            way.now_and_then().await;
+            items.push(item.loid());
+            items.extend(state.below(item.loid()).into_iter().flat_map(Lineup::members).map(|item| item.loid()));
+        }
+        OpenTopic { topic: state.object().record.loid, view: Some(open), items, next: 0 }
+    }
+
+    /// Writes the item whose turn it is.
+    ///
+    /// # Errors
+    /// `ObjectNotFound` for a topic that has gone since, or that the caller may not read any more; what the store says.
+    async fn line(&mut self, call: &Call, format: Format, late: bool, out: &mut Vec<u8>) -> Result<()> {
+        let view = match &self.view {
+            Some(view) if !late => view.clone(),
+            _ => {
+                self.view = None;
+                readable(call, self.topic)?.ok_or_else(|| Error::not_found(self.topic))?;
+                Open(call.view_of::<Topic>(self.topic).await?)
+            }
+        };
+        let state = view.state();
+        // It may have been removed since.
+        let Some((position, item)) = self.items.get(self.next).and_then(|item| state.place_of(*item).ok()) else {
+            return Ok(());
+        };
+        let attachment = match &item.attachment {
+            Some(hanging) => attached(call, hanging)?.map(|cached| cached.loid),
+            None => None,
+        };
+        let parent = item.under().and_then(|parent| state.place_of(parent).ok()).map(|(_, parent)| &**parent);
+        let topic_name = &*state.object().record.name;
+        format.line(&Line { topic: self.topic, topic_name, item, parent, position, attachment }, out)
+    }
+}
+
+/// What a step of an export leads to.
+pub(in crate::api) enum Then {
+    Begun,
+    /// The next topic is open, or is not there.
+    Opened(Option<Box<OpenTopic>>),
+    Item,
+    /// The topic has no more items.
+    Closed,
+    Over,
+}
+
+impl Steps for Export {
+    type Then = Then;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, late: bool, out: &mut Vec<u8>) -> Result<Then> {
+        if !self.begun {
+            self.format.begin(&self.name, out)?;
+            return Ok(Then::Begun);
+        }
+        let gone = |error: &Error| error.code == Code::ObjectNotFound;
+        if let Some(open) = &mut self.open {
+            if open.next == open.items.len() {
+                return Ok(Then::Closed);
+            }
+            return match open.line(call, self.format, late, out).await {
+                Ok(()) => Ok(Then::Item),
+                Err(error) if gone(&error) => Ok(Then::Closed),
+                Err(error) => Err(error),
+            };
+        }
+        let Some(topic) = self.topics.last().copied() else {
+            self.format.end(out);
+            return Ok(Then::Over);
+        };
+        if readable(call, topic)?.is_none() {
+            return Ok(Then::Opened(None));
+        }
+        match call.view_of::<Topic>(topic).await {
+            Ok(view) => Ok(Then::Opened(Some(Box::new(OpenTopic::of(Open(view)).await)))),
+            Err(error) if gone(&error) => Ok(Then::Opened(None)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn go_on(&mut self, then: Then) {
+        match then {
+            Then::Begun => self.begun = true,
+            Then::Opened(open) => {
+                self.topics.pop();
+                self.open = open;
+            }
+            Then::Item => self.open.iter_mut().for_each(|open| open.next += 1),
+            Then::Closed => self.open = None,
+            Then::Over => self.over = true,
+        }
+    }
+
+    fn are_over(&self) -> bool {
+        self.over
+    }
+
+    fn bytes(&self) -> usize {
+        let open = self.open.as_ref().map_or(0, |open| open.items.capacity());
+        (self.topics.capacity() + open) * size_of::<Loid>()
+    }
+}

@@ -1,0 +1,126 @@
+//! Items as a table: a row each, comma-separated (RFC 4180).
+//!
+//! Spreadsheets take a cell that begins with certain characters for a formula, which may call other programs. So a text that would be
+//! one gets an apostrophe in front; so does a text that begins with an apostrophe, and whoever takes one off a cell that has one gets
+//! the text back.
+
+use chrono::{DateTime, SecondsFormat};
+use csv::{Terminator, WriterBuilder};
+use stet_actors::error::{Error, Result};
+use stet_actors::topic::Word;
+
+use super::Line;
+
+/// The head of the table.
+const COLUMNS: [&str; 17] = [
+    "topic",
+    "topicName",
+    "item",
+    "subitem",
+    "position",
+    "name",
+    "status",
+    "assignees",
+    "dueDate",
+    "occupation",
+    "priority",
+    "customPriority",
+    "product",
+    "edition",
+    "contentType",
+    "comment",
+    "attachment",
+];
+
+/// Writes the head.
+pub(super) fn begin(out: &mut Vec<u8>) -> Result<()> {
+    row(COLUMNS, out)
+}
+
+/// An item or subitem.
+pub(super) fn line(line: &Line<'_>, out: &mut Vec<u8>) -> Result<()> {
+    let (item, record) = (line.item, &line.item.record);
+    let (own, subitem) = match line.parent {
+        Some(parent) => (parent.loid(), record.loid.to_string()),
+        None => (record.loid, String::new()),
+    };
+    let assignees: Vec<&str> = item.assignees.iter().map(|assignee| &**assignee).collect();
+    let cells: [String; COLUMNS.len()] = [
+        line.topic.to_string(),
+        text(line.topic_name),
+        own.to_string(),
+        subitem,
+        line.position.to_string(),
+        text(&record.name),
+        text(record.status.as_deref().unwrap_or_default()),
+        text(&assignees.join("; ")),
+        item.due.and_then(time).unwrap_or_default(),
+        text(&item.occupation),
+        word(&item.priority),
+        word(&item.custom_priority),
+        text(&item.product),
+        text(&item.edition),
+        text(&item.content_type),
+        text(&item.comment),
+        line.attachment.map(|loid| loid.to_string()).unwrap_or_default(),
+    ];
+    row(cells, out)
+}
+
+fn row<C: AsRef<[u8]>>(cells: impl IntoIterator<Item = C>, out: &mut Vec<u8>) -> Result<()> {
+    let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).buffer_capacity(1 << 10).from_writer(out);
+    // Writing to memory can't fail.
+    writer.write_record(cells).map_err(|_| Error::internal())?;
+    writer.flush().map_err(|_| Error::internal())
+}
+
+/// A text that no spreadsheet takes for a formula.
+fn text(text: &str) -> String {
+    let begins = |letter: char| matches!(letter, '=' | '+' | '-' | '@' | '＝' | '＋' | '－' | '＠');
+    // What is not seen is skipped by some of them, and taken for the beginning of a formula by others.
+    let hidden = |letter: char| letter.is_whitespace() || letter.is_control();
+    let first = text.trim_start_matches(hidden).chars().next();
+    if text.starts_with(['\'', '\t', '\r', '\n']) || first.is_some_and(begins) {
+        return format!("'{text}");
+    }
+    text.to_owned()
+}
+
+/// A number is none of anybody's formulas.
+fn word(word: &Word) -> String {
+    match word {
+        Word::Text(words) => text(words),
+        Word::Number(number) => number.to_string(),
+    }
+}
+
+/// A time in epoch seconds as ISO 8601 has it.
+fn time(seconds: u64) -> Option<String> {
+    let time = DateTime::from_timestamp(i64::try_from(seconds).ok()?, 0)?;
+    Some(time.to_rfc3339_opts(SecondsFormat::Secs, true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_spreadsheet_would_calculate_gets_an_apostrophe_and_nothing_else_does() {
+        for formula in
+            ["=1", "+1", "-1", "@A1", " =1", "\u{a0}=1", "\u{0}=1", "\tx", "\rx", "\nx", "＝1", "'=1", "'tis"]
+        {
+            assert_eq!(text(formula), format!("'{formula}"));
+        }
+        for plain in ["", " ", "a=1", "1-2", "a@b.example", "\"=1\"", "–"] {
+            assert_eq!(text(plain), plain);
+        }
+        assert_eq!([word(&Word::Number(-5)), word(&Word::Text("-5".into()))], ["-5", "'-5"]);
+    }
+
+    #[test]
+    fn rows_end_as_the_standard_says() {
+        let mut out = Vec::new();
+        row(["a,b", "c \"d\"", "e\nf", ""], &mut out).expect("memory takes all");
+        assert_eq!(String::from_utf8(out).expect("it is text"), "\"a,b\",\"c \"\"d\"\"\",\"e\nf\",\r\n");
+    }
+}
