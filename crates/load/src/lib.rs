@@ -26,6 +26,7 @@ mod measure;
 mod options;
 mod pace;
 mod progress;
+mod replay;
 mod report;
 mod saturation;
 mod scenario;

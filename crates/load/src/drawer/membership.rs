@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 
-use super::evidence::Evidence;
-use super::model::Change;
+use super::model::{Change, Model};
+use crate::replay::evidence::Evidence;
 
 /// What was found: a sentence for each fault, and how many items must be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,22 +16,27 @@ pub struct Membership {
 }
 
 /// Holds what the drawers have against what was acknowledged, without an order.
-pub fn membership(evidence: &Evidence, objects: u32) -> Membership {
-    let drawers = evidence.drawers.len();
+pub fn membership(evidence: &Evidence<Model>, objects: u32) -> Membership {
+    let drawers = evidence.containers.len();
     let mut facts = vec![vec![Facts::default(); objects as usize]; drawers];
     let mut trims = vec![false; drawers];
-    for (drawer, span) in evidence.drawers.iter().enumerate() {
-        for item in &span.initial {
+    for (drawer, span) in evidence.containers.iter().enumerate() {
+        for item in &span.initial.items {
             // A server may have put something there that is none of the load's.
             if let Some(fact) = facts[drawer].get_mut(*item as usize) {
                 fact.came = true;
             }
         }
     }
-    let acked = evidence.acked.iter().map(|acked| (acked.drawer, acked.change, true));
-    let doubted = evidence.doubts.iter().flat_map(|doubt| [Some(doubt.here), doubt.there]).flatten();
+    let acked = evidence.acked.iter().map(|acked| (Some(acked.container), acked.change, true));
+    let doubted = evidence
+        .doubts
+        .iter()
+        .flat_map(|doubt| [Some(doubt.here), doubt.there.map(|(drawer, change)| (Some(drawer), change))])
+        .flatten();
     for (drawer, change, sure) in acked.chain(doubted.map(|(drawer, change)| (drawer, change, false))) {
-        let drawer = usize::from(drawer);
+        // All calls of drawers name them.
+        let Some(drawer) = drawer.map(usize::from) else { continue };
         let fact = &mut facts[drawer][change.object() as usize];
         match change {
             Change::Add(_) | Change::Arrive(_) => fact.come(sure),
@@ -50,7 +55,7 @@ pub fn membership(evidence: &Evidence, objects: u32) -> Membership {
         }
     }
     let mut found = Membership { problems: Vec::new(), certain: 0 };
-    for (drawer, span) in evidence.drawers.iter().enumerate() {
+    for (drawer, span) in evidence.containers.iter().enumerate() {
         let mut there = HashSet::new();
         for item in &span.held {
             if !there.insert(*item) {
@@ -64,7 +69,7 @@ pub fn membership(evidence: &Evidence, objects: u32) -> Membership {
                 Some(_) => {}
             }
         }
-        if span.held.len() > span.capacity {
+        if span.held.len() > span.initial.capacity {
             found.problems.push(format!("drawer {drawer}: holds {}, above its capacity", span.held.len()));
         }
         for (object, fact) in (0..objects).zip(&facts[drawer]) {
@@ -85,7 +90,7 @@ pub fn membership(evidence: &Evidence, objects: u32) -> Membership {
         let may_be_pushed = facts.iter().zip(&trims).any(|(facts, trims)| *trims && facts[object as usize].is_known());
         if of(|fact| fact.came) && moved && !may_be_pushed {
             found.certain += 1;
-            if !evidence.drawers.iter().any(|span| span.held.contains(&object)) {
+            if !evidence.containers.iter().any(|span| span.held.contains(&object)) {
                 found.problems.push(format!("object {object} was moved and never deleted, and is in no drawer"));
             }
         }
@@ -120,21 +125,20 @@ impl Facts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::evidence::{Doubt, ItemAck, Span, UNREPORTED};
     use super::*;
+    use crate::replay::evidence::{Ack, Doubt, Span, UNREPORTED};
 
-    fn acked(drawer: u16, change: Change) -> ItemAck {
-        ItemAck { change, drawer, revision: None, place: UNREPORTED, count: UNREPORTED }
+    fn acked(drawer: u16, change: Change) -> Ack<Change> {
+        Ack { change, container: drawer, revision: None, place: UNREPORTED, count: UNREPORTED }
     }
 
-    fn evidence(held: [&[u32]; 2], acked: Vec<ItemAck>) -> Evidence {
+    fn evidence(held: [&[u32]; 2], acked: Vec<Ack<Change>>) -> Evidence<Model> {
         let span = |initial: &[u32], held: &[u32]| Span {
-            capacity: 4,
-            initial: initial.to_vec(),
+            initial: Model::new(initial.to_vec(), 4),
             held: held.to_vec(),
             revisions: None,
         };
-        Evidence { drawers: vec![span(&[0, 1], held[0]), span(&[], held[1])], acked, ..Evidence::default() }
+        Evidence { containers: vec![span(&[0, 1], held[0]), span(&[], held[1])], acked, ..Evidence::default() }
     }
 
     fn problems(held: [&[u32]; 2], changes: &[(u16, Change)]) -> Vec<String> {
@@ -161,8 +165,8 @@ mod tests {
         assert!(problems([&[0, 1], &[5]], &[])[0].contains("nobody put it there"));
         assert!(problems([&[0, 1], &[9]], &[])[0].contains("none of the load's"));
         let mut odd = evidence([&[0, 1], &[]], vec![]);
-        odd.drawers[1].initial = vec![u32::MAX];
-        odd.drawers[1].held = vec![u32::MAX];
+        odd.containers[1].initial = Model::new(vec![u32::MAX], 4);
+        odd.containers[1].held = vec![u32::MAX];
         assert!(membership(&odd, 6).problems[0].contains("none of the load's"));
         assert!(problems([&[0, 1, 2, 3, 4], &[]], &[(0, Add(2)), (0, Add(3)), (0, Add(4))])[0].contains("capacity"));
     }
@@ -180,10 +184,10 @@ mod tests {
         assert!(problems([&[1], &[]], &back)[0].contains("in no drawer"));
 
         let mut doubted = evidence([&[1], &[0]], vec![]);
-        doubted.doubts = vec![Doubt { here: (0, Leave(0)), there: Some((1, Arrive(0))) }];
+        doubted.doubts = vec![Doubt { there: Some((1, Arrive(0))), ..Doubt::of(0, Leave(0)) }];
         assert!(membership(&doubted, 6).problems.is_empty());
-        doubted.drawers[0].held = vec![0, 1];
-        doubted.drawers[1].held = vec![];
+        doubted.containers[0].held = vec![0, 1];
+        doubted.containers[1].held = vec![];
         assert!(membership(&doubted, 6).problems.is_empty());
     }
 }

@@ -9,20 +9,20 @@ use serde_json::json;
 use super::client::{Answer, Call, Connection, Trouble};
 use super::desk::{Desk, encoded};
 use super::options::{Settings, mix_in_words};
+use super::replay::evidence::{Ack, Doubt, Evidence, Seen, Span, UNREPORTED};
+use super::replay::print;
 use super::scenario::{Outcome, Scenario, Verdict};
 
-mod evidence;
 mod membership;
 mod model;
 pub(super) mod options;
 mod plan;
-mod replay;
+#[cfg(test)]
+mod tests;
 mod verify;
 mod wire;
-mod words;
 
-use self::evidence::{Doubt, Evidence, ItemAck, Seen, Span, UNREPORTED};
-use self::model::{Change, print};
+use self::model::{Change, Model};
 use self::options::DrawerSettings;
 use self::plan::{DEFAULT_MIX, KINDS, Kind, Operation, Plan, Recipe};
 use self::wire::{Paths, Reply};
@@ -56,9 +56,9 @@ struct Before {
 /// What a client remembers.
 #[derive(Default)]
 pub struct Notes {
-    acked: Vec<ItemAck>,
+    acked: Vec<Ack<Change>>,
     seen: Vec<Seen>,
-    doubts: Vec<Doubt>,
+    doubts: Vec<Doubt<Change>>,
 }
 
 impl DrawerLoad {
@@ -138,6 +138,11 @@ impl DrawerLoad {
     }
 }
 
+/// A call of which nobody knows whether it was done: its change, or both halves of a move.
+fn doubt((here, there): ((u16, Change), Option<(u16, Change)>)) -> Doubt<Change> {
+    Doubt { there, ..Doubt::of(here.0, here.1) }
+}
+
 impl Scenario for DrawerLoad {
     type Operation = Operation;
     type Notes = Notes;
@@ -211,12 +216,12 @@ impl Scenario for DrawerLoad {
             Err(Trouble::Unreachable(_)) => return outcome,
             // Nobody knows whether it was done.
             _ => {
-                notes.doubts.extend(halves.map(|(here, there)| Doubt { here, there }));
+                notes.doubts.extend(halves.map(doubt));
                 return outcome;
             }
         };
         let Some(reply) = wire::reply(answer) else {
-            notes.doubts.extend(halves.map(|(here, there)| Doubt { here, there }));
+            notes.doubts.extend(halves.map(doubt));
             return Outcome::Failed("no such reply".to_owned());
         };
         let revision = wire::revision(answer, Some(&reply));
@@ -224,8 +229,8 @@ impl Scenario for DrawerLoad {
             None => {
                 self.learn(drawer, &reply);
                 if let Some(revision) = revision {
-                    let print = print(reply.items.iter().map(|item| self.number(&item.source)));
-                    notes.seen.push(Seen { drawer, revision, print });
+                    let print = print(reply.items.iter().map(|item| u64::from(self.number(&item.source))));
+                    notes.seen.push(Seen { container: drawer, revision, print });
                 }
             }
             Some(((drawer, change), None)) => {
@@ -234,7 +239,7 @@ impl Scenario for DrawerLoad {
                 }
                 let place = reply.items.first().and_then(|item| item.position).unwrap_or(UNREPORTED);
                 let count = reply.info.count.unwrap_or(UNREPORTED);
-                notes.acked.push(ItemAck { change, drawer, revision, place, count });
+                notes.acked.push(Ack { change, container: drawer, revision, place, count });
             }
             Some((here, Some(there))) => {
                 self.learn(target, &reply);
@@ -243,7 +248,8 @@ impl Scenario for DrawerLoad {
                     (here, reply.revisions.map(|revisions| revisions.source)),
                     (there, reply.revisions.map(|revisions| revisions.target)),
                 ] {
-                    notes.acked.push(ItemAck { change, drawer, revision, place: UNREPORTED, count: UNREPORTED });
+                    let container = drawer;
+                    notes.acked.push(Ack { change, container, revision, place: UNREPORTED, count: UNREPORTED });
                 }
             }
         }
@@ -251,7 +257,7 @@ impl Scenario for DrawerLoad {
     }
 
     async fn verify(&self, desk: &mut Desk, notes: Vec<Notes>) -> Verdict {
-        let mut evidence = Evidence::default();
+        let mut evidence = Evidence::<Model>::default();
         for notes in notes {
             evidence.acked.extend(notes.acked);
             evidence.seen.extend(notes.seen);
@@ -260,8 +266,7 @@ impl Scenario for DrawerLoad {
         let spans = verify::settled(self, desk, !evidence.doubts.is_empty()).await;
         let spans = spans.map(|after| {
             let spans = self.before.iter().zip(after).map(|(before, after)| Span {
-                capacity: self.settings.capacity as usize,
-                initial: before.items.clone(),
+                initial: Model::new(before.items.clone(), self.settings.capacity as usize),
                 held: after.items,
                 revisions: before.revision.zip(after.revision),
             });
@@ -270,7 +275,7 @@ impl Scenario for DrawerLoad {
         match spans {
             Err(why) => Verdict::unread("The drawers", &why),
             Ok(drawers) => {
-                evidence.drawers = drawers;
+                evidence.containers = drawers;
                 verify::verdict(&evidence, self.settings.objects(), self.unreliable.as_deref())
             }
         }

@@ -1,6 +1,8 @@
 //! A drawer on paper: a bounded list (docs/api/drawers.md), and what the changes of it do.
 
 use super::plan::Kind;
+use crate::replay::evidence::{Ack, UNREPORTED};
+use crate::replay::{Paper, print};
 
 /// A change as one drawer sees it: a move is something taken out of one and put into another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,7 +51,8 @@ impl Change {
 pub struct Model {
     /// The objects, first to last.
     pub items: Vec<u32>,
-    capacity: usize,
+    /// How many fit.
+    pub capacity: usize,
 }
 
 impl Model {
@@ -62,9 +65,18 @@ impl Model {
     pub fn place(&self, object: u32) -> Option<usize> {
         self.items.iter().position(|item| *item == object)
     }
+}
 
-    /// Makes a change: whether it changed anything, or `None` if the drawer has to refuse it, which changes nothing.
-    pub fn apply(&mut self, change: Change) -> Option<bool> {
+impl Paper for Model {
+    type Change = Change;
+    const CONTAINER: &'static str = "drawer";
+    const MEMBER: &'static str = "object";
+
+    fn members(&self) -> &[u32] {
+        &self.items
+    }
+
+    fn apply(&mut self, change: Change) -> Option<bool> {
         let (count, place) = (self.items.len(), self.place(change.object()));
         let full = count >= self.capacity;
         match (change, place) {
@@ -103,18 +115,36 @@ impl Model {
         }
     }
 
-    /// A number that differs for different orders of items.
-    pub fn print(&self) -> u64 {
-        print(self.items.iter().copied())
+    fn fits(before: &Model, after: &Model, acked: &Ack<Change>) -> bool {
+        let shows = if matches!(acked.change, Change::Delete(_)) { before } else { after };
+        let place = || shows.place(acked.change.object()).and_then(|place| u32::try_from(place).ok());
+        (acked.count == UNREPORTED || acked.count as usize == after.items.len())
+            && (acked.place == UNREPORTED || Some(acked.place) == place())
     }
-}
 
-/// The same for a list that was read: FNV-1a over the objects' numbers, a bit of it for each.
-pub fn print(items: impl Iterator<Item = u32>) -> u64 {
-    items.fold(0xcbf2_9ce4_8422_2325, |print, item| {
-        let mixed = (print ^ u64::from(item)).wrapping_mul(0x0000_0100_0000_01b3);
-        mixed ^ (mixed >> 29)
-    })
+    fn print(&self) -> u64 {
+        print(self.items.iter().copied().map(u64::from))
+    }
+
+    fn member(change: Change) -> u32 {
+        change.object()
+    }
+
+    fn name(change: Change) -> String {
+        match change {
+            Change::Add(object) => format!("the addition of object {object}"),
+            Change::Position(object, position) => format!("object {object} at position {position}"),
+            Change::Shift(object, position) => format!("the shift of object {object} to position {position}"),
+            Change::Delete(object) => format!("the deletion of object {object}"),
+            Change::Leave(object) => format!("the move of object {object} to another drawer"),
+            Change::Arrive(object) => format!("the move of object {object} from another drawer"),
+        }
+    }
+
+    /// An object that was in the target already is not put there: then leaving is all there is to it.
+    fn is_torn(left: bool, was_there: bool) -> bool {
+        !(left && was_there)
+    }
 }
 
 #[cfg(test)]

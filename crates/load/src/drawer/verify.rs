@@ -1,11 +1,12 @@
 //! From what is known after a load to a verdict.
 
-use super::evidence::Evidence;
 use super::membership::membership;
-use super::replay::{Replay, replay};
+use super::model::Model;
 use super::{Before, DrawerLoad};
 use crate::desk::Desk;
 use crate::figures::number;
+use crate::replay::evidence::Evidence;
+use crate::replay::{Replay, replay};
 use crate::scenario::{Finding, NAMED, Verdict, named};
 use crate::settle;
 
@@ -25,7 +26,7 @@ pub(super) async fn settled(load: &DrawerLoad, desk: &mut Desk, doubts: bool) ->
 }
 
 /// Holds the evidence against itself. `unreliable` says why revisions can't be used, if so.
-pub(super) fn verdict(evidence: &Evidence, objects: u32, unreliable: Option<&str>) -> Verdict {
+pub(super) fn verdict(evidence: &Evidence<Model>, objects: u32, unreliable: Option<&str>) -> Verdict {
     let mut details = vec![format!(
         "{} changes were acknowledged, {} reads noted, {} calls had no certain outcome.",
         number(evidence.acked.len() as u64),
@@ -34,14 +35,14 @@ pub(super) fn verdict(evidence: &Evidence, objects: u32, unreliable: Option<&str
     )];
     let replayed = match unreliable {
         Some(why) => Replay::TooMany(why.to_owned()),
-        None => replay(evidence, objects),
+        None => replay(evidence),
     };
     match replayed {
-        Replay::Explained { revisions, doubtful } => {
+        Replay::Explained { revisions, doubtful, .. } => {
             details.push(format!(
                 "The {} revisions of {} drawers lead, one after the other, to what the server holds, order and all.",
                 number(revisions),
-                evidence.drawers.len()
+                evidence.containers.len()
             ));
             if doubtful > 0 {
                 details

@@ -1,21 +1,22 @@
-use super::super::evidence::Doubt;
-use super::*;
+//! What the replay finds of drawers.
 
-const OBJECTS: u32 = 10;
+use super::model::{Change, Model};
+use crate::replay::evidence::{Ack, Doubt, Evidence, Seen, Span, UNREPORTED};
+use crate::replay::{MOST_DOUBTS, Paper, Replay, replay};
 
 /// Makes changes on paper and writes down what a server would have told.
 struct Server {
     drawers: Vec<(Model, u64)>,
-    evidence: Evidence,
+    evidence: Evidence<Model>,
 }
 
 impl Server {
     fn new(initial: &[&[u32]], capacity: usize) -> Server {
-        let span =
-            |items: &&[u32]| Span { capacity, initial: items.to_vec(), held: items.to_vec(), revisions: Some((1, 1)) };
+        let model = |items: &[u32]| Model::new(items.to_vec(), capacity);
+        let span = |items: &&[u32]| Span { initial: model(items), held: items.to_vec(), revisions: Some((1, 1)) };
         Server {
-            drawers: initial.iter().map(|items| (Model::new(items.to_vec(), capacity), 1)).collect(),
-            evidence: Evidence { drawers: initial.iter().map(span).collect(), ..Evidence::default() },
+            drawers: initial.iter().map(|items| (model(items), 1)).collect(),
+            evidence: Evidence { containers: initial.iter().map(span).collect(), ..Evidence::default() },
         }
     }
 
@@ -33,35 +34,35 @@ impl Server {
         let shown = if matches!(change, Change::Delete(_)) { &before } else { after };
         let place = shown.place(change.object()).map_or(UNREPORTED, |place| place as u32);
         let count = after.items.len() as u32;
-        self.evidence.acked.push(ItemAck { change, drawer, revision, place, count });
+        self.evidence.acked.push(Ack { change, container: drawer, revision, place, count });
     }
 
     fn move_item(&mut self, from: u16, to: u16, object: u32) {
         for (drawer, change) in [(from, Change::Leave(object)), (to, Change::Arrive(object))] {
             let revision = Some(self.silently(drawer, change));
-            self.evidence.acked.push(ItemAck { change, drawer, revision, place: UNREPORTED, count: UNREPORTED });
+            self.evidence.acked.push(Ack { change, container: drawer, revision, place: UNREPORTED, count: UNREPORTED });
         }
     }
 
     fn read(&mut self, drawer: u16) {
         let (model, revision) = &self.drawers[usize::from(drawer)];
-        self.evidence.seen.push(Seen { drawer, revision: *revision, print: model.print() });
+        self.evidence.seen.push(Seen { container: drawer, revision: *revision, print: model.print() });
     }
 
     fn doubt(&mut self, here: (u16, Change), there: Option<(u16, Change)>) {
-        self.evidence.doubts.push(Doubt { here, there });
+        self.evidence.doubts.push(Doubt { there, ..Doubt::of(here.0, here.1) });
     }
 
     /// What the server holds in the end, perhaps not what it should.
-    fn end(mut self, spoil: impl FnOnce(&mut Evidence)) -> Replay {
-        for (span, (model, revision)) in self.evidence.drawers.iter_mut().zip(&self.drawers) {
+    fn end(mut self, spoil: impl FnOnce(&mut Evidence<Model>)) -> Replay<Change> {
+        for (span, (model, revision)) in self.evidence.containers.iter_mut().zip(&self.drawers) {
             span.held = model.items.clone();
             span.revisions = Some((1, *revision));
         }
         // What clients tell comes in any order.
         self.evidence.acked.reverse();
         spoil(&mut self.evidence);
-        replay(&self.evidence, OBJECTS)
+        replay(&self.evidence)
     }
 }
 
@@ -83,12 +84,13 @@ fn busy() -> Server {
 }
 
 #[track_caller]
-fn explained(replay: Replay, all: u64, of_doubts: u64) {
-    assert_eq!(replay, Replay::Explained { revisions: all, doubtful: of_doubts });
+fn explained(replay: Replay<Change>, all: u64, of_doubts: u64) {
+    let Replay::Explained { revisions, doubtful, .. } = replay else { panic!("{replay:?}") };
+    assert_eq!((revisions, doubtful), (all, of_doubts));
 }
 
 #[track_caller]
-fn contradicted(replay: Replay, why: &str) {
+fn contradicted(replay: Replay<Change>, why: &str) {
     let Replay::Contradicted(acked) = &replay else { panic!("{replay:?}") };
     assert!(acked.contains(why), "{acked}");
 }
@@ -101,17 +103,17 @@ fn what_is_told_truly_is_explained() {
 
 #[test]
 fn a_planted_loss_duplicate_and_reorder_are_each_found() {
-    contradicted(busy().end(|all| all.drawers[1].held.truncate(2)), "missing, object 6");
-    contradicted(busy().end(|all| all.drawers[0].held.push(2)), "object 2 is there twice");
-    contradicted(busy().end(|all| all.drawers[1].held.swap(0, 1)), "not in the order");
-    contradicted(busy().end(|all| all.drawers[0].held.push(u32::MAX)), "should not be");
+    contradicted(busy().end(|all| all.containers[1].held.truncate(2)), "missing, object 6");
+    contradicted(busy().end(|all| all.containers[0].held.push(2)), "object 2 is there twice");
+    contradicted(busy().end(|all| all.containers[1].held.swap(0, 1)), "not in the order");
+    contradicted(busy().end(|all| all.containers[0].held.push(u32::MAX)), "should not be");
 }
 
 #[test]
 fn an_acknowledged_change_that_was_not_made_is_found() {
     // The server told of an addition and forgot it: what was told next has the same revision.
     let mut forgetful = busy();
-    let lost = ItemAck { change: Change::Add(7), drawer: 1, revision: Some(6), place: UNREPORTED, count: UNREPORTED };
+    let lost = Ack { change: Change::Add(7), container: 1, revision: Some(6), place: UNREPORTED, count: UNREPORTED };
     forgetful.tell(1, Change::Delete(5));
     forgetful.evidence.acked.push(lost);
     contradicted(forgetful.end(|_| {}), "acknowledged");

@@ -1,0 +1,390 @@
+//! The strict verification: everything acknowledged, carried out again on paper in the order of the revisions, must lead to what
+//! the server holds, and pass through what was read.
+//!
+//! A container goes up by one revision with each change. Of the replies that speak of one revision, one made it and the others
+//! found it and had nothing to do. A revision that no reply reported must be the work of a call whose outcome is in doubt; if
+//! several calls could have made it, each is tried, and taken back if it does not lead to the end. Of a move that is in doubt both
+//! halves must have happened or neither.
+
+use std::collections::HashSet;
+
+use self::evidence::{Ack, Doubt, Evidence, Seen, Span};
+
+pub mod evidence;
+
+/// Steps back that are tried before it gives up.
+const TRIES: usize = 100_000;
+/// Calls in doubt beyond which nothing could be proved.
+pub const MOST_DOUBTS: usize = 2000;
+
+/// A container on paper: what is in it, in order.
+pub trait Paper: Clone + Sync {
+    /// A change as one container sees it: a move is something taken out of one and put into another.
+    type Change: Copy + Ord + Sync;
+    /// What the scenario calls a container.
+    const CONTAINER: &'static str;
+    /// And a member of it.
+    const MEMBER: &'static str;
+
+    /// What is in it, by number.
+    fn members(&self) -> &[u32];
+
+    /// Makes a change: whether it changed anything, or `None` if the container has to refuse it, which changes nothing.
+    fn apply(&mut self, change: Self::Change) -> Option<bool>;
+
+    /// Whether a reply fits what there was before the change and after it.
+    fn fits(before: &Self, after: &Self, acked: &Ack<Self::Change>) -> bool;
+
+    /// A number that differs for different orders of members.
+    fn print(&self) -> u64;
+
+    /// What a change is about.
+    fn member(change: Self::Change) -> u32;
+
+    /// A change in words.
+    fn name(change: Self::Change) -> String;
+
+    /// Whether the reply to such a change may show the container as a later change has left it, with that one's revision.
+    fn may_be_told_late(_change: Self::Change) -> bool {
+        false
+    }
+
+    /// Whether a move is torn, of which only one half was made: `left` says which. `was_there`: it was in the target before.
+    fn is_torn(left: bool, was_there: bool) -> bool;
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Replay<C> {
+    /// One order explains everything.
+    Explained {
+        /// Revisions in all containers.
+        revisions: u64,
+        /// Of these, how many only calls in doubt explain.
+        doubtful: u64,
+        /// The changes of the first container, one for each of its revisions.
+        made: Vec<C>,
+    },
+    /// None does; why the one that came furthest ended.
+    Contradicted(String),
+    /// Too much is in doubt.
+    TooMany(String),
+}
+
+/// Why an attempt ended.
+enum Stuck {
+    Contradicted,
+    GaveUp,
+}
+
+struct Search<'e, P: Paper> {
+    evidence: &'e Evidence<P>,
+    doubts: Vec<Doubt<P::Change>>,
+    /// By container, in the order of the revisions.
+    acked: Vec<Vec<(u64, Ack<P::Change>)>>,
+    seen: Vec<Vec<Seen>>,
+    /// By doubt: whether its halves are taken as done.
+    used: Vec<(bool, bool)>,
+    /// By container: all that it ever held.
+    ever: Vec<HashSet<u32>>,
+    /// What was set there, in order, to be taken back with a step that led nowhere.
+    trail: Vec<(usize, u32)>,
+    made: Vec<P::Change>,
+    tries: usize,
+    /// The furthest anything came, and what ended it there.
+    furthest: ((usize, u64), String),
+}
+
+/// Bytes of stack for the deepest search: two calls for each half of a call in doubt.
+const STACK: usize = 256 << 20;
+
+/// Looks for an order that explains everything.
+pub fn replay<P: Paper>(evidence: &Evidence<P>) -> Replay<P::Change>
+where
+    P::Change: Send,
+{
+    std::thread::scope(|scope| {
+        let searching = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || search(evidence));
+        let found = searching.map(std::thread::ScopedJoinHandle::join);
+        match found {
+            Ok(Ok(found)) => found,
+            _ => Replay::TooMany("the search could not be made".to_owned()),
+        }
+    })
+}
+
+fn search<P: Paper>(evidence: &Evidence<P>) -> Replay<P::Change> {
+    let containers = evidence.containers.len();
+    let (mut acked, mut seen) = (vec![Vec::new(); containers], vec![Vec::new(); containers]);
+    for one in &evidence.acked {
+        let Some(revision) = one.revision else {
+            return Replay::TooMany("an answer told no revision".to_owned());
+        };
+        acked[usize::from(one.container)].push((revision, *one));
+    }
+    evidence.seen.iter().for_each(|one| seen[usize::from(one.container)].push(*one));
+    let mut doubts = evidence.doubts.clone();
+    for acked in &mut acked {
+        acked.sort_unstable_by_key(|(revision, one)| (*revision, one.change));
+        doubts.extend(told_late::<P>(acked));
+    }
+    for seen in &mut seen {
+        seen.sort_unstable_by_key(|one| one.revision);
+    }
+    if doubts.len() > MOST_DOUBTS {
+        return Replay::TooMany(format!("{} calls are in doubt", doubts.len()));
+    }
+    let mut search = Search {
+        evidence,
+        acked,
+        seen,
+        used: vec![(false, false); doubts.len()],
+        doubts,
+        ever: vec![HashSet::new(); containers],
+        trail: Vec::new(),
+        made: Vec::new(),
+        tries: 0,
+        furthest: ((0, 0), "nothing was tried".to_owned()),
+    };
+    match search.container(0) {
+        Ok(()) => Replay::Explained {
+            revisions: evidence.containers.iter().filter_map(|span| span.revisions).map(|(from, to)| to - from).sum(),
+            doubtful: search.used.iter().map(|(here, there)| u64::from(*here) + u64::from(*there)).sum(),
+            made: search.made,
+        },
+        Err(Stuck::Contradicted) => Replay::Contradicted(search.furthest.1),
+        Err(Stuck::GaveUp) => Replay::TooMany(format!("{} ways were tried", search.tries)),
+    }
+}
+
+/// Takes those out that speak of a revision that another may have made: when they were made is in doubt.
+fn told_late<P: Paper>(acked: &mut Vec<(u64, Ack<P::Change>)>) -> Vec<Doubt<P::Change>> {
+    let shared: HashSet<u64> = acked.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[0].0).collect();
+    let late =
+        |(revision, one): &mut (u64, Ack<P::Change>)| shared.contains(revision) && P::may_be_told_late(one.change);
+    let late = acked.extract_if(.., late);
+    late.map(|(revision, one)| Doubt { until: revision, ..Doubt::of(one.container, one.change) }).collect()
+}
+
+impl<P: Paper> Search<'_, P> {
+    fn stuck(&mut self, container: usize, revision: u64, why: impl FnOnce() -> String) -> Stuck {
+        if (container, revision) >= self.furthest.0 {
+            let why = format!("{} {container}, revision {revision}: {}", P::CONTAINER, why());
+            self.furthest = ((container, revision), why);
+        }
+        Stuck::Contradicted
+    }
+
+    /// From the begin of a container to its end, and on with the next.
+    fn container(&mut self, container: usize) -> Result<(), Stuck> {
+        let evidence = self.evidence;
+        let Some(span) = evidence.containers.get(container) else { return self.halves() };
+        let Some((first, last)) = span.revisions else { return Err(Stuck::GaveUp) };
+        let acked = self.acked[container].iter().map(|(revision, _)| *revision);
+        let seen = self.seen[container].iter().map(|seen| seen.revision);
+        if let Some(never) = acked.chain(seen).find(|revision| !(first..=last).contains(revision)) {
+            return Err(self.stuck(container, never, || {
+                format!("an answer speaks of it, but the {} went from revision {first} to {last}", P::CONTAINER)
+            }));
+        }
+        for member in span.initial.members() {
+            self.held(container, *member);
+        }
+        self.walk(container, span, first, span.initial.clone(), (0, 0))
+    }
+
+    /// From one revision to the end. `at` is how far the lists of acknowledgements and reads are used up.
+    fn walk(
+        &mut self,
+        container: usize,
+        span: &Span<P>,
+        mut revision: u64,
+        mut paper: P,
+        mut at: (usize, usize),
+    ) -> Result<(), Stuck> {
+        let last = span.revisions.map_or(revision, |(_, last)| last);
+        let mut made = None;
+        loop {
+            let from = at.0;
+            while self.acked[container].get(at.0).is_some_and(|(of, _)| *of == revision) {
+                at.0 += 1;
+            }
+            // An acknowledged call with this revision that did not make it found it.
+            let maker: Option<usize> = made.take();
+            for index in (from..at.0).filter(|index| maker != Some(*index)) {
+                let acked = self.acked[container][index].1;
+                if !finds(&paper, &acked) {
+                    return Err(self.stuck(container, revision, || {
+                        format!("{} was acknowledged with it, and does not fit what was there", P::name(acked.change))
+                    }));
+                }
+            }
+            while let Some(seen) = self.seen[container].get(at.1)
+                && seen.revision == revision
+            {
+                if seen.print != paper.print() {
+                    let why = format!(
+                        "a read showed other {}s, or another order, than what was acknowledged leads to",
+                        P::MEMBER
+                    );
+                    return Err(self.stuck(container, revision, || why));
+                }
+                at.1 += 1;
+            }
+            if revision == last {
+                if paper.members() != span.held {
+                    return Err(self.stuck(container, revision + 1, || difference::<P>(paper.members(), &span.held)));
+                }
+                return self.container(container + 1);
+            }
+            revision += 1;
+            // Usually one acknowledged call has this revision, and made it.
+            let next =
+                self.acked[container][at.0..].iter().take_while(|(of, _)| *of == revision).map(|(_, acked)| *acked);
+            let next: Vec<Ack<P::Change>> = next.collect();
+            let maker = next.iter().enumerate().find_map(|(index, acked)| {
+                let after = makes(&paper, acked)?;
+                let others = next.iter().enumerate().filter(|(other, _)| *other != index);
+                others.into_iter().all(|(_, other)| finds(&after, other)).then_some((index, after))
+            });
+            if let Some((index, after)) = maker {
+                if let Some(acked) = next.get(index) {
+                    self.made(container, acked.change);
+                }
+                made = Some(at.0 + index);
+                paper = after;
+                continue;
+            }
+            return self.gap(container, span, revision, &paper, at, &next);
+        }
+    }
+
+    /// A revision that no acknowledged call has made: tries each call in doubt.
+    fn gap(
+        &mut self,
+        container: usize,
+        span: &Span<P>,
+        revision: u64,
+        paper: &P,
+        at: (usize, usize),
+        next: &[Ack<P::Change>],
+    ) -> Result<(), Stuck> {
+        for index in 0..self.doubts.len() {
+            let doubt = self.doubts[index];
+            for half in [false, true] {
+                let of = if half { doubt.there.map(|(of, change)| (Some(of), change)) } else { Some(doubt.here) };
+                let Some((of, change)) = of else { continue };
+                let is_used = if half { self.used[index].1 } else { self.used[index].0 };
+                // What is known of the time is about the target.
+                let is_timed = half || doubt.there.is_none();
+                if of.is_some_and(|of| usize::from(of) != container)
+                    || is_used
+                    || (is_timed && !(doubt.after + 1..=doubt.until).contains(&revision))
+                {
+                    continue;
+                }
+                let mut after = paper.clone();
+                if after.apply(change) != Some(true) || !next.iter().all(|acked| finds(&after, acked)) {
+                    continue;
+                }
+                self.tries += 1;
+                if self.tries > TRIES {
+                    return Err(Stuck::GaveUp);
+                }
+                let (trail, made) = (self.trail.len(), self.made.len());
+                self.mark(index, half, true);
+                self.made(container, change);
+                match self.walk(container, span, revision, after, at) {
+                    Err(Stuck::Contradicted) => {
+                        self.mark(index, half, false);
+                        self.made.truncate(made);
+                        for (container, member) in self.trail.drain(trail..) {
+                            self.ever[container].remove(&member);
+                        }
+                    }
+                    ended => return ended,
+                }
+            }
+        }
+        Err(self.stuck(container, revision, || match next.first() {
+            Some(acked) => {
+                format!("{} was acknowledged with it, which does not follow from what was there", P::name(acked.change))
+            }
+            None => format!("the {} was changed, and nobody who was acknowledged did it", P::CONTAINER),
+        }))
+    }
+
+    /// A change was made.
+    fn made(&mut self, container: usize, change: P::Change) {
+        self.held(container, P::member(change));
+        if container == 0 {
+            self.made.push(change);
+        }
+    }
+
+    fn held(&mut self, container: usize, member: u32) {
+        if self.ever[container].insert(member) {
+            self.trail.push((container, member));
+        }
+    }
+
+    fn mark(&mut self, index: usize, half: bool, used: bool) {
+        let (here, there) = &mut self.used[index];
+        *(if half { there } else { here }) = used;
+    }
+
+    /// Of each move in doubt, both halves or neither.
+    fn halves(&mut self) -> Result<(), Stuck> {
+        for index in 0..self.doubts.len() {
+            let doubt = self.doubts[index];
+            let Some((target, arrival)) = doubt.there else { continue };
+            let member = P::member(arrival);
+            let (left, arrived) = self.used[index];
+            if left != arrived && P::is_torn(left, self.ever[usize::from(target)].contains(&member)) {
+                let source = doubt.here.0.map(|source| format!(" from {} {source}", P::CONTAINER)).unwrap_or_default();
+                return Err(self.stuck(self.evidence.containers.len(), 0, || {
+                    format!("the move of {} {member}{source} to {target} is torn: one half is there", P::MEMBER)
+                }));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether an acknowledgement fits a container in which the call had nothing to do.
+fn finds<P: Paper>(paper: &P, acked: &Ack<P::Change>) -> bool {
+    let mut same = paper.clone();
+    same.apply(acked.change) == Some(false) && P::fits(paper, paper, acked)
+}
+
+/// The container after a change that changes something, and fits its acknowledgement.
+fn makes<P: Paper>(paper: &P, acked: &Ack<P::Change>) -> Option<P> {
+    let mut after = paper.clone();
+    (after.apply(acked.change) == Some(true) && P::fits(paper, &after, acked)).then_some(after)
+}
+
+/// What the end has that it should not have, or has not.
+fn difference<P: Paper>(wanted: &[u32], held: &[u32]) -> String {
+    let lost: Vec<_> = wanted.iter().filter(|member| !held.contains(member)).collect();
+    let new: Vec<_> = held.iter().filter(|member| !wanted.contains(member)).collect();
+    let doubled = held.iter().enumerate().find(|(index, member)| held[..*index].contains(member));
+    let what = P::MEMBER;
+    if let Some((_, member)) = doubled {
+        return format!("in the end {what} {member} is there twice");
+    }
+    if let Some(member) = lost.first() {
+        return format!("in the end {} acknowledged {what}s are missing, {what} {member} for one", lost.len());
+    }
+    if let Some(member) = new.first() {
+        return format!("in the end {} {what}s are there that should not be, {what} {member} for one", new.len());
+    }
+    format!("in the end the {what}s are there, but not in the order that was acknowledged")
+}
+
+/// A number that differs for different orders: FNV-1a over what tells members apart, a bit of it for each.
+pub fn print(members: impl Iterator<Item = u64>) -> u64 {
+    members.fold(0xcbf2_9ce4_8422_2325, |print, member| {
+        let mixed = (print ^ member).wrapping_mul(0x0000_0100_0000_01b3);
+        mixed ^ (mixed >> 29)
+    })
+}
