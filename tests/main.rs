@@ -2,6 +2,7 @@
 //! takes longer than running; the modules mirror `src/api`.
 
 mod api;
+mod calendar;
 mod crash;
 mod faults;
 mod histories;

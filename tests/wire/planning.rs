@@ -1,10 +1,13 @@
 //! Planning and event items of an agency, read by a planning desk and turned into a plan with topics.
 
-use chrono::DateTime;
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, NaiveDateTime};
 use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::{Value, json};
 
 use super::{WireFile, create, items};
+use crate::calendar::{calendar, properties};
 use crate::harness::*;
 
 /// What a desk makes a topic of.
@@ -148,6 +151,7 @@ fn planning_items_of_an_agency_become_a_plan_with_topics() {
             counts.iter_mut().zip(facts).for_each(|(count, fact)| *count += usize::from(fact));
         }
     }
+    is_a_calendar_of(&editor.call("stet-topicplan-export-get", &[&plan, &"ics"]).send(), &found);
     let [all, delivered, with_subitems, due] = counts;
     assert!(all >= 12 && delivered >= 2 && with_subitems >= 1 && due >= 8, "{counts:?}");
 }
@@ -161,4 +165,19 @@ fn assert_says(info: &Value, body: &Value) {
             assert_eq!(&info[field], value, "{field}");
         }
     }
+}
+
+/// A calendar program finds each item and subitem, in order, with its name and when it is due.
+fn is_a_calendar_of(answer: &Answer, found: &[(&WireFile, Planned)]) {
+    let lines = found.iter().flat_map(|(_, planned)| &planned.lines);
+    let bodies = lines.flat_map(|line| std::iter::once(&line.body).chain(&line.below));
+    let wanted: Vec<(Option<&str>, Option<i64>)> =
+        bodies.map(|body| (body["name"].as_str(), body["dueDate"].as_i64())).collect();
+    let calendar = calendar(answer);
+    let todos: Vec<_> = calendar.todos.iter().map(properties).collect();
+    let due = |text: &String| NaiveDateTime::parse_from_str(text, "%Y%m%dT%H%M%SZ").expect("it is a time").and_utc();
+    let read = |todo: &'_ BTreeMap<&str, String>| todo.get("DUE").map(|text| due(text).timestamp());
+    let read: Vec<(Option<&str>, Option<i64>)> =
+        todos.iter().map(|todo| (todo.get("SUMMARY").map(String::as_str), read(todo))).collect();
+    assert_eq!(read, wanted);
 }

@@ -5,9 +5,11 @@
 
 mod divider;
 mod line;
+mod moved;
 
 pub use self::divider::{Divider, NewDivider};
 pub use self::line::{Line, Member};
+pub use self::moved::{Moved, Revised};
 use crate::command::Context;
 use crate::error::{Code, Error, Result};
 use crate::id::Loid;

@@ -11,7 +11,7 @@ use crate::error::{Code, Error};
 use crate::family::State;
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::lineup::check_room;
+use crate::lineup::{Moved, Revised, check_room};
 use crate::object::{FamilyKind, Record};
 use crate::readable::{Readable, Reads};
 use crate::store::{Table, View};
@@ -77,11 +77,10 @@ impl MoveItems {
 }
 
 impl Joint for MoveItems {
-    /// The items, in order.
-    type Reply = Vec<ItemDone>;
+    type Reply = Moved<ItemDone>;
     const NAME: &'static str = "topic.item.move";
 
-    fn about(&self, _: &Vec<ItemDone>) -> Option<Loid> {
+    fn about(&self, _: &Moved<ItemDone>) -> Option<Loid> {
         Some(self.target)
     }
 
@@ -89,7 +88,7 @@ impl Joint for MoveItems {
         vec![self.target]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Vec<ItemDone>, Fault> {
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Moved<ItemDone>, Fault> {
         context.expects(&turns.get::<Topic>(self.target)?.object().record);
         // Asked anew in each round, so an item that has gone elsewhere before its topic's turn came is found there.
         let topics = self.topics(context)?;
@@ -105,6 +104,9 @@ impl Joint for MoveItems {
         }
         let mut subitems_first: Vec<usize> = (0..sources.len()).collect();
         subitems_first.sort_by_key(|at| sources[*at].1.under().is_none());
+        let revisions = topics.iter().copied().chain([self.target]).collect::<BTreeSet<_>>().into_iter();
+        let revised = |topic| Ok(Revised::from(topic, turns.get::<Topic>(topic)?.object().record.revision));
+        let revisions = revisions.map(revised).collect::<Result<_, Fault>>()?;
         let mut uprooted: Vec<_> = sources.iter().map(|_| None).collect();
         for at in subitems_first {
             let (topic, item) = &sources[at];
@@ -119,13 +121,13 @@ impl Joint for MoveItems {
         }
         let target = turns.get::<Topic>(self.target)?;
         let mut place = target.lineup().place(self.position, &mut context.reads()?)?;
-        let mut moved = Vec::new();
+        let mut lines = Vec::new();
         for uprooted in uprooted.into_iter().flatten() {
             check_room(self.target, target.lines() + uprooted.lines())?;
             target.plant(&uprooted, place, context);
             place = place.saturating_add(1);
-            moved.push(ItemDone { item: uprooted.loid() });
+            lines.push(ItemDone { item: uprooted.loid() });
         }
-        Ok(moved)
+        Ok(Moved { lines, revisions })
     }
 }

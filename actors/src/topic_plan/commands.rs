@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::lineup::{NewDivider, check_room};
+use crate::lineup::{Moved, NewDivider, Revised, check_room};
 use crate::object::{FamilyKind, Record, containers_of};
 use crate::readable::{Readable, Reads};
 use crate::store::{View, loid_key};
@@ -151,13 +151,12 @@ impl MoveTopics {
 }
 
 impl Joint for MoveTopics {
-    /// The topics, in order.
-    type Reply = Vec<PlannedDone>;
+    type Reply = Moved<PlannedDone>;
     const NAME: &'static str = "topicplan.topic.move";
     /// It must find every plan that holds the topics: another one that a move or an addition puts them into meanwhile, too.
     const ALONE: bool = true;
 
-    fn about(&self, _: &Vec<PlannedDone>) -> Option<Loid> {
+    fn about(&self, _: &Moved<PlannedDone>) -> Option<Loid> {
         Some(self.target)
     }
 
@@ -165,15 +164,17 @@ impl Joint for MoveTopics {
         vec![self.target]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Vec<PlannedDone>, Fault> {
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Moved<PlannedDone>, Fault> {
         context.expects(&turns.get::<TopicPlan>(self.target)?.object().record);
         let mut named = HashSet::new();
         let topics: Vec<Loid> = self.topics.iter().copied().filter(|topic| named.insert(*topic)).collect();
         topics.iter().try_for_each(|topic| check_topic(*topic, context))?;
         let plans = self.plans(&topics, context)?;
         turns.need(plans.iter().copied())?;
-        for plan in plans {
-            let plan = turns.get::<TopicPlan>(plan)?;
+        let mut revisions = Vec::with_capacity(plans.len());
+        for loid in plans {
+            let plan = turns.get::<TopicPlan>(loid)?;
+            revisions.push(Revised::from(loid, plan.object().record.revision));
             for topic in &topics {
                 plan.take_topic(*topic, context);
             }
@@ -186,7 +187,7 @@ impl Joint for MoveTopics {
             context.concerns(topic);
             place = place.saturating_add(1);
         }
-        Ok(topics.into_iter().map(|topic| PlannedDone { topic }).collect())
+        Ok(Moved { lines: topics.into_iter().map(|topic| PlannedDone { topic }).collect(), revisions })
     }
 }
 

@@ -39,8 +39,8 @@ mod types;
 pub(crate) use self::reply::{KeptItems, KeptStructures};
 pub use self::types::{
     AttachBody, ChangedDivider, ChangedItem, ChangedTopic, CreateTopic, Divider, DividerBody, DividerReply, Gone,
-    HiddenObject, ItemBody, LineKind, MoveBody, Moved, MovedLine, MovedReply, ReplyOptions, StructureLine, TopicItem,
-    TopicItemAlone, TopicItemInfo, TopicReply, TopicStructure, UpdateTopic as UpdateBody,
+    HiddenObject, ItemBody, LineKind, MoveBody, MoveRevision, Moved, MovedLine, MovedReply, ReplyOptions,
+    StructureLine, TopicItem, TopicItemAlone, TopicItemInfo, TopicReply, TopicStructure, UpdateTopic as UpdateBody,
 };
 
 /// Name of the type of topics in the objecttypes family.
@@ -405,9 +405,10 @@ async fn move_items(call: &Call, target: Loid, sources: &Sources, position: Opti
     let changeable = call.access().changeable()?;
     let done = call.change_all(MoveItems { items, target, position, changeable }).await?;
     let Some(view) = call.view_after::<Topic>(target, done.left.as_ref()).await? else { return gone(target) };
-    let found = done.reply.iter().filter_map(|done| view.state.place_of(done.item).ok());
+    let found = done.reply.lines.iter().filter_map(|done| view.state.place_of(done.item).ok());
     let items = found.map(|(position, item)| MovedLine { id: item.loid(), position }).collect();
     let info = info_of(&call.app, &view.state, &call.display_of_body().await?).await?;
     let tag = ETag::new(Tag::of(&view.state.object().record), "change");
-    Ok(Json::of(&MovedReply { info, items })?.with_etag(tag).shown())
+    let revisions = done.reply.revisions.iter().copied().map(MoveRevision::from).collect();
+    Ok(Json::of(&MovedReply { info, items, revisions })?.with_etag(tag).shown())
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::id::Loid;
+use stet_actors::lineup::Revised;
 use stet_actors::object::Text;
 use stet_actors::topic;
 
@@ -246,6 +247,23 @@ pub struct MovedReply {
     pub info: ObjectRecord,
     /// In the order of the request. What others have moved on since is left out.
     pub items: Vec<MovedLine>,
+    /// The topics or plans that the move has changed, the target among them.
+    pub revisions: Vec<MoveRevision>,
+}
+
+/// The revision that a move led a topic or plan to, as its ETag has it.
+#[derive(Serialize, JsonSchema)]
+pub struct MoveRevision {
+    /// Loid of the topic or plan.
+    pub id: Loid,
+    /// Its revision.
+    pub revision: u64,
+}
+
+impl From<Revised> for MoveRevision {
+    fn from(revised: Revised) -> MoveRevision {
+        MoveRevision { id: revised.container, revision: revised.revision }
+    }
 }
 
 /// An item or topic that was moved.

@@ -18,7 +18,8 @@ use super::settled::Unsettled;
 use super::topic::export::{Export, Format, answer, extent};
 use super::topic::reply::{Extent, gone};
 use super::topic::{
-    ChangedDivider, CreateTopic, Moved, MovedLine, MovedReply, described, divider_of, divider_said, template_of,
+    ChangedDivider, CreateTopic, MoveRevision, Moved, MovedLine, MovedReply, described, divider_of, divider_said,
+    template_of,
 };
 use crate::give_way::GiveWay;
 use crate::http::call::Call;
@@ -214,11 +215,12 @@ pub(super) async fn move_topics(
     let seen = seen(call, &view.state).await?;
     let places: std::collections::HashMap<u128, usize> =
         seen.iter().enumerate().map(|(place, line)| (line.id(), place)).collect();
-    let found = done.reply.iter().filter_map(|done| {
+    let found = done.reply.lines.iter().filter_map(|done| {
         let position = *places.get(&done.topic.to_number())?;
         Some(MovedLine { id: done.topic, position })
     });
     let info = info_of(&call.app, &view.state, &call.display_of_body().await?).await?;
-    let reply = MovedReply { info, items: found.collect() };
+    let revisions = done.reply.revisions.iter().copied().map(MoveRevision::from).collect();
+    let reply = MovedReply { info, items: found.collect(), revisions };
     Ok(Json::of(&reply)?.with_etag(ETag::new(tag_of(&view), "change")).shown())
 }

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ical::parser::ical::component::{IcalCalendar, IcalTodo};
-use ical::property::Property;
-
 use super::*;
 use crate::api::liveblog::reporter_below;
+use crate::calendar::{calendar, properties, unescaped};
 
 /// A file that was exported.
 #[track_caller]
@@ -18,45 +16,6 @@ fn served(call: &Call<'_>) -> Answer {
 
 fn text(answer: &Answer) -> String {
     String::from_utf8(answer.body.clone()).expect("it is UTF-8")
-}
-
-/// The calendar that a file is.
-#[track_caller]
-fn calendar(answer: &Answer) -> IcalCalendar {
-    // Lines are put together here: the library takes the spaces off at the end of each, also where it goes on.
-    let unfolded = text(answer).replace("\r\n ", "");
-    let mut calendars: Vec<_> = ical::IcalParser::new(unfolded.as_bytes())
-        .map(|calendar| calendar.unwrap_or_else(|error| panic!("{error}: {}", text(answer))))
-        .collect();
-    assert_eq!(calendars.len(), 1, "{}", text(answer));
-    calendars.remove(0)
-}
-
-/// The properties of a to-do by their names, texts as they were before they were written; several of one name by lines.
-fn properties(todo: &IcalTodo) -> BTreeMap<&str, String> {
-    let mut all = BTreeMap::new();
-    for Property { name, value, params } in &todo.properties {
-        assert!(params.as_ref().is_none_or(Vec::is_empty), "{name} has parameters: {params:?}");
-        let value = value.clone().unwrap_or_default();
-        let value = if name == "CATEGORIES" { value } else { unescaped(&value) };
-        all.entry(&**name).and_modify(|all: &mut String| *all += &format!("\n{value}")).or_insert(value);
-    }
-    all
-}
-
-/// A text without its escapes (RFC 5545, 3.3.11).
-fn unescaped(value: &str) -> String {
-    let (mut text, mut letters) = (String::new(), value.chars());
-    while let Some(letter) = letters.next() {
-        text.push(match letter {
-            '\\' => match letters.next().expect("something is escaped") {
-                'n' | 'N' => '\n',
-                escaped => escaped,
-            },
-            letter => letter,
-        });
-    }
-    text
 }
 
 fn summaries(answer: &Answer) -> Vec<String> {

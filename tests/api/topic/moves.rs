@@ -74,3 +74,39 @@ fn opposite_moves_at_once_lose_nothing() {
     all.sort();
     assert_eq!(all, ["  s0", "  s1", "  s2", "  s3", "0", "1", "2", "3"]);
 }
+
+/// Who keeps several topics at hand knows from the reply which of them to read again.
+#[test]
+fn the_reply_to_a_move_tells_the_revision_of_each_topic_and_plan_that_it_has_changed() {
+    let desk = Desk::new();
+    let topics = ["a", "b", "c", "other"].map(|name| desk.topic(name));
+    let [a, b, c, _] = &topics;
+    let items = [a, b, c].map(|topic| desk.item(topic, json!({ "name": "i" })));
+    let told = |moved: &Value| {
+        let revisions = moved["revisions"].as_array().expect("there is a list").iter();
+        let mut told: Vec<(String, u64)> = revisions
+            .map(|one| (one["id"].as_str().expect("an id").to_owned(), one["revision"].as_u64().expect("a number")))
+            .collect();
+        told.sort();
+        told
+    };
+    let revision = |answer: Answer| {
+        let tag = answer.header("etag").expect("it has a tag").to_owned();
+        tag.trim_matches('"').split('-').next().and_then(|text| text.parse::<u64>().ok()).expect("it has a revision")
+    };
+    let now = |call: &str, all: &[&String]| {
+        let mut now: Vec<_> =
+            all.iter().map(|one| ((*one).clone(), revision(desk.call(call, &[one]).send()))).collect();
+        now.sort();
+        now
+    };
+    let moved = desk.move_into(&[&items[0], &items[1], &items[2]], c, None).ok();
+    assert_eq!(told(&moved), now("topic-get", &[a, b, c]));
+    let moved = desk.move_into(&[&items[0]], c, Some(2)).ok();
+    assert_eq!(told(&moved), now("topic-get", &[c]));
+
+    let [monday, tuesday] = ["monday", "tuesday"].map(|name| desk.plan(name));
+    desk.call("topicplan-add-put", &[&monday, a]).ok();
+    let moved = desk.move_into(&[a, b], &tuesday, None).ok();
+    assert_eq!(told(&moved), now("topicplan-get", &[&monday, &tuesday]));
+}

@@ -99,7 +99,7 @@ struct Line<'a> {
 
 /// How much of a topic a file speaks of, as far as that hangs on other objects.
 pub(in crate::api) fn extent() -> Extent {
-    Extent { display: Display::with_defaults(false), attachments: false, below: true }
+    Extent { display: Display::with_defaults(false), attachments: false, correlates: false, below: true }
 }
 
 /// `GET /v3/container/topic/{topic}/export/{format}`
