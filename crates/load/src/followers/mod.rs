@@ -14,9 +14,11 @@ use tokio::sync::{mpsc, watch};
 use super::client::Target;
 use super::saturation::ThreadLoad;
 
+pub mod audience;
 pub mod board;
 pub mod files;
 mod follower;
+pub mod heard;
 mod sse;
 mod thread;
 

@@ -1,17 +1,16 @@
 //! Many at one liveblog: reporters that post and edit, producers that moderate and remove, readers that poll and list, and
 //! followers that hear of everything as it happens.
 
-use std::sync::Arc;
-
 use hyper::Method;
-use parking_lot::Mutex;
 use serde_json::json;
 
 use super::client::{Answer, Call, Connection, Trouble};
 use super::delivery::Delivery;
 use super::desk::Desk;
-use super::followers::board::{Board, Times};
-use super::followers::{Followers, Following, files};
+use super::followers::audience::Audience;
+use super::followers::board::Times;
+use super::followers::files;
+use super::followers::heard::Heard;
 use super::options::{Settings, mix_in_words};
 use super::scenario::{Outcome, Scenario, Verdict};
 
@@ -35,7 +34,6 @@ use self::evidence::Evidence;
 use self::notes::Notes;
 use self::options::LiveblogSettings;
 use self::plan::{DEFAULT_MIX, Deed, KINDS, Operation, Plan, Recipe, Target};
-use self::verify::Heard;
 use self::wire::{Forms, NEWEST};
 
 /// The codes by which a liveblog says no for a reason of its own: the post is gone.
@@ -56,9 +54,7 @@ pub struct LiveblogLoad {
     before: u64,
     /// Why revisions can't be relied on; `None` if they can.
     uncounted: Option<String>,
-    board: Arc<Board>,
-    followers: Mutex<Option<Followers>>,
-    delivery: Mutex<Option<Delivery>>,
+    audience: Audience,
 }
 
 impl LiveblogLoad {
@@ -86,9 +82,7 @@ impl LiveblogLoad {
             book: Book::default(),
             before: 0,
             uncounted: None,
-            board: Arc::new(Board::new(0)),
-            followers: Mutex::new(None),
-            delivery: Mutex::new(None),
+            audience: Audience::none(),
         })
     }
 
@@ -119,22 +113,14 @@ impl Scenario for LiveblogLoad {
         self.forms = Forms::of(id, self.settings.text_bytes, self.settings.attachment_bytes);
         self.try_out(desk).await?;
         self.book = Book::new(self.clients, self.before);
-        self.board = Arc::new(Board::new(self.before));
-        if self.settings.followers > 0 {
-            if let Some(why) = &self.uncounted {
-                return Err(format!("`followers` can't be held to anything: {why}; say --followers 0"));
-            }
-            let (target, token) = desk.pass();
-            let following = Following {
-                target,
-                token,
-                path: self.forms.events(),
-                count: self.settings.followers as usize,
-                threads: self.settings.follower_threads(),
-                board: self.board.clone(),
-            };
-            *self.followers.lock() = Some(Followers::start(following).await?);
+        let count = self.settings.followers;
+        if count > 0
+            && let Some(why) = &self.uncounted
+        {
+            return Err(format!("`followers` can't be held to anything: {why}; say --followers 0"));
         }
+        let (path, threads) = (self.forms.events(), self.settings.follower_threads());
+        self.audience = Audience::start(desk, path, count, threads, self.before).await?;
         Ok(())
     }
 
@@ -160,9 +146,9 @@ impl Scenario for LiveblogLoad {
                 self.forms.change(post, change, id.as_deref().unwrap_or(NOWHERE))
             }
         };
-        let sent = self.board.now();
+        let sent = self.audience.now();
         let answered = connection.send(&call).await;
-        let now = self.board.now();
+        let now = self.audience.now();
         self.book.ask(client, |asked| (asked.sent, asked.answered) = (sent, now));
         answered
     }
@@ -178,10 +164,8 @@ impl Scenario for LiveblogLoad {
                 // It was just asked about one.
                 let Some(post) = asked.post else { return outcome };
                 let noted = notes.changed(self, post, change, &asked, answered, &outcome);
-                if let Some(revision) = noted.revision
-                    && self.settings.followers > 0
-                {
-                    self.board.made(revision, Times { sent: asked.sent, answered: asked.answered });
+                if let Some(revision) = noted.revision {
+                    self.audience.made(revision, Times { sent: asked.sent, answered: asked.answered });
                 }
                 noted.understood
             }
@@ -203,22 +187,15 @@ impl Scenario for LiveblogLoad {
             Ok(end) => evidence.end = end,
             Err(why) => return Verdict::unread("The liveblog", &why),
         }
-        // Nobody else takes it, and nothing is waited for with the lock.
-        let followers = self.followers.lock().take();
-        let Some(followers) = followers else {
-            return verify::verdict(&evidence, None, self.uncounted.as_deref());
-        };
-        let followed = match followers.end(evidence.end.revision, self.patience).await {
-            Ok(followed) => followed,
-            Err(why) => return Verdict::unread("What followers heard", &why),
-        };
-        let summary = self.board.summary();
-        let verdict = {
-            let heard = Heard { what: &summary.what, odd: &summary.odd, followed: &followed };
-            verify::verdict(&evidence, Some(&heard), None)
-        };
-        *self.delivery.lock() = Some(Delivery::of(summary, followed));
-        verdict
+        match self.audience.end(evidence.end.revision, self.patience).await {
+            Err(why) => Verdict::unread("What followers heard", &why),
+            Ok(None) => verify::verdict(&evidence, None, self.uncounted.as_deref()),
+            Ok(Some((summary, followed))) => {
+                let verdict = verify::verdict(&evidence, Some(&Heard::of(&summary, &followed)), None);
+                self.audience.keep(Delivery::of(summary, followed));
+                verdict
+            }
+        }
     }
 
     fn parameters(&self) -> Vec<(String, String)> {
@@ -234,15 +211,10 @@ impl Scenario for LiveblogLoad {
     }
 
     fn aside(&self) -> String {
-        if self.settings.followers == 0 {
-            return String::new();
-        }
-        let away = self.followers.lock().as_ref().map_or(0, Followers::away);
-        let heard = format!("heard {}", crate::figures::number(self.board.deliveries()));
-        if away > 0 { format!("{heard}  followers away {away}") } else { heard }
+        self.audience.aside()
     }
 
     fn delivery(&self) -> Option<Delivery> {
-        self.delivery.lock().take()
+        self.audience.delivery()
     }
 }

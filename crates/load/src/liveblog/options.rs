@@ -3,8 +3,7 @@
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-/// The most followers there may be: each is a connection, a file at both ends.
-pub const MAX_FOLLOWERS: u32 = 20_000;
+use crate::followers::audience::{MAX_FOLLOWERS, threads};
 
 /// The flags; each stands above the key of the same name in the section `[liveblog]`.
 #[derive(Debug, Clone, PartialEq, Eq, Args, Serialize)]
@@ -51,8 +50,7 @@ impl Default for LiveblogSettings {
 impl LiveblogSettings {
     /// How many threads follow, no more than there are followers.
     pub fn follower_threads(&self) -> usize {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        self.follower_threads.map_or((cores / 4).max(1), |threads| threads as usize).min(self.followers as usize)
+        threads(self.followers, self.follower_threads)
     }
 
     /// # Errors

@@ -5,19 +5,9 @@ use super::model::{Change, PostId};
 use super::order::Order;
 use super::replay::replay;
 use crate::figures::number;
-use crate::followers::Followed;
 use crate::followers::board::what;
+use crate::followers::heard::Heard;
 use crate::scenario::{Finding, Verdict, named};
-
-/// What followers heard: by revision from the first of the load on, and what happened to them.
-pub(super) struct Heard<'h> {
-    /// What followers received of each revision.
-    pub what: &'h [Box<str>],
-    /// Events that can't be, and the first of them.
-    pub odd: &'h (u64, Option<String>),
-    /// What happened to them.
-    pub followed: &'h Followed,
-}
 
 /// Holds the evidence against itself. `uncounted` says why revisions can't be used, if so.
 pub(super) fn verdict(evidence: &Evidence, heard: Option<&Heard<'_>>, uncounted: Option<&str>) -> Verdict {
@@ -49,23 +39,7 @@ pub(super) fn verdict(evidence: &Evidence, heard: Option<&Heard<'_>>, uncounted:
         }
     }
     if let Some(heard) = heard {
-        let before = problems.len();
-        compare_events(evidence, &order, heard, &mut problems);
-        followed(heard, &mut problems);
-        if problems.len() == before {
-            details.push(followers(heard));
-        }
-        let drops = heard.followed.faults.drops();
-        if drops > 0 {
-            details.push(format!(
-                "Streams ended {} times and went on {} times, {} of these with the word to read anew; {} followers were not \
-                 back in the end.",
-                number(drops),
-                number(heard.followed.faults.resumed),
-                number(heard.followed.faults.resets),
-                number(heard.followed.away)
-            ));
-        }
+        heard.look(&mut details, &mut problems, |heard, problems| compare_events(evidence, &order, heard, problems));
     }
     let finding = if problems.is_empty() { Finding::Verified } else { Finding::Violated };
     let method = match uncounted {
@@ -73,17 +47,6 @@ pub(super) fn verdict(evidence: &Evidence, heard: Option<&Heard<'_>>, uncounted:
         Some(why) => format!("{BY_CLIENT} The server's order was not looked at: {why}."),
     };
     Verdict { finding, method, details, problems: named(problems) }
-}
-
-fn followers(heard: &Heard<'_>) -> String {
-    let Followed { whole, followers, .. } = *heard.followed;
-    let of = if whole == followers { "All".to_owned() } else { number(whole) + " of" };
-    let revisions = heard.what.len() as u64;
-    format!(
-        "{of} {} followers heard of all {} revisions, each once and in order.",
-        number(followers),
-        number(revisions)
-    )
 }
 
 /// The events of each revision are what was acknowledged; for a revision that no reply reported, what a call in doubt may have
@@ -109,31 +72,6 @@ fn compare_events(evidence: &Evidence, order: &Order, heard: &Heard<'_>, problem
             let maker = makers.get(&revision).map_or("nobody knows what".to_owned(), |(post, change)| change.of(*post));
             problems.push(format!("followers were told `{event}` of revision {revision}, which was {maker}"));
         }
-    }
-    if let (count, Some(first)) = heard.odd {
-        problems.push(format!("{} events can't be: {first}", number(*count)));
-    }
-}
-
-/// Each follower that was not let go has heard of everything, once and in order.
-fn followed(heard: &Heard<'_>, problems: &mut Vec<String>) {
-    let faults = &heard.followed.faults;
-    for (count, words) in [
-        (faults.gaps, "revisions were left out of what followers heard"),
-        (faults.repeats, "revisions were told to followers again, or out of order"),
-    ] {
-        if count > 0 {
-            problems.push(format!("{} {words}", number(count)));
-        }
-    }
-    if faults.gaps + faults.repeats > 0 {
-        problems.extend(faults.words.iter().cloned());
-    }
-    if let Some((number_of_one, last)) = heard.followed.behind.first() {
-        problems.push(format!(
-            "{} followers that were there never heard of the last revision: follower {number_of_one} for one only of {last}",
-            number(heard.followed.behind.len() as u64)
-        ));
     }
 }
 

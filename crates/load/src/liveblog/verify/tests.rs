@@ -1,6 +1,7 @@
 use super::super::model::Status;
 use super::super::story::{Story, id, post};
 use super::*;
+use crate::followers::Followed;
 
 const NEW: Change = Change::Post { step: 1, attached: false };
 

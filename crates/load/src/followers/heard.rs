@@ -1,0 +1,84 @@
+//! What followers heard, as far as it is the same whatever they followed.
+
+use super::Followed;
+use super::board::BoardSummary;
+use crate::figures::number;
+
+/// By revision from the first of the load on, and what happened to the followers.
+pub struct Heard<'h> {
+    /// What followers received of each revision.
+    pub what: &'h [Box<str>],
+    /// Events that can't be, and the first of them.
+    pub odd: &'h (u64, Option<String>),
+    /// What happened to them.
+    pub followed: &'h Followed,
+}
+
+impl<'h> Heard<'h> {
+    /// From what came together.
+    pub fn of(summary: &'h BoardSummary, followed: &'h Followed) -> Heard<'h> {
+        Heard { what: &summary.what, odd: &summary.odd, followed }
+    }
+
+    /// Looks at it: `compare` holds the events against what was acknowledged. A sentence for each fault, or that there is none.
+    pub fn look(
+        &self,
+        details: &mut Vec<String>,
+        problems: &mut Vec<String>,
+        compare: impl FnOnce(&Heard<'_>, &mut Vec<String>),
+    ) {
+        let before = problems.len();
+        compare(self, problems);
+        if let (count, Some(first)) = self.odd {
+            problems.push(format!("{} events can't be: {first}", number(*count)));
+        }
+        self.followed(problems);
+        if problems.len() == before {
+            details.push(self.all_heard());
+        }
+        let drops = self.followed.faults.drops();
+        if drops > 0 {
+            details.push(format!(
+                "Streams ended {} times and went on {} times, {} of these with the word to read anew; {} followers were not \
+                 back in the end.",
+                number(drops),
+                number(self.followed.faults.resumed),
+                number(self.followed.faults.resets),
+                number(self.followed.away)
+            ));
+        }
+    }
+
+    fn all_heard(&self) -> String {
+        let Followed { whole, followers, .. } = *self.followed;
+        let of = if whole == followers { "All".to_owned() } else { number(whole) + " of" };
+        let revisions = self.what.len() as u64;
+        format!(
+            "{of} {} followers heard of all {} revisions, each once and in order.",
+            number(followers),
+            number(revisions)
+        )
+    }
+
+    /// Each follower that was not let go has heard of everything, once and in order.
+    fn followed(&self, problems: &mut Vec<String>) {
+        let faults = &self.followed.faults;
+        for (count, words) in [
+            (faults.gaps, "revisions were left out of what followers heard"),
+            (faults.repeats, "revisions were told to followers again, or out of order"),
+        ] {
+            if count > 0 {
+                problems.push(format!("{} {words}", number(count)));
+            }
+        }
+        if faults.gaps + faults.repeats > 0 {
+            problems.extend(faults.words.iter().cloned());
+        }
+        if let Some((number_of_one, last)) = self.followed.behind.first() {
+            problems.push(format!(
+                "{} followers that were there never heard of the last revision: follower {number_of_one} for one only of {last}",
+                number(self.followed.behind.len() as u64)
+            ));
+        }
+    }
+}
