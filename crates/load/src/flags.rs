@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::drawer::options::DrawerFlags;
 use super::liveblog::options::LiveblogFlags;
+use super::topic::options::TopicFlags;
 
 /// The flags that all scenarios have. Each stands above the key of the same name in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Args, Serialize)]
@@ -119,6 +120,12 @@ impl Arguments for LiveblogArgs {
     }
 }
 
+impl Arguments for TopicArgs {
+    fn common(&self) -> &Flags {
+        &self.common
+    }
+}
+
 /// The options of `load drawer`.
 #[derive(Debug, Clone, PartialEq, Args, Serialize)]
 pub struct DrawerArgs {
@@ -137,4 +144,14 @@ pub struct LiveblogArgs {
     common: Flags,
     #[command(flatten)]
     liveblog: LiveblogFlags,
+}
+
+/// The options of `load topic`.
+#[derive(Debug, Clone, PartialEq, Args, Serialize)]
+pub struct TopicArgs {
+    #[command(flatten)]
+    #[serde(flatten)]
+    common: Flags,
+    #[command(flatten)]
+    topic: TopicFlags,
 }

@@ -32,11 +32,12 @@ mod saturation;
 mod scenario;
 mod settle;
 mod tls;
+mod topic;
 
 use self::client::Target;
 use self::desk::Desk;
 use self::drive::drive;
-use self::flags::{Arguments, DrawerArgs, LiveblogArgs};
+use self::flags::{Arguments, DrawerArgs, LiveblogArgs, TopicArgs};
 use self::options::Settings;
 use self::pace::{Pace, Ramp};
 use self::progress::Progress;
@@ -70,6 +71,8 @@ enum LoadScenario {
     Drawer(Box<DrawerArgs>),
     /// Many at one liveblog: posts, edits, moderation, polls, and followers of its events
     Liveblog(Box<LiveblogArgs>),
+    /// A planning desk: items of a few topics made, edited, shifted and moved, and followers of the first topic
+    Topic(Box<TopicArgs>),
 }
 
 impl LoadArgs {
@@ -82,6 +85,7 @@ impl LoadArgs {
         match self.scenario {
             LoadScenario::Drawer(args) => run(&*args, drawer::DrawerLoad::new),
             LoadScenario::Liveblog(args) => run(&*args, liveblog::LiveblogLoad::new),
+            LoadScenario::Topic(args) => run(&*args, topic::TopicLoad::new),
         }
     }
 }

@@ -13,6 +13,7 @@ use super::drawer::options::DrawerSettings;
 use super::flags::Arguments;
 use super::liveblog::options::LiveblogSettings;
 use super::pace::Ramp;
+use super::topic::options::TopicSettings;
 
 /// The most clients there may be: each is a connection, a file at both ends.
 pub const MAX_CLIENTS: u32 = 20_000;
@@ -65,6 +66,8 @@ pub struct Settings {
     pub drawer: DrawerSettings,
     /// What only liveblogs have.
     pub liveblog: LiveblogSettings,
+    /// What only topics have.
+    pub topic: TopicSettings,
 }
 
 impl Default for Settings {
@@ -91,6 +94,7 @@ impl Default for Settings {
             quiet: false,
             drawer: DrawerSettings::default(),
             liveblog: LiveblogSettings::default(),
+            topic: TopicSettings::default(),
         }
     }
 }
@@ -237,7 +241,8 @@ impl Settings {
     /// What only some scenarios have.
     fn check_sections(&self) -> Result<(), String> {
         self.drawer.check()?;
-        self.liveblog.check()
+        self.liveblog.check()?;
+        self.topic.check()
     }
 
     /// Whether calls are sent at given times, whatever became of those before.

@@ -1,0 +1,103 @@
+//! What items say: their comments and what is attached to them. Only the client that made an item changes that, one call after the
+//! other, so that nobody else's calls have a say in it.
+
+use std::collections::HashMap;
+
+use super::model::Line;
+use super::wire::Said;
+
+/// What an item may say in the end: what was acknowledged last, and what calls of no certain outcome have asked for since.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    steps: Vec<u32>,
+    attached: Vec<Option<usize>>,
+}
+
+impl Default for Told {
+    fn default() -> Told {
+        Told { steps: vec![0], attached: vec![None] }
+    }
+}
+
+/// What one call says of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Saying {
+    /// Another comment.
+    Step(u32),
+    /// Another object.
+    Attached(usize),
+}
+
+impl Told {
+    /// The call was acknowledged, or nobody knows.
+    pub fn say(&mut self, saying: Saying, is_sure: bool) {
+        if is_sure {
+            match saying {
+                Saying::Step(_) => self.steps.clear(),
+                Saying::Attached(_) => self.attached.clear(),
+            }
+        }
+        match saying {
+            Saying::Step(step) => self.steps.push(step),
+            Saying::Attached(object) => self.attached.push(Some(object)),
+        }
+    }
+
+    fn may_be(&self, (step, attached): Said) -> bool {
+        self.steps.contains(&step) && self.attached.contains(&attached)
+    }
+}
+
+/// A sentence for each item that does not say in the end what it was told to say.
+pub fn compare(told: &HashMap<Line, Told>, held: &HashMap<Line, Said>) -> Vec<String> {
+    let nothing = Told::default();
+    let mut problems: Vec<_> = held
+        .iter()
+        .filter(|(line, said)| !told.get(line).unwrap_or(&nothing).may_be(**said))
+        .map(|(line, (step, attached))| {
+            let told = told.get(line).unwrap_or(&nothing);
+            let has = attached.map_or("nothing".to_owned(), |object| format!("object {object}"));
+            let wanted = told.attached.last().copied().flatten();
+            let wanted = wanted.map_or("nothing".to_owned(), |object| format!("object {object}"));
+            let step_wanted = told.steps.last().copied().unwrap_or_default();
+            (
+                *line,
+                format!(
+                    "in the end item {line} has comment {step} and {has} attached, and should have comment {step_wanted} and {wanted}"
+                ),
+            )
+        })
+        .collect();
+    problems.sort_unstable();
+    problems.into_iter().map(|(_, problem)| problem).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(sayings: &[(Saying, bool)], said: Said) -> usize {
+        let mut told = Told::default();
+        sayings.iter().for_each(|(saying, is_sure)| told.say(*saying, *is_sure));
+        compare(&[(7, told)].into(), &[(7, said)].into()).len()
+    }
+
+    #[test]
+    fn the_last_that_was_acknowledged_counts_and_what_is_in_doubt_may_be() {
+        use Saying::*;
+        assert_eq!(problems(&[], (0, None)), 0);
+        assert_eq!(problems(&[], (1, None)), 1);
+        let said = [(Step(3), true), (Attached(1), true), (Step(4), true)];
+        assert_eq!(problems(&said, (4, Some(1))), 0);
+        assert_eq!(problems(&said, (3, Some(1))), 1, "a planted loss");
+        assert_eq!(problems(&said, (4, None)), 1, "a planted loss");
+        let doubted = [(Step(3), true), (Step(4), false), (Attached(1), false)];
+        for said in [(3, None), (4, None), (3, Some(1)), (4, Some(1))] {
+            assert_eq!(problems(&doubted, said), 0);
+        }
+        assert_eq!(problems(&doubted, (0, None)), 1);
+        assert_eq!(problems(&[(Step(3), false), (Step(4), true)], (3, None)), 1, "one call comes after the other");
+        let unknown = compare(&HashMap::new(), &[(9, (5, Some(0)))].into());
+        assert!(unknown[0].contains("item 9 has comment 5 and object 0 attached"), "{unknown:?}");
+    }
+}

@@ -1,0 +1,247 @@
+//! What a client remembers for the verification.
+
+use std::collections::{HashMap, HashSet};
+
+use super::book::Asked;
+use super::fields::{Saying, Told};
+use super::model::{Change, Line};
+use super::plan::Deed;
+use super::wire::{self, Divided, Item, Moved, Ordered, Paths, Structure, Whole, mark};
+use crate::client::{Answer, Trouble};
+use crate::replay::evidence::{Ack, Doubt, Seen, UNREPORTED};
+use crate::replay::print;
+use crate::scenario::Outcome;
+
+/// Faults in single replies that a client remembers.
+const MOST_ODD: usize = 5;
+
+/// See the module's head.
+#[derive(Default)]
+pub struct Notes {
+    pub(super) acked: Vec<Ack<Change>>,
+    pub(super) seen: Vec<Seen>,
+    pub(super) doubts: Vec<Doubt<Change>>,
+    /// What items of the client's own were told to say.
+    pub(super) told: HashMap<Line, Told>,
+    /// Lines whose removal was acknowledged.
+    pub(super) removed: HashSet<Line>,
+    /// Lines of which nobody knows whether they were made, or removed.
+    pub(super) unsure: HashSet<Line>,
+    /// Items whose move was refused because they were not there.
+    pub(super) denied: HashSet<Line>,
+    pub(super) odd: Vec<String>,
+}
+
+/// What a reply to a change came to.
+#[derive(Default)]
+pub(super) struct Noted {
+    /// Whether it was such a reply.
+    pub understood: bool,
+    /// The id of what is new.
+    pub made: Option<Box<str>>,
+    /// The containers that it changed, each with the revision that this led to.
+    pub revised: Vec<(u16, u64)>,
+}
+
+/// The change of the container that was asked about.
+pub(super) fn change(deed: Deed, line: Line) -> Option<Change> {
+    Some(match deed {
+        Deed::Item(_, _, position) | Deed::Divide(_, _, position) => Change::Add(line, position),
+        Deed::Edit(..) => Change::Edit(line),
+        Deed::Attach(_) => Change::Attach(line),
+        Deed::Remove(_) | Deed::Undivide(_) => Change::Remove(line),
+        Deed::Shift(_, position) => Change::Shift(line, position),
+        Deed::ShiftDivider(_, position) | Deed::Order(_, position) => Change::Order(line, position),
+        Deed::Move(_, _, position) => Change::Arrive(line, position),
+        Deed::Read(_) | Deed::Structure(_) | Deed::Plan => return None,
+    })
+}
+
+/// What a call says of the item, apart from where it stands.
+fn saying(deed: Deed, asked: &Asked) -> Option<Saying> {
+    match deed {
+        Deed::Edit(_, step) => Some(Saying::Step(step)),
+        Deed::Attach(_) => asked.known.as_ref().and_then(|known| known.attached).map(Saying::Attached),
+        _ => None,
+    }
+}
+
+impl Notes {
+    fn odd(&mut self, words: impl FnOnce() -> String) {
+        if self.odd.len() < MOST_ODD {
+            self.odd.push(words());
+        }
+    }
+
+    /// A topic or a structure that was read. Whether it was such a reply.
+    pub(super) fn read(&mut self, deed: Deed, container: u16, paths: &Paths, answer: &Answer) -> bool {
+        let marks: Option<Vec<u64>> = match deed {
+            Deed::Read(_) => {
+                let Some(whole) = wire::result::<Whole<'_>>(answer) else { return false };
+                let lines = whole.lines(paths);
+                if lines.is_none() {
+                    self.odd(|| format!("a read of topic {container} shows positions that are not dense"));
+                }
+                lines.map(|lines| lines.iter().map(|read| mark(&read.id)).collect())
+            }
+            _ => wire::result::<Structure<'_>>(answer).map(|structure| structure.ids().map(mark).collect()),
+        };
+        let Some(marks) = marks else { return matches!(deed, Deed::Read(_)) };
+        if let Some(revision) = answer.revision() {
+            self.seen.push(Seen { container, revision, print: print(marks.into_iter()) });
+        }
+        true
+    }
+
+    /// What came of a change.
+    pub(super) fn changed(
+        &mut self,
+        deed: Deed,
+        change: Change,
+        asked: &Asked,
+        paths: &Paths,
+        answered: &Result<Answer, Trouble>,
+        outcome: &Outcome,
+    ) -> Noted {
+        let certain = Noted { understood: true, ..Noted::default() };
+        let answer = match answered {
+            Ok(answer) if answer.is_success() => answer,
+            // Refused before anything was done: that too is certain.
+            Ok(answer) if answer.status < 500 || answer.code().ends_with("Overloaded") => {
+                if matches!(outcome, Outcome::Refused(_)) && matches!(deed, Deed::Move(..)) && asked.known.is_some() {
+                    self.denied.insert(asked.line);
+                }
+                return certain;
+            }
+            Err(Trouble::Unreachable(_)) => return certain,
+            // Nobody knows whether it was done.
+            _ => {
+                self.doubt(deed, change, asked, u64::MAX);
+                return certain;
+            }
+        };
+        let noted = match deed {
+            Deed::Move(..) => self.moved(change, asked, paths, answer),
+            Deed::Order(..) => {
+                let place = wire::result::<Ordered>(answer).and_then(|reply| reply.position());
+                self.acked(change, asked, answer, place)
+            }
+            Deed::Divide(..) | Deed::ShiftDivider(..) => {
+                wire::result::<Divided<'_>>(answer).and_then(|Divided { info }| {
+                    let noted = self.acked(change, asked, answer, info.position)?;
+                    Some(Noted { made: Some(info.id.as_ref().into()), ..noted })
+                })
+            }
+            Deed::Remove(_) | Deed::Undivide(_) => {
+                self.removed.insert(asked.line);
+                self.acked(change, asked, answer, None)
+            }
+            _ => self.item(deed, change, asked, paths, answer),
+        };
+        noted.unwrap_or_else(|| {
+            self.doubt(deed, change, asked, u64::MAX);
+            Noted::default()
+        })
+    }
+
+    /// A call of which nobody knows whether it was done, or at which revision up to that one.
+    fn doubt(&mut self, deed: Deed, change: Change, asked: &Asked, until: u64) {
+        let after = asked.after;
+        self.doubts.push(match deed {
+            // Wherever it is, it leaves.
+            Deed::Move(..) => {
+                let there = Some((asked.container, change));
+                Doubt { here: (None, Change::Leave(asked.line)), there, after, until }
+            }
+            _ => Doubt { after, until, ..Doubt::of(asked.container, change) },
+        });
+        if let Some(saying) = saying(deed, asked) {
+            self.told.entry(asked.line).or_default().say(saying, false);
+        }
+        if matches!(change, Change::Add(..) | Change::Remove(_)) {
+            self.unsure.insert(asked.line);
+        }
+    }
+
+    /// A reply whose ETag is that of the change itself. A server that tells no revisions has none, which is no fault of the reply.
+    fn acked(&mut self, change: Change, asked: &Asked, answer: &Answer, place: Option<u32>) -> Option<Noted> {
+        let (container, revision) = (asked.container, answer.revision());
+        let place = place.unwrap_or(UNREPORTED);
+        self.acked.push(Ack { change, container, revision, place, count: UNREPORTED });
+        let revised = revision.map(|revision| (container, revision)).into_iter().collect();
+        Some(Noted { understood: true, made: None, revised })
+    }
+
+    fn moved(&mut self, change: Change, asked: &Asked, paths: &Paths, answer: &Answer) -> Option<Noted> {
+        let moved: Moved<'_> = wire::result(answer)?;
+        let place = asked.known.as_ref().and_then(|known| moved.position(&known.id));
+        let mut noted = self.acked(change, asked, answer, place)?;
+        for revised in moved.revisions.iter().flatten() {
+            let container = paths.topic_of(&revised.id)?;
+            if container == asked.container {
+                if answer.revision() != Some(revised.revision) {
+                    self.odd(|| format!("the reply to a move tells two revisions of topic {container}"));
+                }
+                continue;
+            }
+            let (change, revision) = (Change::Leave(asked.line), Some(revised.revision));
+            self.acked.push(Ack { change, container, revision, place: UNREPORTED, count: UNREPORTED });
+            noted.revised.push((container, revised.revision));
+        }
+        Some(noted)
+    }
+
+    /// The reply to a change of an item, which shows it as it is by then.
+    fn item(&mut self, deed: Deed, change: Change, asked: &Asked, paths: &Paths, answer: &Answer) -> Option<Noted> {
+        let shown: Item<'_> = wire::result(answer)?;
+        let is_new = matches!(deed, Deed::Item(..));
+        if !is_new && asked.known.as_ref().is_some_and(|known| *known.id != *shown.info.id) {
+            self.odd(|| {
+                format!(
+                    "the reply to {} speaks of {}",
+                    <super::model::Lines as crate::replay::Paper>::name(change),
+                    shown.info.id
+                )
+            });
+        }
+        // What it was told to say is certain now, wherever it is.
+        if let Some(saying) = saying(deed, asked) {
+            self.told.entry(asked.line).or_default().say(saying, true);
+        }
+        let (Some(revision), Some(position)) = (answer.revision(), shown.position) else {
+            if shown.position.is_none() && !is_new {
+                // It was moved to another topic before the reply was made.
+                self.doubt_when(change, asked, u64::MAX);
+                return Some(Noted { understood: true, ..Noted::default() });
+            }
+            return self.acked(change, asked, answer, shown.position).map(|noted| made(noted, &shown));
+        };
+        let said = shown.said(paths);
+        let as_told = match saying(deed, asked) {
+            Some(Saying::Step(step)) => said.0 == step,
+            Some(Saying::Attached(object)) => said.1 == Some(object),
+            None => true,
+        };
+        if !as_told {
+            self.odd(|| format!("the reply to a change of item {} does not show it", asked.line));
+        }
+        let changed = shown.info.revision.unwrap_or(revision);
+        // What was as it was wanted was changed before the call was sent; else others have changed it since.
+        if changed == revision || changed <= asked.after {
+            let noted = self.acked(change, asked, answer, Some(position))?;
+            let revised = if changed == revision { noted.revised } else { Vec::new() };
+            return Some(made(Noted { revised, ..noted }, &shown));
+        }
+        self.doubt_when(change, asked, changed);
+        Some(made(Noted { understood: true, ..Noted::default() }, &shown))
+    }
+
+    /// A change that was made, or found nothing to do: nobody knows at which revision.
+    fn doubt_when(&mut self, change: Change, asked: &Asked, until: u64) {
+        self.doubts.push(Doubt { after: asked.after, until, ..Doubt::of(asked.container, change) });
+    }
+}
+
+fn made(noted: Noted, shown: &Item<'_>) -> Noted {
+    Noted { made: Some(shown.info.id.as_ref().into()), ..noted }
+}

@@ -1,0 +1,146 @@
+//! What is done before the load and after it: trying out what revisions mean, filling topics, and reading everything.
+
+use std::collections::HashMap;
+
+use serde_json::json;
+
+use super::TopicLoad;
+use super::model::{FOREIGN, Line, topic_line};
+use super::plan::Kind;
+use super::wire::{self, Paths, Said, Structure, Whole};
+use crate::client::{Answer, Call};
+use crate::desk::Desk;
+use crate::settle::settled;
+use hyper::Method;
+
+/// A container as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Held {
+    /// Its lines, in order.
+    pub lines: Vec<Line>,
+    /// The ids of its lines.
+    pub ids: Vec<(Line, Box<str>)>,
+    /// What its items say.
+    pub said: HashMap<Line, Said>,
+    /// Its revision, if the server reports one.
+    pub revision: Option<u64>,
+}
+
+/// The id in the reply to a creation.
+fn id(reply: &serde_json::Value, what: &str) -> Result<String, String> {
+    Ok(reply["info"]["id"].as_str().ok_or_else(|| format!("a new {what} has no `id` in the reply"))?.to_owned())
+}
+
+impl TopicLoad {
+    /// Makes the plan and its topics, each with its items, and what can be attached to them.
+    pub(super) async fn make(&mut self, desk: &mut Desk) -> Result<(), String> {
+        desk.make_folder().await?;
+        let folder = desk.folder.clone();
+        let cannot = |what: &str, why: String| format!("a {what} can't be made in {folder}: {why}");
+        let body = |name: String| json!({ "name": name, "folderPath": folder });
+        let call = Call::json(Method::POST, "/v3/container/topicplan", &body("plan".to_owned()));
+        let (reply, _) = desk.call(&call).await.map_err(|why| cannot("topic plan", why))?;
+        self.paths.plan = id(&reply, "topic plan")?;
+        for number in 0..self.settings.topics {
+            let call = Call::json(Method::POST, "/v3/container/topic", &body(format!("topic-{number}")));
+            let (reply, _) = desk.call(&call).await.map_err(|why| cannot("topic", why))?;
+            self.paths.topics.push(id(&reply, "topic")?);
+            let added = desk.call(&self.paths.order(number, -1)).await;
+            added.map_err(|why| format!("a topic can't be added to a plan: {why}"))?;
+        }
+        self.paths.objects = desk.make_stories(self.settings.objects as usize).await?;
+        let tried = self.try_out(desk).await;
+        self.uncounted = tried.map_err(|why| format!("a topic can't be used: {why}"))?;
+        Ok(())
+    }
+
+    /// Whether each change counts its topic up by one and says so, and whether the user may do all that is in the mix: tried out
+    /// with one item, which is gone afterwards.
+    async fn try_out(&self, desk: &mut Desk) -> Result<Option<String>, String> {
+        let (paths, trial) = (&self.paths, 0);
+        let read = desk.call(&paths.structure(0)).await?.1;
+        let Some(before) = read.revision() else { return Ok(Some("its replies carry no revision".to_owned())) };
+        let (reply, answer) = desk.call(&paths.item(0, trial, 0)).await?;
+        let item = id(&reply, "item")?;
+        let changed = |answer: &Answer| wire::result::<wire::Item<'_>>(answer).and_then(|item| item.info.revision);
+        let mut right = answer.revision() == Some(before + 1) && changed(&answer) == Some(before + 1);
+        for (call, step) in
+            [(paths.edit(0, &item, 1), 2), (paths.shift(0, &item, 0), 2), (paths.attach(0, &item, 0), 3)]
+        {
+            let answer = desk.call(&call).await?.1;
+            right &= answer.revision() == Some(before + step) && changed(&answer) == Some(before + step);
+        }
+        let (_, answer) = desk.call(&paths.divide(0, trial, 0)).await?;
+        let divider =
+            wire::result::<wire::Divided<'_>>(&answer).ok_or("a new divider has no `info` in the reply")?.info;
+        desk.call(&paths.undivide(0, &divider.id)).await?;
+        let mut left = before + 5;
+        if self.weights[Kind::Move as usize] > 0 {
+            for target in [1, 0] {
+                let (_, answer) = desk.call(&paths.move_into(target, &item, 0)).await?;
+                let told = |topic: u16| {
+                    let moved: Option<wire::Moved<'_>> = wire::result(&answer);
+                    let revisions = moved.and_then(|moved| moved.revisions)?;
+                    let of = revisions.iter().find(|revised| paths.topic_of(&revised.id) == Some(topic))?;
+                    Some(of.revision)
+                };
+                left += 1;
+                if told(target) != answer.revision() || told(0) != Some(left) || told(1).is_none() {
+                    return Ok(Some("the reply to a move does not tell the revisions of both topics".to_owned()));
+                }
+            }
+        }
+        let (_, answer) = desk.call(&paths.remove(0, &item)).await?;
+        right &= answer.revision() == Some(left + 1);
+        Ok((!right).then(|| "its revisions do not count changes one by one".to_owned()))
+    }
+
+    /// Puts items into each topic that all know of.
+    pub(super) async fn fill(&mut self, desk: &mut Desk) -> Result<(), String> {
+        let mut line = 0;
+        for topic in 0..self.settings.topics {
+            for _ in 0..self.settings.fill {
+                let (reply, _) = desk
+                    .call(&self.paths.item(topic, line, -1))
+                    .await
+                    .map_err(|why| format!("an item can't be made: {why}"))?;
+                self.book.learn(line, &id(&reply, "item")?, topic);
+                line += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// All topics and the plan as they are, the plan last.
+    pub(super) async fn look(&self, desk: &mut Desk) -> Result<Vec<Held>, String> {
+        let odd = "a reply has another shape than the interface says";
+        let mut all = Vec::new();
+        for topic in 0..self.settings.topics {
+            let (_, answer) = desk.call(&self.paths.read(topic)).await?;
+            let whole: Whole<'_> = wire::result(&answer).ok_or(odd)?;
+            let read = whole.lines(&self.paths).ok_or("the positions of a topic's lines are not dense")?;
+            all.push(Held {
+                lines: read.iter().map(|read| read.line).collect(),
+                said: read.iter().filter_map(|read| Some((read.line, read.said?))).collect(),
+                ids: read.into_iter().map(|read| (read.line, read.id)).collect(),
+                revision: answer.revision(),
+            });
+        }
+        let (_, answer) = desk.call(&self.paths.plan()).await?;
+        let structure: Structure<'_> = wire::result(&answer).ok_or(odd)?;
+        all.push(plan(&structure, &self.paths, answer.revision()));
+        Ok(all)
+    }
+
+    /// The same, once nothing is under way any more.
+    pub(super) async fn end(&self, desk: &mut Desk, doubts: bool) -> Result<Vec<Held>, String> {
+        let look = async |desk: &mut Desk| self.look(desk).await;
+        settled(desk, doubts, "the topics", look, |last, now| last == now).await
+    }
+}
+
+fn plan(structure: &Structure<'_>, paths: &Paths, revision: Option<u64>) -> Held {
+    let ids = structure.ids().map(|id| (paths.topic_of(id).map_or(FOREIGN, topic_line), id.into()));
+    let ids: Vec<(Line, Box<str>)> = ids.collect();
+    Held { lines: ids.iter().map(|(line, _)| *line).collect(), ids, said: HashMap::new(), revision }
+}

@@ -1,0 +1,166 @@
+//! From what is known after a load to a verdict.
+
+use std::collections::{HashMap, HashSet};
+
+use super::fields::{self, Told};
+use super::model::{Change, FOREIGN, Line, Lines};
+use super::wire::Said;
+use crate::figures::number;
+use crate::followers::heard::Heard;
+use crate::replay::evidence::Evidence as Order;
+use crate::replay::{Paper, Replay, replay};
+use crate::scenario::{Finding, Verdict, named};
+
+/// All that is known.
+#[derive(Default)]
+pub struct Evidence {
+    /// What is to be replayed: topics, and the plan as the last.
+    pub order: Order<Lines>,
+    /// What items were told to say.
+    pub told: HashMap<Line, Told>,
+    /// Lines whose removal was acknowledged.
+    pub removed: HashSet<Line>,
+    /// Lines of which nobody knows whether they were made, or removed.
+    pub unsure: HashSet<Line>,
+    /// Items whose move was refused because they were not there.
+    pub denied: HashSet<Line>,
+    /// Faults in single replies.
+    pub odd: Vec<String>,
+    /// The ids of all lines whose creation was acknowledged.
+    pub known: HashMap<Line, Box<str>>,
+    /// The ids of all lines that there are in the end, and what items say.
+    pub held: Vec<(Line, Box<str>)>,
+    /// What items say in the end.
+    pub said: HashMap<Line, Said>,
+}
+
+/// Holds the evidence against itself. `uncounted` says why revisions can't be used, if so; `is_divider` tells dividers from items.
+pub fn verdict(
+    evidence: &Evidence,
+    heard: Option<&Heard<'_>>,
+    uncounted: Option<&str>,
+    is_divider: impl Fn(Line) -> bool,
+) -> Verdict {
+    let order = &evidence.order;
+    let mut details = vec![format!(
+        "{} changes were acknowledged, {} reads noted, {} calls had no certain outcome or time.",
+        number(order.acked.len() as u64),
+        number(order.seen.len() as u64),
+        number(order.doubts.len() as u64)
+    )];
+    let mut problems = evidence.odd.clone();
+    let replayed = match uncounted {
+        Some(why) => Replay::TooMany(why.to_owned()),
+        None => replay(order),
+    };
+    let mut made = None;
+    let method = match replayed {
+        Replay::Explained { revisions, doubtful, made: changes } => {
+            details.push(format!(
+                "The {} revisions of {} topics and their plan lead, one after the other, to what the server holds, order and all.",
+                number(revisions),
+                order.containers.len().saturating_sub(1)
+            ));
+            if doubtful > 0 {
+                details.push(format!(
+                    "Of these, {doubtful} are explained only by calls of which nobody was told whether or when they were made."
+                ));
+            }
+            made = Some(changes);
+            REPLAYED.to_owned()
+        }
+        Replay::Contradicted(why) => {
+            problems.push(format!("No order explains what was acknowledged; {why}."));
+            REPLAYED.to_owned()
+        }
+        Replay::TooMany(why) => format!("{MEMBERS} The server's order was not looked at: {why}."),
+    };
+    let found = members(evidence);
+    problems.extend(found);
+    problems.extend(fields::compare(&evidence.told, &evidence.said));
+    if problems.is_empty() {
+        details.push(format!(
+            "Each of the {} items and dividers that have to be there is there once, and each item says what it was told to say.",
+            number(evidence.held.len() as u64)
+        ));
+    }
+    if let Some(heard) = heard {
+        heard.look(&mut details, &mut problems, |heard, problems| {
+            compare_events(evidence, made.as_deref().unwrap_or_default(), heard, problems, is_divider);
+        });
+    }
+    let finding = if problems.is_empty() { Finding::Verified } else { Finding::Violated };
+    Verdict { finding, method, details, problems: named(problems) }
+}
+
+/// What must be there whatever the order was, and what can't be there in any: a sentence for each fault.
+fn members(evidence: &Evidence) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut there = HashSet::new();
+    for (line, id) in &evidence.held {
+        if *line == FOREIGN {
+            problems.push(format!("in the end there is a line {id} that is none of the load's"));
+        } else if !there.insert(*line) {
+            problems.push(format!("in the end line {line} is there twice"));
+        } else if evidence.removed.contains(line) {
+            problems.push(format!("in the end line {line} is there, though its removal was acknowledged"));
+        } else {
+            match evidence.known.get(line) {
+                Some(known) if known == id => {}
+                Some(_) => problems.push(format!("in the end line {line} has another id than it was told to have")),
+                None if evidence.unsure.contains(line) => {}
+                None => problems.push(format!("in the end line {line} is there, and nobody was told that it was made")),
+            }
+        }
+    }
+    let may_be_away = |line: &Line| evidence.removed.contains(line) || evidence.unsure.contains(line);
+    let mut missing: Vec<_> =
+        evidence.known.keys().filter(|line| !there.contains(line) && !may_be_away(line)).collect();
+    missing.sort_unstable();
+    problems.extend(missing.into_iter().map(|line| format!("in the end line {line} is missing, which nobody removed")));
+    let mut denied: Vec<_> = evidence.denied.iter().filter(|line| !may_be_away(line)).collect();
+    denied.sort_unstable();
+    let denied = denied.into_iter();
+    problems.extend(
+        denied.map(|line| format!("a move of item {line} was refused because it was not there, and nobody removed it")),
+    );
+    problems
+}
+
+/// The events of each revision of the first topic are what made it, as far as that is known.
+fn compare_events(
+    evidence: &Evidence,
+    made: &[Change],
+    heard: &Heard<'_>,
+    problems: &mut Vec<String>,
+    is_divider: impl Fn(Line) -> bool,
+) {
+    for (change, event) in made.iter().zip(heard.what) {
+        // What no follower received is told with the followers.
+        if event.is_empty() {
+            continue;
+        }
+        let kind = if is_divider(change.line()) { "divider" } else { "item" };
+        let verb = match change {
+            Change::Add(..) => "add",
+            Change::Shift(..) | Change::Order(..) | Change::Edit(_) => "update",
+            Change::Attach(_) => "attach",
+            Change::Remove(_) => "remove",
+            Change::Leave(_) | Change::Arrive(..) => "move",
+        };
+        let (name, ids) = event.split_once(' ').unwrap_or((event, ""));
+        let id = evidence.known.get(&change.line());
+        let names_it = id.is_none_or(|id| ids.split(' ').any(|one| *one == **id));
+        if name != format!("topic.{kind}.{verb}") || !names_it {
+            problems.push(format!("followers were told `{event}` of a revision that was {}", Lines::name(*change)));
+        }
+    }
+}
+
+const REPLAYED: &str = "Replay: all that was acknowledged, carried out again on paper by revision, compared with what the server \
+                        holds, with what was read on the way, and with what followers were told.";
+const MEMBERS: &str = "Membership: what was made and not removed is there once, nothing is there from nowhere, and items say what \
+                       they were told to say.";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,407 @@
+//! Topics and their plan on the wire: the calls, and as much of the replies as the load has to know.
+//!
+//! An item's name says which line it is, and its comment which one it has to have; so does a divider's title.
+
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::model::{FOREIGN, Line};
+use crate::client::{Answer, Call};
+use crate::desk::encoded;
+
+/// What the load works on, by loid.
+#[derive(Debug, Clone, Default)]
+pub struct Paths {
+    /// The topics.
+    pub topics: Vec<String>,
+    /// The plan.
+    pub plan: String,
+    /// What is attached to items.
+    pub objects: Vec<String>,
+}
+
+impl Paths {
+    fn topic(&self, topic: u16, rest: &str) -> String {
+        format!("/v3/container/topic/{}{rest}", encoded(&self.topics[usize::from(topic)]))
+    }
+
+    fn below(&self, topic: u16, kind: &str, id: &str) -> String {
+        self.topic(topic, &format!("/{kind}/{}", encoded(id)))
+    }
+
+    fn in_plan(&self, rest: &str) -> String {
+        format!("/v3/container/topicplan/{}{rest}", encoded(&self.plan))
+    }
+
+    /// The path of the first topic's events.
+    pub fn events(&self) -> String {
+        format!("/v3/container/{}/events", encoded(&self.topics[0]))
+    }
+
+    /// Reads a topic with its items.
+    pub fn read(&self, topic: u16) -> Call {
+        Call::new(Method::GET, self.topic(topic, ""))
+    }
+
+    /// Reads its structure.
+    pub fn structure(&self, topic: u16) -> Call {
+        Call::new(Method::GET, self.topic(topic, "/structure"))
+    }
+
+    /// Reads the structure of the plan.
+    pub fn plan(&self) -> Call {
+        Call::new(Method::GET, self.in_plan("/structure"))
+    }
+
+    /// Makes an item.
+    pub fn item(&self, topic: u16, line: Line, position: i32) -> Call {
+        let body = json!({ "name": item_name(line), "position": position });
+        Call::json(Method::POST, &self.topic(topic, "/topicitem"), &body)
+    }
+
+    /// Writes another comment.
+    pub fn edit(&self, topic: u16, id: &str, step: u32) -> Call {
+        Call::json(Method::PUT, &self.below(topic, "topicitem", id), &json!({ "comment": step.to_string() }))
+    }
+
+    /// Attaches an object.
+    pub fn attach(&self, topic: u16, id: &str, object: usize) -> Call {
+        let object = encoded(&self.objects[object]);
+        Call::new(Method::PUT, format!("{}/attach/{object}", self.below(topic, "topicitem", id)))
+    }
+
+    /// Puts an item to another position.
+    pub fn shift(&self, topic: u16, id: &str, position: i32) -> Call {
+        Call::json(Method::PUT, &self.below(topic, "topicitem", id), &json!({ "position": position }))
+    }
+
+    /// Removes an item.
+    pub fn remove(&self, topic: u16, id: &str) -> Call {
+        Call::new(Method::DELETE, self.below(topic, "topicitem", id))
+    }
+
+    /// Moves an item into a topic, from wherever it is.
+    pub fn move_into(&self, topic: u16, id: &str, position: i32) -> Call {
+        let body = json!({ "sources": [id], "target": self.topics[usize::from(topic)], "position": position });
+        Call::json(Method::PUT, "/v3/container/topic/move", &body)
+    }
+
+    /// Makes a divider.
+    pub fn divide(&self, topic: u16, line: Line, position: i32) -> Call {
+        let body = json!({ "title": divider_title(line), "position": position });
+        Call::json(Method::POST, &self.topic(topic, "/divider"), &body)
+    }
+
+    /// Puts a divider to another position.
+    pub fn shift_divider(&self, topic: u16, id: &str, position: i32) -> Call {
+        Call::json(Method::PUT, &self.below(topic, "divider", id), &json!({ "position": position }))
+    }
+
+    /// Removes a divider.
+    pub fn undivide(&self, topic: u16, id: &str) -> Call {
+        Call::new(Method::DELETE, self.below(topic, "divider", id))
+    }
+
+    /// Puts a topic to a position of the plan; adds it if it is not there.
+    pub fn order(&self, topic: u16, position: i32) -> Call {
+        let path = self.in_plan(&format!("/add/{}", encoded(&self.topics[usize::from(topic)])));
+        Call::json(Method::PUT, &path, &json!({ "position": position }))
+    }
+
+    /// The topic with that loid.
+    pub fn topic_of(&self, loid: &str) -> Option<u16> {
+        let place = self.topics.iter().position(|topic| topic == loid)?;
+        u16::try_from(place).ok()
+    }
+}
+
+const ITEM: &str = "item ";
+const DIVIDER: &str = "divider ";
+
+fn item_name(line: Line) -> String {
+    format!("{ITEM}{line}")
+}
+
+fn divider_title(line: Line) -> String {
+    format!("{DIVIDER}{line}")
+}
+
+fn numbered(text: &str, what: &str) -> Line {
+    text.strip_prefix(what).and_then(|line| line.parse().ok()).unwrap_or(FOREIGN)
+}
+
+/// A number made of an id.
+pub fn mark(id: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[derive(Deserialize)]
+struct Envelope<T> {
+    result: T,
+}
+
+/// The `result` of a success, as far as it is of interest.
+pub fn result<'a, T: Deserialize<'a>>(answer: &'a Answer) -> Option<T> {
+    serde_json::from_slice::<Envelope<T>>(&answer.body).ok().map(|envelope| envelope.result)
+}
+
+/// An item as it is shown, or no more than its id.
+#[derive(Debug, Deserialize)]
+pub struct Item<'a> {
+    /// Its record.
+    #[serde(borrow)]
+    pub info: ItemInfo<'a>,
+    /// Counted from 0; none if it is not there any more.
+    pub position: Option<u32>,
+    /// What is attached to it.
+    #[serde(borrow, default)]
+    attachment: Option<Id<'a>>,
+}
+
+/// Its record.
+#[derive(Debug, Deserialize)]
+pub struct ItemInfo<'a> {
+    /// Its loid.
+    #[serde(borrow)]
+    pub id: Cow<'a, str>,
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    comment: Cow<'a, str>,
+    /// The topic's revision at its last change.
+    pub revision: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Id<'a> {
+    #[serde(borrow, default)]
+    id: Cow<'a, str>,
+}
+
+/// What an item says: the step of its comment, 0 for none; and what is attached to it, one beyond the objects for something else.
+pub type Said = (u32, Option<usize>);
+
+impl Item<'_> {
+    /// Which line it is.
+    pub fn line(&self) -> Line {
+        numbered(&self.info.name, ITEM)
+    }
+
+    /// What it says.
+    pub fn said(&self, paths: &Paths) -> Said {
+        let comment = &self.info.comment;
+        let step = if comment.is_empty() { 0 } else { comment.parse().unwrap_or(u32::MAX) };
+        let place = |id: &str| paths.objects.iter().position(|object| object == id).unwrap_or(paths.objects.len());
+        (step, self.attachment.as_ref().map(|attached| place(&attached.id)))
+    }
+}
+
+/// The reply to a change of a divider.
+#[derive(Debug, Deserialize)]
+pub struct Divided<'a> {
+    /// The divider.
+    #[serde(borrow)]
+    pub info: Divider<'a>,
+}
+
+/// A divider.
+#[derive(Debug, Deserialize)]
+pub struct Divider<'a> {
+    /// Its id.
+    #[serde(borrow)]
+    pub id: Cow<'a, str>,
+    #[serde(borrow, default)]
+    title: Cow<'a, str>,
+    /// Counted from 0.
+    pub position: Option<u32>,
+}
+
+/// A topic with its items.
+#[derive(Debug, Deserialize)]
+pub struct Whole<'a> {
+    /// The items, in order.
+    #[serde(borrow)]
+    pub items: Vec<Item<'a>>,
+    #[serde(borrow, default)]
+    dividers: Vec<Divider<'a>>,
+}
+
+/// A line of a topic that was read: which it is by its name, its id, and what it says if it is an item.
+pub struct Read {
+    /// Which line.
+    pub line: Line,
+    /// Its id.
+    pub id: Box<str>,
+    /// Of an item.
+    pub said: Option<Said>,
+}
+
+impl Whole<'_> {
+    /// Items and dividers in order; `None` if their positions leave something out, or come twice.
+    pub fn lines(&self, paths: &Paths) -> Option<Vec<Read>> {
+        let items = self.items.iter().map(|item| {
+            let read = Read { line: item.line(), id: item.info.id.as_ref().into(), said: Some(item.said(paths)) };
+            (item.position, read)
+        });
+        let dividers = self.dividers.iter().map(|divider| {
+            let line = numbered(&divider.title, DIVIDER);
+            (divider.position, Read { line, id: divider.id.as_ref().into(), said: None })
+        });
+        let mut lines: Vec<_> = items.chain(dividers).collect();
+        lines.sort_by_key(|(position, _)| *position);
+        let is_dense = lines.iter().zip(0..).all(|((position, _), place)| *position == Some(place));
+        is_dense.then(|| lines.into_iter().map(|(_, read)| read).collect())
+    }
+}
+
+/// The structure of a topic or plan.
+#[derive(Debug, Deserialize)]
+pub struct Structure<'a> {
+    #[serde(borrow)]
+    items: Vec<Id<'a>>,
+}
+
+impl Structure<'_> {
+    /// The ids of its lines, in order.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.items.iter().map(|line| &*line.id)
+    }
+}
+
+/// The reply to a move.
+#[derive(Debug, Deserialize)]
+pub struct Moved<'a> {
+    #[serde(borrow, default)]
+    items: Vec<MovedItem<'a>>,
+    /// What the move has changed.
+    #[serde(borrow)]
+    pub revisions: Option<Vec<Revised<'a>>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct MovedItem<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    position: u32,
+}
+
+/// A topic that a move has changed.
+#[derive(Debug, Deserialize)]
+pub struct Revised<'a> {
+    /// Its loid.
+    #[serde(borrow)]
+    pub id: Cow<'a, str>,
+    /// The revision that this led to.
+    pub revision: u64,
+}
+
+impl Moved<'_> {
+    /// Where what has that id is now.
+    pub fn position(&self, id: &str) -> Option<u32> {
+        self.items.iter().find(|item| item.id == id).map(|item| item.position)
+    }
+}
+
+/// The reply to a change of a plan, with the topic that it is about.
+#[derive(Debug, Deserialize)]
+pub struct Ordered {
+    items: Vec<Placed>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Placed {
+    position: Option<u32>,
+}
+
+impl Ordered {
+    /// Where the topic stands.
+    pub fn position(&self) -> Option<u32> {
+        self.items.first()?.position
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(body: &str) -> Answer {
+        Answer { status: 200, etag: None, body: body.to_owned().into() }
+    }
+
+    fn paths() -> Paths {
+        let loids = |from: u32| (from..from + 2).map(|n| format!("1$1.0.{n}")).collect();
+        Paths { topics: loids(1), plan: "1$1.0.9".to_owned(), objects: loids(3) }
+    }
+
+    #[test]
+    fn calls_are_the_interfaces() {
+        let paths = paths();
+        let said = |call: Call| format!("{} {} {}", call.method, call.path, String::from_utf8_lossy(&call.body));
+        for (call, wanted) in [
+            (paths.read(1), "GET /v3/container/topic/1%241.0.2 "),
+            (paths.structure(0), "GET /v3/container/topic/1%241.0.1/structure "),
+            (paths.plan(), "GET /v3/container/topicplan/1%241.0.9/structure "),
+            (
+                paths.item(0, 7, -1),
+                "POST /v3/container/topic/1%241.0.1/topicitem {\"name\":\"item 7\",\"position\":-1}",
+            ),
+            (paths.edit(0, "a$1", 3), "PUT /v3/container/topic/1%241.0.1/topicitem/a%241 {\"comment\":\"3\"}"),
+            (paths.attach(0, "a", 1), "PUT /v3/container/topic/1%241.0.1/topicitem/a/attach/1%241.0.4 "),
+            (paths.shift(0, "a", 2), "PUT /v3/container/topic/1%241.0.1/topicitem/a {\"position\":2}"),
+            (paths.remove(0, "a"), "DELETE /v3/container/topic/1%241.0.1/topicitem/a "),
+            (
+                paths.move_into(1, "a", 0),
+                "PUT /v3/container/topic/move {\"sources\":[\"a\"],\"target\":\"1$1.0.2\",\"position\":0}",
+            ),
+            (
+                paths.divide(0, 8, 0),
+                "POST /v3/container/topic/1%241.0.1/divider {\"title\":\"divider 8\",\"position\":0}",
+            ),
+            (paths.shift_divider(0, "5", 1), "PUT /v3/container/topic/1%241.0.1/divider/5 {\"position\":1}"),
+            (paths.undivide(0, "5"), "DELETE /v3/container/topic/1%241.0.1/divider/5 "),
+            (paths.order(1, 0), "PUT /v3/container/topicplan/1%241.0.9/add/1%241.0.2 {\"position\":0}"),
+        ] {
+            assert_eq!(said(call), wanted);
+        }
+        assert_eq!((paths.topic_of("1$1.0.2"), paths.topic_of("1$1.0.3")), (Some(1), None));
+    }
+
+    #[test]
+    fn a_topic_is_read_in_order_with_what_its_items_say() {
+        let body = r#"{"result":{"info":{"id":"t"},"dividers":[{"id":"5","title":"divider 8","position":1}],"items":[
+            {"info":{"id":"a","name":"item 7","comment":"3","revision":4},"position":0,"attachment":{"id":"1$1.0.4"}},
+            {"info":{"id":"b","name":"x","comment":""},"position":2,"attachment":null}]}}"#;
+        let shown = answer(body);
+        let whole: Whole<'_> = result(&shown).expect("it is such a reply");
+        let lines = whole.lines(&paths()).expect("its positions are dense");
+        let read: Vec<_> = lines.iter().map(|read| (read.line, &*read.id, read.said)).collect();
+        assert_eq!(read, [(7, "a", Some((3, Some(1)))), (8, "5", None), (FOREIGN, "b", Some((0, None)))]);
+        let gap = answer(&body.replace("\"position\":2", "\"position\":3"));
+        assert!(result::<Whole<'_>>(&gap).expect("it is such a reply").lines(&paths()).is_none());
+    }
+
+    #[test]
+    fn replies_to_changes_are_read_with_whatever_else_is_in_them() {
+        let gone = answer(r#"{"result":{"info":{"id":"a"}}}"#);
+        let gone: Item<'_> = result(&gone).expect("it is such a reply");
+        assert_eq!((&*gone.info.id, gone.position, gone.info.revision), ("a", None, None));
+        let moved = answer(
+            r#"{"result":{"info":{"id":"t"},"items":[{"id":"a","position":6}],"revisions":[{"id":"t","revision":9}]}}"#,
+        );
+        let moved: Moved<'_> = result(&moved).expect("it is such a reply");
+        assert_eq!((moved.position("a"), moved.position("b")), (Some(6), None));
+        assert_eq!(moved.revisions.expect("they are there")[0].revision, 9);
+        let ordered = answer(r#"{"result":{"info":{},"items":[{"info":{"id":"t"},"position":2}]}}"#);
+        assert_eq!(result::<Ordered>(&ordered).and_then(|ordered| ordered.position()), Some(2));
+        let structure =
+            answer(r#"{"result":{"info":{},"items":[{"id":"a","kind":"item"},{"id":"5","kind":"divider"}]}}"#);
+        let structure: Structure<'_> = result(&structure).expect("it is such a reply");
+        assert_eq!(structure.ids().collect::<Vec<_>>(), ["a", "5"]);
+    }
+}
