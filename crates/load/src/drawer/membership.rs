@@ -129,7 +129,7 @@ mod tests {
     use crate::replay::evidence::{Ack, Doubt, Span, UNREPORTED};
 
     fn acked(drawer: u16, change: Change) -> Ack<Change> {
-        Ack { change, container: drawer, revision: None, place: UNREPORTED, count: UNREPORTED }
+        Ack { change, container: drawer, revision: None, after: 0, place: UNREPORTED, count: UNREPORTED }
     }
 
     fn evidence(held: [&[u32]; 2], acked: Vec<Ack<Change>>) -> Evidence<Model> {

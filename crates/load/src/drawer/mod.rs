@@ -239,7 +239,7 @@ impl Scenario for DrawerLoad {
                 }
                 let place = reply.items.first().and_then(|item| item.position).unwrap_or(UNREPORTED);
                 let count = reply.info.count.unwrap_or(UNREPORTED);
-                notes.acked.push(Ack { change, container: drawer, revision, place, count });
+                notes.acked.push(Ack { change, container: drawer, revision, after: 0, place, count });
             }
             Some((here, Some(there))) => {
                 self.learn(target, &reply);
@@ -249,7 +249,14 @@ impl Scenario for DrawerLoad {
                     (there, reply.revisions.map(|revisions| revisions.target)),
                 ] {
                     let container = drawer;
-                    notes.acked.push(Ack { change, container, revision, place: UNREPORTED, count: UNREPORTED });
+                    notes.acked.push(Ack {
+                        change,
+                        container,
+                        revision,
+                        after: 0,
+                        place: UNREPORTED,
+                        count: UNREPORTED,
+                    });
                 }
             }
         }

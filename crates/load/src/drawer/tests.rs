@@ -34,13 +34,20 @@ impl Server {
         let shown = if matches!(change, Change::Delete(_)) { &before } else { after };
         let place = shown.place(change.object()).map_or(UNREPORTED, |place| place as u32);
         let count = after.items.len() as u32;
-        self.evidence.acked.push(Ack { change, container: drawer, revision, place, count });
+        self.evidence.acked.push(Ack { change, container: drawer, revision, after: 0, place, count });
     }
 
     fn move_item(&mut self, from: u16, to: u16, object: u32) {
         for (drawer, change) in [(from, Change::Leave(object)), (to, Change::Arrive(object))] {
             let revision = Some(self.silently(drawer, change));
-            self.evidence.acked.push(Ack { change, container: drawer, revision, place: UNREPORTED, count: UNREPORTED });
+            self.evidence.acked.push(Ack {
+                change,
+                container: drawer,
+                revision,
+                after: 0,
+                place: UNREPORTED,
+                count: UNREPORTED,
+            });
         }
     }
 
@@ -113,7 +120,8 @@ fn a_planted_loss_duplicate_and_reorder_are_each_found() {
 fn an_acknowledged_change_that_was_not_made_is_found() {
     // The server told of an addition and forgot it: what was told next has the same revision.
     let mut forgetful = busy();
-    let lost = Ack { change: Change::Add(7), container: 1, revision: Some(6), place: UNREPORTED, count: UNREPORTED };
+    let lost =
+        Ack { change: Change::Add(7), container: 1, revision: Some(6), after: 0, place: UNREPORTED, count: UNREPORTED };
     forgetful.tell(1, Change::Delete(5));
     forgetful.evidence.acked.push(lost);
     contradicted(forgetful.end(|_| {}), "acknowledged");

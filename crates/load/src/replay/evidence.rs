@@ -5,7 +5,7 @@ use super::Paper;
 /// Stands for a position or count that the reply did not report.
 pub const UNREPORTED: u32 = u32::MAX;
 
-/// An acknowledged change of one container: some 40 bytes, as there may be millions.
+/// An acknowledged change of one container: some 50 bytes, as there may be millions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ack<C> {
     /// What was asked for.
@@ -14,6 +14,8 @@ pub struct Ack<C> {
     pub container: u16,
     /// The revision that the reply spoke of: the one that the change led to, or that it found if there was nothing to do.
     pub revision: Option<u64>,
+    /// The last revision of the container before it was made, as far as that is known.
+    pub after: u64,
     /// The position according to the reply (after a removal: the one that there was).
     pub place: u32,
     /// The number of members according to the reply.

@@ -14,7 +14,7 @@ pub mod evidence;
 
 /// Steps back that are tried before it gives up.
 const TRIES: usize = 100_000;
-/// Calls in doubt beyond which nothing could be proved.
+/// Calls of which nobody knows whether they were made, beyond which nothing could be proved.
 pub const MOST_DOUBTS: usize = 2000;
 
 /// A container on paper: what is in it, in order.
@@ -77,18 +77,32 @@ enum Stuck {
     GaveUp,
 }
 
+/// What a step has set.
+enum Step {
+    /// A doubt's half is taken as done.
+    Used(usize, bool),
+    /// A container has held something.
+    Held(usize, u32),
+}
+
 struct Search<'e, P: Paper> {
     evidence: &'e Evidence<P>,
     doubts: Vec<Doubt<P::Change>>,
     /// By container, in the order of the revisions.
     acked: Vec<Vec<(u64, Ack<P::Change>)>>,
     seen: Vec<Vec<Seen>>,
+    /// Doubts that have no end.
+    open: Vec<usize>,
+    /// The others, by container and end.
+    timed: Vec<Vec<usize>>,
+    /// By container: the most revisions between the begin and the end of one of them.
+    widest: Vec<u64>,
     /// By doubt: whether its halves are taken as done.
     used: Vec<(bool, bool)>,
     /// By container: all that it ever held.
     ever: Vec<HashSet<u32>>,
-    /// What was set there, in order, to be taken back with a step that led nowhere.
-    trail: Vec<(usize, u32)>,
+    /// What was set in both, in order, to be taken back with a step that led nowhere.
+    trail: Vec<Step>,
     made: Vec<P::Change>,
     tries: usize,
     /// The furthest anything came, and what ended it there.
@@ -131,13 +145,30 @@ fn search<P: Paper>(evidence: &Evidence<P>) -> Replay<P::Change> {
     for seen in &mut seen {
         seen.sort_unstable_by_key(|one| one.revision);
     }
-    if doubts.len() > MOST_DOUBTS {
-        return Replay::TooMany(format!("{} calls are in doubt", doubts.len()));
+    let is_open = |index: &usize| doubts[*index].until == u64::MAX;
+    let (open, by_time): (Vec<usize>, Vec<usize>) = (0..doubts.len()).partition(is_open);
+    if open.len() > MOST_DOUBTS {
+        return Replay::TooMany(format!("{} calls are in doubt", open.len()));
     }
+    let mut timed = vec![Vec::new(); containers];
+    for index in by_time {
+        // What has an end is about one container, which is known.
+        if let Some(container) = doubts[index].here.0 {
+            timed[usize::from(container)].push(index);
+        }
+    }
+    for timed in &mut timed {
+        timed.sort_by_key(|index| doubts[*index].until);
+    }
+    let width = |index: &usize| doubts[*index].until.saturating_sub(doubts[*index].after);
+    let widest = timed.iter().map(|timed| timed.iter().map(width).max().unwrap_or(0)).collect();
     let mut search = Search {
         evidence,
         acked,
         seen,
+        open,
+        timed,
+        widest,
         used: vec![(false, false); doubts.len()],
         doubts,
         ever: vec![HashSet::new(); containers],
@@ -163,7 +194,8 @@ fn told_late<P: Paper>(acked: &mut Vec<(u64, Ack<P::Change>)>) -> Vec<Doubt<P::C
     let late =
         |(revision, one): &mut (u64, Ack<P::Change>)| shared.contains(revision) && P::may_be_told_late(one.change);
     let late = acked.extract_if(.., late);
-    late.map(|(revision, one)| Doubt { until: revision, ..Doubt::of(one.container, one.change) }).collect()
+    late.map(|(revision, one)| Doubt { after: one.after, until: revision, ..Doubt::of(one.container, one.change) })
+        .collect()
 }
 
 impl<P: Paper> Search<'_, P> {
@@ -255,21 +287,27 @@ impl<P: Paper> Search<'_, P> {
                 paper = after;
                 continue;
             }
-            return self.gap(container, span, revision, &paper, at, &next);
+            let mut ways = self.ways(container, revision, &paper, &next);
+            if ways.len() != 1 {
+                return self.branch(container, span, revision, ways, at, &next);
+            }
+            // Nothing else can have made it: there is nothing to come back to.
+            if let Some((index, half, after)) = ways.pop() {
+                self.take(container, index, half);
+                paper = after;
+            }
         }
     }
 
-    /// A revision that no acknowledged call has made: tries each call in doubt.
-    fn gap(
-        &mut self,
-        container: usize,
-        span: &Span<P>,
-        revision: u64,
-        paper: &P,
-        at: (usize, usize),
-        next: &[Ack<P::Change>],
-    ) -> Result<(), Stuck> {
-        for index in 0..self.doubts.len() {
+    /// The calls in doubt that can have made a revision: which, which half of it, and what it led to.
+    fn ways(&self, container: usize, revision: u64, paper: &P, next: &[Ack<P::Change>]) -> Vec<(usize, bool, P)> {
+        let timed = &self.timed[container];
+        let from = timed.partition_point(|index| self.doubts[*index].until < revision);
+        let last = revision.saturating_add(self.widest[container]);
+        // Those that end later begin later, too.
+        let begun = timed[from..].iter().take_while(|index| self.doubts[**index].until <= last);
+        let mut ways = Vec::new();
+        for index in begun.chain(&self.open).copied() {
             let doubt = self.doubts[index];
             for half in [false, true] {
                 let of = if half { doubt.there.map(|(of, change)| (Some(of), change)) } else { Some(doubt.here) };
@@ -277,33 +315,47 @@ impl<P: Paper> Search<'_, P> {
                 let is_used = if half { self.used[index].1 } else { self.used[index].0 };
                 // What is known of the time is about the target.
                 let is_timed = half || doubt.there.is_none();
-                if of.is_some_and(|of| usize::from(of) != container)
-                    || is_used
-                    || (is_timed && !(doubt.after + 1..=doubt.until).contains(&revision))
+                if of.is_some_and(|of| usize::from(of) != container) || is_used || (is_timed && doubt.after >= revision)
                 {
                     continue;
                 }
                 let mut after = paper.clone();
-                if after.apply(change) != Some(true) || !next.iter().all(|acked| finds(&after, acked)) {
-                    continue;
+                if after.apply(change) == Some(true) && next.iter().all(|acked| finds(&after, acked)) {
+                    ways.push((index, half, after));
                 }
-                self.tries += 1;
-                if self.tries > TRIES {
-                    return Err(Stuck::GaveUp);
-                }
-                let (trail, made) = (self.trail.len(), self.made.len());
-                self.mark(index, half, true);
-                self.made(container, change);
-                match self.walk(container, span, revision, after, at) {
-                    Err(Stuck::Contradicted) => {
-                        self.mark(index, half, false);
-                        self.made.truncate(made);
-                        for (container, member) in self.trail.drain(trail..) {
-                            self.ever[container].remove(&member);
+            }
+        }
+        ways
+    }
+
+    /// A revision that no acknowledged call has made: tries each call in doubt that can have.
+    fn branch(
+        &mut self,
+        container: usize,
+        span: &Span<P>,
+        revision: u64,
+        ways: Vec<(usize, bool, P)>,
+        at: (usize, usize),
+        next: &[Ack<P::Change>],
+    ) -> Result<(), Stuck> {
+        for (index, half, after) in ways {
+            self.tries += 1;
+            if self.tries > TRIES {
+                return Err(Stuck::GaveUp);
+            }
+            let (trail, made) = (self.trail.len(), self.made.len());
+            self.take(container, index, half);
+            match self.walk(container, span, revision, after, at) {
+                Err(Stuck::Contradicted) => {
+                    self.made.truncate(made);
+                    for step in self.trail.drain(trail..) {
+                        match step {
+                            Step::Used(index, half) => mark(&mut self.used[index], half, false),
+                            Step::Held(container, member) => _ = self.ever[container].remove(&member),
                         }
                     }
-                    ended => return ended,
                 }
+                ended => return ended,
             }
         }
         Err(self.stuck(container, revision, || match next.first() {
@@ -312,6 +364,17 @@ impl<P: Paper> Search<'_, P> {
             }
             None => format!("the {} was changed, and nobody who was acknowledged did it", P::CONTAINER),
         }))
+    }
+
+    /// A call in doubt has made a revision.
+    fn take(&mut self, container: usize, index: usize, half: bool) {
+        mark(&mut self.used[index], half, true);
+        self.trail.push(Step::Used(index, half));
+        let doubt = self.doubts[index];
+        let change = if half { doubt.there.map(|(_, change)| change) } else { Some(doubt.here.1) };
+        if let Some(change) = change {
+            self.made(container, change);
+        }
     }
 
     /// A change was made.
@@ -324,13 +387,8 @@ impl<P: Paper> Search<'_, P> {
 
     fn held(&mut self, container: usize, member: u32) {
         if self.ever[container].insert(member) {
-            self.trail.push((container, member));
+            self.trail.push(Step::Held(container, member));
         }
-    }
-
-    fn mark(&mut self, index: usize, half: bool, used: bool) {
-        let (here, there) = &mut self.used[index];
-        *(if half { there } else { here }) = used;
     }
 
     /// Of each move in doubt, both halves or neither.
@@ -349,6 +407,10 @@ impl<P: Paper> Search<'_, P> {
         }
         Ok(())
     }
+}
+
+fn mark(used: &mut (bool, bool), half: bool, is_used: bool) {
+    *(if half { &mut used.1 } else { &mut used.0 }) = is_used;
 }
 
 /// Whether an acknowledgement fits a container in which the call had nothing to do.

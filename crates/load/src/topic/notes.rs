@@ -167,7 +167,7 @@ impl Notes {
     fn acked(&mut self, change: Change, asked: &Asked, answer: &Answer, place: Option<u32>) -> Option<Noted> {
         let (container, revision) = (asked.container, answer.revision());
         let place = place.unwrap_or(UNREPORTED);
-        self.acked.push(Ack { change, container, revision, place, count: UNREPORTED });
+        self.acked.push(Ack { change, container, revision, after: asked.after, place, count: UNREPORTED });
         let revised = revision.map(|revision| (container, revision)).into_iter().collect();
         Some(Noted { understood: true, made: None, revised })
     }
@@ -185,7 +185,8 @@ impl Notes {
                 continue;
             }
             let (change, revision) = (Change::Leave(asked.line), Some(revised.revision));
-            self.acked.push(Ack { change, container, revision, place: UNREPORTED, count: UNREPORTED });
+            let (place, count) = (UNREPORTED, UNREPORTED);
+            self.acked.push(Ack { change, container, revision, after: 0, place, count });
             noted.revised.push((container, revised.revision));
         }
         Some(noted)
@@ -226,13 +227,13 @@ impl Notes {
             self.odd(|| format!("the reply to a change of item {} does not show it", asked.line));
         }
         let changed = shown.info.revision.unwrap_or(revision);
-        // What was as it was wanted was changed before the call was sent; else others have changed it since.
-        if changed == revision || changed <= asked.after {
-            let noted = self.acked(change, asked, answer, Some(position))?;
-            let revised = if changed == revision { noted.revised } else { Vec::new() };
-            return Some(made(Noted { revised, ..noted }, &shown));
+        if changed == revision {
+            return self.acked(change, asked, answer, Some(position)).map(|noted| made(noted, &shown));
         }
-        self.doubt_when(change, asked, changed);
+        // What was as it was wanted was last changed before the call was sent; else others have changed it since.
+        if changed > asked.after {
+            self.doubt_when(change, asked, changed);
+        }
         Some(made(Noted { understood: true, ..Noted::default() }, &shown))
     }
 
