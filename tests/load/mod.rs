@@ -4,6 +4,8 @@ mod blog_liar;
 mod faults;
 mod liar;
 mod liveblog;
+mod topic;
+mod topic_liar;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -1,7 +1,7 @@
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use super::*;
-use crate::flags::{DrawerArgs, LiveblogArgs};
+use crate::flags::{DrawerArgs, LiveblogArgs, TopicArgs};
 
 #[derive(Parser)]
 struct Line {
@@ -13,6 +13,12 @@ struct Line {
 struct LiveblogLine {
     #[command(flatten)]
     args: LiveblogArgs,
+}
+
+#[derive(Parser)]
+struct TopicLine {
+    #[command(flatten)]
+    args: TopicArgs,
 }
 
 fn of(line: &[&str]) -> Result<Settings, String> {
@@ -64,11 +70,11 @@ fn flags_win_over_the_file_and_the_file_over_the_defaults() {
 fn the_manual_has_every_key_and_its_example_can_be_used() {
     let manual = include_str!("../../../../docs/LOAD.md");
     let examples: Vec<_> = manual.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
-    assert_eq!(examples.len(), 2);
+    assert_eq!(examples.len(), 3);
     for example in examples {
         with_file(example, &[]).unwrap();
     }
-    let commands = [<Line as clap::CommandFactory>::command(), <LiveblogLine as clap::CommandFactory>::command()];
+    let commands = [Line::command(), LiveblogLine::command(), TopicLine::command()];
     for command in commands {
         let flags: Vec<_> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
         assert!(flags.len() > 20, "{flags:?}");
@@ -95,6 +101,10 @@ fn a_file_has_sections_for_each_scenario_and_flags_win() {
         (3, 2)
     );
     assert_eq!(threads(&["--followers", "0"]), 0);
+    let words = ["x", "--topics", "7", "--own", "3"];
+    let topics =
+        Settings::of(&TopicLine::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).args).unwrap();
+    assert_eq!((topics.topic.topics, topics.topic.own, topics.topic.fill), (7, 3, 50));
     for (line, parts) in [
         (["--followers", "20001"], ["liveblog.followers", "20001"]),
         (["--follower-threads", "0"], ["liveblog.follower-threads", "0"]),

@@ -6,7 +6,7 @@
 //! several calls could have made it, each is tried, and taken back if it does not lead to the end. Of a move that is in doubt both
 //! halves must have happened or neither.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use self::evidence::{Ack, Doubt, Evidence, Seen, Span};
 
@@ -62,8 +62,11 @@ pub enum Replay<C> {
         revisions: u64,
         /// Of these, how many only calls in doubt explain.
         doubtful: u64,
-        /// The changes of the first container, one for each of its revisions.
-        made: Vec<C>,
+        /// The changes of the first container, one for each of its revisions; `None` where calls in doubt could have made it, of
+        /// which one was taken.
+        made: Vec<Option<C>>,
+        /// Those in doubt, and those whose reply was too late to say at which revision they were made.
+        doubts: Vec<Doubt<C>>,
     },
     /// None does; why the one that came furthest ended.
     Contradicted(String),
@@ -103,7 +106,7 @@ struct Search<'e, P: Paper> {
     ever: Vec<HashSet<u32>>,
     /// What was set in both, in order, to be taken back with a step that led nowhere.
     trail: Vec<Step>,
-    made: Vec<P::Change>,
+    made: Vec<Option<P::Change>>,
     tries: usize,
     /// The furthest anything came, and what ended it there.
     furthest: ((usize, u64), String),
@@ -138,9 +141,9 @@ fn search<P: Paper>(evidence: &Evidence<P>) -> Replay<P::Change> {
     }
     evidence.seen.iter().for_each(|one| seen[usize::from(one.container)].push(*one));
     let mut doubts = evidence.doubts.clone();
-    for acked in &mut acked {
+    for (acked, container) in acked.iter_mut().zip(0..) {
         acked.sort_unstable_by_key(|(revision, one)| (*revision, one.change));
-        doubts.extend(told_late::<P>(acked));
+        doubts.extend(told_late::<P>(container, acked, &evidence.doubts));
     }
     for seen in &mut seen {
         seen.sort_unstable_by_key(|one| one.revision);
@@ -182,20 +185,47 @@ fn search<P: Paper>(evidence: &Evidence<P>) -> Replay<P::Change> {
             revisions: evidence.containers.iter().filter_map(|span| span.revisions).map(|(from, to)| to - from).sum(),
             doubtful: search.used.iter().map(|(here, there)| u64::from(*here) + u64::from(*there)).sum(),
             made: search.made,
+            doubts: search.doubts,
         },
         Err(Stuck::Contradicted) => Replay::Contradicted(search.furthest.1),
         Err(Stuck::GaveUp) => Replay::TooMany(format!("{} ways were tried", search.tries)),
     }
 }
 
-/// Takes those out that speak of a revision that another may have made: when they were made is in doubt.
-fn told_late<P: Paper>(acked: &mut Vec<(u64, Ack<P::Change>)>) -> Vec<Doubt<P::Change>> {
+/// Takes those out that speak of a revision that another call may have made: when they were made is in doubt.
+fn told_late<P: Paper>(
+    container: u16,
+    acked: &mut Vec<(u64, Ack<P::Change>)>,
+    doubts: &[Doubt<P::Change>],
+) -> Vec<Doubt<P::Change>> {
     let shared: HashSet<u64> = acked.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[0].0).collect();
-    let late =
-        |(revision, one): &mut (u64, Ack<P::Change>)| shared.contains(revision) && P::may_be_told_late(one.change);
-    let late = acked.extract_if(.., late);
-    late.map(|(revision, one)| Doubt { after: one.after, until: revision, ..Doubt::of(one.container, one.change) })
-        .collect()
+    // By member: between which revisions something was done to it at one that nobody knows.
+    let mut doubted: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
+    for doubt in doubts {
+        let there = doubt.there.map(|(of, change)| (Some(of), change, (doubt.after, doubt.until)));
+        let here = if doubt.there.is_some() { (0, u64::MAX) } else { (doubt.after, doubt.until) };
+        for (of, change, times) in [Some((doubt.here.0, doubt.here.1, here)), there].into_iter().flatten() {
+            if of.is_none_or(|of| of == container) {
+                doubted.entry(P::member(change)).or_default().push(times);
+            }
+        }
+    }
+    let mut late = Vec::new();
+    loop {
+        let is_late = |(revision, one): &mut (u64, Ack<P::Change>)| {
+            let within = |(after, until): &(u64, u64)| after < revision && &*revision <= until;
+            let is_doubted = || doubted.get(&P::member(one.change)).is_some_and(|times| times.iter().any(within));
+            P::may_be_told_late(one.change) && (shared.contains(revision) || is_doubted())
+        };
+        let found: Vec<_> = acked.extract_if(.., is_late).collect();
+        if found.is_empty() {
+            return late;
+        }
+        for (revision, one) in found {
+            doubted.entry(P::member(one.change)).or_default().push((one.after, revision));
+            late.push(Doubt { after: one.after, until: revision, ..Doubt::of(container, one.change) });
+        }
+    }
 }
 
 impl<P: Paper> Search<'_, P> {
@@ -281,7 +311,7 @@ impl<P: Paper> Search<'_, P> {
             });
             if let Some((index, after)) = maker {
                 if let Some(acked) = next.get(index) {
-                    self.made(container, acked.change);
+                    self.made(container, acked.change, true);
                 }
                 made = Some(at.0 + index);
                 paper = after;
@@ -373,15 +403,15 @@ impl<P: Paper> Search<'_, P> {
         let doubt = self.doubts[index];
         let change = if half { doubt.there.map(|(_, change)| change) } else { Some(doubt.here.1) };
         if let Some(change) = change {
-            self.made(container, change);
+            self.made(container, change, false);
         }
     }
 
-    /// A change was made.
-    fn made(&mut self, container: usize, change: P::Change) {
+    /// A change was made; by a call that was told so, or perhaps by another.
+    fn made(&mut self, container: usize, change: P::Change, is_sure: bool) {
         self.held(container, P::member(change));
         if container == 0 {
-            self.made.push(change);
+            self.made.push(is_sure.then_some(change));
         }
     }
 

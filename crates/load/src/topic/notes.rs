@@ -179,7 +179,7 @@ impl Notes {
         for revised in moved.revisions.iter().flatten() {
             let container = paths.topic_of(&revised.id)?;
             if container == asked.container {
-                if answer.revision() != Some(revised.revision) {
+                if answer.revision().is_some_and(|revision| revision != revised.revision) {
                     self.odd(|| format!("the reply to a move tells two revisions of topic {container}"));
                 }
                 continue;

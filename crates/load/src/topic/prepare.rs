@@ -74,7 +74,7 @@ impl TopicLoad {
         let divider =
             wire::result::<wire::Divided<'_>>(&answer).ok_or("a new divider has no `info` in the reply")?.info;
         desk.call(&paths.undivide(0, &divider.id)).await?;
-        let mut left = before + 5;
+        let (mut left, mut moves_told) = (before + 5, true);
         if self.weights[Kind::Move as usize] > 0 {
             for target in [1, 0] {
                 let (_, answer) = desk.call(&paths.move_into(target, &item, 0)).await?;
@@ -85,14 +85,16 @@ impl TopicLoad {
                     Some(of.revision)
                 };
                 left += 1;
-                if told(target) != answer.revision() || told(0) != Some(left) || told(1).is_none() {
-                    return Ok(Some("the reply to a move does not tell the revisions of both topics".to_owned()));
-                }
+                moves_told &= told(target) == answer.revision() && told(0) == Some(left) && told(1).is_some();
             }
         }
         let (_, answer) = desk.call(&paths.remove(0, &item)).await?;
         right &= answer.revision() == Some(left + 1);
-        Ok((!right).then(|| "its revisions do not count changes one by one".to_owned()))
+        Ok(match (right, moves_told) {
+            (true, true) => None,
+            (true, false) => Some("the reply to a move does not tell the revisions of both topics".to_owned()),
+            (false, _) => Some("its revisions do not count changes one by one".to_owned()),
+        })
     }
 
     /// Puts items into each topic that all know of.

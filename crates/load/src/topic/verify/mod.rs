@@ -7,7 +7,7 @@ use super::model::{Change, FOREIGN, Line, Lines};
 use super::wire::Said;
 use crate::figures::number;
 use crate::followers::heard::Heard;
-use crate::replay::evidence::Evidence as Order;
+use crate::replay::evidence::{Doubt, Evidence as Order};
 use crate::replay::{Paper, Replay, replay};
 use crate::scenario::{Finding, Verdict, named};
 
@@ -53,9 +53,9 @@ pub fn verdict(
         Some(why) => Replay::TooMany(why.to_owned()),
         None => replay(order),
     };
-    let mut made = None;
+    let mut made = (Vec::new(), Vec::new());
     let method = match replayed {
-        Replay::Explained { revisions, doubtful, made: changes } => {
+        Replay::Explained { revisions, doubtful, made: changes, doubts } => {
             details.push(format!(
                 "The {} revisions of {} topics and their plan lead, one after the other, to what the server holds, order and all.",
                 number(revisions),
@@ -66,7 +66,7 @@ pub fn verdict(
                     "Of these, {doubtful} are explained only by calls of which nobody was told whether or when they were made."
                 ));
             }
-            made = Some(changes);
+            made = (changes, doubts);
             REPLAYED.to_owned()
         }
         Replay::Contradicted(why) => {
@@ -86,7 +86,7 @@ pub fn verdict(
     }
     if let Some(heard) = heard {
         heard.look(&mut details, &mut problems, |heard, problems| {
-            compare_events(evidence, made.as_deref().unwrap_or_default(), heard, problems, is_divider);
+            compare_events(evidence, &made, heard, problems, is_divider);
         });
     }
     let finding = if problems.is_empty() { Finding::Verified } else { Finding::Violated };
@@ -127,19 +127,15 @@ fn members(evidence: &Evidence) -> Vec<String> {
     problems
 }
 
-/// The events of each revision of the first topic are what made it, as far as that is known.
+/// The events of each revision of the first topic are what made it, or what a call in doubt may have done; as far as that is known.
 fn compare_events(
     evidence: &Evidence,
-    made: &[Change],
+    (made, doubts): &(Vec<Option<Change>>, Vec<Doubt<Change>>),
     heard: &Heard<'_>,
     problems: &mut Vec<String>,
     is_divider: impl Fn(Line) -> bool,
 ) {
-    for (change, event) in made.iter().zip(heard.what) {
-        // What no follower received is told with the followers.
-        if event.is_empty() {
-            continue;
-        }
+    let tells = |event: &str, change: Change| {
         let kind = if is_divider(change.line()) { "divider" } else { "item" };
         let verb = match change {
             Change::Add(..) => "add",
@@ -150,9 +146,25 @@ fn compare_events(
         };
         let (name, ids) = event.split_once(' ').unwrap_or((event, ""));
         let id = evidence.known.get(&change.line());
-        let names_it = id.is_none_or(|id| ids.split(' ').any(|one| *one == **id));
-        if name != format!("topic.{kind}.{verb}") || !names_it {
-            problems.push(format!("followers were told `{event}` of a revision that was {}", Lines::name(*change)));
+        name == format!("topic.{kind}.{verb}") && id.is_none_or(|id| ids.split(' ').any(|one| *one == **id))
+    };
+    let base = evidence.order.containers.first().and_then(|first| first.revisions).map_or(0, |(base, _)| base);
+    for ((revision, change), event) in (base + 1..).zip(made).zip(heard.what) {
+        // What no follower received is told with the followers.
+        if event.is_empty() {
+            continue;
+        }
+        let may_be = |doubt: &Doubt<Change>| {
+            let is_then = doubt.there.is_some() || (doubt.after < revision && revision <= doubt.until);
+            let there = doubt.there.into_iter().map(|(_, change)| change);
+            is_then && there.chain([doubt.here.1]).any(|change| tells(event, change))
+        };
+        let (right, was) = match change {
+            Some(change) => (tells(event, *change), Lines::name(*change)),
+            None => (doubts.iter().any(may_be), "made by nobody who was told so".to_owned()),
+        };
+        if !right {
+            problems.push(format!("followers were told `{event}` of revision {revision}, which was {was}"));
         }
     }
 }
