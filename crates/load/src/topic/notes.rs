@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use super::book::Asked;
 use super::fields::{Saying, Told};
-use super::model::{Change, Line};
+use super::model::{Change, Line, Lines};
 use super::plan::Deed;
 use super::wire::{self, Divided, Item, Moved, Ordered, Paths, Structure, Whole, mark};
 use crate::client::{Answer, Trouble};
 use crate::replay::evidence::{Ack, Doubt, Seen, UNREPORTED};
-use crate::replay::print;
+use crate::replay::{Paper, print};
 use crate::scenario::Outcome;
 
 /// Faults in single replies that a client remembers.
@@ -197,13 +197,7 @@ impl Notes {
         let shown: Item<'_> = wire::result(answer)?;
         let is_new = matches!(deed, Deed::Item(..));
         if !is_new && asked.known.as_ref().is_some_and(|known| *known.id != *shown.info.id) {
-            self.odd(|| {
-                format!(
-                    "the reply to {} speaks of {}",
-                    <super::model::Lines as crate::replay::Paper>::name(change),
-                    shown.info.id
-                )
-            });
+            self.odd(|| format!("the reply to {} speaks of {}", Lines::name(change), shown.info.id));
         }
         // What it was told to say is certain now, wherever it is.
         if let Some(saying) = saying(deed, asked) {

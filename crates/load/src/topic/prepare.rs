@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use hyper::Method;
 use serde_json::json;
 
 use super::TopicLoad;
@@ -11,7 +12,6 @@ use super::wire::{self, Paths, Said, Structure, Whole};
 use crate::client::{Answer, Call};
 use crate::desk::Desk;
 use crate::settle::settled;
-use hyper::Method;
 
 /// A container as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
