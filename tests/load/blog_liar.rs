@@ -1,14 +1,13 @@
 //! A proxy in front of a server that tells lies about a liveblog.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
 
-use super::liar::{ask, message};
+use super::proxy::{Lies, Mind, Proxy, ask, message};
 use crate::harness::*;
 
 /// What is not as it should be.
@@ -48,15 +47,8 @@ pub enum Lie {
     ShortReply,
 }
 
-/// See the module's head. Its threads end with the test's process.
-pub struct BlogLiar {
-    pub base: String,
-    lies: Arc<AtomicUsize>,
-}
-
-struct Mind {
+struct BlogLiar {
     lie: Lie,
-    upstream: String,
     /// Posts, edits, moderations and polls so far.
     posts: AtomicUsize,
     edits: AtomicUsize,
@@ -65,45 +57,19 @@ struct Mind {
     /// Streams so far, and of those taken up again.
     streams: AtomicUsize,
     resumed: AtomicUsize,
-    lies: Arc<AtomicUsize>,
+    lies: Lies,
 }
 
-impl BlogLiar {
-    pub fn before(server: &Server, lie: Lie) -> BlogLiar {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port can be had");
-        let base = format!("http://{}", listener.local_addr().expect("it has an address"));
-        let lies = Arc::new(AtomicUsize::new(0));
-        let upstream = server.base.strip_prefix("http://").expect("it speaks HTTP").to_owned();
-        let zero = || AtomicUsize::new(0);
-        let (posts, edits, moderations, polls) = (zero(), zero(), zero(), zero());
-        let (streams, resumed) = (zero(), zero());
-        let mind =
-            Arc::new(Mind { lie, upstream, posts, edits, moderations, polls, streams, resumed, lies: lies.clone() });
-        std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let mind = mind.clone();
-                // A connection that ends is none of the proxy's business.
-                std::thread::spawn(move || drop(mind.serve(stream)));
-            }
-        });
-        BlogLiar { base, lies }
-    }
-
-    pub fn has_lied(&self) -> bool {
-        self.lies.load(Ordering::Relaxed) > 0
-    }
+/// See the module's head.
+pub fn blog_liar(server: &Server, lie: Lie) -> Proxy {
+    let zero = || AtomicUsize::new(0);
+    let (posts, edits, moderations, polls) = (zero(), zero(), zero(), zero());
+    let (streams, resumed) = (zero(), zero());
+    Proxy::before(server, |lies| BlogLiar { lie, posts, edits, moderations, polls, streams, resumed, lies })
 }
 
-impl Mind {
-    fn lied(&self) {
-        self.lies.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn serve(&self, stream: TcpStream) -> std::io::Result<()> {
-        stream.set_nodelay(true)?;
-        let upstream = TcpStream::connect(&self.upstream)?;
-        upstream.set_nodelay(true)?;
-        let (mut client, mut server) = (BufReader::new(stream), BufReader::new(upstream));
+impl Mind for BlogLiar {
+    fn serve(&self, mut client: BufReader<TcpStream>, mut server: BufReader<TcpStream>) -> std::io::Result<()> {
         loop {
             let (head, body) = message(&mut client)?;
             let call = head.lines().next().unwrap_or_default();
@@ -174,6 +140,12 @@ impl Mind {
             send(&mut client, &answer, shown.as_bytes())?;
         }
     }
+}
+
+impl BlogLiar {
+    fn lied(&self) {
+        self.lies.lied();
+    }
 
     /// Passes a stream on, chunk by chunk, until either end has gone.
     fn follow(
@@ -218,7 +190,7 @@ impl Mind {
             // A chunk may have more than one.
             let (at, due) = (text.find("id: ").unwrap_or(0), number == 1 && events >= 4);
             let first = text.find("\n\n").map_or(text.len(), |end| end + 2);
-            let told = self.lies.load(Ordering::Relaxed) > 0;
+            let told = self.lies.have_been();
             match self.lie {
                 Lie::SkipEvent if due && !told => {
                     self.lied();

@@ -1,11 +1,12 @@
 //! A proxy in front of a server that tells lies about it.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufReader, Write};
+use std::net::TcpStream;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::proxy::{Lies, Mind, Proxy, ask, message};
 use crate::harness::*;
 
 /// What is not as it should be.
@@ -26,81 +27,26 @@ pub enum Lie {
 /// How long a server stands still.
 pub const STALL: Duration = Duration::from_millis(400);
 
-/// See the module's head. Its threads end with the test's process.
-pub struct Liar {
-    pub base: String,
-    lies: Arc<AtomicUsize>,
-}
-
-struct Mind {
+struct Liar {
     lie: Lie,
-    upstream: String,
     /// Additions so far.
     added: AtomicUsize,
     /// Reads so far.
     reads: AtomicUsize,
-    lies: Arc<AtomicUsize>,
+    lies: Lies,
     /// The addition that never lasts.
     forgotten: Mutex<Option<String>>,
 }
 
-impl Liar {
-    pub fn before(server: &Server, lie: Lie) -> Liar {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port can be had");
-        let base = format!("http://{}", listener.local_addr().expect("it has an address"));
-        let lies = Arc::new(AtomicUsize::new(0));
-        let upstream = server.base.strip_prefix("http://").expect("it speaks HTTP").to_owned();
-        let mind = Arc::new(Mind {
-            lie,
-            upstream,
-            added: AtomicUsize::new(0),
-            reads: AtomicUsize::new(0),
-            lies: lies.clone(),
-            forgotten: Mutex::new(None),
-        });
-        std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let mind = mind.clone();
-                // A connection that ends is none of the proxy's business.
-                std::thread::spawn(move || drop(mind.serve(stream)));
-            }
-        });
-        Liar { base, lies }
-    }
-
-    pub fn has_lied(&self) -> bool {
-        self.lies.load(Ordering::Relaxed) > 0
-    }
+/// See the module's head.
+pub fn liar(server: &Server, lie: Lie) -> Proxy {
+    let zero = || AtomicUsize::new(0);
+    let (added, reads) = (zero(), zero());
+    Proxy::before(server, |lies| Liar { lie, added, reads, lies, forgotten: Mutex::new(None) })
 }
 
-/// A message of HTTP/1.1 with a length: its head without the empty line, and its body.
-pub fn message(stream: &mut BufReader<TcpStream>) -> std::io::Result<(String, Vec<u8>)> {
-    let mut head = String::new();
-    loop {
-        let mut line = String::new();
-        if stream.read_line(&mut line)? == 0 {
-            return Err(std::io::ErrorKind::UnexpectedEof.into());
-        }
-        if line == "\r\n" {
-            break;
-        }
-        head.push_str(&line);
-    }
-    let length = head.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
-    });
-    let mut body = vec![0; length.unwrap_or(0)];
-    stream.read_exact(&mut body)?;
-    Ok((head, body))
-}
-
-impl Mind {
-    fn serve(&self, stream: TcpStream) -> std::io::Result<()> {
-        stream.set_nodelay(true)?;
-        let upstream = TcpStream::connect(&self.upstream)?;
-        upstream.set_nodelay(true)?;
-        let (mut client, mut server) = (BufReader::new(stream), BufReader::new(upstream));
+impl Mind for Liar {
+    fn serve(&self, mut client: BufReader<TcpStream>, mut server: BufReader<TcpStream>) -> std::io::Result<()> {
         loop {
             let (head, body) = message(&mut client)?;
             let (answer, content) = ask(&mut server, &head, &body)?;
@@ -114,16 +60,16 @@ impl Mind {
                 Lie::Undo | Lie::UndoWithoutRevisions if due && self.forgets(call) => {
                     let undo = head.replacen("POST", "DELETE", 1);
                     if ask(&mut server, &undo, &body)?.0.starts_with("HTTP/1.1 200") {
-                        self.lies.fetch_add(1, Ordering::Relaxed);
+                        self.lies.lied();
                     }
                 }
                 Lie::LoseAnswers if due && number % 7 == 0 => {
-                    self.lies.fetch_add(1, Ordering::Relaxed);
+                    self.lies.lied();
                     return Ok(());
                 }
                 // Those with which the load prepares itself are over by then.
                 Lie::Stall if is_read && self.reads.fetch_add(1, Ordering::Relaxed) == 5 => {
-                    self.lies.fetch_add(1, Ordering::Relaxed);
+                    self.lies.lied();
                     std::thread::sleep(STALL);
                 }
                 _ => {}
@@ -143,15 +89,12 @@ impl Mind {
             client.get_mut().write_all(&out)?;
         }
     }
+}
 
+impl Liar {
     /// Whether it is the first addition to be forgotten, or the same again.
     fn forgets(&self, call: &str) -> bool {
         let mut forgotten = self.forgotten.lock().expect("nobody panics with it");
         forgotten.get_or_insert_with(|| call.to_owned()) == call
     }
-}
-
-pub fn ask(server: &mut BufReader<TcpStream>, head: &str, body: &[u8]) -> std::io::Result<(String, Vec<u8>)> {
-    server.get_mut().write_all(&[head.as_bytes(), b"\r\n", body].concat())?;
-    message(server)
 }

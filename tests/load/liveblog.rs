@@ -1,6 +1,6 @@
 //! `stet load liveblog`.
 
-use super::blog_liar::{BlogLiar, Lie};
+use super::blog_liar::{Lie, blog_liar};
 use super::*;
 
 const KINDS: [&str; 6] = ["post", "edit", "moderate", "remove", "poll", "list"];
@@ -92,7 +92,7 @@ fn a_file_and_several_threads_of_followers_are_used() {
 fn a_server_that_lies_is_found_out() {
     let server = Server::start();
     let options = ["--count", "120", "--clients", "3", "--followers", "3", "--mix", CHANGES, "--timeout", "3s"];
-    let honest = BlogLiar::before(&server, Lie::None);
+    let honest = blog_liar(&server, Lie::None);
     assert!(is_replayed(&load(&honest.base, &options).verified()), "through a proxy it is as good");
     for (lie, says) in [
         (Lie::LosePost, "is missing"),
@@ -104,7 +104,7 @@ fn a_server_that_lies_is_found_out() {
         (Lie::Silence, "never heard of the last revision"),
         (Lie::ResumeWithGap, "left out of what followers heard"),
     ] {
-        let liar = BlogLiar::before(&server, lie);
+        let liar = blog_liar(&server, lie);
         let mut load = load(&liar.base, &options);
         let said = load.ends(4);
         assert!(liar.has_lied() && said.contains("NOT AS ACKNOWLEDGED") && said.contains(says), "{lie:?}: {said}");
@@ -115,7 +115,7 @@ fn a_server_that_lies_is_found_out() {
 #[test]
 fn streams_that_are_cut_are_taken_up_again_and_nothing_is_missed() {
     let server = Server::start();
-    let cutter = BlogLiar::before(&server, Lie::CutStreams);
+    let cutter = blog_liar(&server, Lie::CutStreams);
     let options = ["--count", "120", "--clients", "3", "--followers", "4", "--mix", CHANGES];
     let report = load(&cutter.base, &options).verified();
     let delivery = &report["delivery"];
@@ -128,7 +128,7 @@ fn streams_that_are_cut_are_taken_up_again_and_nothing_is_missed() {
 #[test]
 fn why_a_follower_could_not_come_back_is_told_by_code() {
     let server = Server::start();
-    let refusing = BlogLiar::before(&server, Lie::RefuseStreams);
+    let refusing = blog_liar(&server, Lie::RefuseStreams);
     let options = ["--count", "120", "--clients", "3", "--followers", "4", "--mix", CHANGES];
     let mut load = load(&refusing.base, &options);
     let report = load.verified();
@@ -145,7 +145,7 @@ fn why_a_follower_could_not_come_back_is_told_by_code() {
 #[test]
 fn streams_that_nothing_comes_through_end_the_preparation() {
     let server = Server::start();
-    let buffering = BlogLiar::before(&server, Lie::BufferStreams);
+    let buffering = blog_liar(&server, Lie::BufferStreams);
     let said = load(&buffering.base, &["--followers", "3", "--timeout", "1s"]).ends(1);
     assert!(buffering.has_lied() && said.contains("can't follow: no first event came in time"), "{said}");
     assert_eq!(left(&server), json!([]));
@@ -155,7 +155,7 @@ fn streams_that_nothing_comes_through_end_the_preparation() {
 #[test]
 fn a_reply_that_tells_of_a_post_that_is_gone_is_no_failure_and_leaves_its_call_in_doubt() {
     let server = Server::start();
-    let short = BlogLiar::before(&server, Lie::ShortReply);
+    let short = blog_liar(&server, Lie::ShortReply);
     let mix = "post=6,edit=4,moderate=8,remove=1,poll=3,list=1";
     let options = ["--count", "200", "--clients", "3", "--followers", "3", "--mix", mix];
     let report = load(&short.base, &options).verified();
@@ -167,7 +167,7 @@ fn a_reply_that_tells_of_a_post_that_is_gone_is_no_failure_and_leaves_its_call_i
 #[test]
 fn a_follower_that_is_told_to_read_anew_is_counted_and_is_no_fault() {
     let server = Server::start();
-    let liar = BlogLiar::before(&server, Lie::SendOn);
+    let liar = blog_liar(&server, Lie::SendOn);
     let options = ["--count", "120", "--clients", "3", "--followers", "4", "--mix", CHANGES];
     let report = load(&liar.base, &options).verified();
     let (resets, details) = (report["delivery"]["resets"].as_u64(), report["verdict"]["details"].to_string());
@@ -177,7 +177,7 @@ fn a_follower_that_is_told_to_read_anew_is_counted_and_is_no_fault() {
 #[test]
 fn calls_whose_answers_are_lost_are_in_doubt_and_the_rest_is_verified() {
     let server = Server::start();
-    let lossy = BlogLiar::before(&server, Lie::LoseAnswers);
+    let lossy = blog_liar(&server, Lie::LoseAnswers);
     let options = ["--count", "120", "--clients", "3", "--followers", "3", "--mix", CHANGES];
     let report = load(&lossy.base, &options).verified();
     assert!(lossy.has_lied() && is_replayed(&report), "{}", report["verdict"]);
@@ -188,13 +188,13 @@ fn calls_whose_answers_are_lost_are_in_doubt_and_the_rest_is_verified() {
 #[test]
 fn without_revisions_each_clients_own_posts_are_verified_and_followers_are_refused() {
     let server = Server::start();
-    let dumb = BlogLiar::before(&server, Lie::NoRevisions);
+    let dumb = blog_liar(&server, Lie::NoRevisions);
     let options = ["--count", "100", "--clients", "3", "--mix", CHANGES, "--followers"];
     let report = load(&dumb.base, &[&options[..], &["0"]].concat()).verified();
     assert!(report["verdict"]["method"].as_str().is_some_and(|method| method.contains("no revision")));
     let said = load(&dumb.base, &[&options[..], &["2"]].concat()).ends(1);
     assert!(said.contains("--followers 0"), "{said}");
-    let liar = BlogLiar::before(&server, Lie::LosePostWithoutRevisions);
+    let liar = blog_liar(&server, Lie::LosePostWithoutRevisions);
     let said = load(&liar.base, &[&options[..], &["0"]].concat()).ends(4);
     assert!(liar.has_lied() && said.contains("is missing"), "{said}");
 }

@@ -4,6 +4,7 @@ mod blog_liar;
 mod faults;
 mod liar;
 mod liveblog;
+mod proxy;
 mod topic;
 mod topic_liar;
 
@@ -16,7 +17,7 @@ use hdrhistogram::serialization::Deserializer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use self::liar::{Liar, Lie};
+use self::liar::{Lie, liar};
 use crate::harness::*;
 
 /// A load of a server, with a report in a directory of its own.
@@ -183,7 +184,7 @@ fn an_open_loop_keeps_to_its_times_and_tells_how_late_it_was() {
 #[test]
 fn in_an_open_loop_a_standstill_shows_in_every_call_that_was_due_in_it() {
     let server = Server::start();
-    let slow = Liar::before(&server, Lie::Stall);
+    let slow = liar(&server, Lie::Stall);
     let options = ["--rate", "100", "--count", "60", "--clients", "1", "--drawers", "1", "--mix", "read=1"];
     let report = Load::of(&slow.base, &[&options[..], &["--objects", "4", "--capacity", "4"]].concat()).verified();
     assert!(slow.has_lied());
@@ -263,10 +264,10 @@ fn a_server_that_dies_is_not_verified_and_the_report_says_so() {
 fn a_server_that_forgets_what_it_acknowledged_is_found_out() {
     let server = Server::start();
     let options = ["--count", "150", "--clients", "4", "--drawers", "2"];
-    let honest = Liar::before(&server, Lie::None);
+    let honest = liar(&server, Lie::None);
     assert!(is_replayed(&Load::of(&honest.base, &options).verified()), "through a proxy it is as good");
 
-    let liar = Liar::before(&server, Lie::Undo);
+    let liar = liar(&server, Lie::Undo);
     let mut load = Load::of(&liar.base, &options);
     let said = load.ends(4);
     assert!(liar.has_lied() && said.contains("NOT AS ACKNOWLEDGED"), "{said}");
@@ -284,12 +285,12 @@ fn is_well_formed_page(report: &Path) -> bool {
 fn without_revisions_membership_is_verified_and_a_loss_is_still_found() {
     let server = Server::start();
     let options = ["--count", "60", "--clients", "4", "--drawers", "2", "--mix", "add=3,read=1", "--fill", "0"];
-    let dumb = Liar::before(&server, Lie::NoRevisions);
+    let dumb = liar(&server, Lie::NoRevisions);
     let report = Load::of(&dumb.base, &options).verified();
     assert!(!is_replayed(&report), "{}", report["verdict"]);
     assert!(report["verdict"]["method"].as_str().is_some_and(|method| method.contains("no revision")));
 
-    let liar = Liar::before(&server, Lie::UndoWithoutRevisions);
+    let liar = liar(&server, Lie::UndoWithoutRevisions);
     let said = Load::of(&liar.base, &options).ends(4);
     assert!(liar.has_lied() && said.contains("is missing"), "{said}");
 }
@@ -299,7 +300,7 @@ fn calls_whose_answers_are_lost_are_in_doubt_and_the_rest_is_verified() {
     let server = Server::start();
     let mix = "add=4,delete=1,move=1,read=1";
     let options = ["--count", "200", "--clients", "4", "--drawers", "2", "--fill", "0", "--mix", mix];
-    let lossy = Liar::before(&server, Lie::LoseAnswers);
+    let lossy = liar(&server, Lie::LoseAnswers);
     let report = Load::of(&lossy.base, &options).verified();
     assert!(lossy.has_lied() && is_replayed(&report), "{}", report["verdict"]);
     assert!(report["failed"]["connection lost"].as_u64() > Some(0), "{}", report["failed"]);

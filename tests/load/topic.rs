@@ -1,6 +1,7 @@
 //! `stet load topic`.
 
-use super::topic_liar::{Lie, TopicLiar};
+use super::proxy::Proxy;
+use super::topic_liar::{Lie, topic_liar};
 use super::*;
 
 const KINDS: [&str; 11] =
@@ -75,9 +76,9 @@ fn an_open_loop_and_a_file_of_options_are_followed() {
     );
 }
 
-fn lied_to(lie: Lie) -> (Server, TopicLiar, Vec<&'static str>) {
+fn lied_to(lie: Lie) -> (Server, Proxy, Vec<&'static str>) {
     let server = Server::start();
-    let liar = TopicLiar::before(&server, lie);
+    let liar = topic_liar(&server, lie);
     let options = ["--count", "200", "--clients", "3", "--followers", "0", "--mix", CHANGES];
     (server, liar, [&options[..], &FILL].concat())
 }

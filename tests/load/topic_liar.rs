@@ -1,11 +1,10 @@
 //! A proxy in front of a server that tells lies about topics.
 
 use std::io::{BufReader, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::liar::{ask, message};
+use super::proxy::{Lies, Mind, Proxy, ask, message};
 use crate::harness::*;
 
 /// What is not as it should be.
@@ -29,56 +28,28 @@ pub enum Lie {
     NoRevisionsOfMoves,
 }
 
-/// See the module's head. Its threads end with the test's process.
-pub struct TopicLiar {
-    pub base: String,
-    lies: Arc<AtomicUsize>,
-}
-
-struct Mind {
+struct TopicLiar {
     lie: Lie,
-    upstream: String,
     /// Items made, comments written, items moved and structures read so far.
     items: AtomicUsize,
     edits: AtomicUsize,
     moves: AtomicUsize,
     reads: AtomicUsize,
-    lies: Arc<AtomicUsize>,
+    lies: Lies,
 }
 
-impl TopicLiar {
-    pub fn before(server: &Server, lie: Lie) -> TopicLiar {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port can be had");
-        let base = format!("http://{}", listener.local_addr().expect("it has an address"));
-        let lies = Arc::new(AtomicUsize::new(0));
-        let upstream = server.base.strip_prefix("http://").expect("it speaks HTTP").to_owned();
-        let zero = || AtomicUsize::new(0);
-        let (items, edits, moves, reads) = (zero(), zero(), zero(), zero());
-        let mind = Arc::new(Mind { lie, upstream, items, edits, moves, reads, lies: lies.clone() });
-        std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let mind = mind.clone();
-                // A connection that ends is none of the proxy's business.
-                std::thread::spawn(move || drop(mind.serve(stream)));
-            }
-        });
-        TopicLiar { base, lies }
-    }
-
-    pub fn has_lied(&self) -> bool {
-        self.lies.load(Ordering::Relaxed) > 0
-    }
+/// See the module's head.
+pub fn topic_liar(server: &Server, lie: Lie) -> Proxy {
+    let zero = || AtomicUsize::new(0);
+    let (items, edits, moves, reads) = (zero(), zero(), zero(), zero());
+    Proxy::before(server, |lies| TopicLiar { lie, items, edits, moves, reads, lies })
 }
 
 /// Items with which a load of [`super::topic::FILLED`] prepares itself; the one by which it tries out what revisions mean is the first.
 const PREPARED: usize = 1 + super::topic::FILLED;
 
-impl Mind {
-    fn serve(&self, stream: TcpStream) -> std::io::Result<()> {
-        stream.set_nodelay(true)?;
-        let upstream = TcpStream::connect(&self.upstream)?;
-        upstream.set_nodelay(true)?;
-        let (mut client, mut server) = (BufReader::new(stream), BufReader::new(upstream));
+impl Mind for TopicLiar {
+    fn serve(&self, mut client: BufReader<TcpStream>, mut server: BufReader<TcpStream>) -> std::io::Result<()> {
         loop {
             let (head, body) = message(&mut client)?;
             let call = head.lines().next().unwrap_or_default();
@@ -128,23 +99,25 @@ impl Mind {
                     let lines: Vec<_> = shown[from..].splitn(3, "},").map(str::to_owned).collect();
                     if let [first, second, rest] = lines.as_slice() {
                         shown = format!("{}{second}}},{first}}},{rest}", &shown[..from]);
-                        self.lies.fetch_add(1, Ordering::Relaxed);
+                        self.lies.lied();
                     }
                 }
                 // Two moves try out what revisions mean.
                 Lie::LoseAnswers if is_move && self.moves.load(Ordering::Relaxed) % 5 == 3 => {
-                    self.lies.fetch_add(1, Ordering::Relaxed);
+                    self.lies.lied();
                     return Ok(());
                 }
                 Lie::NoRevisionsOfMoves => {
-                    self.lies.fetch_add(usize::from(is_move), Ordering::Relaxed);
+                    if is_move {
+                        self.lies.lied();
+                    }
                     // Another name of the same length, so that the length stays true.
                     shown = shown.replace("\"revisions\"", "\"unspokens\"");
                 }
                 _ => {}
             }
             if lie.is_some_and(|(answer, _)| answer.starts_with("HTTP/1.1 200")) {
-                self.lies.fetch_add(1, Ordering::Relaxed);
+                self.lies.lied();
             }
             let bare = matches!(self.lie, Lie::NoRevisions | Lie::LoseItemWithoutRevisions);
             let keep = |line: &&str| !bare || !line.to_ascii_lowercase().starts_with("etag:");

@@ -1,0 +1,91 @@
+//! A proxy in front of a server, which may tell lies about it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::harness::*;
+
+/// See the module's head. Its threads end with the test's process.
+pub struct Proxy {
+    pub base: String,
+    lies: Lies,
+}
+
+/// How often it has lied.
+#[derive(Clone, Default)]
+pub struct Lies(Arc<AtomicUsize>);
+
+impl Lies {
+    pub fn lied(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn have_been(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+}
+
+/// What passes calls and answers on.
+pub trait Mind: Send + Sync + 'static {
+    /// One connection, until either end has gone.
+    fn serve(&self, client: BufReader<TcpStream>, server: BufReader<TcpStream>) -> std::io::Result<()>;
+}
+
+impl Proxy {
+    pub fn before<M: Mind>(server: &Server, mind: impl FnOnce(Lies) -> M) -> Proxy {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port can be had");
+        let base = format!("http://{}", listener.local_addr().expect("it has an address"));
+        let upstream = server.base.strip_prefix("http://").expect("it speaks HTTP").to_owned();
+        let lies = Lies::default();
+        let mind = Arc::new(mind(lies.clone()));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (mind, upstream) = (mind.clone(), upstream.clone());
+                // A connection that ends is none of the proxy's business.
+                std::thread::spawn(move || drop(connect(&upstream, stream).and_then(|(a, b)| mind.serve(a, b))));
+            }
+        });
+        Proxy { base, lies }
+    }
+
+    pub fn has_lied(&self) -> bool {
+        self.lies.have_been()
+    }
+}
+
+fn connect(upstream: &str, client: TcpStream) -> std::io::Result<(BufReader<TcpStream>, BufReader<TcpStream>)> {
+    client.set_nodelay(true)?;
+    let server = TcpStream::connect(upstream)?;
+    server.set_nodelay(true)?;
+    Ok((BufReader::new(client), BufReader::new(server)))
+}
+
+/// A message of HTTP/1.1 with a length: its head without the empty line, and its body.
+pub fn message(stream: &mut BufReader<TcpStream>) -> std::io::Result<(String, Vec<u8>)> {
+    let mut head = String::new();
+    loop {
+        let mut line = String::new();
+        if stream.read_line(&mut line)? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        if line == "\r\n" {
+            break;
+        }
+        head.push_str(&line);
+    }
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
+    });
+    let mut body = vec![0; length.unwrap_or(0)];
+    stream.read_exact(&mut body)?;
+    Ok((head, body))
+}
+
+/// Passes a call on; the answer.
+pub fn ask(server: &mut BufReader<TcpStream>, head: &str, body: &[u8]) -> std::io::Result<(String, Vec<u8>)> {
+    server.get_mut().write_all(&[head.as_bytes(), b"\r\n", body].concat())?;
+    message(server)
+}
