@@ -19,6 +19,9 @@ use tokio_rustls::TlsConnector;
 pub use super::call::{Answer, Call, File};
 use super::tls;
 
+/// Connections that one thread makes at a time before the begin: no more than a listener's queue takes.
+pub const CONNECTING: usize = 32;
+
 /// Where a server is.
 pub struct Target {
     addresses: Vec<SocketAddr>,

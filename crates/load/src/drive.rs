@@ -10,15 +10,12 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::task::LocalSet;
 
-use super::client::{Connection, Trouble};
+use super::client::{CONNECTING, Connection, Trouble};
 use super::measure::{Codes, Kind, Punctuality, Recorder, Series, Slice, micros};
 use super::pace::{Alarm, Pace, Turn};
 use super::progress::Progress;
 use super::saturation::{Meter, ThreadLoad};
 use super::scenario::Scenario;
-
-/// Connections that one thread makes at a time before the begin: no more than a listener's queue takes.
-pub(super) const CONNECTING: usize = 32;
 
 /// What came of it.
 pub struct Driven<N> {

@@ -10,7 +10,7 @@ use tokio::task::LocalSet;
 
 use super::follower::Follower;
 use super::{Following, Ledger, Phase};
-use crate::drive::CONNECTING;
+use crate::client::CONNECTING;
 use crate::saturation::{Meter, ThreadLoad};
 
 /// From its begin to its end. Each follower says once when it follows, or why it can't.
