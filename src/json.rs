@@ -130,6 +130,20 @@ impl<T, M: Serialize> With<T, M> {
     }
 }
 
+impl<T, M: Serialize> With<T, M> {
+    /// The same as JSON that is ready.
+    ///
+    /// # Errors
+    /// As [`Ready::of`].
+    pub(crate) fn ready(base: &Ready<T>, more: &M) -> Result<Ready<With<T, M>>> {
+        let mut out = Vec::with_capacity(base.text().len() + 64);
+        With::write(base, more, &mut out)?;
+        let text = String::from_utf8(out).map_err(|_| Error::internal())?;
+        let text = RawValue::from_string(text).map_err(|error| unserialisable(&error))?;
+        Ok(Ready { text: text.into(), of: PhantomData })
+    }
+}
+
 /// The answer to a change: what it is about as the change has left it; or, where others have removed that since, what is left to tell
 /// of it.
 #[derive(Debug, Serialize, JsonSchema)]

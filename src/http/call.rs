@@ -329,7 +329,14 @@ impl Call {
     /// # Errors
     /// `InvalidParameter`, `InvalidBody`.
     pub async fn display_of_body(&self) -> Result<Display> {
-        let display = self.display();
+        self.display_over(self.display()).await
+    }
+
+    /// These display options, then those in the body.
+    ///
+    /// # Errors
+    /// `InvalidParameter`, `InvalidBody`.
+    pub async fn display_over(&self, display: Display) -> Result<Display> {
         if self.body.is_empty() {
             return Ok(display);
         }

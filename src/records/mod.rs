@@ -5,6 +5,7 @@ pub mod display;
 mod groups;
 mod listing;
 mod outline;
+mod pick;
 mod render;
 
 pub use self::cache::{Cached, RecordCache};
@@ -13,4 +14,5 @@ pub(crate) use self::groups::is_large;
 pub use self::groups::{Group, Groups, XmlGroup};
 pub use self::listing::{Gathering, Page, Sort, in_order, parse_sort};
 pub use self::outline::outline;
+pub use self::pick::pick;
 pub use self::render::{ObjectRecord, hex, render, render_version};

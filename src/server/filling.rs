@@ -11,7 +11,7 @@ use crate::auth::{Grant, Group, User};
 use crate::exit::Exit;
 use crate::http::app::App;
 use crate::sample::Sample;
-use crate::sysconfig::{LoadError, OBJECT_TYPES_PATH, WORKFLOWS_PATH};
+use crate::sysconfig::{CATALOGS_PATH, LoadError, OBJECT_TYPES_PATH, WORKFLOWS_PATH};
 
 /// The root folders of all databases, where they are not there.
 pub(super) async fn make_roots(app: &App, repository: &Repository) -> Result<(), Failure> {
@@ -101,11 +101,11 @@ fn random_password() -> String {
     (0..20).map(|_| char::from(rng.sample(rand::distr::Alphanumeric))).collect()
 }
 
-/// Reads object types and workflows from the repository.
+/// Reads object types, workflows and the column catalogs of each database from the repository.
 pub(super) async fn load_sysconfig(app: &App) {
     let mut texts = Vec::new();
     for path in [OBJECT_TYPES_PATH, WORKFLOWS_PATH] {
-        texts.push(match read_text(app, path).await {
+        texts.push(match read_text(app, path, DatabaseId::MAIN).await {
             Ok(text) => Some(text),
             Err(error) => {
                 tracing::warn!(path, %error, "a configuration file can't be read; the built-in minimum serves");
@@ -114,6 +114,16 @@ pub(super) async fn load_sysconfig(app: &App) {
         });
     }
     report_sysconfig(app.sysconfig.load(texts[0].as_deref(), texts[1].as_deref()));
+    for database in app.config.databases.iter().map(|known| DatabaseId(known.id)) {
+        match read_text(app, CATALOGS_PATH, database).await {
+            Ok(text) => {
+                report_sysconfig(app.sysconfig.load_catalogs(database, Some(&text)).map_err(|error| vec![error]))
+            }
+            // Most have none of their own.
+            Err(error) if error.code == Code::ObjectNotFound => {}
+            Err(error) => tracing::warn!(path = CATALOGS_PATH, %error, "the column catalogs can't be read"),
+        }
+    }
 }
 
 fn report_sysconfig(outcome: Result<(), Vec<LoadError>>) {
@@ -122,8 +132,8 @@ fn report_sysconfig(outcome: Result<(), Vec<LoadError>>) {
     }
 }
 
-async fn read_text(app: &App, path: &str) -> Result<String, Error> {
-    let record = app.repository.resolve(&Source::Path(path.to_owned()), DatabaseId::MAIN)?;
+async fn read_text(app: &App, path: &str, database: DatabaseId) -> Result<String, Error> {
+    let record = app.repository.resolve(&Source::Path(path.to_owned()), database)?;
     let bytes = crate::api::object::bytes_of(app, &record).await?;
     String::from_utf8(bytes.to_vec()).map_err(|_| Error::new(Code::InvalidBody, format!("`{path}` is no UTF-8 text.")))
 }

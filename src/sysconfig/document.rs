@@ -89,6 +89,15 @@ impl<'d> Element<'d> {
         }
     }
 
+    /// An attribute that is true or false; without it false.
+    pub(super) fn flag(self, attribute: &str) -> Result<bool, ParseError> {
+        match self.attribute(attribute) {
+            None | Some("false" | "0") => Ok(false),
+            Some("true" | "1") => Ok(true),
+            Some(other) => Err(self.error(format!("`{attribute}` must be `true` or `false`, but is `{other}`"))),
+        }
+    }
+
     /// The text directly in it, without the white space around it.
     pub(super) fn text(self) -> String {
         let text: String = self.0.children().filter(Node::is_text).filter_map(|piece| piece.text()).collect();

@@ -1,8 +1,9 @@
-//! The site configuration that the service itself uses: object types and workflows.
+//! The site configuration that the service itself uses: object types, workflows and column catalogs.
 //!
-//! Both are XML files of the repository that an operator edits through the interface and refreshes (docs/api/configuration.md,
+//! They are XML files of the repository that an operator edits through the interface and refreshes (docs/api/configuration.md,
 //! "Configuration files"). [`SysConfig`] holds what was read last; if a text does not parse, the old one stays in force.
 
+mod catalogs;
 mod document;
 mod object_types;
 mod workflows;
@@ -10,11 +11,14 @@ mod workflows;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use stet_actors::id::DatabaseId;
 
+pub use self::catalogs::{Catalogs, ColumnView, Lists, WidthUnit};
 pub use self::document::ParseError;
 pub use self::object_types::ObjectTypes;
 pub use self::workflows::Workflows;
@@ -25,11 +29,16 @@ pub const OBJECT_TYPES_PATH: &str = "/SysConfig/ObjectTypes/objecttypes.xml";
 /// Where the workflows are.
 pub const WORKFLOWS_PATH: &str = "/SysConfig/Workflows/workflows.xml";
 
+/// Where the column catalogs of a database are.
+pub const CATALOGS_PATH: &str = "/SysConfig/Columns/columnCfgCatalogs.cfg";
+
 /// The configuration in force. Readers never wait, not even while it is replaced.
 #[derive(Debug, Default)]
 pub struct SysConfig {
     object_types: ArcSwap<ObjectTypes>,
     workflows: ArcSwap<Workflows>,
+    /// By database; the built-in minimum serves where nothing was loaded.
+    catalogs: ArcSwap<HashMap<DatabaseId, Arc<Catalogs>>>,
 }
 
 /// A file that could not be taken over; what was read before stays in force.
@@ -72,6 +81,26 @@ impl SysConfig {
         }
         self.warn_of_missing_workflows();
         if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+
+    /// Takes over the column catalogs of a database; `None` stands for a file that is missing, and gives the built-in minimum.
+    ///
+    /// # Errors
+    /// The text does not parse.
+    pub fn load_catalogs(&self, database: DatabaseId, text: Option<&str>) -> Result<(), LoadError> {
+        let catalogs = text.map_or_else(|| Ok(Catalogs::default()), Catalogs::parse);
+        let catalogs = Arc::new(catalogs.map_err(|error| LoadError { path: CATALOGS_PATH, error })?);
+        self.catalogs.rcu(|known| {
+            let mut known = HashMap::clone(known);
+            known.insert(database, catalogs.clone());
+            known
+        });
+        Ok(())
+    }
+
+    /// The column catalogs of a database in force now.
+    pub fn catalogs(&self, database: DatabaseId) -> Arc<Catalogs> {
+        self.catalogs.load().get(&database).cloned().unwrap_or_default()
     }
 
     /// The object types in force now.

@@ -5,6 +5,7 @@ use super::object_types::ObjectType;
 use super::*;
 
 const TYPES: &str = include_str!("../sample/files/SysConfig/ObjectTypes/objecttypes.xml");
+const CATALOGS: &str = include_str!("../sample/files/SysConfig/Columns/columnCfgCatalogs.cfg");
 const WORKFLOWS: &str = include_str!("../sample/files/SysConfig/Workflows/workflows.xml");
 
 fn types() -> ObjectTypes {
@@ -285,4 +286,96 @@ proptest! {
         let _ = types.get(&file_name);
         prop_assert!(types.infer(Some(&content_type), &file_name).is_some());
     }
+}
+
+fn view_of(catalogs: &Catalogs, name: Option<&str>, lists: Lists, path: &str, groups: &[&str]) -> Option<String> {
+    let groups: Vec<_> = groups.iter().map(|group| (*group).into()).collect();
+    catalogs.view(name, lists, path, &groups).map(|view| view.name.to_string())
+}
+
+#[test]
+fn the_sample_catalogs_are_read_whole() {
+    let catalogs = Catalogs::parse(CATALOGS).expect("the sample's file is well");
+    let view = |name: Option<&str>, lists, path: &str| view_of(&catalogs, name, lists, path, &["editors"]);
+    let found = |name: &str| Some(name.to_owned());
+    assert_eq!(view(None, Lists::Folder, "/"), found("default"));
+    assert_eq!(view(None, Lists::Folder, "/Pictures/City"), found("picturedesk"));
+    assert_eq!(view(None, Lists::Drawer, "/Pictures"), found("drawer"));
+    assert_eq!(view(Some("editing"), Lists::Drawer, "/"), found("editing"));
+    assert_eq!(view(Some("production"), Lists::Folder, "/News/City"), found("production"));
+    assert_eq!(view(Some("production"), Lists::Folder, "/Newsroom"), None);
+    assert_eq!(view_of(&catalogs, Some("production"), Lists::Folder, "/News", &["reporters"]), None);
+    let editing = catalogs.view(Some("editing"), Lists::All, "/", &[]).expect("the sample has it");
+    assert_eq!(editing.columns.len(), 9);
+    let edition = &editing.columns[6];
+    let steps: Vec<&str> = edition.steps.iter().map(|step| &**step).collect();
+    assert_eq!(steps, ["systemAttributes", "props", "productInfo", "edition"]);
+    let widths = WidthUnit::NAMES.map(|(_, unit)| edition.width(unit));
+    assert_eq!(widths, [80.0, 60.0, 21.17, 0.83]);
+}
+
+#[test]
+fn of_several_catalogs_the_closest_comes_first() {
+    let catalog = |attributes: &str, view: &str| {
+        format!(
+            "<catalog {attributes}><view name='v' title='{view}'><column id='c' width='1' path='name'/></view></catalog>"
+        )
+    };
+    let text = [
+        catalog("path='/'", "all"),
+        catalog("path='/' isDefault='true'", "default"),
+        catalog("path='/' type='FOLDER'", "folders"),
+        catalog("path='/a/' type='ALL'", "branch"),
+        catalog("path='/a/b' groups='x, y'", "group"),
+    ];
+    let catalogs = Catalogs::parse(&format!("<columnCatalogs>{}</columnCatalogs>", text.concat())).expect("it is well");
+    let title = |lists, path: &str, groups: &[&str]| {
+        let groups: Vec<_> = groups.iter().map(|group| (*group).into()).collect();
+        let view = catalogs.view(Some("v"), lists, path, &groups).expect("there is one");
+        assert_eq!(catalogs.view(None, lists, path, &groups), Some(view.clone()));
+        view.title.to_string()
+    };
+    assert_eq!(title(Lists::Folder, "/", &[]), "folders");
+    assert_eq!(title(Lists::Drawer, "/", &[]), "default");
+    assert_eq!(title(Lists::Folder, "/a", &[]), "branch");
+    assert_eq!(title(Lists::Folder, "/a/b/c", &["y"]), "group");
+    assert_eq!(title(Lists::Folder, "/a/b/c", &["z"]), "branch");
+    assert_eq!(title(Lists::Folder, "/ab", &["x"]), "folders");
+}
+
+#[test]
+fn what_is_wrong_in_a_catalog_is_named_and_without_a_file_there_is_a_minimum() {
+    let minimum = Catalogs::default();
+    assert_eq!(view_of(&minimum, None, Lists::Bundle, "/any", &[]), Some("default".to_owned()));
+    let catalog = |attributes: &str, inner: &str| {
+        Catalogs::parse(&format!("<columnCatalogs>\n<catalog {attributes}>\n{inner}</catalog></columnCatalogs>"))
+    };
+    let column = |attributes: &str| catalog("", &format!("<view name='v'>\n<column id='c' {attributes}/></view>"));
+    assert_fault(catalog("type='SHELF'", ""), 2, "`SHELF`");
+    assert_fault(catalog("path='a'", ""), 2, "begin with `/`");
+    assert_fault(catalog("isDefault='maybe'", ""), 2, "`maybe`");
+    assert_fault(catalog("", "<view name='v'/>"), 3, "0 columns");
+    assert_fault(column("path='name' width='wide'"), 4, "`wide`");
+    assert_fault(column("path='name' width='-1'"), 4, "`-1`");
+    assert_fault(column("path='name' width='1' widthUnit='ELL'"), 4, "`ELL`");
+    assert_fault(column("path='colour' width='1'"), 4, "no field of a record");
+    assert_fault(column("path='/elsewhere/x' width='1'"), 4, "/attributes");
+    assert_fault(column("path='/attributes//x' width='1'"), 4, "names with `/`");
+    assert_fault(column("width='1'"), 4, "`path`");
+    let one = "<column id='c' path='name' width='1'/>";
+    assert_fault(catalog("", &format!("<view name='v'>{one}\n{one}</view>")), 4, "second column `c`");
+    let view = format!("<view name='v'>{one}</view>");
+    assert_fault(catalog("", &format!("{view}\n{view}")), 4, "a second time");
+    let many: String = (0..101).map(|n| format!("<column id='c{n}' path='name' width='1'/>")).collect();
+    assert_fault(catalog("", &format!("<view name='v'>{many}</view>")), 3, "101 columns");
+    // Fields of messages are none of a record's.
+    assert!(catalog("type='MESSAGE'", "<view name='v'><column id='c' path='subject' width='1'/></view>").is_ok());
+
+    let sysconfig = SysConfig::new();
+    let database = DatabaseId::MAIN;
+    sysconfig.load_catalogs(database, Some(CATALOGS)).expect("the sample's file is well");
+    let error = sysconfig.load_catalogs(database, Some("<columnCatalogs>")).expect_err("it is cut off");
+    assert_eq!(error.path, CATALOGS_PATH);
+    assert!(sysconfig.catalogs(database).view(Some("editing"), Lists::Folder, "/", &[]).is_some(), "the old one stays");
+    assert!(sysconfig.catalogs(DatabaseId(7)).view(Some("editing"), Lists::Folder, "/", &[]).is_none());
 }

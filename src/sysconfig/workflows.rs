@@ -103,7 +103,7 @@ fn read(element: Element<'_>, taken: &HashMap<Text, (usize, usize)>) -> Result<W
             let fault = format!("the identifier of `{status}` must be like `rgb(76,145,65)`, but is `{identifier}`");
             return Err(child.error(fault));
         }
-        if is_initial(child)? && initial.replace(statuses.len()).is_some() {
+        if child.flag("initial")? && initial.replace(statuses.len()).is_some() {
             return Err(child.error(format!("the workflow `{name}` has a second initial status, `{status}`")));
         }
         statuses.push(Status { name: status, identifier: identifier.into(), workflow: name.clone() });
@@ -120,14 +120,6 @@ fn read(element: Element<'_>, taken: &HashMap<Text, (usize, usize)>) -> Result<W
         }
     }
     Ok(Workflow { name, statuses, initial: initial.unwrap_or(0) })
-}
-
-fn is_initial(status: Element<'_>) -> Result<bool, ParseError> {
-    match status.attribute("initial") {
-        None | Some("false" | "0") => Ok(false),
-        Some("true" | "1") => Ok(true),
-        Some(other) => Err(status.error(format!("`initial` must be `true` or `false`, but is `{other}`"))),
-    }
 }
 
 /// `rgb(r,g,b)` with numbers from 0 to 255.

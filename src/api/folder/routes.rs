@@ -30,43 +30,42 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "folder-view-get",
-        source: "docs/api/README.md#not-served-yet",
         path: "/v3/folder/{source}/view",
         summary: "List a folder in the default view.",
         path_params: &[FOLDER],
         query: &[SORT_BY, VIEW_PATH, disp(false), WIDTH_UNIT, VIEW_DATABASE],
+        handler: handler!(folder::views::of_folder),
         ..GET
     },
     Route {
         id: "folder-view-post",
-        source: "docs/api/README.md#not-served-yet",
         path: "/v3/folder/{source}/view",
         summary: "List a folder in the default view, the parameters in the body.",
         path_params: &[FOLDER],
-        body: optional::<Value>(Size::Short),
+        body: optional::<folder::views::ViewBody>(Size::Short),
+        handler: handler!(folder::views::of_folder),
         ..POST
     },
     Route {
         id: "folder-view-named-get",
-        source: "docs/api/README.md#not-served-yet",
         path: "/v3/folder/{source}/view/{view}",
         summary: "List a folder in a named view.",
         path_params: &[FOLDER, VIEW],
         query: &[SORT_BY, VIEW_PATH, disp(true), WIDTH_UNIT],
+        handler: handler!(folder::views::of_folder),
         ..GET
     },
     Route {
         id: "folder-view-named-post",
-        source: "docs/api/README.md#not-served-yet",
         path: "/v3/folder/{source}/view/{view}",
         summary: "List a folder in a named view, the parameters in the body.",
         path_params: &[FOLDER, VIEW],
-        body: optional::<Value>(Size::Short),
+        body: optional::<folder::views::ViewBody>(Size::Short),
+        handler: handler!(folder::views::of_folder),
         ..POST
     },
     Route {
         id: "folder-filter-get",
-        source: "docs/api/README.md#not-served-yet",
         path: "/v3/folder/{source}/filter",
         summary: "List what in a folder has a name of one of the patterns.",
         path_params: &[FOLDER],
@@ -78,6 +77,7 @@ pub const ROUTES: &[Route] = &[
             number("howMany", Some("0"), "How many entries at most; 0 means all."),
             disp(true),
         ],
+        handler: handler!(folder::filter::filter),
         ..GET
     },
     Route {
@@ -93,7 +93,7 @@ pub const ROUTES: &[Route] = &[
 
 /// The five operations on one of the folders that everyone has a name for.
 macro_rules! special {
-    ($($name:literal, $about:literal, $handler:path;)+) => { &[$(
+    ($($name:literal, $about:literal, $handler:path, $views:path;)+) => { &[$(
         Route {
             id: concat!("folder-", $name, "-get"),
             path: concat!("/v3/folder/", $name),
@@ -107,13 +107,15 @@ macro_rules! special {
             path: concat!("/v3/folder/", $name, "/view"),
             summary: concat!("List ", $about, " in the default view."),
             query: SPECIAL_VIEW,
+            handler: handler!($views),
             ..GET
         },
         Route {
             id: concat!("folder-", $name, "-view-post"),
             path: concat!("/v3/folder/", $name, "/view"),
             summary: concat!("List ", $about, " in the default view, the parameters in the body."),
-            body: optional::<Value>(Size::Short),
+            body: optional::<folder::views::ViewBody>(Size::Short),
+            handler: handler!($views),
             ..POST
         },
         Route {
@@ -122,6 +124,7 @@ macro_rules! special {
             summary: concat!("List ", $about, " in a named view."),
             path_params: &[VIEW],
             query: SPECIAL_VIEW,
+            handler: handler!($views),
             ..GET
         },
         Route {
@@ -129,7 +132,8 @@ macro_rules! special {
             path: concat!("/v3/folder/", $name, "/view/{view}"),
             summary: concat!("List ", $about, " in a named view, the parameters in the body."),
             path_params: &[VIEW],
-            body: optional::<Value>(Size::Short),
+            body: optional::<folder::views::ViewBody>(Size::Short),
+            handler: handler!($views),
             ..POST
         },
     )+] };
@@ -139,7 +143,7 @@ const SPECIAL_VIEW: &[QueryParam] = &[SORT_BY, VIEW_PATH, DATABASE, disp(true), 
 
 /// Home, root and work.
 pub const SPECIAL: &[Route] = special! {
-    "home", "the user's home folder", folder::home;
-    "root", "the root folder of a database", folder::root_folder;
-    "work", "the user's work folder", folder::work;
+    "home", "the user's home folder", folder::home, folder::views::of_home;
+    "root", "the root folder of a database", folder::root_folder, folder::views::of_root;
+    "work", "the user's work folder", folder::work, folder::views::of_work;
 };

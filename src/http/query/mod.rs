@@ -210,9 +210,12 @@ impl Query {
         }
     }
 
-    /// A list of texts, in the order that they came in; empty where it is absent. The endpoints that take one have no handlers
-    /// yet.
-    #[cfg(any(test, feature = "fuzzing"))]
+    /// Whether the endpoint has a parameter of that name.
+    pub fn lists(&self, name: &str) -> bool {
+        find(self.route, name).is_some()
+    }
+
+    /// A list of texts, in the order that they came in; empty where it is absent.
     pub fn list(&self, name: &str) -> &[String] {
         match self.given(name) {
             Some(Given::List(values)) => values,

@@ -497,28 +497,30 @@ cases! {
     };
 
     "folder-post": |corner| Made::default().json(new_in(corner));
-    "folder-get": |corner| {
-        corner.story();
-        Made::on([Part::Object(id_of(corner, &corner.folder), Kind::Folder)])
-    };
+    "folder-get": |corner| Made::on([filled_folder(corner)]);
     "folder-subfolders-get": |corner| {
         corner.folder();
         Made::on([Part::Object(id_of(corner, &corner.folder), Kind::Folder)])
     };
-    "folder-home-get": |corner| {
-        // It is made by the first creation that goes there.
-        corner.client.call("folder-post", &[]).json(&json!({ "name": "in my home" })).ok();
-        Made::default()
-    };
-    "folder-work-get": |corner| {
-        let home = corner.client.call("auth-login-post", &[]).json(&json!({
-            "connectionId": "Editorial", "applicationId": "test", "username": "admin", "password": ADMIN_PASSWORD,
-            "showUserInfo": true
-        }));
-        let path = home.ok()["user"]["workFolder"].clone();
-        corner.client.call("folder-post", &[]).json(&json!({ "path": path })).ok();
-        Made::default()
-    };
+    "folder-filter-get": |corner| Made::on([filled_folder(corner)]);
+    "folder-view-get": |corner| Made::on([filled_folder(corner)]);
+    "folder-view-post": |corner| Made::on([filled_folder(corner)]);
+    "folder-view-named-get": |corner| Made::on([filled_folder(corner), word("compact")]);
+    "folder-view-named-post": |corner| Made::on([filled_folder(corner), word("compact")]);
+    "folder-home-get": |corner| home_made(corner);
+    "folder-home-view-get": |corner| home_made(corner);
+    "folder-home-view-post": |corner| home_made(corner);
+    "folder-home-view-named-get": |corner| Made { path: vec![word("compact")], ..home_made(corner) };
+    "folder-home-view-named-post": |corner| Made { path: vec![word("compact")], ..home_made(corner) };
+    "folder-work-get": |corner| work_folder_made(corner);
+    "folder-work-view-get": |corner| work_folder_made(corner);
+    "folder-work-view-post": |corner| work_folder_made(corner);
+    "folder-work-view-named-get": |corner| Made { path: vec![word("compact")], ..work_folder_made(corner) };
+    "folder-work-view-named-post": |corner| Made { path: vec![word("compact")], ..work_folder_made(corner) };
+    "folder-root-view-get": |_| Made::default();
+    "folder-root-view-post": |_| Made::default();
+    "folder-root-view-named-get": |_| Made::on([word("compact")]);
+    "folder-root-view-named-post": |_| Made::on([word("compact")]);
     "folder-root-get": |_| Made::default();
 
     "object-get": |corner| Made::on([corner.story()]);
@@ -582,6 +584,28 @@ cases! {
         Made::default().json(json!({ "old": PASSWORD, "new": "another long secret" })).by(client)
     };
     "stet-audit-get": |_| Made::default();
+}
+
+/// The corner's folder, with a story in it.
+fn filled_folder(corner: &Corner) -> Part {
+    corner.story();
+    Part::Object(id_of(corner, &corner.folder), Kind::Folder)
+}
+
+/// The home is made by the first creation that goes there.
+fn home_made(corner: &Corner) -> Made {
+    corner.client.call("folder-post", &[]).json(&json!({ "name": "in my home" })).ok();
+    Made::default()
+}
+
+fn work_folder_made(corner: &Corner) -> Made {
+    let login = corner.client.call("auth-login-post", &[]).json(&json!({
+        "connectionId": "Editorial", "applicationId": "test", "username": "admin", "password": ADMIN_PASSWORD,
+        "showUserInfo": true
+    }));
+    let path = login.ok()["user"]["workFolder"].clone();
+    corner.client.call("folder-post", &[]).json(&json!({ "path": path })).ok();
+    Made::default()
 }
 
 fn id_of(corner: &Corner, path: &str) -> String {

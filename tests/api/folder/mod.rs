@@ -1,5 +1,8 @@
 //! `/v3/folder`
 
+mod filter;
+mod views;
+
 use std::collections::HashSet;
 
 use serde_json::{Value, json};

@@ -1,0 +1,118 @@
+//! `GET /v3/folder/{source}/filter`: what in a folder, or below it, has a name of one of the patterns.
+
+use stet_actors::error::{Error, Result};
+use stet_actors::id::Loid;
+use stet_actors::object::{FamilyKind, normal_form};
+use wildmatch::WildMatch;
+
+use super::listing::{Entries, names, reply};
+use super::{FolderReply, named};
+use crate::access::Seen;
+use crate::api::records::{path_if_shown, shown};
+use crate::auth::Privilege;
+use crate::give_way::GiveWay;
+use crate::http::call::Call;
+use crate::http::pieces::no_room;
+use crate::http::reply::Json;
+use crate::records::{Gathering, Page, Sort, outline};
+
+/// Patterns that a call may have: each is held against each name.
+const MOST_PATTERNS: usize = 100;
+
+/// Bytes of a pattern: as many as a name may have.
+const MOST_PATTERN_BYTES: usize = 255;
+
+/// What is looked for.
+struct Wanted {
+    /// One of them has to fit the name; without any every name does.
+    patterns: Vec<WildMatch>,
+    exclude_folders: bool,
+    show_hidden: bool,
+    recursive: bool,
+    /// How many at most.
+    how_many: usize,
+}
+
+impl Wanted {
+    fn of(call: &Call) -> Result<Wanted> {
+        let patterns = call.query.list("patternSequence");
+        if patterns.len() > MOST_PATTERNS {
+            let given = format!("{} patterns", patterns.len());
+            return Err(Error::parameter("patternSequence", &given, &format!("{MOST_PATTERNS} patterns at most")));
+        }
+        if let Some(long) = patterns.iter().find(|pattern| pattern.len() > MOST_PATTERN_BYTES) {
+            let wanted = format!("patterns of {MOST_PATTERN_BYTES} bytes at most");
+            return Err(Error::parameter("patternSequence", long, &wanted));
+        }
+        let how_many = call.query.integer("howMany").unwrap_or(0);
+        let how_many = usize::try_from(how_many)
+            .map_err(|_| Error::parameter("howMany", how_many.to_string(), "0 for all, or a number above"))?;
+        Ok(Wanted {
+            patterns: patterns.iter().map(|pattern| WildMatch::new(&normal_form(pattern))).collect(),
+            exclude_folders: call.query.boolean("excludeFolders"),
+            show_hidden: call.query.boolean("showHidden"),
+            recursive: call.query.boolean("recursive"),
+            how_many: if how_many == 0 { usize::MAX } else { how_many },
+        })
+    }
+
+    fn fits(&self, name: &str) -> bool {
+        let name = normal_form(name);
+        self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(&name))
+    }
+}
+
+/// `GET /v3/folder/{source}/filter`
+pub async fn filter(call: Call) -> Result<Json<FolderReply>> {
+    let (folder, wanted) = (named(&call)?, Wanted::of(&call)?);
+    let (page, display) = (call.query.page(), call.display());
+    let all = call.access().sees_all() || call.access().may(Privilege::Read, &folder)?;
+    let (found, total) = found(&call, folder.loid, all, &wanted, page).await?;
+    let path = path_if_shown(&call.app, &folder, &display)?;
+    let info = shown(&call.app, &folder, &display, path.as_deref()).await?;
+    let entries = Entries::new(found, path.filter(|_| !wanted.recursive), display);
+    reply(call, &folder, info, entries, total).await
+}
+
+/// Those on the page, and how many there are in all: of each folder by name, what lies in a folder right behind it.
+async fn found(call: &Call, folder: Loid, all: bool, wanted: &Wanted, page: Page) -> Result<(Vec<Loid>, usize)> {
+    let (app, access, mut way) = (&call.app, call.access(), GiveWay::new());
+    let mut gathering = Gathering::new(Sort::default(), page, app.replies.nothing(&call.holder()));
+    let mut left = wanted.how_many;
+    // Folders that are open, the innermost last: no more than a path may have.
+    let mut open = vec![names(app, folder).await?.into_iter()];
+    while let Some(names_left) = open.last_mut() {
+        way.now_and_then().await;
+        let Some(loid) = names_left.next() else {
+            open.pop();
+            continue;
+        };
+        let Some(record) = app.records.record(&app.repository, loid)? else { continue };
+        let record = match if all { Seen::Whole } else { access.seen(&record)? } {
+            Seen::Whole => record,
+            Seen::OnTheWay => outline(&record),
+            Seen::Nothing => continue,
+        };
+        if !wanted.show_hidden && record.name.starts_with('.') {
+            continue;
+        }
+        let is_folder = record.family == FamilyKind::Folder;
+        if !(is_folder && wanted.exclude_folders) && wanted.fits(&record.name) {
+            if !gathering.push(&record) {
+                return Err(no_room());
+            }
+            left -= 1;
+            if left == 0 {
+                break;
+            }
+        }
+        if is_folder && wanted.recursive {
+            let below = names(app, loid).await?;
+            if !gathering.counts(size_of_val(&*below)) {
+                return Err(no_room());
+            }
+            open.push(below.into_iter());
+        }
+    }
+    Ok(gathering.page().await)
+}

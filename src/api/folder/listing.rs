@@ -1,0 +1,220 @@
+//! Listings of folders: which objects there are, and their records.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use stet_actors::error::{Error, Result};
+use stet_actors::expect::Tag;
+use stet_actors::folder::children;
+use stet_actors::id::Loid;
+use stet_actors::object::{FamilyKind, Record};
+use stet_actors::store::{StoreError, View};
+
+use super::FolderReply;
+use crate::access::Seen;
+use crate::api::records::{locker_of, path_if_shown, shown};
+use crate::auth::Privilege;
+use crate::give_way::{self, GiveWay};
+use crate::http::app::App;
+use crate::http::call::Call;
+use crate::http::etag::ETag;
+use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::pieces::no_room;
+use crate::http::reply::Json;
+use crate::json::Ready;
+use crate::records::{Cached, Display, Gathering, ObjectRecord, Page, Sort, outline};
+
+/// Which objects of a folder a listing has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    All,
+    Folders,
+}
+
+/// The objects in a folder as a reply.
+///
+/// # Errors
+/// `InvalidParameter`; `Overloaded` when there is no room for so much; what the store says.
+pub(super) async fn listing(call: Call, folder: &Cached, kind: Kind) -> Result<Json<FolderReply>> {
+    let (sort, page, display) = (Sort::parse(call.query.text("sortBy"))?, call.query.page(), call.display());
+    let (entries, total) = entries(&call, folder, kind, sort, page).await?;
+    let path = path_if_shown(&call.app, folder, &display)?;
+    let info = shown(&call.app, folder, &display, path.as_deref()).await?;
+    let entries = Entries::new(entries, path, display);
+    reply(call, folder, info, entries, total).await
+}
+
+/// The reply about a folder with these entries, of so many.
+///
+/// # Errors
+/// `Overloaded` when there is no room for so much; what the store says.
+pub(super) async fn reply(
+    call: Call,
+    folder: &Cached,
+    info: Ready<ObjectRecord>,
+    entries: Entries,
+    total: usize,
+) -> Result<Json<FolderReply>> {
+    let of_folder = info.text().to_owned();
+    let mut listing = Listing::of(&call, entries, |items, _| FolderReply { info, items, total }).await?;
+    let of = Tag::of(folder);
+    let tag = match listing.whole() {
+        Some(whole) => whole.tag(of),
+        None => {
+            let of_entries = listing.list_mut().facts(&call).await?;
+            ETag::new(of, (of_folder, of_entries, total))
+        }
+    };
+    Ok(listing.answer(call).with_etag(tag))
+}
+
+/// Objects in a folder, or below it.
+pub(super) struct Entries {
+    entries: Vec<Loid>,
+    next: usize,
+    /// The folder's, if paths are shown and all of them lie in it.
+    path: Option<String>,
+    display: Display,
+}
+
+/// What comes next in a listing.
+pub(super) enum Next {
+    /// An object, and its path if paths are shown.
+    Entry(Arc<Cached>, Option<String>),
+    /// One that has gone since the names were read, or is not the caller's to see: as if it had been before.
+    Gone,
+    /// There is no more.
+    End,
+}
+
+impl Entries {
+    /// These; `path` is the folder's, if paths are shown and all of them lie in it.
+    pub(super) fn new(entries: Vec<Loid>, path: Option<String>, display: Display) -> Entries {
+        Entries { entries, next: 0, path, display }
+    }
+
+    /// The next, as the caller sees it.
+    pub(super) fn next(&self, call: &Call) -> Result<Next> {
+        let Some(loid) = self.entries.get(self.next) else { return Ok(Next::End) };
+        let Some(entry) = call.app.records.get(&call.app.repository, *loid)? else { return Ok(Next::Gone) };
+        let Some(entry) = call.as_seen(entry)? else { return Ok(Next::Gone) };
+        let path = match &self.path {
+            Some(path) => Some(format!("{}/{}", path.trim_end_matches('/'), entry.record.name)),
+            None => path_if_shown(&call.app, &entry, &self.display)?,
+        };
+        Ok(Next::Entry(entry, path))
+    }
+
+    /// The display options.
+    pub(super) fn display(&self) -> &Display {
+        &self.display
+    }
+
+    /// What the entries of a reply too large to be looked at as a whole are told apart by.
+    pub(super) async fn facts(&self, call: &Call) -> Result<u64> {
+        let (app, mut way) = (&call.app, GiveWay::new());
+        let mut hasher = DefaultHasher::new();
+        (&self.display, &self.path).hash(&mut hasher);
+        for loid in &self.entries {
+            way.now_and_then().await;
+            let Some(record) = app.records.record(&app.repository, *loid)? else { continue };
+            let record = match call.access().seen(&record)? {
+                Seen::Whole => record,
+                Seen::OnTheWay => outline(&record),
+                Seen::Nothing => continue,
+            };
+            (loid, record.revision, locker_of(app, &record)).hash(&mut hasher);
+            // An outline is of no revision.
+            (&record.name, &record.type_name).hash(&mut hasher);
+        }
+        Ok(hasher.finish())
+    }
+}
+
+impl Items for Entries {
+    type Item = Ready<ObjectRecord>;
+    type Inner = Never;
+    type Innermost = Never;
+    type Failed = Never;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<Ready<ObjectRecord>>> {
+        Ok(match self.next(call)? {
+            Next::Entry(entry, path) => Made::Item(shown(&call.app, &entry, &self.display, path.as_deref()).await?),
+            Next::Gone => Made::Nothing,
+            Next::End => Made::End,
+        })
+    }
+
+    fn advance(&mut self) {
+        self.next += 1;
+    }
+
+    fn bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Loid>()
+    }
+}
+
+/// Names of a folder that are read at once where a call is answered; more are read on another thread.
+const NAMES_AT_ONCE: usize = 256;
+
+/// Those of the objects in a folder that the caller sees which are on that page, in order, and how many there are in all. Of all
+/// these no more is read than the order and the caller's rights ask for, and attributes of none; what is kept of them meanwhile
+/// counts among the replies that wait for their clients.
+///
+/// # Errors
+/// `Overloaded` when there is no room for that; what the store says.
+pub(super) async fn entries(
+    call: &Call,
+    folder: &Record,
+    kind: Kind,
+    sort: Sort,
+    page: Page,
+) -> Result<(Vec<Loid>, usize)> {
+    let (app, access) = (&call.app, call.access());
+    // The right to read a folder extends to everything below it.
+    let all = access.sees_all() || access.may(Privilege::Read, folder)?;
+    let as_named = all && kind == Kind::All && sort.keeps_order();
+    let mut gathering = Gathering::new(sort, page, app.replies.nothing(&call.holder()));
+    let loids = names(app, folder.loid).await?;
+    if !gathering.counts(size_of_val(&*loids)) {
+        return Err(no_room());
+    }
+    if as_named {
+        let total = loids.len();
+        return Ok((page.cut(loids), total));
+    }
+    let mut way = GiveWay::new();
+    for loid in loids {
+        way.now_and_then().await;
+        let Some(record) = app.records.record(&app.repository, loid)? else { continue };
+        if kind != Kind::All && record.family != FamilyKind::Folder {
+            continue;
+        }
+        // The order shows what it goes by.
+        let record = match if all { Seen::Whole } else { access.seen(&record)? } {
+            Seen::Whole => record,
+            Seen::OnTheWay => outline(&record),
+            Seen::Nothing => continue,
+        };
+        if !gathering.push(&record) {
+            return Err(no_room());
+        }
+    }
+    Ok(gathering.page().await)
+}
+
+/// What lies in a folder, by name, as it was at one moment.
+pub(super) async fn names(app: &App, folder: Loid) -> Result<Vec<Loid>> {
+    let unlisted = |error: StoreError| {
+        tracing::error!(%error, "a folder can't be listed");
+        Error::internal()
+    };
+    let few = children(app.repository.look(), View::Committed, folder, None, NAMES_AT_ONCE).map_err(unlisted)?;
+    let (loids, None) = few else {
+        let repository = app.repository.clone();
+        let read = move || children(repository.look(), View::Committed, folder, None, usize::MAX);
+        return Ok(give_way::aside(read).await?.map_err(unlisted)?.0);
+    };
+    Ok(loids)
+}

@@ -1,0 +1,302 @@
+//! Folders in the columns of a view (docs/api/folders.md, "Views"). Both forms of a call, with its parameters in the query or in the
+//! body, and both names, that of a view or none for the default one, are served alike.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
+use stet_actors::id::DatabaseId;
+use stet_actors::object::Text;
+
+use super::listing::{Entries, Kind, Next, entries};
+use super::{home_of_caller, named, root, work_of_caller};
+use crate::api::records::{path_if_shown, shown};
+use crate::api::requests::{DatabaseRef, database_named};
+use crate::give_way;
+use crate::http::call::Call;
+use crate::http::etag::ETag;
+use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::reply::Json;
+use crate::http::route::Verb;
+use crate::json::{Listed, Ready, With};
+use crate::records::{Cached, Display, ObjectRecord, Page, Sort, pick};
+use crate::sysconfig::{ColumnView, Lists, WidthUnit};
+
+/// A folder in a view.
+#[derive(Serialize, JsonSchema)]
+pub struct FolderView {
+    /// The folder.
+    pub info: Ready<ObjectRecord>,
+    /// What is shown of each object.
+    pub view: ViewInfo,
+    /// The page asked for.
+    pub items: Listed<Ready<ViewedRecord>>,
+    /// How many objects there are in all.
+    pub total: usize,
+}
+
+/// An object with the values of a view.
+pub type ViewedRecord = With<ObjectRecord, Columns>;
+
+/// The values of an object.
+#[derive(Serialize, JsonSchema)]
+pub struct Columns {
+    /// By the ids of the columns: a text, a number, a boolean; a list of them where elements are repeated; null if there is none.
+    columns: Map<String, Value>,
+}
+
+/// A view.
+#[derive(Serialize, JsonSchema)]
+pub struct ViewInfo {
+    /// What calls name it by.
+    name: Text,
+    /// What people read.
+    title: Text,
+    /// From left to right.
+    columns: Vec<ColumnInfo>,
+}
+
+/// A column of a view.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ColumnInfo {
+    /// Names its values.
+    id: Text,
+    /// What people read above it.
+    title: Text,
+    /// In the unit asked for.
+    width: f64,
+    /// That unit.
+    #[schemars(extend("enum" = ["PIXEL", "POINT", "MILLIMETER", "INCH"]))]
+    width_unit: &'static str,
+    /// Where its values come from.
+    path: Text,
+}
+
+impl ViewInfo {
+    fn of(view: &ColumnView, unit: WidthUnit) -> ViewInfo {
+        let columns = view.columns.iter().map(|column| ColumnInfo {
+            id: column.id.clone(),
+            title: column.title.clone(),
+            width: column.width(unit),
+            width_unit: unit.name(),
+            path: column.path.clone(),
+        });
+        ViewInfo { name: view.name.clone(), title: view.title.clone(), columns: columns.collect() }
+    }
+}
+
+/// Body of a view; all optional. Display options may stand beside these.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ViewBody {
+    /// As in the query.
+    sort_by: Option<String>,
+    /// As in the query.
+    view_path: Option<String>,
+    /// As in the query.
+    width_unit: Option<String>,
+    /// As in the query.
+    view_database_id: Option<DatabaseRef>,
+    /// As in the query; for the root, the home and the work folder.
+    database_id: Option<DatabaseRef>,
+}
+
+/// What a call asks for.
+struct Asked {
+    sort: Sort,
+    page: Page,
+    display: Display,
+    view: Arc<ColumnView>,
+    unit: WidthUnit,
+    database: DatabaseId,
+}
+
+impl Asked {
+    /// # Errors
+    /// `InvalidParameter`, `InvalidBody`; `DatabaseNotFound`; `ObjectNotFound` for a view that there is not.
+    async fn of(call: &Call) -> Result<Asked> {
+        let name = call.param("view");
+        if call.route.method == Verb::Get {
+            let text = |name: &str| call.query.text(name);
+            // Only that of a folder that a call names may say where the catalogs are.
+            let catalogs = match call.query.lists("viewDatabaseId") {
+                true => call.app.database(text("viewDatabaseId"))?,
+                false => DatabaseId::MAIN,
+            };
+            let (sort, path, unit) = (text("sortBy"), text("viewPath"), text("widthUnit"));
+            return Ok(Asked {
+                database: call.database()?,
+                display: call.display(),
+                ..Asked::by(call, name, sort, path, unit, catalogs)?
+            });
+        }
+        let body: ViewBody = call.json().await?;
+        let catalogs = database_named(call, body.view_database_id.as_ref())?;
+        let (path, unit) = (body.view_path.as_deref(), body.width_unit.as_deref());
+        // As the form with a query has it: only the default view of a folder that the call names leaves it out.
+        let additional_info = !(name.is_empty() && call.route.path_params.iter().any(|param| param.name == "source"));
+        Ok(Asked {
+            database: database_named(call, body.database_id.as_ref())?,
+            display: call.display_over(Display::with_defaults(additional_info)).await?,
+            ..Asked::by(call, name, body.sort_by.as_deref(), path, unit, catalogs)?
+        })
+    }
+
+    fn by(
+        call: &Call,
+        name: &str,
+        sort: Option<&str>,
+        path: Option<&str>,
+        unit: Option<&str>,
+        catalogs: DatabaseId,
+    ) -> Result<Asked> {
+        let unit = unit.unwrap_or("PIXEL");
+        let named = WidthUnit::named(unit).ok_or_else(|| {
+            let names: Vec<_> = WidthUnit::NAMES.iter().map(|(name, _)| *name).collect();
+            Error::parameter("widthUnit", unit, &format!("one of {}", names.join(", ")))
+        })?;
+        let path = path.unwrap_or("/");
+        if !path.starts_with('/') {
+            return Err(Error::parameter("viewPath", path, "a path that begins with `/`"));
+        }
+        let user = call.app.directory.user(call.caller()?.user())?;
+        let groups: Vec<Text> = user.iter().flat_map(|user| &user.groups).map(|group| Text::from(&**group)).collect();
+        let wanted = (!name.is_empty()).then_some(name);
+        let view = call.app.sysconfig.catalogs(catalogs).view(wanted, Lists::Folder, path, &groups);
+        let view = view.ok_or_else(|| {
+            let which = wanted.map_or("default view".to_owned(), |name| format!("view `{name}`"));
+            Error::new(Code::ObjectNotFound, format!("There is no {which} for folders at `{path}`.")).with_source(name)
+        })?;
+        Ok(Asked {
+            sort: Sort::parse(sort)?,
+            page: call.query.page(),
+            display: Display::with_defaults(false),
+            view,
+            unit: named,
+            database: DatabaseId::MAIN,
+        })
+    }
+}
+
+/// `GET` and `POST /v3/folder/{source}/view` and `/v3/folder/{source}/view/{view}`
+pub async fn of_folder(call: Call) -> Result<Json<FolderView>> {
+    let folder = named(&call)?;
+    let asked = Asked::of(&call).await?;
+    viewed(call, &folder, asked).await
+}
+
+/// `GET` and `POST /v3/folder/root/view` and `/v3/folder/root/view/{view}`
+pub async fn of_root(call: Call) -> Result<Json<FolderView>> {
+    let asked = Asked::of(&call).await?;
+    let folder = root(&call, asked.database)?;
+    viewed(call, &folder, asked).await
+}
+
+/// `GET` and `POST /v3/folder/home/view` and `/v3/folder/home/view/{view}`
+pub async fn of_home(call: Call) -> Result<Json<FolderView>> {
+    let asked = Asked::of(&call).await?;
+    let folder = home_of_caller(&call, asked.database)?;
+    viewed(call, &folder, asked).await
+}
+
+/// `GET` and `POST /v3/folder/work/view` and `/v3/folder/work/view/{view}`
+pub async fn of_work(call: Call) -> Result<Json<FolderView>> {
+    let asked = Asked::of(&call).await?;
+    let folder = work_of_caller(&call, asked.database)?;
+    viewed(call, &folder, asked).await
+}
+
+async fn viewed(call: Call, folder: &Cached, asked: Asked) -> Result<Json<FolderView>> {
+    let Asked { sort, page, display, view, unit, database: _ } = asked;
+    let (found, total) = entries(&call, folder, Kind::All, sort, page).await?;
+    let path = path_if_shown(&call.app, folder, &display)?;
+    let info = shown(&call.app, folder, &display, path.as_deref()).await?;
+    let of_folder = info.text().to_owned();
+    let shows = ViewInfo::of(&view, unit);
+    let of_view = serde_json::to_string(&shows).map_err(|_| Error::internal())?;
+    let list = Viewed { wide: wide(&view, &display), entries: Entries::new(found, path, display), view };
+    let mut listing = Listing::of(&call, list, |items, _| FolderView { info, view: shows, items, total }).await?;
+    let of = Tag::of(folder);
+    let tag = match listing.whole() {
+        Some(whole) => whole.tag(of),
+        None => {
+            let of_entries = listing.list_mut().entries.facts(&call).await?;
+            let mut hasher = DefaultHasher::new();
+            of_view.hash(&mut hasher);
+            ETag::new(of, (of_folder, hasher.finish(), of_entries, total))
+        }
+    };
+    Ok(listing.answer(call).with_etag(tag))
+}
+
+/// The display of what the columns are taken from: no group that none of them leads into.
+fn wide(view: &ColumnView, display: &Display) -> Display {
+    let leads_into = |group: &str| view.columns.iter().any(|column| *column.steps[0] == *group);
+    Display {
+        additional_info: false,
+        path: leads_into("path"),
+        system_attributes: leads_into("systemAttributes"),
+        attributes: leads_into("attributes"),
+        usage_tickets: leads_into("usageTickets"),
+        virtual_attributes: leads_into("virtualAttributes"),
+        xml: false,
+        json: true,
+        uniqueness_string: false,
+        web_type: false,
+        ..display.clone()
+    }
+}
+
+/// Objects with the values of a view.
+struct Viewed {
+    entries: Entries,
+    view: Arc<ColumnView>,
+    /// What the values are taken from.
+    wide: Display,
+}
+
+impl Items for Viewed {
+    type Item = Ready<ViewedRecord>;
+    type Inner = Never;
+    type Innermost = Never;
+    type Failed = Never;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<Ready<ViewedRecord>>> {
+        let (entry, path) = match self.entries.next(call)? {
+            Next::Entry(entry, path) => (entry, path),
+            Next::Gone => return Ok(Made::Nothing),
+            Next::End => return Ok(Made::End),
+        };
+        let base = shown(&call.app, &entry, self.entries.display(), path.as_deref()).await?;
+        let path = match path {
+            None => path_if_shown(&call.app, &entry, &self.wide)?,
+            Some(path) => self.wide.path.then_some(path),
+        };
+        let from = shown(&call.app, &entry, &self.wide, path.as_deref()).await?;
+        let (view, bytes) = (self.view.clone(), base.text().len() + view_bytes(&self.view, from.text()));
+        let made = move || {
+            let values = view.columns.iter().map(|column| (column.id.to_string(), pick(from.text(), &column.steps)));
+            With::ready(&base, &Columns { columns: values.collect() })
+        };
+        Ok(Made::Item(give_way::by_size(bytes, made).await??))
+    }
+
+    fn advance(&mut self) {
+        self.entries.advance();
+    }
+
+    fn bytes(&self) -> usize {
+        self.entries.bytes()
+    }
+}
+
+/// Bytes that are read for the values of a view: the text once for each column.
+fn view_bytes(view: &ColumnView, text: &str) -> usize {
+    view.columns.len() * text.len()
+}

@@ -1,0 +1,302 @@
+//! The column catalogs: the views that lists are shown in.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use stet_actors::object::Text;
+
+use super::document::{Document, Element, ParseError};
+
+/// Columns that a view may have: each is looked up for each object of a list.
+const MOST_COLUMNS: usize = 100;
+
+/// Steps that the path of a column may have.
+const MOST_STEPS: usize = 32;
+
+/// Which lists a catalog is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lists {
+    /// Any.
+    All,
+    /// Folders.
+    Folder,
+    /// Drawers.
+    Drawer,
+    /// Bundles.
+    Bundle,
+    /// Messages, whose columns are fields of theirs.
+    Message,
+}
+
+impl Lists {
+    const NAMES: [(&str, Lists); 5] = [
+        ("ALL", Lists::All),
+        ("FOLDER", Lists::Folder),
+        ("DRAWER", Lists::Drawer),
+        ("BUNDLE", Lists::Bundle),
+        ("MESSAGE", Lists::Message),
+    ];
+}
+
+/// What a width is measured in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WidthUnit {
+    /// Of which 96 are an inch.
+    Pixel,
+    /// Of which 72 are an inch.
+    Point,
+    /// Of which 25.4 are an inch.
+    Millimeter,
+    /// An inch.
+    Inch,
+}
+
+impl WidthUnit {
+    /// All, as calls and catalogs name them.
+    pub const NAMES: [(&str, WidthUnit); 4] = [
+        ("PIXEL", WidthUnit::Pixel),
+        ("POINT", WidthUnit::Point),
+        ("MILLIMETER", WidthUnit::Millimeter),
+        ("INCH", WidthUnit::Inch),
+    ];
+
+    /// The one of that name, without regard to case.
+    pub fn named(name: &str) -> Option<WidthUnit> {
+        WidthUnit::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, unit)| *unit)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        WidthUnit::NAMES.iter().find(|(_, unit)| *unit == self).map_or("", |(name, _)| *name)
+    }
+
+    fn of_an_inch(self) -> f64 {
+        match self {
+            WidthUnit::Pixel => 96.0,
+            WidthUnit::Point => 72.0,
+            WidthUnit::Millimeter => 25.4,
+            WidthUnit::Inch => 1.0,
+        }
+    }
+}
+
+/// Where in the record of an object the value of a column stands, as replies have it: `["attributes", "metadata", "headline"]`.
+pub type Steps = Vec<Text>;
+
+/// A column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Names it in replies; no other column of the view has it.
+    pub id: Text,
+    /// What people read above it.
+    pub title: Text,
+    width: f64,
+    unit: WidthUnit,
+    /// As the catalog has it.
+    pub path: Text,
+    /// The same in the record's own names.
+    pub steps: Steps,
+}
+
+impl Column {
+    /// Its width in a unit, to two digits.
+    pub fn width(&self, unit: WidthUnit) -> f64 {
+        if unit == self.unit {
+            return self.width;
+        }
+        (self.width * unit.of_an_inch() / self.unit.of_an_inch() * 100.0).round() / 100.0
+    }
+}
+
+/// A named set of columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnView {
+    /// What calls name it by.
+    pub name: Text,
+    /// What people read.
+    pub title: Text,
+    /// From left to right; one at least.
+    pub columns: Vec<Column>,
+    is_default: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Catalog {
+    lists: Lists,
+    /// The branch of the repository that it is for.
+    path: Text,
+    /// Who may use it; nobody said: all.
+    groups: Vec<Text>,
+    is_default: bool,
+    views: Vec<Arc<ColumnView>>,
+}
+
+/// All catalogs of a database.
+#[derive(Debug, Clone)]
+pub struct Catalogs(Vec<Catalog>);
+
+/// What serves where there is no file: name, type and time of the last change.
+const MINIMUM: &str = "<columnCatalogs><catalog name='minimum' type='ALL' path='/'><view name='default' title='Objects'>\
+                       <column id='name' title='Name' width='240' path='name'/>\
+                       <column id='type' title='Type' width='90' path='type'/>\
+                       <column id='modified' title='Changed' width='130' path='modified'/></view></catalog></columnCatalogs>";
+
+impl Default for Catalogs {
+    fn default() -> Catalogs {
+        // A test reads it.
+        Catalogs::parse(MINIMUM).unwrap_or(Catalogs(Vec::new()))
+    }
+}
+
+impl Catalogs {
+    /// Reads the text of the file. Elements and attributes that are not known are passed over.
+    ///
+    /// # Errors
+    /// The text is not well-formed, or a catalog is not as it must be.
+    pub fn parse(text: &str) -> Result<Catalogs, ParseError> {
+        let document = Document::parse(text, "columnCatalogs")?;
+        let catalogs = document.root().all("catalog").map(catalog).collect::<Result<_, _>>()?;
+        Ok(Catalogs(catalogs))
+    }
+
+    /// The view of that name for such lists at a path, for a member of these groups; without a name the default one.
+    ///
+    /// A catalog serves for its own path and all below it. Of several, the one with the longest path comes first, one that is for such
+    /// lists alone before one for all, then one that is marked as the default, then the one that stands first.
+    pub fn view(&self, name: Option<&str>, lists: Lists, path: &str, groups: &[Text]) -> Option<Arc<ColumnView>> {
+        let mut serving: Vec<&Catalog> =
+            self.0.iter().filter(|catalog| catalog.serves(lists, path) && catalog.is_for(groups)).collect();
+        // Those that are alike stay in their order.
+        serving.sort_by_key(|catalog| {
+            (std::cmp::Reverse(catalog.path.len()), catalog.lists == Lists::All, !catalog.is_default)
+        });
+        let views = || serving.iter().flat_map(|catalog| &catalog.views);
+        let found = match name {
+            Some(name) => views().find(|view| &*view.name == name),
+            None => views().find(|view| view.is_default).or_else(|| views().next()),
+        };
+        found.cloned()
+    }
+}
+
+impl Catalog {
+    fn serves(&self, lists: Lists, path: &str) -> bool {
+        let below = path.strip_prefix(self.path.trim_end_matches('/'));
+        (self.lists == Lists::All || self.lists == lists)
+            && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    fn is_for(&self, groups: &[Text]) -> bool {
+        self.groups.is_empty() || self.groups.iter().any(|group| groups.contains(group))
+    }
+}
+
+fn catalog(element: Element<'_>) -> Result<Catalog, ParseError> {
+    let kind = element.attribute("type").unwrap_or("ALL");
+    let Some((_, lists)) = Lists::NAMES.into_iter().find(|(name, _)| *name == kind) else {
+        let names: Vec<_> = Lists::NAMES.iter().map(|(name, _)| *name).collect();
+        return Err(element.error(format!("`type` must be one of {}, but is `{kind}`", names.join(", "))));
+    };
+    let path = element.attribute("path").unwrap_or("/");
+    if !path.starts_with('/') {
+        return Err(element.error(format!("`path` must begin with `/`, but is `{path}`")));
+    }
+    let (mut views, mut names): (Vec<Arc<ColumnView>>, _) = (Vec::new(), HashSet::new());
+    for child in element.all("view") {
+        let view = view(child, lists)?;
+        if !names.insert(view.name.clone()) {
+            return Err(child.error(format!("the view `{}` is there a second time", view.name)));
+        }
+        views.push(Arc::new(view));
+    }
+    let groups = element.attribute("groups").unwrap_or_default();
+    let groups = groups.split([' ', ',', '\t', '\n']).filter(|group| !group.is_empty()).map(Text::from).collect();
+    Ok(Catalog { lists, path: path.into(), groups, is_default: element.flag("isDefault")?, views })
+}
+
+fn view(element: Element<'_>, lists: Lists) -> Result<ColumnView, ParseError> {
+    let name: Text = element.required("name")?.into();
+    let (mut columns, mut ids) = (Vec::new(), HashSet::new());
+    for child in element.all("column") {
+        let column = column(child, lists)?;
+        if !ids.insert(column.id.clone()) {
+            return Err(child.error(format!("the view `{name}` has a second column `{}`", column.id)));
+        }
+        columns.push(column);
+    }
+    if columns.is_empty() || columns.len() > MOST_COLUMNS {
+        let fault = format!("the view `{name}` has {} columns, not 1 to {MOST_COLUMNS}", columns.len());
+        return Err(element.error(fault));
+    }
+    let title = element.attribute("title").unwrap_or(&name).into();
+    Ok(ColumnView { name, title, columns, is_default: element.flag("isDefault")? })
+}
+
+fn column(element: Element<'_>, lists: Lists) -> Result<Column, ParseError> {
+    let id: Text = element.required("id")?.into();
+    let path = element.required("path")?;
+    let width = element.required("width")?;
+    let in_bounds = |width: &f64| (0.0..=100_000.0).contains(width);
+    let Some(number) = width.parse().ok().filter(in_bounds) else {
+        return Err(element.error(format!("the width of `{id}` must be a number from 0 to 100000, but is `{width}`")));
+    };
+    let unit = element.attribute("widthUnit").unwrap_or("PIXEL");
+    let Some(unit) = WidthUnit::named(unit) else {
+        let names: Vec<_> = WidthUnit::NAMES.iter().map(|(name, _)| *name).collect();
+        return Err(element.error(format!("`widthUnit` must be one of {}, but is `{unit}`", names.join(", "))));
+    };
+    let steps =
+        steps(path, lists).map_err(|fault| element.error(format!("the path of `{id}` is `{path}`, {fault}")))?;
+    let title = element.attribute("title").unwrap_or(&id).into();
+    Ok(Column { id, title, width: number, unit, path: path.into(), steps })
+}
+
+/// The groups that a path may lead into, as catalogs name them, and as records do.
+const GROUPS: [(&str, &str); 4] = [
+    ("attributes", "attributes"),
+    ("sysattributes", "systemAttributes"),
+    ("usagetickets", "usageTickets"),
+    ("virtualattributes", "virtualAttributes"),
+];
+
+/// The fields of a record that stand outside its groups.
+const FIELDS: [&str; 18] = [
+    "id",
+    "name",
+    "type",
+    "path",
+    "pstate",
+    "databaseId",
+    "workFolder",
+    "issueDate",
+    "created",
+    "modified",
+    "creator",
+    "lastModifier",
+    "version",
+    "suid",
+    "locked",
+    "locker",
+    "statusInfo",
+    "revision",
+];
+
+/// A path in the record's own names, or a clause that says what is wrong with it.
+fn steps(path: &str, lists: Lists) -> Result<Steps, String> {
+    let (is_group, rest) = path.strip_prefix('/').map_or((false, path), |rest| (true, rest));
+    let mut steps: Steps = rest.split('/').map(Text::from).collect();
+    if steps.iter().any(|step| step.is_empty()) || steps.len() > MOST_STEPS {
+        return Err(format!("which is not 1 to {MOST_STEPS} names with `/` between them"));
+    }
+    let first = &mut steps[0];
+    if is_group {
+        let Some((_, group)) = GROUPS.iter().find(|(name, _)| **name == **first) else {
+            let names: Vec<_> = GROUPS.iter().map(|(name, _)| format!("/{name}")).collect();
+            return Err(format!("which begins with none of {}", names.join(", ")));
+        };
+        *first = (*group).into();
+    } else if lists != Lists::Message && !FIELDS.contains(&&**first) {
+        return Err(format!("which is no field of a record: {}", FIELDS.join(", ")));
+    }
+    Ok(steps)
+}
