@@ -183,12 +183,22 @@ fn a_lock_is_one_sessions_until_it_gives_it_back() {
             assert_eq!(code(world.write(who, "x", IN).await), refusal);
             assert_eq!(code(world.write(who, "x", Switches { check_out: true, ..SAVE }).await), refusal);
             assert_eq!(code(world.run(who, RestoreVersion { object: world.object, version: 1 }).await), refusal);
-            assert_eq!(code(world.run(who, Rename { object: world.object, name: "b".into() }).await), refusal);
+            assert_eq!(
+                code(
+                    world
+                        .run(who, Rename { object: world.object, name: "b".into(), mode: CreateMode::Exception })
+                        .await
+                ),
+                refusal
+            );
             assert_eq!(code(world.run(who, Discard { object: world.object }).await), refusal);
             assert_eq!(code(world.run(who, Destroy { object: world.object }).await), refusal);
         }
         assert_eq!(world.record(), record, "nothing of that changed anything");
-        world.run("ada/1", Rename { object: world.object, name: "b".into() }).await.unwrap();
+        world
+            .run("ada/1", Rename { object: world.object, name: "b".into(), mode: CreateMode::Exception })
+            .await
+            .unwrap();
         world.unlock("ada/1", false, false).await.unwrap();
         assert_eq!(world.record().lock, None);
         world.lock("bob/2").await.unwrap();

@@ -80,7 +80,10 @@ fn nothing_is_made_or_comes_back_deeper_than_allowed() {
         let a = at(&repository, "/a");
         is_too_deep(repository.joint(restore(Some(a)), by_editor()).await);
         repository.joint(restore(None), by_editor()).await.expect("it has room where it was");
-        repository.joint(Rename { object: top, name: "renamed".to_owned() }, by_editor()).await.expect("it is renamed");
+        repository
+            .joint(Rename { object: top, name: "renamed".to_owned(), mode: CreateMode::Exception }, by_editor())
+            .await
+            .expect("it is renamed");
 
         // Nor does it by way of a folder that was moved meanwhile.
         let below = at(&repository, "/renamed/below");
@@ -114,7 +117,7 @@ fn what_lies_deeper_already_can_be_read_renamed_discarded_and_destroyed() {
         is_too_deep(create(&repository, beside, &[], NewObject::document("another", "Story")).await);
 
         repository
-            .joint(Rename { object: story, name: "renamed".to_owned() }, by_editor())
+            .joint(Rename { object: story, name: "renamed".to_owned(), mode: CreateMode::Exception }, by_editor())
             .await
             .expect("it is renamed");
         for object in [story, other, at(&repository, "/a")] {

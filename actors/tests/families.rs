@@ -214,7 +214,10 @@ fn a_shelf_goes_comes_back_is_renamed_and_ends_as_any_object() {
             world.put(shelf, "top", object(story), position).await.expect("it can be put there");
         }
         let all = world.shown(shelf).await;
-        world.joint(Rename { object: shelf, name: "other".to_owned() }).await.expect("it can be renamed");
+        world
+            .joint(Rename { object: shelf, name: "other".to_owned(), mode: CreateMode::Exception })
+            .await
+            .expect("it can be renamed");
         world.joint(Discard { object: shelf }).await.expect("it can be discarded");
         // It is told in the recycle bin, too.
         world.joint(Discard { object: story }).await.expect("it can be discarded");

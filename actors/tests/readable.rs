@@ -19,7 +19,7 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid, ShortcutId};
 use stet_actors::lifecycle::{Create, NewObject, Rename};
-use stet_actors::object::{Attributes, FamilyKind, Object, Record};
+use stet_actors::object::{Attributes, CreateMode, FamilyKind, Object, Record};
 use stet_actors::readable::{Decide, Readable};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions, store_failure};
@@ -347,7 +347,11 @@ fn what_the_caller_may_read_is_what_they_may_when_the_change_is_made() {
         world.store.hold();
         let rename = actix::spawn({
             let repository = world.repository.clone();
-            async move { repository.joint(Rename { object: h1, name: "open".to_owned() }, by_editor()).await }
+            async move {
+                repository
+                    .joint(Rename { object: h1, name: "open".to_owned(), mode: CreateMode::Exception }, by_editor())
+                    .await
+            }
         });
         while world.store.pending() == 0 {
             tokio::task::yield_now().await;

@@ -10,7 +10,7 @@ use crate::family::State;
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
 use crate::lifecycle::Rename;
-use crate::object::Text;
+use crate::object::{CreateMode, Text};
 
 /// Changes what is named of a drawer: its head, its name, its attributes.
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ impl Joint for UpdateDrawer {
         check_lock(&drawer.object().record, context)?;
         self.head.change(drawer, context)?;
         if let Some(name) = &self.name {
-            Rename { object: self.drawer, name: name.clone() }.apply(turns, context)?;
+            Rename { object: self.drawer, name: name.clone(), mode: CreateMode::Exception }.apply(turns, context)?;
         }
         let object = turns.any(self.drawer)?;
         if let Some(attributes) = &self.attributes

@@ -9,6 +9,7 @@
 mod create;
 mod destroy;
 mod discard;
+mod move_object;
 mod parts;
 mod remainders;
 mod rename;
@@ -18,6 +19,7 @@ mod subtree;
 pub use self::create::{Create, Created, Meet, NewObject, Outcome};
 pub use self::destroy::Destroy;
 pub use self::discard::Discard;
+pub use self::move_object::MoveObject;
 pub use self::parts::NewParts;
 pub(crate) use self::remainders::{GoOn, Step, check_locks_below};
 pub use self::rename::Rename;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::checkout::check_lock;
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
-use crate::folder::child;
+use crate::folder::{child, free_name};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
-use crate::object::file_name;
+use crate::object::{CreateMode, file_name};
 use crate::store::View;
 
 /// Gives an object another name in its folder.
@@ -18,11 +18,17 @@ pub struct Rename {
     pub object: Loid,
     /// The name, as the client gave it.
     pub name: String,
+    /// When it is taken: `Exception` or `AutoRename`.
+    pub mode: CreateMode,
 }
 
 impl Joint for Rename {
     type Reply = ();
     const NAME: &'static str = "object.rename";
+
+    fn about(&self, (): &()) -> Option<Loid> {
+        Some(self.object)
+    }
 
     fn wants(&self) -> Vec<Loid> {
         vec![self.object]
@@ -43,15 +49,32 @@ impl Joint for Rename {
             return Err(Error::new(Code::InvalidForContainer, "The root folder has no name to change.").into());
         };
         turns.need([folder])?;
-        // The same name in another normal form is still its own.
-        if let Some(existing) =
-            child(context.look(), View::Latest, folder, &name)?.filter(|there| *there != self.object)
-        {
-            return Err(context.name_taken(format!("The name `{name}` is taken in the folder."), existing));
-        }
-        Arc::make_mut(&mut turns.any(self.object)?.record).name = name.into();
+        let name = name_in(folder, &name, self.object, self.mode, context)?;
+        Arc::make_mut(&mut turns.any(self.object)?.record).name = name.as_str().into();
         turns.touch(folder)?;
         context.concerns(self.object);
         Ok(())
+    }
+}
+
+/// The name that an object gets in a folder where it wants this one.
+///
+/// # Errors
+/// `DuplicatedName` if another object has it, unless the mode says to take a free one.
+pub(super) fn name_in(
+    folder: Loid,
+    wanted: &str,
+    object: Loid,
+    mode: CreateMode,
+    context: &Context<'_>,
+) -> Result<String, Fault> {
+    // The same name in another normal form is still its own.
+    let taken = |name: &str| {
+        Ok::<_, Fault>(child(context.look(), View::Latest, folder, name)?.filter(|there| *there != object))
+    };
+    match taken(wanted)? {
+        None => Ok(wanted.to_owned()),
+        Some(_) if mode == CreateMode::AutoRename => free_name(wanted, |name| Ok::<_, Fault>(taken(name)?.is_some())),
+        Some(existing) => Err(context.name_taken(format!("The name `{wanted}` is taken in the folder."), existing)),
     }
 }

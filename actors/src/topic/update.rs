@@ -10,7 +10,7 @@ use crate::family::State;
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
 use crate::lifecycle::Rename;
-use crate::object::Text;
+use crate::object::{CreateMode, Text};
 
 /// Changes what is named of a topic: its title and description, its name, its attributes.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ impl Joint for UpdateTopic {
         describe_head(&mut head, self.title.as_ref(), self.description.as_ref());
         topic.set_head(head, context);
         if let Some(name) = &self.name {
-            Rename { object: self.topic, name: name.clone() }.apply(turns, context)?;
+            Rename { object: self.topic, name: name.clone(), mode: CreateMode::Exception }.apply(turns, context)?;
         }
         let object = turns.any(self.topic)?;
         if let Some(attributes) = &self.attributes

@@ -164,6 +164,7 @@ impl<P> Missing<P> {
 mod tests {
     use stet_actors::document::Document;
     use stet_actors::lifecycle::{NewObject, Rename};
+    use stet_actors::object::CreateMode;
 
     use super::*;
     use crate::http::testing::{House, by_editor};
@@ -206,7 +207,7 @@ mod tests {
         let shown = house.create(NewObject::document("shown", "Story")).await;
         let other = house.create(NewObject::document("other", "Story")).await;
         let rename = async |object, name: &str| {
-            let rename = Rename { object, name: name.to_owned() };
+            let rename = Rename { object, name: name.to_owned(), mode: CreateMode::Exception };
             house.repository.joint(rename, by_editor()).await.expect("it is renamed");
         };
         let view = async || house.app.repository.view::<Document>(container).await.expect("it is there");

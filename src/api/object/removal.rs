@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use stet_actors::error::{Error, Result};
+use stet_actors::error::Result;
 use stet_actors::id::Source;
 use stet_actors::lifecycle::{Destroy, Discard, Restore};
-use stet_actors::object::CreateMode;
 
+use super::moving::name_mode;
 use super::{BulkItem, ChangedRecord, Removed, any_target, reply_with, target};
 use crate::api::records::{Bulk, BulkReply};
 use crate::api::requests::{CreateOptions, ObjectListRequest, Sources, WireCreateMode, folder_source};
@@ -81,11 +81,7 @@ async fn bulk(call: &Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
 pub async fn restore(call: Call) -> Result<Json<ChangedRecord>> {
     let request: RestoreRequest = call.json().await?;
     let object = any_target(&call, Privilege::Delete, &call.source("source")?, call.database()?)?;
-    let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
-    if !matches!(mode, CreateMode::Exception | CreateMode::AutoRename) {
-        let given = if mode == CreateMode::Replace { "REPLACE" } else { "NEW_VERSION" };
-        return Err(Error::parameter("createMode", given, "EXCEPTION or AUTO_RENAME here"));
-    }
+    let mode = name_mode(request.options.as_ref(), request.create_mode)?;
     let folder = match folder_source(request.folder.as_deref(), request.folder_path.as_deref())? {
         Some(source) => {
             let folder = call.find_for(Privilege::Create, &source, object.database)?;

@@ -246,6 +246,28 @@ pub const ROUTES: &[Route] = &[
         ..GET
     },
     Route {
+        id: "stet-object-rename-post",
+        source: "docs/api/objects.md",
+        path: "/v3/object/{source}/rename",
+        summary: "Give an object another name in its folder.",
+        privilege: Some(Privilege::Write),
+        path_params: &[OBJECT],
+        body: required::<object::RenameRequest>(Size::Short),
+        handler: handler!(object::rename),
+        ..POST
+    },
+    Route {
+        id: "stet-object-move-post",
+        source: "docs/api/objects.md",
+        path: "/v3/object/{source}/move",
+        summary: "Move an object, with all that lies below it, into another folder.",
+        privilege: Some(Privilege::Write),
+        path_params: &[OBJECT],
+        body: required::<object::MoveRequest>(Size::Short),
+        handler: handler!(object::relocate),
+        ..POST
+    },
+    Route {
         id: "stet-object-restore-post",
         source: "docs/api/objects.md",
         takes_recycled: true,

@@ -526,6 +526,11 @@ cases! {
     "object-get": |corner| Made::on([corner.story()]);
     "stet-object-list-post": |corner| Made::default().json(list([&corner.story()]));
     "stet-object-create-post": |corner| Made::default().form(new_in(corner));
+    "stet-object-rename-post": |corner| Made::on([corner.story()]).json(json!({ "name": own_folder().replace('/', "-") }));
+    "stet-object-move-post": |corner| {
+        let folder = corner.folder().to_string();
+        Made::on([corner.story()]).json(json!({ "folder": folder }))
+    };
     "object-discard": |corner| Made::on([corner.story()]);
     "objects-discard": |corner| Made::default().json(list([&corner.story()]));
     "object-destroy": |corner| Made::on([corner.story()]);

@@ -8,6 +8,7 @@ mod create_mode;
 mod creating;
 mod forms;
 mod locks;
+mod moving;
 mod names;
 mod pictures;
 mod ranges;

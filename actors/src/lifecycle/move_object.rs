@@ -1,0 +1,124 @@
+//! Moving objects from folder to folder.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::rename::name_in;
+use crate::checkout::check_lock;
+use crate::command::{Context, Fault};
+use crate::error::{Code, Error};
+use crate::folder::{Folder, children};
+use crate::id::Loid;
+use crate::joint::{Joint, Turns};
+use crate::object::{CreateMode, FamilyKind, FolderKey, Record, depth_of};
+use crate::store::View;
+
+/// Puts an object, with all that lies below it, into another folder of its database.
+#[derive(Debug, Clone, Copy)]
+pub struct MoveObject {
+    /// The object.
+    pub object: Loid,
+    /// The folder that it goes to.
+    pub folder: Loid,
+    /// When the name is taken there: `Exception` or `AutoRename`.
+    pub mode: CreateMode,
+}
+
+impl Joint for MoveObject {
+    type Reply = ();
+    const NAME: &'static str = "object.move";
+    /// No other folder moves meanwhile: two that go into each other would be cut off.
+    const ALONE: bool = true;
+
+    fn about(&self, (): &()) -> Option<Loid> {
+        Some(self.object)
+    }
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.object, self.folder]
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+        let record = turns.any(self.object)?.record.clone();
+        context.expects(&record);
+        if record.is_discarded() || !context.is_alive(self.object)? {
+            return Err(Error::not_found(self.object).into());
+        }
+        let refuse = |why: &str| {
+            let message = format!("`{}` can't be moved: {why}.", self.object);
+            Error::new(Code::InvalidForContainer, message).with_source(self.folder)
+        };
+        let Some(from) = record.folder() else { return Err(refuse("it is the root folder").into()) };
+        if self.folder.database != self.object.database {
+            return Err(refuse("the folder is in another database").into());
+        }
+        if turns.get::<Folder>(self.folder).is_err() || !context.is_alive(self.folder)? {
+            return Err(Error::not_found(self.folder).into());
+        }
+        if from == self.folder {
+            return Ok(());
+        }
+        check_lock(&record, context)?;
+        if self.leads_into_itself(context)? {
+            return Err(refuse("the folder is that object, or lies below it").into());
+        }
+        turns.need([from])?;
+        let name = name_in(self.folder, &record.name, self.object, self.mode, context)?;
+        match levels(&record, context)? {
+            Some(levels) => context.check_depth(self.folder, levels)?,
+            // Too much to be looked through at once: it may go to where nothing lies deeper than it did.
+            None => {
+                let depth = depth_of(context.look(), View::Latest, self.object, context.path_limits().depth)?;
+                context.check_no_deeper(self.folder, depth)?
+            }
+        };
+        turns.touch(from)?;
+        turns.touch(self.folder)?;
+        context.concerns(self.object);
+        let record = Arc::make_mut(&mut turns.any(self.object)?.record);
+        record.name = name.as_str().into();
+        record.folder = Some(FolderKey(self.folder));
+        Ok(())
+    }
+}
+
+impl MoveObject {
+    /// Whether the way from the folder up to the root comes by the object.
+    fn leads_into_itself(&self, context: &Context<'_>) -> Result<bool, Fault> {
+        let mut at = Some(self.folder);
+        // A path has a bound, so this ends.
+        while let Some(folder) = at {
+            if folder == self.object {
+                return Ok(true);
+            }
+            at = context.look_up::<Record>(&Record::live_key(folder))?.and_then(|record| record.folder());
+        }
+        Ok(false)
+    }
+}
+
+/// How many levels an object has: 1 if nothing lies below it; `None` if more lies below it than one step looks at.
+fn levels(record: &Record, context: &Context<'_>) -> Result<Option<usize>, Fault> {
+    let (mut most, mut room) = (1, context.subtrees.objects_per_step);
+    let mut folders = VecDeque::new();
+    if record.family == FamilyKind::Folder {
+        folders.push_back((record.loid, 1));
+    }
+    while let Some((folder, level)) = folders.pop_front() {
+        let (below, _) = children(context.look(), View::Latest, folder, None, room.saturating_add(1))?;
+        if below.len() > room {
+            return Ok(None);
+        }
+        room -= below.len();
+        if !below.is_empty() {
+            most = most.max(level + 1);
+        }
+        for loid in below {
+            let child = context.look_up::<Record>(&Record::live_key(loid))?;
+            if child.is_some_and(|child| child.family == FamilyKind::Folder) {
+                folders.push_back((loid, level + 1));
+            }
+        }
+    }
+    Ok(Some(most))
+}

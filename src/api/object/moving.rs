@@ -1,0 +1,75 @@
+//! Renaming objects, and moving them from folder to folder (docs/api/objects.md, "Renaming and moving").
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::lifecycle::{MoveObject, Rename};
+use stet_actors::object::CreateMode;
+
+use super::{ChangedRecord, reply_with, target};
+use crate::api::folder::check_folder;
+use crate::api::requests::{CreateOptions, WireCreateMode, folder_source};
+use crate::auth::Privilege;
+use crate::http::body::Object;
+use crate::http::call::Call;
+use crate::http::reply::Json;
+
+/// Body of a renaming.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RenameRequest {
+    /// The new name; `:`, `"` and `|` become `_`.
+    name: String,
+    /// `EXCEPTION` or `AUTO_RENAME`.
+    create_mode: Option<WireCreateMode>,
+    options: Option<Object<CreateOptions>>,
+}
+
+/// Body of a move to another folder, of which one of the first two is needed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MoveRequest {
+    /// Loid, uuid or path of the folder.
+    folder: Option<String>,
+    /// Path of the folder.
+    folder_path: Option<String>,
+    /// `EXCEPTION` or `AUTO_RENAME`.
+    create_mode: Option<WireCreateMode>,
+    options: Option<Object<CreateOptions>>,
+}
+
+/// What is to be done where a name is taken, in calls that make no object and replace none.
+///
+/// # Errors
+/// `InvalidParameter`.
+pub(super) fn name_mode(options: Option<&Object<CreateOptions>>, given: Option<WireCreateMode>) -> Result<CreateMode> {
+    let mode = CreateOptions::mode(options, given);
+    if matches!(mode, CreateMode::Exception | CreateMode::AutoRename) {
+        return Ok(mode);
+    }
+    let given = if mode == CreateMode::Replace { "REPLACE" } else { "NEW_VERSION" };
+    Err(Error::parameter("createMode", given, "EXCEPTION or AUTO_RENAME here"))
+}
+
+/// `POST /v3/object/{source}/rename`
+pub async fn rename(call: Call) -> Result<Json<ChangedRecord>> {
+    let RenameRequest { name, create_mode, options } = call.json().await?;
+    let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
+    let mode = name_mode(options.as_ref(), create_mode)?;
+    let done = call.change_all(Rename { object, name, mode }).await?;
+    reply_with(&call, object, done.left.as_ref()).await
+}
+
+/// `POST /v3/object/{source}/move`
+pub async fn relocate(call: Call) -> Result<Json<ChangedRecord>> {
+    let request: MoveRequest = call.json().await?;
+    let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
+    let mode = name_mode(request.options.as_ref(), request.create_mode)?;
+    let Some(source) = folder_source(request.folder.as_deref(), request.folder_path.as_deref())? else {
+        return Err(Error::new(Code::InvalidBody, "`folder` or `folderPath` must say where the object goes."));
+    };
+    let folder = call.find_for(Privilege::Create, &source, object.database)?;
+    check_folder(&folder, &source.to_string())?;
+    let done = call.change_all(MoveObject { object, folder: folder.loid, mode }).await?;
+    reply_with(&call, object, done.left.as_ref()).await
+}
