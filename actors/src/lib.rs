@@ -1,8 +1,8 @@
 //! The domain of stet and the actors that serialise its changes.
 //!
 //! Dependencies run one way: [`id`] and [`error`] ← [`store`] and [`object`] ← [`readable`] ← [`command`], [`family`] and
-//! [`joint`] ← [`checkout`] ← [`folder`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`], [`liveblog`], [`topic`], [`topic_plan`]) and
-//! [`runtime`] ← [`families`] ← [`repository`]. There is no HTTP here and no database engine: the web layer holds a
+//! [`joint`] ← [`checkout`] ← [`folder`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`], [`liveblog`], [`topic`], [`topic_plan`]) ←
+//! [`correlate`], [`metadata`] and [`runtime`] ← [`families`] ← [`repository`]. There is no HTTP here and no database engine: the web layer holds a
 //! [`repository::Repository`] and its [`repository::Reader`], and persistence implements [`store::Store`].
 
 pub mod checkout;
@@ -21,6 +21,7 @@ pub mod joint;
 pub mod lifecycle;
 pub mod lineup;
 pub mod liveblog;
+pub mod metadata;
 pub mod object;
 pub mod part;
 #[cfg(feature = "planted-bugs")]

@@ -20,6 +20,24 @@ use crate::http::wording;
 #[serde(transparent)]
 pub struct Given(Box<RawValue>);
 
+impl Given {
+    /// Bytes of its text.
+    pub fn bytes(&self) -> usize {
+        self.0.get().len()
+    }
+
+    /// The value, its numbers as texts: where it becomes a part of a text that is stored.
+    ///
+    /// # Errors
+    /// What is wrong with it, as a sentence.
+    pub fn value(&self) -> Result<Value, String> {
+        serde_json::from_str(&with_numbers_as_texts(self.0.get())).map_err(|error| {
+            let why = wording::of_json(&error);
+            format!("It can't be read: {why}.")
+        })
+    }
+}
+
 /// On the wire it is any value.
 impl JsonSchema for Given {
     fn inline_schema() -> bool {
@@ -61,9 +79,9 @@ impl App {
 
     /// The text and its root element. Megabytes of it take long, and can't be left halfway.
     async fn text_with_root(&self, field: &'static str, given: Option<Given>) -> Result<Option<(Text, String)>> {
-        let Some(Given(json)) = given else { return Ok(None) };
+        let Some(given) = given else { return Ok(None) };
         let limits = self.attribute_limits();
-        give_way::by_size(json.get().len(), move || text_of(field, &json, &limits)).await?
+        give_way::by_size(given.bytes(), move || text_of(field, &given, &limits)).await?
     }
 
     /// As [`App::attribute_text`], with a root element that is given.
@@ -86,10 +104,8 @@ fn untakable(field: &str, why: impl std::fmt::Display) -> Error {
 }
 
 /// [`App::attribute_text`], and the root element.
-fn text_of(field: &str, json: &RawValue, limits: &Limits) -> Result<Option<(Text, String)>> {
-    let value: Value = serde_json::from_str(&with_numbers_as_texts(json.get()))
-        .map_err(|error| untakable(field, format_args!("{}.", wording::of_json(&error))))?;
-    match value {
+fn text_of(field: &str, given: &Given, limits: &Limits) -> Result<Option<(Text, String)>> {
+    match given.value().map_err(|why| untakable(field, why))? {
         Value::Null => Ok(None),
         // As an object without any shows it.
         Value::Object(json) if json.is_empty() => Ok(None),
@@ -162,7 +178,8 @@ mod tests {
     fn a_number_is_its_text_to_the_digit() {
         let given = r#"{"m":{"@a":-0,"b":[1.10,1E5,12345678901234567890123,-1.5e-7],"c":"1 \" 2","d":3,"e":"\\","f":[4,true,null]}}"#;
         let json = RawValue::from_string(given.to_owned()).expect("it is JSON");
-        let (text, root) = text_of("attributes", &json, &Limits::default()).expect("it is taken").expect("it is there");
+        let (text, root) =
+            text_of("attributes", &Given(json), &Limits::default()).expect("it is taken").expect("it is there");
         let wanted = concat!(
             r#"<m a="-0"><b>1.10</b><b>1E5</b><b>12345678901234567890123</b><b>-1.5e-7</b>"#,
             r#"<c>1 " 2</c><d>3</d><e>\</e><f>4</f><f>true</f><f/></m>"#

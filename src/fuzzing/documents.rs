@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use serde_json::Value;
+use stet_xml::edit::{Edit, Path, edited, first_texts};
 use stet_xml::{Limits, XmlErrorKind};
 
 use crate::auth::is_answer;
@@ -25,6 +26,54 @@ pub fn attributes(data: &[u8]) -> bool {
     let canonical =
         stet_xml::to_json(&text, &LIMITS).unwrap_or_else(|error| panic!("{text:?} is written and refused: {error}"));
     check(&text, &canonical);
+    true
+}
+
+/// A document and edits of it, `[text, [[edit, path, content, number], …]]`: what comes of them is a document within the limits, in
+/// which a text that was set stands where it was put.
+pub fn edits(data: &[u8]) -> bool {
+    let Ok((text, given)) =
+        serde_json::from_slice::<(Option<String>, Vec<(String, String, Value, Option<usize>)>)>(data)
+    else {
+        return false;
+    };
+    let text = text.filter(|text| stet_xml::check(text, &LIMITS).is_ok());
+    let mut edits = Vec::new();
+    for (name, path, content, number) in &given {
+        let Ok(path) = Path::parse(path) else { return false };
+        let edit = match name.as_str() {
+            "set" => Edit::set(path, content, &LIMITS),
+            "unset" => Ok(Edit::unset(path)),
+            "inc" => Edit::increase(path, Some(content).filter(|content| !content.is_null())),
+            "push" => Edit::push(path, content, *number, &LIMITS),
+            "pull" => {
+                Edit::pull(path, number.is_some(), number.unwrap_or(1), Some(content).filter(|value| !value.is_null()))
+            }
+            _ => return false,
+        };
+        let Ok(edit) = edit else { return false };
+        edits.push(edit);
+    }
+    let made = match edited(text.as_deref(), &edits, &LIMITS) {
+        Ok(made) => made,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return false;
+        }
+    };
+    if let Some(made) = &made {
+        let checked = stet_xml::check(made, &LIMITS);
+        assert!(checked.is_ok(), "{made:?}: {checked:?}");
+    }
+    if let Some((name, path, Value::String(content), _)) = given.last()
+        && name == "set"
+    {
+        let path = Path::parse(path).unwrap_or_else(|error| panic!("{path} was one: {error}"));
+        let [found] = first_texts(made.as_deref().unwrap_or_default(), [&path], &LIMITS)
+            .unwrap_or_else(|error| panic!("{made:?}: {error}"));
+        // What the path says of the text or of a child may not hold any more.
+        assert!(found.as_ref() == Some(content) || path.to_string().contains('['), "{made:?}: {found:?}");
+    }
     true
 }
 

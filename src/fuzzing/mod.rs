@@ -32,6 +32,7 @@ pub const TARGETS: &[Target] = &[
     target("json_body", requests::json_body),
     target("multipart", upload::multipart),
     target("attributes", documents::attributes),
+    target("edits", documents::edits),
     target("xml", documents::xml),
     target("rows", rows::rows),
     target("journal", rows::journal),

@@ -239,13 +239,21 @@ impl Create {
     }
 }
 
+/// Refuses a work folder that is longer than paths may be.
+pub(crate) fn check_work_folder(path: &str, context: &Context<'_>) -> Result<()> {
+    let (bytes, most) = (path.len(), context.path_limits().bytes);
+    if bytes <= most {
+        return Ok(());
+    }
+    let message = format!("The `workFolder` `{path}` has {bytes} bytes; at most {most} are allowed.");
+    Err(Error::new(Code::InvalidPath, message).with_detail("limit", most))
+}
+
 impl NewObject {
     /// Refuses texts of a record that are longer than what they stand for: each list shows them.
     fn check(&self, context: &Context<'_>) -> Result<()> {
-        let most = context.path_limits().bytes;
-        if let Some(long) = self.work_folder.as_deref().filter(|path| path.len() > most) {
-            let message = format!("The `workFolder` `{long}` has {} bytes; at most {most} are allowed.", long.len());
-            return Err(Error::new(Code::InvalidPath, message).with_detail("limit", most));
+        if let Some(path) = &self.work_folder {
+            check_work_folder(path, context)?;
         }
         if let Some(long) = self.suid.as_deref().filter(|suid| suid.len() > MAX_NAME_BYTES) {
             let wanted = format!("a text of {MAX_NAME_BYTES} bytes at most");

@@ -16,6 +16,7 @@ mod rename;
 mod restore;
 mod subtree;
 
+pub(crate) use self::create::check_work_folder;
 pub use self::create::{Create, Created, Meet, NewObject, Outcome};
 pub use self::destroy::Destroy;
 pub use self::discard::Discard;

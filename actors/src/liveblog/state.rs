@@ -274,7 +274,7 @@ impl LiveblogState {
     }
 
     /// Says whether new posts wait for approval.
-    pub(super) fn moderate(&mut self, moderated: bool, context: &mut Context<'_>) {
+    pub(crate) fn moderate(&mut self, moderated: bool, context: &mut Context<'_>) {
         let head = LiveblogHead { moderated, ..LiveblogHead::clone(&self.head) };
         if head != *self.head {
             context.put(Some(&*self.head), &head);

@@ -47,6 +47,8 @@
 //! A liveblog's content is a [`frame()`] that posts are put into: each a [`fragment()`], which means the same wherever it stands,
 //! or text. A [`doctype_of`] a document can be given the DTD that it refers to.
 //!
+//! [`edit`] changes single places of a document, and leaves all else as it is written.
+//!
 //! # What is never done
 //!
 //! No entity is expanded and nothing is fetched (docs/api/objects.md, "Attributes"). A DOCTYPE is kept, with whatever it
@@ -61,6 +63,7 @@ mod chars;
 mod cursor;
 mod doctype;
 mod dtd;
+pub mod edit;
 mod error;
 mod fragment;
 mod frame;

@@ -246,6 +246,15 @@ pub const ROUTES: &[Route] = &[
         ..GET
     },
     Route {
+        id: "stet-object-metadata-change-fields-post",
+        path: "/v3/object/metadata/change/fields",
+        summary: "Change fields of the attributes of objects.",
+        privilege: Some(Privilege::Write),
+        body: required::<object::ChangeFieldsRequest>(Size::Long),
+        handler: handler!(object::change_fields),
+        ..POST
+    },
+    Route {
         id: "stet-object-rename-post",
         source: "docs/api/objects.md",
         path: "/v3/object/{source}/rename",

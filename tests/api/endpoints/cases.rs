@@ -526,6 +526,11 @@ cases! {
     "object-get": |corner| Made::on([corner.story()]);
     "stet-object-list-post": |corner| Made::default().json(list([&corner.story()]));
     "stet-object-create-post": |corner| Made::default().form(new_in(corner));
+    "stet-object-metadata-change-fields-post": |corner| {
+        let story = corner.story().to_string();
+        let operators = json!([{ "set": { "xpath": "/attributes/story/headline", "content": own_folder() } }]);
+        Made::default().json(json!({ "updateFields": [{ "sourceIds": [story], "operators": operators }] }))
+    };
     "stet-object-rename-post": |corner| Made::on([corner.story()]).json(json!({ "name": own_folder().replace('/', "-") }));
     "stet-object-move-post": |corner| {
         let folder = corner.folder().to_string();

@@ -74,6 +74,11 @@ fn names_what_it_changes(endpoint: &Endpoint) -> bool {
     endpoint.knows("If-Match") && (endpoint.scope == "path" || endpoint.takes("loid"))
 }
 
+/// The objects that the body of a bulk call lists.
+fn listed(body: &Value) -> Option<&Vec<Value>> {
+    body["sources"].as_array().or(body["updateFields"][0]["sourceIds"].as_array())
+}
+
 /// A call that changes or writes over objects that are there, and these objects.
 struct Write {
     made: Made,
@@ -98,7 +103,7 @@ impl Write {
             return Write { made, objects, bulk: false };
         }
         if let Body::Json(body) = &made.body
-            && let Some(sources) = body["sources"].as_array()
+            && let Some(sources) = listed(body)
         {
             let objects = sources.iter().map(|source| source.as_str().expect("a loid").to_owned()).collect();
             return Write { made, objects, bulk: true };
@@ -223,7 +228,7 @@ fn a_creation_that_expects_something_and_meets_nothing_makes_nothing() {
         let made = (case.make)(corner);
         // What is made once for each user may be there, and of a list there is something.
         let (Body::Json(body) | Body::Form(body, _)) = &made.body else { return };
-        if body["sources"].is_array() {
+        if listed(body).is_some() {
             return;
         }
         let other = tag_of(corner, &corner.story().to_string());

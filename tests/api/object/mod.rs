@@ -6,6 +6,7 @@ mod collecting;
 mod content;
 mod create_mode;
 mod creating;
+mod fields;
 mod forms;
 mod locks;
 mod moving;

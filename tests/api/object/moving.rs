@@ -65,7 +65,7 @@ fn a_folder_takes_along_all_that_lies_in_it_and_nothing_else_changes() {
     rename(&client, &from, "other").ok();
     assert_eq!(path(&client, &story), format!("{top}/to/other/deep/er/a.xml"));
     client.call("object-get", &[&format!("{top}/from/deep/er/a.xml")]).fails(404, "ObjectNotFound");
-    assert_eq!(client.story(&format!("{top}/from"), "b.xml").is_empty(), false, "its name is free");
+    assert!(!client.story(&format!("{top}/from"), "b.xml").is_empty(), "its name is free");
 
     // Into itself, below itself, and to what is no folder.
     for inside in [format!("{top}/to/other"), format!("{top}/to/other/deep/er")] {

@@ -1,0 +1,248 @@
+//! Changing single places of a document; what is not changed stays as it is written, to the byte.
+//!
+//! A place is named by a path of plain steps, `/story/keywords/keyword[2]/@lang` ([`Path`]): what such a path does not find can be
+//! made. All edits of a document are applied to one tree of it, so that many cost little more than one.
+
+mod path;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::fmt;
+
+use rust_decimal::Decimal;
+use serde_json::{Map, Value};
+
+pub use self::path::Path;
+use self::tree::Tree;
+use super::Limits;
+use super::error::XmlError;
+
+/// Why a place can't be changed. [`fmt::Display`] gives a whole sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EditError {
+    /// The path is none, or does not fit the document or the change.
+    Path(String),
+    /// What is to be put there does not fit.
+    Content(String),
+    /// What is there does not fit: it is no number.
+    Value(String),
+    /// The document can't be read, or would be larger or deeper than the limits.
+    Document(XmlError),
+}
+
+impl fmt::Display for EditError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EditError::Path(text) | EditError::Content(text) | EditError::Value(text) => f.write_str(text),
+            EditError::Document(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for EditError {}
+
+impl From<XmlError> for EditError {
+    fn from(error: XmlError) -> EditError {
+        EditError::Document(error)
+    }
+}
+
+/// A change of the places that a path finds.
+#[derive(Debug, Clone)]
+pub struct Edit {
+    path: Path,
+    change: Change,
+}
+
+#[derive(Debug, Clone)]
+enum Change {
+    Set(Content),
+    Unset,
+    Increase(Decimal),
+    Push { items: Content, keep: Option<usize> },
+    Pull { first: bool, count: usize, equal: Option<String> },
+}
+
+/// What is put into a document.
+#[derive(Debug, Clone)]
+enum Content {
+    Text(String),
+    /// Elements, as XML. `list` says that they came as one, so that they take the place of all that is found.
+    Elements {
+        written: Vec<String>,
+        list: bool,
+    },
+}
+
+impl Content {
+    /// The content as elements with the name.
+    fn elements(self, name: &str) -> Content {
+        match self {
+            Content::Text(text) => {
+                let mut out = super::Output::default();
+                out.open(name);
+                out.text(&text);
+                out.close(name);
+                Content::Elements { written: vec![out.into_text()], list: false }
+            }
+            elements => elements,
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Content::Text(text) => text.len(),
+            Content::Elements { written, .. } => written.iter().map(String::len).sum(),
+        }
+    }
+}
+
+impl Edit {
+    /// Gives each place that is found this content, and makes the first that the path names where none is found. A text, number or
+    /// boolean is the text of the element or attribute, null none; an object is the JSON view of the element, a list that of all
+    /// elements that the path finds.
+    ///
+    /// # Errors
+    /// `Content` where the content has no XML form; `Path` where a list is to be an attribute or the root.
+    pub fn set(path: Path, content: &Value, limits: &Limits) -> Result<Edit, EditError> {
+        let content = content_of(&path, content, limits)?;
+        if let Content::Elements { list, .. } = &content {
+            if path.attribute().is_some() {
+                return Err(EditError::Content(format!("What the attribute `{path}` is set to must be a text.")));
+            }
+            if *list {
+                path.list_name()?;
+            }
+        }
+        Ok(Edit { path, change: Change::Set(content) })
+    }
+
+    /// Takes away all that is found.
+    pub fn unset(path: Path) -> Edit {
+        Edit { path, change: Change::Unset }
+    }
+
+    /// Adds a number to each number that is found. What is empty counts as 0, and so does what has to be made.
+    ///
+    /// # Errors
+    /// `Content` for what is no number.
+    pub fn increase(path: Path, by: Option<&Value>) -> Result<Edit, EditError> {
+        let by = match by {
+            None => Decimal::ONE,
+            Some(by) => {
+                let text = text_of(by).unwrap_or_default();
+                number(&text).ok_or_else(|| {
+                    EditError::Content(format!("`{path}` is to be increased by {by}, which is no number."))
+                })?
+            }
+        };
+        Ok(Edit { path, change: Change::Increase(by) })
+    }
+
+    /// Puts an element behind those that the path finds in the first parent, or several if the content is a list. With `keep`, no more
+    /// than that many stay, the last.
+    ///
+    /// # Errors
+    /// As [`Edit::set`]; `Path` if it does not end in the plain name of an element below the root.
+    pub fn push(path: Path, content: &Value, keep: Option<usize>, limits: &Limits) -> Result<Edit, EditError> {
+        let name = path.list_name()?.to_owned();
+        let items = content_of(&path, content, limits)?.elements(&name);
+        Ok(Edit { path, change: Change::Push { items, keep } })
+    }
+
+    /// Takes away the first or the last elements that are found, so many of them; with `equal` of those alone that have this text.
+    ///
+    /// # Errors
+    /// `Path` for attributes; `Content` for what is no text.
+    pub fn pull(path: Path, first: bool, count: usize, equal: Option<&Value>) -> Result<Edit, EditError> {
+        if path.attribute().is_some() {
+            return Err(EditError::Path(format!("`{path}` names an attribute, where elements are to be pulled.")));
+        }
+        let equal = equal.map(|value| {
+            text_of(value).ok_or_else(|| EditError::Content(format!("What is pulled from `{path}` must be a text.")))
+        });
+        Ok(Edit { path, change: Change::Pull { first, count, equal: equal.transpose()? } })
+    }
+
+    /// Bytes that it takes, about.
+    pub fn bytes(&self) -> usize {
+        let content = match &self.change {
+            Change::Set(content) | Change::Push { items: content, .. } => content.len(),
+            Change::Pull { equal, .. } => equal.as_ref().map_or(0, String::len),
+            Change::Unset | Change::Increase(_) => 0,
+        };
+        size_of::<Edit>() + self.path.bytes() + content
+    }
+}
+
+/// The document with the edits, one after the other. No document at all is as good as one: its root is made. `None` if the root was
+/// taken away.
+///
+/// # Errors
+/// The first edit that can't be; then nothing has come of any. The result is within `limits`, as [`super::check`] would have it.
+pub fn edited(xml: Option<&str>, edits: &[Edit], limits: &Limits) -> Result<Option<String>, EditError> {
+    let mut tree = Tree::read(xml, limits)?;
+    for edit in edits {
+        tree.apply(edit)?;
+    }
+    let Some(text) = tree.written() else { return Ok(None) };
+    super::check(&text, limits)?;
+    Ok(Some(text))
+}
+
+/// The first text that each path finds.
+///
+/// # Errors
+/// `Document`.
+pub fn first_texts<const N: usize>(
+    xml: &str,
+    paths: [&Path; N],
+    limits: &Limits,
+) -> Result<[Option<String>; N], EditError> {
+    let tree = Tree::read(Some(xml), limits)?;
+    Ok(paths.map(|path| tree.texts_at(path).into_iter().next()))
+}
+
+/// A text, number or boolean as its text; null as none.
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => Some(String::new()),
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// The number that a text is, to the digit; `None` for one of more digits than can be reckoned with, some 28.
+fn number(text: &str) -> Option<Decimal> {
+    let text = text.trim();
+    let is_plain = text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E'));
+    if !is_plain {
+        return None;
+    }
+    Decimal::from_str_exact(text).or_else(|_| Decimal::from_scientific(text)).ok()
+}
+
+fn content_of(path: &Path, value: &Value, limits: &Limits) -> Result<Content, EditError> {
+    if let Some(text) = text_of(value) {
+        if super::carried(&text).len() < text.len() {
+            return Err(EditError::Content(format!("What is put at `{path}` has a character that XML can't carry.")));
+        }
+        return Ok(Content::Text(text));
+    }
+    let name = path.last_name();
+    let one = |value: &Value| {
+        if value.is_array() {
+            return Err(EditError::Content(format!("What is put at `{path}` has a list within a list.")));
+        }
+        let wrapped = Value::Object(Map::from_iter([(name.to_owned(), value.clone())]));
+        super::from_json(&wrapped, limits)
+            .map_err(|error| EditError::Content(format!("What is put at `{path}` can't be taken: {error}")))
+    };
+    let (written, list) = match value {
+        Value::Array(items) => (items.iter().map(one).collect::<Result<_, _>>()?, true),
+        value => (vec![one(value)?], false),
+    };
+    Ok(Content::Elements { written, list })
+}

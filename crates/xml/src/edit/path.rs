@@ -1,0 +1,159 @@
+//! Paths of plain steps, a small part of XPath's: each names children, so that what is not there can be made.
+//!
+//! ```text
+//! path  = "/" step ("/" step)* ["/@" name | "/text()"]
+//! step  = (name | "*") ["[" which "]"]
+//! which = number | "last()" | (name | "@" name | ".") "=" quoted
+//! ```
+
+use std::fmt;
+
+use super::EditError;
+use crate::cursor::Cursor;
+
+/// The longest path, in bytes.
+const MAX_BYTES: usize = 1024;
+
+/// The path to places in a document: elements, or attributes of elements.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Path {
+    text: String,
+    pub(super) steps: Vec<Step>,
+    attribute: Option<String>,
+}
+
+/// A step from elements to children.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Step {
+    /// Any without it.
+    pub(super) name: Option<String>,
+    pub(super) which: Which,
+}
+
+/// Which of the children with that name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Which {
+    All,
+    /// Counted from 1.
+    Nth(usize),
+    Last,
+    Attribute(String, String),
+    Child(String, String),
+    Text(String),
+}
+
+impl Path {
+    /// Reads a path.
+    ///
+    /// # Errors
+    /// `Path`, saying what can't be read.
+    pub fn parse(text: &str) -> Result<Path, EditError> {
+        let fail = |why: String| {
+            let shown: String = text.chars().take(100).collect();
+            EditError::Path(format!("`{shown}` is no path of plain steps: {why}."))
+        };
+        if text.len() > MAX_BYTES {
+            return Err(fail(format!("it has {} bytes, and {MAX_BYTES} are allowed", text.len())));
+        }
+        let mut cursor = Cursor::new(text, 0);
+        let mut path = Path { text: text.to_owned(), steps: Vec::new(), attribute: None };
+        while !cursor.rest().is_empty() {
+            if !cursor.eat("/") {
+                return Err(fail(format!("a slash is missing before `{}`", cursor.rest())));
+            }
+            if !path.steps.is_empty() && cursor.eat("text()") {
+                break;
+            }
+            if !path.steps.is_empty() && cursor.eat("@") {
+                path.attribute = Some(name(&mut cursor).map_err(fail)?);
+                break;
+            }
+            path.steps.push(step(&mut cursor).map_err(fail)?);
+        }
+        if !cursor.rest().is_empty() {
+            return Err(fail(format!("`{}` stands behind its end", cursor.rest())));
+        }
+        if path.steps.is_empty() {
+            return Err(fail("it names no element".to_owned()));
+        }
+        Ok(path)
+    }
+
+    /// The attribute that it names of the elements that its steps find.
+    pub(super) fn attribute(&self) -> Option<&str> {
+        self.attribute.as_deref()
+    }
+
+    /// What an element is called that is made for it; any name where it says none.
+    pub(super) fn last_name(&self) -> &str {
+        self.steps.last().and_then(|step| step.name.as_deref()).unwrap_or("any")
+    }
+
+    /// The name of the elements of a list that it names.
+    pub(super) fn list_name(&self) -> Result<&str, EditError> {
+        match self.steps.as_slice() {
+            [_, .., Step { name: Some(name), which: Which::All }] if self.attribute.is_none() => Ok(name),
+            _ => {
+                let message = format!("`{self}` must end in the plain name of an element below the root.");
+                Err(EditError::Path(message))
+            }
+        }
+    }
+
+    /// Bytes that it takes, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.text.len() * 2 + self.steps.len() * size_of::<Step>()
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn name(cursor: &mut Cursor<'_>) -> Result<String, String> {
+    let name = cursor.name("a step").map_err(|_| format!("`{}` begins no name", cursor.rest()))?;
+    // An axis of XPath.
+    if name.contains("::") { Err(format!("`{name}` is no name")) } else { Ok(name.to_owned()) }
+}
+
+fn step(cursor: &mut Cursor<'_>) -> Result<Step, String> {
+    let name = if cursor.eat("*") { None } else { Some(name(cursor)?) };
+    let which = if cursor.eat("[") { which(cursor)? } else { Which::All };
+    Ok(Step { name, which })
+}
+
+fn which(cursor: &mut Cursor<'_>) -> Result<Which, String> {
+    cursor.skip_space();
+    let digits = cursor.rest().len() - cursor.rest().trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let found = if digits > 0 {
+        let (number, rest) = cursor.rest().split_at(digits);
+        let nth = number.parse().ok().filter(|nth| *nth > 0);
+        let nth = nth.ok_or_else(|| format!("`{number}` is no position, which count from 1"))?;
+        *cursor = Cursor::new(rest, cursor.at() + digits);
+        Which::Nth(nth)
+    } else if cursor.eat("last()") {
+        Which::Last
+    } else if cursor.eat("@") {
+        let name = name(cursor)?;
+        Which::Attribute(name, value(cursor)?)
+    } else if cursor.eat(".") {
+        Which::Text(value(cursor)?)
+    } else {
+        let name = name(cursor)?;
+        Which::Child(name, value(cursor)?)
+    };
+    cursor.skip_space();
+    if cursor.eat("]") { Ok(found) } else { Err(format!("`{}` stands where `]` is expected", cursor.rest())) }
+}
+
+fn value(cursor: &mut Cursor<'_>) -> Result<String, String> {
+    cursor.skip_space();
+    if !cursor.eat("=") {
+        return Err(format!("`{}` stands where `=` is expected", cursor.rest()));
+    }
+    cursor.skip_space();
+    let (_, value) = cursor.literal("a value").map_err(|_| "a value in quotes is missing behind `=`".to_owned())?;
+    Ok(value.to_owned())
+}

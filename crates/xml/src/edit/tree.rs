@@ -1,0 +1,533 @@
+//! A document as a tree of what is written, in which single places change.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use rust_decimal::Decimal;
+
+use super::path::{Path, Step, Which};
+use super::{Change, Content, Edit, EditError, number};
+use crate::Limits;
+use crate::error::{XmlError, XmlErrorKind, quoted};
+use crate::output::Output;
+use crate::scan::Scanner;
+use crate::token::Token;
+
+/// An element's place in [`Tree::elements`].
+type Id = usize;
+
+/// The document, and what was put into it.
+pub(super) struct Tree<'a> {
+    elements: Vec<Element<'a>>,
+    root: Option<Id>,
+    /// What stands before and behind the root.
+    before: &'a str,
+    after: &'a str,
+    limits: &'a Limits,
+    /// Bytes that were put in: what edits are repeated at counts for each place.
+    added: usize,
+}
+
+struct Element<'a> {
+    name: Cow<'a, str>,
+    parent: Option<Id>,
+    /// Its tags as they are written; `None` once its attributes are others, or if it was made.
+    tags: Option<(&'a str, &'a str)>,
+    attributes: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    pieces: Vec<Piece<'a>>,
+}
+
+enum Piece<'a> {
+    Element(Id),
+    /// Text as it is read, and as it is written; `None` if it was made.
+    Text(Cow<'a, str>, Option<&'a str>),
+    /// A comment or an instruction.
+    Other(&'a str),
+}
+
+impl<'a> Tree<'a> {
+    pub(super) fn read(xml: Option<&'a str>, limits: &'a Limits) -> Result<Tree<'a>, XmlError> {
+        let mut tree = Tree { elements: Vec::new(), root: None, before: "", after: "", limits, added: 0 };
+        if let Some(xml) = xml {
+            let (root, span) = tree.take_in(xml)?;
+            (tree.root, tree.before, tree.after) = (Some(root), &xml[..span.start], &xml[span.end..]);
+        }
+        Ok(tree)
+    }
+
+    /// Reads a document into the tree: its root, which has no parent yet, and where it stands in the text.
+    fn take_in(&mut self, xml: &'a str) -> Result<(Id, Range<usize>), XmlError> {
+        let mut scanner = Scanner::new(xml, self.limits)?;
+        let root = self.elements.len();
+        let (mut open, mut place): (Vec<Id>, _) = (Vec::new(), 0..0);
+        while let Some(token) = scanner.next()? {
+            let span = scanner.span();
+            let written = &xml[span.clone()];
+            match token {
+                Token::Start(name, attributes) => {
+                    let attributes = attributes.into_iter().map(|(name, value)| (Cow::Borrowed(name), value)).collect();
+                    let parent = open.last().copied();
+                    if parent.is_none() {
+                        place.start = span.start;
+                    }
+                    let tags = Some((written, ""));
+                    let element = Element { name: name.into(), parent, tags, attributes, pieces: Vec::new() };
+                    open.push(self.add(element));
+                }
+                Token::End(_) => {
+                    // Every end has its start.
+                    let Some(id) = open.pop() else { break };
+                    if let Some((start, end)) = &mut self.elements[id].tags
+                        && !start.ends_with("/>")
+                    {
+                        *end = written;
+                    }
+                    if open.is_empty() {
+                        place.end = span.end;
+                    }
+                }
+                Token::Text(text) => self.piece(&open, Piece::Text(text.text, Some(written))),
+                Token::Comment(_) | Token::Instruction(..) => self.piece(&open, Piece::Other(written)),
+                Token::Declaration(_) | Token::Doctype(_) => {}
+            }
+        }
+        Ok((root, place))
+    }
+
+    /// Adds an element, behind all that its parent has.
+    fn add(&mut self, element: Element<'a>) -> Id {
+        let (id, parent) = (self.elements.len(), element.parent);
+        self.elements.push(element);
+        if let Some(parent) = parent {
+            self.elements[parent].pieces.push(Piece::Element(id));
+        }
+        id
+    }
+
+    fn piece(&mut self, open: &[Id], piece: Piece<'a>) {
+        if let Some(id) = open.last() {
+            self.elements[*id].pieces.push(piece);
+        }
+    }
+
+    pub(super) fn apply(&mut self, edit: &'a Edit) -> Result<(), EditError> {
+        let path = &edit.path;
+        match &edit.change {
+            Change::Set(Content::Text(text)) => match path.attribute() {
+                Some(name) => self.set_attribute(path, name, text),
+                None => self.set_text(path, text),
+            },
+            Change::Set(Content::Elements { written, list }) => self.set_elements(path, written, *list),
+            Change::Unset => {
+                self.unset(path);
+                Ok(())
+            }
+            Change::Increase(by) => self.increase(path, *by),
+            Change::Push { items, keep } => self.push(path, items, *keep),
+            Change::Pull { first, count, equal } => {
+                self.pull(path, *first, *count, equal.as_deref());
+                Ok(())
+            }
+        }
+    }
+
+    /// Counts what is put in.
+    ///
+    /// # Errors
+    /// `Document` if it is more than a document may have.
+    fn count(&mut self, bytes: usize) -> Result<(), EditError> {
+        self.added = self.added.saturating_add(bytes);
+        if self.added <= self.limits.max_bytes {
+            return Ok(());
+        }
+        let fault = format!("more than the {} bytes allowed would be put into the text", self.limits.max_bytes);
+        Err(XmlError::at_byte(XmlErrorKind::TooLarge, 0, fault).into())
+    }
+
+    fn set_text(&mut self, path: &Path, text: &'a str) -> Result<(), EditError> {
+        for id in self.found_or_made(path)? {
+            self.count(text.len())?;
+            self.put_text(id, text.into());
+        }
+        Ok(())
+    }
+
+    fn put_text(&mut self, id: Id, text: Cow<'a, str>) {
+        let pieces = if text.is_empty() { Vec::new() } else { vec![Piece::Text(text, None)] };
+        self.elements[id].pieces = pieces;
+    }
+
+    /// Sets an attribute of the elements that have it, or of the first that is found if none has.
+    fn set_attribute(&mut self, path: &'a Path, name: &'a str, text: &'a str) -> Result<(), EditError> {
+        for id in self.having(path, name)? {
+            self.count(name.len() + text.len())?;
+            self.put_attribute(id, name, text.into());
+        }
+        Ok(())
+    }
+
+    /// The elements on which an attribute is to be set.
+    fn having(&mut self, path: &Path, name: &str) -> Result<Vec<Id>, EditError> {
+        let found = self.found_or_made(path)?;
+        let has = |id: &Id| self.elements[*id].attributes.iter().any(|(known, _)| known == name);
+        let having: Vec<Id> = found.iter().copied().filter(has).collect();
+        Ok(if having.is_empty() { found.into_iter().take(1).collect() } else { having })
+    }
+
+    fn put_attribute(&mut self, id: Id, name: &'a str, text: Cow<'a, str>) {
+        let element = &mut self.elements[id];
+        element.tags = None;
+        match element.attributes.iter_mut().find(|(known, _)| known == name) {
+            Some((_, value)) => *value = text,
+            None => element.attributes.push((name.into(), text)),
+        }
+    }
+
+    /// Puts elements in the place of those that are found: one in the place of each, or a list in that of all.
+    fn set_elements(&mut self, path: &Path, written: &'a [String], list: bool) -> Result<(), EditError> {
+        if list {
+            let mut found = self.find(&path.steps);
+            if found.is_empty() && !written.is_empty() {
+                found.push(self.make(&path.steps)?);
+            }
+            // A list is never the root's.
+            let Some((first, parent)) = found.first().and_then(|id| Some((*id, self.elements[*id].parent?))) else {
+                return Ok(());
+            };
+            let place = self.place_of(parent, first);
+            self.insert(parent, place, written)?;
+            self.remove_all(&found);
+            return Ok(());
+        }
+        let Some(text) = written.first() else { return Ok(()) };
+        let found = self.found_or_made(path)?;
+        let mut instead = vec![None; self.elements.len()];
+        for id in &found {
+            let (name, parent) = (self.elements[*id].name.clone(), self.elements[*id].parent);
+            let new = self.graft(text, parent)?;
+            if self.elements[new].name != name {
+                (self.elements[new].name, self.elements[new].tags) = (name, None);
+            }
+            instead[*id] = Some(new);
+        }
+        for parent in self.parents_of(&found) {
+            match parent {
+                Some(parent) => self.elements[parent].pieces.iter_mut().for_each(|piece| {
+                    if let Piece::Element(id) = piece {
+                        *id = instead.get(*id).copied().flatten().unwrap_or(*id);
+                    }
+                }),
+                None => self.root = self.root.map(|root| instead[root].unwrap_or(root)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts elements among the pieces of a parent, the first at that place.
+    fn insert(&mut self, parent: Id, place: usize, written: &'a [String]) -> Result<(), EditError> {
+        let new: Vec<Piece<'a>> = written
+            .iter()
+            .map(|text| self.graft(text, Some(parent)).map(Piece::Element))
+            .collect::<Result<_, EditError>>()?;
+        self.elements[parent].pieces.splice(place..place, new);
+        Ok(())
+    }
+
+    /// The parents of elements, each once; none is the root's.
+    fn parents_of(&self, ids: &[Id]) -> Vec<Option<Id>> {
+        let mut parents: Vec<Option<Id>> = ids.iter().map(|id| self.elements[*id].parent).collect();
+        parents.sort_unstable();
+        parents.dedup();
+        parents
+    }
+
+    /// Reads an element that is to be put in, below a parent that does not have it among its pieces yet.
+    fn graft(&mut self, text: &'a str, parent: Option<Id>) -> Result<Id, EditError> {
+        self.count(text.len())?;
+        let (id, _) = self.take_in(text)?;
+        self.elements[id].parent = parent;
+        Ok(id)
+    }
+
+    /// Where an element stands among its parent's pieces; behind them all if it is gone.
+    fn place_of(&self, parent: Id, child: Id) -> usize {
+        let pieces = &self.elements[parent].pieces;
+        let is_it = |piece: &Piece<'_>| matches!(piece, Piece::Element(id) if *id == child);
+        pieces.iter().position(is_it).unwrap_or(pieces.len())
+    }
+
+    /// Removes elements, of each parent all at once.
+    fn remove_all(&mut self, ids: &[Id]) {
+        let mut gone = vec![false; self.elements.len()];
+        ids.iter().for_each(|id| gone[*id] = true);
+        for parent in self.parents_of(ids) {
+            match parent {
+                Some(parent) => {
+                    let pieces = &mut self.elements[parent].pieces;
+                    pieces.retain(|piece| !matches!(piece, Piece::Element(child) if gone[*child]));
+                }
+                None => self.root = None,
+            }
+        }
+    }
+
+    fn unset(&mut self, path: &Path) {
+        let found = self.find(&path.steps);
+        let Some(name) = path.attribute() else { return self.remove_all(&found) };
+        for id in found {
+            let element = &mut self.elements[id];
+            let had = element.attributes.len();
+            element.attributes.retain(|(known, _)| known != name);
+            if element.attributes.len() < had {
+                element.tags = None;
+            }
+        }
+    }
+
+    fn increase(&mut self, path: &'a Path, by: Decimal) -> Result<(), EditError> {
+        let attribute = path.attribute();
+        let places = match attribute {
+            Some(name) => self.having(path, name)?,
+            None => self.found_or_made(path)?,
+        };
+        for id in places {
+            let old = match attribute {
+                Some(name) => {
+                    let known = self.elements[id].attributes.iter().find(|(known, _)| known == name);
+                    Some(known.map_or(Cow::Borrowed(""), |(_, value)| Cow::Borrowed(&**value)))
+                }
+                None => self.text_of(id),
+            };
+            let value = match old.as_deref() {
+                Some("") => Some(Decimal::ZERO),
+                Some(text) => number(text),
+                None => None,
+            };
+            let Some(value) = value else {
+                let shown = old.map_or("an element with others in it".to_owned(), |text| quoted(&text));
+                return Err(EditError::Value(format!("`{path}` can't be increased: {shown} is no number.")));
+            };
+            let sum = value.checked_add(by).ok_or_else(|| {
+                EditError::Value(format!("`{path}` can't be increased by {by}: {value} is too large a number."))
+            })?;
+            let text = sum.to_string();
+            self.count(text.len())?;
+            match attribute {
+                Some(name) => self.put_attribute(id, name, text.into()),
+                None => self.put_text(id, text.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, path: &Path, items: &'a Content, keep: Option<usize>) -> Result<(), EditError> {
+        let (Content::Elements { written, .. }, Some((last, above))) = (items, path.steps.split_last()) else {
+            return Ok(());
+        };
+        let parent = self.make(above)?;
+        let place = self.behind(parent, last.name.as_deref());
+        self.insert(parent, place, written)?;
+        if let Some(keep) = keep {
+            let list = self.children(parent, last.name.as_deref());
+            self.remove_all(&list[..list.len().saturating_sub(keep)]);
+        }
+        Ok(())
+    }
+
+    fn pull(&mut self, path: &Path, first: bool, count: usize, equal: Option<&str>) {
+        let mut found = self.find(&path.steps);
+        if let Some(equal) = equal {
+            found.retain(|id| self.text_of(*id).is_some_and(|text| text == equal));
+        }
+        let count = count.min(found.len());
+        let pulled = if first { &found[..count] } else { &found[found.len() - count..] };
+        self.remove_all(pulled);
+    }
+
+    /// The elements that the path finds, or else the first that it names, made.
+    fn found_or_made(&mut self, path: &Path) -> Result<Vec<Id>, EditError> {
+        let found = self.find(&path.steps);
+        if found.is_empty() { self.make(&path.steps).map(|id| vec![id]) } else { Ok(found) }
+    }
+
+    fn find(&self, steps: &[Step]) -> Vec<Id> {
+        let Some((first, below)) = steps.split_first() else { return Vec::new() };
+        let root = self.root.filter(|id| first.name.as_deref().is_none_or(|name| self.elements[*id].name == name));
+        let mut found = self.chosen(root.into_iter().collect(), &first.which);
+        for step in below {
+            let children = |id: Id| self.chosen(self.children(id, step.name.as_deref()), &step.which);
+            found = found.into_iter().flat_map(children).collect();
+        }
+        found
+    }
+
+    fn children(&self, id: Id, name: Option<&str>) -> Vec<Id> {
+        self.elements_in(id).filter(|child| name.is_none_or(|name| self.elements[*child].name == name)).collect()
+    }
+
+    fn elements_in(&self, id: Id) -> impl Iterator<Item = Id> {
+        self.elements[id].pieces.iter().filter_map(|piece| match piece {
+            Piece::Element(child) => Some(*child),
+            Piece::Text(..) | Piece::Other(_) => None,
+        })
+    }
+
+    /// Those of siblings with one name that a step means.
+    fn chosen(&self, mut siblings: Vec<Id>, which: &Which) -> Vec<Id> {
+        match which {
+            Which::All => {}
+            Which::Nth(nth) => siblings = siblings.get(nth - 1).copied().into_iter().collect(),
+            Which::Last => siblings = siblings.pop().into_iter().collect(),
+            Which::Attribute(name, value) => siblings
+                .retain(|id| self.elements[*id].attributes.iter().any(|(known, text)| known == name && text == value)),
+            Which::Child(name, value) => siblings.retain(|id| {
+                let mut named = self.elements_in(*id).filter(|child| self.elements[*child].name == *name);
+                named.any(|child| self.text_of(child).is_some_and(|text| text == *value))
+            }),
+            Which::Text(value) => siblings.retain(|id| self.text_of(*id).is_some_and(|text| text == *value)),
+        }
+        siblings
+    }
+
+    /// The text of an element without others in it.
+    fn text_of(&self, id: Id) -> Option<Cow<'_, str>> {
+        let mut text = Cow::Borrowed("");
+        for piece in &self.elements[id].pieces {
+            match piece {
+                Piece::Element(_) => return None,
+                Piece::Text(more, _) if text.is_empty() => text = Cow::Borrowed(&**more),
+                Piece::Text(more, _) => text.to_mut().push_str(more),
+                Piece::Other(_) => {}
+            }
+        }
+        Some(text)
+    }
+
+    pub(super) fn texts_at(&self, path: &Path) -> Vec<String> {
+        let found = self.find(&path.steps).into_iter();
+        match path.attribute() {
+            None => found.filter_map(|id| self.text_of(id)).map(Cow::into_owned).collect(),
+            Some(name) => found
+                .filter_map(|id| self.elements[id].attributes.iter().find(|(known, _)| known == name))
+                .map(|(_, value)| value.to_string())
+                .collect(),
+        }
+    }
+
+    /// The first element that the steps find, each after the one before; those that are not there are made.
+    fn make(&mut self, steps: &[Step]) -> Result<Id, EditError> {
+        let mut at = None;
+        for (place, step) in steps.iter().enumerate() {
+            let found = match at {
+                None => self.find(&steps[..1]),
+                Some(parent) => self.chosen(self.children(parent, step.name.as_deref()), &step.which),
+            };
+            at = Some(match found.first() {
+                Some(id) => *id,
+                None => self.make_one(at, step, place)?,
+            });
+        }
+        at.ok_or_else(|| EditError::Path("The path names no element.".to_owned()))
+    }
+
+    fn make_one(&mut self, parent: Option<Id>, step: &Step, place: usize) -> Result<Id, EditError> {
+        let place = place + 1;
+        let Some(name) = step.name.clone() else {
+            let message =
+                format!("Step {place} of the path, `*`, finds nothing, and it says no name for what to make.");
+            return Err(EditError::Path(message));
+        };
+        if let (None, Some(root)) = (parent, self.root) {
+            let known = &self.elements[root].name;
+            return Err(EditError::Path(format!("The root of the text is `{known}`, which `/{name}` does not find.")));
+        }
+        if let Which::Nth(nth) = step.which {
+            let known = parent.map_or(0, |parent| self.children(parent, Some(&name)).len());
+            if nth != known + 1 {
+                let message = format!("Step {place} of the path, `{name}[{nth}]`, finds nothing among {known}.");
+                return Err(EditError::Path(message));
+            }
+        }
+        self.count(name.len())?;
+        let behind = parent.map(|parent| self.behind(parent, Some(&name)));
+        let element =
+            Element { name: name.into(), parent: None, tags: None, attributes: Vec::new(), pieces: Vec::new() };
+        let id = self.add(element);
+        match &step.which {
+            Which::Attribute(name, value) => {
+                self.elements[id].attributes.push((name.clone().into(), value.clone().into()));
+            }
+            Which::Child(name, value) => {
+                let (name, pieces) = (name.clone().into(), vec![Piece::Text(value.clone().into(), None)]);
+                self.add(Element { name, parent: Some(id), tags: None, attributes: Vec::new(), pieces });
+            }
+            Which::Text(value) => self.put_text(id, value.clone().into()),
+            Which::All | Which::Nth(_) | Which::Last => {}
+        }
+        self.elements[id].parent = parent;
+        match (parent, behind) {
+            (Some(parent), Some(behind)) => self.elements[parent].pieces.insert(behind, Piece::Element(id)),
+            _ => self.root = Some(id),
+        }
+        Ok(id)
+    }
+
+    /// The place behind the last child with that name, or behind all that the parent has.
+    fn behind(&self, parent: Id, name: Option<&str>) -> usize {
+        let pieces = &self.elements[parent].pieces;
+        let is_one = |piece: &Piece<'_>| match piece {
+            Piece::Element(id) => name.is_none_or(|name| self.elements[*id].name == name),
+            Piece::Text(..) | Piece::Other(_) => false,
+        };
+        pieces.iter().rposition(is_one).map_or(pieces.len(), |place| place + 1)
+    }
+
+    /// The document; `None` if it has no root.
+    pub(super) fn written(&self) -> Option<String> {
+        let mut out = Output::with_capacity(self.before.len() + self.after.len() + self.added);
+        out.raw(&[self.before]);
+        // The elements that are being written, and their next pieces.
+        let mut open = vec![(self.root?, 0)];
+        while let Some((id, next)) = open.last_mut() {
+            let element = &self.elements[*id];
+            if *next == 0 {
+                element.begin(&mut out);
+            }
+            let Some(piece) = element.pieces.get(*next) else {
+                element.end(&mut out);
+                open.pop();
+                continue;
+            };
+            *next += 1;
+            match piece {
+                Piece::Element(child) => open.push((*child, 0)),
+                Piece::Text(_, Some(written)) | Piece::Other(written) => out.raw(&[written]),
+                Piece::Text(text, None) => out.text(text),
+            }
+        }
+        out.raw(&[self.after]);
+        Some(out.into_text())
+    }
+}
+
+impl Element<'_> {
+    fn begin(&self, out: &mut Output) {
+        let Some((start, _)) = self.tags else {
+            out.open(&self.name);
+            return self.attributes.iter().for_each(|(name, value)| out.attribute(name, value));
+        };
+        match start.strip_suffix("/>") {
+            Some(open) if !self.pieces.is_empty() => out.raw(&[open, ">"]),
+            _ => out.raw(&[start]),
+        }
+    }
+
+    fn end(&self, out: &mut Output) {
+        match self.tags {
+            None => out.close(&self.name),
+            Some((start, _)) if start.ends_with("/>") && self.pieces.is_empty() => {}
+            Some((_, "")) => out.raw(&["</", &self.name, ">"]),
+            Some((_, end)) => out.raw(&[end]),
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! Changing fields of objects' attributes (docs/api/objects.md, "Changing fields").
+
+use std::sync::{Arc, LazyLock};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::{DatabaseId, Source};
+use stet_actors::metadata::{Ahead, Amend, Amended, ChangeFields};
+use stet_actors::object::{Attributes, FamilyKind, IssueDate, Record, Text};
+use stet_xml::Limits;
+use stet_xml::edit::{Edit, EditError, Path, edited, first_texts};
+
+use super::{BulkItem, check_whole};
+use crate::api::attributes::Given;
+use crate::api::records::{Bulk, BulkReply};
+use crate::api::requests::{DatabaseRef, SourceList, database_named};
+use crate::auth::Privilege;
+use crate::give_way::{self, GiveWay, LARGE_TEXT};
+use crate::http::body::Object;
+use crate::http::call::Call;
+use crate::http::reply::Json;
+use crate::records::Cached;
+
+/// How many operators an entry may have: all of them are applied to an object at once.
+const MAX_OPERATORS: usize = 100;
+
+/// How often large texts are amended ahead before they are amended in the command, where others wait for it.
+const ATTEMPTS: usize = 8;
+
+/// Body of a change of fields.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeFieldsRequest {
+    /// Carried out one after the other.
+    update_fields: Vec<Object<FieldsUpdate>>,
+    /// Of `sourceIds`; the main one without it.
+    #[serde(default)]
+    database_id: Option<DatabaseRef>,
+}
+
+/// What is to be done with some objects.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FieldsUpdate {
+    /// Loids, uuids or paths.
+    source_ids: SourceList,
+    /// Applied to each object one after the other, all or none; at most 100.
+    operators: Vec<Operator>,
+    /// `length` of the operators that have none of their own.
+    #[serde(default)]
+    length: Option<u32>,
+}
+
+/// What is to be done with a field.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Operator {
+    /// Gives what the path finds this content, and makes it where it finds nothing.
+    Set(Object<SetField>),
+    /// Takes away what the path finds.
+    Unset(Object<UnsetField>),
+    /// Adds to a number.
+    Inc(Object<IncreaseField>),
+    /// Puts elements behind those that the path finds.
+    Push(Object<PushField>),
+    /// Takes away the first elements that the path finds.
+    PullFirst(Object<PullField>),
+    /// Takes away the last ones.
+    PullLast(Object<PullField>),
+}
+
+/// What a field is to be.
+#[derive(Deserialize, JsonSchema)]
+pub struct SetField {
+    /// `/attributes/…` or `/sysattributes/props…`
+    xpath: String,
+    /// A text, number or boolean; an object, as attributes have them in JSON; a list; or null, for nothing in it.
+    content: Given,
+}
+
+/// A field that is not to be.
+#[derive(Deserialize, JsonSchema)]
+pub struct UnsetField {
+    /// As for `set`.
+    xpath: String,
+}
+
+/// By how much a field is to be increased.
+#[derive(Deserialize, JsonSchema)]
+pub struct IncreaseField {
+    /// As for `set`.
+    xpath: String,
+    /// A number, or a text that is one; 1 without it.
+    #[serde(default)]
+    content: Option<Given>,
+}
+
+/// What is to be added to a list.
+#[derive(Deserialize, JsonSchema)]
+pub struct PushField {
+    /// As for `set`; ends in the plain name of an element.
+    xpath: String,
+    /// As for `set`; of a list each item.
+    content: Given,
+    /// How many of them stay at most, the last.
+    #[serde(default)]
+    length: Option<u32>,
+}
+
+/// What is to be taken from a list.
+#[derive(Deserialize, JsonSchema)]
+pub struct PullField {
+    /// As for `set`.
+    xpath: String,
+    /// Only those with this text.
+    #[serde(default)]
+    content: Option<Given>,
+    /// How many; 1 without it.
+    #[serde(default)]
+    length: Option<u32>,
+}
+
+/// `POST /v3/object/metadata/change/fields`
+pub async fn change_fields(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
+    let request: ChangeFieldsRequest = call.json().await?;
+    let database = database_named(&call, request.database_id.as_ref())?;
+    let (mut sources, mut changes, mut way) = (Vec::new(), Vec::new(), GiveWay::new());
+    for (place, Object(update)) in request.update_fields.into_iter().enumerate() {
+        way.now_and_then().await;
+        let fields = Arc::new(fields_of(&call, place, update.operators, update.length).await?);
+        let given = update.source_ids.read(&call.app)?;
+        changes.extend(given.iter().map(|_| fields.clone()));
+        sources.extend(given);
+        let limit = call.app.config.limits.list_sources;
+        if sources.len() > limit {
+            let message = format!("All `sourceIds` together have more than the {limit} entries allowed.");
+            return Err(Error::new(Code::TooLarge, message).with_detail("limit", limit));
+        }
+    }
+    let mut bulk = Bulk::of(&call, &sources);
+    for (place, (source, fields)) in sources.iter().zip(changes).enumerate() {
+        way.now_and_then().await;
+        bulk.note(place, change_one(&call, source, database, fields).await);
+    }
+    Json::of(&bulk.reply())
+}
+
+async fn change_one(call: &Call, text: &str, database: DatabaseId, fields: Arc<Fields>) -> Result<BulkItem> {
+    let source = Source::parse("sourceIds", text)?;
+    let record = call.find_for(Privilege::Write, &source, database)?;
+    check_whole(&source)?;
+    let object = record.loid;
+    amend(call, record, fields).await?;
+    Ok(BulkItem { source: text.to_owned(), id: object.to_string() })
+}
+
+/// Amends an object's texts: small ones in the command, large ones ahead of it, and again if they have changed meanwhile.
+async fn amend(call: &Call, record: Arc<Cached>, fields: Arc<Fields>) -> Result<()> {
+    let (object, here) = (record.loid, LARGE_TEXT.saturating_sub(fields.bytes()));
+    let mut now = Some(record);
+    for attempt in 1..=ATTEMPTS {
+        let known = now.take().or(call.app.records.get(&call.app.repository, object)?);
+        let large = known.filter(|known| known.attributes.text_bytes() > here);
+        let ahead = match large {
+            Some(known) => Some(ahead_of(known, fields.clone()).await?),
+            None => None,
+        };
+        let here = if attempt == ATTEMPTS { usize::MAX } else { here };
+        if call.change_one_of_many(ChangeFields { object, amend: fields.clone(), here, ahead }).await? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+async fn ahead_of(known: Arc<Cached>, fields: Arc<Fields>) -> Result<Ahead> {
+    let bytes = known.attributes.text_bytes() + fields.bytes();
+    give_way::by_size(bytes, move || {
+        let to = fields.amend(&known.record, &known.attributes)?;
+        Ok(Ahead { from: known.attributes.clone(), to })
+    })
+    .await?
+}
+
+/// The edits of an object's texts.
+#[derive(Debug)]
+struct Fields {
+    attributes: Vec<Edit>,
+    system: Vec<Edit>,
+    limits: Limits,
+}
+
+/// What goes with system attributes: whether posts of a liveblog wait, and the day and the work folder that the record shows.
+static MIRRORED: LazyLock<[Path; 3]> = LazyLock::new(|| {
+    // They are paths, as a test shows.
+    ["/props/moderated", "/props/productInfo/issueDate", "/props/workFolder"]
+        .map(|path| Path::parse(path).expect("it is a path"))
+});
+
+impl Fields {
+    fn bytes(&self) -> usize {
+        self.attributes.iter().chain(&self.system).map(Edit::bytes).sum()
+    }
+
+    fn edited(&self, field: &str, text: Option<&Text>, edits: &[Edit]) -> Result<Option<Text>> {
+        if edits.is_empty() {
+            return Ok(text.cloned());
+        }
+        let new = edited(text.map(|text| &**text), edits, &self.limits).map_err(|error| refused(field, &error))?;
+        Ok(new.map(|new| text.filter(|old| ***old == *new).cloned().unwrap_or_else(|| new.into())))
+    }
+
+    /// What the texts at [`MIRRORED`] are.
+    fn mirrored(&self, text: Option<&Text>) -> Result<[Option<String>; 3]> {
+        let Some(text) = text else { return Ok([None, None, None]) };
+        first_texts(text, MIRRORED.each_ref(), &self.limits).map_err(|error| refused("systemAttributes", &error))
+    }
+}
+
+impl Amend for Fields {
+    fn amend(&self, record: &Record, old: &Attributes) -> Result<Amended> {
+        let attributes = self.edited("attributes", old.attributes.as_ref(), &self.attributes)?;
+        let system_attributes = self.edited("systemAttributes", old.system_attributes.as_ref(), &self.system)?;
+        let mut amended =
+            Amended { attributes, system_attributes, issue_date: None, work_folder: None, moderated: None };
+        if self.system.is_empty() {
+            return Ok(amended);
+        }
+        let before = self.mirrored(old.system_attributes.as_ref())?;
+        let after = self.mirrored(amended.system_attributes.as_ref())?;
+        let [moderated, issue_date, work_folder] = after;
+        if moderated != before[0] && record.family == FamilyKind::Liveblog {
+            amended.moderated = Some(match moderated.as_deref().map(str::trim) {
+                None | Some("" | "false" | "0") => false,
+                Some("true" | "1") => true,
+                Some(other) => {
+                    let message = format!("`moderated` of a liveblog must be true or false, but is `{other}`.");
+                    return Err(Error::new(Code::InvalidAttributes, message).with_detail("field", "systemAttributes"));
+                }
+            });
+        }
+        if issue_date != before[1] {
+            let date = issue_date.filter(|date| !date.trim().is_empty());
+            amended.issue_date = Some(date.map(|date| IssueDate::parse(date.trim())).transpose()?);
+        }
+        if work_folder != before[2] {
+            amended.work_folder = Some(work_folder.filter(|path| !path.is_empty()).map(Text::from));
+        }
+        Ok(amended)
+    }
+}
+
+/// Fields that an object's texts do not let be changed.
+fn refused(field: &str, error: &EditError) -> Error {
+    let code = match error {
+        EditError::Path(_) => Code::InvalidXPath,
+        EditError::Content(_) | EditError::Value(_) | EditError::Document(_) => Code::InvalidAttributes,
+    };
+    Error::new(code, format!("`{field}` can't be changed: {error}")).with_detail("field", field)
+}
+
+/// The operators of the entry at that place, read.
+async fn fields_of(call: &Call, entry: usize, operators: Vec<Operator>, length: Option<u32>) -> Result<Fields> {
+    if operators.len() > MAX_OPERATORS {
+        let found = operators.len();
+        let message =
+            format!("`updateFields[{entry}].operators` has {found} entries; at most {MAX_OPERATORS} are allowed.");
+        return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_OPERATORS));
+    }
+    let limits = call.app.attribute_limits();
+    let bytes = operators.iter().map(Operator::bytes).sum();
+    give_way::by_size(bytes, move || {
+        let mut fields = Fields { attributes: Vec::new(), system: Vec::new(), limits };
+        for (place, operator) in operators.into_iter().enumerate() {
+            let (at, name) = (format!("updateFields[{entry}].operators[{place}]"), operator.name());
+            let (of, edit) = operator.edit(length, &limits).map_err(|error| {
+                let (code, field) = match error {
+                    EditError::Path(_) => (Code::InvalidXPath, "xpath"),
+                    EditError::Content(_) | EditError::Value(_) | EditError::Document(_) => {
+                        (Code::InvalidBody, "content")
+                    }
+                };
+                let path = format!("$.{at}.{name}.{field}");
+                Error::new(code, format!("`{path}`: {error}")).with_detail("path", path)
+            })?;
+            match of {
+                Group::Attributes => fields.attributes.push(edit),
+                Group::System => fields.system.push(edit),
+            }
+        }
+        Ok(fields)
+    })
+    .await?
+}
+
+/// Which text a path leads into.
+enum Group {
+    Attributes,
+    System,
+}
+
+/// The text that an `xpath` leads into, and its path there.
+fn path_of(xpath: &str) -> Result<(Group, Path), EditError> {
+    if let Some(path) = xpath.strip_prefix("/attributes").filter(|path| path.starts_with('/')) {
+        return Ok((Group::Attributes, Path::parse(path)?));
+    }
+    let system = xpath.strip_prefix("/sysattributes");
+    if let Some(path) = system.filter(|path| *path == "/props" || path.starts_with("/props/")) {
+        return Ok((Group::System, Path::parse(path)?));
+    }
+    let shown: String = xpath.chars().take(100).collect();
+    Err(EditError::Path(format!("`{shown}` leads neither into `/attributes/` nor into `/sysattributes/props`.")))
+}
+
+impl Operator {
+    /// As it is on the wire.
+    fn name(&self) -> &'static str {
+        match self {
+            Operator::Set(_) => "set",
+            Operator::Unset(_) => "unset",
+            Operator::Inc(_) => "inc",
+            Operator::Push(_) => "push",
+            Operator::PullFirst(_) => "pullFirst",
+            Operator::PullLast(_) => "pullLast",
+        }
+    }
+
+    /// Bytes of its content.
+    fn bytes(&self) -> usize {
+        let content = match self {
+            Operator::Set(Object(set)) => Some(&set.content),
+            Operator::Push(Object(push)) => Some(&push.content),
+            Operator::Inc(Object(inc)) => inc.content.as_ref(),
+            Operator::PullFirst(Object(pull)) | Operator::PullLast(Object(pull)) => pull.content.as_ref(),
+            Operator::Unset(_) => None,
+        };
+        content.map_or(0, Given::bytes)
+    }
+
+    /// What it does; `all` is the `length` of an operator without its own.
+    fn edit(self, all: Option<u32>, limits: &Limits) -> Result<(Group, Edit), EditError> {
+        let value = |given: Option<Given>| given.map(|given| given.value()).transpose().map_err(EditError::Content);
+        let is_first = matches!(self, Operator::PullFirst(_));
+        let (group, edit) = match self {
+            Operator::Set(Object(SetField { xpath, content })) => {
+                let (group, path) = path_of(&xpath)?;
+                (group, Edit::set(path, &content.value().map_err(EditError::Content)?, limits)?)
+            }
+            Operator::Unset(Object(UnsetField { xpath })) => {
+                let (group, path) = path_of(&xpath)?;
+                (group, Edit::unset(path))
+            }
+            Operator::Inc(Object(IncreaseField { xpath, content })) => {
+                let (group, path) = path_of(&xpath)?;
+                (group, Edit::increase(path, value(content)?.as_ref())?)
+            }
+            Operator::Push(Object(PushField { xpath, content, length })) => {
+                let (group, path) = path_of(&xpath)?;
+                let content = content.value().map_err(EditError::Content)?;
+                (group, Edit::push(path, &content, length.or(all).map(|length| length as usize), limits)?)
+            }
+            Operator::PullFirst(Object(pull)) | Operator::PullLast(Object(pull)) => {
+                let (group, path) = path_of(&pull.xpath)?;
+                let count = pull.length.or(all).map_or(1, |length| length as usize);
+                (group, Edit::pull(path, is_first, count, value(pull.content)?.as_ref())?)
+            }
+        };
+        Ok((group, edit))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_leads_into_one_of_two_texts() {
+        let group =
+            |xpath: &str| path_of(xpath).map(|(group, path)| (matches!(group, Group::System), path.to_string()));
+        assert_eq!(group("/attributes/story/h"), Ok((false, "/story/h".to_owned())));
+        assert_eq!(group("/sysattributes/props/team"), Ok((true, "/props/team".to_owned())));
+        assert_eq!(group("/sysattributes/props"), Ok((true, "/props".to_owned())));
+        for xpath in
+            ["", "/attributes", "/attributesx/y", "/sysattributes", "/sysattributes/x", "/sysattributes/propsx", "/x"]
+        {
+            assert!(matches!(group(xpath), Err(EditError::Path(_))), "{xpath}");
+        }
+        assert_eq!(MIRRORED.len(), 3);
+    }
+}
