@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::bundle::Bundle;
 use crate::document::Document;
 use crate::drawer::Drawer;
 use crate::error::Result;
@@ -17,6 +18,7 @@ use crate::runtime::registry::{AnyHandle, Registry};
 use crate::store::StoreError;
 use crate::topic::Topic;
 use crate::topic_plan::TopicPlan;
+use crate::web_container::WebContainer;
 
 /// A list of families. What a repository is started with; the same for as long as its rows are there.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +44,8 @@ impl Families {
         Entry::of::<Liveblog>(),
         Entry::of::<Topic>(),
         Entry::of::<TopicPlan>(),
+        Entry::of::<Bundle>(),
+        Entry::of::<WebContainer>(),
     ]);
 
     /// A list of these.

@@ -1,10 +1,12 @@
 //! The domain of stet and the actors that serialise its changes.
 //!
 //! Dependencies run one way: [`id`] and [`error`] ← [`store`] and [`object`] ← [`readable`] ← [`command`], [`family`] and
-//! [`joint`] ← [`checkout`] ← [`folder`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`], [`liveblog`], [`topic`], [`topic_plan`]) ←
+//! [`joint`] ← [`folder`] ← [`checkout`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`], [`liveblog`], [`topic`],
+//! [`topic_plan`], [`bundle`], [`web_container`]) ←
 //! [`correlate`], [`metadata`] and [`runtime`] ← [`families`] ← [`repository`]. There is no HTTP here and no database engine: the web layer holds a
 //! [`repository::Repository`] and its [`repository::Reader`], and persistence implements [`store::Store`].
 
+pub mod bundle;
 pub mod checkout;
 pub mod clock;
 pub mod command;
@@ -37,3 +39,4 @@ pub mod sequence;
 pub mod store;
 pub mod topic;
 pub mod topic_plan;
+pub mod web_container;

@@ -25,7 +25,7 @@ use stet_actors::store::memory::MemoryStore;
 use stet_actors::store::{Change, ChangeSet, Row, Store, Table, View, decode_value, encode_value};
 
 use common::assert_sound;
-use stet_testkit::shelf::{self, Carry, FAMILIES, NewShelf, Put, Shelf, ShelfState, Slot, Stands, Take};
+use stet_testkit::shelf::{self, Carry, FAMILIES, NewShelf, OTHERS, Put, Shelf, ShelfState, Slot, Stands, Take};
 
 const MAIN: Loid = root(DatabaseId::MAIN);
 
@@ -258,7 +258,7 @@ fn a_repository_that_does_not_know_the_family_leaves_alone_what_it_holds() {
     run(|mut world| async move {
         let (shelf, story) = (world.shelf("shelf").await, world.story("a").await);
         world.put(shelf, "top", object(story), 0).await.expect("it can be put there");
-        world.reopen(Families::ALL).await;
+        world.reopen(OTHERS).await;
         for refused in [
             world.joint(Discard { object: story }).await.expect_err("its holder can't be told"),
             world.joint(Destroy { object: story }).await.expect_err("its holder can't be told"),

@@ -7,7 +7,7 @@ use stet_actors::lifecycle::{Create, NewObject};
 use stet_actors::object::{FamilyKind, Reach, check_path};
 use stet_actors::store::View;
 
-use super::folder::check_folder;
+use super::folder::check_place;
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
@@ -47,7 +47,7 @@ impl App {
         };
         let Source::Path(path) = &source else {
             let record = call.find_for(Privilege::Create, &source, database)?;
-            check_folder(&record, &source.to_string())?;
+            check_place(&record, &source.to_string())?;
             return Destination::at(call, record.loid, Vec::new());
         };
         self.destination_of_path(call, path, database)
@@ -70,10 +70,10 @@ impl App {
                 return Destination::at(call, at, below);
             };
             let record = self.repository.record(next)?.ok_or_else(|| Error::not_found(path))?;
-            if record.family != FamilyKind::Folder {
+            if !matches!(record.family, FamilyKind::Folder | FamilyKind::Bundle) {
                 // Callers who may not know of the object get the same error as if it did not exist.
                 call.access().check_place(at)?;
-                check_folder(&record, path)?;
+                check_place(&record, path)?;
             }
             at = next;
         }

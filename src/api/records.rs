@@ -31,7 +31,7 @@ pub struct BulkReply<T> {
 }
 
 /// A source of a bulk call that failed.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Serialize, JsonSchema)]
 pub struct BulkError {
     /// As the client gave it.
     pub source: String,

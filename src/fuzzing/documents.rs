@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 use stet_xml::edit::{Edit, Path, edited, first_texts};
+use stet_xml::xpath::{Budget, XPath};
 use stet_xml::{Limits, XmlErrorKind};
 
 use crate::auth::is_answer;
@@ -75,6 +76,33 @@ pub fn edits(data: &[u8]) -> bool {
         assert!(found.as_ref() == Some(content) || path.to_string().contains('['), "{made:?}: {found:?}");
     }
     true
+}
+
+/// A document, an expression and the number of a node, `[text, expression, number]`: what is found and set is within the limits and the
+/// budget, and the path of a node leads back to it.
+pub fn xpath(data: &[u8]) -> bool {
+    let Ok((text, expression, index)) = serde_json::from_slice::<(String, String, usize)>(data) else { return false };
+    let Ok(xpath) = XPath::parse(&expression) else { return false };
+    let mut budget = Budget { looks: 200_000, bytes: 1 << 20 };
+    let Ok(found) = xpath.find(&text, &LIMITS, &mut budget) else { return false };
+    for node in found.iter().take(5) {
+        let back = XPath::parse(&node.path).ok();
+        let back = back.and_then(|path| path.find(&text, &LIMITS, &mut Budget { looks: 200_000, bytes: 1 << 20 }).ok());
+        // A path may be longer than an expression, or have a name in it that is an operator's.
+        assert!(back.as_ref().is_none_or(|back| back[..] == [node.clone()]), "{node:?}: {back:?}");
+    }
+    match xpath.set(&text, (index, "new"), &LIMITS, &mut budget) {
+        Ok((written, before, _)) => {
+            assert_eq!(before, found);
+            let checked = stet_xml::check(&written, &LIMITS);
+            assert!(checked.is_ok(), "{written:?}: {checked:?}");
+            true
+        }
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            false
+        }
+    }
 }
 
 /// A text as an XML document, and as each of the documents that are read from files and from other servers.

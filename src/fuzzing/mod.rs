@@ -33,6 +33,7 @@ pub const TARGETS: &[Target] = &[
     target("multipart", upload::multipart),
     target("attributes", documents::attributes),
     target("edits", documents::edits),
+    target("xpath", documents::xpath),
     target("xml", documents::xml),
     target("rows", rows::rows),
     target("journal", rows::journal),

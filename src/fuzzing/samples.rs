@@ -7,7 +7,7 @@ use stet_actors::drawer::{self, DrawerHead, Item};
 use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
 use stet_actors::liveblog::{self, LiveblogHead, Post, PostStatus, RemovedPost, StatusChange};
 use stet_actors::object::{
-    Attributes, Base, Bin, Content, Draft, FamilyKind, FolderKey, Link, Lock, Record, Stored, Version,
+    Attributes, Base, Bin, ChannelCopy, Content, Draft, FamilyKind, FolderKey, Link, Lock, Record, Stored, Version,
 };
 use stet_actors::part::{Attachment, PartKind};
 use stet_actors::receipt::{Kept, KeptReply, Receipt};
@@ -109,6 +109,13 @@ fn record() -> Record {
         content: Some(content(Stored::File)),
         lock: Some(Lock { user: "ada".into(), session: "s1".into(), at: 1, expires: 2 }),
         bin: Some(Bin { at: 3, by: "ada".into(), entry: FOLDER, path: "/News".into() }),
+        copy: Some(ChannelCopy {
+            channel: "Web".into(),
+            inherited_from: Some(FolderKey(FOLDER)),
+            inherit_from: Some("Neutral".into()),
+            version: 4,
+            follows: true,
+        }),
         ..new
     }
 }

@@ -27,5 +27,6 @@ pub fn outline(record: &Record) -> Record {
         content: None,
         lock: None,
         bin: None,
+        copy: None,
     }
 }

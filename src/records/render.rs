@@ -78,6 +78,23 @@ pub struct AdditionalInfo {
     pub sha256: Option<String>,
 }
 
+/// How a channel copy came to be.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChannelCopyInfo {
+    /// Name of the channel.
+    pub channel: Text,
+    /// Name of the channel that it was inherited from; null if it was made without one.
+    pub inherit_from: Option<Text>,
+    /// Loid of what it was inherited from: its bundle, or another copy there; null if it was made without.
+    #[schemars(with = "Option<Loid>")]
+    pub inherited_from: Option<String>,
+    /// Number of the version there that its content was last taken from.
+    pub version: u32,
+    /// Whether it still gets each content that is checked in there.
+    pub follows: bool,
+}
+
 /// An object record. Which of the attribute groups are there, and in which forms, is up to the display options.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -113,6 +130,9 @@ pub struct ObjectRecord {
     pub version: u32,
     /// What a story family shares.
     pub suid: Option<Text>,
+    /// How it came to be, if it is a channel copy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel_copy: Option<ChannelCopyInfo>,
     /// When it was locked, epoch seconds; null while it is not.
     pub locked: Option<u64>,
     /// Who has it locked.
@@ -215,6 +235,13 @@ pub fn render(newsroom: &Newsroom, record: &Record, groups: Groups, display: &Di
         last_modifier: record.last_modifier.clone(),
         version: record.version,
         suid: record.suid.clone(),
+        channel_copy: record.copy.as_ref().map(|copy| ChannelCopyInfo {
+            channel: copy.channel.clone(),
+            inherit_from: copy.inherit_from.clone(),
+            inherited_from: copy.inherited_from.map(|from| from.0.to_string()),
+            version: copy.version,
+            follows: copy.follows,
+        }),
         locked: record.lock.as_ref().map(|lock| lock.at),
         locker: record.lock.as_ref().map(|lock| LockerInfo {
             id: lock.user.to_string(),

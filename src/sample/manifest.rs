@@ -84,6 +84,18 @@ pub(super) struct SampleObject {
     pub attributes: Option<String>,
     pub system_attributes: Option<String>,
     pub usage_tickets: Option<String>,
+    /// The channel copies of a bundle.
+    #[serde(default)]
+    pub copies: Vec<SampleCopy>,
+}
+
+/// A channel copy.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct SampleCopy {
+    pub channel: String,
+    /// What it is inherited from, and follows.
+    pub inherit_from: Option<String>,
 }
 
 impl SampleObject {
@@ -101,6 +113,7 @@ impl SampleObject {
             attributes: None,
             system_attributes: None,
             usage_tickets: None,
+            copies: Vec::new(),
         }
     }
 }

@@ -11,15 +11,17 @@ mod planning;
 use std::collections::HashMap;
 
 use include_dir::{Dir, include_dir};
+use stet_actors::bundle::{Bundle, CopyToChannel, Inherit};
 use stet_actors::command::Who;
 use stet_actors::drawer::{Drawer, NewDrawer};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::lifecycle::{Create, NewObject};
-use stet_actors::object::{CreateMode, IssueDate, NewContent, Text, parent_path};
+use stet_actors::object::{CreateMode, FamilyKind, IssueDate, NewContent, Text, parent_path};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::Request;
+use stet_actors::web_container::WebContainer;
 
 use self::liveblogs::stored;
 use self::manifest::{Manifest, SampleObject};
@@ -173,7 +175,11 @@ impl Folders<'_> {
         let text = |value: &Option<String>| value.as_deref().map(Text::from);
         let workflows = sysconfig.workflows();
         let initial = known.workflow.as_deref().and_then(|workflow| workflows.initial(workflow));
-        let mut object = NewObject::document(name, &known.name);
+        let mut object = match known.family {
+            FamilyKind::Bundle => NewObject::of::<Bundle>(name, &known.name, ()),
+            FamilyKind::WebContainer => NewObject::of::<WebContainer>(name, &known.name, ()),
+            _ => NewObject::document(name, &known.name),
+        };
         object.status = text(&described.status).or_else(|| initial.map(|status| status.name.clone()));
         object.issue_date = described.issue_date.as_deref().map(IssueDate::parse).transpose()?;
         object.work_folder = text(&described.work_folder);
@@ -186,7 +192,23 @@ impl Folders<'_> {
         object.mode = CreateMode::Exception;
         let folder = self.make(folder).await?;
         let create = Create { folder, below: Vec::new(), object };
-        Ok(self.repository.joint(create, by(described.creator.as_deref())).await?.loid)
+        let loid = self.repository.joint(create, by(described.creator.as_deref())).await?.loid;
+        for copy in &described.copies {
+            let site = sysconfig.site(DatabaseId::MAIN);
+            let channel = |name: &str| site.channel(name).cloned().ok_or_else(|| faulty(format!("no channel {name}")));
+            let from = copy.inherit_from.as_deref().map(channel).transpose()?;
+            let kind = types.infer(body.map(|(_, media_type)| media_type), name).ok_or_else(|| faulty(path))?;
+            let copy = CopyToChannel {
+                bundle: loid,
+                channel: channel(&copy.channel)?.name,
+                inherit: from.map(|from| Inherit { channel: from.name, is_neutral: from.is_neutral }),
+                type_name: kind.name.clone(),
+                status: text(&described.status),
+                checked_out_s: None,
+            };
+            self.repository.joint(copy, by(described.creator.as_deref())).await?;
+        }
+        Ok(loid)
     }
 }
 

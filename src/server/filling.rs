@@ -11,7 +11,7 @@ use crate::auth::{Grant, Group, User};
 use crate::exit::Exit;
 use crate::http::app::App;
 use crate::sample::Sample;
-use crate::sysconfig::{CATALOGS_PATH, LoadError, OBJECT_TYPES_PATH, WORKFLOWS_PATH};
+use crate::sysconfig::{CATALOGS_PATH, CONTENT_ITEMS_PATH, LoadError, OBJECT_TYPES_PATH, SITE_PATH, WORKFLOWS_PATH};
 
 /// The root folders of all databases, where they are not there.
 pub(super) async fn make_roots(app: &App, repository: &Repository) -> Result<(), Failure> {
@@ -42,6 +42,8 @@ pub(super) async fn fill(app: &App, repository: &Repository) -> Result<(), Failu
     // The built-in configuration, before the files with the site's own exist.
     let (types, workflows) = (Sample::text(OBJECT_TYPES_PATH), Sample::text(WORKFLOWS_PATH));
     report_sysconfig(app.sysconfig.load(types, workflows));
+    let site = app.sysconfig.load_site(DatabaseId::MAIN, Sample::text(SITE_PATH));
+    report_sysconfig(site.map_err(|error| vec![error]));
     if app.config.sample.enabled {
         sample.write(repository, &app.content, &app.sysconfig).await?;
     }
@@ -101,7 +103,7 @@ fn random_password() -> String {
     (0..20).map(|_| char::from(rng.sample(rand::distr::Alphanumeric))).collect()
 }
 
-/// Reads object types, workflows and the column catalogs of each database from the repository.
+/// Reads object types, workflows and content items, and the column catalogs and the channels of each database, from the repository.
 pub(super) async fn load_sysconfig(app: &App) {
     let mut texts = Vec::new();
     for path in [OBJECT_TYPES_PATH, WORKFLOWS_PATH] {
@@ -114,15 +116,26 @@ pub(super) async fn load_sysconfig(app: &App) {
         });
     }
     report_sysconfig(app.sysconfig.load(texts[0].as_deref(), texts[1].as_deref()));
-    for database in app.config.databases.iter().map(|known| DatabaseId(known.id)) {
-        match read_text(app, CATALOGS_PATH, database).await {
-            Ok(text) => {
-                report_sysconfig(app.sysconfig.load_catalogs(database, Some(&text)).map_err(|error| vec![error]))
+    let optional = async |path: &str, database: DatabaseId| match read_text(app, path, database).await {
+        Ok(text) => Some(text),
+        Err(error) => {
+            // Most databases have none of their own.
+            if error.code != Code::ObjectNotFound {
+                tracing::warn!(path, %error, "a configuration file can't be read");
             }
-            // Most have none of their own.
-            Err(error) if error.code == Code::ObjectNotFound => {}
-            Err(error) => tracing::warn!(path = CATALOGS_PATH, %error, "the column catalogs can't be read"),
+            None
         }
+    };
+    for database in app.config.databases.iter().map(|known| DatabaseId(known.id)) {
+        if let Some(text) = optional(CATALOGS_PATH, database).await {
+            report_sysconfig(app.sysconfig.load_catalogs(database, Some(&text)).map_err(|error| vec![error]));
+        }
+        if let Some(text) = optional(SITE_PATH, database).await {
+            report_sysconfig(app.sysconfig.load_site(database, Some(&text)).map_err(|error| vec![error]));
+        }
+    }
+    if let Some(text) = optional(CONTENT_ITEMS_PATH, DatabaseId::MAIN).await {
+        report_sysconfig(app.sysconfig.load_content_items(Some(&text)).map_err(|error| vec![error]));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The site configuration that the service itself uses: object types, workflows and column catalogs.
+//! The site configuration that the service itself uses: object types, workflows, column catalogs, channels and content items.
 //!
 //! They are XML files of the repository that an operator edits through the interface and refreshes (docs/api/configuration.md,
 //! "Configuration files"). [`SysConfig`] holds what was read last; if a text does not parse, the old one stays in force.
@@ -6,6 +6,7 @@
 mod catalogs;
 mod document;
 mod object_types;
+mod site;
 mod workflows;
 
 #[cfg(test)]
@@ -21,6 +22,7 @@ use stet_actors::id::DatabaseId;
 pub use self::catalogs::{Catalogs, ColumnView, Lists, WidthUnit};
 pub use self::document::ParseError;
 pub use self::object_types::ObjectTypes;
+pub use self::site::{Channel, ContentItem, Site};
 pub use self::workflows::Workflows;
 
 /// Where the object types are.
@@ -32,6 +34,12 @@ pub const WORKFLOWS_PATH: &str = "/SysConfig/Workflows/workflows.xml";
 /// Where the column catalogs of a database are.
 pub const CATALOGS_PATH: &str = "/SysConfig/Columns/columnCfgCatalogs.cfg";
 
+/// Where the site configuration of a database is.
+pub const SITE_PATH: &str = "/SysConfig/Site/siteconfig.xml";
+
+/// Where the content items are.
+pub const CONTENT_ITEMS_PATH: &str = "/SysConfig/ContentItems/contentItems.xml";
+
 /// The configuration in force. Readers never wait, not even while it is replaced.
 #[derive(Debug, Default)]
 pub struct SysConfig {
@@ -39,6 +47,9 @@ pub struct SysConfig {
     workflows: ArcSwap<Workflows>,
     /// By database; the built-in minimum serves where nothing was loaded.
     catalogs: ArcSwap<HashMap<DatabaseId, Arc<Catalogs>>>,
+    /// By database; there are no channels where nothing was loaded.
+    sites: ArcSwap<HashMap<DatabaseId, Arc<Site>>>,
+    content_items: ArcSwap<Vec<ContentItem>>,
 }
 
 /// A file that could not be taken over; what was read before stays in force.
@@ -101,6 +112,42 @@ impl SysConfig {
     /// The column catalogs of a database in force now.
     pub fn catalogs(&self, database: DatabaseId) -> Arc<Catalogs> {
         self.catalogs.load().get(&database).cloned().unwrap_or_default()
+    }
+
+    /// Takes over the site configuration of a database; `None` stands for a file that is missing.
+    ///
+    /// # Errors
+    /// The text does not parse.
+    pub fn load_site(&self, database: DatabaseId, text: Option<&str>) -> Result<(), LoadError> {
+        let site = text.map_or_else(|| Ok(Site::default()), Site::parse);
+        let site = Arc::new(site.map_err(|error| LoadError { path: SITE_PATH, error })?);
+        self.sites.rcu(|known| {
+            let mut known = HashMap::clone(known);
+            known.insert(database, site.clone());
+            known
+        });
+        Ok(())
+    }
+
+    /// The site configuration of a database in force now: its own, or that of the main one.
+    pub fn site(&self, database: DatabaseId) -> Arc<Site> {
+        let sites = self.sites.load();
+        sites.get(&database).or_else(|| sites.get(&DatabaseId::MAIN)).cloned().unwrap_or_default()
+    }
+
+    /// Takes over the content items; `None` stands for a file that is missing.
+    ///
+    /// # Errors
+    /// The text does not parse.
+    pub fn load_content_items(&self, text: Option<&str>) -> Result<(), LoadError> {
+        let items = text.map_or_else(|| Ok(Vec::new()), site::content_items);
+        self.content_items.store(Arc::new(items.map_err(|error| LoadError { path: CONTENT_ITEMS_PATH, error })?));
+        Ok(())
+    }
+
+    /// The content items in force now.
+    pub fn content_items(&self) -> Arc<Vec<ContentItem>> {
+        self.content_items.load_full()
     }
 
     /// The object types in force now.

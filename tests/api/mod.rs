@@ -1,6 +1,8 @@
 mod audit;
 mod auth;
+mod bundle;
 mod cas;
+mod crossreference;
 mod drawer;
 mod edge;
 mod endpoints;

@@ -50,6 +50,8 @@ const ONE_WAY_IN_THE_DOMAIN: &[(&[&str], &[&str])] = &[
             "liveblog",
             "topic",
             "topic_plan",
+            "bundle",
+            "web_container",
             "folder",
             "document",
             "runtime",
@@ -60,12 +62,15 @@ const ONE_WAY_IN_THE_DOMAIN: &[(&[&str], &[&str])] = &[
         &["sequence", "lineup"],
         &["drawer", "liveblog", "topic", "topic_plan", "checkout", "lifecycle", "runtime", "repository"],
     ),
-    (&["drawer", "liveblog", "topic", "topic_plan", "folder", "document"], &["runtime", "repository"]),
+    (
+        &["drawer", "liveblog", "topic", "topic_plan", "bundle", "web_container", "folder", "document"],
+        &["runtime", "repository"],
+    ),
     (&["checkout", "lifecycle"], &["runtime", "repository"]),
     // Families plug in: what is the same for all of them knows none of them.
     (
         &["command", "family", "joint", "part", "proof", "checkout", "lifecycle"],
-        &["drawer", "liveblog", "topic", "topic_plan", "families"],
+        &["drawer", "liveblog", "topic", "topic_plan", "bundle", "web_container", "families"],
     ),
     (&["runtime"], &["repository"]),
 ];

@@ -37,7 +37,7 @@ fn locked(object: Loid, lock: &Lock, who: &Who) -> Error {
 }
 
 /// The lock that the caller has from now on; `lasts_s` seconds without use end it.
-pub(super) fn lock_of(held: Option<&Lock>, lasts_s: u64, context: &Context<'_>) -> Lock {
+pub(crate) fn lock_of(held: Option<&Lock>, lasts_s: u64, context: &Context<'_>) -> Lock {
     let now = context.now_s();
     Lock {
         user: context.who.user.clone(),

@@ -20,21 +20,25 @@
 //! A draft knows which content it comes from ([`Draft::base`](crate::object::Draft::base)). If that was replaced since, or has a
 //! version after it, the draft is checked in as a new version, never over what others have written.
 
+mod follow;
 mod lock;
+mod rewrite;
 mod versions;
 mod write;
 
 use std::sync::Arc;
 
-pub(crate) use self::lock::check_lock;
+pub(crate) use self::follow::spread;
 pub use self::lock::{Release, TakeLock, Unlock, is_held_by};
+pub(crate) use self::lock::{check_lock, lock_of};
+pub use self::rewrite::Rewrite;
 pub use self::versions::RestoreVersion;
 pub(crate) use self::write::drop_draft;
 pub use self::write::{Switches, WriteContent};
 use crate::command::{Context, Fault};
 use crate::error::Error;
 use crate::id::Loid;
-use crate::joint::Turns;
+use crate::joint::{Joint, Turns};
 use crate::object::{Content, NewContent, Record, SmallBody, Stored};
 use crate::store::{StoreError, View};
 
@@ -48,7 +52,7 @@ fn live(object: Loid, turns: &mut Turns) -> Result<Arc<Record>, Fault> {
 }
 
 /// A content that is stored already, to be stored again: a small one under `body` is copied, a file is shared.
-fn again(content: &Content, body: Loid, context: &Context<'_>) -> Result<NewContent, Fault> {
+pub(crate) fn again(content: &Content, body: Loid, context: &Context<'_>) -> Result<NewContent, Fault> {
     let small = match content.stored {
         Stored::File => None,
         Stored::Row => {

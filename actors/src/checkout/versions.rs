@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{again, check_lock, live};
+use super::{again, check_lock, live, spread};
 use crate::command::{Context, Fault};
 use crate::error::Error;
 use crate::id::Loid;
@@ -44,6 +44,7 @@ impl Joint for RestoreVersion {
         changed.content = Some(new.content.clone());
         context.put_version(None, self.object.at_version(number), &new, context.now_s());
         context.concerns(self.object.at_version(number));
+        spread(self.object, &new, true, turns, context)?;
         Ok(number)
     }
 }

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::lock::lock_of;
-use super::{again, check_lock, live};
+use super::{again, check_lock, live, lock_of, spread};
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
 use crate::id::Loid;
@@ -75,7 +74,7 @@ impl Joint for WriteContent {
         }
         let leftover: Option<Draft> = context.look_up(&Draft::key(self.object))?;
         let mut after = Record::clone(&record);
-        let mut written = false;
+        let mut written = None;
         let mut saved = false;
         if to.check_in {
             let draft = leftover.as_ref().filter(|_| !to.check_out_clean);
@@ -89,7 +88,7 @@ impl Joint for WriteContent {
             };
             if let Some((new, as_new)) = new {
                 put(&mut after, &new, as_new, context)?;
-                written = true;
+                written = Some((new, as_new));
             }
             // A caller who has the object checked out goes on from the draft, or drops it. It belongs to nobody else.
             let dropped = leftover.as_ref().filter(|_| checked_out || to.keep_checked_out);
@@ -111,19 +110,25 @@ impl Joint for WriteContent {
         }
         let keeps = if to.check_in { to.keep_checked_out } else { checked_out && !to.unlock };
         after.lock = keeps.then(|| lock_of(held, self.lasts_s, context));
-        if written || saved || after.lock != record.lock {
+        if written.is_some() || saved || after.lock != record.lock {
             turns.any(self.object)?.record = Arc::new(after);
             context.concerns(self.object);
         }
-        if !written {
-            context.keep_stamp();
+        match written {
+            Some((new, as_new)) => spread(self.object, &new, as_new, turns, context)?,
+            None => context.keep_stamp(),
         }
         Ok(())
     }
 }
 
 /// Puts the bytes as a new version, or in place of the latest.
-fn put(record: &mut Record, new: &NewContent, as_new: bool, context: &mut Context<'_>) -> Result<(), StoreError> {
+pub(super) fn put(
+    record: &mut Record,
+    new: &NewContent,
+    as_new: bool,
+    context: &mut Context<'_>,
+) -> Result<(), StoreError> {
     let latest = Version::key(record.loid.at_version(record.version));
     let replaced: Option<Version> = if as_new || record.version == 0 { None } else { context.look_up(&latest)? };
     if replaced.is_none() {

@@ -2,9 +2,12 @@
 //! costs the same however much lies in it; the actor's turn is what keeps a name from being given twice.
 
 mod names;
+mod place;
 
 pub(crate) use self::names::entries;
 pub use self::names::{child, children, free_name, path_by, path_of, walk};
+pub use self::place::MAX_MEMBERS;
+pub(crate) use self::place::{check_free, check_place, check_room};
 use crate::command::{Context, Fault};
 use crate::family::{Family, Plain};
 use crate::id::{DatabaseId, Loid};

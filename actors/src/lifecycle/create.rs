@@ -5,17 +5,17 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::NewParts;
-use crate::checkout::check_lock;
+use crate::checkout::{check_lock, spread};
 use crate::command::{Context, Fault};
 use crate::document::Document;
 use crate::error::{Code, Error, Result};
 use crate::family::Family;
-use crate::folder::{self, Folder, child, free_name};
+use crate::folder::{self, Folder, check_place, child, free_name};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
 use crate::object::{
-    Attributes, CreateMode, FolderKey, IssueDate, MAX_NAME_BYTES, NewContent, Object, Reach, Record, Text, Version,
-    file_name,
+    Attributes, CreateMode, FamilyKind, FolderKey, IssueDate, MAX_NAME_BYTES, NewContent, Object, Reach, Record, Text,
+    Version, file_name,
 };
 use crate::store::{View, loid_key};
 
@@ -162,6 +162,9 @@ impl Joint for Create {
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Created, Fault> {
         self.object.check(context)?;
         let (folder, fresh) = self.make_folders(turns, context)?;
+        if !fresh {
+            check_place(folder, self.object.parts.family(), turns, context)?;
+        }
         let mut name = file_name(&self.object.name)?;
         let taken = if fresh { None } else { child(context.look(), View::Latest, folder, &name)? };
         if let Some(existing) = taken {
@@ -182,17 +185,20 @@ impl Joint for Create {
 impl Create {
     /// The folder that the object goes into, and whether it has just been made.
     fn make_folders(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(Loid, bool), Fault> {
-        turns.get::<Folder>(self.folder)?;
+        turns.need([self.folder])?;
         let (mut at, mut fresh) = (self.folder, false);
         for name in &self.below {
             let name = file_name(name)?;
             let there = if fresh { None } else { child(context.look(), View::Latest, at, &name)? };
             match there {
                 Some(next) => {
-                    turns.get::<Folder>(next)?;
+                    turns.need([next])?;
                     at = next;
                 }
                 None => {
+                    if !fresh {
+                        check_place(at, FamilyKind::Folder, turns, context)?;
+                    }
                     at = NewObject::folder(&name).make(at, &name, context)?;
                     fresh = true;
                 }
@@ -233,6 +239,9 @@ impl Create {
         }
         check_lock(&object.record, context)?;
         self.object.write_into(object, mode, context)?;
+        if let Some(content) = &self.object.content {
+            spread(existing, content, mode != CreateMode::Replace, turns, context)?;
+        }
         self.object.parts.write_over(existing, mode, turns, context)?;
         context.concerns(existing);
         Ok(Created { loid: existing, outcome: Outcome::Changed })

@@ -7,7 +7,7 @@ use super::rename::name_in;
 use crate::checkout::check_lock;
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
-use crate::folder::{Folder, children};
+use crate::folder::{check_free, check_place, children};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
 use crate::object::{CreateMode, FamilyKind, FolderKey, Record, depth_of};
@@ -52,12 +52,14 @@ impl Joint for MoveObject {
         if self.folder.database != self.object.database {
             return Err(refuse("the folder is in another database").into());
         }
-        if turns.get::<Folder>(self.folder).is_err() || !context.is_alive(self.folder)? {
+        if !context.is_alive(self.folder)? {
             return Err(Error::not_found(self.folder).into());
         }
         if from == self.folder {
             return Ok(());
         }
+        check_free(&record)?;
+        check_place(self.folder, record.family, turns, context)?;
         check_lock(&record, context)?;
         if self.leads_into_itself(context)? {
             return Err(refuse("the folder is that object, or lies below it").into());
@@ -101,7 +103,8 @@ impl MoveObject {
 fn levels(record: &Record, context: &Context<'_>) -> Result<Option<usize>, Fault> {
     let (mut most, mut room) = (1, context.subtrees.objects_per_step);
     let mut folders = VecDeque::new();
-    if record.family == FamilyKind::Folder {
+    let holds = |record: &Record| matches!(record.family, FamilyKind::Folder | FamilyKind::Bundle);
+    if holds(record) {
         folders.push_back((record.loid, 1));
     }
     while let Some((folder, level)) = folders.pop_front() {
@@ -115,7 +118,7 @@ fn levels(record: &Record, context: &Context<'_>) -> Result<Option<usize>, Fault
         }
         for loid in below {
             let child = context.look_up::<Record>(&Record::live_key(loid))?;
-            if child.is_some_and(|child| child.family == FamilyKind::Folder) {
+            if child.as_ref().is_some_and(holds) {
                 folders.push_back((loid, level + 1));
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::checkout::check_lock;
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
-use crate::folder::{child, free_name};
+use crate::folder::{check_free, child, free_name};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
 use crate::object::{CreateMode, file_name};
@@ -44,6 +44,7 @@ impl Joint for Rename {
         if *record.name == *name {
             return Ok(());
         }
+        check_free(&record)?;
         check_lock(&record, context)?;
         let Some(folder) = record.folder() else {
             return Err(Error::new(Code::InvalidForContainer, "The root folder has no name to change.").into());

@@ -6,7 +6,7 @@ use super::subtree::{Open, Part, remainder};
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
 use crate::family::Fate;
-use crate::folder::{Folder, child, free_name};
+use crate::folder::{check_free, check_place, child, free_name};
 use crate::id::Loid;
 use crate::joint::{Joint, Turns};
 use crate::object::{CreateMode, FolderKey, Task};
@@ -58,12 +58,18 @@ impl Joint for Restore {
             return Err(Error::new(Code::InvalidForContainer, message).with_source(folder).into());
         }
         turns.need([folder])?;
-        if turns.get::<Folder>(folder).is_err() {
+        if record.folder() != Some(folder) {
+            check_free(&record)?;
+        }
+        if turns.any(folder).map_or(true, |object| object.record.is_discarded()) {
             let message = format!("The folder `{folder}` that `{}` would go to is not there.", self.object);
             return Err(Error::new(Code::ObjectNotFound, message).with_source(folder).into());
         }
+        if record.copy.is_none() {
+            check_place(folder, record.family, turns, context)?;
+        }
         let taken = |name: &str| Ok::<_, Fault>(child(context.look(), View::Latest, folder, name)?);
-        let name = if self.mode == CreateMode::AutoRename {
+        let name = if self.mode == CreateMode::AutoRename && record.copy.is_none() {
             free_name(&record.name, |name| Ok::<_, Fault>(taken(name)?.is_some()))?
         } else if let Some(existing) = taken(&record.name)? {
             let message = format!("The name `{}` has been taken in the folder meanwhile.", record.name);

@@ -1,5 +1,6 @@
 //! What every object has, container or not: record, attribute texts, versions, links, and the rules for names.
 
+mod copy;
 mod depth;
 mod draft;
 mod file;
@@ -15,6 +16,7 @@ mod version;
 
 use std::sync::Arc;
 
+pub use self::copy::ChannelCopy;
 pub use self::depth::depth_of;
 pub use self::draft::{Base, Draft};
 pub(crate) use self::file::refer;

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::copy::ChannelCopy;
 use super::name::name_key;
 use crate::id::{Loid, ObjectUuid};
 use crate::store::{Key, Row, Table, key_of, loid_key};
@@ -144,6 +145,9 @@ pub struct Record {
     pub lock: Option<Lock>,
     /// Set while it lies in the recycle bin.
     pub bin: Option<Bin>,
+    /// Set if it is a channel copy.
+    #[serde(default)]
+    pub copy: Option<ChannelCopy>,
 }
 
 /// A folder's loid inside a stored record.
@@ -174,6 +178,7 @@ impl Record {
             content: None,
             lock: None,
             bin: None,
+            copy: None,
         }
     }
 
@@ -199,7 +204,8 @@ impl Record {
         let content = self.content.iter().map(|content| &content.content_type);
         let lock = self.lock.iter().flat_map(|lock| [&lock.user, &lock.session]);
         let bin = self.bin.iter().flat_map(|bin| [&bin.by, &bin.path]);
-        own.into_iter().chain(more).chain(content).chain(lock).chain(bin).map(|text| text.len()).sum()
+        let copy = self.copy.iter().flat_map(|copy| std::iter::once(&copy.channel).chain(&copy.inherit_from));
+        own.into_iter().chain(more).chain(content).chain(lock).chain(bin).chain(copy).map(|text| text.len()).sum()
     }
 
     /// Whether the object lies in the recycle bin.

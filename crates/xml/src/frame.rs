@@ -93,7 +93,7 @@ fn has_default(attributes: &Attributes<'_>) -> Option<bool> {
 
 /// The text with each reference to an entity that its DOCTYPE may declare overwritten, byte for byte, by what is legal in text
 /// and in the value of an attribute and nowhere else.
-fn without_entities<'a>(xml: &'a str, limits: &Limits) -> Result<Cow<'a, str>, XmlError> {
+pub(super) fn without_entities<'a>(xml: &'a str, limits: &Limits) -> Result<Cow<'a, str>, XmlError> {
     let mut scanner = Scanner::new(xml, limits)?;
     let declaration = loop {
         match scanner.next()? {

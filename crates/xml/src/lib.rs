@@ -47,7 +47,7 @@
 //! A liveblog's content is a [`frame()`] that posts are put into: each a [`fragment()`], which means the same wherever it stands,
 //! or text. A [`doctype_of`] a document can be given the DTD that it refers to.
 //!
-//! [`edit`] changes single places of a document, and leaves all else as it is written.
+//! [`edit`] changes single places of a document, and leaves all else as it is written; [`xpath`] finds them by XPath.
 //!
 //! # What is never done
 //!
@@ -70,6 +70,7 @@ mod frame;
 mod namespaces;
 mod output;
 mod read;
+mod references;
 mod rewrite;
 mod scan;
 mod tag;
@@ -77,6 +78,7 @@ mod tag;
 mod tests;
 mod token;
 mod write;
+pub mod xpath;
 
 use std::borrow::Cow;
 
@@ -87,6 +89,7 @@ pub use error::{Location, XmlError, XmlErrorKind};
 pub use fragment::{Fragment, fragment};
 pub use frame::{DECLARATION, Frame, frame};
 pub use output::Output;
+pub use references::references;
 
 /// Bounds on what is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

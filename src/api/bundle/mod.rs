@@ -1,3 +1,114 @@
-//! Bundles.
+//! Bundles: a text, and beside it a document for each channel (docs/api/bundles.md).
+
+use std::sync::Arc;
+
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
+use stet_actors::id::Loid;
+use stet_actors::object::{FamilyKind, FolderKey, PathLimits, Record};
+
+use super::folder::FolderReply;
+use super::folder::filter::{Wanted, filtered};
+use super::folder::listing::{Entries, Kind, listing, reply};
+use super::folder::views::{Asked, FolderView, viewed};
+use super::object::RecordReply;
+use super::records::{path_if_shown, record_of, shown};
+use crate::auth::Privilege;
+use crate::http::call::Call;
+use crate::http::pieces::no_room;
+use crate::http::reply::{Enveloped, Json};
+use crate::records::{Cached, Gathering, Sort};
+use crate::sysconfig::Lists;
 
 pub mod routes;
+
+/// Refuses an object that is no bundle.
+///
+/// # Errors
+/// `InvalidType`.
+pub fn check_bundle(record: &Record, source: &str) -> Result<()> {
+    if record.family == FamilyKind::Bundle {
+        return Ok(());
+    }
+    let message = format!("`{source}` is of type {}, not a bundle.", record.type_name);
+    Err(Error::new(Code::InvalidType, message).with_source(source))
+}
+
+/// The bundle that the path names.
+///
+/// # Errors
+/// As [`Call::resolve`]; `InvalidType`.
+fn named(call: &Call) -> Result<Arc<Cached>> {
+    let bundle = call.resolve("source")?;
+    check_bundle(&bundle, call.param("source"))?;
+    Ok(bundle)
+}
+
+/// The bundle that the path names, or the channel copy.
+///
+/// # Errors
+/// As [`Call::resolve`]; `InvalidType`.
+fn bundle_or_copy(call: &Call) -> Result<Arc<Cached>> {
+    let object = call.resolve("source")?;
+    if object.copy.is_none() {
+        check_bundle(&object, call.param("source"))?;
+    }
+    Ok(object)
+}
+
+/// `GET /v3/bundle/{source}`
+pub async fn list(call: Call) -> Result<Json<FolderReply>> {
+    let bundle = named(&call)?;
+    listing(call, &bundle, Kind::All).await
+}
+
+/// `GET /v3/bundle/{source}/recursive`
+pub async fn recursive(call: Call) -> Result<Json<FolderReply>> {
+    let bundle = named(&call)?;
+    let wanted = Wanted::of_bundle(call.query.boolean("recursive"), Sort::parse(call.query.text("sortBy"))?);
+    filtered(call, &bundle, wanted).await
+}
+
+/// `GET` and `POST /v3/bundle/{source}/view` and `/v3/bundle/{source}/view/{view}`
+pub async fn view(call: Call) -> Result<Json<FolderView>> {
+    let bundle = named(&call)?;
+    let asked = Asked::of(&call, Lists::Bundle).await?;
+    viewed(call, &bundle, asked).await
+}
+
+/// `GET /v3/bundle/{source}/root`: the outermost bundle that the object is, or lies in.
+pub async fn root(call: Call) -> Result<Json<RecordReply>> {
+    let mut at = bundle_or_copy(&call)?;
+    for _ in 0..PathLimits::WIDEST.depth {
+        let Some(above) = at.folder() else { break };
+        let Some(above) = live(&call, above)?.filter(|above| above.family == FamilyKind::Bundle) else { break };
+        at = above;
+    }
+    call.access().check(Privilege::Read, &at, &call.param("source"))?;
+    let shown = record_of(&call.app, &at, &call.display()).await?;
+    Ok(Enveloped::of(&shown, shown.text().len())?.tagged(Tag::of(&at)))
+}
+
+/// `GET /v3/bundle/{source}/chain`: the object, what it was inherited from, what that was inherited from, and so on.
+pub async fn chain(call: Call) -> Result<Json<FolderReply>> {
+    let first = bundle_or_copy(&call)?;
+    let (sort, page, display) = (Sort::parse(call.query.text("sortBy"))?, call.query.page(), call.display());
+    let mut gathering = Gathering::new(sort, page, call.app.replies.nothing(&call.holder()));
+    let mut next = Some(first.clone());
+    // A copy is made after what it is inherited from, so this ends.
+    while let Some(object) = next {
+        if call.as_seen(object.clone())?.is_some() && !gathering.push(&object) {
+            return Err(no_room());
+        }
+        let from = object.copy.as_ref().and_then(|copy| copy.inherited_from);
+        next = from.map(|FolderKey(from)| live(&call, from)).transpose()?.flatten();
+    }
+    let (found, total) = gathering.page().await;
+    let path = path_if_shown(&call.app, &first, &display)?;
+    let info = shown(&call.app, &first, &display, path.as_deref()).await?;
+    reply(call, &first, info, Entries::new(found, None, display), total).await
+}
+
+fn live(call: &Call, loid: Loid) -> Result<Option<Arc<Cached>>> {
+    call.app.records.get(&call.app.repository, loid)
+}

@@ -1,9 +1,11 @@
-//! Bundles and their views (docs/api/README.md, "Not served yet").
+//! Bundles and their views (docs/api/bundles.md).
 
+use crate::api::bundle;
+use crate::api::folder::views::ViewBody;
 use crate::http::route::words::*;
 
-const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/README.md#not-served-yet");
-const POST: Route = base(Verb::Post, Privilege::Read, "docs/api/README.md#not-served-yet");
+const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/bundles.md");
+const POST: Route = base(Verb::Post, Privilege::Read, "docs/api/bundles.md");
 
 const BUNDLE: PathParam = source("the bundle");
 
@@ -12,8 +14,9 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "bundle-root-get",
         path: "/v3/bundle/{source}/root",
-        summary: "Read the root of a bundle.",
+        summary: "Read the outermost bundle that a bundle or channel copy is, or lies in.",
         path_params: &[BUNDLE],
+        handler: handler!(bundle::root),
         ..GET
     },
     Route {
@@ -22,6 +25,7 @@ pub const ROUTES: &[Route] = &[
         summary: "List the items of a bundle.",
         path_params: &[BUNDLE],
         query: &[SORT_BY, disp(true)],
+        handler: handler!(bundle::list),
         ..GET
     },
     Route {
@@ -30,6 +34,7 @@ pub const ROUTES: &[Route] = &[
         summary: "List a bundle in the default view.",
         path_params: &[BUNDLE],
         query: &[SORT_BY, VIEW_PATH, disp(false), WIDTH_UNIT, VIEW_DATABASE],
+        handler: handler!(bundle::view),
         ..GET
     },
     Route {
@@ -37,7 +42,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/bundle/{source}/view",
         summary: "List a bundle in the default view, the parameters in the body.",
         path_params: &[BUNDLE],
-        body: optional::<Value>(Size::Short),
+        body: optional::<ViewBody>(Size::Short),
+        handler: handler!(bundle::view),
         ..POST
     },
     Route {
@@ -46,6 +52,7 @@ pub const ROUTES: &[Route] = &[
         summary: "List a bundle in a named view.",
         path_params: &[BUNDLE, VIEW],
         query: &[SORT_BY, VIEW_PATH, disp(true), WIDTH_UNIT],
+        handler: handler!(bundle::view),
         ..GET
     },
     Route {
@@ -53,7 +60,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/bundle/{source}/view/{view}",
         summary: "List a bundle in a named view, the parameters in the body.",
         path_params: &[BUNDLE, VIEW],
-        body: optional::<Value>(Size::Short),
+        body: optional::<ViewBody>(Size::Short),
+        handler: handler!(bundle::view),
         ..POST
     },
     Route {
@@ -62,14 +70,16 @@ pub const ROUTES: &[Route] = &[
         summary: "List a bundle with its sub-bundles.",
         path_params: &[BUNDLE],
         query: &[flag("recursive", true, "Walk the sub-bundles too."), SORT_BY, disp(true)],
+        handler: handler!(bundle::recursive),
         ..GET
     },
     Route {
         id: "bundle-chain-get",
         path: "/v3/bundle/{source}/chain",
-        summary: "List the documents of the chain that the copies were inherited along.",
+        summary: "List a channel copy and what it was inherited from, and so on.",
         path_params: &[BUNDLE],
         query: &[SORT_BY, disp(true)],
+        handler: handler!(bundle::chain),
         ..GET
     },
 ];

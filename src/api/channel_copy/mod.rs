@@ -1,3 +1,193 @@
-//! Channel copies of a bundle.
+//! Channel copies of a bundle (docs/api/bundles.md).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stet_actors::bundle::{CopyToChannel, Inherit};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
+use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::object::{FamilyKind, Record, Text};
+
+use super::bundle::check_bundle;
+use super::object::{ChangedRecord, Removed};
+use super::records::record_after;
+use crate::http::call::Call;
+use crate::http::etag::ETag;
+use crate::http::reply::Json;
+use crate::json::Listed;
+use crate::sysconfig::{Channel, ContentItem};
 
 pub mod routes;
+
+/// Body of a channel copy; all optional. Display options may stand beside these.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ChannelCopyRequest {
+    /// Name or id of the channel; the site's default one without it.
+    channel: Option<String>,
+    /// Name or id of the channel that the copy is inherited from, and follows.
+    inherit_from: Option<String>,
+    /// The bundle, if it is named here, too.
+    source: Option<String>,
+    /// Whether the copy is checked in at once: else it stays checked out, unless `unlock`.
+    check_in: Option<bool>,
+    /// Without a check-in: whether the caller does not have it checked out at the end.
+    unlock: Option<bool>,
+    /// Whether the caller has it checked out at the end, though it is checked in.
+    keep_checked_out: Option<bool>,
+}
+
+/// What may be done with the content items of a copy.
+#[derive(Serialize, JsonSchema)]
+pub struct ActionsReply {
+    /// One for each content item of the site configuration.
+    items: Listed<ItemActions>,
+}
+
+/// A content item, and what may be done with it in the copy.
+#[derive(Hash, Serialize, JsonSchema)]
+pub struct ItemActions {
+    /// What people call it.
+    name: Text,
+    /// What it is.
+    r#type: Text,
+    /// Where it stands in the content; null where that is not said.
+    xp: Option<Text>,
+    /// As the channel's configuration lists them; none for an item that it does not name.
+    actions: Vec<Text>,
+}
+
+/// What a call says of copies, found in the site configuration.
+pub(super) struct Wanted {
+    /// Name of the channel.
+    pub channel: Text,
+    inherit: Option<Inherit>,
+    checked_out: bool,
+}
+
+/// The channel that is named, or else the default one.
+fn channel_of(call: &Call, database: DatabaseId, name: Option<&str>) -> Result<Channel> {
+    let site = call.app.sysconfig.site(database);
+    let channel = match name.filter(|name| !name.is_empty()) {
+        Some(name) => site.channel(name).ok_or_else(|| unknown("channel", name, site.channels()))?,
+        None => site.default_channel().ok_or_else(|| {
+            Error::new(Code::InvalidBody, "`channel` must be named: the site configuration has no default one.")
+        })?,
+    };
+    if channel.compound {
+        return Ok(channel.clone());
+    }
+    let wanted = "a channel that bundles hold copies for";
+    Err(Error::parameter("channel", &*channel.name, wanted))
+}
+
+fn unknown(field: &str, name: &str, channels: &[Channel]) -> Error {
+    let names: Vec<&str> = channels.iter().map(|channel| &*channel.name).collect();
+    Error::parameter(field, name, &format!("a channel of the site configuration ({})", names.join(", ")))
+}
+
+/// The channel that a copy is inherited from, if one is named.
+fn inherit_of(call: &Call, database: DatabaseId, name: Option<&str>) -> Result<Option<Inherit>> {
+    let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(None) };
+    let site = call.app.sysconfig.site(database);
+    let from = site.channel(name).ok_or_else(|| unknown("inheritFrom", name, site.channels()))?;
+    Ok(Some(Inherit { channel: from.name.clone(), is_neutral: from.is_neutral }))
+}
+
+impl ChannelCopyRequest {
+    /// What is asked for of a bundle in that database.
+    ///
+    /// # Errors
+    /// `InvalidParameter` for a channel that there is not, `InvalidBody` without one.
+    pub(super) fn wanted(&self, call: &Call, database: DatabaseId) -> Result<Wanted> {
+        let channel = channel_of(call, database, self.channel.as_deref())?.name;
+        let inherit = inherit_of(call, database, self.inherit_from.as_deref())?;
+        if inherit.as_ref().is_some_and(|inherit| inherit.channel == channel) {
+            return Err(Error::parameter("inheritFrom", &*channel, "another channel than that of the copy"));
+        }
+        let (keep, unlock) = (self.keep_checked_out.unwrap_or(false), self.unlock.unwrap_or(false));
+        let checked_out = if self.check_in.unwrap_or(true) { keep } else { !unlock };
+        Ok(Wanted { channel, inherit, checked_out })
+    }
+}
+
+impl Wanted {
+    /// The command that copies this bundle. The copy is of the type that its content has.
+    pub(super) fn copy(&self, call: &Call, bundle: &Record) -> CopyToChannel {
+        let types = call.app.sysconfig.object_types();
+        let content_type = bundle.content.as_ref().map(|content| &*content.content_type);
+        let known = types.infer(content_type, &bundle.name).filter(|known| known.family == FamilyKind::Document);
+        let workflow = known.and_then(|known| known.workflow.as_deref());
+        let status =
+            workflow.and_then(|name| call.app.sysconfig.workflows().initial(name).map(|first| first.name.clone()));
+        CopyToChannel {
+            bundle: bundle.loid,
+            channel: self.channel.clone(),
+            inherit: self.inherit.clone(),
+            type_name: known.map_or_else(|| "Story".into(), |known| known.name.clone()),
+            status,
+            checked_out_s: self.checked_out.then_some(call.app.config.auth.lock_idle_seconds),
+        }
+    }
+}
+
+/// `POST /v3/container/bundle/{source}/channelcopy`
+pub async fn create(call: Call) -> Result<Json<ChangedRecord>> {
+    let request: ChannelCopyRequest = call.json().await?;
+    let bundle = call.resolve("source")?;
+    check_bundle(&bundle, call.param("source"))?;
+    check_same(&call, &request, bundle.loid)?;
+    let copy = request.wanted(&call, bundle.loid.database)?.copy(&call, &bundle);
+    let display = call.display_of_body().await?;
+    let done = call.change_all(copy).await?;
+    // It is the bundle's next change that its tag serves for.
+    let copy = done.reply.loid;
+    let shown = match record_after(&call, copy, None, &display).await? {
+        Some((_, record)) => ChangedRecord::Shown(record),
+        None => ChangedRecord::Gone(Removed { id: copy.to_string() }),
+    };
+    let reply = Json::of(&shown)?;
+    Ok(match done.left {
+        Some(bundle) => reply.with_etag(ETag::new(Tag::of(&bundle.object().record), "change")),
+        None => reply,
+    })
+}
+
+/// Refuses a body that names another object than the path.
+///
+/// # Errors
+/// `InvalidParameter`; as [`Call::find`].
+pub(super) fn check_same(call: &Call, request: &ChannelCopyRequest, object: Loid) -> Result<()> {
+    let Some(named) = request.source.as_deref().filter(|named| !named.is_empty()) else { return Ok(()) };
+    let source = Source::parse("source", named)?;
+    if call.find(&source, object.database)?.loid == object {
+        return Ok(());
+    }
+    Err(Error::parameter("source", named, "the object that the path names"))
+}
+
+/// `GET /v3/container/bundle/{source}/channelcopy/actions`
+pub async fn actions(call: Call) -> Result<Json<ActionsReply>> {
+    let bundle = call.resolve("source")?;
+    check_bundle(&bundle, call.param("source"))?;
+    let database = bundle.loid.database;
+    let channel = channel_of(&call, database, call.query.text("channel"))?;
+    inherit_of(&call, database, call.query.text("inheritFrom"))?;
+    let items = call.app.sysconfig.content_items();
+    let items: Vec<ItemActions> = items.iter().map(|item| actions_of(item, &channel)).collect();
+    let tag = ETag::new(Tag::of(&bundle), &items);
+    if tag.is_known(call.headers()) {
+        return Ok(Json::not_modified(tag));
+    }
+    Ok(Json::of(&ActionsReply { items: items.into() })?.with_etag(tag))
+}
+
+fn actions_of(item: &ContentItem, channel: &Channel) -> ItemActions {
+    let listed = channel.actions.iter().find(|(kind, _)| *kind == item.kind);
+    ItemActions {
+        name: item.name.clone(),
+        r#type: item.kind.clone(),
+        xp: item.xp.clone(),
+        actions: listed.map(|(_, actions)| actions.clone()).unwrap_or_default(),
+    }
+}

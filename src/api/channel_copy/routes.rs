@@ -1,9 +1,10 @@
-//! Channel copies of a bundle (docs/api/README.md, "Not served yet").
+//! Channel copies of a bundle (docs/api/bundles.md).
 
+use crate::api::channel_copy;
 use crate::http::route::words::*;
 
-const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/README.md#not-served-yet");
-const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/README.md#not-served-yet");
+const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/bundles.md");
+const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/bundles.md");
 
 const BUNDLE: PathParam = source("the bundle");
 
@@ -14,7 +15,8 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/bundle/{source}/channelcopy",
         summary: "Make a channel copy in a bundle.",
         path_params: &[BUNDLE],
-        body: optional::<Value>(Size::Short),
+        body: optional::<channel_copy::ChannelCopyRequest>(Size::Short),
+        handler: handler!(channel_copy::create),
         ..POST
     },
     Route {
@@ -24,8 +26,9 @@ pub const ROUTES: &[Route] = &[
         path_params: &[BUNDLE],
         query: &[
             text("channel", None, "Name of the channel."),
-            text("inheritFrom", None, "Object that the copy is inherited from."),
+            text("inheritFrom", None, "Name of the channel that the copy would be inherited from."),
         ],
+        handler: handler!(channel_copy::actions),
         ..GET
     },
 ];

@@ -1,3 +1,290 @@
-//! Cross references between objects.
+//! Cross references: what an XPath finds in the contents of objects, and setting it (docs/api/cross-references.md).
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stet_actors::checkout::{Rewrite, Switches, WriteContent};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::Tag;
+use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_xml::Limits;
+use stet_xml::xpath::{Budget, Found, Kind, XPath, XPathError};
+
+use super::object::{check_whole, opened};
+use super::records::{BulkError, BulkReply};
+use super::requests::{DatabaseRef, SourceList, database_named};
+use crate::auth::Privilege;
+use crate::give_way::Place;
+use crate::http::call::Call;
+use crate::http::etag::ETag;
+use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::reply::Json;
+use crate::limits::Room;
+use crate::records::Cached;
 
 pub mod routes;
+
+/// What the expressions of one call may take, of whatever many objects: half a second, and as much memory as a few large contents.
+const BUDGET: Budget = Budget { looks: 10_000_000, bytes: 32 << 20 };
+
+/// How often a content is changed anew that others have changed meanwhile.
+const ATTEMPTS: usize = 100;
+
+/// Body of a look for cross references.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FindRequest {
+    /// XPath 1.0.
+    xpath: String,
+    /// Loid, uuid or path of an object.
+    #[serde(default)]
+    source: Option<String>,
+    /// Of several.
+    #[serde(default)]
+    sources: Option<SourceList>,
+    /// Of those; the main one without it.
+    #[serde(default)]
+    database_id: Option<DatabaseRef>,
+}
+
+/// Body of a change of a cross reference.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct SetRequest {
+    /// XPath 1.0.
+    xpath: String,
+    /// Which of the nodes found, counted from 0; the first without it.
+    #[serde(default)]
+    index: i64,
+    /// What the element, attribute or text is to hold.
+    target: String,
+}
+
+/// What was found in an object.
+#[derive(Serialize, JsonSchema)]
+pub struct References {
+    /// As the client gave it.
+    source: String,
+    /// The object's loid.
+    #[schemars(with = "Loid")]
+    id: String,
+    /// In the order of the document.
+    nodes: Vec<Node>,
+}
+
+/// A node of a content.
+#[derive(Serialize, JsonSchema)]
+pub struct Node {
+    /// Its place among those found, from 0.
+    index: usize,
+    /// What it is.
+    kind: NodeKind,
+    /// As it is written; null for what has none.
+    name: Option<String>,
+    /// Where it is, as an XPath.
+    path: String,
+    /// Its text.
+    value: String,
+}
+
+/// Kinds of nodes.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeKind {
+    /// The document.
+    Document,
+    /// An element.
+    Element,
+    /// An attribute.
+    Attribute,
+    /// Text.
+    Text,
+    /// A comment.
+    Comment,
+    /// A processing instruction.
+    Instruction,
+}
+
+/// What a change of a cross reference did.
+#[derive(Serialize, JsonSchema)]
+pub struct SetReply {
+    /// The object's loid.
+    #[schemars(with = "Loid")]
+    id: String,
+    /// Number of the version that the change made.
+    version: u32,
+    /// The nodes found before.
+    before: Vec<Node>,
+    /// The nodes found after.
+    after: Vec<Node>,
+}
+
+fn shown(found: Vec<Found>) -> Vec<Node> {
+    let node = |(index, Found { kind, name, path, value }): (usize, Found)| {
+        let kind = match kind {
+            Kind::Document => NodeKind::Document,
+            Kind::Element => NodeKind::Element,
+            Kind::Attribute => NodeKind::Attribute,
+            Kind::Text => NodeKind::Text,
+            Kind::Comment => NodeKind::Comment,
+            Kind::Instruction => NodeKind::Instruction,
+        };
+        Node { index, kind, name, path, value }
+    };
+    found.into_iter().enumerate().map(node).collect()
+}
+
+fn refused(error: XPathError) -> Error {
+    match error {
+        XPathError::Expression(message) | XPathError::Node(message) => Error::new(Code::InvalidXPath, message),
+        XPathError::TooMuch => {
+            let message = "The XPath takes more work than a call may: make it narrower, or name fewer sources.";
+            Error::new(Code::InvalidXPath, message)
+        }
+        XPathError::Document(error) => {
+            Error::new(Code::InvalidType, format!("The content can't be looked through: {error}"))
+        }
+    }
+}
+
+/// The content that an expression is about: its text and hash.
+async fn text_of(call: &Call, source: &Source, record: &Cached) -> Result<(String, [u8; 32])> {
+    let (found, reader) = opened(call, source, record).await?;
+    let (content, most) = (&found.content, call.app.xml_limits().max_bytes);
+    if content.size > most as u64 {
+        let message = format!("`{source}` has a content of {} bytes; {most} at most are looked through.", content.size);
+        return Err(Error::new(Code::InvalidType, message).with_source(source));
+    }
+    let hash = content.sha256;
+    let text = String::from_utf8(reader.read_all().await?.to_vec()).map_err(|_| {
+        let message = format!("`{source}` has a content that is no UTF-8 text.");
+        Error::new(Code::InvalidType, message).with_source(source)
+    })?;
+    Ok((text, hash))
+}
+
+/// Does work with the content of an object at its place: what it takes in memory is got when there is a turn.
+async fn with_text<T: Send + 'static>(
+    call: &Call,
+    source: &Source,
+    record: &Cached,
+    work: impl FnOnce(&str, &Limits) -> T + Send + 'static,
+) -> Result<(T, [u8; 32])> {
+    let limits = call.app.attribute_limits();
+    let place = Place::for_bytes(u64::MAX).await?;
+    let (text, hash) = text_of(call, source, record).await?;
+    Ok((place.work(move || work(&text, &limits)).await?, hash))
+}
+
+/// `POST /v3/crossreference`
+pub async fn find(call: Call) -> Result<Json<BulkReply<References>>> {
+    let request: FindRequest = call.json().await?;
+    let xpath = Arc::new(XPath::parse(&request.xpath).map_err(refused)?);
+    let database = database_named(&call, request.database_id.as_ref())?;
+    let only = request.sources.is_none();
+    let mut sources = request.sources.unwrap_or_default().read(&call.app)?;
+    sources.extend(request.source.filter(|source| !source.is_empty()));
+    if sources.is_empty() {
+        return Err(Error::new(Code::InvalidBody, "`source` or `sources` must say which objects are looked through."));
+    }
+    let looking = Looking { sources, only, next: 0, xpath, database, budget: BUDGET, left: BUDGET };
+    let listing = Listing::of(&call, looking, |items, errors| BulkReply { items, errors }).await?;
+    Ok(listing.answer(call))
+}
+
+/// Objects that are looked through one after the other.
+struct Looking {
+    sources: Vec<String>,
+    /// Whether `source` names the only one: what is wrong with it is the answer.
+    only: bool,
+    next: usize,
+    xpath: Arc<XPath>,
+    database: DatabaseId,
+    /// What is left before the present one.
+    budget: Budget,
+    /// What is left behind it.
+    left: Budget,
+}
+
+impl Items for Looking {
+    type Item = References;
+    type Inner = Never;
+    type Innermost = Never;
+    type Failed = BulkError;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<References, Never, BulkError>> {
+        let Some(text) = self.sources.get(self.next) else { return Ok(Made::End) };
+        let (xpath, mut budget, database) = (self.xpath.clone(), self.budget, self.database);
+        let looked = async {
+            let source = Source::parse("sources", text)?;
+            let record = call.find(&source, database)?;
+            let find = move |text: &str, limits: &Limits| (xpath.find(text, limits, &mut budget), budget);
+            let ((found, left), _) = with_text(call, &source, &record, find).await?;
+            Ok((record.loid, found.map_err(refused), left))
+        };
+        let outcome = match looked.await {
+            Ok((id, found, left)) => {
+                self.left = left;
+                found.map(|found| References { source: text.clone(), id: id.to_string(), nodes: shown(found) })
+            }
+            Err(error) => Err(error),
+        };
+        Ok(match outcome {
+            Ok(references) => Made::Item(references),
+            Err(error) if self.only => return Err(error),
+            Err(error) => Made::Failed(BulkError::of(&call.app, text, error)),
+        })
+    }
+
+    fn advance(&mut self) {
+        (self.budget, self.next) = (self.left, self.next + 1);
+    }
+
+    fn bytes(&self) -> usize {
+        super::requests::bytes_of(&self.sources)
+    }
+}
+
+/// `POST /v3/crossreference/{source}`
+pub async fn set(call: Call) -> Result<Json<SetReply>> {
+    let request: SetRequest = call.json().await?;
+    let xpath = Arc::new(XPath::parse(&request.xpath).map_err(refused)?);
+    let index = usize::try_from(request.index)
+        .map_err(|_| Error::new(Code::InvalidXPath, format!("There is no node at {}.", request.index)))?;
+    let (source, target) = (call.source("source")?, Arc::<str>::from(request.target));
+    check_whole(&source)?;
+    for _ in 0..ATTEMPTS {
+        let record = call.find_for(Privilege::Write, &source, call.database()?)?;
+        let (xpath, target, mut budget) = (xpath.clone(), target.clone(), BUDGET);
+        let set = move |text: &str, limits: &Limits| xpath.set(text, (index, &target), limits, &mut budget);
+        let (outcome, from) = with_text(&call, &source, &record, set).await?;
+        let (text, before, after) = outcome.map_err(|error| refused(error).with_source(&source))?;
+        let media_type = record.content.as_ref().map_or("text/xml", |content| &*content.content_type);
+        let mut upload = call.app.content.upload(&Room::of_nobody());
+        upload.write(text.as_bytes()).await?;
+        let body = Some(upload.finish(media_type).await?);
+        let switches = Switches {
+            check_in: true,
+            keep_checked_out: false,
+            unlock: false,
+            new_version: true,
+            check_out: false,
+            check_out_clean: false,
+        };
+        let lasts_s = call.app.config.auth.lock_idle_seconds;
+        let write = WriteContent { object: record.loid, body, switches, lasts_s };
+        let done = call.change_all(Rewrite { write, from }).await?;
+        if done.reply {
+            let left = done.left.as_ref().map(|left| left.object().record.clone());
+            let version = left.as_ref().map_or(record.version + 1, |left| left.version);
+            let reply = SetReply { id: record.loid.to_string(), version, before: shown(before), after: shown(after) };
+            let reply = Json::of(&reply)?;
+            return Ok(match left {
+                Some(left) => reply.with_etag(ETag::new(Tag::of(&left), "change")),
+                None => reply,
+            });
+        }
+    }
+    Err(Error::new(Code::Overloaded, format!("Others keep changing `{source}`.")).with_source(&source))
+}

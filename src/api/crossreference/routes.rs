@@ -1,11 +1,12 @@
-//! Cross references (docs/api/README.md, "Not served yet").
+//! Cross references (docs/api/cross-references.md).
 
+use crate::api::crossreference;
 use crate::http::route::words::*;
 
 /// The one group whose documented codes have a 400.
 const CODES: &[u16] = &[200, 400, 401, 403, 404];
 
-const POST: Route = Route { codes: CODES, ..base(Verb::Post, Privilege::Read, "docs/api/README.md#not-served-yet") };
+const POST: Route = Route { codes: CODES, ..base(Verb::Post, Privilege::Read, "docs/api/cross-references.md") };
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[
@@ -13,7 +14,8 @@ pub const ROUTES: &[Route] = &[
         id: "crossreference-get-post",
         path: "/v3/crossreference",
         summary: "Look up cross references by an XPath.",
-        body: required::<Value>(Size::Short),
+        body: required::<crossreference::FindRequest>(Size::Long),
+        handler: handler!(crossreference::find),
         ..POST
     },
     Route {
@@ -22,7 +24,8 @@ pub const ROUTES: &[Route] = &[
         summary: "Set a cross reference, by an XPath and an index among the nodes that it finds.",
         privilege: Some(Privilege::Write),
         path_params: &[source("the object to change")],
-        body: required::<Value>(Size::Short),
+        body: required::<crossreference::SetRequest>(Size::Long),
+        handler: handler!(crossreference::set),
         ..POST
     },
 ];

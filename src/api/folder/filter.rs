@@ -14,7 +14,7 @@ use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
-use crate::records::{Gathering, Page, Sort, outline};
+use crate::records::{Cached, Gathering, Page, Sort, outline};
 
 /// Patterns that a call may have: each is held against each name.
 const MOST_PATTERNS: usize = 100;
@@ -23,7 +23,7 @@ const MOST_PATTERNS: usize = 100;
 const MOST_PATTERN_BYTES: usize = 255;
 
 /// What is looked for.
-struct Wanted {
+pub(in crate::api) struct Wanted {
     /// One of them has to fit the name; without any every name does.
     patterns: Vec<WildMatch>,
     exclude_folders: bool,
@@ -31,6 +31,9 @@ struct Wanted {
     recursive: bool,
     /// How many at most.
     how_many: usize,
+    /// What is looked into: folders in a folder, bundles in a bundle.
+    inner: FamilyKind,
+    sort: Sort,
 }
 
 impl Wanted {
@@ -53,7 +56,15 @@ impl Wanted {
             show_hidden: call.query.boolean("showHidden"),
             recursive: call.query.boolean("recursive"),
             how_many: if how_many == 0 { usize::MAX } else { how_many },
+            inner: FamilyKind::Folder,
+            sort: Sort::default(),
         })
+    }
+
+    /// All that a bundle holds.
+    pub(in crate::api) fn of_bundle(recursive: bool, sort: Sort) -> Wanted {
+        let (patterns, inner) = (Vec::new(), FamilyKind::Bundle);
+        Wanted { patterns, exclude_folders: false, show_hidden: true, recursive, how_many: usize::MAX, inner, sort }
     }
 
     fn fits(&self, name: &str) -> bool {
@@ -65,19 +76,27 @@ impl Wanted {
 /// `GET /v3/folder/{source}/filter`
 pub async fn filter(call: Call) -> Result<Json<FolderReply>> {
     let (folder, wanted) = (named(&call)?, Wanted::of(&call)?);
+    filtered(call, &folder, wanted).await
+}
+
+/// What is wanted of a folder or bundle.
+///
+/// # Errors
+/// As listings.
+pub(in crate::api) async fn filtered(call: Call, folder: &Cached, wanted: Wanted) -> Result<Json<FolderReply>> {
     let (page, display) = (call.query.page(), call.display());
-    let all = call.access().sees_all() || call.access().may(Privilege::Read, &folder)?;
+    let all = call.access().sees_all() || call.access().may(Privilege::Read, folder)?;
     let (found, total) = found(&call, folder.loid, all, &wanted, page).await?;
-    let path = path_if_shown(&call.app, &folder, &display)?;
-    let info = shown(&call.app, &folder, &display, path.as_deref()).await?;
+    let path = path_if_shown(&call.app, folder, &display)?;
+    let info = shown(&call.app, folder, &display, path.as_deref()).await?;
     let entries = Entries::new(found, path.filter(|_| !wanted.recursive), display);
-    reply(call, &folder, info, entries, total).await
+    reply(call, folder, info, entries, total).await
 }
 
 /// Those on the page, and how many there are in all: of each folder by name, what lies in a folder right behind it.
 async fn found(call: &Call, folder: Loid, all: bool, wanted: &Wanted, page: Page) -> Result<(Vec<Loid>, usize)> {
     let (app, access, mut way) = (&call.app, call.access(), GiveWay::new());
-    let mut gathering = Gathering::new(Sort::default(), page, app.replies.nothing(&call.holder()));
+    let mut gathering = Gathering::new(wanted.sort.clone(), page, app.replies.nothing(&call.holder()));
     let mut left = wanted.how_many;
     // Folders that are open, the innermost last: no more than a path may have.
     let mut open = vec![names(app, folder).await?.into_iter()];
@@ -96,8 +115,8 @@ async fn found(call: &Call, folder: Loid, all: bool, wanted: &Wanted, page: Page
         if !wanted.show_hidden && record.name.starts_with('.') {
             continue;
         }
-        let is_folder = record.family == FamilyKind::Folder;
-        if !(is_folder && wanted.exclude_folders) && wanted.fits(&record.name) {
+        let is_inner = record.family == wanted.inner;
+        if !(is_inner && wanted.exclude_folders) && wanted.fits(&record.name) {
             if !gathering.push(&record) {
                 return Err(no_room());
             }
@@ -106,7 +125,7 @@ async fn found(call: &Call, folder: Loid, all: bool, wanted: &Wanted, page: Page
                 break;
             }
         }
-        if is_folder && wanted.recursive {
+        if is_inner && wanted.recursive {
             let below = names(app, loid).await?;
             if !gathering.counts(size_of_val(&*below)) {
                 return Err(no_room());

@@ -1,4 +1,4 @@
-//! Listings of folders: which objects there are, and their records.
+//! Listings of folders and bundles: which objects there are, and their records.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::records::{Cached, Display, Gathering, ObjectRecord, Page, Sort, outli
 
 /// Which objects of a folder a listing has.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::api) enum Kind {
     All,
     Folders,
 }
@@ -35,7 +35,7 @@ pub(super) enum Kind {
 ///
 /// # Errors
 /// `InvalidParameter`; `Overloaded` when there is no room for so much; what the store says.
-pub(super) async fn listing(call: Call, folder: &Cached, kind: Kind) -> Result<Json<FolderReply>> {
+pub(in crate::api) async fn listing(call: Call, folder: &Cached, kind: Kind) -> Result<Json<FolderReply>> {
     let (sort, page, display) = (Sort::parse(call.query.text("sortBy"))?, call.query.page(), call.display());
     let (entries, total) = entries(&call, folder, kind, sort, page).await?;
     let path = path_if_shown(&call.app, folder, &display)?;
@@ -48,7 +48,7 @@ pub(super) async fn listing(call: Call, folder: &Cached, kind: Kind) -> Result<J
 ///
 /// # Errors
 /// `Overloaded` when there is no room for so much; what the store says.
-pub(super) async fn reply(
+pub(in crate::api) async fn reply(
     call: Call,
     folder: &Cached,
     info: Ready<ObjectRecord>,
@@ -69,7 +69,7 @@ pub(super) async fn reply(
 }
 
 /// Objects in a folder, or below it.
-pub(super) struct Entries {
+pub(in crate::api) struct Entries {
     entries: Vec<Loid>,
     next: usize,
     /// The folder's, if paths are shown and all of them lie in it.
@@ -78,7 +78,7 @@ pub(super) struct Entries {
 }
 
 /// What comes next in a listing.
-pub(super) enum Next {
+pub(in crate::api) enum Next {
     /// An object, and its path if paths are shown.
     Entry(Arc<Cached>, Option<String>),
     /// One that has gone since the names were read, or is not the caller's to see: as if it had been before.
@@ -89,12 +89,12 @@ pub(super) enum Next {
 
 impl Entries {
     /// These; `path` is the folder's, if paths are shown and all of them lie in it.
-    pub(super) fn new(entries: Vec<Loid>, path: Option<String>, display: Display) -> Entries {
+    pub(in crate::api) fn new(entries: Vec<Loid>, path: Option<String>, display: Display) -> Entries {
         Entries { entries, next: 0, path, display }
     }
 
     /// The next, as the caller sees it.
-    pub(super) fn next(&self, call: &Call) -> Result<Next> {
+    pub(in crate::api) fn next(&self, call: &Call) -> Result<Next> {
         let Some(loid) = self.entries.get(self.next) else { return Ok(Next::End) };
         let Some(entry) = call.app.records.get(&call.app.repository, *loid)? else { return Ok(Next::Gone) };
         let Some(entry) = call.as_seen(entry)? else { return Ok(Next::Gone) };
@@ -106,12 +106,12 @@ impl Entries {
     }
 
     /// The display options.
-    pub(super) fn display(&self) -> &Display {
+    pub(in crate::api) fn display(&self) -> &Display {
         &self.display
     }
 
     /// What the entries of a reply too large to be looked at as a whole are told apart by.
-    pub(super) async fn facts(&self, call: &Call) -> Result<u64> {
+    pub(in crate::api) async fn facts(&self, call: &Call) -> Result<u64> {
         let (app, mut way) = (&call.app, GiveWay::new());
         let mut hasher = DefaultHasher::new();
         (&self.display, &self.path).hash(&mut hasher);
@@ -164,7 +164,7 @@ const NAMES_AT_ONCE: usize = 256;
 ///
 /// # Errors
 /// `Overloaded` when there is no room for that; what the store says.
-pub(super) async fn entries(
+pub(in crate::api) async fn entries(
     call: &Call,
     folder: &Record,
     kind: Kind,
@@ -205,7 +205,7 @@ pub(super) async fn entries(
 }
 
 /// What lies in a folder, by name, as it was at one moment.
-pub(super) async fn names(app: &App, folder: Loid) -> Result<Vec<Loid>> {
+pub(in crate::api) async fn names(app: &App, folder: Loid) -> Result<Vec<Loid>> {
     let unlisted = |error: StoreError| {
         tracing::error!(%error, "a folder can't be listed");
         Error::internal()

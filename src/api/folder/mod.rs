@@ -1,7 +1,7 @@
 //! Folders (docs/api/folders.md).
 
 pub mod filter;
-mod listing;
+pub(in crate::api) mod listing;
 pub mod routes;
 pub mod views;
 
@@ -23,10 +23,10 @@ use crate::http::reply::Json;
 use crate::json::{Listed, Ready};
 use crate::records::{Cached, Display, ObjectRecord};
 
-/// A folder and what lies in it.
+/// A folder or bundle and what lies in it.
 #[derive(Serialize, JsonSchema)]
 pub struct FolderReply {
-    /// The folder.
+    /// The folder or bundle.
     pub info: Ready<ObjectRecord>,
     /// The page asked for.
     pub items: Listed<Ready<ObjectRecord>>,
@@ -70,6 +70,14 @@ pub fn check_folder(record: &Record, source: &str) -> Result<()> {
     }
     let message = format!("`{source}` is of type {}, not a folder.", record.type_name);
     Err(Error::new(Code::InvalidType, message).with_source(source))
+}
+
+/// Refuses an object that others can't lie in.
+///
+/// # Errors
+/// `InvalidType`.
+pub fn check_place(record: &Record, source: &str) -> Result<()> {
+    if record.family == FamilyKind::Bundle { Ok(()) } else { check_folder(record, source) }
 }
 
 /// `POST /v3/folder`: makes a folder with its parents; one that exists is the answer.

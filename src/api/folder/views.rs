@@ -26,10 +26,10 @@ use crate::json::{Listed, Ready, With};
 use crate::records::{Cached, Display, ObjectRecord, Page, Sort, pick};
 use crate::sysconfig::{ColumnView, Lists, WidthUnit};
 
-/// A folder in a view.
+/// A folder or bundle in a view.
 #[derive(Serialize, JsonSchema)]
 pub struct FolderView {
-    /// The folder.
+    /// The folder or bundle.
     pub info: Ready<ObjectRecord>,
     /// What is shown of each object.
     pub view: ViewInfo,
@@ -107,7 +107,7 @@ pub struct ViewBody {
 }
 
 /// What a call asks for.
-struct Asked {
+pub(in crate::api) struct Asked {
     sort: Sort,
     page: Page,
     display: Display,
@@ -119,7 +119,7 @@ struct Asked {
 impl Asked {
     /// # Errors
     /// `InvalidParameter`, `InvalidBody`; `DatabaseNotFound`; `ObjectNotFound` for a view that there is not.
-    async fn of(call: &Call) -> Result<Asked> {
+    pub(in crate::api) async fn of(call: &Call, lists: Lists) -> Result<Asked> {
         let name = call.param("view");
         if call.route.method == Verb::Get {
             let text = |name: &str| call.query.text(name);
@@ -132,7 +132,7 @@ impl Asked {
             return Ok(Asked {
                 database: call.database()?,
                 display: call.display(),
-                ..Asked::by(call, name, sort, path, unit, catalogs)?
+                ..Asked::by(call, (name, lists), sort, path, unit, catalogs)?
             });
         }
         let body: ViewBody = call.json().await?;
@@ -143,13 +143,13 @@ impl Asked {
         Ok(Asked {
             database: database_named(call, body.database_id.as_ref())?,
             display: call.display_over(Display::with_defaults(additional_info)).await?,
-            ..Asked::by(call, name, body.sort_by.as_deref(), path, unit, catalogs)?
+            ..Asked::by(call, (name, lists), body.sort_by.as_deref(), path, unit, catalogs)?
         })
     }
 
     fn by(
         call: &Call,
-        name: &str,
+        (name, lists): (&str, Lists),
         sort: Option<&str>,
         path: Option<&str>,
         unit: Option<&str>,
@@ -167,10 +167,11 @@ impl Asked {
         let user = call.app.directory.user(call.caller()?.user())?;
         let groups: Vec<Text> = user.iter().flat_map(|user| &user.groups).map(|group| Text::from(&**group)).collect();
         let wanted = (!name.is_empty()).then_some(name);
-        let view = call.app.sysconfig.catalogs(catalogs).view(wanted, Lists::Folder, path, &groups);
+        let view = call.app.sysconfig.catalogs(catalogs).view(wanted, lists, path, &groups);
         let view = view.ok_or_else(|| {
             let which = wanted.map_or("default view".to_owned(), |name| format!("view `{name}`"));
-            Error::new(Code::ObjectNotFound, format!("There is no {which} for folders at `{path}`.")).with_source(name)
+            Error::new(Code::ObjectNotFound, format!("There is no {which} for such a list at `{path}`."))
+                .with_source(name)
         })?;
         Ok(Asked {
             sort: Sort::parse(sort)?,
@@ -186,32 +187,36 @@ impl Asked {
 /// `GET` and `POST /v3/folder/{source}/view` and `/v3/folder/{source}/view/{view}`
 pub async fn of_folder(call: Call) -> Result<Json<FolderView>> {
     let folder = named(&call)?;
-    let asked = Asked::of(&call).await?;
+    let asked = Asked::of(&call, Lists::Folder).await?;
     viewed(call, &folder, asked).await
 }
 
 /// `GET` and `POST /v3/folder/root/view` and `/v3/folder/root/view/{view}`
 pub async fn of_root(call: Call) -> Result<Json<FolderView>> {
-    let asked = Asked::of(&call).await?;
+    let asked = Asked::of(&call, Lists::Folder).await?;
     let folder = root(&call, asked.database)?;
     viewed(call, &folder, asked).await
 }
 
 /// `GET` and `POST /v3/folder/home/view` and `/v3/folder/home/view/{view}`
 pub async fn of_home(call: Call) -> Result<Json<FolderView>> {
-    let asked = Asked::of(&call).await?;
+    let asked = Asked::of(&call, Lists::Folder).await?;
     let folder = home_of_caller(&call, asked.database)?;
     viewed(call, &folder, asked).await
 }
 
 /// `GET` and `POST /v3/folder/work/view` and `/v3/folder/work/view/{view}`
 pub async fn of_work(call: Call) -> Result<Json<FolderView>> {
-    let asked = Asked::of(&call).await?;
+    let asked = Asked::of(&call, Lists::Folder).await?;
     let folder = work_of_caller(&call, asked.database)?;
     viewed(call, &folder, asked).await
 }
 
-async fn viewed(call: Call, folder: &Cached, asked: Asked) -> Result<Json<FolderView>> {
+/// What lies in a folder or bundle, in a view.
+///
+/// # Errors
+/// As listings.
+pub(in crate::api) async fn viewed(call: Call, folder: &Cached, asked: Asked) -> Result<Json<FolderView>> {
     let Asked { sort, page, display, view, unit, database: _ } = asked;
     let (found, total) = entries(&call, folder, Kind::All, sort, page).await?;
     let path = path_if_shown(&call.app, folder, &display)?;

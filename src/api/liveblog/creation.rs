@@ -5,14 +5,13 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::liveblog::{Liveblog, NewLiveblog};
-use stet_actors::object::{CreateMode, FamilyKind, IssueDate, NewContent, Stored, Text, Version};
-use stet_actors::store::Key;
+use stet_actors::object::{CreateMode, FamilyKind, IssueDate, Text};
 
 use super::reply::changed_reply;
 use super::types::{ChangedLiveblog, CreateLiveblog};
-use crate::api::download::{Found, opened};
-use crate::api::object::{ProductInfo, status_of, version_named, with_product_info};
+use crate::api::object::{ProductInfo, status_of, with_product_info};
 use crate::api::requests::{CreateOptions, database_named, folder_source};
+use crate::api::template::Template;
 use crate::http::call::Call;
 use crate::http::reply::Json;
 
@@ -50,22 +49,7 @@ async fn new_liveblog(
     template_database: DatabaseId,
 ) -> Result<NewObject> {
     let app = &call.app;
-    let not_found = || {
-        let message = format!("There is no template `{template}`.");
-        Error::new(Code::TemplateNotFound, message).with_source(template)
-    };
-    let found = call.find(template, template_database).map_err(|error| match error.code {
-        Code::ObjectNotFound => not_found(),
-        _ => error,
-    })?;
-    let version = version_named(app, template, &found)?.map_or(found.version, |version| version.loid.version);
-    if version == 0 {
-        let message = format!("`{template}` is of type {} and has no content to begin with.", found.type_name);
-        return Err(Error::new(Code::InvalidType, message).with_source(template));
-    }
-    let content = content_of(call, Version::key(found.loid.at_version(version)), template).await?;
-    let content = content.ok_or_else(not_found)?;
-
+    let Template { record: found, content } = Template::find(call, template, template_database).await?;
     let types = app.sysconfig.object_types();
     let wanted = request.r#type.as_deref().filter(|name| !name.is_empty());
     let known = match (types.get(wanted.unwrap_or(TYPE_NAME)), wanted) {
@@ -111,28 +95,4 @@ async fn new_liveblog(
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
     Ok(object)
-}
-
-/// The content of a version, with its bytes where they are small; `None` if it is not there any more. Both as they are in the
-/// tables: the template's record, which was read before, may be that of a content that has been replaced since.
-async fn content_of(call: &Call, version: Key, template: &Source) -> Result<Option<NewContent>> {
-    let (app, repository) = (&call.app, &call.app.repository);
-    let found = || -> Result<Found> {
-        let version: Option<Version> = repository.row(version.table, &version.key)?;
-        Ok(version.ok_or_else(|| Error::not_found(template))?.into())
-    };
-    let (found, reader) = match opened(repository, &app.content, template, found).await {
-        Ok(opened) => opened,
-        Err(error) if error.code == Code::ObjectNotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    Ok(match found.content.stored {
-        // The template may end before the liveblog refers to the file, too.
-        Stored::File => app.content.pin(&found.content).map(|pin| NewContent {
-            content: found.content,
-            small: None,
-            pin: Some(pin),
-        }),
-        Stored::Row => Some(NewContent { content: found.content, small: Some(reader.read_all().await?), pin: None }),
-    })
 }

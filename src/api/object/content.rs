@@ -85,7 +85,7 @@ fn found(call: &Call, source: &Source, record: &Record) -> Result<Found> {
     let app = &call.app;
     let named = match version_named(app, source, record)? {
         Some(version) => Some(version),
-        None => match call.query.integer("version").unwrap_or(-1) {
+        None => match version_asked(call).unwrap_or(-1) {
             -1 => None,
             number => {
                 let wanted = u32::try_from(number).ok().filter(|number| *number > 0);
@@ -100,6 +100,11 @@ fn found(call: &Call, source: &Source, record: &Record) -> Result<Found> {
         return Ok(copy);
     }
     named.map_or_else(|| latest(app, record, source), |version| Ok(version.into()))
+}
+
+/// The parameter `version`, of calls that have one.
+fn version_asked(call: &Call) -> Option<i64> {
+    if call.query.lists("version") { call.query.integer("version") } else { None }
 }
 
 /// The latest version.

@@ -3,9 +3,12 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use stet_actors::bundle::Bundle;
 use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::Source;
 use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{FamilyKind, IssueDate, Text};
+use stet_actors::object::{FamilyKind, IssueDate, NewContent, Text};
+use stet_actors::web_container::WebContainer;
 use stet_xml::Limits;
 #[cfg(any(test, feature = "fuzzing"))]
 use {
@@ -17,11 +20,13 @@ use super::{ChangedRecord, reply_with};
 use crate::api::attributes::{Given, written};
 use crate::api::form::{self, FileRule, Submitted};
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
+use crate::api::template::Template;
 use crate::give_way;
 use crate::http::app::App;
 use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::reply::Json;
+use crate::records::Cached;
 
 /// Part `options` of the creation of an object.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -66,12 +71,41 @@ pub async fn create(mut call: Call) -> Result<Json<ChangedRecord>> {
         Submitted::New(form) => form,
         Submitted::Answered(reply) => return Ok(reply),
     };
-    let app = &call.app;
     let (content, file_name) = form.take("content").map(|file| (file.content, file.file_name)).unzip();
     let mut options = form.options;
-    let name = options.name.clone().or(file_name.flatten()).ok_or_else(|| {
-        Error::new(Code::InvalidName, "The object needs a `name` in `options`, or a file name with `content`.")
-    })?;
+    options.name = options.name.or(file_name.flatten());
+    if options.name.is_none() {
+        let message = "The object needs a `name` in `options`, or a file name with `content`.";
+        return Err(Error::new(Code::InvalidName, message));
+    }
+    make(&call, options, content, None).await
+}
+
+/// `POST /v3/object/create/from/template/path?path=`: with the content of the template, and its attributes where none are given.
+pub async fn create_from_template(call: Call) -> Result<Json<ChangedRecord>> {
+    let mut options: CreateObject = call.json().await?;
+    // It is required, so there is one.
+    let source = Source::parse("path", call.query.text("path").unwrap_or_default())?;
+    let database = database_named(&call, options.database_id.as_ref())?;
+    let Template { record, content } = Template::find(&call, &source, database).await?;
+    if options.name.as_deref().is_none_or(str::is_empty) {
+        options.name = Some(record.name.to_string());
+        options.create_mode = Some(WireCreateMode::AutoRename);
+        options.options = None;
+    }
+    make(&call, options, Some(content), Some(&record)).await
+}
+
+/// Makes the object that the options describe, with that content; what they do not say of attributes is the template's.
+async fn make(
+    call: &Call,
+    mut options: CreateObject,
+    content: Option<NewContent>,
+    template: Option<&Cached>,
+) -> Result<Json<ChangedRecord>> {
+    let app = &call.app;
+    // Both kinds of calls have one by now.
+    let name = options.name.take().unwrap_or_default();
     let types = app.sysconfig.object_types();
     let content_type = content.as_ref().map(|new| new.content.content_type.to_string());
     let known = match options.r#type.as_deref().filter(|name| !name.is_empty()) {
@@ -83,20 +117,25 @@ pub async fn create(mut call: Call) -> Result<Json<ChangedRecord>> {
             Error::new(Code::TypeNotFound, message)
         })?,
     };
-    if known.family != FamilyKind::Document {
-        let message = format!("A {} is not made by this call but by one of its own.", known.name);
-        return Err(Error::new(Code::InvalidType, message).with_source(&known.name));
-    }
+    let mut object = match known.family {
+        FamilyKind::Document => NewObject::document(&name, &known.name),
+        FamilyKind::Bundle => NewObject::of::<Bundle>(&name, &known.name, ()),
+        FamilyKind::WebContainer => NewObject::of::<WebContainer>(&name, &known.name, ()),
+        _ => {
+            let message = format!("A {} is not made by this call but by one of its own.", known.name);
+            return Err(Error::new(Code::InvalidType, message).with_source(&known.name));
+        }
+    };
     let (status, initial_status) = status_of(app, options.status.as_deref(), known.workflow.as_deref())?;
     let issue_date = options.issue_date.as_deref().map(IssueDate::parse).transpose()?;
     let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(Text::from);
-    let mut object = NewObject::document(&name, &known.name);
     object.status = status;
     object.initial_status = initial_status;
     object.type_inferred = options.r#type.as_deref().is_none_or(str::is_empty);
     object.work_folder = text(&options.work_folder);
     object.suid = text(&options.suid);
-    object.attributes = app.attribute_text("attributes", options.attributes.take()).await?;
+    let attributes = app.attribute_text("attributes", options.attributes.take()).await?;
+    object.attributes = attributes.or_else(|| template.and_then(|template| template.attributes.attributes.clone()));
     let system = app.rooted_text("systemAttributes", options.system_attributes.take(), "props").await?;
     let said = ProductInfo {
         product: options.product.as_deref(),
@@ -104,16 +143,19 @@ pub async fn create(mut call: Call) -> Result<Json<ChangedRecord>> {
         issue_date: issue_date.as_ref(),
         team: options.team.as_deref(),
     };
-    object.system_attributes = with_product_info(app, system, &said).await?;
+    // Whoever says anything of these says all of it: the template's product must not stand beside the caller's edition.
+    let system = with_product_info(app, system, &said).await?;
+    object.system_attributes =
+        system.or_else(|| template.and_then(|template| template.attributes.system_attributes.clone()));
     object.issue_date = issue_date;
     object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.take(), "tl").await?;
     object.content = content;
     object.mode = CreateOptions::mode(options.options.as_ref(), options.create_mode);
-    let database = database_named(&call, options.database_id.as_ref())?;
+    let database = database_named(call, options.database_id.as_ref())?;
     let folder = folder_source(options.folder.as_deref(), options.folder_path.as_deref())?;
-    let create = app.destination(&call, folder, database)?.create(object);
+    let create = app.destination(call, folder, database)?.create(object);
     let created = call.change_all(create).await?;
-    reply_with(&call, created.reply.loid, created.left.as_ref()).await
+    reply_with(call, created.reply.loid, created.left.as_ref()).await
 }
 
 /// The status that is asked for, and the one that a new object gets without one: the workflow's first.

@@ -7,7 +7,7 @@ use stet_actors::lifecycle::{MoveObject, Rename};
 use stet_actors::object::CreateMode;
 
 use super::{ChangedRecord, reply_with, target};
-use crate::api::folder::check_folder;
+use crate::api::folder::check_place;
 use crate::api::requests::{CreateOptions, WireCreateMode, folder_source};
 use crate::auth::Privilege;
 use crate::http::body::Object;
@@ -69,7 +69,7 @@ pub async fn relocate(call: Call) -> Result<Json<ChangedRecord>> {
         return Err(Error::new(Code::InvalidBody, "`folder` or `folderPath` must say where the object goes."));
     };
     let folder = call.find_for(Privilege::Create, &source, object.database)?;
-    check_folder(&folder, &source.to_string())?;
+    check_place(&folder, &source.to_string())?;
     let done = call.change_all(MoveObject { object, folder: folder.loid, mode }).await?;
     reply_with(&call, object, done.left.as_ref()).await
 }

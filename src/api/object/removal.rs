@@ -8,6 +8,7 @@ use stet_actors::lifecycle::{Destroy, Discard, Restore};
 
 use super::moving::name_mode;
 use super::{BulkItem, ChangedRecord, Removed, any_target, reply_with, target};
+use crate::api::folder::check_place;
 use crate::api::records::{Bulk, BulkReply};
 use crate::api::requests::{CreateOptions, ObjectListRequest, Sources, WireCreateMode, folder_source};
 use crate::auth::Privilege;
@@ -85,7 +86,7 @@ pub async fn restore(call: Call) -> Result<Json<ChangedRecord>> {
     let folder = match folder_source(request.folder.as_deref(), request.folder_path.as_deref())? {
         Some(source) => {
             let folder = call.find_for(Privilege::Create, &source, object.database)?;
-            crate::api::folder::check_folder(&folder, &source.to_string())?;
+            check_place(&folder, &source.to_string())?;
             Some(folder.loid)
         }
         None => None,

@@ -117,6 +117,16 @@ pub const ROUTES: &[Route] = &[
         ..POST
     },
     Route {
+        id: "stet-object-create-from-template-post",
+        path: "/v3/object/create/from/template/path",
+        summary: "Create an object from a template.",
+        privilege: Some(Privilege::Create),
+        query: &[needed("path", "Path of the template; a loid or a uuid serves, too.")],
+        body: required::<object::CreateObject>(Size::Long),
+        handler: handler!(object::create_from_template),
+        ..POST
+    },
+    Route {
         id: "stet-object-content-get",
         path: "/v3/object/{source}/content",
         summary: "Content of an object, resolved or as it is stored.",

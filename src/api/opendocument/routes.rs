@@ -1,8 +1,9 @@
-//! Opening of generic containers (docs/api/README.md, "Not served yet").
+//! Opening of generic containers (docs/api/bundles.md).
 
+use crate::api::opendocument;
 use crate::http::route::words::*;
 
-const POST: Route = base(Verb::Post, Privilege::Read, "docs/api/README.md#not-served-yet");
+const POST: Route = base(Verb::Post, Privilege::Read, "docs/api/bundles.md");
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[
@@ -11,21 +12,24 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/{source}/opendocument",
         summary: "Open a container: its record, members, content and lock in one reply.",
         path_params: &[source("the container")],
-        body: optional::<Value>(Size::Short),
+        body: optional::<opendocument::OpenRequest>(Size::Short),
+        handler: handler!(opendocument::open_named),
         ..POST
     },
     Route {
         id: "opendocument-post",
         path: "/v3/container/opendocument",
         summary: "Open the container named in the body.",
-        body: optional::<Value>(Size::Short),
+        body: optional::<opendocument::OpenRequest>(Size::Short),
+        handler: handler!(opendocument::open_one),
         ..POST
     },
     Route {
         id: "opendocuments-post",
         path: "/v3/container/opendocuments",
         summary: "Open the containers named in the body.",
-        body: optional::<Value>(Size::Short),
+        body: optional::<opendocument::OpenRequest>(Size::Long),
+        handler: handler!(opendocument::open_several),
         ..POST
     },
 ];

@@ -1,8 +1,9 @@
-//! Web containers (docs/api/README.md, "Not served yet").
+//! Web containers (docs/api/bundles.md).
 
+use crate::api::{channel_copy, web};
 use crate::http::route::words::*;
 
-const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/README.md#not-served-yet");
+const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/bundles.md");
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[Route {
@@ -10,6 +11,7 @@ pub const ROUTES: &[Route] = &[Route {
     path: "/v3/container/web/{source}/channelcopy",
     summary: "Make a channel copy of every story linked to a web container.",
     path_params: &[source("the web container")],
-    body: optional::<Value>(Size::Short),
+    body: optional::<channel_copy::ChannelCopyRequest>(Size::Short),
+    handler: handler!(web::channel_copies),
     ..POST
 }];

@@ -27,6 +27,10 @@ pub enum Kind {
     /// Any object will do.
     Any,
     Drawer,
+    Bundle,
+    /// A bundle or a web container.
+    Container,
+    WebContainer,
     Folder,
     Liveblog,
     Topic,
@@ -262,6 +266,27 @@ impl Corner {
         Planned { topic, divider, item, subitem, below }
     }
 
+    /// A compound story with a copy for the channel Web, and the copy.
+    fn bundle(&self) -> [Part; 2] {
+        let bundle = self.typed("CompoundStory", b"<story/>");
+        let body = json!({ "channel": "Web", "inheritFrom": "Neutral" });
+        let copy = self.client.call("container-bundle-channelcopy-post", &[&bundle]).json(&body).ok();
+        [Part::Object(bundle, Kind::Bundle), Part::Object(id_made(&copy), Kind::Any)]
+    }
+
+    /// A web container that names a compound story.
+    fn web_container(&self) -> Part {
+        let [bundle, _] = self.bundle();
+        let content = format!("<webContainer><link href='{bundle}'/></webContainer>");
+        Part::Object(self.typed("WebContainer", content.as_bytes()), Kind::WebContainer)
+    }
+
+    fn typed(&self, kind: &str, content: &[u8]) -> String {
+        let options = json!({ "name": self.name(), "type": kind, "folderPath": self.folder });
+        let file = ("content", "a.xml", "text/xml", content);
+        id_made(&self.client.call("stet-object-create-post", &[]).form(&options, &[file]).ok())
+    }
+
     /// A plan with a divider and a topic.
     fn filled_plan(&self) -> [Part; 3] {
         let (plan, topic) = (self.plan(), self.topic());
@@ -281,6 +306,10 @@ impl Corner {
         self.client.call("group-create-post", &[]).json(&json!({ "groupName": name })).ok();
         name
     }
+}
+
+fn id_made(record: &Value) -> String {
+    record["id"].as_str().expect("a record has an id").to_owned()
 }
 
 fn link_to(target: &Part) -> Value {
@@ -523,9 +552,39 @@ cases! {
     "folder-root-view-named-post": |_| Made::on([word("compact")]);
     "folder-root-get": |_| Made::default();
 
+    "bundle-root-get": |corner| Made::on([of(&corner.bundle()[1], Kind::Bundle)]);
+    "bundle-items-get": |corner| Made::on([corner.bundle()[0].clone()]);
+    "bundle-view-get": |corner| Made::on([corner.bundle()[0].clone()]);
+    "bundle-view-post": |corner| Made::on([corner.bundle()[0].clone()]);
+    "bundle-view-named-get": |corner| Made::on([corner.bundle()[0].clone(), word("channels")]);
+    "bundle-view-named-post": |corner| Made::on([corner.bundle()[0].clone(), word("channels")]);
+    "bundle-recursive-get": |corner| Made::on([corner.bundle()[0].clone()]);
+    "bundle-chain-get": |corner| Made::on([of(&corner.bundle()[1], Kind::Bundle)]);
+    "container-bundle-channelcopy-post": |corner| {
+        Made::on([corner.bundle()[0].clone()]).json(json!({ "channel": "Tabloid", "inheritFrom": "Web" }))
+    };
+    "container-bundle-channelcopy-actions-get": |corner| Made::on([corner.bundle()[0].clone()]);
+    "web-channelcopy-post": |corner| {
+        Made::on([corner.web_container()]).json(json!({ "channel": "Tabloid", "inheritFrom": "Neutral" }))
+    };
+    "opendocument-source-post": |corner| Made::on([of(&corner.bundle()[0], Kind::Container)]);
+    "opendocument-post": |corner| Made::default().json(json!({ "source": corner.web_container().to_string() }));
+    "opendocuments-post": |corner| Made::default().json(list([&corner.bundle()[0]]));
+
+    "crossreference-get-post": |corner| {
+        Made::default().json(json!({ "xpath": "/story", "sources": [corner.story().to_string()] }))
+    };
+    "crossreference-set-post": |corner| {
+        Made::on([corner.story()]).json(json!({ "xpath": "/story", "index": 0, "target": "new" }))
+    };
+
     "object-get": |corner| Made::on([corner.story()]);
     "stet-object-list-post": |corner| Made::default().json(list([&corner.story()]));
     "stet-object-create-post": |corner| Made::default().form(new_in(corner));
+    "stet-object-create-from-template-post": |corner| {
+        let template = of(&corner.story(), Kind::Template);
+        Made { query: vec![("path", template)], ..Made::default() }.json(new_in(corner))
+    };
     "stet-object-metadata-change-fields-post": |corner| {
         let story = corner.story().to_string();
         let operators = json!([{ "set": { "xpath": "/attributes/story/headline", "content": own_folder() } }]);

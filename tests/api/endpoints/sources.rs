@@ -62,7 +62,17 @@ fn an_object_of_another_kind_is_refused_and_nothing_changes() {
         ];
         let before = state(corner, &about);
         for (_, kind, replaced) in made.objects() {
-            if !matches!(kind, Kind::Drawer | Kind::Folder | Kind::Liveblog | Kind::Topic | Kind::TopicPlan) {
+            if !matches!(
+                kind,
+                Kind::Drawer
+                    | Kind::Bundle
+                    | Kind::Container
+                    | Kind::WebContainer
+                    | Kind::Folder
+                    | Kind::Liveblog
+                    | Kind::Topic
+                    | Kind::TopicPlan
+            ) {
                 continue;
             }
             for (_, other) in others.iter().filter(|(other, _)| *other != kind) {

@@ -102,7 +102,7 @@ fn what_says_nothing_that_is_known_is_refused_and_creates_nothing() {
         desk.create("a", b"x", extra).fails(status, code);
     }
     // Containers are not made this way.
-    for kind in ["Folder", "Drawer", "LiveBlog", "CompoundStory", "Topic"] {
+    for kind in ["Folder", "Drawer", "LiveBlog", "TopicPlan", "Topic"] {
         desk.create("a", b"x", json!({ "type": kind })).fails(400, "InvalidType");
     }
     // An issue date is eight digits, or six.

@@ -213,7 +213,7 @@ fn what_records_and_liveblogs_show_of_system_attributes_follows_them() {
     let folder = |path: &str| json!([{ "set": { "xpath": "/sysattributes/props/workFolder", "content": path } }]);
     changed(&desk, &story, folder("/Product/World"));
     assert_eq!(at(&desk, &story, "/workFolder"), "/Product/World");
-    assert_eq!(refused(&desk, &story, folder(&"/x".repeat(3000))), "InvalidPath");
+    assert_eq!(refused(&desk, &story, folder(&"/x".repeat(9000))), "InvalidPath");
     changed(&desk, &story, folder(""));
     assert_eq!(at(&desk, &story, "/workFolder"), Value::Null);
 

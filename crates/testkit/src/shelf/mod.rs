@@ -33,6 +33,10 @@ pub const FAMILIES: Families = Families::of(&[
     Entry::of::<Shelf>(),
 ]);
 
+/// The others: what a repository knows that has never heard of shelves.
+pub const OTHERS: Families =
+    Families::of(&[Entry::of::<Document>(), Entry::of::<Folder>(), Entry::of::<Drawer>(), Entry::of::<Liveblog>()]);
+
 /// The family of shelves.
 #[derive(Debug)]
 pub struct Shelf;
@@ -47,7 +51,7 @@ pub struct NewShelf {
 impl Family for Shelf {
     type State = ShelfState;
     type New = NewShelf;
-    // A name that no family in the list has: there is none for tests.
+    // A kind that no family in the list has: there is none for tests.
     const KIND: FamilyKind = FamilyKind::WebContainer;
     const PARTS: &'static [PartKind] = &[HEAD, SLOT];
     const HAS_CONTENT: bool = false;

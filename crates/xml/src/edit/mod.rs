@@ -14,7 +14,7 @@ use rust_decimal::Decimal;
 use serde_json::{Map, Value};
 
 pub use self::path::Path;
-use self::tree::Tree;
+pub(crate) use self::tree::{Place, Tree, View};
 use super::Limits;
 use super::error::XmlError;
 

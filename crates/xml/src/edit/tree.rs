@@ -9,6 +9,7 @@ use super::path::{Path, Step, Which};
 use super::{Change, Content, Edit, EditError, number};
 use crate::Limits;
 use crate::error::{XmlError, XmlErrorKind, quoted};
+use crate::namespaces::prefix_declared;
 use crate::output::Output;
 use crate::scan::Scanner;
 use crate::token::Token;
@@ -16,8 +17,32 @@ use crate::token::Token;
 /// An element's place in [`Tree::elements`].
 type Id = usize;
 
+/// Where something stands in a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Around the root.
+    Document,
+    Element(Id),
+    /// An attribute of an element, by its number there.
+    Attribute(Id, usize),
+    /// Pieces of an element: a text, or a comment or instruction.
+    Pieces(Id, usize, usize),
+}
+
+/// What a walk through a document comes by.
+pub(crate) enum View {
+    Open(Place),
+    /// Of the element just opened; what declares namespaces is none.
+    Attribute(Place),
+    /// All text between two other pieces.
+    Text(Place),
+    Comment(Place),
+    Instruction(Place),
+    Close,
+}
+
 /// The document, and what was put into it.
-pub(super) struct Tree<'a> {
+pub(crate) struct Tree<'a> {
     elements: Vec<Element<'a>>,
     root: Option<Id>,
     /// What stands before and behind the root.
@@ -46,7 +71,7 @@ enum Piece<'a> {
 }
 
 impl<'a> Tree<'a> {
-    pub(super) fn read(xml: Option<&'a str>, limits: &'a Limits) -> Result<Tree<'a>, XmlError> {
+    pub(crate) fn read(xml: Option<&'a str>, limits: &'a Limits) -> Result<Tree<'a>, XmlError> {
         let mut tree = Tree { elements: Vec::new(), root: None, before: "", after: "", limits, added: 0 };
         if let Some(xml) = xml {
             let (root, span) = tree.take_in(xml)?;
@@ -482,8 +507,92 @@ impl<'a> Tree<'a> {
         pieces.iter().rposition(is_one).map_or(pieces.len(), |place| place + 1)
     }
 
+    /// Goes through the root and all that is in it, in the order of the document.
+    pub(crate) fn walk(&self, come_by: &mut impl FnMut(View)) {
+        let mut open: Vec<(Id, usize)> = Vec::new();
+        let enter = |id: Id, open: &mut Vec<(Id, usize)>, come_by: &mut dyn FnMut(View)| {
+            come_by(View::Open(Place::Element(id)));
+            for (number, (name, _)) in self.elements[id].attributes.iter().enumerate() {
+                if prefix_declared(name).is_none() {
+                    come_by(View::Attribute(Place::Attribute(id, number)));
+                }
+            }
+            open.push((id, 0));
+        };
+        if let Some(root) = self.root {
+            enter(root, &mut open, come_by);
+        }
+        while let Some((id, next)) = open.last_mut() {
+            let (id, from, pieces) = (*id, *next, &self.elements[*id].pieces);
+            let Some(piece) = pieces.get(from) else {
+                come_by(View::Close);
+                open.pop();
+                continue;
+            };
+            let texts = pieces[from..].iter().take_while(|piece| matches!(piece, Piece::Text(..))).count();
+            *next += texts.max(1);
+            let place = Place::Pieces(id, from, *next);
+            match piece {
+                Piece::Element(child) => enter(*child, &mut open, come_by),
+                Piece::Text(..) => come_by(View::Text(place)),
+                Piece::Other(written) if written.starts_with("<?") => come_by(View::Instruction(place)),
+                Piece::Other(_) => come_by(View::Comment(place)),
+            }
+        }
+    }
+
+    /// The name of an element, an attribute or an instruction.
+    pub(crate) fn name_at(&self, place: Place) -> Option<&str> {
+        match place {
+            Place::Document => None,
+            Place::Element(id) => Some(&self.elements[id].name),
+            Place::Attribute(id, number) => Some(&self.elements[id].attributes[number].0),
+            Place::Pieces(id, from, _) => match &self.elements[id].pieces[from] {
+                Piece::Other(written) => written.strip_prefix("<?")?.split([' ', '\t', '\n', '\r', '?']).next(),
+                Piece::Element(_) | Piece::Text(..) => None,
+            },
+        }
+    }
+
+    /// The text of anything but a document or an element.
+    pub(crate) fn text_at(&self, place: Place) -> Cow<'_, str> {
+        let (id, from, to) = match place {
+            Place::Document | Place::Element(_) => return "".into(),
+            Place::Attribute(id, number) => return Cow::Borrowed(&*self.elements[id].attributes[number].1),
+            Place::Pieces(id, from, to) => (id, from, to),
+        };
+        let mut text = Cow::Borrowed("");
+        for piece in &self.elements[id].pieces[from..to] {
+            let more = match piece {
+                Piece::Element(_) => "",
+                Piece::Text(more, _) => more,
+                Piece::Other(written) => inside(written),
+            };
+            if text.is_empty() { text = Cow::Borrowed(more) } else { text.to_mut().push_str(more) }
+        }
+        text
+    }
+
+    /// Puts a text in place of what an element holds, or of an attribute's value, or of a text.
+    pub(crate) fn put(&mut self, place: Place, text: &str) {
+        match place {
+            Place::Document => {}
+            Place::Element(id) => self.put_text(id, text.to_owned().into()),
+            Place::Attribute(id, number) => {
+                let element = &mut self.elements[id];
+                element.tags = None;
+                element.attributes[number].1 = text.to_owned().into();
+            }
+            Place::Pieces(id, from, to) => {
+                let piece = Piece::Text(text.to_owned().into(), None);
+                self.elements[id].pieces.splice(from..to, [piece]);
+            }
+        }
+        self.added += text.len();
+    }
+
     /// The document; `None` if it has no root.
-    pub(super) fn written(&self) -> Option<String> {
+    pub(crate) fn written(&self) -> Option<String> {
         let mut out = Output::with_capacity(self.before.len() + self.after.len() + self.added);
         out.raw(&[self.before]);
         // The elements that are being written, and their next pieces.
@@ -508,6 +617,16 @@ impl<'a> Tree<'a> {
         out.raw(&[self.after]);
         Some(out.into_text())
     }
+}
+
+/// What is in a comment, or behind the target of an instruction.
+fn inside(written: &str) -> &str {
+    if let Some(comment) = written.strip_prefix("<!--") {
+        return comment.strip_suffix("-->").unwrap_or(comment);
+    }
+    let body = written.strip_prefix("<?").and_then(|body| body.strip_suffix("?>")).unwrap_or_default();
+    let space = [' ', '\t', '\n', '\r'];
+    body.split_once(space).map_or("", |(_, data)| data.trim_start_matches(space))
 }
 
 impl Element<'_> {

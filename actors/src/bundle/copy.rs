@@ -1,0 +1,182 @@
+//! Making channel copies.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::checkout::{again, lock_of};
+use crate::command::{Context, Fault};
+use crate::error::{Code, Error};
+use crate::folder::{check_room, child};
+use crate::id::Loid;
+use crate::joint::{Joint, Turns};
+use crate::lifecycle::{Created, Outcome};
+use crate::object::{Attributes, ChannelCopy, FamilyKind, FolderKey, Object, Record, Text};
+use crate::store::{View, loid_key};
+
+/// Makes the copy of a bundle for a channel.
+#[derive(Debug, Clone)]
+pub struct CopyToChannel {
+    /// The bundle.
+    pub bundle: Loid,
+    /// Name of the channel, and of the copy: one that names may be ([`crate::object::file_name`]).
+    pub channel: Text,
+    /// What it is inherited from; it begins with the bundle's text without it.
+    pub inherit: Option<Inherit>,
+    /// Its type.
+    pub type_name: Text,
+    /// Its workflow status.
+    pub status: Option<Text>,
+    /// For how many seconds without use the caller has it checked out at the end; not at all without it.
+    pub checked_out_s: Option<u64>,
+}
+
+/// What a channel copy is inherited from, and follows.
+#[derive(Debug, Clone)]
+pub struct Inherit {
+    /// Name of the channel.
+    pub channel: Text,
+    /// Whether the bundle's own text is that channel's if there is no copy for it.
+    pub is_neutral: bool,
+}
+
+impl Joint for CopyToChannel {
+    type Reply = Created;
+    const NAME: &'static str = "bundle.channelcopy";
+
+    fn about(&self, _: &Created) -> Option<Loid> {
+        Some(self.bundle)
+    }
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.bundle]
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Created, Fault> {
+        context.expects(&turns.any(self.bundle)?.record);
+        match self.make(turns, context)? {
+            Copied::New(loid) => Ok(Created { loid, outcome: Outcome::New }),
+            Copied::There(existing) => {
+                let message = format!("The bundle has a copy for the channel `{}`.", self.channel);
+                Err(context.name_taken(message, existing))
+            }
+        }
+    }
+}
+
+/// What became of a copy that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Copied {
+    /// It was made.
+    New(#[serde(with = "loid_key")] Loid),
+    /// This one was there already.
+    There(#[serde(with = "loid_key")] Loid),
+}
+
+/// Makes copies of the bundles that a web container names, as one change. It replies with one for each, in their order.
+#[derive(Debug, Clone)]
+pub struct CopyLinked {
+    /// The web container.
+    pub container: Loid,
+    /// The copies of different bundles.
+    pub copies: Vec<CopyToChannel>,
+}
+
+impl Joint for CopyLinked {
+    type Reply = Vec<Copied>;
+    const NAME: &'static str = "web.channelcopy";
+
+    fn wants(&self) -> Vec<Loid> {
+        std::iter::once(self.container).chain(self.copies.iter().map(|copy| copy.bundle)).collect()
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Vec<Copied>, Fault> {
+        let container = turns.any(self.container)?.record.clone();
+        context.expects(&container);
+        if container.is_discarded() {
+            return Err(Error::not_found(self.container).into());
+        }
+        let mut copied = Vec::with_capacity(self.copies.len());
+        for copy in &self.copies {
+            copied.push(copy.make(turns, context)?);
+        }
+        if copied.iter().any(|copied| matches!(copied, Copied::New(_))) {
+            turns.touch(self.container)?;
+        }
+        Ok(copied)
+    }
+}
+
+impl CopyToChannel {
+    /// Makes the copy, unless there is one for the channel.
+    fn make(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Copied, Fault> {
+        let bundle = turns.any(self.bundle)?.clone();
+        if bundle.record.is_discarded() {
+            return Err(Error::not_found(self.bundle).into());
+        }
+        if bundle.record.family != FamilyKind::Bundle {
+            let message = format!("`{}` is of type {}, not a bundle.", self.bundle, bundle.record.type_name);
+            return Err(Error::new(Code::InvalidType, message).with_source(self.bundle).into());
+        }
+        if let Some(existing) = child(context.look(), View::Latest, self.bundle, &self.channel)? {
+            return Ok(Copied::There(existing));
+        }
+        check_room(self.bundle, context)?;
+        let from = self.from(context)?;
+        // Whoever checks in there meets this copy as one that follows, or it has been before.
+        turns.need([from])?;
+        let from = turns.any(from)?.clone();
+        let content = match &from.record.content {
+            Some(content) => Some(again(content, from.record.loid.at_version(from.record.version), context)?),
+            None => None,
+        };
+        // The bundle and its copies are a family of stories.
+        let suid = bundle.record.suid.clone().unwrap_or_else(|| bundle.record.uuid.to_string().into());
+        let object = turns.any(self.bundle)?;
+        if object.record.suid.is_none() {
+            Arc::make_mut(&mut object.record).suid = Some(suid.clone());
+        }
+        let loid = Loid::new(self.bundle.database, context.next_number()?);
+        let record = Record {
+            folder: Some(FolderKey(self.bundle)),
+            work_folder: bundle.record.work_folder.clone(),
+            issue_date: bundle.record.issue_date.clone(),
+            version: u32::from(content.is_some()),
+            suid: Some(suid),
+            status: self.status.clone(),
+            content: content.as_ref().map(|new| new.content.clone()),
+            lock: self.checked_out_s.map(|lasts_s| lock_of(None, lasts_s, context)),
+            copy: Some(ChannelCopy {
+                channel: self.channel.clone(),
+                inherited_from: self.inherit.as_ref().map(|_| FolderKey(from.record.loid)),
+                inherit_from: self.inherit.as_ref().map(|inherit| inherit.channel.clone()),
+                version: from.record.version,
+                follows: self.inherit.is_some(),
+            }),
+            ..Record::new(loid, &self.channel, &self.type_name, FamilyKind::Document, &context.who.user, context.now_ms)
+        };
+        let attributes = Attributes { loid, usage_tickets: None, ..Attributes::clone(&from.attributes) };
+        context.create(&Object { record: Arc::new(record), attributes: Arc::new(attributes) })?;
+        if let Some(new) = &content {
+            context.put_version(None, loid.at_version(1), new, context.now_s());
+        }
+        turns.touch(self.bundle)?;
+        context.concerns(loid);
+        Ok(Copied::New(loid))
+    }
+
+    /// What the copy gets its content and attributes from.
+    fn from(&self, context: &Context<'_>) -> Result<Loid, Fault> {
+        let Some(Inherit { channel, is_neutral }) = &self.inherit else { return Ok(self.bundle) };
+        if let Some(loid) = child(context.look(), View::Latest, self.bundle, channel)?
+            && let Some(record) = context.look_up::<Record>(&Record::live_key(loid))?
+            && record.copy.is_some()
+        {
+            return Ok(loid);
+        }
+        if *is_neutral {
+            return Ok(self.bundle);
+        }
+        Err(Error::parameter("inheritFrom", &**channel, "a channel that the bundle has a copy for").into())
+    }
+}

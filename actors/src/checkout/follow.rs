@@ -1,0 +1,80 @@
+//! Channel copies that follow what they were inherited from get each content that is checked in there, in the same change
+//! (docs/api/bundles.md, "Following").
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use super::write::put;
+use crate::command::{Context, Fault};
+use crate::folder::{MAX_MEMBERS, children};
+use crate::id::Loid;
+use crate::joint::Turns;
+use crate::object::{FamilyKind, FolderKey, NewContent, Record};
+use crate::store::View;
+
+/// An object, whose turn has been taken, has got that content as a new version, or in place of the latest. If it is a channel copy, it
+/// does not follow any more; if others follow it, they get the content too, and so do those that follow these. One that somebody has
+/// checked out keeps its own.
+pub(crate) fn spread(
+    object: Loid,
+    content: &NewContent,
+    as_new: bool,
+    turns: &mut Turns,
+    context: &mut Context<'_>,
+) -> Result<(), Fault> {
+    let record = &mut turns.any(object)?.record;
+    let bundle = match (&record.copy, record.family) {
+        (Some(copy), _) => {
+            if copy.follows
+                && let Some(copy) = &mut Arc::make_mut(record).copy
+            {
+                copy.follows = false;
+            }
+            record.folder()
+        }
+        (None, FamilyKind::Bundle) => Some(object),
+        (None, _) => None,
+    };
+    let Some(bundle) = bundle else { return Ok(()) };
+    let followers = followers(object, bundle, context)?;
+    turns.need(followers.iter().map(|(follower, _)| *follower))?;
+    for (follower, from) in followers {
+        let version = turns.any(from)?.record.version;
+        let mut record = Record::clone(&turns.any(follower)?.record);
+        if record.lock_at(context.now_s()).is_some() {
+            continue;
+        }
+        put(&mut record, content, as_new, context)?;
+        if let Some(copy) = &mut record.copy {
+            copy.version = version;
+        }
+        turns.any(follower)?.record = Arc::new(record);
+        context.concerns(follower);
+    }
+    Ok(())
+}
+
+/// The copies that follow an object of a bundle, each behind what it follows, and what that is.
+fn followers(object: Loid, bundle: Loid, context: &Context<'_>) -> Result<Vec<(Loid, Loid)>, Fault> {
+    let (there, _) = children(context.look(), View::Latest, bundle, None, MAX_MEMBERS)?;
+    let mut following = Vec::new();
+    for loid in there {
+        let Some(record) = context.look_up::<Record>(&Record::live_key(loid))? else { continue };
+        let locked = record.lock_at(context.now_s()).is_some();
+        if let Some(copy) = record.copy.filter(|copy| copy.follows && !locked)
+            && let Some(FolderKey(from)) = copy.inherited_from
+        {
+            following.push((loid, from));
+        }
+    }
+    let (mut found, mut known, mut open) = (Vec::new(), BTreeSet::from([object]), VecDeque::from([object]));
+    while let Some(from) = open.pop_front() {
+        for (follower, _) in following.iter().filter(|(_, followed)| *followed == from) {
+            if known.insert(*follower) {
+                found.push((*follower, from));
+                open.push_back(*follower);
+            }
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,66 @@
+//! What may lie where.
+
+use super::children;
+use crate::command::{Context, Fault};
+use crate::error::{Code, Error};
+use crate::id::Loid;
+use crate::joint::Turns;
+use crate::object::{FamilyKind, Record};
+use crate::store::View;
+
+/// How many objects a bundle may hold: each change of its text looks at all of them.
+pub const MAX_MEMBERS: usize = 500;
+
+/// Refuses a place where an object of that family can't go: a folder holds any, a bundle only bundles, beside the channel copies that
+/// are made in it.
+///
+/// # Errors
+/// `ObjectNotFound`; `InvalidType` for what holds nothing; `InvalidForContainer`; `TooLarge` for a bundle that is full.
+pub(crate) fn check_place(
+    place: Loid,
+    family: FamilyKind,
+    turns: &mut Turns,
+    context: &Context<'_>,
+) -> Result<(), Fault> {
+    let record = turns.any(place)?.record.clone();
+    if record.is_discarded() {
+        return Err(Error::not_found(place).into());
+    }
+    match record.family {
+        FamilyKind::Folder => Ok(()),
+        FamilyKind::Bundle if family == FamilyKind::Bundle => check_room(place, context),
+        FamilyKind::Bundle => {
+            let message = format!("`{place}` is a bundle, which holds channel copies and other bundles alone.");
+            Err(Error::new(Code::InvalidForContainer, message).with_source(place).into())
+        }
+        other => {
+            let message = format!("`{place}` is a {}, where a folder is wanted.", other.name());
+            Err(Error::new(Code::InvalidType, message).with_source(place).into())
+        }
+    }
+}
+
+/// Refuses one more object in a bundle that is full.
+///
+/// # Errors
+/// `TooLarge`; what the store says.
+pub(crate) fn check_room(bundle: Loid, context: &Context<'_>) -> Result<(), Fault> {
+    let (there, _) = children(context.look(), View::Latest, bundle, None, MAX_MEMBERS)?;
+    if there.len() < MAX_MEMBERS {
+        return Ok(());
+    }
+    let message = format!("The bundle `{bundle}` holds {MAX_MEMBERS} objects; more are not allowed.");
+    Err(Error::new(Code::TooLarge, message).with_source(bundle).with_detail("limit", MAX_MEMBERS).into())
+}
+
+/// Refuses to put a channel copy elsewhere, or under another name: it is its bundle's, and its channel's.
+///
+/// # Errors
+/// `InvalidForContainer`.
+pub(crate) fn check_free(record: &Record) -> Result<(), Error> {
+    let Some(copy) = &record.copy else { return Ok(()) };
+    let (loid, channel) = (record.loid, &copy.channel);
+    let message =
+        format!("`{loid}` is its bundle's copy for the channel `{channel}`: it stays there, under that name.");
+    Err(Error::new(Code::InvalidForContainer, message).with_source(loid))
+}

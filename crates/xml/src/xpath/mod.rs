@@ -1,0 +1,224 @@
+//! Finding nodes of a document by XPath 1.0, and setting what they hold.
+//!
+//! The language is [`xpath_eval`]'s; the document that it looks at is [`nodes::Nodes`], where each look counts. So an expression has a
+//! budget of work, however hostile it is: when it is spent the evaluation ends at the next look.
+//!
+//! Names are compared as they are written: a prefix is a part of a name, and `x:a` finds what is written so. There are no namespace
+//! nodes, and no variables.
+
+mod nodes;
+#[cfg(test)]
+mod tests;
+
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use xpath_eval::{EvaluationContext, Expr, Value, evaluate, parse};
+
+use self::nodes::{Nodes, Spent};
+use super::Limits;
+use super::edit::Tree;
+use super::error::XmlError;
+
+/// The longest expression, in bytes.
+const MAX_BYTES: usize = 1024;
+
+/// How deep brackets in an expression may be nested: reading and evaluating it recurses.
+const MAX_NESTED: usize = 16;
+
+/// Why nodes can't be found, or not be set. [`fmt::Display`] gives a whole sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum XPathError {
+    /// The expression is none, or finds no nodes but something else.
+    Expression(String),
+    /// There is no such node, or not one that can be set.
+    Node(String),
+    /// The budget is spent.
+    TooMuch,
+    /// The document can't be read, or would be larger than the limits.
+    Document(XmlError),
+}
+
+impl fmt::Display for XPathError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            XPathError::Expression(text) | XPathError::Node(text) => f.write_str(text),
+            XPathError::TooMuch => f.write_str("The XPath takes more work than is allowed."),
+            XPathError::Document(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for XPathError {}
+
+impl From<XmlError> for XPathError {
+    fn from(error: XmlError) -> XPathError {
+        XPathError::Document(error)
+    }
+}
+
+/// What an evaluation may take: looks at nodes, and bytes of their texts. What is left when it ends serves the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// Looks at nodes; some 10 million take a second.
+    pub looks: u64,
+    /// Bytes of texts that are put together; as many may be in memory.
+    pub bytes: u64,
+}
+
+/// A kind of node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The document.
+    Document,
+    /// An element.
+    Element,
+    /// An attribute.
+    Attribute,
+    /// Text in an element.
+    Text,
+    /// A comment.
+    Comment,
+    /// A processing instruction.
+    Instruction,
+}
+
+/// A node that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// What it is.
+    pub kind: Kind,
+    /// As it is written; of elements, attributes and instructions.
+    pub name: Option<String>,
+    /// Where it is: `/story/body/p[2]/@id`.
+    pub path: String,
+    /// Its text.
+    pub value: String,
+}
+
+/// An expression.
+#[derive(Debug, Clone)]
+pub struct XPath {
+    text: String,
+    expression: Expr,
+}
+
+impl XPath {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    /// `Expression`, saying what can't be read.
+    pub fn parse(text: &str) -> Result<XPath, XPathError> {
+        let shown: String = text.chars().take(100).collect();
+        let fail = |why: String| XPathError::Expression(format!("`{shown}` is no XPath that can be read: {why}."));
+        if text.len() > MAX_BYTES {
+            return Err(fail(format!("it has {} bytes, and {MAX_BYTES} are allowed", text.len())));
+        }
+        let (mut nested, mut signs) = (0usize, 0usize);
+        for byte in text.bytes() {
+            match byte {
+                b'(' | b'[' => nested += 1,
+                b')' | b']' => nested = nested.saturating_sub(1),
+                _ => {}
+            }
+            signs = if byte == b'-' {
+                signs + 1
+            } else if byte == b' ' {
+                signs
+            } else {
+                0
+            };
+            if nested.max(signs) > MAX_NESTED {
+                return Err(fail(format!("it is nested deeper than {MAX_NESTED} times")));
+            }
+        }
+        let expression = parse(text).map_err(|error| fail(error.to_string()))?;
+        Ok(XPath { text: text.to_owned(), expression })
+    }
+
+    /// The nodes that it finds, in the order of the document.
+    ///
+    /// # Errors
+    /// `Expression` if it finds no nodes but something else; `TooMuch`; `Document`.
+    pub fn find(&self, xml: &str, limits: &Limits, budget: &mut Budget) -> Result<Vec<Found>, XPathError> {
+        let tree = Tree::read(Some(xml), limits)?;
+        let nodes = Nodes::of(&tree, *budget);
+        let found = self.found(&nodes);
+        *budget = nodes.left();
+        let found = found?;
+        shown(&nodes, &found, budget)
+    }
+
+    /// The document with a text in place of what the node at that place among those found holds, counted from 0; and the nodes found
+    /// before and after. An element has the text and nothing else then.
+    ///
+    /// # Errors
+    /// As [`XPath::find`]; `Node` if there is no such node, or it is neither an element nor an attribute nor text.
+    pub fn set(
+        &self,
+        xml: &str,
+        (index, text): (usize, &str),
+        limits: &Limits,
+        budget: &mut Budget,
+    ) -> Result<(String, Vec<Found>, Vec<Found>), XPathError> {
+        if super::carried(text).len() < text.len() {
+            return Err(XPathError::Node("The text has a character that XML can't carry.".to_owned()));
+        }
+        let mut tree = Tree::read(Some(xml), limits)?;
+        let nodes = Nodes::of(&tree, *budget);
+        let found = self.found(&nodes);
+        *budget = nodes.left();
+        let found = found?;
+        let before = shown(&nodes, &found, budget)?;
+        let Some(which) = found.get(index) else {
+            let message = format!("`{}` finds {} nodes, and none at {index}.", self.text, found.len());
+            return Err(XPathError::Node(message));
+        };
+        let Some(place) = nodes.place_of(*which) else {
+            let message = format!("The node at {index} is neither an element nor an attribute nor text.");
+            return Err(XPathError::Node(message));
+        };
+        drop(nodes);
+        tree.put(place, text);
+        // A document has its root.
+        let written = tree.written().unwrap_or_default();
+        super::check(&written, limits)?;
+        let after = self.find(&written, limits, budget)?;
+        Ok((written, before, after))
+    }
+
+    /// The numbers of the nodes that it finds.
+    fn found(&self, nodes: &Nodes<'_, '_>) -> Result<Vec<u32>, XPathError> {
+        // The library knows no budget. So what it looks at unwinds when that is spent.
+        let evaluated = catch_unwind(AssertUnwindSafe(|| {
+            let mut context = EvaluationContext::new(nodes.root());
+            let as_written = |prefix: &str| Some(prefix.to_owned());
+            context.namespaces = Some(&as_written);
+            evaluate(&self.expression, &context).map(|value| match value {
+                Value::NodeSet(found) => Ok(found.iter().map(|node| node.number()).collect()),
+                Value::String(_) => Err("a text"),
+                Value::Number(_) => Err("a number"),
+                Value::Boolean(_) => Err("true or false"),
+            })
+        }));
+        let evaluated = evaluated.map_err(spent_or_worse)?;
+        let found = evaluated
+            .map_err(|error| XPathError::Expression(format!("`{}` can't be evaluated: {error}.", self.text)))?;
+        found.map_err(|what| XPathError::Expression(format!("`{}` finds no nodes, but {what}.", self.text)))
+    }
+}
+
+fn spent_or_worse(panic: Box<dyn Any + Send>) -> XPathError {
+    if panic.is::<Spent>() {
+        return XPathError::TooMuch;
+    }
+    resume_unwind(panic)
+}
+
+/// The nodes as they are shown: what their texts and paths take is counted, too.
+fn shown(nodes: &Nodes<'_, '_>, found: &[u32], budget: &mut Budget) -> Result<Vec<Found>, XPathError> {
+    let shown = catch_unwind(AssertUnwindSafe(|| found.iter().map(|node| nodes.shown(*node)).collect()));
+    *budget = nodes.left();
+    shown.map_err(spent_or_worse)
+}

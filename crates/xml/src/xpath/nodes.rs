@@ -1,0 +1,276 @@
+//! A document as XPath sees it, where each look at a node counts.
+
+use std::cell::{Cell, OnceCell};
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::panic::resume_unwind;
+
+use xpath_eval::{ExpandedName, Node as XNode, NodeKind};
+
+use super::{Budget, Found, Kind};
+use crate::edit::{Place, Tree, View};
+
+/// Comparisons of two texts or numbers that take as long as a look, about.
+const COMPARED: u64 = 1024;
+
+/// What is thrown when the budget is spent.
+pub(super) struct Spent;
+
+/// The nodes of a document, numbered in its order: an element, its attributes, what is in it.
+pub(super) struct Nodes<'t, 'x> {
+    tree: &'t Tree<'x>,
+    nodes: Vec<Data>,
+    budget: Cell<Budget>,
+    /// See [`Nodes::siblings`].
+    siblings: OnceCell<Vec<(u32, u32)>>,
+}
+
+struct Data {
+    kind: NodeKind,
+    parent: u32,
+    /// Behind the last node below it.
+    end: u32,
+    place: Place,
+}
+
+/// A node.
+#[derive(Clone, Copy)]
+pub(super) struct Node<'n> {
+    nodes: &'n Nodes<'n, 'n>,
+    number: u32,
+}
+
+impl<'t, 'x> Nodes<'t, 'x> {
+    pub(super) fn of(tree: &'t Tree<'x>, budget: Budget) -> Nodes<'t, 'x> {
+        let mut nodes = vec![Data { kind: NodeKind::Root, parent: 0, end: 0, place: Place::Document }];
+        let mut open: Vec<u32> = vec![0];
+        tree.walk(&mut |view| {
+            let parent = open.last().copied().unwrap_or(0);
+            // A text has no more nodes than bytes, and fewer than 2^32 of these.
+            let number = nodes.len() as u32;
+            let mut add = |kind, place| nodes.push(Data { kind, parent, end: number + 1, place });
+            match view {
+                View::Open(place) => {
+                    add(NodeKind::Element, place);
+                    open.push(number);
+                }
+                View::Attribute(place) => add(NodeKind::Attribute, place),
+                View::Close => {
+                    let end = nodes.len() as u32;
+                    if let Some(closed) = open.pop() {
+                        nodes[closed as usize].end = end;
+                    }
+                }
+                View::Text(place) => add(NodeKind::Text, place),
+                View::Comment(place) => add(NodeKind::Comment, place),
+                View::Instruction(place) => add(NodeKind::ProcessingInstruction, place),
+            }
+        });
+        nodes[0].end = nodes.len() as u32;
+        Nodes { tree, nodes, budget: Cell::new(budget), siblings: OnceCell::new() }
+    }
+
+    /// What is left of the budget.
+    pub(super) fn left(&self) -> Budget {
+        self.budget.get()
+    }
+
+    /// Counts looks and bytes; unwinds when there are no more.
+    fn count(&self, looks: u64, bytes: u64) {
+        let Budget { looks: looks_left, bytes: bytes_left } = self.budget.get();
+        let left = looks_left.checked_sub(looks).zip(bytes_left.checked_sub(bytes));
+        let Some((looks, bytes)) = left else {
+            self.budget.set(Budget { looks: 0, bytes: 0 });
+            resume_unwind(Box::new(Spent))
+        };
+        self.budget.set(Budget { looks, bytes });
+    }
+
+    pub(super) fn root(&self) -> Node<'_> {
+        self.node(0)
+    }
+
+    fn node(&self, number: u32) -> Node<'_> {
+        Node { nodes: self, number }
+    }
+
+    /// Where a node stands in the tree, if it can be set.
+    pub(super) fn place_of(&self, number: u32) -> Option<Place> {
+        let data = &self.nodes[number as usize];
+        matches!(data.kind, NodeKind::Element | NodeKind::Attribute | NodeKind::Text).then_some(data.place)
+    }
+
+    pub(super) fn shown(&self, number: u32) -> Found {
+        let data = &self.nodes[number as usize];
+        let name = self.tree.name_at(data.place).map(str::to_owned);
+        let kind = match data.kind {
+            NodeKind::Root | NodeKind::Namespace => Kind::Document,
+            NodeKind::Element => Kind::Element,
+            NodeKind::Attribute => Kind::Attribute,
+            NodeKind::Text => Kind::Text,
+            NodeKind::Comment => Kind::Comment,
+            NodeKind::ProcessingInstruction => Kind::Instruction,
+        };
+        let path = self.path(number);
+        self.count(1, path.len() as u64);
+        Found { kind, name, path, value: self.node(number).string_value() }
+    }
+
+    /// Of each node its place among those of its parent that are like it, from 1, and how many these are; of attributes nothing.
+    fn siblings(&self) -> &[(u32, u32)] {
+        self.siblings.get_or_init(|| {
+            let mut known: HashMap<(u32, NodeKind, Option<&str>), u32> = HashMap::new();
+            let key = |data: &Data| {
+                // An instruction's place is among all of them.
+                let name = self.tree.name_at(data.place).filter(|_| data.kind == NodeKind::Element);
+                (data.parent, data.kind, name)
+            };
+            let children = |data: &Data| !matches!(data.kind, NodeKind::Root | NodeKind::Attribute);
+            let mut place = |data: &Data| {
+                let alike = known.entry(key(data)).or_default();
+                *alike += 1;
+                *alike
+            };
+            let places: Vec<u32> = self.nodes.iter().map(|data| if children(data) { place(data) } else { 0 }).collect();
+            let alike = |data: &Data| known.get(&key(data)).copied().unwrap_or_default();
+            places.into_iter().zip(&self.nodes).map(|(place, data)| (place, alike(data))).collect()
+        })
+    }
+
+    /// The path of a node, with positions where its parent has several of its kind and name.
+    fn path(&self, number: u32) -> String {
+        let mut steps = Vec::new();
+        let mut at = number;
+        while at != 0 {
+            let data = &self.nodes[at as usize];
+            let name = self.tree.name_at(data.place);
+            let step = match data.kind {
+                NodeKind::Element => name.unwrap_or_default().to_owned(),
+                NodeKind::Attribute => format!("@{}", name.unwrap_or_default()),
+                NodeKind::Comment => "comment()".to_owned(),
+                NodeKind::ProcessingInstruction => "processing-instruction()".to_owned(),
+                NodeKind::Text | NodeKind::Root | NodeKind::Namespace => "text()".to_owned(),
+            };
+            let (place, alike) = self.siblings()[at as usize];
+            steps.push(if alike > 1 { format!("{step}[{place}]") } else { step });
+            at = data.parent;
+        }
+        if steps.is_empty() {
+            return "/".to_owned();
+        }
+        steps.iter().rev().flat_map(|step| ["/", step.as_str()]).collect()
+    }
+}
+
+impl<'n> Node<'n> {
+    pub(super) fn number(self) -> u32 {
+        self.number
+    }
+
+    fn data(self) -> &'n Data {
+        &self.nodes.nodes[self.number as usize]
+    }
+
+    fn look(self) -> &'n Data {
+        self.nodes.count(1, 0);
+        self.data()
+    }
+
+    /// The nodes below it from one on, each followed by the one behind all that is below it, as long as they are of the sort wanted.
+    fn below(self, attributes: bool) -> impl Iterator<Item = Node<'n>> + 'n {
+        let holds = matches!(self.data().kind, NodeKind::Root | NodeKind::Element);
+        let (nodes, end) = (self.nodes, if holds { self.data().end } else { 0 });
+        let mut next = self.number + 1;
+        std::iter::from_fn(move || {
+            while next < end {
+                let node = Node { nodes, number: next };
+                let data = node.look();
+                next = data.end;
+                let is_attribute = data.kind == NodeKind::Attribute;
+                if is_attribute == attributes {
+                    return Some(node);
+                }
+                // Attributes come first.
+                if attributes {
+                    return None;
+                }
+            }
+            None
+        })
+    }
+}
+
+impl PartialEq for Node<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for Node<'_> {}
+
+impl<'n> XNode<'n> for Node<'n> {
+    fn kind(self) -> NodeKind {
+        self.look().kind
+    }
+
+    fn parent(self) -> Option<Self> {
+        let parent = self.look().parent;
+        (self.number != 0).then_some(Node { nodes: self.nodes, number: parent })
+    }
+
+    fn children(self) -> impl Iterator<Item = Self> + 'n {
+        self.below(false)
+    }
+
+    fn attributes(self) -> impl Iterator<Item = Self> + 'n {
+        self.below(true)
+    }
+
+    fn namespaces(self) -> impl Iterator<Item = Self> + 'n {
+        std::iter::empty()
+    }
+
+    fn expanded_name(self) -> Option<ExpandedName> {
+        let name = self.nodes.tree.name_at(self.look().place)?;
+        self.nodes.count(0, name.len() as u64);
+        Some(match name.split_once(':').filter(|_| self.data().kind != NodeKind::ProcessingInstruction) {
+            Some((prefix, local)) => {
+                ExpandedName { namespace_uri: Some(prefix.to_owned()), local_name: local.to_owned() }
+            }
+            None => ExpandedName { namespace_uri: None, local_name: name.to_owned() },
+        })
+    }
+
+    fn string_value(self) -> String {
+        // Two sets of nodes are compared each with each, and of that no more is seen here than that their texts are asked for.
+        self.nodes.count(self.nodes.nodes.len() as u64 / COMPARED, 0);
+        let mut text = String::new();
+        for number in self.number..self.look().end {
+            let node = Node { nodes: self.nodes, number };
+            let data = node.look();
+            if number == self.number || data.kind == NodeKind::Text {
+                let piece = self.nodes.tree.text_at(data.place);
+                self.nodes.count(0, piece.len() as u64);
+                text.push_str(&piece);
+            }
+        }
+        text
+    }
+
+    fn document_order(self, other: Self) -> Ordering {
+        self.nodes.count(1, 0);
+        self.number.cmp(&other.number)
+    }
+
+    fn has_expanded_name(self, namespace_uri: Option<&str>, local_name: &str) -> bool {
+        let Some(name) = self.nodes.tree.name_at(self.look().place) else { return false };
+        match namespace_uri {
+            None => name == local_name,
+            Some(prefix) => name.split_once(':') == Some((prefix, local_name)),
+        }
+    }
+
+    fn is_id_attribute(self) -> bool {
+        matches!(self.nodes.tree.name_at(self.look().place), Some("id" | "xml:id"))
+    }
+}

@@ -1,0 +1,188 @@
+//! What expressions find and set, and that none takes more than its budget.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::XmlErrorKind;
+
+const BUDGET: Budget = Budget { looks: 2_000_000, bytes: 16 << 20 };
+
+const STORY: &str = "<?xml version='1.0'?><!DOCTYPE s SYSTEM 's.dtd'><s id='top' xmlns:x='urn:x'><h lang='en' x:a='1'>A &amp; <b>B</b></h>\
+                     <!-- c --><body><p id='p1'>one<?stop now?></p><p>two<![CDATA[ <3>]]></p><x:p n='7'/></body><empty/></s>";
+
+fn found(expression: &str) -> Vec<(String, String)> {
+    let xpath = XPath::parse(expression).unwrap_or_else(|error| panic!("{error}"));
+    let found = xpath.find(STORY, &Limits::default(), &mut BUDGET.clone()).unwrap_or_else(|error| panic!("{error}"));
+    found.into_iter().map(|node| (node.path, node.value)).collect()
+}
+
+#[track_caller]
+fn finds(expression: &str, wanted: &[(&str, &str)]) {
+    let wanted: Vec<(String, String)> = wanted.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect();
+    assert_eq!(found(expression), wanted, "{expression}");
+}
+
+#[test]
+fn expressions_of_xpath_find_their_nodes() {
+    finds("/s/h", &[("/s/h", "A & B")]);
+    finds("//p", &[("/s/body/p[1]", "one"), ("/s/body/p[2]", "two <3>")]);
+    finds("//p[2]/text()", &[("/s/body/p[2]/text()", "two <3>")]);
+    finds("//x:p/@n", &[("/s/body/x:p/@n", "7")]);
+    finds("//@lang | //@x:a", &[("/s/h/@lang", "en"), ("/s/h/@x:a", "1")]);
+    finds("/s/@*", &[("/s/@id", "top")]);
+    finds("//p[@id='p1']", &[("/s/body/p[1]", "one")]);
+    finds("//p[last()]", &[("/s/body/p[2]", "two <3>")]);
+    finds("//*[contains(., 'two')][not(*)]", &[("/s/body/p[2]", "two <3>")]);
+    finds("id('p1')/following-sibling::*[1]", &[("/s/body/p[2]", "two <3>")]);
+    finds("//b/ancestor::*[2]/@id", &[("/s/@id", "top")]);
+    finds("//comment()", &[("/s/comment()", " c ")]);
+    finds("//processing-instruction('stop')", &[("/s/body/p[1]/processing-instruction()", "now")]);
+    finds("//p/preceding::b", &[("/s/h/b", "B")]);
+    finds("//*[local-name()='p'][count(@*) = 1]", &[("/s/body/p[1]", "one"), ("/s/body/x:p", "")]);
+    finds("/s/body/*[position() > 1 and position() < 3]", &[("/s/body/p[2]", "two <3>")]);
+    finds("//p[string-length(.) = 3 or starts-with(., 'x')]", &[("/s/body/p[1]", "one")]);
+    finds("//@*[number(.) > 5]", &[("/s/body/x:p/@n", "7")]);
+    finds("/nothing", &[]);
+    finds("//y:p", &[]);
+    finds("/", &[("/", "A & Bonetwo <3>")]);
+    finds("//empty/..", &[("/s", "A & Bonetwo <3>")]);
+}
+
+#[test]
+fn what_is_no_expression_or_finds_no_nodes_is_told() {
+    for text in ["", "/", "//", "/s[", "/s]", "s/", "@", "//p[", "1 +", "$x", "foo(", "/s/..p", "p::q", "\u{0}", "'"] {
+        let outcome = XPath::parse(text).and_then(|xpath| xpath.find(STORY, &Limits::default(), &mut BUDGET.clone()));
+        assert!(text == "/" || matches!(outcome, Err(XPathError::Expression(_))), "{text}: {outcome:?}");
+    }
+    for text in ["count(//p)", "'a'", "1", "true()", "//p = 'x'", "unknown(//p)", "$x/p", "string(/s)"] {
+        let xpath = XPath::parse(text).unwrap_or_else(|error| panic!("{error}"));
+        let outcome = xpath.find(STORY, &Limits::default(), &mut BUDGET.clone());
+        assert!(matches!(outcome, Err(XPathError::Expression(_))), "{text}: {outcome:?}");
+    }
+    let well = XPath::parse("//p").unwrap();
+    assert!(matches!(well.find("<s>", &Limits::default(), &mut BUDGET.clone()), Err(XPathError::Document(_))));
+}
+
+#[test]
+fn a_node_that_was_found_is_set_and_all_else_stays_as_it_is_written() {
+    let set = |expression: &str, index: usize, text: &str| {
+        let xpath = XPath::parse(expression).unwrap();
+        xpath.set(STORY, (index, text), &Limits::default(), &mut BUDGET.clone())
+    };
+    for (expression, index, text, from, to) in [
+        ("//p", 1, "<new>", "<p>two<![CDATA[ <3>]]></p>", "<p>&lt;new&gt;</p>"),
+        ("//h", 0, "x", "A &amp; <b>B</b>", "x"),
+        ("//h/text()", 0, "x", "A &amp; ", "x"),
+        ("//x:p/@n", 0, "\"8\"", "<x:p n='7'/>", "<x:p n=\"&quot;8&quot;\"/>"),
+        ("//empty", 0, "x", "<empty/>", "<empty>x</empty>"),
+        ("//p[1]", 0, "", "one<?stop now?>", ""),
+    ] {
+        let (written, before, after) = set(expression, index, text).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(written, STORY.replace(from, to), "{expression}");
+        assert_eq!(before.len(), found(expression).len());
+        assert!(after.iter().any(|node| node.value == text), "{after:?}");
+    }
+    assert!(matches!(set("//p", 2, "x"), Err(XPathError::Node(message)) if message.contains("2 nodes")));
+    assert!(matches!(set("//comment()", 0, "x"), Err(XPathError::Node(_))));
+    assert!(matches!(set("/", 0, "x"), Err(XPathError::Node(_))));
+    assert!(matches!(set("//p", 0, "\u{1}"), Err(XPathError::Node(_))));
+    let tight = Limits { max_bytes: STORY.len() + 10, ..Limits::default() };
+    let large = XPath::parse("//p").unwrap().set(STORY, (0, &"x".repeat(100)), &tight, &mut BUDGET.clone());
+    assert!(matches!(large, Err(XPathError::Document(error)) if error.kind() == XmlErrorKind::TooLarge));
+}
+
+/// A document in which everything is often there.
+fn wide(elements: usize) -> String {
+    let items: String = (0..elements).map(|number| format!("<i n='{number}' m='x'>text {number}</i>")).collect();
+    format!("<r>{items}</r>")
+}
+
+fn deep(levels: usize) -> String {
+    format!("{}{}", "<d>".repeat(levels), "</d>".repeat(levels))
+}
+
+#[test]
+fn hostile_expressions_end_with_their_budget() {
+    let (wide, deep) = (wide(20_000), deep(60));
+    let nested = |depth: usize| (0..depth).fold("//*".to_owned(), |inner, _| format!("//*[{inner}]"));
+    for expression in [
+        "//*[//*[//*[//*]]]".to_owned(),
+        "//i[count(//i[count(//i) > 1]) > 1]".to_owned(),
+        "//*[count(preceding::*) > count(following::*)]".to_owned(),
+        "//i[contains(string(/), string(.))]".to_owned(),
+        "//i[//@n = //@m]".to_owned(),
+        "//i[//@n > //@m]".to_owned(),
+        "//i[//i/text() != //i/text()][//@n = //@m]".to_owned(),
+        "//i/ancestor-or-self::*/descendant-or-self::*/ancestor-or-self::*/descendant-or-self::*".to_owned(),
+        "//i[sum(//@n) > 1]".to_owned(),
+        "//i[string-length(translate(string(/), 'text', 'TEXT')) > 1]".to_owned(),
+        "//i[concat(string(/), string(/), string(/), string(/)) = '']".to_owned(),
+        "//i[normalize-space(/) = '']".to_owned(),
+        "//i[id(//@n)]".to_owned(),
+        "//i[substring-after(/, 'zzz') = substring-before(/, 'yyy')]".to_owned(),
+        nested(12),
+        nested(12).replace("//*", "//*/parent::*"),
+    ] {
+        let xpath = XPath::parse(&expression).unwrap_or_else(|error| panic!("{error}"));
+        for xml in [&wide, &deep] {
+            let mut budget = BUDGET;
+            match xpath.find(xml, &Limits::default(), &mut budget) {
+                Ok(_) => {}
+                Err(error) => assert_eq!((error, budget.looks), (XPathError::TooMuch, 0), "{expression}"),
+            }
+        }
+    }
+    // What is found takes from it, too.
+    let all = XPath::parse("//*").unwrap();
+    assert_eq!(all.find(&wide, &Limits::default(), &mut BUDGET.clone()).map(|found| found.len()), Ok(20_001));
+    let tight = Budget { looks: 2_000_000, bytes: 1000 };
+    assert_eq!(all.find(&wide, &Limits::default(), &mut tight.clone()), Err(XPathError::TooMuch));
+}
+
+#[test]
+fn what_is_nested_too_deep_is_refused_before_it_is_read() {
+    for open in ["(", "//*[", "-", "- ", "not("] {
+        let error = XPath::parse(&open.repeat(200)).expect_err(open);
+        assert!(error.to_string().contains("nested"), "{error}");
+    }
+    assert!(XPath::parse(&format!("/{}", "x".repeat(2000))).is_err());
+    // As long as may be, and as deep.
+    let chain = vec!["1"; 300].join("+");
+    assert!(
+        XPath::parse(&format!("//*[{chain}]")).unwrap().find(STORY, &Limits::default(), &mut BUDGET.clone()).is_ok()
+    );
+    let chain = vec!["a"; 200].join(" or ");
+    assert!(
+        XPath::parse(&format!("//*[{chain}]")).unwrap().find(STORY, &Limits::default(), &mut BUDGET.clone()).is_ok()
+    );
+    let brackets = format!("{}//p{}", "(".repeat(MAX_NESTED), ")".repeat(MAX_NESTED));
+    assert_eq!(XPath::parse(&brackets).unwrap().find(STORY, &Limits::default(), &mut BUDGET.clone()).unwrap().len(), 2);
+}
+
+proptest! {
+    /// Whatever looks like an expression is read or refused, and ends.
+    #[test]
+    fn any_expression_ends(words in prop::collection::vec(
+        prop::sample::select(vec!["/", "//", "*", "p", "x:p", "@", "id", "[", "]", "(", ")", "1", "'a'", ".", "..", "=", " or ", " and ", "|",
+            "+", "-", " div ", " mod ", "<", ">=", "!=", "::", "ancestor", "following", "preceding-sibling", "text()", "node()", "last()", "position()", "count(",
+            "not(", "sum(", ",", "$", "string(", "concat(", "id(", "lang(", "translate("]), 0..14)
+    ) {
+        let text = words.concat();
+        if let Ok(xpath) = XPath::parse(&text) {
+            let mut budget = Budget { looks: 50_000, bytes: 1 << 20 };
+            if let Ok((written, ..)) = xpath.set(STORY, (0, "new"), &Limits::default(), &mut budget) {
+                prop_assert!(crate::check(&written, &Limits::default()).is_ok());
+            }
+        }
+    }
+
+    /// The path that is told of a node finds it again.
+    #[test]
+    fn a_path_leads_back(number in 0..20usize) {
+        let all = XPath::parse("//node() | //@*").unwrap();
+        let nodes = all.find(STORY, &Limits::default(), &mut BUDGET.clone()).unwrap();
+        let node = &nodes[number % nodes.len()];
+        let again = XPath::parse(&node.path).unwrap().find(STORY, &Limits::default(), &mut BUDGET.clone()).unwrap();
+        prop_assert_eq!(again, vec![node.clone()]);
+    }
+}

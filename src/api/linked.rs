@@ -1,0 +1,86 @@
+//! What an object's content and links name: other objects of the repository.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::{Loid, Source};
+use stet_actors::object::Correlate;
+
+use super::object::latest_of;
+use crate::give_way::{self, GiveWay};
+use crate::http::call::Call;
+use crate::records::Cached;
+
+/// Attributes by which contents name objects.
+const NAMES: [&str; 5] = ["href", "fileref", "source", "uuid", "loid"];
+
+/// Objects that an object may name: each is looked up.
+pub const MOST_LINKED: usize = 1000;
+
+/// The objects that an object is correlated with, and behind them those that its content names, each once: those that the caller may
+/// read. A content that is no XML, or larger than `limits.xml_bytes`, names none.
+///
+/// # Errors
+/// `TooLarge` if there are more than [`MOST_LINKED`]; what disk and store say.
+pub async fn linked(call: &Call, object: &Cached) -> Result<Vec<Arc<Cached>>> {
+    let (app, mut way) = (&call.app, GiveWay::new());
+    let (mut found, mut known) = (Vec::new(), BTreeSet::from([object.loid]));
+    for Correlate { other, .. } in app.repository.correlates(object.loid)? {
+        // Items of topics have no records of their own, and are no stories.
+        add(call, &Source::Loid(other), object, &mut found, &mut known)?;
+    }
+    for text in named(call, object).await? {
+        way.now_and_then().await;
+        if let Ok(source) = Source::parse("href", &text) {
+            add(call, &source, object, &mut found, &mut known)?;
+        }
+        if found.len() > MOST_LINKED {
+            let message = format!("`{}` names more than {MOST_LINKED} objects.", object.loid);
+            return Err(Error::new(Code::TooLarge, message).with_detail("limit", MOST_LINKED));
+        }
+    }
+    Ok(found)
+}
+
+fn add(
+    call: &Call,
+    source: &Source,
+    from: &Cached,
+    found: &mut Vec<Arc<Cached>>,
+    known: &mut BTreeSet<Loid>,
+) -> Result<()> {
+    match call.find(source, from.loid.database) {
+        Ok(record) => {
+            if known.insert(record.loid) {
+                found.push(record);
+            }
+            Ok(())
+        }
+        Err(error) if error.code == Code::RepositoryError => Err(error),
+        // It is not there, or may not be read.
+        Err(_) => Ok(()),
+    }
+}
+
+/// What the content of an object names.
+async fn named(call: &Call, object: &Cached) -> Result<Vec<String>> {
+    let limits = call.app.xml_limits();
+    let size = object.content.as_ref().map_or(0, |content| content.size);
+    if size == 0 || size > limits.max_bytes as u64 {
+        return Ok(Vec::new());
+    }
+    let reader = match latest_of(&call.app, object).await {
+        Ok(reader) => reader,
+        Err(error) if error.code == Code::ObjectNotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let place = give_way::Place::for_bytes(size).await?;
+    let bytes = reader.read_all().await?;
+    place
+        .work(move || {
+            let text = std::str::from_utf8(&bytes).ok();
+            text.and_then(|text| stet_xml::references(text, &NAMES, &limits).ok()).unwrap_or_default()
+        })
+        .await
+}

@@ -1,0 +1,70 @@
+//! `/v3/bundle`, `/v3/container/bundle`, `/v3/container/web`, and the opening of containers
+
+mod copies;
+mod following;
+mod lists;
+mod opening;
+mod web;
+
+use serde_json::{Value, json};
+
+use crate::harness::*;
+
+/// A client with a folder of its own.
+struct Desk {
+    client: Client,
+    folder: String,
+}
+
+impl std::ops::Deref for Desk {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Desk {
+    fn of(user: &str) -> Desk {
+        Desk { client: Server::shared().user(user), folder: own_folder() }
+    }
+
+    /// Creates an object of a type with that content; gives its loid.
+    fn make(&self, kind: &str, name: &str, content: &str) -> String {
+        let options = json!({ "name": name, "type": kind, "folderPath": self.folder });
+        let file = ("content", name, "text/xml", content.as_bytes());
+        id(&self.call("stet-object-create-post", &[]).form(&options, &[file]).ok())
+    }
+
+    fn bundle(&self, name: &str) -> String {
+        self.make("EOM::CompoundStory", name, "<story>1</story>")
+    }
+}
+
+fn id(record: &Value) -> String {
+    record["id"].as_str().expect("a record has an id").to_owned()
+}
+
+fn copy<'c>(client: &'c Client, bundle: &str, channel: &str, inherit_from: Option<&str>) -> Call<'c> {
+    let body = json!({ "channel": channel, "inheritFrom": inherit_from });
+    client.call("container-bundle-channelcopy-post", &[&bundle]).json(&body)
+}
+
+fn record(client: &Client, object: &str) -> Value {
+    client.call("object-get", &[&object]).ok()
+}
+
+fn content(client: &Client, object: &str) -> String {
+    let answer = client.call("stet-object-content-get", &[&object]).send();
+    assert_eq!(answer.status, 200, "{answer:?}");
+    String::from_utf8(answer.body).expect("it is a text")
+}
+
+fn write<'c>(client: &'c Client, object: &str, text: &str) -> Call<'c> {
+    client.call("stet-object-content-put", &[&object]).bytes("text/xml", text)
+}
+
+fn names(reply: &Value) -> Vec<&str> {
+    let items = reply["items"].as_array().expect("a reply has items").iter();
+    items.map(|item| item["name"].as_str().expect("an item has a name")).collect()
+}

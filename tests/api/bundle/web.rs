@@ -1,0 +1,76 @@
+//! Copies of the stories that a web container names.
+
+use super::*;
+
+fn copies<'c>(client: &'c Client, container: &str, body: &Value) -> Call<'c> {
+    client.call("web-channelcopy-post", &[&container]).json(body)
+}
+
+#[test]
+fn each_story_that_is_linked_or_named_gets_one_copy() {
+    let desk = Desk::of("editor");
+    let [a, b, c, d] = ["a.xml", "b.xml", "c.xml", "d.xml"].map(|name| desk.bundle(name));
+    let web = id(&copy(&desk, &c, "Web", None).ok());
+    let uuid = record(&desk, &b)["pstate"]["uuid"].as_str().expect("it has one").to_owned();
+    let story = desk.client.story(&desk.folder, "plain.xml");
+    let page = format!(
+        "<!DOCTYPE p SYSTEM 'p.dtd'><p><link href='{}/a.xml'/><link href='{}/a.xml'/><x uuid='{uuid}'>&e;</x><link fileref='{web}'/>\
+         <link href='{story}'/><link href='/nowhere'/><link href='http://example.com/'/><!-- <link href='{d}'/> --></p>",
+        desk.folder, desk.folder
+    );
+    let container = desk.make("WebContainer", "page.xml", &page);
+    let e = desk.bundle("e.xml");
+    let link = json!({ "sourceLinkName": "story", "targetLinkName": "page", "targetSource": e });
+    desk.call("stet-object-correlate-post", &[&container]).json(&link).ok();
+
+    let body = json!({ "channel": "Tabloid", "inheritFrom": "Neutral", "source": container });
+    let reply = copies(&desk, &container, &body).ok();
+    assert_eq!(reply["errors"], json!([]));
+    let mut sources: Vec<&str> =
+        reply["items"].as_array().unwrap().iter().map(|item| item["source"].as_str().unwrap()).collect();
+    sources.sort_unstable();
+    let mut wanted = [&*a, &*b, &*c, &*e];
+    wanted.sort_unstable();
+    assert_eq!(sources, wanted);
+    for item in reply["items"].as_array().unwrap() {
+        let copy = record(&desk, &id(item));
+        assert_eq!(
+            (&copy["channelCopy"]["channel"], &copy["channelCopy"]["inheritedFrom"]),
+            (&json!("Tabloid"), &item["source"])
+        );
+    }
+    assert_eq!(names(&desk.call("bundle-items-get", &[&d]).ok()), Vec::<&str>::new());
+
+    // Again: each is told, and nothing is made.
+    let again = copies(&desk, &container, &body).ok();
+    assert_eq!((again["items"].as_array().map(Vec::len), again["errors"].as_array().map(Vec::len)), (Some(0), Some(4)));
+    assert!(again["errors"].as_array().unwrap().iter().all(|error| error["code"] == "CMS.DuplicatedName"), "{again}");
+    copies(&desk, &a, &body).fails(400, "InvalidType");
+    copies(&desk, &container, &json!({ "channel": "Radio" })).fails(400, "InvalidParameter");
+    copies(&desk, &container, &json!({ "channel": "Web", "source": a })).fails(400, "InvalidParameter");
+}
+
+#[test]
+fn what_the_caller_may_not_read_is_not_copied() {
+    let admin = Desk::of("admin");
+    let hidden = admin.bundle("hidden.xml");
+    let desk = Desk::of("editor");
+    let container = desk.make("WebContainer", "page.xml", &format!("<p><link href='{hidden}'/></p>"));
+    // Everybody reads everything in the sample: a key sees only what it is granted.
+    let body = json!({ "name": own_folder().replace('/', "-"), "user": "editor", "privileges": [
+        { "privilege": "read", "folder": desk.folder }, { "privilege": "create", "folder": desk.folder },
+    ] });
+    let key = Server::shared().user("admin").call("stet-key-create-post", &[]).json(&body).ok();
+    let client = Server::shared().client_with(&key["token"]);
+    let reply = copies(&client, &container, &json!({ "channel": "Web" })).ok();
+    assert_eq!((&reply["items"], &reply["errors"]), (&json!([]), &json!([])));
+    assert_eq!(names(&admin.call("bundle-items-get", &[&hidden]).ok()), Vec::<&str>::new());
+}
+
+#[test]
+fn the_sample_has_a_page_that_names_stories() {
+    let server = Server::start();
+    let reply = copies(&server.user("editor"), "/Web/Pages/front-page.xml", &json!({ "channel": "Web" })).ok();
+    // One of the two has a copy for this channel already.
+    assert_eq!((reply["items"].as_array().map(Vec::len), reply["errors"].as_array().map(Vec::len)), (Some(1), Some(1)));
+}
