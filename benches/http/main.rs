@@ -2,12 +2,13 @@
 //! without persistence, a bare append with fdatasync. Ratios, not rates, are what to quote.
 //!
 //! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios: hot, many, size, single,
-//! read, rights, start, redis, liveblog, followers, topic.
+//! read, rights, start, redis, liveblog, followers, topic, folder.
 //! `ROUNDS` (default 5) and `SECONDS` per measurement (default 2) come from the environment;
 //! `STET_BINARY` names another server to measure in place of the one built with this, such as the version before.
 
 mod bare;
 mod client;
+mod folder;
 mod follow;
 mod liveblog;
 mod redis;
@@ -74,6 +75,9 @@ fn main() {
     if wanted("topic") {
         topic::sizes(&plan);
         topic::structure(&plan);
+    }
+    if wanted("folder") {
+        folder::sizes(&plan);
     }
     if wanted("start") {
         starts(&plan);

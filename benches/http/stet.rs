@@ -96,7 +96,17 @@ impl Stet {
         each * CLIENTS
     }
 
-    fn create(&self, folder: &str, name: &str) -> Vec<u8> {
+    /// Makes so many stories in a folder, 50 at a time.
+    pub fn fill(&self, folder: &str, count: usize) {
+        const CLIENTS: usize = 50;
+        let each = count / CLIENTS;
+        let of = |client: usize| (0..each).map(|n| self.create(folder, &format!("{client:02}-{n:05}.xml"))).collect();
+        let asked: Vec<Vec<Vec<u8>>> = (0..CLIENTS).map(of).collect();
+        let load = drive(&Target::new(&self.address), &asked, Duration::from_nanos(1));
+        assert_eq!(load.errors, 0);
+    }
+
+    pub fn create(&self, folder: &str, name: &str) -> Vec<u8> {
         let form = format!(
             "--b\r\ncontent-disposition: form-data; name=\"options\"\r\n\r\n{}\r\n--b--\r\n",
             json!({ "name": name, "type": "Story", "folderPath": folder })

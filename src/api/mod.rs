@@ -26,6 +26,7 @@ pub mod object;
 pub mod older;
 pub mod opendocument;
 pub mod records;
+pub mod recyclebin;
 pub mod requests;
 pub mod routes;
 pub mod session;

@@ -325,6 +325,7 @@ impl Config {
         faults.folder("folders.home", &folders.home);
         faults.names_user("folders.home", &folders.home);
         faults.folder("folders.work", &folders.work);
+        faults.within("recycle_bin.purge_after_days", self.recycle_bin.purge_after_days, 0, 36_500);
     }
 }
 

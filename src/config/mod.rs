@@ -43,7 +43,8 @@ pub use self::events::EventsConfig;
 pub use self::liveblog::LiveblogConfig;
 pub use self::load::Overrides;
 pub use self::repository::{
-    ConnectionConfig, DatabaseConfig, DrawerConfig, Durability, FoldersConfig, SampleConfig, StoreConfig, for_user,
+    ConnectionConfig, DatabaseConfig, DrawerConfig, Durability, FoldersConfig, RecycleBinConfig, SampleConfig,
+    StoreConfig, for_user,
 };
 pub use self::service::{AuthConfig, CompatConfig, DataConfig, LimitsConfig, LogConfig, LogFormat, ServerConfig};
 pub use self::topic::{TopicConfig, TopicPlanConfig};
@@ -88,6 +89,8 @@ pub struct Config {
     pub topic_plan: TopicPlanConfig,
     /// Where things go when nobody says.
     pub folders: FoldersConfig,
+    /// `[recycle_bin]`
+    pub recycle_bin: RecycleBinConfig,
     /// What a new data directory is filled with.
     pub sample: SampleConfig,
 }
@@ -118,6 +121,7 @@ impl Default for Config {
             topic: TopicConfig::default(),
             topic_plan: TopicPlanConfig::default(),
             folders: FoldersConfig::default(),
+            recycle_bin: RecycleBinConfig::default(),
             sample: SampleConfig::default(),
         }
     }

@@ -102,6 +102,14 @@ impl Default for DrawerConfig {
     }
 }
 
+/// `[recycle_bin]`: how long what was discarded is kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RecycleBinConfig {
+    /// Days after which an entry is destroyed; 0 keeps it until somebody destroys it.
+    pub purge_after_days: u64,
+}
+
 /// `[folders]`: where things go when nobody says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -252,6 +252,11 @@ pub struct Page {
 }
 
 impl Page {
+    /// The place behind its last entry.
+    pub fn end(self) -> usize {
+        self.offset.saturating_add(self.limit)
+    }
+
     /// The part of the entries.
     pub fn cut<T>(self, entries: Vec<T>) -> Vec<T> {
         entries.into_iter().skip(self.offset).take(self.limit).collect()

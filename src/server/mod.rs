@@ -22,7 +22,7 @@ use self::filling::{check_filled, fill, load_sysconfig, make_roots};
 use self::front::Front;
 use self::marker::Filling;
 pub use self::offline::{audit, check, existing, recover};
-use self::upkeep::{collect, maintain, renew};
+use self::upkeep::{collect, maintain, purge, renew};
 use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
 use crate::api;
@@ -293,6 +293,7 @@ async fn run(
     let running = front.run();
     let handle = running.handle();
     let background = actix::spawn(maintain(app.clone(), repository.clone()));
+    let purging = actix::spawn(purge(app.clone(), repository.clone()));
     let (end_collecting, collecting) = collect(app, repository);
     let renewal = certificates.map(|certificates| actix::spawn(renew(certificates, server.tls.reload_seconds)));
     app.enter(Stage::Ready);
@@ -310,6 +311,7 @@ async fn run(
     });
     let outcome = running.await.map_err(|error| Failure::new(Exit::Failed, error));
     background.abort();
+    purging.abort();
     drop(end_collecting);
     // Done while the data directory is still locked: the next server must not find a file that is about to be removed.
     if let Err(error) = collecting.await {

@@ -5,8 +5,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stet_actors::error::Error;
+use bytes::Bytes;
+use stet_actors::command::Who;
+use stet_actors::error::{Code, Error};
+use stet_actors::id::DatabaseId;
+use stet_actors::lifecycle::{Purge, entries_of_bin};
 use stet_actors::repository::Repository;
+use stet_actors::runtime::Request;
+use stet_actors::store::View;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -79,6 +85,61 @@ pub(super) fn collect(app: &App, repository: &Repository) -> (oneshot::Sender<()
     (sender, actix::spawn(work))
 }
 
+/// How often the recycle bin is looked at.
+const PURGES: Duration = Duration::from_secs(600);
+
+/// Entries of the recycle bin that are looked up at a time.
+const PAGE: usize = 256;
+
+/// Destroys what has lain in the recycle bin for longer than configuration says; for ever.
+pub(super) async fn purge(app: Arc<App>, repository: Repository) {
+    let Some(seconds) = app.config.recycle_bin.purge_after_days.checked_mul(86_400).filter(|seconds| *seconds > 0)
+    else {
+        return;
+    };
+    let mut turns = tokio::time::interval(PURGES);
+    loop {
+        turns.tick().await;
+        let before = repository.clock().now_s().saturating_sub(seconds);
+        for database in app.config.databases.iter().map(|known| DatabaseId(known.id)) {
+            match purged(&repository, database, before).await {
+                Ok(0) => {}
+                Ok(entries) => tracing::info!(%database, entries, "old entries of the recycle bin are destroyed"),
+                Err(error) => tracing::warn!(%database, %error, "the recycle bin could not be purged"),
+            }
+        }
+    }
+}
+
+/// Destroys the entries that were discarded before a time; one that can't be is logged, and does not hold up the others. Returns how many
+/// there were.
+async fn purged(repository: &Repository, database: DatabaseId, before: u64) -> Result<usize, Error> {
+    let (mut after, mut count) = (None::<Bytes>, 0);
+    loop {
+        let page = entries_of_bin(repository.look(), View::Committed, database, after.as_deref(), (PAGE, false));
+        let (entries, last) = page.map_err(|error| {
+            tracing::error!(%error, "the recycle bin can't be read");
+            Error::internal()
+        })?;
+        for object in &entries {
+            let discarded = repository.any_record(*object)?.and_then(|record| record.bin).map(|bin| bin.at);
+            // The oldest come first.
+            if discarded.is_some_and(|at| at >= before) {
+                return Ok(count);
+            }
+            match repository.joint(Purge { object: *object, before }, Request::by(Who::system())).await {
+                Ok(done) => count += usize::from(done),
+                Err(error) if error.code == Code::ObjectNotFound => {}
+                Err(error) => tracing::warn!(%object, %error, "an old entry of the recycle bin is still there"),
+            }
+        }
+        after = last;
+        if entries.len() < PAGE {
+            return Ok(count);
+        }
+    }
+}
+
 /// Looks for new certificates every now and then, and at SIGHUP.
 pub(super) async fn renew(certificates: Arc<Certificates>, seconds: u64) {
     let mut looks = tokio::time::interval(Duration::from_secs(seconds.max(1)));
@@ -110,7 +171,54 @@ pub(super) async fn renew(certificates: Arc<Certificates>, seconds: u64) {
 mod tests {
     use std::cell::RefCell;
 
+    use stet_actors::clock::ManualClock;
+    use stet_actors::folder::root;
+    use stet_actors::lifecycle::{Create, Discard, NewObject, Restore};
+    use stet_actors::object::CreateMode;
+    use stet_actors::runtime::RuntimeOptions;
+    use stet_actors::store::memory::MemoryStore;
+
     use super::*;
+
+    #[actix_web::test]
+    async fn what_lies_in_the_bin_for_long_is_destroyed_and_nothing_else() {
+        let clock = Arc::new(ManualClock::at(1_700_000_000_000));
+        let started = Repository::start(Arc::new(MemoryStore::new()), clock.clone(), RuntimeOptions::default()).await;
+        let repository = started.expect("a repository starts");
+        let database = DatabaseId::MAIN;
+        repository.make_roots(&[database]).await.expect("roots are made");
+        let make = async |name: &str, below: &[&str]| {
+            let below = below.iter().map(|name| (*name).to_owned()).collect();
+            let create = Create { folder: root(database), below, object: NewObject::document(name, "Story") };
+            repository.joint(create, Request::by(Who::system())).await.expect("it is made").loid
+        };
+        let discard = async |object: stet_actors::id::Loid| {
+            repository.joint(Discard { object }, Request::by(Who::system())).await.expect("it is discarded");
+        };
+        let (old, back, inner) = (make("old", &[]).await, make("back", &[]).await, make("inner", &["folder"]).await);
+        let folder = repository.record(inner).unwrap().and_then(|record| record.folder()).expect("it lies in one");
+        for object in [old, back, folder] {
+            discard(object).await;
+        }
+        let then = repository.clock().now_s();
+        clock.advance(std::time::Duration::from_secs(1000));
+        let (new, kept) = (make("new", &[]).await, make("kept", &[]).await);
+        discard(new).await;
+        let restore = Restore { object: back, folder: None, mode: CreateMode::Exception };
+        repository.joint(restore, Request::by(Who::system())).await.expect("it comes back");
+        assert_eq!(purged(&repository, database, then).await, Ok(0), "not at that very moment");
+        assert_eq!(purged(&repository, database, then + 1).await, Ok(2));
+        for gone in [old, folder, inner] {
+            assert_eq!(repository.any_record(gone), Ok(None));
+        }
+        for there in [back, new, kept] {
+            assert!(repository.any_record(there).unwrap().is_some(), "{there}");
+        }
+        let late = Purge { object: back, before: u64::MAX };
+        assert_eq!(repository.joint(late, Request::by(Who::system())).await, Ok(false), "it was restored");
+        assert_eq!(purged(&repository, database, u64::MAX).await, Ok(1));
+        assert_eq!(purged(&repository, database, u64::MAX).await, Ok(0));
+    }
 
     #[actix_web::test]
     async fn a_step_that_fails_keeps_none_after_it_from_being_taken() {

@@ -91,7 +91,7 @@ fn a_node_that_is_set_makes_a_new_version_and_leaves_all_else_to_the_byte() {
         nodes.map(|node| node["value"].as_str().expect("it has a value").to_owned()).collect()
     };
     assert_eq!((values("before")[1].as_str(), values("after")[1].as_str()), ("/Pictures/c.jpg", "/Pictures/new.jpg"));
-    assert_eq!((&reply["version"], &reply["id"]), (&json!(2), &json!(story)));
+    assert_eq!((&reply["info"]["version"], &reply["info"]["id"]), (&json!(2), &json!(story)));
     assert_eq!(
         desk.content(&story),
         STORY.replace("<media href='/Pictures/c.jpg' />", "<media href=\"/Pictures/new.jpg\"/>")

@@ -11,6 +11,7 @@ mod name;
 mod reach;
 mod record;
 mod remainder;
+mod suid;
 mod text;
 mod version;
 
@@ -32,6 +33,7 @@ pub use self::name::{
 pub use self::reach::Reach;
 pub use self::record::{Attributes, Bin, Content, FamilyKind, FolderKey, Lock, Record, Stored, Text};
 pub use self::remainder::{Remainder, Standing, Task, standing};
+pub use self::suid::family_of;
 pub use self::text::{MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, MAX_WORD_BYTES, check_texts};
 pub use self::version::{NewContent, Pin, SmallBody, Version};
 

@@ -6,22 +6,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::checkout::{Rewrite, Switches, WriteContent};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::Tag;
 use stet_actors::id::{DatabaseId, Loid, Source};
 use stet_xml::Limits;
 use stet_xml::xpath::{Budget, Found, Kind, XPath, XPathError};
 
-use super::object::{check_whole, opened};
+use super::object::{ChangedRecord, check_whole, opened, reply_after};
 use super::records::{BulkError, BulkReply};
 use super::requests::{DatabaseRef, SourceList, database_named};
 use crate::auth::Privilege;
 use crate::give_way::Place;
 use crate::http::call::Call;
-use crate::http::etag::ETag;
 use crate::http::listing::{Items, Listing, Made, Never};
 use crate::http::reply::Json;
 use crate::limits::Room;
-use crate::records::Cached;
+use crate::records::{Cached, Display};
 
 pub mod routes;
 
@@ -108,11 +106,8 @@ pub enum NodeKind {
 /// What a change of a cross reference did.
 #[derive(Serialize, JsonSchema)]
 pub struct SetReply {
-    /// The object's loid.
-    #[schemars(with = "Loid")]
-    id: String,
-    /// Number of the version that the change made.
-    version: u32,
+    /// The object's record.
+    info: ChangedRecord,
     /// The nodes found before.
     before: Vec<Node>,
     /// The nodes found after.
@@ -276,14 +271,9 @@ pub async fn set(call: Call) -> Result<Json<SetReply>> {
         let write = WriteContent { object: record.loid, body, switches, lasts_s };
         let done = call.change_all(Rewrite { write, from }).await?;
         if done.reply {
-            let left = done.left.as_ref().map(|left| left.object().record.clone());
-            let version = left.as_ref().map_or(record.version + 1, |left| left.version);
-            let reply = SetReply { id: record.loid.to_string(), version, before: shown(before), after: shown(after) };
-            let reply = Json::of(&reply)?;
-            return Ok(match left {
-                Some(left) => reply.with_etag(ETag::new(Tag::of(&left), "change")),
-                None => reply,
-            });
+            let (before, after) = (shown(before), shown(after));
+            let reply = |info| SetReply { info, before, after };
+            return reply_after(&call, record.loid, done.left.as_ref(), &Display::with_defaults(false), reply).await;
         }
     }
     Err(Error::new(Code::Overloaded, format!("Others keep changing `{source}`.")).with_source(&source))

@@ -99,7 +99,7 @@ async fn found(call: &Call, folder: Loid, all: bool, wanted: &Wanted, page: Page
     let mut gathering = Gathering::new(wanted.sort.clone(), page, app.replies.nothing(&call.holder()));
     let mut left = wanted.how_many;
     // Folders that are open, the innermost last: no more than a path may have.
-    let mut open = vec![names(app, folder).await?.into_iter()];
+    let mut open = vec![names(app, folder, usize::MAX).await?.into_iter()];
     while let Some(names_left) = open.last_mut() {
         way.now_and_then().await;
         let Some(loid) = names_left.next() else {
@@ -126,7 +126,7 @@ async fn found(call: &Call, folder: Loid, all: bool, wanted: &Wanted, page: Page
             }
         }
         if is_inner && wanted.recursive {
-            let below = names(app, loid).await?;
+            let below = names(app, loid, usize::MAX).await?;
             if !gathering.counts(size_of_val(&*below)) {
                 return Err(no_room());
             }

@@ -1,8 +1,11 @@
 //! Listings of folders and bundles: which objects there are, and their records.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use bytes::Bytes;
+use parking_lot::Mutex;
 use stet_actors::error::{Error, Result};
 use stet_actors::expect::Tag;
 use stet_actors::folder::children;
@@ -176,12 +179,14 @@ pub(in crate::api) async fn entries(
     let all = access.sees_all() || access.may(Privilege::Read, folder)?;
     let as_named = all && kind == Kind::All && sort.keeps_order();
     let mut gathering = Gathering::new(sort, page, app.replies.nothing(&call.holder()));
-    let loids = names(app, folder.loid).await?;
+    // A page in the order of the names is found without those behind it.
+    let most = if as_named { page.end() } else { usize::MAX };
+    let loids = names(app, folder.loid, most).await?;
     if !gathering.counts(size_of_val(&*loids)) {
         return Err(no_room());
     }
     if as_named {
-        let total = loids.len();
+        let total = if loids.len() < most { loids.len() } else { count(call, folder).await? };
         return Ok((page.cut(loids), total));
     }
     let mut way = GiveWay::new();
@@ -204,17 +209,59 @@ pub(in crate::api) async fn entries(
     Ok(gathering.page().await)
 }
 
-/// What lies in a folder, by name, as it was at one moment.
-pub(in crate::api) async fn names(app: &App, folder: Loid) -> Result<Vec<Loid>> {
-    let unlisted = |error: StoreError| {
-        tracing::error!(%error, "a folder can't be listed");
-        Error::internal()
+fn unlisted(error: StoreError) -> Error {
+    tracing::error!(%error, "a folder can't be listed");
+    Error::internal()
+}
+
+/// What lies in a folder, by name, as it was at one moment; no more than that many.
+pub(in crate::api) async fn names(app: &App, folder: Loid, most: usize) -> Result<Vec<Loid>> {
+    let at_once = most.min(NAMES_AT_ONCE);
+    let few = children(app.repository.look(), View::Committed, folder, None, at_once).map_err(unlisted)?;
+    let (loids, Some(_)) = few else { return Ok(few.0) };
+    if loids.len() == most {
+        return Ok(loids);
+    }
+    let repository = app.repository.clone();
+    let read = move || children(repository.look(), View::Committed, folder, None, most);
+    Ok(give_way::aside(read).await?.map_err(unlisted)?.0)
+}
+
+/// How many folders are known by the number of what lies in them; each takes some bytes.
+const MOST_COUNTED: usize = 10_000;
+
+/// How much lies in large folders, and at which of their revisions.
+#[derive(Debug, Default)]
+pub struct FolderCounts(Mutex<HashMap<Loid, (u64, usize)>>);
+
+/// How much lies in a folder: counted once for each of its revisions, which go up with each name in it.
+async fn count(call: &Call, folder: &Record) -> Result<usize> {
+    let (kept, key) = (call.app.kept::<FolderCounts>(), (folder.loid, folder.revision));
+    if let Some((_, count)) = kept.0.lock().get(&key.0).filter(|(revision, _)| *revision == key.1) {
+        return Ok(*count);
+    }
+    let repository = call.app.repository.clone();
+    let counted = move || {
+        let (mut count, mut after) = (0, None::<Bytes>);
+        loop {
+            let (page, next) = children(repository.look(), View::Committed, key.0, after.as_deref(), NAMES_AT_ONCE)
+                .map_err(unlisted)?;
+            count += page.len();
+            after = Some(match next {
+                Some(next) => next,
+                None => return Ok::<usize, Error>(count),
+            });
+        }
     };
-    let few = children(app.repository.look(), View::Committed, folder, None, NAMES_AT_ONCE).map_err(unlisted)?;
-    let (loids, None) = few else {
-        let repository = app.repository.clone();
-        let read = move || children(repository.look(), View::Committed, folder, None, usize::MAX);
-        return Ok(give_way::aside(read).await?.map_err(unlisted)?.0);
-    };
-    Ok(loids)
+    let count = give_way::aside(counted).await??;
+    // Of another revision it would be another number.
+    let now = call.app.repository.record(folder.loid)?;
+    if now.is_some_and(|now| now.revision == key.1) {
+        let mut known = kept.0.lock();
+        if known.len() >= MOST_COUNTED {
+            known.clear();
+        }
+        known.insert(key.0, (key.1, count));
+    }
+    Ok(count)
 }

@@ -24,6 +24,7 @@ use crate::records::{Cached, ObjectRecord, render_version};
 mod content;
 mod correlates;
 mod creation;
+mod family;
 mod fields;
 mod locks;
 mod moving;
@@ -42,6 +43,7 @@ pub use self::creation::{CreateObject, create, create_from_template};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::creation::{Form, read_parts};
 pub(super) use self::creation::{ProductInfo, status_of, with_product_info};
+pub use self::family::family;
 pub use self::fields::{ChangeFieldsRequest, change_fields};
 pub use self::locks::{UnlockRequest, lock, unlock};
 pub use self::moving::{MoveRequest, RenameRequest, relocate, rename};

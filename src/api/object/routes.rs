@@ -90,11 +90,12 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "object-family-get",
-        source: "docs/api/README.md#not-served-yet",
+        source: "docs/api/objects.md",
         path: "/v3/object/{uuid}/family",
         summary: "List the members of a story family: the objects that share a SUID.",
         path_params: &[object("uuid", "any member of the family")],
         query: &[DATABASE, QueryParam::Display { additional_info: false, path: false, web: true }],
+        handler: handler!(object::family),
         ..GET
     },
     Route {

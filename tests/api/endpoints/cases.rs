@@ -604,6 +604,11 @@ cases! {
         corner.client.call("object-discard", &[&story]).ok();
         Made::on([story])
     };
+    "object-family-get": |corner| Made::on([corner.story()]);
+    "stet-recyclebin-get": |corner| {
+        corner.client.call("object-discard", &[&corner.story()]).ok();
+        Made { query: vec![("limit", word(1))], ..Made::default() }
+    };
     "object-lastversionloid-get": |corner| Made::on([corner.story()]);
     "stet-object-content-get": |corner| Made::on([corner.story()]);
     "stet-object-content-binary-get": |corner| Made::on([corner.story()]);

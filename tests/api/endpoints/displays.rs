@@ -30,6 +30,10 @@ fn an_option_shows_or_hides_its_part_of_the_record() {
             ("showXml", "attributesXml", false),
             ("showWebType", "webType", false),
         ] {
+            // One has all of them but this.
+            if !case.endpoint().takes(option) {
+                continue;
+            }
             for (value, shown) in [("true", true), ("1", true), ("FALSE", false), ("0", false), ("", by_default)] {
                 let made = (case.make)(corner);
                 let answer = made.call(&corner.client, case.id).query(option, value).send();
@@ -50,7 +54,8 @@ fn each_display_has_a_tag_of_its_own_and_is_given_to_nobody_else() {
         |endpoint: &Endpoint| shows(endpoint) && endpoint.knows("If-None-Match") && !reads_what_others_change(endpoint);
     on_each(5, about, |faults, case, corner| {
         let made = (case.make)(corner);
-        let queries = [vec![], vec!["showPath"], vec!["showXml"], vec!["showPath", "showXml"]];
+        let mut queries = vec![vec![], vec!["showPath"], vec!["showXml"], vec!["showPath", "showXml"]];
+        queries.retain(|options| options.iter().all(|option| case.endpoint().takes(option)));
         let read = |query: &[&str]| {
             let call = made.call(&corner.client, case.id);
             query.iter().fold(call, |call, option| call.query(option, true)).send()

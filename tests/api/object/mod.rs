@@ -1,6 +1,7 @@
 //! `/v3/object`
 
 mod attributes;
+mod bin;
 mod checkout;
 mod collecting;
 mod content;

@@ -1,0 +1,70 @@
+//! Emptying the recycle bin of what has lain there for long.
+
+use bytes::Bytes;
+
+use super::Destroy;
+use crate::command::{Context, Fault};
+use crate::id::{DatabaseId, Loid};
+use crate::joint::{Joint, Turns};
+use crate::store::{Look, Range, StoreError, Table, View};
+
+/// Destroys an entry of the recycle bin with all that it took along, if it still lies there and was discarded before a time. It replies
+/// whether it did.
+#[derive(Debug, Clone, Copy)]
+pub struct Purge {
+    /// The entry.
+    pub object: Loid,
+    /// Epoch seconds.
+    pub before: u64,
+}
+
+impl Joint for Purge {
+    type Reply = bool;
+    const NAME: &'static str = "object.purge";
+    const ALONE: bool = Destroy::ALONE;
+    const AWAITS: bool = Destroy::AWAITS;
+
+    fn wants(&self) -> Vec<Loid> {
+        vec![self.object]
+    }
+
+    fn top(&self) -> Option<Loid> {
+        Some(self.object)
+    }
+
+    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<bool, Fault> {
+        let record = turns.any(self.object)?.record.clone();
+        // It may have been restored since it was looked up.
+        let is_old = record.bin.as_ref().is_some_and(|bin| bin.entry == self.object && bin.at < self.before);
+        if !is_old {
+            return Ok(false);
+        }
+        Destroy { object: self.object }.apply(turns, context)?;
+        Ok(true)
+    }
+}
+
+/// At most `limit` entries of a database's recycle bin, the oldest first or the newest; and the key of the last in [`Table::Bin`], behind
+/// which the oldest first go on.
+///
+/// # Errors
+/// What the store says.
+pub fn entries_of_bin(
+    look: &dyn Look,
+    view: View,
+    database: DatabaseId,
+    after: Option<&[u8]>,
+    (limit, newest_first): (usize, bool),
+) -> Result<(Vec<Loid>, Option<Bytes>), StoreError> {
+    let mut range = Range::prefix(&database.0.to_be_bytes());
+    if let Some(key) = after {
+        range = range.after(key);
+    }
+    let page = look.scan(view, Table::Bin, &range, limit, newest_first)?;
+    let loid = |key: &Bytes| {
+        // Behind the database and the time.
+        let loid = key.get(2 + 8..).and_then(Loid::from_key);
+        loid.ok_or_else(|| StoreError::Corrupt("an entry in `bin` has no loid".to_owned()))
+    };
+    Ok((page.iter().map(|(key, _)| loid(key)).collect::<Result<_, _>>()?, page.last().map(|(key, _)| key.clone())))
+}

@@ -1,0 +1,72 @@
+//! Story families: the objects that share a SUID (docs/api/objects.md, "Story families").
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stet_actors::error::{Error, Result};
+use stet_actors::expect::Tag;
+use stet_actors::id::{DatabaseId, Loid};
+use stet_actors::object::{Text, family_of};
+use stet_actors::store::View;
+
+use crate::api::folder::listing::Entries;
+use crate::give_way::{self, GiveWay};
+use crate::http::call::Call;
+use crate::http::etag::ETag;
+use crate::http::listing::Listing;
+use crate::http::pieces::no_room;
+use crate::http::reply::Json;
+use crate::json::{Listed, Ready};
+use crate::records::{Gathering, ObjectRecord, Sort};
+
+/// A story family.
+#[derive(Serialize, JsonSchema)]
+pub struct FamilyReply {
+    /// What its members share; null for an object that shares nothing, which is its only member.
+    #[schemars(with = "Option<String>")]
+    suid: Option<Text>,
+    /// The page asked for, in the order of their loids.
+    items: Listed<Ready<ObjectRecord>>,
+    /// How many members the caller sees in all.
+    total: usize,
+}
+
+/// `GET /v3/object/{uuid}/family`
+pub async fn family(call: Call) -> Result<Json<FamilyReply>> {
+    let member = call.resolve("uuid")?;
+    let (page, display, suid) = (call.query.page(), call.display(), member.suid.clone());
+    let only = call.query.text("databaseId").map(|_| call.database()).transpose()?;
+    let loids = match &suid {
+        Some(suid) => members(&call, suid.clone()).await?,
+        None => vec![member.loid],
+    };
+    let mut gathering = Gathering::new(Sort::default(), page, call.app.replies.nothing(&call.holder()));
+    let (app, mut way) = (&call.app, GiveWay::new());
+    for loid in loids.into_iter().filter(|loid| is_in(only, *loid)) {
+        way.now_and_then().await;
+        let Some(record) = app.records.get(&app.repository, loid)? else { continue };
+        if call.as_seen(record.clone())?.is_some() && !gathering.push(&record) {
+            return Err(no_room());
+        }
+    }
+    let (found, total) = gathering.page().await;
+    let entries = Entries::new(found, None, display);
+    let reply_suid = suid.clone();
+    let mut listing = Listing::of(&call, entries, |items, _| FamilyReply { suid: reply_suid, items, total }).await?;
+    let of_entries = listing.list_mut().facts(&call).await?;
+    let tag = ETag::new(Tag::of(&member), (suid, of_entries, total));
+    Ok(listing.answer(call).with_etag(tag))
+}
+
+fn is_in(database: Option<DatabaseId>, loid: Loid) -> bool {
+    database.is_none_or(|database| loid.database == database)
+}
+
+/// All live objects with that SUID.
+async fn members(call: &Call, suid: Text) -> Result<Vec<Loid>> {
+    let repository = call.app.repository.clone();
+    let read = move || family_of(repository.look(), View::Committed, &suid, usize::MAX);
+    give_way::aside(read).await?.map_err(|error| {
+        tracing::error!(%error, "a story family can't be read");
+        Error::internal()
+    })
+}

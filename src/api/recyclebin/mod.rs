@@ -1,0 +1,120 @@
+//! What lies in the recycle bin (docs/api/objects.md, "The recycle bin").
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stet_actors::error::{Error, Result};
+use stet_actors::id::{DatabaseId, Loid};
+use stet_actors::lifecycle::entries_of_bin;
+use stet_actors::object::{Bin, Text};
+use stet_actors::store::View;
+
+use super::records::any_record_of;
+use crate::auth::Privilege;
+use crate::give_way::{self, GiveWay};
+use crate::http::call::Call;
+use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::pieces::no_room;
+use crate::http::reply::Json;
+use crate::json::{Listed, Ready, With};
+use crate::records::{Display, Gathering, ObjectRecord, Sort};
+
+pub mod routes;
+
+/// A page of the recycle bin.
+#[derive(Serialize, JsonSchema)]
+pub struct RecycleBinReply {
+    /// What was discarded last comes first, unless `sortBy` says otherwise.
+    items: Listed<Ready<BinEntry>>,
+    /// How many entries the caller sees in all.
+    total: usize,
+}
+
+/// An object that was discarded, and took along what lay in it.
+pub type BinEntry = With<ObjectRecord, BinInfo>;
+
+/// How an object came into the recycle bin.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BinInfo {
+    /// Where it lay.
+    former_path: Text,
+    /// When it was discarded, epoch seconds.
+    discarded: u64,
+    /// Name of the user who discarded it.
+    discarded_by: Text,
+}
+
+/// `GET /v3/recyclebin`
+pub async fn list(call: Call) -> Result<Json<RecycleBinReply>> {
+    let (sort, page, display) = (Sort::parse(call.query.text("sortBy"))?, call.query.page(), call.display());
+    let (app, access) = (&call.app, call.access());
+    let mut gathering = Gathering::new(sort.clone(), page, app.replies.nothing(&call.holder()));
+    let loids = entries(&call, call.database()?).await?;
+    if !gathering.counts(size_of_val(&*loids)) {
+        return Err(no_room());
+    }
+    let (found, total) = if access.sees_all() && sort.keeps_order() {
+        let total = loids.len();
+        (page.cut(loids), total)
+    } else {
+        let mut way = GiveWay::new();
+        for loid in loids {
+            way.now_and_then().await;
+            let Some(record) = app.repository.any_record(loid)? else { continue };
+            if access.may(Privilege::Read, &record)? && !gathering.push(&record) {
+                return Err(no_room());
+            }
+        }
+        gathering.page().await
+    };
+    let entries = Entries { loids: found, next: 0, display };
+    Ok(Listing::of(&call, entries, |items, _| RecycleBinReply { items, total }).await?.answer(call))
+}
+
+/// All entries, those that were discarded last first.
+async fn entries(call: &Call, database: DatabaseId) -> Result<Vec<Loid>> {
+    let repository = call.app.repository.clone();
+    let read = move || {
+        let all = entries_of_bin(repository.look(), View::Committed, database, None, (usize::MAX, true));
+        all.map(|(entries, _)| entries)
+    };
+    give_way::aside(read).await?.map_err(|error| {
+        tracing::error!(%error, "the recycle bin can't be read");
+        Error::internal()
+    })
+}
+
+/// Entries of the recycle bin.
+struct Entries {
+    loids: Vec<Loid>,
+    next: usize,
+    display: Display,
+}
+
+impl Items for Entries {
+    type Item = Ready<BinEntry>;
+    type Inner = Never;
+    type Innermost = Never;
+    type Failed = Never;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<Ready<BinEntry>>> {
+        let Some(loid) = self.loids.get(self.next) else { return Ok(Made::End) };
+        // It may have been restored or destroyed since it was found.
+        let Some(Bin { at, by, path, .. }) = call.app.repository.any_record(*loid)?.and_then(|record| record.bin)
+        else {
+            return Ok(Made::Nothing);
+        };
+        let Some(record) = any_record_of(call, *loid, &self.display).await? else { return Ok(Made::Nothing) };
+        let info = BinInfo { former_path: path, discarded: at, discarded_by: by };
+        Ok(Made::Item(With::ready(&record, &info)?))
+    }
+
+    fn advance(&mut self) {
+        self.next += 1;
+    }
+
+    fn bytes(&self) -> usize {
+        self.loids.capacity() * size_of::<Loid>()
+    }
+}
