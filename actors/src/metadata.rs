@@ -17,11 +17,11 @@ use crate::object::{Attributes, FamilyKind, IssueDate, Record, Text};
 
 /// A change of attribute texts: the same texts give the same.
 pub trait Amend: Debug + Send + Sync + 'static {
-    /// The texts of an object as they are to be.
+    /// The texts of an object as they are to be; `None` if that has to be `quick`, and is not.
     ///
     /// # Errors
     /// Whatever does not fit; then nothing is changed.
-    fn amend(&self, record: &Record, attributes: &Attributes) -> Result<Amended>;
+    fn amend(&self, record: &Record, attributes: &Attributes, quick: bool) -> Result<Option<Amended>>;
 }
 
 /// What attribute texts are to be, and what else goes with that.
@@ -50,17 +50,17 @@ pub struct Ahead {
 
 /// Changes fields of an object's attribute texts.
 ///
-/// It replies whether it did: texts of more than [`ChangeFields::here`] bytes would hold up others for too long, so they are to be
-/// amended [`Ahead`], and that is of no use once they have changed.
+/// It replies whether it did: what takes long would hold up others, so that is to be amended [`Ahead`], and is of no use once the texts
+/// have changed.
 #[derive(Debug, Clone)]
 pub struct ChangeFields {
     /// The object.
     pub object: Loid,
     /// What becomes of its texts.
     pub amend: Arc<dyn Amend>,
-    /// How many bytes of texts are amended in the command.
-    pub here: usize,
-    /// Larger ones.
+    /// Whether they are amended in the command though that takes long.
+    pub here: bool,
+    /// What takes long.
     pub ahead: Option<Ahead>,
 }
 
@@ -86,8 +86,10 @@ impl Joint for ChangeFields {
         check_lock(&record, context)?;
         let amended = match &self.ahead {
             Some(ahead) if ahead.from == *object.attributes => ahead.to.clone(),
-            _ if object.attributes.text_bytes() <= self.here => self.amend.amend(&record, &object.attributes)?,
-            _ => return Ok(false),
+            _ => match self.amend.amend(&record, &object.attributes, !self.here)? {
+                Some(amended) => amended,
+                None => return Ok(false),
+            },
         };
         let Amended { attributes, system_attributes, issue_date, work_folder, moderated } = amended;
         if let Some(Some(path)) = &work_folder {

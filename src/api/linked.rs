@@ -18,6 +18,9 @@ const NAMES: [&str; 5] = ["href", "fileref", "source", "uuid", "loid"];
 /// Objects that an object may name: each is looked up.
 pub const MOST_LINKED: usize = 1000;
 
+/// Attributes of a content that may name objects: each is tried.
+const MOST_NAMES: usize = 10_000;
+
 /// The objects that an object is correlated with, and behind them those that its content names, each once: those that the caller may
 /// read. A content that is no XML, or larger than `limits.xml_bytes`, names none.
 ///
@@ -30,7 +33,13 @@ pub async fn linked(call: &Call, object: &Cached) -> Result<Vec<Arc<Cached>>> {
         // Items of topics have no records of their own, and are no stories.
         add(call, &Source::Loid(other), object, &mut found, &mut known)?;
     }
-    for text in named(call, object).await? {
+    let named = named(call, object).await?;
+    if named.len() > MOST_NAMES {
+        let message =
+            format!("The content of `{}` has more than {MOST_NAMES} attributes that may name objects.", object.loid);
+        return Err(Error::new(Code::TooLarge, message).with_detail("limit", MOST_NAMES));
+    }
+    for text in named {
         way.now_and_then().await;
         if let Ok(source) = Source::parse("href", &text) {
             add(call, &source, object, &mut found, &mut known)?;

@@ -2,6 +2,7 @@ mod audit;
 mod auth;
 mod bundle;
 mod cas;
+mod client_day;
 mod crossreference;
 mod drawer;
 mod edge;

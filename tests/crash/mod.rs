@@ -6,6 +6,7 @@
 //!
 //! `STET_CRASH_ROUNDS` says how many rounds (3), `STET_CRASH_SEED` repeats the choices of a run.
 
+mod bundles;
 mod contents;
 mod damage;
 mod drawers;

@@ -87,13 +87,20 @@ pub(crate) fn links_of(look: &dyn Look, view: View, of: Loid) -> Result<Vec<Link
     Ok(links)
 }
 
+/// The links of an object or item as they are seen from it, whichever side they were made from.
+///
+/// # Errors
+/// What the store says.
+pub fn links_from(look: &dyn Look, view: View, of: Loid) -> Result<Vec<Link>, StoreError> {
+    let links = links_of(look, view, of)?.into_iter();
+    Ok(links.map(|link| if link.source == of { link } else { link.reversed() }).collect())
+}
+
 /// The links of an object or item, by their names there.
 ///
 /// # Errors
 /// What the store says.
 pub fn correlates_of(look: &dyn Look, view: View, of: Loid) -> Result<Vec<Correlate>, StoreError> {
-    let links = links_of(look, view, of)?.into_iter();
-    let seen = links.map(|link| if link.source == of { link } else { link.reversed() });
-    let seen: BTreeSet<Correlate> = seen.map(Link::seen_at_source).collect();
+    let seen: BTreeSet<Correlate> = links_from(look, view, of)?.into_iter().map(Link::seen_at_source).collect();
     Ok(seen.into_iter().collect())
 }

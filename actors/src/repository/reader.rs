@@ -8,7 +8,8 @@ use crate::family::Family;
 use crate::folder::{self, walk};
 use crate::id::{DatabaseId, Loid, Source};
 use crate::object::{
-    Attributes, Correlate, PathLimits, Record, Remainder, Standing, Task, Version, check_path, correlates_of, standing,
+    Attributes, Correlate, Link, PathLimits, Record, Remainder, Standing, Task, Version, check_path, correlates_of,
+    links_from, standing,
 };
 use crate::runtime::{Published, Registry, store_failure};
 use crate::store::{Backlog, Health, Look, Range, Row, StoreError, Table, View, decode_value};
@@ -216,6 +217,14 @@ impl Reader {
     /// What the store says.
     pub fn correlates(&self, of: Loid) -> Result<Vec<Correlate>> {
         correlates_of(self.look(), View::Committed, of).map_err(|error| store_failure(&error))
+    }
+
+    /// The same with their names on both sides; their order says nothing.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn links(&self, of: Loid) -> Result<Vec<Link>> {
+        links_from(self.look(), View::Committed, of).map_err(|error| store_failure(&error))
     }
 
     /// How long and how deep paths may be.

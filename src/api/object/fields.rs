@@ -8,8 +8,8 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::metadata::{Ahead, Amend, Amended, ChangeFields};
 use stet_actors::object::{Attributes, FamilyKind, IssueDate, Record, Text};
-use stet_xml::Limits;
 use stet_xml::edit::{Edit, EditError, Path, edited, first_texts};
+use stet_xml::{Limits, XmlErrorKind};
 
 use super::{BulkItem, check_whole};
 use crate::api::attributes::Given;
@@ -25,7 +25,10 @@ use crate::records::Cached;
 /// How many operators an entry may have: all of them are applied to an object at once.
 const MAX_OPERATORS: usize = 100;
 
-/// How often large texts are amended ahead before they are amended in the command, where others wait for it.
+/// Bytes of texts, and of what they become, that are amended in the command: that takes a millisecond or two.
+const QUICK: usize = LARGE_TEXT;
+
+/// How often texts are amended ahead before they are amended in the command, where others wait for it.
 const ATTEMPTS: usize = 8;
 
 /// Body of a change of fields.
@@ -155,20 +158,17 @@ async fn change_one(call: &Call, text: &str, database: DatabaseId, fields: Arc<F
     Ok(BulkItem { source: text.to_owned(), id: object.to_string() })
 }
 
-/// Amends an object's texts: small ones in the command, large ones ahead of it, and again if they have changed meanwhile.
+/// Amends an object's texts: in the command if that is quick, else ahead of it, and again if they have changed meanwhile.
 async fn amend(call: &Call, record: Arc<Cached>, fields: Arc<Fields>) -> Result<()> {
-    let (object, here) = (record.loid, LARGE_TEXT.saturating_sub(fields.bytes()));
-    let mut now = Some(record);
+    let object = record.loid;
+    let mut ahead = None;
     for attempt in 1..=ATTEMPTS {
-        let known = now.take().or(call.app.records.get(&call.app.repository, object)?);
-        let large = known.filter(|known| known.attributes.text_bytes() > here);
-        let ahead = match large {
-            Some(known) => Some(ahead_of(known, fields.clone()).await?),
-            None => None,
-        };
-        let here = if attempt == ATTEMPTS { usize::MAX } else { here };
-        if call.change_one_of_many(ChangeFields { object, amend: fields.clone(), here, ahead }).await? {
+        let change = ChangeFields { object, amend: fields.clone(), here: attempt == ATTEMPTS, ahead: ahead.take() };
+        if call.change_one_of_many(change).await? {
             break;
+        }
+        if let Some(known) = call.app.records.get(&call.app.repository, object)? {
+            ahead = Some(ahead_of(known, fields.clone()).await?);
         }
     }
     Ok(())
@@ -176,8 +176,9 @@ async fn amend(call: &Call, record: Arc<Cached>, fields: Arc<Fields>) -> Result<
 
 async fn ahead_of(known: Arc<Cached>, fields: Arc<Fields>) -> Result<Ahead> {
     let bytes = known.attributes.text_bytes() + fields.bytes();
-    give_way::by_size(bytes, move || {
-        let to = fields.amend(&known.record, &known.attributes)?;
+    give_way::by_size(bytes.max(LARGE_TEXT), move || {
+        // It may take as long as it takes.
+        let to = fields.amend(&known.record, &known.attributes, false)?.ok_or_else(Error::internal)?;
         Ok(Ahead { from: known.attributes.clone(), to })
     })
     .await?
@@ -203,12 +204,20 @@ impl Fields {
         self.attributes.iter().chain(&self.system).map(Edit::bytes).sum()
     }
 
-    fn edited(&self, field: &str, text: Option<&Text>, edits: &[Edit]) -> Result<Option<Text>> {
+    /// A text as the edits make it; `None` in front of it if that has to be `quick`, and is not.
+    fn edited(&self, field: &str, text: Option<&Text>, edits: &[Edit], quick: bool) -> Result<Option<Option<Text>>> {
         if edits.is_empty() {
-            return Ok(text.cloned());
+            return Ok(Some(text.cloned()));
         }
-        let new = edited(text.map(|text| &**text), edits, &self.limits).map_err(|error| refused(field, &error))?;
-        Ok(new.map(|new| text.filter(|old| ***old == *new).cloned().unwrap_or_else(|| new.into())))
+        let max_bytes = if quick { self.limits.max_bytes.min(QUICK) } else { self.limits.max_bytes };
+        let limits = Limits { max_bytes, ..self.limits };
+        let new = match edited(text.map(|text| &**text), edits, &limits) {
+            Ok(new) => new,
+            // Within its own limits it may be well.
+            Err(EditError::Document(error)) if quick && error.kind() == XmlErrorKind::TooLarge => return Ok(None),
+            Err(error) => return Err(refused(field, &error)),
+        };
+        Ok(Some(new.map(|new| text.filter(|old| ***old == *new).cloned().unwrap_or_else(|| new.into()))))
     }
 
     /// What the texts at [`MIRRORED`] are.
@@ -219,13 +228,17 @@ impl Fields {
 }
 
 impl Amend for Fields {
-    fn amend(&self, record: &Record, old: &Attributes) -> Result<Amended> {
-        let attributes = self.edited("attributes", old.attributes.as_ref(), &self.attributes)?;
-        let system_attributes = self.edited("systemAttributes", old.system_attributes.as_ref(), &self.system)?;
+    fn amend(&self, record: &Record, old: &Attributes, quick: bool) -> Result<Option<Amended>> {
+        if quick && old.text_bytes() + self.bytes() > QUICK {
+            return Ok(None);
+        }
+        let attributes = self.edited("attributes", old.attributes.as_ref(), &self.attributes, quick)?;
+        let system = self.edited("systemAttributes", old.system_attributes.as_ref(), &self.system, quick)?;
+        let (Some(attributes), Some(system_attributes)) = (attributes, system) else { return Ok(None) };
         let mut amended =
             Amended { attributes, system_attributes, issue_date: None, work_folder: None, moderated: None };
         if self.system.is_empty() {
-            return Ok(amended);
+            return Ok(Some(amended));
         }
         let before = self.mirrored(old.system_attributes.as_ref())?;
         let after = self.mirrored(amended.system_attributes.as_ref())?;
@@ -247,7 +260,7 @@ impl Amend for Fields {
         if work_folder != before[2] {
             amended.work_folder = Some(work_folder.filter(|path| !path.is_empty()).map(Text::from));
         }
-        Ok(amended)
+        Ok(Some(amended))
     }
 }
 

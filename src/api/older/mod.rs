@@ -1,3 +1,6 @@
 //! The older, unversioned resources.
 
+mod linked;
 pub mod routes;
+
+pub use self::linked::linked;

@@ -1,7 +1,7 @@
 //! The older, unversioned resources (docs/api/README.md, "Base path and surfaces"). They document no codes of their own;
 //! docs/api/README.md, "Codes", holds for all.
 
-use crate::api::{auth, group};
+use crate::api::{auth, group, older};
 use crate::http::route::words::*;
 
 const GET: Route = Route { codes: &[], ..base(Verb::Get, Privilege::Read, "docs/api/README.md") };
@@ -216,5 +216,19 @@ pub const ROUTES: &[Route] = &[
             text("source", None, "The page plan: a loid, uuid or path."),
         ],
         ..DELETE
+    },
+    Route {
+        id: "stet-old-object-linked-get",
+        source: "docs/api/objects.md",
+        untagged: true,
+        path: "/object/linked",
+        summary: "List what an object and its channel copies are linked with.",
+        query: &[
+            needed("id", "Loid, uuid or path of the object."),
+            DATABASE,
+            text("roleType", None, "Only links of that name at the object."),
+        ],
+        handler: handler!(older::linked),
+        ..GET
     },
 ];

@@ -604,6 +604,11 @@ cases! {
         corner.client.call("object-discard", &[&story]).ok();
         Made::on([story])
     };
+    "stet-old-object-linked-get": |corner| {
+        let (story, item) = (of(&corner.story(), Kind::Any), corner.story());
+        corner.client.call("stet-object-correlate-post", &[&story]).json(&link_to(&item)).ok();
+        Made { query: vec![("id", word(story))], ..Made::default() }
+    };
     "object-family-get": |corner| Made::on([corner.story()]);
     "stet-recyclebin-get": |corner| {
         corner.client.call("object-discard", &[&corner.story()]).ok();
