@@ -8,9 +8,11 @@ use stet_actors::object::{FamilyKind, Reach, check_path};
 use stet_actors::store::View;
 
 use super::folder::check_place;
+use super::object::ProductInfo;
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
+use crate::sysconfig::Wanted;
 
 /// Where something new goes.
 pub struct Destination {
@@ -51,6 +53,33 @@ impl App {
             return Destination::at(call, record.loid, Vec::new());
         };
         self.destination_of_path(call, path, database)
+    }
+
+    /// Where a new object goes: [`App::destination`], but that without a source its type and work folder lead to a folder through the site
+    /// configuration, if that has one for them.
+    ///
+    /// # Errors
+    /// As [`App::destination`].
+    pub(in crate::api) fn destination_of(
+        &self,
+        call: &Call,
+        folder: Option<Source>,
+        database: DatabaseId,
+        object: &NewObject,
+        said: &ProductInfo<'_>,
+    ) -> Result<Destination> {
+        let of_site = || {
+            let wanted = Wanted {
+                content: &object.type_name,
+                work_folder: object.work_folder.as_deref()?,
+                issue_date: object.issue_date.as_ref().map(|date| &**date.text()),
+                product: said.product.filter(|product| !product.is_empty()),
+                edition: said.edition,
+                team: said.team,
+            };
+            self.sysconfig.site(database).base_folder(&wanted).map(Source::Path)
+        };
+        self.destination(call, folder.or_else(of_site), database)
     }
 
     /// The folders of a path that exist, and the names of those that do not.

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use serde_json::Value;
+use stet_actors::id::DatabaseId;
 use stet_xml::edit::{Edit, Path, edited, first_texts};
 use stet_xml::xpath::{Budget, XPath};
 use stet_xml::{Limits, XmlErrorKind};
@@ -115,6 +116,12 @@ pub fn xml(data: &[u8]) -> bool {
             errors.iter().for_each(|error| assert!(!error.to_string().is_empty()));
         }
     }
+    let loaded = [
+        SYSCONFIG.load_catalogs(DatabaseId::MAIN, Some(text)),
+        SYSCONFIG.load_site(DatabaseId::MAIN, Some(text)),
+        SYSCONFIG.load_content_items(Some(text)),
+    ];
+    loaded.into_iter().filter_map(Result::err).for_each(|error| assert!(!error.to_string().is_empty()));
     let read = stet_xml::to_json(text, &LIMITS);
     let checked = stet_xml::check(text, &LIMITS);
     match (read, checked) {

@@ -22,7 +22,7 @@ use stet_actors::id::DatabaseId;
 pub use self::catalogs::{Catalogs, ColumnView, Lists, WidthUnit};
 pub use self::document::ParseError;
 pub use self::object_types::ObjectTypes;
-pub use self::site::{Channel, ContentItem, Site};
+pub use self::site::{Channel, ContentItem, Site, Wanted};
 pub use self::workflows::Workflows;
 
 /// Where the object types are.

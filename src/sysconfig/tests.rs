@@ -379,3 +379,85 @@ fn what_is_wrong_in_a_catalog_is_named_and_without_a_file_there_is_a_minimum() {
     assert!(sysconfig.catalogs(database).view(Some("editing"), Lists::Folder, "/", &[]).is_some(), "the old one stays");
     assert!(sysconfig.catalogs(DatabaseId(7)).view(Some("editing"), Lists::Folder, "/", &[]).is_none());
 }
+
+const SITE: &str = include_str!("../sample/files/SysConfig/Site/siteconfig.xml");
+
+#[test]
+fn the_samples_site_has_channels_and_folders_for_new_objects() {
+    let site = Site::parse(SITE).expect("the sample's file is well");
+    let channel = |name: &str| site.channel(name).map(|channel| (&*channel.name, channel.compound, channel.is_neutral));
+    assert_eq!(channel("WEB"), Some(("Web", true, false)));
+    assert_eq!(channel("neutral"), Some(("Neutral", true, true)));
+    assert_eq!(channel("Tablet"), Some(("Tablet", false, false)));
+    assert_eq!(channel("Radio"), None);
+    assert_eq!(site.default_channel().map(|channel| &*channel.name), Some("Web"));
+    let base = |content: &str, work_folder: &str, issue_date: Option<&str>| {
+        site.base_folder(&Wanted { content, work_folder, issue_date, ..Wanted::default() })
+    };
+    let found = |path: &str| Some(path.to_owned());
+    assert_eq!(base("Story", "/News/City", None), found("/News/City"));
+    assert_eq!(base("Story", "/News/City/Waterfront", None), found("/News/City/Waterfront"));
+    assert_eq!(base("Image", "/News/City/Waterfront", None), found("/Pictures/City"), "the outermost is the section");
+    assert_eq!(base("CompoundStory", "/News/Sport/Rowing", None), found("/Web/Sport"));
+    assert_eq!(base("Audio", "/News/Culture", None), found("/News/Culture/Recordings"), "its own comes first");
+    assert_eq!(base("Audio", "/News/Sport", Some("20261124")), found("/Media/Audio/2026/11"));
+    assert_eq!(base("Audio", "/News/Sport", None), None, "the day is not known");
+    assert_eq!(base("PRP", "/News/City", Some("20261124")), found("/Pages/20261124"), "the other is for a channel");
+    assert_eq!(base("Sonnet", "/News/City", None), None);
+    assert_eq!(base("Story", "/Product/World", None), None);
+}
+
+#[test]
+fn placeholders_are_names_and_lead_nowhere_else() {
+    let site = |work_path: &str| {
+        let text = format!(
+            "<siteConfig defaultProduct='Paper'><workFolders><workFolder path='/a' label='A/B' dir='/x/y'/></workFolders>\
+             <baseFolders><baseFolder content='Story' workPath='{work_path}'/></baseFolders></siteConfig>"
+        );
+        Site::parse(&text).expect("it is well")
+    };
+    let base = |work_path: &str, product: Option<&str>| {
+        site(work_path).base_folder(&Wanted { content: "Story", work_folder: "/a", product, ..Wanted::default() })
+    };
+    assert_eq!(base("{dir}/{product}", None).as_deref(), Some("/x/y/Paper"));
+    assert_eq!(base("/{product}/z", Some("Mag")).as_deref(), Some("/Mag/z"));
+    for (work_path, product) in [
+        ("/{product}", Some("../SysConfig")),
+        ("/{label}", None),
+        ("/{edition}", None),
+        ("/{other}", None),
+        ("/{dir", None),
+        ("relative", None),
+    ] {
+        assert_eq!(base(work_path, product), None, "{work_path}");
+    }
+}
+
+#[test]
+fn a_fault_in_the_site_is_told_with_its_place() {
+    let channels = |text: &str| Site::parse(&format!("<siteConfig><channels>\n{text}</channels></siteConfig>"));
+    let channel = |attributes: &str| format!("<channel {attributes}/>");
+    assert_fault(channels(&channel("name='a'")), 2, "`id`");
+    assert_fault(channels(&channel("id='a' name='a/b'")), 2, "`a/b`");
+    assert_fault(channels(&channel("id='a' name='a' compound='maybe'")), 2, "`maybe`");
+    assert_fault(channels(&[channel("id='a' name='b'"), channel("id='B' name='c'")].join("\n")), 3, "a second time");
+    assert_fault(Site::parse("<siteConfig defaultChannel='Radio'/>"), 1, "`Radio`");
+    assert_fault(
+        Site::parse("<siteConfig><workFolders>\n<workFolder path='/a'/></workFolders></siteConfig>"),
+        2,
+        "`label`",
+    );
+    let sysconfig = SysConfig::new();
+    sysconfig.load_site(DatabaseId::MAIN, Some(SITE)).expect("the sample's file is well");
+    assert_eq!(sysconfig.load_site(DatabaseId::MAIN, Some("<x/>")).expect_err("it is another").path, SITE_PATH);
+    assert!(sysconfig.site(DatabaseId::MAIN).channel("Web").is_some(), "the old one stays");
+    assert!(sysconfig.site(DatabaseId(7)).channel("Web").is_some(), "that of the main database serves");
+    assert_eq!(
+        sysconfig
+            .load_content_items(Some("<contentItems>\n<contentItem/></contentItems>"))
+            .expect_err("no type")
+            .error
+            .line,
+        2
+    );
+}

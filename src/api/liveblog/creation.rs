@@ -36,7 +36,9 @@ async fn create(call: &Call, template: &Source, template_database: DatabaseId) -
     let database = database_named(call, request.database_id.as_ref())?;
     let object = new_liveblog(call, &mut request, template, template_database).await?;
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    let create = app.destination(call, folder, database)?.create(object);
+    let (product, edition, team) = (request.product.as_deref(), request.edition.as_deref(), request.team.as_deref());
+    let said = ProductInfo { product, edition, issue_date: None, team };
+    let create = app.destination_of(call, folder, database, &object, &said)?.create(object);
     let created = call.change_all(create).await?;
     changed_reply(call, created.reply.loid, created.left.as_ref(), &display).await
 }

@@ -195,7 +195,7 @@ pub struct CreateLiveblog {
     pub(super) application: Option<String>,
     /// The main one without it.
     pub(super) database_id: Option<DatabaseRef>,
-    /// Loid, uuid or path of the folder; the user's home without it.
+    /// Loid, uuid or path of the folder; without it that of type and work folder, or the user's home.
     pub(super) folder: Option<String>,
     /// Path of the folder.
     pub(super) folder_path: Option<String>,

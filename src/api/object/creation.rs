@@ -40,7 +40,7 @@ pub struct CreateObject {
     application: Option<String>,
     /// The main one without it.
     database_id: Option<DatabaseRef>,
-    /// Loid, uuid or path of the folder; the user's home without it.
+    /// Loid, uuid or path of the folder; without it that of type and work folder, or the user's home.
     folder: Option<String>,
     /// Path of the folder.
     folder_path: Option<String>,
@@ -147,13 +147,13 @@ async fn make(
     let system = with_product_info(app, system, &said).await?;
     object.system_attributes =
         system.or_else(|| template.and_then(|template| template.attributes.system_attributes.clone()));
-    object.issue_date = issue_date;
+    object.issue_date = issue_date.clone();
     object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.take(), "tl").await?;
     object.content = content;
     object.mode = CreateOptions::mode(options.options.as_ref(), options.create_mode);
     let database = database_named(call, options.database_id.as_ref())?;
     let folder = folder_source(options.folder.as_deref(), options.folder_path.as_deref())?;
-    let create = app.destination(call, folder, database)?.create(object);
+    let create = app.destination_of(call, folder, database, &object, &said)?.create(object);
     let created = call.change_all(create).await?;
     reply_with(call, created.reply.loid, created.left.as_ref()).await
 }
@@ -185,6 +185,7 @@ pub(in crate::api) fn status_of(
 }
 
 /// What creations take beside attributes and keep among the system attributes.
+#[derive(Default)]
 pub(in crate::api) struct ProductInfo<'a> {
     pub product: Option<&'a str>,
     pub edition: Option<&'a str>,

@@ -18,7 +18,7 @@ use self::reply::{
     Extent, Open, address, changed_divider, changed_item, changed_topic, facts, gone, structure as structure_of,
     topic_reply,
 };
-use super::object::{Removed, status_of};
+use super::object::{ProductInfo, Removed, status_of};
 use super::records::info_of;
 use super::requests::{CreateOptions, Sources, database_named, folder_source};
 use super::settled::{Opened, settled};
@@ -379,7 +379,7 @@ async fn make(call: &Call, mut request: CreateTopic, new: NewTopic) -> Result<Js
     let mut object = NewObject::of::<Topic>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
     described(call, &mut request, &mut object).await?;
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    let create = app.destination(call, folder, database)?.create(object);
+    let create = app.destination_of(call, folder, database, &object, &ProductInfo::default())?.create(object);
     let created = call.change_all(create).await?;
     changed_topic(call, created.reply.loid, created.left.as_ref(), &display).await
 }

@@ -286,7 +286,7 @@ pub struct CreateTopic {
     pub name: Option<String>,
     pub title: Option<String>,
     pub description: Option<String>,
-    /// Loid, uuid or path of the folder, made if it is not there; the user's home without it.
+    /// Loid, uuid or path of the folder, made if it is not there; without it that of type and work folder, or the user's home.
     pub folder: Option<String>,
     /// Path of the folder, made if it is not there.
     pub folder_path: Option<String>,

@@ -12,6 +12,7 @@ use stet_actors::topic_plan::{
 };
 
 use self::reply::{changed, changed_divider, facts, plan_reply, seen, structure as structure_of, tag_of, topics};
+use super::object::ProductInfo;
 use super::records::{info_of, path_if_shown};
 use super::requests::{Sources, database_named, folder_source};
 use super::settled::Unsettled;
@@ -187,7 +188,7 @@ async fn make(call: &Call, new: NewPlan) -> Result<Json<ChangedPlan>> {
     let mut object = NewObject::of::<TopicPlan>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
     described(call, &mut request, &mut object).await?;
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    let create = app.destination(call, folder, database)?.create(object);
+    let create = app.destination_of(call, folder, database, &object, &ProductInfo::default())?.create(object);
     let created = call.change_all(create).await?;
     let loid = created.reply.loid;
     match call.view_after::<TopicPlan>(loid, created.left.as_ref()).await? {

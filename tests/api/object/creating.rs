@@ -185,3 +185,38 @@ fn what_can_be_no_folder_is_refused() {
     }
     assert_eq!(desk.count(), 1);
 }
+
+#[test]
+fn without_a_folder_type_and_work_folder_lead_to_one_or_it_goes_home() {
+    let desk = Desk::of("editor");
+    let (name, own) = (own_folder().replace('/', "-"), |extra: Value| {
+        let mut options = json!({ "options": { "createMode": "AUTO_RENAME" } });
+        for (key, value) in extra.as_object().expect("options are an object") {
+            options[key] = value.clone();
+        }
+        desk.call("stet-object-create-post", &[]).form(&options, &[("content", "a.xml", "text/xml", b"<a/>")]).ok()
+    });
+    let path = |extra: Value| own(extra)["path"].as_str().expect("a creation tells the path").to_owned();
+    let story = |work_folder: &str| json!({ "name": name, "type": "Story", "workFolder": work_folder });
+    assert_eq!(path(story("/News/City")), format!("/News/City/{name}"));
+    let mut bundle = story("/News/Sport/Rowing");
+    bundle["type"] = json!("EOM::CompoundStory");
+    assert_eq!(path(bundle), format!("/Web/Sport/{name}"));
+    assert_eq!(path(story("/Product/World")), format!("/Users/editor/{name}"), "nobody works there");
+    assert_eq!(path(json!({ "name": name })), format!("/Users/editor/{name} (2)"));
+    // The same call again is about the same object.
+    let again = |_| {
+        let options = json!({ "name": format!("{name}-again"), "type": "Story", "workFolder": "/News/City", "createMode": "NEW_VERSION" });
+        desk.call("stet-object-create-post", &[]).form(&options, &[("content", "a.xml", "text/xml", b"<a/>")]).ok()
+    };
+    let [first, second] = [1, 2].map(again);
+    assert_eq!((id(&first), &second["version"]), (id(&second), &json!(2)));
+    let mut elsewhere = story("/News/City");
+    elsewhere["folderPath"] = json!(desk.folder);
+    assert_eq!(path(elsewhere), format!("{}/{name}", desk.folder), "a folder that is named wins");
+    // Other creations, too.
+    let body = json!({ "name": name, "workFolder": "/News/Culture" });
+    let topic = desk.call("topic-post", &[]).json(&body).ok();
+    let topic = desk.call("object-get", &[&id(&topic["info"])]).query("showPath", true).ok();
+    assert_eq!(topic["path"], format!("/Topics/Culture/{name}"));
+}
