@@ -136,3 +136,52 @@ impl State for Plain {
         self.object.bytes()
     }
 }
+
+/// A family whose containers have nothing beside what every object has.
+macro_rules! plain_family {
+    ($(#[$about:meta])+ $name:ident, has_content: $has_content:literal) => {
+        $(#[$about])+
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl $crate::family::Family for $name {
+            type State = $crate::family::Plain;
+            type New = ();
+            const KIND: $crate::object::FamilyKind = $crate::object::FamilyKind::$name;
+            const HAS_CONTENT: bool = $has_content;
+
+            fn load(
+                object: $crate::object::Object,
+                _: &$crate::part::Parts<'_>,
+            ) -> Result<Self::State, $crate::store::StoreError> {
+                Ok($crate::family::Plain::new(object))
+            }
+
+            fn make(
+                (): &(),
+                _: $crate::object::Object,
+                _: &mut $crate::command::Context<'_>,
+            ) -> Result<(), $crate::command::Fault> {
+                Ok(())
+            }
+
+            fn write_over(
+                (): &(),
+                _: &mut Self::State,
+                _: $crate::object::CreateMode,
+                _: &mut $crate::command::Context<'_>,
+            ) -> Result<(), $crate::command::Fault> {
+                Ok(())
+            }
+
+            fn dissolve(
+                _: &mut Self::State,
+                _: &mut $crate::command::Context<'_>,
+            ) -> Result<(), $crate::command::Fault> {
+                Ok(())
+            }
+        }
+    };
+}
+
+pub(crate) use plain_family;

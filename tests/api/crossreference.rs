@@ -2,40 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::bundle::{Desk, content};
 use crate::harness::*;
 
 const STORY: &str = "<?xml version='1.0'?>\n<!DOCTYPE story SYSTEM 's.dtd'>\n<story><head><headline>One &amp; two</headline></head>\
                      <body><media href='/Pictures/a.jpg'/><p>text<link href='/News/b.xml'/></p><media href='/Pictures/c.jpg' /></body></story>";
-
-struct Desk {
-    client: Client,
-    folder: String,
-}
-
-impl std::ops::Deref for Desk {
-    type Target = Client;
-
-    fn deref(&self) -> &Client {
-        &self.client
-    }
-}
-
-impl Desk {
-    fn of(user: &str) -> Desk {
-        Desk { client: Server::shared().user(user), folder: own_folder() }
-    }
-
-    fn make(&self, name: &str, content: &[u8]) -> String {
-        let options = json!({ "name": name, "type": "Story", "folderPath": self.folder });
-        let made =
-            self.call("stet-object-create-post", &[]).form(&options, &[("content", name, "text/xml", content)]).ok();
-        made["id"].as_str().expect("it has an id").to_owned()
-    }
-
-    fn content(&self, object: &str) -> String {
-        String::from_utf8(self.call("stet-object-content-get", &[&object]).send().body).expect("it is a text")
-    }
-}
 
 fn find<'c>(client: &'c Client, sources: Value, xpath: &str) -> Call<'c> {
     let name = if sources.is_array() { "sources" } else { "source" };
@@ -50,8 +21,11 @@ fn set<'c>(client: &'c Client, source: &str, xpath: &str, index: i64, target: &s
 #[test]
 fn what_an_expression_finds_is_told_source_by_source() {
     let desk = Desk::of("editor");
-    let (first, second, bytes) =
-        (desk.make("1.xml", STORY.as_bytes()), desk.make("2.xml", b"<story/>"), desk.make("3.bin", b"\xff"));
+    let (first, second, bytes) = (
+        desk.make("Story", "1.xml", STORY.as_bytes()),
+        desk.make("Story", "2.xml", b"<story/>"),
+        desk.make("Story", "3.bin", b"\xff"),
+    );
     let reply = find(&desk, json!([first, "/nowhere", second, bytes]), "//media/@href").ok();
     let node = |index: usize, place: usize, value: &str| {
         let path = format!("/story/body/media[{place}]/@href");
@@ -84,7 +58,7 @@ fn what_an_expression_finds_is_told_source_by_source() {
 #[test]
 fn a_node_that_is_set_makes_a_new_version_and_leaves_all_else_to_the_byte() {
     let desk = Desk::of("editor");
-    let story = desk.make("1.xml", STORY.as_bytes());
+    let story = desk.make("Story", "1.xml", STORY.as_bytes());
     let reply = set(&desk, &story, "//media/@href", 1, "/Pictures/new.jpg").ok();
     let values = |which: &str| -> Vec<String> {
         let nodes = reply[which].as_array().expect("there are nodes").iter();
@@ -93,25 +67,28 @@ fn a_node_that_is_set_makes_a_new_version_and_leaves_all_else_to_the_byte() {
     assert_eq!((values("before")[1].as_str(), values("after")[1].as_str()), ("/Pictures/c.jpg", "/Pictures/new.jpg"));
     assert_eq!((&reply["info"]["version"], &reply["info"]["id"]), (&json!(2), &json!(story)));
     assert_eq!(
-        desk.content(&story),
+        content(&desk, &story),
         STORY.replace("<media href='/Pictures/c.jpg' />", "<media href=\"/Pictures/new.jpg\"/>")
     );
     set(&desk, &story, "//headline", 0, "<&>").ok();
-    assert!(desk.content(&story).contains("<headline>&lt;&amp;&gt;</headline>"));
+    assert!(content(&desk, &story).contains("<headline>&lt;&amp;&gt;</headline>"));
     assert_eq!(desk.call("object-get", &[&story]).ok()["version"], 3);
-    let before = desk.content(&story);
+    let before = content(&desk, &story);
     for (xpath, index) in [("//media", 2), ("//media", -1), ("//nothing", 0), ("/", 0), ("//p[", 0)] {
         set(&desk, &story, xpath, index, "x").fails(400, "InvalidXPath");
     }
     set(&desk, &story, "//headline", 0, "\u{1}").fails(400, "InvalidXPath");
-    assert_eq!((desk.content(&story), desk.call("object-get", &[&story]).ok()["version"].clone()), (before, json!(3)));
+    assert_eq!(
+        (content(&desk, &story), desk.call("object-get", &[&story]).ok()["version"].clone()),
+        (before, json!(3))
+    );
     set(&Server::shared().user("reader"), &story, "//headline", 0, "x").fails(403, "PermissionDenied");
 }
 
 #[test]
 fn locks_and_working_copies_are_held_to() {
     let desk = Desk::of("editor");
-    let story = desk.make("1.xml", b"<s><a>1</a><b>1</b></s>");
+    let story = desk.make("Story", "1.xml", b"<s><a>1</a><b>1</b></s>");
     desk.call("stet-object-lock-post", &[&story]).ok();
     set(&Server::shared().user("reporter"), &story, "//a", 0, "x").fails(403, "ObjectLocked");
     // Whoever has it checked out goes on from what they have saved, and still has it.
@@ -121,10 +98,10 @@ fn locks_and_working_copies_are_held_to() {
         .bytes("text/xml", "<s><a>2</a><b>2</b></s>");
     save.ok();
     set(&desk, &story, "//a", 0, "3").ok();
-    assert_eq!(desk.content(&story), "<s><a>3</a><b>2</b></s>");
+    assert_eq!(content(&desk, &story), "<s><a>3</a><b>2</b></s>");
     let record = desk.call("object-get", &[&story]).ok();
     assert_eq!((&record["locker"]["id"], &record["version"]), (&json!("editor"), &json!(2)));
-    assert_eq!(Desk::of("reporter").content(&story), "<s><a>3</a><b>2</b></s>", "it is checked in");
+    assert_eq!(content(&Server::shared().user("reporter"), &story), "<s><a>3</a><b>2</b></s>", "it is checked in");
 }
 
 /// Each of many sets its own node, and all are there at the end.
@@ -132,7 +109,7 @@ fn locks_and_working_copies_are_held_to() {
 fn no_change_of_a_reference_is_lost() {
     let desk = Desk::of("editor");
     let nodes: String = (0..16).map(|node| format!("<n id='n{node}'>0</n>")).collect();
-    let story = desk.make("1.xml", format!("<s>{nodes}</s>").as_bytes());
+    let story = desk.make("Story", "1.xml", format!("<s>{nodes}</s>").as_bytes());
     std::thread::scope(|scope| {
         for node in 0..16 {
             let (client, story) = (desk.client.afresh(), &story);
@@ -143,7 +120,7 @@ fn no_change_of_a_reference_is_lost() {
             });
         }
     });
-    assert_eq!(desk.content(&story), format!("<s>{nodes}</s>").replace(">0<", ">5<"));
+    assert_eq!(content(&desk, &story), format!("<s>{nodes}</s>").replace(">0<", ">5<"));
     assert_eq!(desk.call("object-get", &[&story]).ok()["version"], 81);
 }
 
@@ -151,14 +128,14 @@ fn no_change_of_a_reference_is_lost() {
 fn an_expression_that_would_take_for_ever_is_refused_and_others_go_on() {
     let desk = Desk::of("editor");
     let many: String = (0..20_000).map(|number| format!("<i n='{number}' m='x'/>")).collect();
-    let story = desk.make("1.xml", format!("<s>{many}</s>").as_bytes());
+    let story = desk.make("Story", "1.xml", format!("<s>{many}</s>").as_bytes());
     for xpath in ["//*[//*[//*[//*]]]", "//i[//@n = //@m]", "//i[count(preceding::*) = count(following::*)]"] {
         let error = find(&desk, json!(story), xpath).fails(400, "InvalidXPath");
         assert!(error["message"].as_str().is_some_and(|message| message.contains("more work")), "{error}");
         set(&desk, &story, xpath, 0, "x").fails(400, "InvalidXPath");
     }
     // What one call may take is for all of its sources.
-    let small = desk.make("2.xml", b"<s><i/></s>");
+    let small = desk.make("Story", "2.xml", b"<s><i/></s>");
     let reply = find(&desk, json!([story, small]), "//*[//*[//*]]").ok();
     assert_eq!((reply["items"].as_array().map(Vec::len), reply["errors"].as_array().map(Vec::len)), (Some(0), Some(2)));
     assert_eq!(find(&desk, json!([small, story]), "//i[@n = '77']").ok()["items"][1]["nodes"][0]["path"], "/s/i[78]");

@@ -6,34 +6,9 @@
 mod copy;
 
 pub use self::copy::{Copied, CopyLinked, CopyToChannel, Inherit};
-use crate::command::{Context, Fault};
-use crate::family::{Family, Plain};
-use crate::object::{CreateMode, FamilyKind, Object};
-use crate::part::Parts;
-use crate::store::StoreError;
+use crate::family::plain_family;
 
-/// The family of bundles.
-#[derive(Debug)]
-pub struct Bundle;
-
-impl Family for Bundle {
-    type State = Plain;
-    type New = ();
-    const KIND: FamilyKind = FamilyKind::Bundle;
-
-    fn load(object: Object, _: &Parts<'_>) -> Result<Plain, StoreError> {
-        Ok(Plain::new(object))
-    }
-
-    fn make(_: &(), _: Object, _: &mut Context<'_>) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn write_over(_: &(), _: &mut Plain, _: CreateMode, _: &mut Context<'_>) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn dissolve(_: &mut Plain, _: &mut Context<'_>) -> Result<(), Fault> {
-        Ok(())
-    }
+plain_family! {
+    /// The family of bundles.
+    Bundle, has_content: true
 }

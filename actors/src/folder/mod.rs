@@ -8,16 +8,13 @@ pub(crate) use self::names::entries;
 pub use self::names::{child, children, free_name, path_by, path_of, walk};
 pub use self::place::MAX_MEMBERS;
 pub(crate) use self::place::{check_free, check_place, check_room};
-use crate::command::{Context, Fault};
-use crate::family::{Family, Plain};
+use crate::family::plain_family;
 use crate::id::{DatabaseId, Loid};
-use crate::object::{CreateMode, FamilyKind, Object};
-use crate::part::Parts;
-use crate::store::StoreError;
 
-/// The family of folders.
-#[derive(Debug)]
-pub struct Folder;
+plain_family! {
+    /// The family of folders.
+    Folder, has_content: false
+}
 
 /// The root folder of a database.
 pub const fn root(database: DatabaseId) -> Loid {
@@ -26,26 +23,3 @@ pub const fn root(database: DatabaseId) -> Loid {
 
 /// Name of the type of folders in the objecttypes family.
 pub const TYPE_NAME: &str = "Folder";
-
-impl Family for Folder {
-    type State = Plain;
-    type New = ();
-    const KIND: FamilyKind = FamilyKind::Folder;
-    const HAS_CONTENT: bool = false;
-
-    fn load(object: Object, _: &Parts<'_>) -> Result<Plain, StoreError> {
-        Ok(Plain::new(object))
-    }
-
-    fn make(_: &(), _: Object, _: &mut Context<'_>) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn write_over(_: &(), _: &mut Plain, _: CreateMode, _: &mut Context<'_>) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn dissolve(_: &mut Plain, _: &mut Context<'_>) -> Result<(), Fault> {
-        Ok(())
-    }
-}

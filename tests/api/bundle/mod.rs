@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use crate::harness::*;
 
 /// A client with a folder of its own.
-struct Desk {
-    client: Client,
-    folder: String,
+pub(super) struct Desk {
+    pub client: Client,
+    pub folder: String,
 }
 
 impl std::ops::Deref for Desk {
@@ -25,14 +25,14 @@ impl std::ops::Deref for Desk {
 }
 
 impl Desk {
-    fn of(user: &str) -> Desk {
+    pub fn of(user: &str) -> Desk {
         Desk { client: Server::shared().user(user), folder: own_folder() }
     }
 
     /// Creates an object of a type with that content; gives its loid.
-    fn make(&self, kind: &str, name: &str, content: &str) -> String {
+    pub fn make(&self, kind: &str, name: &str, content: impl AsRef<[u8]>) -> String {
         let options = json!({ "name": name, "type": kind, "folderPath": self.folder });
-        let file = ("content", name, "text/xml", content.as_bytes());
+        let file = ("content", name, "text/xml", content.as_ref());
         id(&self.call("stet-object-create-post", &[]).form(&options, &[file]).ok())
     }
 
@@ -54,7 +54,7 @@ fn record(client: &Client, object: &str) -> Value {
     client.call("object-get", &[&object]).ok()
 }
 
-fn content(client: &Client, object: &str) -> String {
+pub(super) fn content(client: &Client, object: &str) -> String {
     let answer = client.call("stet-object-content-get", &[&object]).send();
     assert_eq!(answer.status, 200, "{answer:?}");
     String::from_utf8(answer.body).expect("it is a text")

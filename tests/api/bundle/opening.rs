@@ -45,7 +45,7 @@ fn every_kind_of_container_can_be_opened_and_names_its_members() {
     let desk = Desk::of("editor");
     let story = desk.client.story(&desk.folder, "plain.xml");
     for kind in ["DWP", "DWC", "PGL", "PRP", "PRX", "EOM::CompoundStory"] {
-        let container = desk.make(kind, &format!("{}.xml", kind.replace(':', "-")), &format!("<p href='{story}'/>"));
+        let container = desk.make(kind, &format!("{}.xml", kind.replace(':', "-")), format!("<p href='{story}'/>"));
         let opened = open(&desk, &container, &json!({})).ok();
         let members: Vec<&Value> = opened["members"].as_array().unwrap().iter().map(|member| &member["id"]).collect();
         let wanted = if kind == "EOM::CompoundStory" {

@@ -55,7 +55,7 @@ fn what_the_caller_may_not_read_is_not_copied() {
     let admin = Desk::of("admin");
     let hidden = admin.bundle("hidden.xml");
     let desk = Desk::of("editor");
-    let container = desk.make("WebContainer", "page.xml", &format!("<p><link href='{hidden}'/></p>"));
+    let container = desk.make("WebContainer", "page.xml", format!("<p><link href='{hidden}'/></p>"));
     // Everybody reads everything in the sample: a key sees only what it is granted.
     let body = json!({ "name": own_folder().replace('/', "-"), "user": "editor", "privileges": [
         { "privilege": "read", "folder": desk.folder }, { "privilege": "create", "folder": desk.folder },
