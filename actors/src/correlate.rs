@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::command::{Context, Fault};
 use crate::error::{Code, Error};
-use crate::id::Loid;
+use crate::id::{Loid, ObjectUuid};
 use crate::joint::{Joint, Turns};
 use crate::object::{Link, MAX_CORRELATES, MAX_WORD_BYTES, Text, check_texts, links_of};
 use crate::store::{Row, StoreError, View};
 use crate::topic::{ItemAddress, Topic};
+use crate::usage::{Ticket, Use, note};
 
 /// One side of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +24,14 @@ impl End {
     /// What is linked.
     pub fn loid(self) -> Loid {
         self.item.unwrap_or(self.container)
+    }
+
+    /// Its uuid.
+    fn uuid(self, turns: &mut Turns) -> Result<ObjectUuid, Fault> {
+        Ok(match self.item {
+            Some(item) => turns.get::<Topic>(self.container)?.get(ItemAddress::Loid(item))?.record.uuid,
+            None => turns.any(self.container)?.record.uuid,
+        })
     }
 
     /// Refuses what is not there.
@@ -104,24 +113,30 @@ impl Pair {
     }
 }
 
-/// Links two sides. A link that is there with these names, made from either side, stays as it is.
+/// Links two sides. A link that is there with these names, made from either side, stays as it is. The target is used by that: if it is
+/// an object, its usage tickets say so.
 #[derive(Debug, Clone)]
-pub struct MakeLink(pub Pair);
+pub struct MakeLink {
+    /// What is to be linked.
+    pub pair: Pair,
+    /// How the use is noted.
+    pub ticket: Ticket,
+}
 
 impl Joint for MakeLink {
     type Reply = ();
     const NAME: &'static str = "object.correlate";
 
     fn about(&self, _: &()) -> Option<Loid> {
-        Some(self.0.source.container)
+        Some(self.pair.source.container)
     }
 
     fn wants(&self) -> Vec<Loid> {
-        self.0.containers()
+        self.pair.containers()
     }
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
-        let pair = &self.0;
+        let pair = &self.pair;
         pair.check(turns, context)?;
         let [link, _] = pair.links();
         if link.source == link.target {
@@ -139,6 +154,12 @@ impl Joint for MakeLink {
             }
         }
         context.put(None, &link);
+        if pair.target.item.is_none() {
+            let by = pair.source.uuid(turns)?;
+            let (user, at) = (&context.who.user, context.now_s());
+            let one = Use { kind: "correlate", name: &pair.target_name, by, user, at };
+            note(turns.any(pair.target.container)?, &one, self.ticket);
+        }
         pair.note(turns, context)
     }
 }

@@ -39,4 +39,5 @@ pub mod sequence;
 pub mod store;
 pub mod topic;
 pub mod topic_plan;
+pub mod usage;
 pub mod web_container;

@@ -7,6 +7,7 @@ mod listing;
 mod outline;
 mod pick;
 mod render;
+pub mod usage;
 
 pub use self::cache::{Cached, RecordCache};
 pub use self::display::Display;

@@ -26,6 +26,7 @@ use stet_actors::web_container::WebContainer;
 use self::liveblogs::stored;
 use self::manifest::{Manifest, SampleObject};
 use crate::content::ContentStore;
+use crate::records::usage;
 use crate::sysconfig::SysConfig;
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/sample/files");
@@ -205,6 +206,7 @@ impl Folders<'_> {
                 type_name: kind.name.clone(),
                 status: text(&described.status),
                 checked_out_s: None,
+                ticket: usage::with,
             };
             self.repository.joint(copy, by(described.creator.as_deref())).await?;
         }

@@ -13,6 +13,7 @@ use crate::joint::{Joint, Turns};
 use crate::lifecycle::{Created, Outcome};
 use crate::object::{Attributes, ChannelCopy, FamilyKind, FolderKey, Object, Record, Text};
 use crate::store::{View, loid_key};
+use crate::usage::{Ticket, Use, note};
 
 /// Makes the copy of a bundle for a channel.
 #[derive(Debug, Clone)]
@@ -29,6 +30,8 @@ pub struct CopyToChannel {
     pub status: Option<Text>,
     /// For how many seconds without use the caller has it checked out at the end; not at all without it.
     pub checked_out_s: Option<u64>,
+    /// How it is noted that the bundle is used for the channel.
+    pub ticket: Ticket,
 }
 
 /// What a channel copy is inherited from, and follows.
@@ -155,11 +158,15 @@ impl CopyToChannel {
             }),
             ..Record::new(loid, &self.channel, &self.type_name, FamilyKind::Document, &context.who.user, context.now_ms)
         };
+        let by = record.uuid;
         let attributes = Attributes { loid, usage_tickets: None, ..Attributes::clone(&from.attributes) };
         context.create(&Object { record: Arc::new(record), attributes: Arc::new(attributes) })?;
         if let Some(new) = &content {
             context.put_version(None, loid.at_version(1), new, context.now_s());
         }
+        let (user, at) = (&context.who.user, context.now_s());
+        let one = Use { kind: "channelCopy", name: &self.channel, by, user, at };
+        note(turns.any(self.bundle)?, &one, self.ticket);
         turns.touch(self.bundle)?;
         context.concerns(loid);
         Ok(Copied::New(loid))

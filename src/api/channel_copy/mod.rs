@@ -15,6 +15,7 @@ use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Json;
 use crate::json::Listed;
+use crate::records::usage;
 use crate::sysconfig::{Channel, ContentItem};
 
 pub mod routes;
@@ -127,6 +128,7 @@ impl Wanted {
             type_name: known.map_or_else(|| "Story".into(), |known| known.name.clone()),
             status,
             checked_out_s: self.checked_out.then_some(call.app.config.auth.lock_idle_seconds),
+            ticket: usage::with,
         }
     }
 }

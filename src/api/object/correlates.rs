@@ -24,7 +24,7 @@ use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Json;
 use crate::json::Ready;
-use crate::records::{Cached, Display, ObjectRecord};
+use crate::records::{Cached, Display, ObjectRecord, usage};
 
 /// Body of a call that links two objects, or takes a link back.
 #[derive(Deserialize, JsonSchema)]
@@ -96,7 +96,7 @@ fn end(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) ->
 
 /// `POST /v3/object/{source}/correlate`
 pub async fn correlate(call: Call) -> Result<Json<CorrelateList>> {
-    change(&call, MakeLink).await
+    change(&call, |pair| MakeLink { pair, ticket: usage::with }).await
 }
 
 /// `POST /v3/object/{source}/uncorrelate`

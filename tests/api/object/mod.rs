@@ -17,6 +17,7 @@ mod ranges;
 mod reading;
 mod subtrees;
 mod the_end;
+mod usage;
 mod versions;
 
 use std::collections::HashSet;

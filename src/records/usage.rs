@@ -1,0 +1,91 @@
+//! Usage tickets as they are written (docs/api/objects.md, "Usage tickets").
+
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+use stet_actors::usage::Use;
+use stet_xml::edit::{Edit, Path, edited};
+use stet_xml::{Limits, to_json};
+
+/// How many tickets of ours an object has at most: the last ones.
+pub const MAX_TICKETS: usize = 100;
+
+/// Bytes of tickets to which none are added: they are read and written in the command, where others wait.
+const MAX_BYTES: usize = 64 * 1024;
+
+const LIMITS: Limits = Limits { max_depth: 64, max_bytes: MAX_BYTES, max_nodes: usize::MAX };
+
+static PLACE: LazyLock<Path> = LazyLock::new(|| {
+    // It is a path, as a test shows.
+    Path::parse("/tl/use").expect("it is a path")
+});
+
+/// Usage tickets with one for a use; `None` where they stay as they are: there is one for that use, or they can't be added to. What
+/// clients have written there is left to the byte.
+pub fn with(tickets: Option<&str>, one: &Use<'_>) -> Option<String> {
+    if tickets.is_some_and(|tickets| tickets.len() > MAX_BYTES) {
+        return None;
+    }
+    let Use { kind, name, by, user, at } = one;
+    let by = by.to_string();
+    let known = tickets.map(|tickets| to_json(tickets, &LIMITS)).transpose().ok()?;
+    let same = |there: &Value| there["@kind"] == *kind && there["@name"] == *name && there["@by"] == *by;
+    let is_known = match known.as_ref().map(|known| &known["tl"]["use"]) {
+        Some(Value::Array(all)) => all.iter().any(same),
+        Some(single) => same(single),
+        None => false,
+    };
+    if is_known {
+        return None;
+    }
+    let ticket = json!({ "@kind": kind, "@name": name, "@by": by, "@user": user, "@at": at });
+    let edit = Edit::push(PLACE.clone(), &ticket, Some(MAX_TICKETS), &LIMITS).ok()?;
+    edited(tickets, &[edit], &LIMITS).ok()?
+}
+
+#[cfg(test)]
+mod tests {
+    use stet_actors::id::ObjectUuid;
+
+    use super::*;
+
+    fn one(name: &str) -> Use<'_> {
+        Use { kind: "correlate", name, by: ObjectUuid(uuid::Uuid::nil()), user: "ada", at: 7 }
+    }
+
+    fn written(name: &str) -> String {
+        format!(
+            "<use kind=\"correlate\" name=\"{name}\" by=\"00000000-0000-0000-0000-000000000000\" user=\"ada\" at=\"7\"/>"
+        )
+    }
+
+    #[test]
+    fn a_use_is_noted_once_behind_what_is_there() {
+        let first = with(None, &one("a")).expect("it is new");
+        assert_eq!(first, format!("<tl>{}</tl>", written("a")));
+        assert_eq!(with(Some(&first), &one("a")), None);
+        let kept = "<tl>\n <t page='3'/><!-- ours --></tl>";
+        let second = with(Some(kept), &one("<&\">")).expect("it is new");
+        assert_eq!(second, format!("<tl>\n <t page='3'/><!-- ours -->{}</tl>", written("&lt;&amp;&quot;&gt;")));
+        let third = with(Some(&second), &one("a")).expect("it is new");
+        assert!(third.starts_with("<tl>\n <t page='3'/><!-- ours -->") && third.contains(&written("a")), "{third}");
+        for name in ["a", "<&\">"] {
+            assert_eq!(with(Some(&third), &one(name)), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_last_ones_stay_and_what_is_large_is_left_alone() {
+        let mut tickets = "<tl><t/></tl>".to_owned();
+        for n in 0..MAX_TICKETS + 20 {
+            tickets = with(Some(&tickets), &one(&n.to_string())).expect("it is new");
+        }
+        assert_eq!(tickets.matches("<use ").count(), MAX_TICKETS);
+        assert!(tickets.starts_with("<tl><t/>"), "{tickets}");
+        assert!(!tickets.contains("name=\"19\"") && tickets.contains("name=\"20\""));
+        let large = format!("<tl>{}</tl>", " ".repeat(MAX_BYTES));
+        assert_eq!(with(Some(&large), &one("a")), None);
+        let full = format!("<tl>{}</tl>", " ".repeat(MAX_BYTES - 20));
+        assert_eq!(with(Some(&full), &one("a")), None, "it would become too large");
+    }
+}
