@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::NewParts;
+use super::imported::{Imported, TURN};
 use crate::checkout::{check_lock, spread};
 use crate::command::{Context, Fault};
 use crate::document::Document;
@@ -54,6 +55,8 @@ pub struct NewObject {
     pub reach: Reach,
     /// Epoch seconds, where it is not now.
     pub created: Option<u64>,
+    /// What it keeps, if it comes from another repository.
+    pub imported: Option<Imported>,
 }
 
 impl NewObject {
@@ -81,6 +84,7 @@ impl NewObject {
             mode: CreateMode::Exception,
             reach: Reach::All,
             created: None,
+            imported: None,
         }
     }
 
@@ -152,7 +156,8 @@ impl Joint for Create {
     const NAME: &'static str = "object.create";
 
     fn wants(&self) -> Vec<Loid> {
-        vec![self.folder]
+        let turn = self.object.imported.is_some().then_some(TURN);
+        std::iter::once(self.folder).chain(turn).collect()
     }
 
     fn about(&self, created: &Created) -> Option<Loid> {
@@ -161,11 +166,24 @@ impl Joint for Create {
 
     fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Created, Fault> {
         self.object.check(context)?;
+        let imported = self.object.imported.as_ref();
+        if let Some(imported) = imported {
+            context.keep_stamp();
+            if let Some(known) = imported.known(context)? {
+                turns.need([known])?;
+                context.expects(&turns.any(known)?.record);
+                return Ok(Created { loid: known, outcome: Outcome::Existing });
+            }
+        }
         let (folder, fresh) = self.make_folders(turns, context)?;
-        if !fresh {
+        let mut name = file_name(&self.object.name)?;
+        let is_copy = match imported {
+            Some(imported) => imported.check_place(folder, &name, turns, context)?,
+            None => false,
+        };
+        if !fresh && !is_copy {
             check_place(folder, self.object.parts.family(), turns, context)?;
         }
-        let mut name = file_name(&self.object.name)?;
         let taken = if fresh { None } else { child(context.look(), View::Latest, folder, &name)? };
         if let Some(existing) = taken {
             match self.object.mode {
@@ -178,6 +196,9 @@ impl Joint for Create {
             }
         }
         let loid = self.object.make(folder, &name, context)?;
+        if let Some(imported) = imported {
+            imported.link(loid, turns, context)?;
+        }
         Ok(Created { loid, outcome: Outcome::New })
     }
 }
@@ -268,7 +289,7 @@ impl NewObject {
             let wanted = format!("a text of {MAX_NAME_BYTES} bytes at most");
             return Err(Error::parameter("suid", long, &wanted).with_detail("limit", MAX_NAME_BYTES));
         }
-        Ok(())
+        self.imported.as_ref().map_or(Ok(()), Imported::check)
     }
 
     fn attributes_of(&self, loid: Loid) -> Attributes {
@@ -284,7 +305,7 @@ impl NewObject {
     fn make(&self, folder: Loid, name: &str, context: &mut Context<'_>) -> Result<Loid, Fault> {
         let loid = Loid::new(folder.database, context.next_number()?);
         let created = self.created.unwrap_or(context.now_s());
-        let record = Record {
+        let mut record = Record {
             folder: Some(FolderKey(folder)),
             work_folder: self.work_folder.clone(),
             issue_date: self.issue_date.as_ref().map(|date| date.text().clone()),
@@ -296,6 +317,9 @@ impl NewObject {
             content: self.content.as_ref().map(|new| new.content.clone()),
             ..Record::new(loid, name, &self.type_name, self.parts.family(), &context.who.user, context.now_ms)
         };
+        if let Some(imported) = &self.imported {
+            imported.stamp(&mut record, context)?;
+        }
         let object = Object { record: Arc::new(record), attributes: Arc::new(self.attributes_of(loid)) };
         context.create(&object)?;
         if let Some(new) = &self.content {

@@ -9,6 +9,7 @@
 mod create;
 mod destroy;
 mod discard;
+mod imported;
 mod move_object;
 mod parts;
 mod purge;
@@ -21,6 +22,7 @@ pub(crate) use self::create::check_work_folder;
 pub use self::create::{Create, Created, Meet, NewObject, Outcome};
 pub use self::destroy::Destroy;
 pub use self::discard::Discard;
+pub use self::imported::{Imported, ImportedCopy, ImportedLink};
 pub use self::move_object::MoveObject;
 pub use self::parts::NewParts;
 pub use self::purge::{Purge, entries_of_bin};

@@ -39,9 +39,11 @@ impl Link {
         Link { source: target, source_name: target_name, target: source, target_name: source_name }
     }
 
-    /// As it is seen from its source.
-    fn seen_at_source(self) -> Correlate {
-        Correlate { name: self.source_name, other: self.target }
+    /// As it is seen from one of its sides.
+    fn seen_from(self, side: Loid) -> Correlate {
+        let from_other = self.source != side;
+        let Link { source_name, target, target_name, .. } = if from_other { self.reversed() } else { self };
+        Correlate { name: source_name, other: target, other_name: target_name, from_other }
     }
 }
 
@@ -66,6 +68,10 @@ pub struct Correlate {
     pub name: Text,
     /// The object or item on the other.
     pub other: Loid,
+    /// What it is called there.
+    pub other_name: Text,
+    /// Whether it was made from the other side.
+    pub from_other: bool,
 }
 
 /// The links of an object or item, made from either side.
@@ -101,6 +107,6 @@ pub fn links_from(look: &dyn Look, view: View, of: Loid) -> Result<Vec<Link>, St
 /// # Errors
 /// What the store says.
 pub fn correlates_of(look: &dyn Look, view: View, of: Loid) -> Result<Vec<Correlate>, StoreError> {
-    let seen: BTreeSet<Correlate> = links_from(look, view, of)?.into_iter().map(Link::seen_at_source).collect();
+    let seen: BTreeSet<Correlate> = links_of(look, view, of)?.into_iter().map(|link| link.seen_from(of)).collect();
     Ok(seen.into_iter().collect())
 }

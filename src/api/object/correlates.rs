@@ -57,8 +57,23 @@ pub struct Correlate {
     /// What it is called on this side.
     #[schemars(with = "String")]
     pub link_name: Text,
+    /// What it is called on the other.
+    #[schemars(with = "String")]
+    pub other_link_name: Text,
+    /// Which side of it this is.
+    pub side: Side,
     /// What is on the other: its record without attributes.
     pub object: Correlated,
+}
+
+/// A side of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Side {
+    /// It was made from here.
+    Source,
+    /// It was made from the other.
+    Target,
 }
 
 /// What is linked.
@@ -155,8 +170,9 @@ fn seen(call: &Call, which: Loid) -> Result<Option<(Arc<Cached>, Option<Loid>)>>
 /// What an object or item is linked with, as the caller sees it.
 pub(in crate::api) async fn correlates(call: &Call, of: Loid) -> Result<Vec<Correlate>> {
     let mut list = Vec::new();
-    for object::Correlate { name, other } in call.app.repository.correlates(of)? {
-        list.push(Correlate { link_name: name, object: shown(call, other).await? });
+    for object::Correlate { name, other, other_name, from_other } in call.app.repository.correlates(of)? {
+        let side = if from_other { Side::Target } else { Side::Source };
+        list.push(Correlate { link_name: name, other_link_name: other_name, side, object: shown(call, other).await? });
     }
     Ok(list)
 }

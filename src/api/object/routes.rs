@@ -118,6 +118,16 @@ pub const ROUTES: &[Route] = &[
         ..POST
     },
     Route {
+        id: "stet-object-import-post",
+        source: "docs/api/objects.md",
+        path: "/v3/object/import",
+        summary: "Import an object of another repository, with its uuid, its times and its links.",
+        privilege: Some(Privilege::Configure),
+        body: Body::Multipart { options: type_of::<object::ImportObject>, files: &["content"], needs_first: false },
+        handler: handler!(object::import),
+        ..POST
+    },
+    Route {
         id: "stet-object-create-from-template-post",
         path: "/v3/object/create/from/template/path",
         summary: "Create an object from a template.",

@@ -585,6 +585,11 @@ cases! {
         let template = of(&corner.story(), Kind::Template);
         Made { query: vec![("path", template)], ..Made::default() }.json(new_in(corner))
     };
+    "stet-object-import-post": |corner| {
+        let uuid = uuid::Uuid::now_v7().to_string();
+        let (name, folder) = (corner.name(), &corner.folder);
+        Made::default().form(json!({ "uuid": uuid, "type": "Story", "name": name, "folderPath": folder }))
+    };
     "stet-object-metadata-change-fields-post": |corner| {
         let story = corner.story().to_string();
         let operators = json!([{ "set": { "xpath": "/attributes/story/headline", "content": own_folder() } }]);

@@ -9,6 +9,7 @@ mod create_mode;
 mod creating;
 mod fields;
 mod forms;
+mod import;
 mod locks;
 mod moving;
 mod names;

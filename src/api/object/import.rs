@@ -1,0 +1,211 @@
+//! Importing objects (docs/api/objects.md, "Importing").
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stet_actors::bundle::Bundle;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::folder::TYPE_NAME;
+use stet_actors::id::{ObjectUuid, Source};
+use stet_actors::lifecycle::{self, ImportedCopy, ImportedLink, NewObject, Outcome};
+use stet_actors::object::{CreateMode, FamilyKind, IssueDate, MAX_WORD_BYTES, Text, check_texts};
+use stet_actors::web_container::WebContainer;
+
+use super::correlates::Side;
+use super::{ChangedRecord, reply_after, status_of};
+use crate::api::attributes::Given;
+use crate::api::form::{self, FileRule, Submitted};
+use crate::api::requests::{DatabaseRef, database_named};
+use crate::auth::Privilege;
+use crate::http::body::Object;
+use crate::http::call::Call;
+use crate::http::reply::Json;
+use crate::records::Display;
+
+/// Part `options` of an import: an object as its record says.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ImportObject {
+    /// Its uuid; required.
+    uuid: Option<String>,
+    /// Its name; required.
+    name: Option<String>,
+    /// Name of its type; required.
+    r#type: Option<String>,
+    /// Path of the folder or bundle that it goes into; required.
+    folder_path: Option<String>,
+    /// The main one without it.
+    database_id: Option<DatabaseRef>,
+    work_folder: Option<String>,
+    /// `yyyyMMdd`
+    issue_date: Option<String>,
+    suid: Option<String>,
+    /// Name of its workflow status.
+    status: Option<String>,
+    /// Epoch seconds; now without it.
+    created: Option<u64>,
+    /// Epoch seconds; `created` without it.
+    modified: Option<u64>,
+    /// Name of a user; the caller without it.
+    creator: Option<String>,
+    /// Name of a user; the creator without it.
+    last_modifier: Option<String>,
+    /// XML text or JSON.
+    attributes: Option<Given>,
+    /// XML text or JSON with the root `props`.
+    system_attributes: Option<Given>,
+    /// XML text or JSON with the root `tl`.
+    usage_tickets: Option<Given>,
+    /// If it is a channel copy.
+    channel_copy: Option<Object<ImportChannelCopy>>,
+    /// At most 100.
+    links: Vec<Object<ImportLink>>,
+}
+
+/// How a channel copy came to be.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportChannelCopy {
+    /// Name of the channel, and of the copy.
+    channel: String,
+    /// Name of the channel that it was inherited from.
+    #[serde(default)]
+    inherit_from: Option<String>,
+    /// Uuid of the bundle, or of its copy, that it was inherited from.
+    #[serde(default)]
+    inherited_from: Option<String>,
+    /// Whether it follows that.
+    #[serde(default)]
+    follows: bool,
+}
+
+/// A link with an object.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportLink {
+    /// What it is called at the object.
+    link_name: String,
+    /// What it is called on the other side.
+    other_link_name: String,
+    /// Which side of it the object is.
+    side: Side,
+    /// Uuid of the other object.
+    other: String,
+}
+
+/// The reply to an import.
+#[derive(Serialize, JsonSchema)]
+pub struct Imported {
+    /// Whether the object was made: one that has the uuid, and a folder that has the name, is left as it is.
+    created: bool,
+    /// The object.
+    info: ChangedRecord,
+}
+
+/// `POST /v3/object/import`: a multipart form of `options` (JSON) and `content` (file, optional), in any order.
+pub async fn import(mut call: Call) -> Result<Json<Imported>> {
+    // It says who made what, and that is for few to say.
+    call.access().check_everywhere(Privilege::Configure)?;
+    let mut form: form::Form<ImportObject> = match form::read(&mut call, FILES).await? {
+        Submitted::New(form) => form,
+        Submitted::Answered(reply) => return Ok(reply),
+    };
+    // It may have taken long to come.
+    call.access().check_everywhere(Privilege::Configure)?;
+    let content = form.take("content").map(|file| file.content);
+    let options = form.options;
+    let database = database_named(&call, options.database_id.as_ref())?;
+    let folder = Source::parse("folderPath", required("folderPath", options.folder_path.as_deref())?)?;
+    let mut object = options.read(&call).await?;
+    object.content = content;
+    let create = call.app.destination(&call, Some(folder), database)?.create(object);
+    let done = call.change_all(create).await?;
+    let created = done.reply.outcome == Outcome::New;
+    let display = Display { path: true, ..Display::with_defaults(false) };
+    reply_after(&call, done.reply.loid, done.left.as_ref(), &display, |info| Imported { created, info }).await
+}
+
+/// Its only file.
+const FILES: &[FileRule] = &[FileRule { name: "content", many: false, head: 0 }];
+
+fn required<'o>(field: &str, given: Option<&'o str>) -> Result<&'o str> {
+    given.filter(|given| !given.is_empty()).ok_or_else(|| Error::parameter(field, "", "given"))
+}
+
+fn uuid(field: &str, given: &str) -> Result<ObjectUuid> {
+    match Source::parse(field, given) {
+        Ok(Source::Uuid(uuid)) => Ok(uuid),
+        _ => Err(Error::parameter(field, given, "a uuid")),
+    }
+}
+
+/// The name of a user, who need not be there.
+fn user(field: &'static str, given: Option<&str>) -> Result<Option<Text>> {
+    let Some(given) = given.filter(|given| !given.is_empty()) else { return Ok(None) };
+    check_texts([(field, Some(given), MAX_WORD_BYTES)])?;
+    if given.chars().any(char::is_control) {
+        return Err(Error::parameter(field, given, "a name without control characters"));
+    }
+    Ok(Some(given.into()))
+}
+
+impl ImportObject {
+    /// The object that it describes, without its content.
+    async fn read(self, call: &Call) -> Result<NewObject> {
+        let app = &call.app;
+        let name = required("name", self.name.as_deref())?;
+        let wanted = required("type", self.r#type.as_deref())?;
+        let types = app.sysconfig.object_types();
+        let known = types.get(wanted).ok_or_else(|| {
+            Error::new(Code::TypeNotFound, format!("There is no object type `{wanted}`.")).with_source(wanted)
+        })?;
+        let mut object = match known.family {
+            FamilyKind::Folder if *known.name == *TYPE_NAME => NewObject::folder(name),
+            FamilyKind::Document => NewObject::document(name, &known.name),
+            FamilyKind::Bundle => NewObject::of::<Bundle>(name, &known.name, ()),
+            FamilyKind::WebContainer => NewObject::of::<WebContainer>(name, &known.name, ()),
+            _ => {
+                let message = format!("A {} can't be imported.", known.name);
+                return Err(Error::new(Code::InvalidType, message).with_source(&known.name));
+            }
+        };
+        if known.family != FamilyKind::Folder {
+            object.mode = CreateMode::Exception;
+            let (status, initial) = status_of(app, self.status.as_deref(), known.workflow.as_deref())?;
+            (object.status, object.initial_status) = (status, initial);
+        }
+        let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(Text::from);
+        object.work_folder = text(&self.work_folder);
+        object.suid = text(&self.suid);
+        object.issue_date =
+            self.issue_date.as_deref().filter(|date| !date.is_empty()).map(IssueDate::parse).transpose()?;
+        object.created = self.created;
+        let creator = user("creator", self.creator.as_deref())?;
+        let creator = creator.map_or_else(|| call.who().map(|who| who.user), Ok)?;
+        let copy = self.channel_copy.map(|Object(copy)| {
+            let inherited_from =
+                copy.inherited_from.as_deref().map(|given| uuid("inheritedFrom", given)).transpose()?;
+            let (channel, inherit_from) = (copy.channel.into(), text(&copy.inherit_from));
+            Ok::<_, Error>(ImportedCopy { channel, inherit_from, inherited_from, follows: copy.follows })
+        });
+        let links = self.links.into_iter().map(|Object(link)| {
+            Ok::<_, Error>(ImportedLink {
+                name: link.link_name.into(),
+                other_name: link.other_link_name.into(),
+                other: uuid("other", &link.other)?,
+                from_other: link.side == Side::Target,
+            })
+        });
+        object.imported = Some(lifecycle::Imported {
+            uuid: uuid("uuid", required("uuid", self.uuid.as_deref())?)?,
+            modified: self.modified,
+            last_modifier: user("lastModifier", self.last_modifier.as_deref())?.unwrap_or_else(|| creator.clone()),
+            creator,
+            copy: copy.transpose()?,
+            links: links.collect::<Result<_>>()?,
+        });
+        object.attributes = app.attribute_text("attributes", self.attributes).await?;
+        object.system_attributes = app.rooted_text("systemAttributes", self.system_attributes, "props").await?;
+        object.usage_tickets = app.rooted_text("usageTickets", self.usage_tickets, "tl").await?;
+        Ok(object)
+    }
+}
