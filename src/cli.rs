@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use clap::{Args, Parser, Subcommand};
 use stet_actors::id::Loid;
 use stet_load::LoadArgs;
+use stet_transfer::Transfer;
 
 use crate::admin::command::{Common, KeyArgs, SessionArgs, UserArgs};
 use crate::audit::Filter;
@@ -23,6 +24,8 @@ Examples:
   stet key add wire --user agency --privilege read --privilege create
   stet session list --json                who is logged in
   stet audit --data /srv/stet --user ada --from 2026-01-31T08:00:00Z
+  stet export /srv/copy --data /srv/stet  write all objects as a tree of files; `import` makes them again
+  stet import wire --url http://127.0.0.1:8080 --into /News/Wire
   stet load drawer --clients 64           put a running server under load, verify it, write a report
 
 Environment:
@@ -31,6 +34,7 @@ Environment:
   STET_ADMIN_PASSWORD    password of `admin` in a new data directory; without it a random one is printed once
   STET_SAMPLE_PASSWORD   password of the sample newsroom's other users, who can't log in without it
   STET_LOAD_PASSWORD     password of the user that `load` logs in as
+  STET_PASSWORD          password of the user that `import` and `export` log in as
 
 Exit codes:
   0  ended as asked
@@ -75,8 +79,42 @@ pub enum Command {
     Session(SessionArgs),
     /// Print who changed what in a data directory that no server has open, oldest first; changes nothing
     Audit(AuditArgs),
+    /// Write what lies in a folder as a tree of files, each with its record beside it
+    Export(ExportArgs),
+    /// Make what lies in a tree of files; what is there already is left as it is
+    Import(ImportArgs),
     /// Put a running server under load over HTTP, verify what it holds, and write a report
     Load(LoadArgs),
+}
+
+/// The options of `export`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ExportArgs {
+    #[command(flatten)]
+    locations: Locations,
+    #[command(flatten)]
+    export: stet_transfer::ExportOptions,
+}
+
+/// The options of `import`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ImportArgs {
+    #[command(flatten)]
+    locations: Locations,
+    #[command(flatten)]
+    import: stet_transfer::ImportOptions,
+}
+
+impl From<ExportArgs> for Transfer {
+    fn from(args: ExportArgs) -> Transfer {
+        args.export.into()
+    }
+}
+
+impl From<ImportArgs> for Transfer {
+    fn from(args: ImportArgs) -> Transfer {
+        args.import.into()
+    }
 }
 
 /// The options of `serve`.
@@ -169,7 +207,10 @@ impl Command {
 
     /// Whether it is a command that looks after a repository and prints what it did, rather than a server.
     pub fn is_brief(&self) -> bool {
-        matches!(self, Command::User(_) | Command::Key(_) | Command::Session(_))
+        matches!(
+            self,
+            Command::User(_) | Command::Key(_) | Command::Session(_) | Command::Export(_) | Command::Import(_)
+        )
     }
 
     /// Configuration file and data directory.
@@ -178,6 +219,8 @@ impl Command {
             Command::Serve(ServeArgs { locations, .. })
             | Command::Check(CheckArgs { locations })
             | Command::Recover(RecoverArgs { locations, .. })
+            | Command::Export(ExportArgs { locations, .. })
+            | Command::Import(ImportArgs { locations, .. })
             | Command::Audit(AuditArgs { locations, .. }) => (&locations.config, &locations.data),
             Command::User(UserArgs { common, .. })
             | Command::Key(KeyArgs { common, .. })
@@ -306,6 +349,9 @@ mod tests {
             "user",
             "key",
             "session",
+            "STET_PASSWORD",
+            "export",
+            "import",
             "load drawer",
         ] {
             assert!(help.contains(part), "`{part}` is missing in:\n{help}");

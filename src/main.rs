@@ -66,6 +66,8 @@ fn main() -> ExitCode {
         Command::User(user) => user.job().and_then(|job| administer(&config, job)),
         Command::Key(key) => administer(&config, key.job()),
         Command::Session(session) => administer(&config, session.job()),
+        Command::Export(export) => server::transfer(config, export.into()),
+        Command::Import(import) => server::transfer(config, import.into()),
         Command::Audit(wanted) => server::audit(&config, &wanted.filter(), wanted.json),
         Command::Load(load) => load.run().map_err(Failure::from),
     };

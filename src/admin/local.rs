@@ -15,7 +15,7 @@ use crate::server::{existing, open_store, people};
 ///
 /// # Errors
 /// [`Exit::Data`] when the directory is not there or can't be opened.
-pub(super) async fn carry_out(config: &Config, request: AdminRequest) -> Result<Outcome, Failure> {
+pub(crate) async fn carry_out(config: &Config, request: AdminRequest) -> Result<Outcome, Failure> {
     existing(config)?;
     let store = Arc::new(open_store(config)?);
     let repository =

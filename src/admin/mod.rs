@@ -13,5 +13,6 @@ mod print;
 pub(crate) mod socket;
 mod views;
 
+pub(crate) use self::local::carry_out;
 pub use self::operations::{Admin, AdminReply, AdminRequest};
 pub use self::views::{KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};

@@ -14,7 +14,8 @@ const PREFIX: &str = "STET_";
 const SEPARATOR: &str = "__";
 
 /// Those that are no keys of the configuration.
-const OTHERS: [&str; 4] = ["STET_ADMIN_PASSWORD", "STET_SAMPLE_PASSWORD", "STET_LOAD_PASSWORD", "STET_PLANTED_BUG"];
+const OTHERS: [&str; 5] =
+    ["STET_ADMIN_PASSWORD", "STET_SAMPLE_PASSWORD", "STET_LOAD_PASSWORD", "STET_PASSWORD", "STET_PLANTED_BUG"];
 
 /// The names of variables that are meant for this program and that nothing reads, in their order. Those of keys that there are not
 /// are faults of the configuration.

@@ -4,6 +4,7 @@ mod filling;
 mod front;
 mod marker;
 mod offline;
+mod transfer;
 mod upkeep;
 
 use std::future::Future;
@@ -22,6 +23,7 @@ use self::filling::{check_filled, fill, load_sysconfig, make_roots};
 use self::front::Front;
 use self::marker::Filling;
 pub use self::offline::{audit, check, existing, recover};
+pub use self::transfer::transfer;
 use self::upkeep::{collect, maintain, purge, renew};
 use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};

@@ -5,6 +5,7 @@ mod audit;
 mod data;
 mod loss;
 mod serving;
+mod transfer;
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

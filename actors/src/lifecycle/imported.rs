@@ -81,7 +81,7 @@ impl Imported {
         let message = format!(
             "The uuid `{uuid}` is that of `{loid}`, which lies in the recycle bin or is a part of a container."
         );
-        Err(Error::new(Code::DuplicatedName, message).with_source(loid).into())
+        Err(context.name_taken(message, loid))
     }
 
     /// Refuses a place where it can't go, if it is a channel copy; gives whether it is one.

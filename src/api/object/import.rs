@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::bundle::Bundle;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::folder::TYPE_NAME;
 use stet_actors::id::{ObjectUuid, Source};
 use stet_actors::lifecycle::{self, ImportedCopy, ImportedLink, NewObject, Outcome};
 use stet_actors::object::{CreateMode, FamilyKind, IssueDate, MAX_WORD_BYTES, Text, check_texts};
@@ -31,6 +30,8 @@ pub struct ImportObject {
     name: Option<String>,
     /// Name of its type; required.
     r#type: Option<String>,
+    /// Of a type that the configuration does not know: `document`, `bundle`, `webcontainer` or `folder`.
+    family: Option<String>,
     /// Path of the folder or bundle that it goes into; required.
     folder_path: Option<String>,
     /// The main one without it.
@@ -138,14 +139,19 @@ fn uuid(field: &str, given: &str) -> Result<ObjectUuid> {
     }
 }
 
-/// The name of a user, who need not be there.
-fn user(field: &'static str, given: Option<&str>) -> Result<Option<Text>> {
-    let Some(given) = given.filter(|given| !given.is_empty()) else { return Ok(None) };
+/// A name of something that need not be there.
+fn word<'g>(field: &'static str, given: &'g str) -> Result<&'g str> {
     check_texts([(field, Some(given), MAX_WORD_BYTES)])?;
     if given.chars().any(char::is_control) {
         return Err(Error::parameter(field, given, "a name without control characters"));
     }
-    Ok(Some(given.into()))
+    Ok(given)
+}
+
+/// The name of a user, who need not be there.
+fn user(field: &'static str, given: Option<&str>) -> Result<Option<Text>> {
+    let given = given.filter(|given| !given.is_empty()).map(|given| word(field, given)).transpose()?;
+    Ok(given.map(Text::from))
 }
 
 impl ImportObject {
@@ -155,25 +161,41 @@ impl ImportObject {
         let name = required("name", self.name.as_deref())?;
         let wanted = required("type", self.r#type.as_deref())?;
         let types = app.sysconfig.object_types();
-        let known = types.get(wanted).ok_or_else(|| {
-            Error::new(Code::TypeNotFound, format!("There is no object type `{wanted}`.")).with_source(wanted)
-        })?;
-        let mut object = match known.family {
-            FamilyKind::Folder if *known.name == *TYPE_NAME => NewObject::folder(name),
-            FamilyKind::Document => NewObject::document(name, &known.name),
-            FamilyKind::Bundle => NewObject::of::<Bundle>(name, &known.name, ()),
-            FamilyKind::WebContainer => NewObject::of::<WebContainer>(name, &known.name, ()),
-            _ => {
-                let message = format!("A {} can't be imported.", known.name);
-                return Err(Error::new(Code::InvalidType, message).with_source(&known.name));
+        let known = types.get(wanted);
+        let (type_name, family) = match known {
+            Some(known) => (&*known.name, known.family.name()),
+            // It may be what brings the configuration.
+            None => (word("type", wanted)?, self.family.as_deref().unwrap_or_default()),
+        };
+        let mut object = match family {
+            "folder" => NewObject { type_name: type_name.into(), ..NewObject::folder(name) },
+            "document" => NewObject::document(name, type_name),
+            "bundle" => NewObject::of::<Bundle>(name, type_name, ()),
+            "webcontainer" => NewObject::of::<WebContainer>(name, type_name, ()),
+            "" => {
+                let message = format!("There is no object type `{wanted}`.");
+                return Err(Error::new(Code::TypeNotFound, message).with_source(wanted));
+            }
+            other => {
+                let message = format!("A {type_name} can't be imported: it is a {other}.");
+                return Err(Error::new(Code::InvalidType, message).with_source(type_name));
             }
         };
-        if known.family != FamilyKind::Folder {
-            object.mode = CreateMode::Exception;
-            let (status, initial) = status_of(app, self.status.as_deref(), known.workflow.as_deref())?;
-            (object.status, object.initial_status) = (status, initial);
-        }
         let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(Text::from);
+        if family != FamilyKind::Folder.name() {
+            object.mode = CreateMode::Exception;
+        }
+        match known {
+            Some(known) => {
+                let (status, initial) = status_of(app, self.status.as_deref(), known.workflow.as_deref())?;
+                // As other creations of folders have it.
+                let initial = initial.filter(|_| known.family != FamilyKind::Folder);
+                (object.status, object.initial_status) = (status, initial);
+            }
+            None => {
+                object.status = self.status.as_deref().map(|status| word("status", status)).transpose()?.map(Text::from)
+            }
+        }
         object.work_folder = text(&self.work_folder);
         object.suid = text(&self.suid);
         object.issue_date =

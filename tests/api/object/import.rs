@@ -68,6 +68,23 @@ fn what_is_imported_keeps_what_it_was() {
 }
 
 #[test]
+fn what_the_configuration_does_not_know_is_taken_as_it_is() {
+    let (admin, folder) = (Server::shared().user("admin"), own_folder());
+    for family in ["document", "bundle", "webcontainer", "folder"] {
+        let more = json!({ "type": "Unheard::Of", "family": family, "status": "Some/Status" });
+        let options = with(story(&folder, family), more);
+        assert_eq!(import(&admin, &options, None).ok()["created"], true);
+        let kept =
+            admin.call("object-get", &[&options["uuid"].as_str().unwrap()]).query("showAdditionalInfo", true).ok();
+        assert_eq!((&kept["type"], &kept["statusInfo"]["name"]), (&json!("Unheard::Of"), &json!("Some/Status")));
+        assert_eq!(
+            (&kept["additionalInfo"]["family"], &kept["additionalInfo"]["label"]),
+            (&json!(family), &Value::Null)
+        );
+    }
+}
+
+#[test]
 fn folders_are_made_or_met_and_keep_their_times_while_they_are_filled() {
     let (admin, folder) = (Server::shared().user("admin"), own_folder());
     let desk =
@@ -177,6 +194,9 @@ fn it_takes_the_right_to_configure_and_all_that_it_needs_to_know() {
     for (more, status, code) in [
         (json!({ "uuid": "x" }), 400, "InvalidParameter"),
         (json!({ "type": "Nothing" }), 404, "TypeNotFound"),
+        (json!({ "type": "Nothing", "family": "drawer" }), 400, "InvalidType"),
+        (json!({ "type": "No\nthing", "family": "document" }), 400, "InvalidParameter"),
+        (json!({ "type": "Nothing", "family": "document", "status": "x".repeat(256) }), 400, "InvalidParameter"),
         (json!({ "type": "Drawer" }), 400, "InvalidType"),
         (json!({ "status": "Story/Nothing" }), 404, "StatusNotFound"),
         (json!({ "creator": "a\nb" }), 400, "InvalidParameter"),

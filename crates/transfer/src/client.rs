@@ -1,0 +1,254 @@
+//! Calls of a server: patient with one that is busy, and safe to repeat.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{Cursor, Read, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body, SendBody, http};
+use uuid::Uuid;
+
+/// How often a call is made before it counts as failed.
+const ATTEMPTS: u32 = 6;
+/// How long is waited at most before a call is repeated.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// How long the server may be silent.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Why a call did not succeed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallError {
+    /// The server refused it.
+    Refused {
+        /// The status.
+        status: u16,
+        /// The code, without its prefix.
+        code: String,
+        /// What the server said.
+        message: String,
+    },
+    /// No answer came, or none that can be understood.
+    Lost(String),
+    /// A file of ours can't be read or written.
+    Disk(String),
+}
+
+impl CallError {
+    /// Whether it was refused with that code.
+    pub fn is(&self, wanted: &str) -> bool {
+        matches!(self, CallError::Refused { code, .. } if code == wanted)
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CallError::Refused { status, code, message } => write!(f, "{message} ({code}, {status})"),
+            CallError::Lost(why) => write!(f, "no answer: {why}"),
+            CallError::Disk(why) => f.write_str(why),
+        }
+    }
+}
+
+/// A server, and who calls it.
+#[derive(Debug, Clone)]
+pub struct Client {
+    agent: Agent,
+    base: String,
+    token: Option<String>,
+}
+
+/// A part of a path.
+pub fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}
+
+/// The content of a form.
+#[derive(Debug, Clone, Copy)]
+pub struct Upload<'f> {
+    /// Where it is.
+    pub file: &'f Path,
+    /// Its media type.
+    pub content_type: &'f str,
+}
+
+impl Client {
+    /// A server at that address, its base path and all; `ca` is a PEM file with the authority to trust.
+    ///
+    /// # Errors
+    /// A sentence that names the option.
+    pub fn new(url: &str, ca: Option<&Path>) -> Result<Client, String> {
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            return Err(format!("`--url` is `{url}`, which begins neither with http:// nor with https://"));
+        }
+        let roots = match ca {
+            None => RootCerts::PlatformVerifier,
+            Some(file) => {
+                let wrong = |why: &dyn fmt::Display| format!("`--ca`: {} can't be used: {why}", file.display());
+                let pem = std::fs::read(file).map_err(|error| wrong(&error))?;
+                let mut found: Vec<Certificate<'static>> = Vec::new();
+                for item in parse_pem(&pem) {
+                    if let PemItem::Certificate(certificate) = item.map_err(|error| wrong(&error))? {
+                        found.push(certificate);
+                    }
+                }
+                if found.is_empty() {
+                    return Err(wrong(&"there is no certificate in it"));
+                }
+                RootCerts::from(found)
+            }
+        };
+        let agent = Agent::config_builder()
+            .tls_config(TlsConfig::builder().root_certs(roots).build())
+            .http_status_as_error(false)
+            // The token goes to the server that was named.
+            .max_redirects(0)
+            .proxy(None)
+            .timeout_connect(Some(PATIENCE))
+            .timeout_recv_response(Some(PATIENCE))
+            .user_agent(concat!("stet/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .new_agent();
+        Ok(Client { agent, base: url.trim_end_matches('/').to_owned(), token: None })
+    }
+
+    /// The same, with the token of a session or a key.
+    pub fn with_token(self, token: &str) -> Client {
+        Client { token: Some(token.to_owned()), ..self }
+    }
+
+    /// What the server replies to a GET.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub fn get(&self, path: &str) -> Result<Value, CallError> {
+        self.patiently(|| result(self.send("GET", path, "", SendBody::none())?))
+    }
+
+    /// What the server replies to JSON.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub fn post(&self, path: &str, body: &Value) -> Result<Value, CallError> {
+        let body = body.to_string();
+        self.patiently(|| {
+            let mut bytes = body.as_bytes();
+            result(self.send("POST", path, "application/json", SendBody::from_reader(&mut bytes))?)
+        })
+    }
+
+    /// What the server replies to a form of `options` and perhaps `content`.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub fn form(&self, path: &str, options: &Value, content: Option<Upload<'_>>) -> Result<Value, CallError> {
+        // Made of 74 random bits: no content has it.
+        let boundary = format!("stet-{}", Uuid::now_v7());
+        let head = format!("--{boundary}\r\ncontent-disposition: form-data; name=");
+        let mut text = format!("{head}\"options\"\r\ncontent-type: application/json\r\n\r\n{options}\r\n");
+        if let Some(Upload { content_type, .. }) = content {
+            text += &format!("{head}\"content\"; filename=\"content\"\r\ncontent-type: {content_type}\r\n\r\n");
+        }
+        let end = if content.is_some() { format!("\r\n--{boundary}--\r\n") } else { format!("--{boundary}--\r\n") };
+        let kind = format!("multipart/form-data; boundary={boundary}");
+        self.patiently(|| {
+            let file: Box<dyn Read> = match content {
+                Some(Upload { file, .. }) => Box::new(File::open(file).map_err(|error| disk(file, &error))?),
+                None => Box::new(std::io::empty()),
+            };
+            let mut body = Cursor::new(text.as_bytes()).chain(file).chain(Cursor::new(end.as_bytes()));
+            result(self.send("POST", path, &kind, SendBody::from_reader(&mut body))?)
+        })
+    }
+
+    /// Writes the body of the reply to a GET.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub fn download(&self, path: &str, into: &mut impl Write) -> Result<(), CallError> {
+        let answer = self.patiently(|| {
+            let answer = self.send("GET", path, "", SendBody::none())?;
+            if answer.status().is_success() { Ok(answer) } else { Err(refusal(answer)) }
+        })?;
+        let mut body = answer.into_body().into_with_config().limit(u64::MAX).reader();
+        std::io::copy(&mut body, into).map(drop).map_err(|error| CallError::Lost(error.to_string()))
+    }
+
+    fn send(
+        &self,
+        method: &str,
+        path: &str,
+        content_type: &str,
+        body: SendBody<'_>,
+    ) -> Result<http::Response<Body>, CallError> {
+        let mut request = http::Request::builder().method(method).uri(format!("{}{path}", self.base));
+        if !content_type.is_empty() {
+            request = request.header("content-type", content_type);
+        }
+        if let Some(token) = &self.token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let request = request.body(body).map_err(|error| CallError::Lost(error.to_string()))?;
+        self.agent.run(request).map_err(|error| CallError::Lost(error.to_string()))
+    }
+
+    /// Makes a call again while the server is busy or the connection gets lost.
+    fn patiently<T>(&self, call: impl Fn() -> Result<T, CallError>) -> Result<T, CallError> {
+        let mut wait = Duration::from_millis(250);
+        for _ in 1..ATTEMPTS {
+            match call() {
+                Err(CallError::Lost(_) | CallError::Refused { status: 429 | 502 | 503 | 504, .. }) => {
+                    std::thread::sleep(wait);
+                    wait = (wait * 3).min(LONGEST_WAIT);
+                }
+                done => return done,
+            }
+        }
+        call()
+    }
+}
+
+fn disk(file: &Path, error: &std::io::Error) -> CallError {
+    CallError::Disk(format!("{}: {error}", file.display()))
+}
+
+/// The result in a reply, or why there is none.
+fn result(answer: http::Response<Body>) -> Result<Value, CallError> {
+    if !answer.status().is_success() {
+        return Err(refusal(answer));
+    }
+    let reply: Result<Value, _> = serde_json::from_reader(reader(answer));
+    let mut reply = reply.map_err(|error| CallError::Lost(format!("the answer can't be read: {error}")))?;
+    Ok(reply["result"].take())
+}
+
+fn reader(answer: http::Response<Body>) -> impl Read {
+    std::io::BufReader::new(answer.into_body().into_with_config().limit(u64::MAX).reader())
+}
+
+fn refusal(answer: http::Response<Body>) -> CallError {
+    let status = answer.status().as_u16();
+    let reply: Value = serde_json::from_reader(reader(answer)).unwrap_or_default();
+    let text = |field: &str| reply["result"][field].as_str().unwrap_or_default().to_owned();
+    let code = text("code");
+    let code = code.rsplit_once('.').map_or(code.as_str(), |(_, code)| code).to_owned();
+    let (code, message) =
+        if code.is_empty() { ("no code".to_owned(), "refused".to_owned()) } else { (code, text("message")) };
+    CallError::Refused { status, code, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_looked_at() {
+        assert!(Client::new("ftp://x", None).is_err());
+        assert!(Client::new("http://127.0.0.1:8080/", Some(Path::new("/nowhere"))).is_err());
+        assert!(Client::new("http://127.0.0.1:8080/", None).is_ok_and(|client| client.base == "http://127.0.0.1:8080"));
+    }
+}

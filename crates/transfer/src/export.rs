@@ -1,0 +1,314 @@
+//! `stet export`: writes what lies in a folder as a tree of files.
+
+use std::collections::HashMap;
+use std::fs::{File, Permissions};
+use std::io::{BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tempfile::NamedTempFile;
+
+use super::client::{CallError, Client, encoded};
+use super::layout::{MEMBERS, Names, RECORD, below, beside};
+use super::progress::{Fate, Progress};
+use super::record::{ChannelCopy, Content, Link, Record};
+use super::work::Work;
+
+/// How many records are read at a time.
+const BATCH: usize = 50;
+
+/// How often an object is read again that changes while it is read.
+const ATTEMPTS: usize = 10;
+
+/// Something to be written.
+enum Task {
+    /// What lies in a folder or bundle.
+    Folder(Held),
+    /// Some objects that lie there.
+    Objects {
+        /// On disk.
+        directory: PathBuf,
+        /// In the repository.
+        path: String,
+        /// Name on disk and loid.
+        objects: Vec<(String, String)>,
+        /// Uuids of the bundle and its copies by loid; empty for those of a folder.
+        uuids: HashMap<String, String>,
+    },
+}
+
+/// What holds objects.
+struct Held {
+    /// Its loid or path.
+    source: String,
+    /// In the repository.
+    path: String,
+    /// On disk.
+    directory: PathBuf,
+    /// Its uuid, if it is a bundle.
+    bundle: Option<(String, String)>,
+}
+
+/// See the module's head.
+pub struct Export<'e> {
+    pub client: &'e Client,
+    pub progress: &'e Progress,
+}
+
+/// Options that show all that a record file has.
+fn everything() -> Value {
+    json!({ "showXml": true, "useUnparsedXml": true, "showAdditionalInfo": true, "showVirtualAttributes": true })
+}
+
+/// Parameters that show what is needed to walk on.
+const OUTLINE: &str = "showAdditionalInfo=true&showSystemAttributes=false&showAttributes=false&showUsageTickets=false&showVirtualAttributes=false";
+
+impl Export<'_> {
+    /// Writes what lies in a folder into a directory, on so many threads.
+    pub fn run(&self, folder: &str, directory: &Path, threads: usize) {
+        let first =
+            Held { source: folder.to_owned(), path: folder.to_owned(), directory: directory.to_owned(), bundle: None };
+        Work::all(vec![Task::Folder(first)], threads, |task, work| match task {
+            Task::Folder(held) => {
+                let path = held.path.clone();
+                if let Err(error) = self.list(held, work) {
+                    self.progress.note(Fate::Failed, &path, Some(&error));
+                }
+            }
+            Task::Objects { directory, path, objects, uuids } => {
+                self.write_all(&directory, &path, &objects, &uuids, work)
+            }
+        });
+    }
+
+    fn list(&self, held: Held, work: &Work<Task>) -> Result<(), CallError> {
+        let Held { source, path, directory, bundle } = held;
+        let (what, more) = if bundle.is_some() { ("bundle", "&recursive=false") } else { ("folder", "") };
+        let reply = self.client.get(&format!("/v3/{what}/{}?{OUTLINE}{more}", encoded(&source)))?;
+        let items = reply["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if bundle.is_none() || !items.is_empty() {
+            std::fs::create_dir_all(&directory).map_err(|error| disk(&directory, &error))?;
+        }
+        let (mut names, mut objects, mut uuids) = (Names::default(), Vec::new(), HashMap::new());
+        uuids.extend(bundle);
+        for item in items {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let (name, id, uuid) = (text(&item["name"]), text(&item["id"]), text(&item["pstate"]["uuid"]));
+            match item["additionalInfo"]["family"].as_str() {
+                Some("folder" | "document" | "bundle" | "webcontainer") => {
+                    objects.push((names.take(&name, &uuid), id.clone()));
+                    if what == "bundle" {
+                        uuids.insert(id, uuid);
+                    }
+                }
+                family => {
+                    let why =
+                        format!("a {} is not exported", family.unwrap_or("part of a folder that you may not read"));
+                    self.progress.note(Fate::LeftOut, &below(&path, &name), Some(&why));
+                }
+            }
+        }
+        let tasks = objects.chunks(BATCH).map(|objects| Task::Objects {
+            directory: directory.clone(),
+            path: path.clone(),
+            objects: objects.to_vec(),
+            uuids: uuids.clone(),
+        });
+        work.add(tasks);
+        Ok(())
+    }
+
+    fn write_all(
+        &self,
+        directory: &Path,
+        path: &str,
+        objects: &[(String, String)],
+        uuids: &HashMap<String, String>,
+        work: &Work<Task>,
+    ) {
+        let ids: Vec<&str> = objects.iter().map(|(_, id)| id.as_str()).collect();
+        let records = match self.client.post("/v3/object", &json!({ "sources": ids, "options": everything() })) {
+            Ok(mut reply) => match reply["items"].take() {
+                Value::Array(records) => records,
+                _ => Vec::new(),
+            },
+            Err(error) => return self.progress.note(Fate::Failed, path, Some(&error)),
+        };
+        let mut by_id: HashMap<String, Value> = HashMap::with_capacity(records.len());
+        for record in records {
+            by_id.insert(record["id"].as_str().unwrap_or_default().to_owned(), record);
+        }
+        for (on_disk, id) in objects {
+            // What is missing has been discarded since the names were read.
+            let Some(shown) = by_id.remove(id) else { continue };
+            let what = below(path, shown["name"].as_str().unwrap_or(id));
+            match self.write(directory, &what, on_disk, id, shown, uuids, work) {
+                Ok(fate) => self.progress.note(fate, &what, None),
+                // It has been discarded just now.
+                Err(error) if error.is("ObjectNotFound") => {}
+                Err(error) => self.progress.note(Fate::Failed, &what, Some(&error)),
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn write(
+        &self,
+        directory: &Path,
+        what: &str,
+        on_disk: &str,
+        id: &str,
+        mut shown: Value,
+        uuids: &HashMap<String, String>,
+        work: &Work<Task>,
+    ) -> Result<Fate, CallError> {
+        let content_file = directory.join(on_disk);
+        let mut attempt = 0;
+        let (record, fetched) = loop {
+            let mut record = Record::of(&shown)
+                .map_err(|field| CallError::Lost(format!("its record has no `{field}`: is it of another version?")))?;
+            record.links = self.links(id, what)?;
+            if let Some(ChannelCopy { inherited_from, .. }) = &mut record.channel_copy {
+                let from = shown["channelCopy"]["inheritedFrom"].as_str();
+                *inherited_from = from.and_then(|from| uuids.get(from)).cloned();
+            }
+            let fetched = match &record.content {
+                None => Some(false),
+                Some(content) => self.fetch(id, content, &content_file)?,
+            };
+            attempt += 1;
+            match fetched {
+                Some(fetched) => break (record, fetched),
+                None if attempt == ATTEMPTS => {
+                    return Err(CallError::Lost("it changes all the time".to_owned()));
+                }
+                None => shown = self.read(id)?,
+            }
+        };
+        let file = beside(directory, on_disk, RECORD);
+        let written = record.written();
+        let same = std::fs::read(&file).is_ok_and(|there| there == written.as_bytes());
+        if !same {
+            replace(&file, |out| out.write_all(written.as_bytes()))?;
+        }
+        let members = match &*record.family {
+            "folder" => Some((directory.join(on_disk), None)),
+            "bundle" => Some((beside(directory, on_disk, MEMBERS), Some((id.to_owned(), record.uuid.clone())))),
+            _ => None,
+        };
+        if let Some((directory, bundle)) = members {
+            work.add([Task::Folder(Held { source: id.to_owned(), path: what.to_owned(), directory, bundle })]);
+        }
+        Ok(if same && !fetched { Fate::There } else { Fate::Done })
+    }
+
+    fn read(&self, id: &str) -> Result<Value, CallError> {
+        let mut reply = self.client.post("/v3/object", &json!({ "sources": [id], "options": everything() }))?;
+        let not_found =
+            || CallError::Refused { status: 404, code: "ObjectNotFound".to_owned(), message: String::new() };
+        let mut records = reply["items"].as_array_mut().map(std::mem::take).unwrap_or_default().into_iter();
+        records.next().ok_or_else(not_found)
+    }
+
+    /// The links of an object with other objects.
+    fn links(&self, id: &str, what: &str) -> Result<Vec<Link>, CallError> {
+        let reply = self.client.get(&format!("/v3/object/{}/correlates", encoded(id)))?;
+        let mut links = Vec::new();
+        for item in reply["items"].as_array().into_iter().flatten() {
+            let text = |value: &Value| value.as_str().map(str::to_owned);
+            let other = &item["object"];
+            let (Some(link_name), Some(other_link_name), Some(side)) =
+                (text(&item["linkName"]), text(&item["otherLinkName"]), text(&item["side"]))
+            else {
+                return Err(CallError::Lost("its links have no names on both sides".to_owned()));
+            };
+            match text(&other["pstate"]["uuid"]) {
+                Some(uuid) => links.push(Link { link_name, other_link_name, side, other: uuid }),
+                None => {
+                    self.progress.note(Fate::LeftOut, what, Some(&format!("a link `{link_name}` with what is hidden")))
+                }
+            }
+        }
+        links.sort_unstable();
+        Ok(links)
+    }
+
+    /// Brings the content to its file, unless it is there; gives whether it did, `None` if it is another by now.
+    fn fetch(&self, id: &str, content: &Content, file: &Path) -> Result<Option<bool>, CallError> {
+        let there = std::fs::metadata(file).is_ok_and(|there| there.len() == content.size);
+        if there && hash_of(file).is_ok_and(|there| there == content.sha256) {
+            return Ok(Some(false));
+        }
+        let mut hasher = Sha256::new();
+        let mut size = 0;
+        let made = new_file(file)?;
+        let mut out = Tee { out: std::io::BufWriter::new(made.as_file()), hasher: &mut hasher, size: &mut size };
+        self.client.download(&format!("/v3/object/{}/content?raw=true", encoded(id)), &mut out)?;
+        out.flush().map_err(|error| disk(file, &error))?;
+        drop(out);
+        if hex(&hasher.finalize()) != content.sha256 {
+            return Ok(None);
+        }
+        made.persist(file).map_err(|error| disk(file, &error.error))?;
+        self.progress.add_bytes(size);
+        Ok(Some(true))
+    }
+}
+
+/// Writes on, and hashes.
+struct Tee<'t, W: Write> {
+    out: W,
+    hasher: &'t mut Sha256,
+    size: &'t mut u64,
+}
+
+impl<W: Write> Write for Tee<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        *self.size += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn disk(file: &Path, error: &std::io::Error) -> CallError {
+    CallError::Disk(format!("{}: {error}", file.display()))
+}
+
+/// A file beside the one that it is to become. What a run leaves that was cut short begins with a dot, and is not imported.
+fn new_file(file: &Path) -> Result<NamedTempFile, CallError> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    // As other files that are made: the process's mask says who may read them.
+    builder.prefix(".stet-").suffix(".part").permissions(Permissions::from_mode(0o666));
+    builder.tempfile_in(folder).map_err(|error| disk(file, &error))
+}
+
+/// Puts a file where there may be one.
+fn replace(file: &Path, write: impl FnOnce(&mut File) -> std::io::Result<()>) -> Result<(), CallError> {
+    let mut made = new_file(file)?;
+    write(made.as_file_mut()).map_err(|error| disk(file, &error))?;
+    made.persist(file).map(drop).map_err(|error| disk(file, &error.error))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// SHA-256 of a file, in hexadecimal.
+pub fn hash_of(file: &Path) -> std::io::Result<String> {
+    let (mut file, mut hasher, mut piece) = (BufReader::new(File::open(file)?), Sha256::new(), vec![0; 128 << 10]);
+    loop {
+        let read = file.read(&mut piece)?;
+        if read == 0 {
+            return Ok(hex(&hasher.finalize()));
+        }
+        hasher.update(&piece[..read]);
+    }
+}

@@ -1,0 +1,371 @@
+//! `stet import`: makes what lies in a tree of files.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::client::{CallError, Client, Upload, encoded};
+use super::export::hash_of;
+use super::layout::{MEMBERS, RECORD, below};
+use super::progress::{Fate, Progress};
+use super::record::Record;
+use super::wire;
+use super::work::Work;
+
+/// Levels of folders and bundles that are walked: as many as a path can have.
+const MAX_DEPTH: usize = 200;
+
+/// See the module's head.
+pub struct Import<'i> {
+    pub client: &'i Client,
+    pub progress: &'i Progress,
+}
+
+/// An object to be made.
+struct Job {
+    /// Its record file; a plain file has none.
+    record: Option<PathBuf>,
+    /// Where its content is, if there is any.
+    content: Option<PathBuf>,
+    /// Path of the folder or bundle that it goes into.
+    into: String,
+    /// Its name, if it is a plain file.
+    name: String,
+}
+
+/// What has been found, by level: what lies in folders first, then what bundles hold, then what bundles in them hold. Those of one bundle
+/// are made one after the other.
+type Found = BTreeMap<usize, Vec<Vec<Job>>>;
+
+impl Import<'_> {
+    /// Makes what lies in a directory in that folder, on so many threads.
+    pub fn run(&self, directory: &Path, into: &str, threads: usize) {
+        let mut found = Found::new();
+        self.walk(directory, into, 0, &mut found);
+        for (_, groups) in found {
+            Work::all(groups, threads, |jobs, _| self.make_all(jobs));
+        }
+    }
+
+    fn fail(&self, what: &Path, why: &dyn std::fmt::Display) {
+        self.progress.note(Fate::Failed, &what.display().to_string(), Some(why));
+    }
+
+    /// Finds what lies in a directory, and makes the folders on the way.
+    fn walk(&self, directory: &Path, into: &str, depth: usize, found: &mut Found) {
+        let entries = match entries(directory) {
+            Ok(entries) => entries,
+            Err(error) => return self.fail(directory, &error),
+        };
+        if depth > MAX_DEPTH {
+            return self.fail(directory, &"it lies too deep");
+        }
+        for (name, kind) in &entries {
+            let path = directory.join(name);
+            let Some(name) = name.to_str() else {
+                self.fail(&path, &"its name is no UTF-8");
+                continue;
+            };
+            let on_disk = name.strip_suffix(RECORD);
+            let has_record = |name: &str| entries.contains_key(&OsString::from(format!("{name}{RECORD}")));
+            match (kind, on_disk) {
+                (Kind::File, Some(on_disk)) => self.walk_recorded(directory, on_disk, into, depth, &entries, found),
+                _ if has_record(name) => {}
+                (Kind::Directory, _) if name.strip_suffix(MEMBERS).is_some_and(has_record) => {}
+                // What exports leave that were cut short, and what desktops put everywhere.
+                _ if name.starts_with('.') => {}
+                (Kind::Directory, _) => {
+                    let made = self.client.post("/v3/folder", &json!({ "path": below(into, name) }));
+                    match made {
+                        Ok(_) => self.walk(&path, &below(into, name), depth + 1, found),
+                        Err(error) => self.fail(&path, &error),
+                    }
+                }
+                (Kind::File, None) => {
+                    let (into, name) = (into.to_owned(), name.to_owned());
+                    found.entry(0).or_default().push(vec![Job { record: None, content: Some(path), into, name }]);
+                }
+                (Kind::Other, _) => {
+                    self.progress.note(
+                        Fate::LeftOut,
+                        &path.display().to_string(),
+                        Some(&"it is neither file nor folder"),
+                    );
+                }
+            }
+        }
+    }
+
+    /// What lies beside a record file, and in it.
+    fn walk_recorded(
+        &self,
+        directory: &Path,
+        on_disk: &str,
+        into: &str,
+        depth: usize,
+        entries: &BTreeMap<OsString, Kind>,
+        found: &mut Found,
+    ) {
+        let file = directory.join(format!("{on_disk}{RECORD}"));
+        let record = match Record::read(&file) {
+            Ok(record) => record,
+            Err(why) => return self.fail(&file, &why),
+        };
+        let kind = |name: &str| entries.get(&OsString::from(name)).copied();
+        if record.is_folder() {
+            let job = Job { record: Some(file), content: None, into: into.to_owned(), name: String::new() };
+            if self.make(&job) && kind(on_disk) == Some(Kind::Directory) {
+                self.walk(&directory.join(on_disk), &below(into, &record.name), depth + 1, found);
+            }
+            return;
+        }
+        let content = record.content.is_some().then(|| directory.join(on_disk));
+        let job = Job { record: Some(file), content, into: into.to_owned(), name: String::new() };
+        found.entry(0).or_default().push(vec![job]);
+        let members = format!("{on_disk}{MEMBERS}");
+        if kind(&members) == Some(Kind::Directory) {
+            self.walk_bundle(&directory.join(members), &below(into, &record.name), 1, found);
+        }
+    }
+
+    /// What a bundle holds.
+    fn walk_bundle(&self, directory: &Path, into: &str, level: usize, found: &mut Found) {
+        let entries = match entries(directory) {
+            Ok(entries) => entries,
+            Err(error) => return self.fail(directory, &error),
+        };
+        if level > MAX_DEPTH {
+            return self.fail(directory, &"it lies too deep");
+        }
+        let mut members = Vec::new();
+        for name in entries.keys() {
+            let Some(on_disk) = name.to_str().and_then(|name| name.strip_suffix(RECORD)) else { continue };
+            let file = directory.join(name);
+            match Record::read(&file) {
+                Ok(record) => members.push((record, file, on_disk.to_owned())),
+                Err(why) => self.fail(&file, &why),
+            }
+        }
+        let mut jobs = Vec::new();
+        for (record, file, on_disk) in in_order(members) {
+            let content = record.content.is_some().then(|| directory.join(&on_disk));
+            jobs.push(Job { record: Some(file), content, into: into.to_owned(), name: String::new() });
+            let inner = directory.join(format!("{on_disk}{MEMBERS}"));
+            if inner.is_dir() {
+                self.walk_bundle(&inner, &below(into, &record.name), level + 1, found);
+            }
+        }
+        found.entry(level).or_default().push(jobs);
+    }
+
+    fn make_all(&self, jobs: Vec<Job>) {
+        for job in jobs {
+            self.make(&job);
+        }
+    }
+
+    /// Makes an object; gives whether it is there.
+    fn make(&self, job: &Job) -> bool {
+        let file = job.record.as_ref().or(job.content.as_ref());
+        let what = file.map(|file| file.display().to_string()).unwrap_or_default();
+        let made = match &job.record {
+            Some(record) => self.recorded(record, job),
+            None => self.plain(job),
+        };
+        match made {
+            Ok((fate, why)) => {
+                self.progress.note(fate, &what, why.as_ref().map(|why| why as &dyn std::fmt::Display));
+                true
+            }
+            Err(error) => {
+                self.progress.note(Fate::Failed, &what, Some(&error));
+                false
+            }
+        }
+    }
+
+    /// Makes the object that a record describes.
+    fn recorded(&self, file: &Path, job: &Job) -> Result<(Fate, Option<String>), CallError> {
+        let record = Record::read(file).map_err(CallError::Disk)?;
+        let upload = match (&record.content, &job.content) {
+            (Some(content), Some(path)) => {
+                let there = hash_of(path).map_err(|error| CallError::Disk(format!("{}: {error}", path.display())))?;
+                if there != content.sha256 {
+                    let why = "has another SHA-256 than its record says: the export was cut short, or it was changed";
+                    return Err(CallError::Disk(format!("{} {why}", path.display())));
+                }
+                Some(Upload { file: path, content_type: &content.content_type })
+            }
+            _ => None,
+        };
+        // A call without the bytes tells whether they are needed.
+        if let Some(known) = self.known(&record)? {
+            return Ok(known);
+        }
+        let reply = self.client.form("/v3/object/import", &record.options(&job.into), upload);
+        match reply {
+            Ok(reply) if reply["created"] == true => {
+                self.progress.add_bytes(record.content.map_or(0, |content| content.size));
+                Ok((Fate::Done, None))
+            }
+            Ok(reply) => Ok(compared(&record, &reply["info"])),
+            Err(error) if error.is("DuplicatedName") && !record.is_folder() => self.met(
+                &below(&job.into, &record.name),
+                record.content.as_ref().map(|content| &*content.sha256),
+                error,
+            ),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What is to be said of an object that is there already.
+    fn known(&self, record: &Record) -> Result<Option<(Fate, Option<String>)>, CallError> {
+        let shown = "showSystemAttributes=false&showAttributes=false&showUsageTickets=false&showAdditionalInfo=true";
+        match self.client.get(&format!("/v3/object/{}?{shown}", encoded(&record.uuid))) {
+            Ok(there) => Ok(Some(compared(record, &there))),
+            Err(error) if error.is("ObjectNotFound") => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes an object of a plain file.
+    fn plain(&self, job: &Job) -> Result<(Fate, Option<String>), CallError> {
+        let Some(path) = &job.content else { return Ok((Fate::Done, None)) };
+        let mut options = json!({ "name": job.name, "folderPath": job.into });
+        if let Some(item) = wire::recognise(path) {
+            options["attributes"] = item.attributes().into();
+        }
+        let content_type = mime_guess::from_path(&job.name).first_raw().unwrap_or("application/octet-stream");
+        let made = self.client.form("/v3/object/create", &options, Some(Upload { file: path, content_type }));
+        match made {
+            Ok(_) => {
+                self.progress.add_bytes(std::fs::metadata(path).map_or(0, |file| file.len()));
+                Ok((Fate::Done, None))
+            }
+            Err(error) if error.is("DuplicatedName") => {
+                let hash = hash_of(path).map_err(|error| CallError::Disk(format!("{}: {error}", path.display())))?;
+                self.met(&below(&job.into, &job.name), Some(&hash), error)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What is to be said of an object that has the name of one that is to be made.
+    fn met(&self, path: &str, sha256: Option<&str>, refused: CallError) -> Result<(Fate, Option<String>), CallError> {
+        let there = match self.client.get(&format!("/v3/object/{}?showAdditionalInfo=true", encoded(path))) {
+            Ok(there) => there,
+            // It is the uuid that is taken, or the name by what we may not see.
+            Err(error) if error.is("ObjectNotFound") => return Err(refused),
+            Err(error) => return Err(error),
+        };
+        if there["additionalInfo"]["sha256"].as_str() == sha256 {
+            return Ok((Fate::There, None));
+        }
+        Ok((Fate::Differs, Some(format!("`{path}` is there with another content, and was left as it is"))))
+    }
+}
+
+/// What is to be said of an object that has the uuid already.
+fn compared(record: &Record, there: &Value) -> (Fate, Option<String>) {
+    if record.is_folder() {
+        return (Fate::There, None);
+    }
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let mut differing = Vec::new();
+    for (field, ours, theirs) in [
+        (
+            "content",
+            record.content.as_ref().map(|content| content.sha256.clone()),
+            text(&there["additionalInfo"]["sha256"]),
+        ),
+        ("name", Some(record.name.clone()), text(&there["name"])),
+        ("status", record.status.clone(), text(&there["statusInfo"]["name"])),
+        ("suid", record.suid.clone(), text(&there["suid"])),
+        ("workFolder", record.work_folder.clone(), text(&there["workFolder"])),
+        ("issueDate", record.issue_date.clone(), text(&there["issueDate"])),
+        ("modified", Some(record.modified.to_string()), there["modified"].as_u64().map(|at| at.to_string())),
+    ] {
+        if ours != theirs {
+            differing.push(field);
+        }
+    }
+    if differing.is_empty() {
+        return (Fate::There, None);
+    }
+    let (uuid, which) = (&record.uuid, differing.join(", "));
+    (Fate::Differs, Some(format!("`{uuid}` is there with another {which}, and was left as it is")))
+}
+
+/// What a bundle holds, each behind what it was inherited from.
+fn in_order(mut members: Vec<(Record, PathBuf, String)>) -> Vec<(Record, PathBuf, String)> {
+    let mut ordered: Vec<(Record, PathBuf, String)> = Vec::with_capacity(members.len());
+    while !members.is_empty() {
+        let waits = |record: &Record, members: &[(Record, PathBuf, String)]| {
+            let from = record.channel_copy.as_ref().and_then(|copy| copy.inherited_from.as_ref());
+            from.is_some_and(|from| members.iter().any(|(other, ..)| other.uuid == *from && other.uuid != record.uuid))
+        };
+        let (later, now): (Vec<_>, Vec<_>) =
+            (0..members.len()).partition(|at| members.get(*at).is_some_and(|(record, ..)| waits(record, &members)));
+        // A circle, which none should be, is taken as it comes.
+        let now = if now.is_empty() { later } else { now };
+        for at in now.into_iter().rev() {
+            ordered.push(members.remove(at));
+        }
+    }
+    ordered
+}
+
+/// What a name in a directory stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    Directory,
+    /// A link, a socket and the like, which are not followed.
+    Other,
+}
+
+/// The names in a directory, in order.
+fn entries(directory: &Path) -> std::io::Result<BTreeMap<OsString, Kind>> {
+    let mut entries = BTreeMap::new();
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        let kind = match (kind.is_file(), kind.is_dir()) {
+            (true, _) => Kind::File,
+            (_, true) => Kind::Directory,
+            _ => Kind::Other,
+        };
+        entries.insert(entry.file_name(), kind);
+    }
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::ChannelCopy;
+    use super::*;
+
+    fn copy(uuid: &str, from: Option<&str>) -> (Record, PathBuf, String) {
+        let shown = json!({
+            "pstate": { "uuid": uuid }, "name": uuid, "type": "Story", "created": 1, "additionalInfo": { "family": "document" }, "modified": 1, "creator": "a", "lastModifier": "a",
+        });
+        let mut record = Record::of(&shown).expect("it is complete");
+        let (channel, inherited_from) = (uuid.to_owned(), from.map(str::to_owned));
+        record.channel_copy = Some(ChannelCopy { channel, inherit_from: None, inherited_from, follows: true });
+        (record, PathBuf::new(), uuid.to_owned())
+    }
+
+    #[test]
+    fn copies_come_behind_what_they_were_inherited_from() {
+        let order = |members: Vec<_>| in_order(members).into_iter().map(|(_, _, name)| name).collect::<String>();
+        let chain = || vec![copy("a", Some("b")), copy("b", Some("c")), copy("c", Some("bundle")), copy("d", None)];
+        let ordered = order(chain());
+        let place = |name| ordered.find(name).expect("all are there");
+        assert_eq!(ordered.len(), 4);
+        assert!(place('c') < place('b') && place('b') < place('a'), "{ordered}");
+        assert_eq!(order(vec![copy("a", Some("b")), copy("b", Some("a"))]).len(), 2, "a circle");
+        assert_eq!(order(vec![copy("a", Some("a"))]), "a");
+    }
+}

@@ -1,0 +1,192 @@
+//! What agencies send: items of NewsML-G2 and ninjs are recognised, and what they say of themselves becomes attributes.
+
+mod newsml;
+mod ninjs;
+
+use std::path::Path;
+
+use quick_xml::Writer;
+use quick_xml::events::{BytesStart, BytesText, Event};
+
+/// Most bytes of a file that is looked into.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Most media, and most keywords, that become attributes.
+const MAX_EACH: usize = 100;
+
+/// Most bytes of one text that becomes an attribute.
+const MAX_TEXT: usize = 4096;
+
+/// What an item says of itself. Times are kept as they are written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Item {
+    /// What it is called for ever: `guid` or `uri`.
+    pub guid: Option<String>,
+    /// Its version.
+    pub version: Option<String>,
+    pub headline: Option<String>,
+    pub slug: Option<String>,
+    pub byline: Option<String>,
+    pub source: Option<String>,
+    pub copyright: Option<String>,
+    pub language: Option<String>,
+    /// 1 to 9.
+    pub urgency: Option<String>,
+    pub located: Option<String>,
+    /// Such as `usable`.
+    pub status: Option<String>,
+    /// When the first version was made.
+    pub first_created: Option<String>,
+    /// When this version was made.
+    pub version_created: Option<String>,
+    pub embargoed: Option<String>,
+    pub keywords: Vec<String>,
+    pub media: Vec<Media>,
+}
+
+/// Where a rendition of a medium is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Media {
+    pub href: Option<String>,
+    pub rendition: Option<String>,
+    pub content_type: Option<String>,
+    /// Pixels.
+    pub width: Option<String>,
+    /// Pixels.
+    pub height: Option<String>,
+    /// Bytes.
+    pub size: Option<String>,
+    /// Seconds, or as the item says.
+    pub duration: Option<String>,
+}
+
+/// What a file says of itself, if it is an item.
+pub fn recognise(file: &Path) -> Option<Item> {
+    if std::fs::metadata(file).ok()?.len() > MAX_BYTES {
+        return None;
+    }
+    let bytes = std::fs::read(file).ok()?;
+    let text = std::str::from_utf8(&bytes).ok()?;
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    match text.as_bytes().first()? {
+        b'<' => newsml::read(text),
+        b'{' => ninjs::read(text),
+        _ => None,
+    }
+}
+
+/// A text without the space around and within it that a document is laid out with; `None` for an empty one.
+fn tidy(text: &str) -> Option<String> {
+    let mut tidy = String::new();
+    for word in text.split_whitespace() {
+        if tidy.len() + word.len() >= MAX_TEXT {
+            break;
+        }
+        if !tidy.is_empty() {
+            tidy.push(' ');
+        }
+        tidy.push_str(word);
+    }
+    Some(tidy).filter(|tidy| !tidy.is_empty())
+}
+
+impl Item {
+    /// The attributes that it becomes, as XML.
+    pub fn attributes(&self) -> String {
+        self.written().map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn written(&self) -> std::io::Result<Vec<u8>> {
+        let mut writer = Writer::new(Vec::new());
+        let fields = [
+            ("headline", &self.headline),
+            ("slug", &self.slug),
+            ("author", &self.byline),
+            ("source", &self.source),
+            ("copyright", &self.copyright),
+            ("language", &self.language),
+            ("priority", &self.urgency),
+            ("located", &self.located),
+            ("pubStatus", &self.status),
+            ("firstCreated", &self.first_created),
+            ("versionCreated", &self.version_created),
+            ("embargoed", &self.embargoed),
+            ("guid", &self.guid),
+            ("itemVersion", &self.version),
+        ];
+        writer.create_element("metadata").write_inner_content(|writer| {
+            let keywords = self.keywords.iter().map(|word| ("keywords", word));
+            let fields = fields.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+            for (name, text) in fields.chain(keywords) {
+                writer.create_element(name).write_text_content(BytesText::new(&carried(text)))?;
+            }
+            for media in &self.media {
+                let parts = [
+                    ("href", &media.href),
+                    ("rendition", &media.rendition),
+                    ("contentType", &media.content_type),
+                    ("width", &media.width),
+                    ("height", &media.height),
+                    ("size", &media.size),
+                    ("duration", &media.duration),
+                ];
+                let mut element = BytesStart::new("media");
+                for (name, value) in parts {
+                    if let Some(value) = value {
+                        element.push_attribute((name, &*carried(value)));
+                    }
+                }
+                writer.write_event(Event::Empty(element))?;
+            }
+            Ok(())
+        })?;
+        Ok(writer.into_inner())
+    }
+}
+
+/// A text without what XML can't carry.
+fn carried(text: &str) -> String {
+    text.chars().filter(|char| !char.is_control() && !matches!(char, '\u{fffe}' | '\u{ffff}')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_are_a_document_whatever_an_item_says() {
+        let item = Item {
+            headline: Some("a < b & \"c\" \u{1}\u{fffe}".to_owned()),
+            keywords: vec!["x".to_owned(), "y".to_owned()],
+            media: vec![Media { href: Some("http://x/?a=1&b='\"".to_owned()), ..Media::default() }],
+            ..Item::default()
+        };
+        let text = item.attributes();
+        let document = roxmltree::Document::parse(&text).expect("it is well-formed");
+        let named = |name: &str| document.descendants().filter(|node| node.has_tag_name(name)).collect::<Vec<_>>();
+        assert_eq!(named("headline")[0].text(), Some("a < b & \"c\" "));
+        assert_eq!(named("keywords").len(), 2);
+        assert_eq!(named("media")[0].attribute("href"), Some("http://x/?a=1&b='\""));
+        assert_eq!(Item::default().attributes(), "<metadata></metadata>");
+    }
+
+    #[test]
+    fn texts_are_tidied_and_bounded() {
+        assert_eq!(tidy(" \n a \t b "), Some("a b".to_owned()));
+        assert_eq!(tidy(" \n"), None);
+        assert!(tidy(&"word ".repeat(10_000)).is_some_and(|text| text.len() <= MAX_TEXT));
+        assert_eq!(tidy(&"x".repeat(MAX_TEXT + 1)), None, "no half words");
+    }
+
+    #[test]
+    fn what_is_no_item_is_none() {
+        let file = tempfile::NamedTempFile::new().expect("a file can be made");
+        for text in ["", "plain", "<story/>", "{}", "{\"uri\": 3}", "[]", "<newsItem/>", "<a", "{\"uri\":\"x\"}"] {
+            std::fs::write(file.path(), text).expect("it can be written");
+            assert_eq!(recognise(file.path()), None, "{text}");
+        }
+        std::fs::write(file.path(), b"\xff\xfe").expect("it can be written");
+        assert_eq!(recognise(file.path()), None);
+        assert_eq!(recognise(Path::new("/nowhere")), None);
+    }
+}

@@ -1,0 +1,136 @@
+//! NewsML-G2: items of any kind, and messages that carry some, of which the first counts.
+
+use roxmltree::{Document, Node, ParsingOptions};
+
+use super::{Item, MAX_EACH, Media, tidy};
+
+const NAMESPACE: &str = "http://iptc.org/std/nar/2006-10-01/";
+const ITEMS: [&str; 6] = ["newsItem", "packageItem", "conceptItem", "knowledgeItem", "planningItem", "catalogItem"];
+
+/// What a document says of itself, if it is one of NewsML-G2.
+pub(super) fn read(text: &str) -> Option<Item> {
+    // Its entities are bounded by the parser; documents nest no deeper than it allows.
+    let options = ParsingOptions { allow_dtd: true, nodes_limit: 1_000_000, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(text, options).ok()?;
+    let root = document.root_element();
+    let is_item = |node: &Node<'_, '_>| ITEMS.iter().any(|name| node.has_tag_name((NAMESPACE, *name)));
+    let item = if is_item(&root) {
+        root
+    } else if root.has_tag_name((NAMESPACE, "newsMessage")) {
+        root.descendants().find(is_item)?
+    } else {
+        return None;
+    };
+    Some(of(item))
+}
+
+fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
+    node.children().find(|child| child.has_tag_name((NAMESPACE, name)))
+}
+
+/// All that an element says.
+fn said(node: Node<'_, '_>) -> Option<String> {
+    let text: String = node.descendants().filter(Node::is_text).filter_map(|node| node.text()).collect();
+    tidy(&text)
+}
+
+/// What something is called: its name, or the literal or code that stands for it.
+fn called(node: Node<'_, '_>) -> Option<String> {
+    let named = child(node, "name").and_then(said);
+    let word = || ["literal", "qcode", "uri"].iter().find_map(|name| node.attribute(*name)).and_then(tidy);
+    named.or_else(word).or_else(|| said(node))
+}
+
+/// The part of a code behind its scheme.
+fn code(node: Node<'_, '_>) -> Option<String> {
+    let code = node.attribute("qcode").or_else(|| node.attribute("uri"))?;
+    tidy(code.rsplit([':', '/']).next()?)
+}
+
+fn of(item: Node<'_, '_>) -> Item {
+    let (meta, content) = (child(item, "itemMeta"), child(item, "contentMeta"));
+    let of_meta = |name: &str| meta.and_then(|meta| child(meta, name));
+    let of_content = |name: &str| content.and_then(|content| child(content, name));
+    let language = of_content("language").and_then(|node| node.attribute("tag"));
+    let language = language.or_else(|| item.attribute(("http://www.w3.org/XML/1998/namespace", "lang")));
+    let title = of_content("headline").and_then(said).or_else(|| of_meta("title").and_then(said));
+    let keywords = content.into_iter().flat_map(|content| content.children());
+    let keywords = keywords.filter(|node| node.has_tag_name((NAMESPACE, "keyword"))).filter_map(said);
+    let media = item.descendants().filter(|node| node.has_tag_name((NAMESPACE, "remoteContent"))).map(|node| {
+        let of = |name: &str| node.attribute(name).and_then(tidy);
+        Media {
+            href: of("href").or_else(|| of("residref")),
+            rendition: of("rendition"),
+            content_type: of("contenttype"),
+            width: of("width"),
+            height: of("height"),
+            size: of("size"),
+            duration: of("duration"),
+        }
+    });
+    let rights = child(item, "rightsInfo");
+    Item {
+        guid: item.attribute("guid").and_then(tidy),
+        version: item.attribute("version").and_then(tidy),
+        headline: title.or_else(|| child(item, "concept").and_then(called)),
+        slug: of_content("slugline").and_then(said),
+        byline: of_content("by").and_then(said).or_else(|| of_content("creator").and_then(called)),
+        source: of_content("creditline").and_then(said).or_else(|| of_meta("provider").and_then(called)),
+        copyright: rights.and_then(|rights| child(rights, "copyrightHolder")).and_then(called),
+        language: language.and_then(tidy),
+        urgency: of_content("urgency").and_then(said),
+        located: of_content("located").and_then(called),
+        status: of_meta("pubStatus").and_then(code),
+        first_created: of_meta("firstCreated").and_then(said),
+        version_created: of_meta("versionCreated").and_then(said),
+        embargoed: of_meta("embargoed").and_then(said),
+        keywords: keywords.take(MAX_EACH).collect(),
+        media: media.take(MAX_EACH).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PHOTO: &str = r#"<?xml version="1.0"?>
+        <newsItem xmlns="http://iptc.org/std/nar/2006-10-01/" guid="tag:x" version="3" xml:lang="en-GB">
+          <rightsInfo><copyrightHolder uri="http://x"><name>Lantern</name></copyrightHolder></rightsInfo>
+          <itemMeta><provider qcode="nprov:LW"/><versionCreated>2026-01-02T03:04:05Z </versionCreated>
+            <firstCreated>2026-01-01</firstCreated><pubStatus qcode="stat:usable"/><title>A title</title></itemMeta>
+          <contentMeta><urgency>3</urgency><headline>A <b>wide</b>
+             harbour</headline><slugline>harbour</slugline><keyword>ferry</keyword><keyword>ice</keyword>
+            <located qcode="c:1"><name>Dravec</name></located></contentMeta>
+          <contentSet><remoteContent href="http://x/1.jpg" rendition="rnd:highRes" contenttype="image/jpeg" width="3" height="2" size="9"/>
+            <remoteContent residref="tag:y" duration="7"/></contentSet>
+        </newsItem>"#;
+
+    #[test]
+    fn an_item_says_what_it_is() {
+        let item = read(PHOTO).expect("it is an item");
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!((item.guid, item.version, item.language), (text("tag:x"), text("3"), text("en-GB")));
+        assert_eq!((item.headline, item.slug, item.urgency), (text("A wide harbour"), text("harbour"), text("3")));
+        assert_eq!((item.source, item.copyright, item.located), (text("nprov:LW"), text("Lantern"), text("Dravec")));
+        assert_eq!((item.version_created, item.first_created), (text("2026-01-02T03:04:05Z"), text("2026-01-01")));
+        assert_eq!((item.status, item.keywords), (text("usable"), vec!["ferry".to_owned(), "ice".to_owned()]));
+        let [first, second] = &item.media[..] else { panic!("{:?}", item.media) };
+        assert_eq!(
+            (&first.href, &first.rendition, &first.width),
+            (&text("http://x/1.jpg"), &text("rnd:highRes"), &text("3"))
+        );
+        assert_eq!((&second.href, &second.duration), (&text("tag:y"), &text("7")));
+    }
+
+    #[test]
+    fn of_a_message_the_first_item_counts_and_others_are_none() {
+        let item = PHOTO.split_once('\n').expect("it has lines").1;
+        let message = format!("<newsMessage xmlns='{NAMESPACE}'><itemSet>{item}</itemSet></newsMessage>");
+        assert_eq!(read(&message), read(PHOTO));
+        assert_eq!(read(&format!("<newsMessage xmlns='{NAMESPACE}'/>")), None);
+        assert_eq!(read(&PHOTO.replace(NAMESPACE, "http://elsewhere/")), None);
+        assert_eq!(read(&PHOTO.replace("</newsItem>", "")), None);
+        let bare = format!("<conceptItem xmlns='{NAMESPACE}'/>");
+        assert_eq!(read(&bare), Some(Item::default()));
+    }
+}

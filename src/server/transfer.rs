@@ -1,0 +1,87 @@
+//! `stet import` and `stet export`: through a running server, or through one that is started for it on a data directory that no
+//! server has open. So what is transferred passes the same checks either way.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use stet_transfer::{Transfer, TransferError};
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+use super::{existing, serve};
+use crate::admin::{AdminReply, AdminRequest, KeyRequest, carry_out};
+use crate::auth::{Grant, Privilege};
+use crate::config::{Config, TlsConfig};
+use crate::exit::{self, Exit, Failure};
+
+/// Seconds after which the key of a transfer ends by itself, should its process be killed.
+const KEY_LASTS_S: u64 = 7 * 24 * 60 * 60;
+
+/// Does it, and prints what came of it.
+///
+/// # Errors
+/// [`Exit::Data`] when the data directory can't be opened, [`Exit::Failed`] when not all could be transferred.
+pub fn transfer(config: Config, transfer: Transfer) -> Result<(), Failure> {
+    transfer.check()?;
+    let told = match transfer.url() {
+        Some(_) => transfer.run()?,
+        None => actix::System::new().block_on(beside(config, transfer))?,
+    };
+    exit::print(&format!("{told}\n"))
+}
+
+/// Serves the data directory to nobody else while it is done.
+async fn beside(mut config: Config, transfer: Transfer) -> Result<String, Failure> {
+    existing(&config)?;
+    let (name, user) = (format!("transfer-{}", Uuid::now_v7()), transfer.user().to_owned());
+    let grant = |privilege| Grant { privilege, folder: None };
+    let privileges = [Privilege::Read, Privilege::Create, Privilege::Write, Privilege::Configure].map(grant).into();
+    // A clock set before 1970 reads as 1970, here as in the server.
+    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let expires = Some(now_s + KEY_LASTS_S);
+    let made = AdminRequest::KeyAdd(KeyRequest { name: name.clone(), user, privileges, expires });
+    let token = match carry_out(&config, made).await.map_err(with_hint)? {
+        Ok(AdminReply::NewKey { token, .. }) => token,
+        Ok(_) => return Err(Failure::new(Exit::Failed, "no key was made")),
+        Err(refusal) => return Err(Failure::new(Exit::Failed, refusal.message)),
+    };
+    let again = config.clone();
+    config.server.listen = "127.0.0.1:0".to_owned();
+    config.server.tls = TlsConfig::default();
+    config.limits.calls_per_minute = 0;
+    config.server.max_connections = 256;
+    let base_path = config.server.base_path.clone();
+    let (done, ended) = oneshot::channel();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let listening = move |address: &str| {
+        let url = format!("{address}{base_path}");
+        std::thread::spawn(move || {
+            let outcome = transfer.run_at(&url, token.text());
+            // Both are waited for.
+            let _ = done.send(outcome);
+            let _ = stop.send(());
+        });
+    };
+    let served = serve(config, async { drop(stopped.await) }, listening).await;
+    let revoked = carry_out(&again, AdminRequest::KeyRevoke { name: name.clone() }).await;
+    if !matches!(revoked, Ok(Ok(_))) {
+        tracing::warn!(key = name, "the key of the transfer could not be revoked; it ends within a week");
+    }
+    served?;
+    let outcome = ended.await.map_err(|_| Failure::new(Exit::Failed, "the transfer ended in a panic"))?;
+    Ok(outcome?)
+}
+
+/// What to do where a server has the directory open.
+fn with_hint(failure: Failure) -> Failure {
+    let message = format!("{}. If a server has it open, name that: --url http://HOST:PORT", failure.message);
+    Failure::new(failure.exit, message)
+}
+
+impl From<TransferError> for Failure {
+    fn from(error: TransferError) -> Failure {
+        match error {
+            TransferError::Usage(message) => Failure::new(Exit::Usage, message),
+            TransferError::Failed(message) => Failure::new(Exit::Failed, message),
+        }
+    }
+}
