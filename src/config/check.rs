@@ -318,6 +318,7 @@ impl Config {
             faults.names_user("drawer.automatic_folder", &drawer.automatic_folder);
         }
         faults.folder("liveblog.template", &self.liveblog.template);
+        faults.folder("story.template", &self.story.template);
         faults.folder("topic.template", &self.topic.template);
         faults.folder("topic_plan.template", &self.topic_plan.template);
         faults.within("caches.bytes", self.caches.bytes, 0, MAX_BYTES);

@@ -19,13 +19,12 @@ mod edge;
 mod environment;
 mod events;
 mod layers;
-mod liveblog;
 mod load;
 mod repository;
 mod service;
+mod templates;
 #[cfg(test)]
 mod tests;
-mod topic;
 mod value;
 
 use std::fmt;
@@ -40,14 +39,13 @@ pub use self::content::ContentConfig;
 pub(crate) use self::edge::network;
 pub use self::edge::{ForwardedHeader, TlsConfig};
 pub use self::events::EventsConfig;
-pub use self::liveblog::LiveblogConfig;
 pub use self::load::Overrides;
 pub use self::repository::{
     ConnectionConfig, DatabaseConfig, DrawerConfig, Durability, FoldersConfig, RecycleBinConfig, SampleConfig,
     StoreConfig, for_user,
 };
 pub use self::service::{AuthConfig, CompatConfig, DataConfig, LimitsConfig, LogConfig, LogFormat, ServerConfig};
-pub use self::topic::{TopicConfig, TopicPlanConfig};
+pub use self::templates::{LiveblogConfig, StoryConfig, TopicConfig, TopicPlanConfig};
 
 /// The whole configuration. [`Config::load`] gives one that has been checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -83,6 +81,8 @@ pub struct Config {
     pub drawer: DrawerConfig,
     /// Liveblogs.
     pub liveblog: LiveblogConfig,
+    /// Stories of the older surface.
+    pub story: StoryConfig,
     /// Topics.
     pub topic: TopicConfig,
     /// Topic plans.
@@ -118,6 +118,7 @@ impl Default for Config {
             }],
             drawer: DrawerConfig::default(),
             liveblog: LiveblogConfig::default(),
+            story: StoryConfig::default(),
             topic: TopicConfig::default(),
             topic_plan: TopicPlanConfig::default(),
             folders: FoldersConfig::default(),

@@ -226,6 +226,7 @@ fn values_out_of_bounds_are_refused_with_key_and_value() {
         ("[drawer]\ndefault_capacity = 10001", "drawer.default_capacity", "`10001`"),
         ("[drawer]\nautomatic_folder = '/Shared'", "drawer.automatic_folder", "{user}"),
         ("[liveblog]\ntemplate = 'liveblog.xml'", "liveblog.template", "`liveblog.xml`"),
+        ("[story]\ntemplate = 'story.xml'", "story.template", "`story.xml`"),
         ("[topic]\ntemplate = 'topic'", "topic.template", "`topic`"),
         ("[topic_plan]\ntemplate = 'plan'", "topic_plan.template", "`plan`"),
         ("[caches]\nbytes = 9999999999999", "caches.bytes", "`9999999999999`"),

@@ -77,10 +77,8 @@ impl Imported {
         if find_object(self.uuid, context)?.is_some() {
             return Ok(Some(loid));
         }
-        let uuid = self.uuid;
-        let message = format!(
-            "The uuid `{uuid}` is that of `{loid}`, which lies in the recycle bin or is a part of a container."
-        );
+        let message =
+            format!("The uuid `{}` is that of what lies in the recycle bin, or of a part of a container.", self.uuid);
         Err(context.name_taken(message, loid))
     }
 

@@ -82,9 +82,10 @@ impl<'c> Call<'c> {
         self.client.try_send(&self.endpoint.method, &path, &headers, &self.body)
     }
 
-    /// Sends it; the `result` of a success.
+    /// Sends it; the `result` of a success, or the bare reply of the older surface.
     pub fn ok(&self) -> Value {
-        self.send().ok()
+        let answer = self.send();
+        if self.endpoint.older() { answer.bare() } else { answer.ok() }
     }
 
     /// Sends it; the `result` of a success, which must include this.

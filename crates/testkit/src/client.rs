@@ -204,6 +204,20 @@ impl Answer {
         json["result"].take()
     }
 
+    /// What an answer says, in an envelope or without one.
+    pub fn said(&self) -> Value {
+        let mut json = self.json();
+        if json.get("result").is_some() { json["result"].take() } else { json }
+    }
+
+    /// A success of the older surface.
+    pub fn bare(&self) -> Value {
+        assert_eq!(self.status, 200, "{}", String::from_utf8_lossy(&self.body));
+        let json = self.json();
+        assert!(json.get("result").is_none(), "{json}");
+        json
+    }
+
     /// The `result` of a failure in its envelope, which must have this status and code.
     pub fn fails(&self, status: u16, code: &str) -> Value {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));

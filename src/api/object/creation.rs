@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use stet_actors::bundle::Bundle;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::Source;
+use stet_actors::id::{DatabaseId, Source};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{FamilyKind, IssueDate, NewContent, Text};
 use stet_actors::web_container::WebContainer;
@@ -18,7 +18,7 @@ use {
 
 use super::{ChangedRecord, reply_with};
 use crate::api::attributes::{Given, written};
-use crate::api::form::{self, FileRule, Submitted};
+use crate::api::form::{self, FilePart, FileRule, Submitted};
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
 use crate::api::template::Template;
 use crate::give_way;
@@ -71,29 +71,56 @@ pub async fn create(mut call: Call) -> Result<Json<ChangedRecord>> {
         Submitted::New(form) => form,
         Submitted::Answered(reply) => return Ok(reply),
     };
-    let (content, file_name) = form.take("content").map(|file| (file.content, file.file_name)).unzip();
-    let mut options = form.options;
+    let file = form.take("content");
+    make_of_file(&call, form.options, file).await
+}
+
+/// Makes the object that the options describe of a file. Without a name it is called as that.
+async fn make_of_file(call: &Call, mut options: CreateObject, file: Option<FilePart>) -> Result<Json<ChangedRecord>> {
+    let (content, file_name) = file.map(|file| (file.content, file.file_name)).unzip();
     options.name = options.name.or(file_name.flatten());
     if options.name.is_none() {
         let message = "The object needs a `name` in `options`, or a file name with `content`.";
         return Err(Error::new(Code::InvalidName, message));
     }
-    make(&call, options, content, None).await
+    make(call, options, content, None).await
 }
 
 /// `POST /v3/object/create/from/template/path?path=`: with the content of the template, and its attributes where none are given.
 pub async fn create_from_template(call: Call) -> Result<Json<ChangedRecord>> {
-    let mut options: CreateObject = call.json().await?;
+    let options: CreateObject = call.json().await?;
     // It is required, so there is one.
     let source = Source::parse("path", call.query.text("path").unwrap_or_default())?;
     let database = database_named(&call, options.database_id.as_ref())?;
-    let Template { record, content } = Template::find(&call, &source, database).await?;
+    let template = Template::find(&call, &source, database).await?;
+    make_from(&call, options, template).await
+}
+
+/// `POST /object/story`, of the older surface: a form as that of [`create`]. Without content it begins as the configured template.
+pub async fn create_story(mut call: Call) -> Result<Json<ChangedRecord>> {
+    let mut form: Form = match form::read(&mut call, FILES).await? {
+        Submitted::New(form) => form,
+        Submitted::Answered(reply) => return Ok(reply),
+    };
+    match form.take("content") {
+        Some(file) => make_of_file(&call, form.options, Some(file)).await,
+        None => {
+            let source = Source::Path(call.app.config.story.template.clone());
+            let template = Template::find(&call, &source, DatabaseId::MAIN).await?;
+            make_from(&call, form.options, template).await
+        }
+    }
+}
+
+/// Makes the object that the options describe of a template. Without a name it is called as that, with a number if it must.
+async fn make_from(call: &Call, mut options: CreateObject, template: Template) -> Result<Json<ChangedRecord>> {
+    let Template { record, content } = template;
     if options.name.as_deref().is_none_or(str::is_empty) {
         options.name = Some(record.name.to_string());
         options.create_mode = Some(WireCreateMode::AutoRename);
         options.options = None;
     }
-    make(&call, options, Some(content), Some(&record)).await
+    make(call, options, Some(content), Some(&record)).await
 }
 
 /// Makes the object that the options describe, with that content; what they do not say of attributes is the template's.

@@ -40,7 +40,7 @@ pub use self::content::{bytes_of, content, content_by_loid};
 pub(super) use self::content::{opened, stored};
 pub use self::correlates::{Correlate, CorrelateRequest, correlate, list as correlate_list, uncorrelate};
 pub(super) use self::correlates::{correlates, facts as facts_of_links};
-pub use self::creation::{CreateObject, create, create_from_template};
+pub use self::creation::{CreateObject, create, create_from_template, create_story};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::creation::{Form, read_parts};
 pub(super) use self::creation::{ProductInfo, status_of, with_product_info};

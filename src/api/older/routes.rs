@@ -1,7 +1,7 @@
 //! The older, unversioned resources (docs/api/README.md, "Base path and surfaces"). They document no codes of their own;
 //! docs/api/README.md, "Codes", holds for all.
 
-use crate::api::{auth, group, older};
+use crate::api::{auth, group, object, older};
 use crate::http::route::words::*;
 
 const GET: Route = Route { codes: &[], ..base(Verb::Get, Privilege::Read, "docs/api/README.md") };
@@ -230,5 +230,15 @@ pub const ROUTES: &[Route] = &[
         ],
         handler: handler!(older::linked),
         ..GET
+    },
+    Route {
+        id: "stet-old-object-story-post",
+        source: "docs/api/objects.md",
+        path: "/object/story",
+        summary: "Create a story from its content, or from the configured template.",
+        privilege: Some(Privilege::Create),
+        body: Body::Multipart { options: type_of::<object::CreateObject>, files: &["content"], needs_first: false },
+        handler: handler!(object::create_story),
+        ..POST
     },
 ];

@@ -609,6 +609,7 @@ cases! {
         corner.client.call("object-discard", &[&story]).ok();
         Made::on([story])
     };
+    "stet-old-object-story-post": |corner| Made::default().form(new_in(corner));
     "stet-old-object-linked-get": |corner| {
         let (story, item) = (of(&corner.story(), Kind::Any), corner.story());
         corner.client.call("stet-object-correlate-post", &[&story]).json(&link_to(&item)).ok();

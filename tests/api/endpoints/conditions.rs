@@ -138,7 +138,7 @@ fn if_none_match_is_refused_on_a_write_and_changes_nothing() {
         let before = write.seen(corner);
         for value in ["*", "\"1-1$1.0.5-0\"", "nonsense"] {
             let answer = write.made.call(&corner.client, case.id).header("if-none-match", value).send();
-            let result = &answer.json()["result"];
+            let result = answer.said();
             let named = result["message"].as_str().is_some_and(|message| message.contains("If-None-Match"));
             let well = answer.status == 400 && result["code"] == "CMS.InvalidParameter" && named;
             faults.expect(well, || format!("{} {value}: {:?}", case.id, lasting(&answer)));
@@ -166,20 +166,20 @@ fn a_stale_tag_or_one_of_another_object_refuses_a_write_and_changes_nothing() {
         }
         for stale in &stale {
             let answer = write.made.call(&corner.client, case.id).header("if-match", stale).send();
-            let json = answer.json();
+            let said = answer.said();
             let current = |failure: &Value, object: &str| {
                 let shown = failure["details"]["current"]["id"] == object || before[0].0.is_none();
                 failure["code"] == "CMS.PreconditionFailed" && shown
             };
             let well = if write.bulk {
-                let errors = json["result"]["errors"].as_array().cloned().unwrap_or_default();
+                let errors = said["errors"].as_array().cloned().unwrap_or_default();
                 let each = errors.iter().zip(&write.objects);
                 answer.status == 200
-                    && json["result"]["items"] == json!([])
+                    && said["items"] == json!([])
                     && errors.len() == write.objects.len()
                     && each.into_iter().all(|(error, object)| error["source"] == **object && current(error, object))
             } else {
-                answer.status == 412 && current(&json["result"], &write.objects[0])
+                answer.status == 412 && current(&said, &write.objects[0])
             };
             faults.expect(well, || format!("{} {stale}: {:?}", case.id, lasting(&answer)));
         }
@@ -200,7 +200,7 @@ fn the_tag_of_the_present_revision_lets_a_write_pass() {
                 _ => "*".to_owned(),
             };
             let answer = write.made.call(&corner.client, case.id).header("if-match", &tag).send();
-            let errors = answer.json()["result"]["errors"].as_array().map_or(0, Vec::len);
+            let errors = answer.said()["errors"].as_array().map_or(0, Vec::len);
             let well = answer.status == 200 && errors == 0;
             faults.expect(well, || format!("{} {tag}: {:?}", case.id, lasting(&answer)));
         }
@@ -405,7 +405,7 @@ fn of_changes_at_once_each_reply_shows_its_own() {
                     {
                         let answer = call.send();
                         assert_eq!(answer.status, 200, "{what}: {answer:?}");
-                        let result = answer.json()["result"].clone();
+                        let result = answer.said();
                         if what == "title" {
                             assert_eq!(result["info"]["title"], title, "another's title");
                         }

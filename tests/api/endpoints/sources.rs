@@ -25,7 +25,7 @@ fn what_is_not_there_is_not_found_and_nothing_changes() {
                 let expected = if kind == Kind::Template { "TemplateNotFound" } else { "ObjectNotFound" };
                 let well = answer.status == 404 && code(&answer) == expected;
                 faults.expect(well, || format!("{} {missing}: {:?}", case.id, lasting(&answer)));
-                let named = answer.json()["result"]["source"] == missing;
+                let named = answer.said()["source"] == missing;
                 faults.expect(named, || format!("{} {missing}: {:?}", case.id, lasting(&answer)));
             }
         }
@@ -41,7 +41,7 @@ fn what_is_no_source_is_a_wrong_parameter() {
         for (.., replaced) in made.objects().into_iter().filter(|(_, kind, _)| *kind != Kind::Post) {
             for nonsense in ["desk", "1.2", "x$1.0.5", "{0190f3a1}", "/a?uuid=nonsense"] {
                 let answer = replaced(nonsense).call(&corner.client, case.id).send();
-                let said = answer.json()["result"]["message"].as_str().is_some_and(|text| text.contains(nonsense));
+                let said = answer.said()["message"].as_str().is_some_and(|text| text.contains(nonsense));
                 let well = answer.status == 400 && code(&answer) == "InvalidParameter" && said;
                 faults.expect(well, || format!("{} {nonsense}: {:?}", case.id, lasting(&answer)));
             }
@@ -77,7 +77,7 @@ fn an_object_of_another_kind_is_refused_and_nothing_changes() {
             }
             for (_, other) in others.iter().filter(|(other, _)| *other != kind) {
                 let answer = replaced(other).call(&corner.client, case.id).send();
-                let named = answer.json()["result"]["source"] == *other;
+                let named = answer.said()["source"] == *other;
                 let well = answer.status == 400 && code(&answer) == "InvalidType" && named;
                 faults.expect(well, || format!("{} {other}: {:?}", case.id, lasting(&answer)));
             }
@@ -211,7 +211,7 @@ fn items_and_errors_of_a_bulk_call_have_the_order_of_the_request() {
             return faults.expect(done.status == 200, || format!("{}: {:?}", case.id, lasting(&done)));
         }
         in_bulk.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let reply = answer.json()["result"].clone();
+        let reply = answer.said();
         let places = |list: &str| -> Vec<Option<usize>> {
             let of = |item: &Value| {
                 let names = [&item["source"], &item["info"]["id"], &item["id"]];

@@ -220,3 +220,31 @@ fn without_a_folder_type_and_work_folder_lead_to_one_or_it_goes_home() {
     let topic = desk.call("object-get", &[&id(&topic["info"])]).query("showPath", true).ok();
     assert_eq!(topic["path"], format!("/Topics/Culture/{name}"));
 }
+
+#[test]
+fn a_story_of_the_older_surface_begins_with_its_content_or_with_the_configured_template() {
+    let (editor, folder) = (Server::shared().user("editor"), own_folder());
+    let story = |name: Option<&str>, file: &[File<'_>]| {
+        let options = json!({ "name": name, "folderPath": folder, "workFolder": "/News/City" });
+        let answer = editor.call("stet-old-object-story-post", &[]).form(&options, file).send();
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let record: Value = answer.json();
+        assert_eq!(record["workFolder"], "/News/City");
+        let id = record["id"].as_str().expect("the reply is the record").to_owned();
+        (record, editor.call("stet-object-content-get", &[&id]).send().body)
+    };
+    let template = encoded("/SysConfig/Product/Shared/Templates/Default/story.xml");
+    let begin = editor.get(&format!("/v3/object/{template}/content")).body;
+    let (record, content) = story(Some("a.xml"), &[]);
+    assert_eq!((&record["type"], &record["path"]), (&json!("Story"), &json!(format!("{folder}/a.xml"))));
+    assert!(content == begin && !begin.is_empty());
+    assert_eq!(story(None, &[]).0["name"], "story.xml");
+    assert_eq!(story(None, &[]).0["name"], "story (2).xml");
+    let (record, content) = story(None, &[("content", "own.xml", "text/xml", b"<own/>")]);
+    assert_eq!((&record["name"], content.as_slice()), (&json!("own.xml"), b"<own/>".as_slice()));
+    let taken = json!({ "name": "a.xml", "folderPath": folder });
+    let refused = editor.call("stet-old-object-story-post", &[]).form(&taken, &[]).send();
+    assert_eq!((refused.status, &refused.json()["code"]), (409, &json!("CMS.DuplicatedName")));
+    let reader = Server::shared().user("reader");
+    assert_eq!(reader.call("stet-old-object-story-post", &[]).form(&taken, &[]).send().status, 401);
+}
