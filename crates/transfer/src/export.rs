@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
+use uuid::Uuid;
 
 use super::client::{CallError, Client, encoded};
 use super::layout::{MEMBERS, Names, RECORD, below, beside};
@@ -95,12 +96,16 @@ impl Export<'_> {
         uuids.extend(bundle);
         for item in items {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            let (name, id, uuid) = (text(&item["name"]), text(&item["id"]), text(&item["pstate"]["uuid"]));
+            let (name, id) = (text(&item["name"]), text(&item["id"]));
+            let Ok(uuid) = text(&item["pstate"]["uuid"]).parse::<Uuid>() else {
+                self.progress.note(Fate::Failed, &below(&path, &name), Some(&"it has no uuid"));
+                continue;
+            };
             match item["additionalInfo"]["family"].as_str() {
                 Some("folder" | "document" | "bundle" | "webcontainer") => {
-                    objects.push((names.take(&name, &uuid), id.clone()));
+                    objects.push((names.take(&name, uuid), id.clone()));
                     if what == "bundle" {
-                        uuids.insert(id, uuid);
+                        uuids.insert(id, uuid.to_string());
                     }
                 }
                 family => {

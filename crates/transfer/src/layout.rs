@@ -4,6 +4,8 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use uuid::Uuid;
+
 /// What the name of a record file ends in.
 pub const RECORD: &str = ".record.json";
 /// What the name of the folder with a bundle's objects ends in.
@@ -12,6 +14,11 @@ pub const MEMBERS: &str = ".copies";
 /// Bytes that a name on disk may have before its endings: file systems take 255.
 const MAX_NAME: usize = 255 - RECORD.len();
 
+/// Whether a name leads nowhere else than into the folder that it is put in, and is no other name there.
+fn is_plain(name: &str) -> bool {
+    !name.trim().is_empty() && name != "." && name != ".." && !name.contains(['/', '\\', ':', '\0'])
+}
+
 /// The names that are taken in a folder on disk.
 #[derive(Debug, Default)]
 pub struct Names(HashSet<String>);
@@ -19,18 +26,19 @@ pub struct Names(HashSet<String>);
 impl Names {
     /// The name on disk of an object: its own, or its uuid where its own is too long, could be taken for something else, or differs
     /// from another's in case alone, which some file systems do not tell apart.
-    pub fn take(&mut self, name: &str, uuid: &str) -> String {
+    pub fn take(&mut self, name: &str, uuid: Uuid) -> String {
         let lower = name.to_lowercase();
         let clear = name.len() <= MAX_NAME
+            && is_plain(name)
             && !lower.ends_with(RECORD)
             && !lower.ends_with(MEMBERS)
-            && !name.contains(['\\', ':'])
             && !name.ends_with(['.', ' ']);
         if clear && self.0.insert(lower) {
             return name.to_owned();
         }
-        self.0.insert(uuid.to_lowercase());
-        uuid.to_owned()
+        let uuid = uuid.to_string();
+        self.0.insert(uuid.clone());
+        uuid
     }
 }
 
@@ -50,20 +58,25 @@ mod tests {
 
     #[test]
     fn names_stay_unless_they_could_be_taken_for_others() {
-        let mut names = Names::default();
+        let (mut names, uuid) = (Names::default(), Uuid::from_u128(7));
+        let u = uuid.to_string();
         for (name, on_disk) in [
             ("a.xml", "a.xml"),
-            ("A.XML", "u"),
+            ("A.XML", u.as_str()),
             (".hidden", ".hidden"),
-            ("b.record.json", "u"),
-            ("b.Copies", "u"),
-            ("c.", "u"),
-            ("d\\e", "u"),
+            ("b.record.json", u.as_str()),
+            ("b.Copies", u.as_str()),
+            ("c.", u.as_str()),
+            ("d\\e", u.as_str()),
+            // What no server of ours says.
+            ("../../x", u.as_str()),
+            ("..", u.as_str()),
+            ("", u.as_str()),
         ] {
-            assert_eq!(names.take(name, "u"), on_disk, "{name}");
+            assert_eq!(names.take(name, uuid), on_disk, "{name}");
         }
-        assert_eq!(names.take(&"x".repeat(MAX_NAME), "u"), "x".repeat(MAX_NAME));
-        assert_eq!(names.take(&"y".repeat(MAX_NAME + 1), "u"), "u");
+        assert_eq!(names.take(&"x".repeat(MAX_NAME), uuid), "x".repeat(MAX_NAME));
+        assert_eq!(names.take(&"y".repeat(MAX_NAME + 1), uuid), u);
         assert_eq!(below("/", "a"), "/a");
         assert_eq!(below("/a", "b"), "/a/b");
     }

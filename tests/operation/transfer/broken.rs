@@ -161,3 +161,62 @@ fn who_may_not_is_refused_and_options_are_looked_at() {
     assert!(done(ended).starts_with("1 written"));
     assert_eq!(tree(&out).len(), 1);
 }
+
+#[test]
+fn a_server_that_is_killed_amid_an_import_has_none_by_halves() {
+    let folder = own_folder();
+    let files = tempfile::tempdir().expect("a directory can be made");
+    let (source, out) = (files.path().join("in"), files.path().join("out"));
+    for n in 0..150 {
+        put(&source, &format!("{}/{n}.xml", n % 5), format!("<a n='{n}'/>"));
+    }
+    // With records, links and channel copies.
+    let shared = Server::shared();
+    let client = shared.user("admin");
+    done(through(shared, &["import", path(&source), "--into", &folder]));
+    let loid = |name: &str| {
+        let reply = client.get(&format!("/v3/object/{}", encoded(&format!("{folder}/{name}")))).ok();
+        reply["id"].as_str().expect("an id").to_owned()
+    };
+    for n in (0..140).step_by(5) {
+        let (one, other) = (loid(&format!("0/{n}.xml")), loid(&format!("1/{}.xml", n + 1)));
+        let body = json!({ "sourceLinkName": "a", "targetLinkName": "b", "targetSource": other });
+        client.call("stet-object-correlate-post", &[&one]).json(&body).ok();
+        let options = json!({ "name": format!("b{n}.xml"), "type": "EOM::CompoundStory", "folderPath": folder });
+        let file = ("content", "b", "text/xml", b"<b/>".as_slice());
+        let bundle = client.call("stet-object-create-post", &[]).form(&options, &[file]).ok()["id"].clone();
+        let bundle = bundle.as_str().expect("an id");
+        for copy in [
+            json!({ "channel": "Web", "inheritFrom": "Neutral" }),
+            json!({ "channel": "Tabloid", "inheritFrom": "Web" }),
+        ] {
+            client.call("container-bundle-channelcopy-post", &[&bundle]).json(&copy).ok();
+        }
+    }
+    done(through(shared, &["export", path(&out), "--folder", &folder]));
+    let mut server = Server::start();
+    for wanted in [3, 60, 140] {
+        let base = server.client().base;
+        let arguments = ["import", path(&out), "--into", &folder, "--clients", "3", "--url", &base];
+        let mut command = stet(&arguments);
+        command.env("STET_PASSWORD", ADMIN_PASSWORD).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("the binary can be started");
+        let watching = server.login("admin");
+        wait_until("some are made", || {
+            let path = format!("/v3/folder/{}/filter?recursive=true&excludeFolders=true", encoded(&folder));
+            let answer = watching.get(&path);
+            answer.status == 200 && answer.ok()["total"].as_u64() >= Some(wanted)
+        });
+        server.kill();
+        child.kill().expect("it can be killed");
+        child.wait().expect("it ends");
+        server = server.restart();
+    }
+    done(through(&server, &["import", path(&out), "--into", &folder]));
+    let again = files.path().join("again");
+    done(through(&server, &["export", path(&again), "--folder", &folder]));
+    same(&out, &again);
+    assert_eq!(server.terminate(), Some(0));
+    let (code, output) = server.check();
+    assert_eq!(code, Some(0), "{output}");
+}
