@@ -178,7 +178,7 @@ impl Joint for Create {
         let (folder, fresh) = self.make_folders(turns, context)?;
         let mut name = file_name(&self.object.name)?;
         let is_copy = match imported {
-            Some(imported) => imported.check_place(folder, &name, turns, context)?,
+            Some(imported) => imported.check_place(folder, &name, self.object.parts.family(), turns, context)?,
             None => false,
         };
         if !fresh && !is_copy {

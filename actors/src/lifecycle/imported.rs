@@ -87,6 +87,7 @@ impl Imported {
         &self,
         place: Loid,
         name: &str,
+        family: FamilyKind,
         turns: &mut Turns,
         context: &Context<'_>,
     ) -> Result<bool, Fault> {
@@ -95,10 +96,12 @@ impl Imported {
         if bundle.is_discarded() {
             return Err(Error::not_found(place).into());
         }
-        if bundle.family != FamilyKind::Bundle || *copy.channel != *name {
+        let is_well = bundle.family == FamilyKind::Bundle && family == FamilyKind::Document && *copy.channel == *name;
+        if !is_well {
             let message = format!(
-                "A channel copy for `{}` lies in its bundle under that name, and not as `{name}` in `{place}`.",
-                copy.channel
+                "A channel copy for `{}` is a document that lies in its bundle under that name, and no {} `{name}` in `{place}`.",
+                copy.channel,
+                family.name()
             );
             return Err(Error::new(Code::InvalidForContainer, message).with_source(place).into());
         }

@@ -139,6 +139,19 @@ fn uuid(field: &str, given: &str) -> Result<ObjectUuid> {
     }
 }
 
+/// The last second of the year 9999: what is later can't be written as a date.
+const LAST_SECOND: u64 = 253_402_300_799;
+
+/// A time, in epoch seconds.
+fn time(field: &'static str, given: Option<u64>) -> Result<Option<u64>> {
+    match given {
+        Some(late) if late > LAST_SECOND => {
+            Err(Error::parameter(field, late, "in epoch seconds, before the year 10000"))
+        }
+        given => Ok(given),
+    }
+}
+
 /// A name of something that need not be there.
 fn word<'g>(field: &'static str, given: &'g str) -> Result<&'g str> {
     check_texts([(field, Some(given), MAX_WORD_BYTES)])?;
@@ -148,8 +161,8 @@ fn word<'g>(field: &'static str, given: &'g str) -> Result<&'g str> {
     Ok(given)
 }
 
-/// The name of a user, who need not be there.
-fn user(field: &'static str, given: Option<&str>) -> Result<Option<Text>> {
+/// As [`word`]; none for an empty one.
+fn named(field: &'static str, given: Option<&str>) -> Result<Option<Text>> {
     let given = given.filter(|given| !given.is_empty()).map(|given| word(field, given)).transpose()?;
     Ok(given.map(Text::from))
 }
@@ -193,20 +206,22 @@ impl ImportObject {
                 (object.status, object.initial_status) = (status, initial);
             }
             None => {
-                object.status = self.status.as_deref().map(|status| word("status", status)).transpose()?.map(Text::from)
+                let status = text(&self.status);
+                object.status = status.map(|status| word("status", &status).map(Text::from)).transpose()?;
             }
         }
         object.work_folder = text(&self.work_folder);
         object.suid = text(&self.suid);
         object.issue_date =
             self.issue_date.as_deref().filter(|date| !date.is_empty()).map(IssueDate::parse).transpose()?;
-        object.created = self.created;
-        let creator = user("creator", self.creator.as_deref())?;
+        object.created = time("created", self.created)?;
+        let creator = named("creator", self.creator.as_deref())?;
         let creator = creator.map_or_else(|| call.who().map(|who| who.user), Ok)?;
         let copy = self.channel_copy.map(|Object(copy)| {
             let inherited_from =
                 copy.inherited_from.as_deref().map(|given| uuid("inheritedFrom", given)).transpose()?;
-            let (channel, inherit_from) = (copy.channel.into(), text(&copy.inherit_from));
+            let inherit_from = named("inheritFrom", copy.inherit_from.as_deref())?;
+            let channel = copy.channel.into();
             Ok::<_, Error>(ImportedCopy { channel, inherit_from, inherited_from, follows: copy.follows })
         });
         let links = self.links.into_iter().map(|Object(link)| {
@@ -219,8 +234,8 @@ impl ImportObject {
         });
         object.imported = Some(lifecycle::Imported {
             uuid: uuid("uuid", required("uuid", self.uuid.as_deref())?)?,
-            modified: self.modified,
-            last_modifier: user("lastModifier", self.last_modifier.as_deref())?.unwrap_or_else(|| creator.clone()),
+            modified: time("modified", self.modified)?,
+            last_modifier: named("lastModifier", self.last_modifier.as_deref())?.unwrap_or_else(|| creator.clone()),
             creator,
             copy: copy.transpose()?,
             links: links.collect::<Result<_>>()?,

@@ -175,6 +175,8 @@ fn a_channel_copy_goes_into_its_bundle_and_follows_what_it_followed() {
     assert_eq!((&left["inheritedFrom"], &left["follows"]), (&Value::Null, &json!(false)));
     let elsewhere = with(copy("Web", &bundle["uuid"], true), json!({ "folderPath": folder }));
     import(&admin, &elsewhere, None).fails(409, "InvalidForContainer");
+    let kind = with(copy("Web", &bundle["uuid"], true), json!({ "type": "EOM::CompoundStory" }));
+    import(&admin, &kind, None).fails(409, "InvalidForContainer");
     let renamed = with(copy("Web", &bundle["uuid"], true), json!({ "name": "web2" }));
     import(&admin, &renamed, None).fails(409, "InvalidForContainer");
     import(&admin, &story(&place, "plain.xml"), None).fails(409, "InvalidForContainer");
@@ -200,6 +202,10 @@ fn it_takes_the_right_to_configure_and_all_that_it_needs_to_know() {
         (json!({ "type": "Drawer" }), 400, "InvalidType"),
         (json!({ "status": "Story/Nothing" }), 404, "StatusNotFound"),
         (json!({ "creator": "a\nb" }), 400, "InvalidParameter"),
+        (json!({ "created": 253_402_300_800_u64 }), 400, "InvalidParameter"),
+        (json!({ "modified": u64::MAX }), 400, "InvalidParameter"),
+        (json!({ "created": -1 }), 400, "InvalidBody"),
+        (json!({ "channelCopy": { "channel": "Web", "inheritFrom": "x".repeat(256) } }), 400, "InvalidParameter"),
         (json!({ "creator": "x".repeat(256) }), 400, "InvalidParameter"),
         (json!({ "issueDate": "yesterday" }), 400, "InvalidParameter"),
         (json!({ "attributes": "<a>" }), 400, "InvalidAttributes"),
