@@ -13,7 +13,7 @@ use crate::family::Family;
 use crate::id::Loid;
 use crate::object::{
     Attributes, NewContent, Object, PathLimits, Record, SmallBody, Standing, Text, Version, depth_of, links_of,
-    standing,
+    recount, standing,
 };
 use crate::readable::{Readable, Reads};
 use crate::store::{Change, Event, Key, Look, Range, Row, StoreError, Table, View, decode_value};
@@ -508,8 +508,13 @@ impl<'a> Context<'a> {
         &self.changes
     }
 
-    /// The changes noted so far.
-    pub(crate) fn into_noted(self) -> Noted {
-        Noted { changes: self.changes, concerned: self.concerned }
+    /// The changes noted so far, and what follows from all of them: how much lies in the folders whose names have changed.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub(crate) fn into_noted(mut self) -> Result<Noted, StoreError> {
+        let counts = recount(self.look, &self.changes)?;
+        self.changes.extend(counts);
+        Ok(Noted { changes: self.changes, concerned: self.concerned })
     }
 }

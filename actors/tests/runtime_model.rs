@@ -18,7 +18,7 @@ use stet_actors::error::{Code, Error};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::lifecycle::{Create, Discard, NewObject, Restore};
-use stet_actors::object::{Attributes, CreateMode, Record};
+use stet_actors::object::{Attributes, CreateMode, NameCounts, Record};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{Request, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
@@ -272,6 +272,9 @@ fn check_indexes(rows: &[((Table, Bytes), Bytes)]) {
         }
     }
     expected.extend(entries.into_iter().map(|(key, value)| ((key.table, key.key), value)));
+    let mut counts = NameCounts::default();
+    expected.keys().filter(|(table, _)| *table == Table::Names).for_each(|(_, key)| counts.add(key));
+    expected.extend(counts.entries().map(|(key, count)| ((Table::NameCounts, key.into()), count.to_vec().into())));
     let found: BTreeMap<(Table, Bytes), Bytes> = rows
         .iter()
         .filter(|((table, _), _)| table.is_index())

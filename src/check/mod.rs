@@ -12,9 +12,10 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use stet_actors::families::Families;
-use stet_actors::object::referrers;
+use stet_actors::id::Loid;
+use stet_actors::object::{NameCounts, referrers};
 use stet_actors::proof::place_of;
-use stet_actors::store::{StoreError, Table, View};
+use stet_actors::store::{Look, StoreError, Table, View};
 use stet_store::RedbStore;
 
 use crate::content::ContentStore;
@@ -57,6 +58,28 @@ pub fn check(store: &RedbStore, content: &ContentStore) -> Result<Report, StoreE
     check_of(Families::ALL, store, content)
 }
 
+/// Holds how much is said to lie in each folder against its names. Gives how many folders have any.
+fn check_counts(store: &RedbStore, report: &mut Report) -> Result<u64, StoreError> {
+    let mut wanted = NameCounts::default();
+    store.for_each(View::Committed, Table::Names, |key, _| {
+        wanted.add(key);
+        ControlFlow::<()>::Continue(())
+    })?;
+    let mut folders = 0;
+    for (folder, count) in wanted.entries() {
+        folders += 1;
+        if store.get(View::Committed, Table::NameCounts, &folder)?.is_none_or(|there| there != count[..]) {
+            let folder = Loid::from_key(&folder).map_or_else(|| "something".to_owned(), |folder| folder.to_string());
+            let names = u64::from_be_bytes(count);
+            report.fault(format!(
+                "{folder} has {names} names, and the index {} says otherwise",
+                Table::NameCounts.name()
+            ));
+        }
+    }
+    Ok(folders)
+}
+
 /// [`check`] with a given list of families.
 fn check_of(families: Families, store: &RedbStore, content: &ContentStore) -> Result<Report, StoreError> {
     let mut report = Report::default();
@@ -81,6 +104,8 @@ fn check_of(families: Families, store: &RedbStore, content: &ContentStore) -> Re
         }
         report.rows.insert(table.name(), count);
     }
+    let folders = check_counts(store, &mut report)?;
+    expected.insert(Table::NameCounts, folders);
     // All that is expected was found; so an index with just as many entries has no others.
     for table in Table::ALL.iter().filter(|table| table.is_index()) {
         let mut count = 0u64;

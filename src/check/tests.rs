@@ -123,7 +123,24 @@ impl Ground {
             changes.push(Change { table, key, value: Some(Bytes::from_static(b"<story/>")) });
         }
         ground.write(changes);
+        ground.count();
         ground
+    }
+
+    /// Writes how many names folders have, as the domain does with each change of names.
+    fn count(&self) {
+        let mut counts = NameCounts::default();
+        let names = self.store.for_each(View::Committed, Table::Names, |key, _| {
+            counts.add(key);
+            ControlFlow::<()>::Continue(())
+        });
+        names.expect("the store can be read");
+        let count = |(key, count): (Vec<u8>, [u8; 8])| Change {
+            table: Table::NameCounts,
+            key: key.into(),
+            value: Some(Bytes::copy_from_slice(&count)),
+        };
+        self.write(counts.entries().map(count).collect());
     }
 
     fn write(&self, changes: Vec<Change>) {
@@ -203,6 +220,19 @@ fn an_index_entry_that_follows_from_no_row_is_found() {
     let key = Key { table: Table::Names, key: stet_actors::object::name_key(ROOT, "ghost.xml") };
     ground.set(key, Some(Bytes::copy_from_slice(&STORY.to_key())));
     ground.one_fault(&["names/1 has 4 entries, where the rows give 3"]);
+}
+
+#[test]
+fn a_number_of_names_that_is_not_theirs_is_found() {
+    let key = Key { table: Table::NameCounts, key: Bytes::copy_from_slice(&ROOT.to_key()) };
+    for value in [None, Some(Bytes::from_static(b"\0\0\0\0\0\0\0\x04")), Some(Bytes::from_static(b"\x03"))] {
+        let ground = Ground::new();
+        ground.set(key.clone(), value);
+        ground.one_fault(&[&ROOT.to_string(), "has 3 names, and the index name_counts/1 says otherwise"]);
+    }
+    let ground = Ground::new();
+    ground.set(Key { key: Bytes::copy_from_slice(&STORY.to_key()), ..key }, Some(Bytes::from_static(&[0; 8])));
+    ground.one_fault(&["the index name_counts/1 has 2 entries, where the rows give 1"]);
 }
 
 #[test]
@@ -475,6 +505,7 @@ fn with_shelf(change: impl FnOnce(&mut Slot)) -> Ground {
         add(&slot, &mut changes);
     }
     ground.write(changes);
+    ground.count();
     ground
 }
 

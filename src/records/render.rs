@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use stet_actors::error::{Error, Result};
 use stet_actors::id::{Loid, ObjectUuid};
-use stet_actors::object::{FamilyKind, Record, Text, Version};
-use stet_actors::store::{Range, Table, View};
+use stet_actors::object::{FamilyKind, Record, Text, Version, names_in};
+use stet_actors::store::View;
 use stet_xml::Limits;
 
 use super::{Display, Group, Groups, XmlGroup};
@@ -58,7 +58,7 @@ pub struct VirtualAttributes {
     pub version_count: u32,
     /// Of a folder: how many objects lie in it; 10000 for so many or more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub child_count: Option<usize>,
+    pub child_count: Option<u64>,
 }
 
 /// What is known of an object beside its record.
@@ -288,20 +288,14 @@ pub fn render_version(
     Ok(shown)
 }
 
-/// Objects in a folder that are counted: they are, each time that a folder is shown after a change in it, and a listing has many
-/// folders.
-const MOST_COUNTED: usize = 10_000;
-
 fn virtual_attributes(newsroom: &Newsroom, record: &Record) -> Result<VirtualAttributes> {
     let child_count = match record.family {
         FamilyKind::Folder => {
-            let names = Range::prefix(&record.loid.to_key());
-            let children = newsroom.repository.look().scan(View::Committed, Table::Names, &names, MOST_COUNTED, false);
-            let children = children.map_err(|error| {
+            let children = names_in(newsroom.repository.look(), View::Committed, record.loid).map_err(|error| {
                 tracing::error!(%error, "a folder can't be counted");
                 Error::internal()
             })?;
-            Some(children.len())
+            Some(children)
         }
         _ => None,
     };

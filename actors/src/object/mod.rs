@@ -8,6 +8,7 @@ mod issue_date;
 mod link;
 mod member;
 mod name;
+mod name_counts;
 mod reach;
 mod record;
 mod remainder;
@@ -30,6 +31,8 @@ pub use self::name::{
     CreateMode, MAX_NAME_BYTES, Names, PathLimits, check_name, check_path, file_name, name_key, normal_form,
     parent_path,
 };
+pub(crate) use self::name_counts::recount;
+pub use self::name_counts::{NameCounts, names_in};
 pub use self::reach::Reach;
 pub use self::record::{Attributes, Bin, Content, FamilyKind, FolderKey, Lock, Record, Stored, Text};
 pub use self::remainder::{Remainder, Standing, Task, standing};

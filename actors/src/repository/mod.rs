@@ -106,7 +106,7 @@ impl Repository {
             let attributes = Arc::new(Attributes::none(loid));
             context.create(&Object { record: Arc::new(record), attributes }).map_err(refusal)?;
         }
-        let changes = context.into_noted().changes;
+        let changes = context.into_noted().map_err(|error| store_failure(&error))?.changes;
         if changes.is_empty() {
             return Ok(());
         }

@@ -90,7 +90,13 @@ impl<F: Family> Container<F> {
             context.put(None, &receipt);
         }
         let view = Arc::new(Published { state: after });
-        let noted = context.into_noted();
+        let noted = match context.into_noted() {
+            Ok(noted) => noted,
+            Err(error) => {
+                self.answer(job, Err(store_failure(&error)));
+                return Attempt::Finished;
+            }
+        };
         let event = who.event(self.loid, view.revision(), job.name(), noted.concerned, shared.clock.now_ms());
         let (cell, decided, shown) = (self.cell.clone(), self.cell.clone(), view.clone());
         let slot = JobSlot::new(job);

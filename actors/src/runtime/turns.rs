@@ -445,7 +445,10 @@ fn attempt<J: Joint>(
     if let Some(receipt) = step.and_then(|step| step.receipt(J::NAME, &reply, now_ms)) {
         context.put(None, &receipt);
     }
-    let noted = context.into_noted();
+    let noted = match context.into_noted() {
+        Ok(noted) => noted,
+        Err(error) => return Attempt::Unchanged(Err(store_failure(&error))),
+    };
     for event in &mut events {
         event.ids.clone_from(&noted.concerned.ids);
         event.withdrawn.clone_from(&noted.concerned.withdrawn);

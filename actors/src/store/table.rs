@@ -64,6 +64,8 @@ tables! {
     Remainders = 24, "remainders/1", index: false;
     /// Names in a folder: folder's loid, name in NFC → loid. Live objects only.
     Names = 64, "names/1", index: true;
+    /// How much lies in a folder: folder's loid → number of its names (u64). None for a folder without any.
+    NameCounts = 75, "name_counts/1", index: true;
     /// Uuids: uuid (16 bytes) → loid. Discarded objects too.
     Uuids = 65, "uuids/1", index: true;
     /// What [`Table::Members`] was before it named the part. Always empty now; an older journal may still have changes of it.

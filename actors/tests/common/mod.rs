@@ -1,7 +1,9 @@
 //! What the tests of several families look at.
 
 use stet_actors::families::Families;
+use stet_actors::object::NameCounts;
 use stet_actors::rows::index_of;
+use stet_actors::store::Table;
 use stet_actors::store::memory::MemoryStore;
 
 /// Every row says which index entries follow from it; those are there, and no others.
@@ -13,6 +15,9 @@ pub fn assert_sound(families: Families, store: &MemoryStore) {
         .flat_map(|((table, key), value)| index_of(families, *table, key, value).expect("a row is understood"))
         .map(|(key, value)| ((key.table, key.key), value))
         .collect();
+    let mut counts = NameCounts::default();
+    rows.iter().filter(|((table, _), _)| *table == Table::Names).for_each(|((_, key), _)| counts.add(key));
+    wanted.extend(counts.entries().map(|(key, count)| ((Table::NameCounts, key.into()), count.to_vec().into())));
     let mut there: Vec<_> = rows.into_iter().filter(|((table, _), _)| table.is_index()).collect();
     wanted.sort();
     there.sort();

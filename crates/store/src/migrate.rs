@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use redb::{Database, ReadableDatabase, ReadableTable, WriteTransaction};
 use stet_actors::families::Families;
+use stet_actors::object::NameCounts;
 use stet_actors::rows::index_of;
 use stet_actors::store::{Seq, Table};
 
@@ -44,6 +45,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { number: 6, what: "a journal.mark that knows the newest record", run: |_| Ok(0) },
     // Nothing in the tables: an older stet would not know the parts of topics and plans, nor links.
     Migration { number: 7, what: "topics, plans and correlates", run: |_| Ok(0) },
+    Migration { number: 8, what: "how much lies in each folder", run: count_names },
 ];
 
 /// Fills [`Table::Files`] from the rows that may refer to content files.
@@ -57,6 +59,22 @@ fn index_members(transaction: &WriteTransaction) -> Result<u64, RedbError> {
     transaction.delete_table(before).map_err(failure)?;
     transaction.open_table(before).map_err(failure)?;
     fill(Table::Members, &[Table::Parts], transaction)
+}
+
+/// Fills [`Table::NameCounts`] from [`Table::Names`].
+fn count_names(transaction: &WriteTransaction) -> Result<u64, RedbError> {
+    let names = transaction.open_table(tables::rows(Table::Names)).map_err(failure)?;
+    let mut counts = transaction.open_table(tables::rows(Table::NameCounts)).map_err(failure)?;
+    let mut wanted = NameCounts::default();
+    for row in names.iter().map_err(failure)? {
+        wanted.add(row.map_err(failure)?.0.value());
+    }
+    let mut counted = 0;
+    for (folder, count) in wanted.entries() {
+        counts.insert(&folder[..], &count[..]).map_err(failure)?;
+        counted += 1;
+    }
+    Ok(counted)
 }
 
 /// Fills an index from the rows of the tables that it follows from.

@@ -1,16 +1,13 @@
 //! Listings of folders and bundles: which objects there are, and their records.
 
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use bytes::Bytes;
-use parking_lot::Mutex;
 use stet_actors::error::{Error, Result};
 use stet_actors::expect::Tag;
 use stet_actors::folder::children;
 use stet_actors::id::Loid;
-use stet_actors::object::{FamilyKind, Record};
+use stet_actors::object::{FamilyKind, Record, names_in};
 use stet_actors::store::{StoreError, View};
 
 use super::FolderReply;
@@ -186,7 +183,7 @@ pub(in crate::api) async fn entries(
         return Err(no_room());
     }
     if as_named {
-        let total = if loids.len() < most { loids.len() } else { count(call, folder).await? };
+        let total = if loids.len() < most { loids.len() } else { total(app, folder.loid)? };
         return Ok((page.cut(loids), total));
     }
     let mut way = GiveWay::new();
@@ -227,41 +224,8 @@ pub(in crate::api) async fn names(app: &App, folder: Loid, most: usize) -> Resul
     Ok(give_way::aside(read).await?.map_err(unlisted)?.0)
 }
 
-/// How many folders are known by the number of what lies in them; each takes some bytes.
-const MOST_COUNTED: usize = 10_000;
-
-/// How much lies in large folders, and at which of their revisions.
-#[derive(Debug, Default)]
-pub struct FolderCounts(Mutex<HashMap<Loid, (u64, usize)>>);
-
-/// How much lies in a folder: counted once for each of its revisions, which go up with each name in it.
-async fn count(call: &Call, folder: &Record) -> Result<usize> {
-    let (kept, key) = (call.app.kept::<FolderCounts>(), (folder.loid, folder.revision));
-    if let Some((_, count)) = kept.0.lock().get(&key.0).filter(|(revision, _)| *revision == key.1) {
-        return Ok(*count);
-    }
-    let repository = call.app.repository.clone();
-    let counted = move || {
-        let (mut count, mut after) = (0, None::<Bytes>);
-        loop {
-            let (page, next) = children(repository.look(), View::Committed, key.0, after.as_deref(), NAMES_AT_ONCE)
-                .map_err(unlisted)?;
-            count += page.len();
-            after = Some(match next {
-                Some(next) => next,
-                None => return Ok::<usize, Error>(count),
-            });
-        }
-    };
-    let count = give_way::aside(counted).await??;
-    // Of another revision it would be another number.
-    let now = call.app.repository.record(folder.loid)?;
-    if now.is_some_and(|now| now.revision == key.1) {
-        let mut known = kept.0.lock();
-        if known.len() >= MOST_COUNTED {
-            known.clear();
-        }
-        known.insert(key.0, (key.1, count));
-    }
-    Ok(count)
+/// How much lies in a folder.
+fn total(app: &App, folder: Loid) -> Result<usize> {
+    let total = names_in(app.repository.look(), View::Committed, folder).map_err(unlisted)?;
+    Ok(usize::try_from(total).unwrap_or(usize::MAX))
 }

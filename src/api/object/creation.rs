@@ -7,7 +7,7 @@ use stet_actors::bundle::Bundle;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{FamilyKind, IssueDate, NewContent, Text};
+use stet_actors::object::{FamilyKind, IssueDate, NewContent, Record, Text};
 use stet_actors::web_container::WebContainer;
 use stet_xml::Limits;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -71,29 +71,40 @@ pub async fn create(mut call: Call) -> Result<Json<ChangedRecord>> {
         Submitted::New(form) => form,
         Submitted::Answered(reply) => return Ok(reply),
     };
-    let file = form.take("content");
-    make_of_file(&call, form.options, file).await
+    let mut options = form.options;
+    let content = named_as_file(&mut options, form.files.pop())?;
+    Box::pin(make(&call, options, content, None)).await
 }
 
-/// Makes the object that the options describe of a file. Without a name it is called as that.
-async fn make_of_file(call: &Call, mut options: CreateObject, file: Option<FilePart>) -> Result<Json<ChangedRecord>> {
+/// The content of a form's only file; the object is called as that, unless it has a name.
+fn named_as_file(options: &mut CreateObject, file: Option<FilePart>) -> Result<Option<NewContent>> {
     let (content, file_name) = file.map(|file| (file.content, file.file_name)).unzip();
-    options.name = options.name.or(file_name.flatten());
-    if options.name.is_none() {
-        let message = "The object needs a `name` in `options`, or a file name with `content`.";
-        return Err(Error::new(Code::InvalidName, message));
+    options.name = options.name.take().or(file_name.flatten());
+    if options.name.is_some() {
+        return Ok(content);
     }
-    make(call, options, content, None).await
+    let message = "The object needs a `name` in `options`, or a file name with `content`.";
+    Err(Error::new(Code::InvalidName, message))
+}
+
+/// An object without a name is called as its template, with a number if that is taken.
+fn named_as_template(options: &mut CreateObject, template: &Record) {
+    if options.name.as_deref().is_none_or(str::is_empty) {
+        options.name = Some(template.name.to_string());
+        options.create_mode = Some(WireCreateMode::AutoRename);
+        options.options = None;
+    }
 }
 
 /// `POST /v3/object/create/from/template/path?path=`: with the content of the template, and its attributes where none are given.
 pub async fn create_from_template(call: Call) -> Result<Json<ChangedRecord>> {
-    let options: CreateObject = call.json().await?;
+    let mut options: CreateObject = call.json().await?;
     // It is required, so there is one.
     let source = Source::parse("path", call.query.text("path").unwrap_or_default())?;
     let database = database_named(&call, options.database_id.as_ref())?;
-    let template = Template::find(&call, &source, database).await?;
-    make_from(&call, options, template).await
+    let Template { record, content } = Template::find(&call, &source, database).await?;
+    named_as_template(&mut options, &record);
+    Box::pin(make(&call, options, Some(content), Some(&record))).await
 }
 
 /// `POST /object/story`, of the older surface: a form as that of [`create`]. Without content it begins as the configured template.
@@ -102,25 +113,15 @@ pub async fn create_story(mut call: Call) -> Result<Json<ChangedRecord>> {
         Submitted::New(form) => form,
         Submitted::Answered(reply) => return Ok(reply),
     };
-    match form.take("content") {
-        Some(file) => make_of_file(&call, form.options, Some(file)).await,
-        None => {
-            let source = Source::Path(call.app.config.story.template.clone());
-            let template = Template::find(&call, &source, DatabaseId::MAIN).await?;
-            make_from(&call, form.options, template).await
-        }
+    let mut options = form.options;
+    if let Some(file) = form.files.pop() {
+        let content = named_as_file(&mut options, Some(file))?;
+        return Box::pin(make(&call, options, content, None)).await;
     }
-}
-
-/// Makes the object that the options describe of a template. Without a name it is called as that, with a number if it must.
-async fn make_from(call: &Call, mut options: CreateObject, template: Template) -> Result<Json<ChangedRecord>> {
-    let Template { record, content } = template;
-    if options.name.as_deref().is_none_or(str::is_empty) {
-        options.name = Some(record.name.to_string());
-        options.create_mode = Some(WireCreateMode::AutoRename);
-        options.options = None;
-    }
-    make(call, options, Some(content), Some(&record)).await
+    let source = Source::Path(call.app.config.story.template.clone());
+    let Template { record, content } = Template::find(&call, &source, DatabaseId::MAIN).await?;
+    named_as_template(&mut options, &record);
+    Box::pin(make(&call, options, Some(content), Some(&record))).await
 }
 
 /// Makes the object that the options describe, with that content; what they do not say of attributes is the template's.

@@ -59,7 +59,6 @@ pub fn surface(config: &Config) -> Surface {
         .with(liveblog::KeptPosts::new(config.caches.posts()))
         .with(topic::KeptStructures::new(config.caches.structures()))
         .with(topic::KeptItems::new(config.caches.topic_items()))
-        .with(folder::listing::FolderCounts::default())
         .with(liveblog::Lengths::new(config.caches.lengths()));
     Surface { groups: GROUPS, kept }
 }

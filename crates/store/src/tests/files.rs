@@ -6,7 +6,9 @@ use redb::{Builder, StorageBackend, WriteTransaction};
 use stet_actors::drawer::Item;
 use stet_actors::id::{DatabaseId, Loid, ShortcutId};
 use stet_actors::liveblog::{Post, PostStatus};
-use stet_actors::object::{Content, Draft, FamilyKind, Record, Stored, Text, Version, containers_of};
+use stet_actors::object::{
+    Content, Draft, FamilyKind, Record, Stored, Text, Version, containers_of, name_key, names_in,
+};
 use stet_actors::part::Attachment;
 use stet_actors::store::{Change, Look, Range, Row, Table, View, encode_value, key_of};
 
@@ -316,4 +318,27 @@ fn a_part_that_cannot_be_read_stops_the_index_of_members_and_leaves_the_one_befo
     assert!(matches!(&error, OpenError::Migration(4, why) if why.contains("parts/1 no loid")), "{error}");
     let store = RedbStore::open_with(options(&disk), &MIGRATIONS[..2]).expect("who had it before can still open it");
     assert_eq!(get(&store, View::Committed, Table::MembersBefore, "member").as_deref(), Some("part"));
+}
+
+#[test]
+fn folders_of_before_their_names_were_counted_get_their_counts() {
+    let loid = |number| Loid::new(DatabaseId::MAIN, number);
+    let name = |folder, name: &str| Change {
+        table: Table::Names,
+        key: name_key(loid(folder), name),
+        value: Some(Bytes::copy_from_slice(&loid(99).to_key())),
+    };
+    let disk = Disk::new();
+    let store = RedbStore::open_with(options(&disk), &MIGRATIONS[..6]).expect("the store opens");
+    commit(&store, vec![name(5, "a"), name(5, "b"), name(6, "a")]);
+    store.close();
+    // The last one waits in the journal.
+    let store = RedbStore::open_with(options(&disk), &MIGRATIONS[..6]).expect("the store opens");
+    commit(&store, vec![name(5, "c")]);
+    disk.crash(3);
+    drop(store);
+    for _ in 0..2 {
+        let store = open(&disk);
+        assert_eq!([4, 5, 6].map(|folder| names_in(&store, View::Committed, loid(folder))), [Ok(0), Ok(3), Ok(1)]);
+    }
 }

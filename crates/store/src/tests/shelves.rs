@@ -5,7 +5,7 @@ use stet_actors::command::Who;
 use stet_actors::error::Result;
 use stet_actors::folder::root;
 use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, Restore};
-use stet_actors::object::{CreateMode, FolderKey, Record};
+use stet_actors::object::{CreateMode, FolderKey, NameCounts, Record};
 use stet_actors::proof::Proof;
 use stet_actors::repository::Repository;
 use stet_actors::rows::index_of;
@@ -91,6 +91,9 @@ async fn shown(repository: &Repository) -> Vec<(Loid, u64, bool)> {
 fn assert_proved(store: &RedbStore, when: &str) {
     let all = |table| store.scan(View::Committed, table, &Range::prefix(&[]), usize::MAX, false).expect("readable");
     let (mut wanted, mut there) = (Vec::new(), Vec::new());
+    let mut counts = NameCounts::default();
+    all(Table::Names).iter().for_each(|(key, _)| counts.add(key));
+    wanted.extend(counts.entries().map(|(key, count)| (Table::NameCounts, key.into(), count.to_vec().into())));
     for table in Table::ALL {
         for (key, value) in all(*table) {
             if table.is_index() {
