@@ -246,10 +246,14 @@ async fn answer(
         span: span.clone(),
     };
     // A panic would take the connection with it, and the others that its thread serves.
-    AssertUnwindSafe((handler.answer)(call)).catch_unwind().await.unwrap_or_else(|_| {
+    let answer = AssertUnwindSafe((handler.answer)(call)).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!(endpoint = route.id, "a handler panicked");
         Err(Error::internal())
-    })
+    });
+    if !route.only_reads() && answer.as_ref().is_err_and(|error| error.code == Code::ObjectNotFound) {
+        app.changes.are_seen().await;
+    }
+    answer
 }
 
 /// Counts a call against the limit on calls, if there is one, and notes how its budget stands.

@@ -113,6 +113,11 @@ impl Repository {
         self.commit(|set| set.changes = changes).await
     }
 
+    /// Resolves when everything submitted before the call has been committed and shown, or refused.
+    pub async fn barrier(&self) {
+        self.registry.shared().store.barrier().await;
+    }
+
     /// Commits rows that belong to no container, such as users and sessions.
     ///
     /// # Errors
