@@ -68,15 +68,15 @@ fn uploads_that_stop_in_the_middle_leave_nothing_behind() {
         token(&client)
     );
     // Enough that it lies in a file.
-    let bytes = [head.into_bytes(), vec![b'x'; 4 << 20]].concat();
+    let bytes = [head.into_bytes(), vec![b'x'; 12 << 20]].concat();
     let mut streams: Vec<TcpStream> = (0..20).map(|_| connect(&server)).collect();
     for stream in &mut streams {
         stream.write_all(&bytes).expect("a part can be sent");
     }
     wait_until("all of them are being written", || count() == streams.len());
     assert_serves(&server);
-    // 80 MiB have come: they are on disk.
-    assert_peak(&server, before, 72 * MIB);
+    // 240 MiB have come: they are on disk.
+    assert_peak(&server, before, 120 * MIB);
     for (number, stream) in streams.iter().enumerate() {
         // Some say that they have no more to say, some are just gone.
         if number % 2 == 0 {

@@ -8,6 +8,7 @@ use stet_actors::expect::Tag;
 use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::lineup::Line as AnyLine;
+use stet_actors::object::Record;
 use stet_actors::runtime::Left;
 use stet_actors::topic::{Attached, ItemAddress, Line, Lineup, Topic, TopicItem, TopicState};
 
@@ -141,9 +142,19 @@ pub(super) fn attached(call: &Call, attached: &Attached) -> Result<Option<Arc<Ca
     if attached.hidden { Ok(None) } else { readable(call, attached.object) }
 }
 
-async fn attachment(call: &Call, item: &TopicItem, extent: &Extent) -> Result<Option<Attachment>> {
+/// # Errors
+/// [`Unsettled::Changed`]; what the store says.
+async fn attachment(call: &Call, item: &TopicItem, extent: &Extent) -> Result<Option<Attachment>, Unsettled> {
     let Some(hanging) = &item.attachment else { return Ok(None) };
-    Ok(Some(match attached(call, hanging)? {
+    let object = attached(call, hanging)?;
+    if object.is_none() && !hanging.hidden {
+        // What goes to the recycle bin is hidden by the same change at each item that it hangs on, so this is an older view.
+        let key = Record::live_key(hanging.object);
+        if call.app.repository.row::<Record>(key.table, &key.key)?.is_none() {
+            return Err(Unsettled::Changed);
+        }
+    }
+    Ok(Some(match object {
         None => Attachment::Hidden(HiddenObject { hidden: true }),
         Some(cached) if extent.attachments => Attachment::Shown(record_of(&call.app, &cached, &extent.display).await?),
         Some(_) => Attachment::Named(AttachedId { id: hanging.object }),

@@ -27,7 +27,7 @@ mod wire;
 
 use self::book::Book;
 use self::model::{Ids, Lines, topic_line};
-use self::notes::{Notes, change};
+use self::notes::{Notes, change, doubt_shared};
 use self::options::TopicSettings;
 use self::plan::{DEFAULT_MIX, Deed, KINDS, Kind, Operation, Plan, Recipe, Scene};
 use self::prepare::Held;
@@ -230,6 +230,7 @@ impl Scenario for TopicLoad {
             evidence.denied.extend(notes.denied);
             evidence.odd.extend(notes.odd);
         }
+        doubt_shared(&mut evidence.order.acked, &mut evidence.order.doubts);
         let after = match self.end(desk, !evidence.order.doubts.is_empty()).await {
             Ok(after) => after,
             Err(why) => return Verdict::unread("The topics", &why),

@@ -240,3 +240,50 @@ impl Notes {
 fn made(noted: Noted, shown: &Item<'_>) -> Noted {
     Noted { made: Some(shown.info.id.as_ref().into()), ..noted }
 }
+
+/// Two replies that show the same item as the same revision has left it: the one of the change that has made that, and one that was made
+/// after another change. Nobody knows which is which, so both may have been made up to then.
+pub(super) fn doubt_shared(acked: &mut Vec<Ack<Change>>, doubts: &mut Vec<Doubt<Change>>) {
+    let of_item = |ack: &Ack<Change>| match (ack.change, ack.revision) {
+        (Change::Edit(line) | Change::Attach(line) | Change::Shift(line, _), Some(revision)) => {
+            Some((ack.container, revision, line))
+        }
+        _ => None,
+    };
+    let mut times: HashMap<(u16, u64, Line), usize> = HashMap::new();
+    for shown in acked.iter().filter_map(of_item) {
+        *times.entry(shown).or_default() += 1;
+    }
+    acked.retain(|ack| match of_item(ack) {
+        Some(shown @ (container, until, _)) if times.get(&shown).is_some_and(|times| *times > 1) => {
+            doubts.push(Doubt { after: ack.after, until, ..Doubt::of(container, ack.change) });
+            false
+        }
+        _ => true,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_that_show_one_revision_of_an_item_are_both_in_doubt() {
+        let ack = |change, revision| Ack { change, container: 1, revision, after: 3, place: 0, count: 0 };
+        let (first, second) = (Change::Attach(60), Change::Edit(60));
+        let others = [
+            ack(Change::Edit(60), Some(8)),
+            ack(Change::Edit(61), Some(9)),
+            ack(Change::Remove(60), Some(9)),
+            ack(Change::Edit(60), None),
+            ack(Change::Edit(60), None),
+        ];
+        let mut acked = others.to_vec();
+        acked.extend([ack(first, Some(9)), ack(second, Some(9))]);
+        let mut doubts = Vec::new();
+        doubt_shared(&mut acked, &mut doubts);
+        assert_eq!(acked.len(), others.len());
+        let told: Vec<_> = doubts.iter().map(|doubt| (doubt.here, doubt.after, doubt.until)).collect();
+        assert_eq!(told, [first, second].map(|change| (Doubt::of(1, change).here, 3, 9)));
+    }
+}
