@@ -3,10 +3,11 @@
 //! Dependencies run one way: [`id`] and [`error`] ← [`store`] and [`object`] ← [`readable`] ← [`command`], [`family`] and
 //! [`joint`] ← [`folder`] ← [`checkout`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`], [`liveblog`], [`topic`],
 //! [`topic_plan`], [`bundle`], [`web_container`]) ←
-//! [`correlate`], [`metadata`] and [`runtime`] ← [`families`] ← [`repository`]. There is no HTTP here and no database engine: the web layer holds a
+//! [`correlate`], [`metadata`] and [`runtime`] (which has the actors of each [`cache`], too) ← [`families`] ← [`repository`]. There is no HTTP here and no database engine: the web layer holds a
 //! [`repository::Repository`] and its [`repository::Reader`], and persistence implements [`store::Store`].
 
 pub mod bundle;
+pub mod cache;
 pub mod checkout;
 pub mod clock;
 pub mod command;

@@ -14,6 +14,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 pub use self::reader::Reader;
 use self::reader::any_record;
+use crate::cache::Origin;
 use crate::clock::Clock;
 use crate::command::{Command, Who};
 use crate::error::{Code, Error, Result};
@@ -27,7 +28,7 @@ use crate::receipt::{Once, Step};
 use crate::remains::Carrier;
 use crate::runtime::registry::{AnyHandle, admit};
 use crate::runtime::{
-    Answer, Done, Jointly, NumberMill, Registry, Remains, Request, RuntimeOptions, Shared, overloaded, refusal,
+    Answer, Cache, Done, Jointly, NumberMill, Registry, Remains, Request, RuntimeOptions, Shared, overloaded, refusal,
     run_joint, store_failure, unknown,
 };
 use crate::store::{ChangeSet, Store, StoreError, View};
@@ -199,6 +200,13 @@ impl Repository {
             tracing::info!(%top, error = error.message, "a change of a folder is answered before all below it is done");
         }
         Ok(done)
+    }
+
+    /// Starts the actor of a cache; until its first refresh, `first` is in force. Must be called within an actix system.
+    pub fn start_cache<O: Origin>(&self, origin: O, first: O::Value) -> Cache<O> {
+        // There is at least one.
+        let arbiter = &self.arbiters[usize::from(origin.database()) % self.arbiters.len()];
+        Cache::start(&arbiter.handle(), origin, first, self.clock().clone())
     }
 
     /// A handle that reads only.

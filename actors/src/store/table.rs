@@ -62,6 +62,8 @@ tables! {
     Receipts = 20, "receipts/1", index: false;
     /// What changes of subtrees have left to be done: entry's loid, task (u8), folder's loid → `Remainder`.
     Remainders = 24, "remainders/1", index: false;
+    /// Configuration in force: database (u16), name of the cache → its texts.
+    Configuration = 26, "configuration/1", index: false;
     /// Names in a folder: folder's loid, name in NFC → loid. Live objects only.
     Names = 64, "names/1", index: true;
     /// How much lies in a folder: folder's loid → number of its names (u64). None for a folder without any.

@@ -1,0 +1,189 @@
+//! The actor of a cache ([`crate::cache`]), and the handle to it.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use actix::{
+    Actor, ActorContext, ActorFutureExt, Addr, ArbiterHandle, AsyncContext, Context, Handler, Supervised, Supervisor,
+    WrapFuture,
+};
+use arc_swap::ArcSwap;
+use futures_util::FutureExt;
+use tokio::sync::oneshot;
+
+use crate::cache::{Extent, InForce, Origin};
+use crate::clock::Clock;
+
+/// A handle to a cache; clones are handles to the same.
+pub struct Cache<O: Origin> {
+    origin: Arc<O>,
+    published: Arc<ArcSwap<InForce<O::Value>>>,
+    refresher: Addr<Refresher<O>>,
+}
+
+impl<O: Origin> Clone for Cache<O> {
+    fn clone(&self) -> Self {
+        Cache { origin: self.origin.clone(), published: self.published.clone(), refresher: self.refresher.clone() }
+    }
+}
+
+impl<O: Origin> Cache<O> {
+    /// Starts the actor; until its first refresh, `first` is in force.
+    pub(crate) fn start(arbiter: &ArbiterHandle, origin: O, first: O::Value, clock: Arc<dyn Clock>) -> Cache<O> {
+        let first = InForce { value: Arc::new(first), at_ms: clock.now_ms() };
+        let (origin, published) = (Arc::new(origin), Arc::new(ArcSwap::from_pointee(first)));
+        let waiting = Vec::new();
+        let refresher =
+            Refresher { origin: origin.clone(), published: published.clone(), clock, waiting, is_reading: false };
+        let refresher = Supervisor::start_in_arbiter(arbiter, |_| refresher);
+        Cache { origin, published, refresher }
+    }
+
+    /// Where it reads.
+    pub fn origin(&self) -> &O {
+        &self.origin
+    }
+
+    /// What it is a cache of: [`Origin::name`].
+    pub fn name(&self) -> &'static str {
+        self.origin.name()
+    }
+
+    /// When what is in force was read, epoch milliseconds.
+    pub fn at_ms(&self) -> u64 {
+        self.published.load().at_ms
+    }
+
+    /// What is in force now.
+    pub fn in_force(&self) -> Arc<InForce<O::Value>> {
+        self.published.load_full()
+    }
+
+    /// What is in force now, after a refresh if the origin knows that it is outdated. A refresh that fails leaves what was.
+    pub async fn current(&self) -> Arc<InForce<O::Value>> {
+        let in_force = self.in_force();
+        if self.origin.is_current(&in_force.value) {
+            return in_force;
+        }
+        self.refresh(Extent::Changed).await.unwrap_or(in_force)
+    }
+
+    /// Reads anew; all that was changed before the call is seen. Resolves to what is in force then. It is carried to its end even if
+    /// the caller goes away.
+    ///
+    /// # Errors
+    /// What the origin says; then what was in force still is.
+    pub async fn refresh(&self, extent: Extent) -> Result<Arc<InForce<O::Value>>, O::Fault> {
+        let (answer, answered) = oneshot::channel();
+        self.refresher.do_send(Refresh { extent, answer });
+        // Dropped unanswered when the server goes down.
+        answered.await.unwrap_or_else(|_| Err(self.origin.failed()))
+    }
+}
+
+/// What a refresh ends with.
+type Outcome<O> = Result<Arc<InForce<<O as Origin>::Value>>, <O as Origin>::Fault>;
+
+/// Read anew, and say what is in force then.
+#[derive(actix::Message)]
+#[rtype(result = "()")]
+struct Refresh<O: Origin> {
+    extent: Extent,
+    /// Whoever waits may have gone.
+    answer: oneshot::Sender<Outcome<O>>,
+}
+
+/// The actor.
+struct Refresher<O: Origin> {
+    origin: Arc<O>,
+    published: Arc<ArcSwap<InForce<O::Value>>>,
+    clock: Arc<dyn Clock>,
+    /// Those whom the next refresh answers.
+    waiting: Vec<Refresh<O>>,
+    is_reading: bool,
+}
+
+impl<O: Origin> Refresher<O> {
+    /// Begins a refresh for all who wait, unless one is under way: it may have read already what has changed since.
+    fn begin(&mut self, ctx: &mut Context<Self>) {
+        if self.is_reading || self.waiting.is_empty() {
+            return;
+        }
+        self.is_reading = true;
+        let asked = std::mem::take(&mut self.waiting);
+        let extent = asked.iter().map(|refresh| refresh.extent).max().unwrap_or(Extent::Changed);
+        let (origin, before) = (self.origin.clone(), self.published.load().value.clone());
+        // Off the actor's turn: others may ask meanwhile.
+        let read = AssertUnwindSafe(async move { origin.read(before, extent).await }).catch_unwind();
+        ctx.spawn(read.into_actor(self).map(move |read, refresher, ctx| refresher.end(asked, read, ctx)));
+    }
+
+    fn end(
+        &mut self,
+        asked: Vec<Refresh<O>>,
+        read: std::thread::Result<Result<Arc<O::Value>, O::Fault>>,
+        ctx: &mut Context<Self>,
+    ) {
+        self.is_reading = false;
+        let panicked = read.is_err();
+        let outcome = match read {
+            Ok(Ok(value)) => Ok(self.publish(value)),
+            Ok(Err(fault)) => Err(fault),
+            Err(_) => Err(self.origin.failed()),
+        };
+        self.report(match (&outcome, panicked) {
+            (_, true) => "panicked",
+            (Ok(_), _) => "refreshed",
+            (Err(_), _) => "failed",
+        });
+        for Refresh { answer, .. } in asked {
+            let _ = answer.send(outcome.clone());
+        }
+        if panicked {
+            // The supervisor starts it anew; those who wait are answered by the next life.
+            ctx.stop();
+        } else {
+            self.begin(ctx);
+        }
+    }
+
+    fn publish(&self, value: Arc<O::Value>) -> Arc<InForce<O::Value>> {
+        let at_ms = self.clock.now_ms().max(self.published.load().at_ms + 1);
+        let in_force = Arc::new(InForce { value, at_ms });
+        self.published.store(in_force.clone());
+        in_force
+    }
+
+    fn report(&self, outcome: &'static str) {
+        let (cache, database) = (self.origin.name(), self.origin.database().to_string());
+        metrics::counter!("stet_cache_refreshes_total", "cache" => cache, "database" => database.clone(), "outcome" => outcome)
+            .increment(1);
+        let broken = if outcome == "refreshed" { 0.0 } else { 1.0 };
+        metrics::gauge!("stet_cache_broken", "cache" => cache, "database" => database).set(broken);
+    }
+}
+
+impl<O: Origin> Actor for Refresher<O> {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        self.begin(ctx);
+    }
+}
+
+impl<O: Origin> Supervised for Refresher<O> {
+    /// The supervisor reuses the value: nothing is under way in the new life, and those who wait still do.
+    fn restarting(&mut self, _: &mut Self::Context) {
+        self.is_reading = false;
+        metrics::counter!("stet_cache_restarts_total", "cache" => self.origin.name()).increment(1);
+    }
+}
+
+impl<O: Origin> Handler<Refresh<O>> for Refresher<O> {
+    type Result = ();
+
+    fn handle(&mut self, refresh: Refresh<O>, ctx: &mut Self::Context) {
+        self.waiting.push(refresh);
+        self.begin(ctx);
+    }
+}

@@ -1,0 +1,149 @@
+//! The actor of a cache: what is in force while it is refreshed, and whatever becomes of that.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use futures_util::future::{BoxFuture, join_all};
+use parking_lot::Mutex;
+use stet_actors::cache::{Extent, Origin};
+use stet_actors::clock::SystemClock;
+use stet_actors::repository::Repository;
+use stet_actors::runtime::RuntimeOptions;
+use stet_actors::store::memory::MemoryStore;
+use tokio::sync::Semaphore;
+
+/// What a test may do to an origin.
+#[derive(Default)]
+struct Source {
+    /// What the next reading finds.
+    now: AtomicU64,
+    /// Readings so far.
+    read: AtomicUsize,
+    /// How much each of them was to read.
+    extents: Mutex<Vec<Extent>>,
+    /// What the next reading does.
+    mood: Mutex<Mood>,
+}
+
+#[derive(Default, Clone, Copy, PartialEq)]
+enum Mood {
+    #[default]
+    Well,
+    Fails,
+    Panics,
+}
+
+struct Numbers {
+    source: Arc<Source>,
+    /// Each reading takes one.
+    gate: Arc<Semaphore>,
+}
+
+impl Origin for Numbers {
+    type Value = u64;
+    type Fault = &'static str;
+
+    fn name(&self) -> &'static str {
+        "numbers"
+    }
+
+    fn database(&self) -> u16 {
+        1
+    }
+
+    fn read(&self, _: Arc<u64>, extent: Extent) -> BoxFuture<'static, Result<Arc<u64>, &'static str>> {
+        let (source, gate) = (self.source.clone(), self.gate.clone());
+        source.extents.lock().push(extent);
+        Box::pin(async move {
+            // It is read before it waits, so that what changes meanwhile is not seen.
+            let found = source.now.load(Ordering::SeqCst);
+            source.read.fetch_add(1, Ordering::SeqCst);
+            gate.acquire().await.expect("it is never closed").forget();
+            let mood = std::mem::take(&mut *source.mood.lock());
+            match mood {
+                Mood::Well => Ok(Arc::new(found)),
+                Mood::Fails => Err("it can't be read"),
+                Mood::Panics => panic!("on purpose"),
+            }
+        })
+    }
+
+    fn failed(&self) -> &'static str {
+        "it broke down"
+    }
+
+    fn is_current(&self, value: &u64) -> bool {
+        self.source.now.load(Ordering::SeqCst) == *value
+    }
+}
+
+async fn house() -> (Repository, Arc<Source>, Arc<Semaphore>) {
+    let started = Repository::start(Arc::new(MemoryStore::new()), Arc::new(SystemClock), RuntimeOptions::default());
+    (started.await.expect("a repository starts"), Arc::default(), Arc::new(Semaphore::new(0)))
+}
+
+#[actix::test]
+async fn refreshes_that_are_asked_for_meanwhile_are_one_that_sees_what_was_changed_before() {
+    let (repository, source, gate) = house().await;
+    let cache = repository.start_cache(Numbers { source: source.clone(), gate: gate.clone() }, 0);
+    source.now.store(1, Ordering::SeqCst);
+    let first = tokio::task::spawn_local({
+        let cache = cache.clone();
+        async move { cache.refresh(Extent::Changed).await }
+    });
+    while source.read.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
+    source.now.store(2, Ordering::SeqCst);
+    let others: Vec<_> = (0..64)
+        .map(|number| {
+            let cache = cache.clone();
+            let extent = if number == 7 { Extent::Everything } else { Extent::Changed };
+            tokio::task::spawn_local(async move { cache.refresh(extent).await })
+        })
+        .collect();
+    // They are in the mailbox: the next message is answered behind them.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(*cache.in_force().value, 0, "nobody waits to read");
+    gate.add_permits(10);
+    let first = first.await.expect("it ends").expect("it is well");
+    assert_eq!(*first.value, 1);
+    for other in join_all(others).await {
+        let seen = other.expect("it ends").expect("it is well");
+        assert_eq!(*seen.value, 2, "it was changed before it was asked for");
+        assert!(seen.at_ms > first.at_ms);
+    }
+    assert!(source.read.load(Ordering::SeqCst) <= 3, "they join: {:?}", source.read);
+    assert!(source.extents.lock().contains(&Extent::Everything));
+    repository.shut_down().await;
+    assert_eq!(cache.refresh(Extent::Changed).await.map(|in_force| *in_force.value), Err("it broke down"));
+}
+
+#[actix::test]
+async fn what_fails_or_panics_leaves_in_force_what_was_and_the_next_one_is_well() {
+    let (repository, source, gate) = house().await;
+    gate.add_permits(1000);
+    let cache = repository.start_cache(Numbers { source: source.clone(), gate }, 0);
+    source.now.store(1, Ordering::SeqCst);
+    let at_ms = cache.refresh(Extent::Changed).await.expect("it is well").at_ms;
+    for (mood, fault) in [(Mood::Fails, "it can't be read"), (Mood::Panics, "it broke down")] {
+        source.now.store(2, Ordering::SeqCst);
+        *source.mood.lock() = mood;
+        assert_eq!(cache.refresh(Extent::Changed).await.map(|in_force| *in_force.value), Err(fault));
+        assert_eq!((*cache.in_force().value, cache.at_ms()), (1, at_ms));
+        *source.mood.lock() = mood;
+        assert_eq!(*cache.current().await.value, 1, "it is the best there is");
+    }
+    // Those who wait while it panics are answered by the next life.
+    *source.mood.lock() = Mood::Panics;
+    let both = join_all((0..20).map(|_| cache.refresh(Extent::Changed))).await;
+    assert!(both.iter().any(Result::is_ok) || both.iter().all(Result::is_err));
+    assert_eq!(*cache.current().await.value, 2, "what is known to be outdated is read anew");
+    assert_eq!(source.read.load(Ordering::SeqCst), {
+        cache.current().await;
+        source.read.load(Ordering::SeqCst)
+    });
+    repository.shut_down().await;
+}
