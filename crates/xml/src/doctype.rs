@@ -24,6 +24,17 @@ pub(super) struct Doctype<'a> {
     refers: bool,
     /// Whether it does so within a declaration, which only an external subset may.
     pub(super) refers_within: bool,
+    /// The entities that are declared as files of text.
+    pub(super) externals: Vec<External<'a>>,
+}
+
+/// The declaration of an entity whose text is a file's.
+#[derive(Debug)]
+pub(super) struct External<'a> {
+    pub(super) name: &'a str,
+    pub(super) system: &'a str,
+    /// All of the declaration, in bytes of the DOCTYPE.
+    pub(super) place: Range<usize>,
 }
 
 impl Doctype<'_> {
@@ -66,7 +77,7 @@ pub(super) fn parse(raw: &str, at: usize) -> Result<Doctype<'_>, XmlError> {
     }
     if cursor.eat("[") {
         let begun = cursor.at() - at;
-        internal_subset(&mut cursor, &mut found)?;
+        internal_subset(&mut cursor, at, &mut found)?;
         found.subset = Some(begun..cursor.at() - at - 1);
         cursor.skip_space();
     }
@@ -88,8 +99,8 @@ fn check_public_identifier(cursor: &mut Cursor<'_>) -> Result<(), XmlError> {
     }
 }
 
-/// Passes the subset and the `]` that ends it.
-fn internal_subset<'a>(cursor: &mut Cursor<'a>, found: &mut Doctype<'a>) -> Result<(), XmlError> {
+/// Passes the subset and the `]` that ends it. The DOCTYPE begins at `begun`.
+fn internal_subset<'a>(cursor: &mut Cursor<'a>, begun: usize, found: &mut Doctype<'a>) -> Result<(), XmlError> {
     loop {
         cursor.skip_space();
         if cursor.eat("]") {
@@ -117,10 +128,35 @@ fn internal_subset<'a>(cursor: &mut Cursor<'a>, found: &mut Doctype<'a>) -> Resu
                 found.entities.extend(name);
             }
             found.refers_within |= markup_declaration(cursor)?;
+            if from.starts_with("<!ENTITY")
+                && let Some((name, system)) = external_entity(&from[..cursor.at() - at])
+            {
+                found.externals.push(External { name, system, place: at - begun..cursor.at() - begun });
+            }
         } else {
             return Err(cursor.expected("a declaration or the end of the DOCTYPE"));
         }
     }
+}
+
+/// Name and system identifier of an entity whose text is a file's; `None` for any other.
+fn external_entity(declaration: &str) -> Option<(&str, &str)> {
+    let mut cursor = Cursor::new(declaration, 0);
+    cursor.eat("<!ENTITY");
+    cursor.skip_space();
+    let name = cursor.name("an entity").ok()?;
+    cursor.skip_space();
+    if cursor.eat("PUBLIC") {
+        cursor.skip_space();
+        cursor.literal("a public identifier").ok()?;
+    } else if !cursor.eat("SYSTEM") {
+        return None;
+    }
+    cursor.skip_space();
+    let (_, system) = cursor.literal("a system identifier").ok()?;
+    cursor.skip_space();
+    // Else it is the name of what is no text.
+    cursor.eat(">").then_some((name, system))
 }
 
 /// Passes a declaration's body and the `>` that ends it, which no quoted text hides; whether it refers to a parameter entity.

@@ -45,7 +45,7 @@
 //! # Parts of documents
 //!
 //! A liveblog's content is a [`frame()`] that posts are put into: each a [`fragment()`], which means the same wherever it stands,
-//! or text. A [`doctype_of`] a document can be given the DTD that it refers to.
+//! or text. A [`doctype_of`] a document can be given the DTD that it refers to; [`inclusions()`] says which files it takes in.
 //!
 //! [`edit`] changes single places of a document, and leaves all else as it is written; [`xpath`] finds them by XPath.
 //!
@@ -67,6 +67,7 @@ pub mod edit;
 mod error;
 mod fragment;
 mod frame;
+mod inclusions;
 mod namespaces;
 mod output;
 mod read;
@@ -88,6 +89,7 @@ pub use dtd::{Doctype, doctype_of};
 pub use error::{Location, XmlError, XmlErrorKind};
 pub use fragment::{Fragment, fragment};
 pub use frame::{DECLARATION, Frame, frame};
+pub use inclusions::{Inclusions, inclusions};
 pub use output::Output;
 pub use references::references;
 
