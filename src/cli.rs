@@ -26,6 +26,7 @@ Examples:
   stet audit --data /srv/stet --user ada --from 2026-01-31T08:00:00Z
   stet export /srv/copy --data /srv/stet  write all objects as a tree of files; `import` makes them again
   stet import wire --url http://127.0.0.1:8080 --into /News/Wire
+  stet config check newsroom              say all that is wrong in configuration files, before they are saved
   stet load drawer --clients 64           put a running server under load, verify it, write a report
 
 Environment:
@@ -42,7 +43,7 @@ Exit codes:
   2  the command line or the configuration is at fault
   3  the data directory can't be opened: in use, written by a newer stet, damaged, or without changes that were
      acknowledged
-  4  `check` found faults, or `load` a server that does not hold what it acknowledged";
+  4  `check` or `config check` found faults, or `load` a server that does not hold what it acknowledged";
 
 const ABOUT: &str = "\
 stet is a content repository for newsrooms: stories, drawers, live blogs, topics and the configuration they live by,
@@ -83,8 +84,38 @@ pub enum Command {
     Export(ExportArgs),
     /// Make what lies in a tree of files; what is there already is left as it is
     Import(ImportArgs),
+    /// Check configuration files, or print the schema that they are written by
+    Config(ConfigArgs),
     /// Put a running server under load over HTTP, verify what it holds, and write a report
     Load(LoadArgs),
+}
+
+/// The options of `config`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ConfigArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub job: ConfigJob,
+}
+
+/// What to do with configuration files.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum ConfigJob {
+    /// Say all that is wrong in configuration files, without bringing them into force
+    Check(ConfigCheckArgs),
+    /// Print the schema that they are written by, in RELAX NG
+    Schema,
+}
+
+/// The options of `config check`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ConfigCheckArgs {
+    #[command(flatten)]
+    locations: Locations,
+    /// Folder with the files, which holds `SysConfig` or is it; without it, those saved in the data directory, which no server may
+    /// have open
+    #[arg(value_name = "DIR", conflicts_with = "data")]
+    pub folder: Option<PathBuf>,
 }
 
 /// The options of `export`.
@@ -209,7 +240,12 @@ impl Command {
     pub fn is_brief(&self) -> bool {
         matches!(
             self,
-            Command::User(_) | Command::Key(_) | Command::Session(_) | Command::Export(_) | Command::Import(_)
+            Command::User(_)
+                | Command::Key(_)
+                | Command::Session(_)
+                | Command::Export(_)
+                | Command::Import(_)
+                | Command::Config(_)
         )
     }
 
@@ -221,6 +257,7 @@ impl Command {
             | Command::Recover(RecoverArgs { locations, .. })
             | Command::Export(ExportArgs { locations, .. })
             | Command::Import(ImportArgs { locations, .. })
+            | Command::Config(ConfigArgs { job: ConfigJob::Check(ConfigCheckArgs { locations, .. }) })
             | Command::Audit(AuditArgs { locations, .. }) => (&locations.config, &locations.data),
             Command::User(UserArgs { common, .. })
             | Command::Key(KeyArgs { common, .. })
@@ -230,6 +267,7 @@ impl Command {
             }
             // It speaks to a server that is configured elsewhere.
             Command::Load(_) => return (None, None),
+            Command::Config(ConfigArgs { job: ConfigJob::Schema }) => return (None, None),
         };
         (config.as_deref(), data.as_deref())
     }
@@ -352,6 +390,7 @@ mod tests {
             "STET_PASSWORD",
             "export",
             "import",
+            "config check",
             "load drawer",
         ] {
             assert!(help.contains(part), "`{part}` is missing in:\n{help}");

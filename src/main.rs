@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use stet::admin::command::Job;
-use stet::cli::{Cli, Command};
+use stet::cli::{Cli, Command, ConfigArgs, ConfigJob};
 use stet::config::{Config, LogConfig};
 use stet::exit::{Exit, Failure};
 use stet::{admin, log_lines, reload, server, telemetry};
@@ -68,6 +68,10 @@ fn main() -> ExitCode {
         Command::Session(session) => administer(&config, session.job()),
         Command::Export(export) => server::transfer(config, export.into()),
         Command::Import(import) => server::transfer(config, import.into()),
+        Command::Config(ConfigArgs { job: ConfigJob::Check(wanted) }) => {
+            server::check_configuration(config, wanted.folder.as_deref())
+        }
+        Command::Config(ConfigArgs { job: ConfigJob::Schema }) => server::print_schema(),
         Command::Audit(wanted) => server::audit(&config, &wanted.filter(), wanted.json),
         Command::Load(load) => load.run().map_err(Failure::from),
     };

@@ -38,7 +38,7 @@ pub struct Newsroom {
     pub cas: Option<Cas>,
     /// Calls that may be sent again.
     pub receipts: Arc<Receipts>,
-    /// Object types and workflows.
+    /// The configuration that the repository itself holds, as it is in force.
     pub sysconfig: SysConfig,
     /// Bodies.
     pub content: ContentStore,

@@ -55,6 +55,16 @@ impl App {
         self.destination_of_path(call, path, database)
     }
 
+    /// The database in which something new will be: that of the folder that it goes to, or the given one.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub(in crate::api) fn database_of(&self, folder: Option<&Source>, database: DatabaseId) -> Result<DatabaseId> {
+        let Some(named @ (Source::Loid(_) | Source::Uuid(_))) = folder else { return Ok(database) };
+        // One that there is not is refused when it is looked for.
+        Ok(self.repository.loid_of(named, database)?.map_or(database, |folder| folder.database))
+    }
+
     /// Where a new object goes: [`App::destination`], but that without a source its type and work folder lead to a folder through the site
     /// configuration, if that has one for them.
     ///
@@ -76,6 +86,7 @@ impl App {
                 product: said.product.filter(|product| !product.is_empty()),
                 edition: said.edition,
                 team: said.team,
+                ..Wanted::default()
             };
             self.sysconfig.site(database).base_folder(&wanted).map(Source::Path)
         };

@@ -10,7 +10,6 @@ pub mod conf;
 mod configuration;
 pub mod crossreference;
 mod destination;
-mod download;
 pub mod drawer;
 mod dtd;
 pub mod events;

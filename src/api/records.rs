@@ -19,7 +19,7 @@ use crate::http::app::App;
 use crate::http::call::Call;
 use crate::json::{Listed, Ready};
 use crate::records::Display;
-use crate::records::{Cached, Groups, ObjectRecord, is_large, render};
+use crate::records::{Basis, Cached, Groups, ObjectRecord, is_large, render};
 
 /// A bulk reply: what was done or found, and what was not.
 #[derive(Serialize, JsonSchema)]
@@ -163,12 +163,12 @@ pub async fn record_of(app: &App, cached: &Cached, display: &Display) -> Result<
 /// # Errors
 /// What the store says.
 pub async fn shown(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<Ready<ObjectRecord>> {
-    let people = app.directory.changes();
-    if let Some(shown) = app.records.shown(cached, display, path, people) {
+    let basis = Basis::now(app);
+    if let Some(shown) = app.records.shown(cached, display, path, basis) {
         return Ok(shown);
     }
     let shown = rendered(app, cached, display, path).await?.ready().await?;
-    app.records.keep_shown(cached, display, path, people, shown.clone());
+    app.records.keep_shown(cached, display, path, basis, shown.clone());
     Ok(shown)
 }
 

@@ -7,8 +7,8 @@ use stet_actors::id::{DatabaseId, Source};
 use stet_actors::object::{NewContent, Stored, Version};
 use stet_actors::store::Key;
 
-use super::download::{Found, opened};
 use super::object::version_named;
+use crate::content::download::{Found, opened};
 use crate::http::call::Call;
 use crate::records::Cached;
 

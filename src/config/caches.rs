@@ -59,7 +59,12 @@ impl CachesConfig {
 
     /// Bytes of scaled pictures.
     pub fn pictures(&self) -> u64 {
-        self.bytes / 10
+        self.bytes / 10 - self.xml_files()
+    }
+
+    /// Bytes of configuration files as clients read them.
+    pub fn xml_files(&self) -> u64 {
+        self.bytes / 20
     }
 }
 
@@ -71,7 +76,14 @@ mod tests {
     fn all_parts_together_are_no_more_than_the_whole() {
         for bytes in [0, 1, 9, 999, 1000, 640 << 20, u64::MAX] {
             let caches = CachesConfig { bytes };
-            let parts = [caches.records(), caches.replies(), caches.parts(), caches.lengths(), caches.pictures()];
+            let parts = [
+                caches.records(),
+                caches.replies(),
+                caches.parts(),
+                caches.lengths(),
+                caches.pictures(),
+                caches.xml_files(),
+            ];
             let sum: u128 = parts.map(u128::from).iter().sum();
             assert!(sum <= u128::from(bytes) && sum + 10 >= u128::from(bytes) || bytes < 1000, "{bytes}: {parts:?}");
             assert!(caches.drawers() + caches.structures() <= caches.replies());

@@ -9,6 +9,7 @@
 //! Disk work is done on the blocking pool of the runtime that a call is made in.
 
 pub(crate) mod collect;
+pub mod download;
 mod picture;
 mod pins;
 mod reader;

@@ -1,24 +1,21 @@
 //! XML, and JSON that becomes XML.
 
-use std::sync::LazyLock;
+use std::sync::Arc;
 
 use serde_json::Value;
-use stet_actors::id::DatabaseId;
 use stet_xml::edit::{Edit, Path, edited, first_texts};
 use stet_xml::xpath::{Budget, XPath};
 use stet_xml::{Limits, XmlErrorKind};
 
 use crate::auth::is_answer;
-use crate::sysconfig::SysConfig;
+use crate::sysconfig::files::{Files, Read, Shelf, SourceFile};
+use crate::sysconfig::{Commands, Content, Jobs, ObjectTypes, SiteContent, Workflows};
 
 /// A depth that inputs come to.
 const LIMITS: Limits = Limits { max_depth: 24, max_bytes: 64 << 10, max_nodes: usize::MAX };
 
 /// Room for what escapes add.
 const WIDE: Limits = Limits { max_depth: 24, max_bytes: 1 << 20, max_nodes: usize::MAX };
-
-/// The last text that was read stays in force, and has no effect on how the next is read.
-static SYSCONFIG: LazyLock<SysConfig> = LazyLock::new(SysConfig::new);
 
 /// JSON as it is given for attributes: what can be written as XML is read as one JSON ever after.
 pub fn attributes(data: &[u8]) -> bool {
@@ -111,17 +108,11 @@ pub fn xml(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
     is_answer(text);
     parts(text);
-    for (types, workflows) in [(Some(text), None), (None, Some(text))] {
-        if let Err(errors) = SYSCONFIG.load(types, workflows) {
-            errors.iter().for_each(|error| assert!(!error.to_string().is_empty()));
-        }
-    }
-    let loaded = [
-        SYSCONFIG.load_catalogs(DatabaseId::MAIN, Some(text)),
-        SYSCONFIG.load_site(DatabaseId::MAIN, Some(text)),
-        SYSCONFIG.load_content_items(Some(text)),
-    ];
-    loaded.into_iter().filter_map(Result::err).for_each(|error| assert!(!error.to_string().is_empty()));
+    configuration::<ObjectTypes>(text);
+    configuration::<Workflows>(text);
+    configuration::<Commands>(text);
+    configuration::<Jobs>(text);
+    configuration::<SiteContent>(text);
     let read = stet_xml::to_json(text, &LIMITS);
     let checked = stet_xml::check(text, &LIMITS);
     match (read, checked) {
@@ -138,6 +129,24 @@ pub fn xml(data: &[u8]) -> bool {
         }
         (read, checked) => panic!("{text:?}: read {read:?}, checked {checked:?}"),
     }
+}
+
+/// A text as every file that a cache is read of, and as the files that these take in.
+fn configuration<T: Content>(text: &str) {
+    let mut files = Files::new();
+    for _ in 0..20 {
+        let shelf = Shelf::of(&files);
+        match T::read(&shelf) {
+            Read::Done(_) => return,
+            Read::Faulty(faults) => return faults.iter().for_each(|fault| assert!(!fault.to_string().is_empty())),
+            Read::Needs(_) => {}
+        }
+        for path in shelf.needed() {
+            let file = SourceFile { path: path.clone(), text: Ok(text.into()), state: None };
+            files.insert(path, Some(Arc::new(file)));
+        }
+    }
+    panic!("files are asked for without end: {text:?}");
 }
 
 /// A text as a document that others are put into, as one that is put into others, and as one that a DTD is put into.

@@ -12,6 +12,7 @@ use stet_actors::store::{Event, Row, Table, decode_value, encode_value};
 use stet_store::blob;
 
 use crate::auth::{Group, Session, User};
+use crate::sysconfig::caches::snapshot::Snapshot;
 
 /// The format of events, which are no rows of the domain's own.
 const EVENT_FORMAT: u8 = 1;
@@ -30,6 +31,7 @@ const KINDS: &[Read] = &[
     row::<Session>,
     event,
     row::<Link>,
+    row::<Snapshot>,
 ];
 
 fn row<R: Row + PartialEq + Debug>(value: &[u8]) -> bool {

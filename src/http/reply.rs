@@ -57,7 +57,7 @@ pub(super) enum Content {
     /// A part of such bytes, and what `Content-Range` says of it: 206.
     Part(String, u64, BodyStream, HeaderValue),
     /// A file of the given media type.
-    File(&'static str, Vec<u8>),
+    File(&'static str, Bytes),
     /// The same, made while it goes out.
     Made(&'static str, BodyStream),
     /// Server-sent events, for as long as the client stays.
@@ -88,8 +88,13 @@ impl Reply {
         Reply::new(Content::Part(media_type, size, bytes, range))
     }
 
+    /// An XML document.
+    pub fn xml(text: Bytes) -> Reply {
+        Reply::file("application/xml;charset=utf-8", text)
+    }
+
     /// A file of that media type.
-    pub(super) fn file(media_type: &'static str, bytes: Vec<u8>) -> Reply {
+    pub(super) fn file(media_type: &'static str, bytes: Bytes) -> Reply {
         Reply::new(Content::File(media_type, bytes))
     }
 

@@ -168,7 +168,7 @@ pub(crate) async fn file<S: Steps>(call: Call, media_type: &'static str, steps: 
     let mut rest = Box::new(Rest::new(&call, steps, Vec::new()));
     rest.fill(&call, WHOLE, false).await?;
     Ok(match rest.whole() {
-        Some(whole) => Reply::file(media_type, whole),
+        Some(whole) => Reply::file(media_type, whole.into()),
         None => Reply::made(media_type, rest.stream(call)),
     })
 }

@@ -51,7 +51,8 @@ impl House {
         repository.make_roots(&[DatabaseId::MAIN]).await.expect("roots can be made");
         let (directory, sessions) =
             server::people(&config, &repository).unwrap_or_else(|failure| panic!("{}", failure.message));
-        let (sysconfig, metrics) = (SysConfig::new(), telemetry::init_metrics());
+        let sysconfig = SysConfig::start(&repository, &content, &directory, &[DatabaseId::MAIN], 1 << 20);
+        let metrics = telemetry::init_metrics();
         let changes = Changes::to(repository.clone());
         let given = repository.clone();
         let parts = Parts { config, repository: given, records, followers, directory, sessions, sysconfig, content };

@@ -27,7 +27,7 @@ use stet_actors::repository::Reader;
 use stet_actors::store::observe::Observer;
 
 use super::groups::{Forms, is_large};
-use super::{Display, Groups, ObjectRecord, outline};
+use super::{Basis, Display, Groups, ObjectRecord, outline};
 use crate::json::Ready;
 use crate::weighed::Weighed;
 
@@ -55,8 +55,8 @@ struct Shown {
     display: Display,
     /// The path it is shown with: that depends on the folders above, and not on the record.
     path: Option<Box<str>>,
-    /// How often users had changed when it was made: who has locked an object is shown by their full name.
-    people: u64,
+    /// What else it was made of.
+    basis: Basis,
     record: Ready<ObjectRecord>,
 }
 
@@ -96,16 +96,17 @@ impl Cached {
     }
 
     /// See [`RecordCache::shown`].
-    fn shown(&self, display: &Display, path: Option<&str>, people: u64) -> Option<Ready<ObjectRecord>> {
+    fn shown(&self, display: &Display, path: Option<&str>, basis: Basis) -> Option<Ready<ObjectRecord>> {
         let names_nobody = self.record.lock.is_none();
         let fits = |shown: &&Shown| {
-            shown.display == *display && shown.path.as_deref() == path && (names_nobody || shown.people == people)
+            let same = shown.basis == basis || names_nobody && shown.basis.agrees_but_for_people(basis);
+            same && shown.display == *display && shown.path.as_deref() == path
         };
         self.shown.lock().iter().find(fits).map(|shown| shown.record.clone())
     }
 
     /// See [`RecordCache::keep_shown`].
-    fn keep_shown(&self, display: &Display, path: Option<&str>, people: u64, record: Ready<ObjectRecord>) {
+    fn keep_shown(&self, display: &Display, path: Option<&str>, basis: Basis, record: Ready<ObjectRecord>) {
         let mut kept = self.shown.lock();
         // Others may have made the same meanwhile.
         kept.retain(|shown| shown.display != *display || shown.path.as_deref() != path);
@@ -113,7 +114,7 @@ impl Cached {
         while kept.len() == Cached::DISPLAYS || !kept.is_empty() && bytes(&kept) + record.text().len() > Cached::SHOWN {
             kept.remove(0);
         }
-        kept.push(Shown { display: display.clone(), path: path.map(Box::from), people, record });
+        kept.push(Shown { display: display.clone(), path: path.map(Box::from), basis, record });
     }
 
     /// See [`RecordCache::groups`].
@@ -251,28 +252,28 @@ impl RecordCache {
         }
     }
 
-    /// What readers see of a record under a display, with that path, if it has been made. `people` is
-    /// [`Directory::changes`](crate::auth::Directory::changes).
+    /// What readers see of a record under a display, with that path, if it has been made. `basis` is as it is
+    /// now.
     pub fn shown(
         &self,
         cached: &Cached,
         display: &Display,
         path: Option<&str>,
-        people: u64,
+        basis: Basis,
     ) -> Option<Ready<ObjectRecord>> {
-        cached.shown(display, path, people)
+        cached.shown(display, path, basis)
     }
 
-    /// Keeps what readers see of a record; `people` from before anybody was looked up for it.
+    /// Keeps what readers see of a record; `basis` from before anything was looked up for it.
     pub fn keep_shown(
         &self,
         cached: &Cached,
         display: &Display,
         path: Option<&str>,
-        people: u64,
+        basis: Basis,
         record: Ready<ObjectRecord>,
     ) {
-        cached.keep_shown(display, path, people, record);
+        cached.keep_shown(display, path, basis, record);
         self.weigh(cached);
     }
 
@@ -341,12 +342,12 @@ mod tests {
         cache.keep(now, new.clone());
         assert_eq!(kept(&cache, &new), Some(new.copy()));
         // A reader that still has the old one makes JSON for itself alone.
-        cache.keep_shown(&old, &Display::with_defaults(true), None, 0, Ready::of_length(3));
+        cache.keep_shown(&old, &Display::with_defaults(true), None, Basis::default(), Ready::of_length(3));
         assert_eq!(kept(&cache, &new), Some(new.copy()));
         assert!(new.shown.lock().is_empty());
         cache.changed(&[new.loid]);
         assert_eq!(kept(&cache, &new), None);
-        cache.keep_shown(&new, &Display::with_defaults(true), None, 0, Ready::of_length(3));
+        cache.keep_shown(&new, &Display::with_defaults(true), None, Basis::default(), Ready::of_length(3));
         assert_eq!(kept(&cache, &new), None, "to make JSON brings nothing back");
     }
 
@@ -365,7 +366,7 @@ mod tests {
             cache.keep(0, cached.clone());
             for display in &displays {
                 let weight = cached.bytes();
-                cache.keep_shown(&cached, display, None, 0, Ready::of_length(50_000));
+                cache.keep_shown(&cached, display, None, Basis::default(), Ready::of_length(50_000));
                 assert!(cached.bytes() >= weight);
                 assert!(cache.entries.weight() <= room);
             }

@@ -1,5 +1,6 @@
 //! The object record on the wire (docs/api/objects.md, "The object record").
 
+mod basis;
 mod cache;
 pub mod display;
 mod groups;
@@ -9,6 +10,7 @@ mod pick;
 mod render;
 pub mod usage;
 
+pub use self::basis::Basis;
 pub use self::cache::{Cached, RecordCache};
 pub use self::display::Display;
 pub(crate) use self::groups::is_large;

@@ -219,7 +219,7 @@ pub fn render(newsroom: &Newsroom, record: &Record, groups: Groups, display: &Di
         }
         _ => None,
     };
-    let workflows = newsroom.sysconfig.workflows();
+    let workflows = newsroom.sysconfig.workflows(record.loid.database);
     Ok(ObjectRecord {
         id: record.loid.to_string(),
         name: record.name.clone(),
@@ -309,7 +309,7 @@ fn virtual_attributes(newsroom: &Newsroom, record: &Record) -> Result<VirtualAtt
 }
 
 fn additional_info(newsroom: &Newsroom, record: &Record) -> AdditionalInfo {
-    let types = newsroom.sysconfig.object_types();
+    let types = newsroom.sysconfig.object_types(record.loid.database);
     let known = types.get(&record.type_name);
     AdditionalInfo {
         family: record.family.name().to_owned(),

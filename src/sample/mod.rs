@@ -9,6 +9,7 @@ mod manifest;
 mod planning;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use include_dir::{Dir, include_dir};
 use stet_actors::bundle::{Bundle, CopyToChannel, Inherit};
@@ -27,7 +28,8 @@ use self::liveblogs::stored;
 use self::manifest::{Manifest, SampleObject};
 use crate::content::ContentStore;
 use crate::records::usage;
-use crate::sysconfig::SysConfig;
+use crate::sysconfig::files::{Files, Read, Shelf, SourceFile};
+use crate::sysconfig::{Content, ObjectTypes, Site, SiteContent, Workflows};
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/sample/files");
 
@@ -70,11 +72,12 @@ impl Sample {
         FILES.get_file(path.trim_start_matches('/'))?.contents_utf8()
     }
 
-    /// Writes folders, objects, drawers, liveblogs, topics and plans. `sysconfig` has the sample's own types and workflows.
+    /// Writes folders, objects, drawers, liveblogs, topics and plans.
     ///
     /// # Errors
     /// What a command refuses.
-    pub async fn write(&self, repository: &Repository, content: &ContentStore, sysconfig: &SysConfig) -> Result<()> {
+    pub async fn write(&self, repository: &Repository, content: &ContentStore) -> Result<()> {
+        let configuration = Configuration::read()?;
         let now = repository.clock().now_s();
         let mut folders = Folders { repository, known: HashMap::from([("/".to_owned(), root(DatabaseId::MAIN))]) };
         let homes = self.manifest.users.iter().flat_map(|user| [user.home.as_deref(), user.work.as_deref()]).flatten();
@@ -91,12 +94,12 @@ impl Sample {
             let plain = SampleObject::at(&path);
             let object = described.get(path.as_str()).copied().unwrap_or(&plain);
             let body = Some((file.contents(), media_type(&path)));
-            known.insert(path.clone(), folders.object(object, body, now, content, sysconfig).await?);
+            known.insert(path.clone(), folders.object(object, body, now, content, &configuration).await?);
         }
         for object in
             self.manifest.objects.iter().filter(|object| !known.contains_key(&object.path)).collect::<Vec<_>>()
         {
-            known.insert(object.path.clone(), folders.object(object, None, now, content, sysconfig).await?);
+            known.insert(object.path.clone(), folders.object(object, None, now, content, &configuration).await?);
         }
         for drawer in &self.manifest.drawers {
             let items = drawer.items.iter().map(|path| known.get(path).copied().ok_or_else(|| faulty(path)));
@@ -122,6 +125,37 @@ impl Sample {
             folders.plan(plan, &known).await?;
         }
         Ok(())
+    }
+}
+
+/// The sample's own configuration, by which it is written: what the server has in force is read of it later.
+struct Configuration {
+    types: ObjectTypes,
+    workflows: Workflows,
+    site: Arc<Site>,
+}
+
+impl Configuration {
+    fn read() -> Result<Configuration> {
+        Ok(Configuration { types: content()?, workflows: content()?, site: content::<SiteContent>()?.site })
+    }
+}
+
+/// What the sample's configuration files say.
+fn content<T: Content>() -> Result<T> {
+    let mut files = Files::new();
+    loop {
+        let shelf = Shelf::of(&files);
+        match T::read(&shelf) {
+            Read::Done(parsed) => return Ok(parsed.value),
+            Read::Faulty(faults) => return Err(faulty(faults.first().map(ToString::to_string).unwrap_or_default())),
+            Read::Needs(_) => {}
+        }
+        for path in shelf.needed() {
+            let text = Sample::text(&path)
+                .map(|text| Arc::new(SourceFile { path: path.clone(), text: Ok(text.into()), state: None }));
+            files.insert(path, text);
+        }
     }
 }
 
@@ -159,11 +193,11 @@ impl Folders<'_> {
         body: Option<(&[u8], &str)>,
         now: u64,
         content: &ContentStore,
-        sysconfig: &SysConfig,
+        configuration: &Configuration,
     ) -> Result<Loid> {
         let path = described.path.as_str();
         let (folder, name) = parent_path(path).ok_or_else(|| faulty(path))?;
-        let types = sysconfig.object_types();
+        let types = &configuration.types;
         let known = match &described.type_name {
             Some(name) => types.get(name),
             None => types.infer(body.map(|(_, media_type)| media_type), name),
@@ -174,7 +208,7 @@ impl Folders<'_> {
             None => None,
         };
         let text = |value: &Option<String>| value.as_deref().map(Text::from);
-        let workflows = sysconfig.workflows();
+        let workflows = &configuration.workflows;
         let initial = known.workflow.as_deref().and_then(|workflow| workflows.initial(workflow));
         let mut object = match known.family {
             FamilyKind::Bundle => NewObject::of::<Bundle>(name, &known.name, ()),
@@ -195,7 +229,7 @@ impl Folders<'_> {
         let create = Create { folder, below: Vec::new(), object };
         let loid = self.repository.joint(create, by(described.creator.as_deref())).await?.loid;
         for copy in &described.copies {
-            let site = sysconfig.site(DatabaseId::MAIN);
+            let site = &configuration.site;
             let channel = |name: &str| site.channel(name).cloned().ok_or_else(|| faulty(format!("no channel {name}")));
             let from = copy.inherit_from.as_deref().map(channel).transpose()?;
             let kind = types.infer(body.map(|(_, media_type)| media_type), name).ok_or_else(|| faulty(path))?;

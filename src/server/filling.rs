@@ -1,9 +1,9 @@
-//! Fills a new data directory, and loads the site configuration of the service.
+//! Fills a new data directory.
 
 use std::io::Write;
 
-use stet_actors::error::{Code, Error};
-use stet_actors::id::{DatabaseId, Source};
+use stet_actors::error::Error;
+use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
 
 use super::{Failure, unusable};
@@ -11,7 +11,6 @@ use crate::auth::{Grant, Group, User};
 use crate::exit::Exit;
 use crate::http::app::App;
 use crate::sample::Sample;
-use crate::sysconfig::{CATALOGS_PATH, CONTENT_ITEMS_PATH, LoadError, OBJECT_TYPES_PATH, SITE_PATH, WORKFLOWS_PATH};
 
 /// The root folders of all databases, where they are not there.
 pub(super) async fn make_roots(app: &App, repository: &Repository) -> Result<(), Failure> {
@@ -39,13 +38,8 @@ pub(super) fn check_filled(app: &App) -> Result<(), Failure> {
 pub(super) async fn fill(app: &App, repository: &Repository) -> Result<(), Failure> {
     make_roots(app, repository).await?;
     let sample = Sample::read()?;
-    // The built-in configuration, before the files with the site's own exist.
-    let (types, workflows) = (Sample::text(OBJECT_TYPES_PATH), Sample::text(WORKFLOWS_PATH));
-    report_sysconfig(app.sysconfig.load(types, workflows));
-    let site = app.sysconfig.load_site(DatabaseId::MAIN, Sample::text(SITE_PATH));
-    report_sysconfig(site.map_err(|error| vec![error]));
     if app.config.sample.enabled {
-        sample.write(repository, &app.content, &app.sysconfig).await?;
+        sample.write(repository, &app.content).await?;
     }
     make_users(app, &sample).await
 }
@@ -101,52 +95,4 @@ fn random_password() -> String {
     use rand::RngExt;
     let mut rng = rand::rng();
     (0..20).map(|_| char::from(rng.sample(rand::distr::Alphanumeric))).collect()
-}
-
-/// Reads object types, workflows and content items, and the column catalogs and the channels of each database, from the repository.
-pub(super) async fn load_sysconfig(app: &App) {
-    let mut texts = Vec::new();
-    for path in [OBJECT_TYPES_PATH, WORKFLOWS_PATH] {
-        texts.push(match read_text(app, path, DatabaseId::MAIN).await {
-            Ok(text) => Some(text),
-            Err(error) => {
-                tracing::warn!(path, %error, "a configuration file can't be read; the built-in minimum serves");
-                None
-            }
-        });
-    }
-    report_sysconfig(app.sysconfig.load(texts[0].as_deref(), texts[1].as_deref()));
-    let optional = async |path: &str, database: DatabaseId| match read_text(app, path, database).await {
-        Ok(text) => Some(text),
-        Err(error) => {
-            // Most databases have none of their own.
-            if error.code != Code::ObjectNotFound {
-                tracing::warn!(path, %error, "a configuration file can't be read");
-            }
-            None
-        }
-    };
-    for database in app.config.databases.iter().map(|known| DatabaseId(known.id)) {
-        if let Some(text) = optional(CATALOGS_PATH, database).await {
-            report_sysconfig(app.sysconfig.load_catalogs(database, Some(&text)).map_err(|error| vec![error]));
-        }
-        if let Some(text) = optional(SITE_PATH, database).await {
-            report_sysconfig(app.sysconfig.load_site(database, Some(&text)).map_err(|error| vec![error]));
-        }
-    }
-    if let Some(text) = optional(CONTENT_ITEMS_PATH, DatabaseId::MAIN).await {
-        report_sysconfig(app.sysconfig.load_content_items(Some(&text)).map_err(|error| vec![error]));
-    }
-}
-
-fn report_sysconfig(outcome: Result<(), Vec<LoadError>>) {
-    for error in outcome.err().unwrap_or_default() {
-        tracing::error!(%error, "a configuration file can't be taken over; the old one stays in force");
-    }
-}
-
-async fn read_text(app: &App, path: &str, database: DatabaseId) -> Result<String, Error> {
-    let record = app.repository.resolve(&Source::Path(path.to_owned()), database)?;
-    let bytes = crate::api::object::bytes_of(app, &record).await?;
-    String::from_utf8(bytes.to_vec()).map_err(|_| Error::new(Code::InvalidBody, format!("`{path}` is no UTF-8 text.")))
 }

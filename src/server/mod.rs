@@ -1,5 +1,6 @@
 //! The server from start to end: opening the data directory, serving, draining.
 
+mod configuration;
 mod filling;
 mod front;
 mod marker;
@@ -14,12 +15,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stet_actors::clock::{Clock, SystemClock};
+use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
 use stet_actors::store::observe::Observed;
 use stet_actors::store::{Health, Store};
 use stet_store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreFile, StoreOptions};
 
-use self::filling::{check_filled, fill, load_sysconfig, make_roots};
+pub use self::configuration::{check_configuration, print_schema};
+use self::filling::{check_filled, fill, make_roots};
 use self::front::Front;
 use self::marker::Filling;
 pub use self::offline::{audit, check, existing, recover};
@@ -151,15 +154,27 @@ impl Prepared {
             let store = StoreOptions { durability: Durability::Journal, ..ground.store.clone() };
             let ground = Ground { store, clock: ground.clock.clone() };
             let filled = Prepared::open(ground, config.clone(), certificates.clone()).await?;
-            fill(&filled.app, &filled.repository).await.map_err(|failure| filled.unfilled(failure))?;
+            let outcome = fill(&filled.app, &filled.repository).await.map_err(|failure| filled.unfilled(failure));
             filled.close().await;
+            outcome?;
             filling.finish()?;
         }
         let opened = Prepared::open(ground, config, certificates).await?;
-        check_filled(&opened.app)?;
-        make_roots(&opened.app, &opened.repository).await.map_err(|failure| opened.unusable(failure))?;
-        load_sysconfig(&opened.app).await;
-        Ok(opened)
+        match opened.make_ready().await {
+            Ok(()) => Ok(opened),
+            Err(failure) => {
+                opened.close().await;
+                Err(failure)
+            }
+        }
+    }
+
+    /// Makes sure that the directory has what every server needs, and brings the configuration into force.
+    async fn make_ready(&self) -> Result<(), Failure> {
+        check_filled(&self.app)?;
+        make_roots(&self.app, &self.repository).await.map_err(|failure| self.unusable(failure))?;
+        self.app.sysconfig.restore().await;
+        Ok(())
     }
 
     async fn open(
@@ -182,7 +197,8 @@ impl Prepared {
             .await
             .map_err(|error| Failure::new(Exit::Data, format!("{data} can't be opened: {error}")))?;
         let (directory, sessions) = people(&config, &repository)?;
-        let sysconfig = SysConfig::new();
+        let databases: Vec<DatabaseId> = config.databases.iter().map(|database| DatabaseId(database.id)).collect();
+        let sysconfig = SysConfig::start(&repository, &content, &directory, &databases, config.caches.xml_files());
         let (changes, given) = (Changes::to(repository.clone()), repository.clone());
         let parts = Parts { config, repository: given, records, followers, directory, sessions, sysconfig, content };
         let newsroom = Arc::new(Newsroom::new(parts));

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use stet_actors::object::Text;
 
-use super::document::{Document, Element, ParseError};
+use super::document::{ConfigFile, Element, parse};
+use super::vocabulary;
+use super::whole::Whole;
 
 /// Columns that a view may have: each is looked up for each object of a list.
 const MOST_COLUMNS: usize = 100;
@@ -36,6 +38,21 @@ impl Lists {
         ("BUNDLE", Lists::Bundle),
         ("MESSAGE", Lists::Message),
     ];
+
+    /// All, as calls and catalogs name them.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Lists::NAMES.iter().map(|(name, _)| *name)
+    }
+
+    /// The one of that name, without regard to case.
+    pub fn named(name: &str) -> Option<Lists> {
+        Lists::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, lists)| *lists)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Lists::NAMES.iter().find(|(_, lists)| *lists == self).map_or("", |(name, _)| *name)
+    }
 }
 
 /// What a width is measured in.
@@ -99,6 +116,11 @@ pub struct Column {
 }
 
 impl Column {
+    /// The unit that the catalog has its width in.
+    pub fn unit(&self) -> WidthUnit {
+        self.unit
+    }
+
     /// Its width in a unit, to two digits.
     pub fn width(&self, unit: WidthUnit) -> f64 {
         if unit == self.unit {
@@ -117,23 +139,28 @@ pub struct ColumnView {
     pub title: Text,
     /// From left to right; one at least.
     pub columns: Vec<Column>,
-    is_default: bool,
+    /// Whether it is the one that is meant where none is named.
+    pub is_default: bool,
 }
 
+/// Views for some lists.
 #[derive(Debug, Clone)]
-struct Catalog {
+pub struct Catalog {
+    /// What people read.
+    pub name: Text,
     lists: Lists,
     /// The branch of the repository that it is for.
-    path: Text,
+    pub path: Text,
     /// Who may use it; nobody said: all.
     groups: Vec<Text>,
-    is_default: bool,
-    views: Vec<Arc<ColumnView>>,
+    pub is_default: bool,
+    /// In the order of the file.
+    pub views: Vec<Arc<ColumnView>>,
 }
 
 /// All catalogs of a database.
 #[derive(Debug, Clone)]
-pub struct Catalogs(Vec<Catalog>);
+pub struct Catalogs(Vec<Arc<Catalog>>);
 
 /// What serves where there is no file: name, type and time of the last change.
 const MINIMUM: &str = "<columnCatalogs><catalog name='minimum' type='ALL' path='/'><view name='default' title='Objects'>\
@@ -144,19 +171,25 @@ const MINIMUM: &str = "<columnCatalogs><catalog name='minimum' type='ALL' path='
 impl Default for Catalogs {
     fn default() -> Catalogs {
         // A test reads it.
-        Catalogs::parse(MINIMUM).unwrap_or(Catalogs(Vec::new()))
+        parse(&Whole::of_text("the built-in column catalog", MINIMUM))
+            .map_or(Catalogs(Vec::new()), |parsed| parsed.value)
+    }
+}
+
+impl ConfigFile for Catalogs {
+    const ROOT: &'static vocabulary::Element = &vocabulary::COLUMN_CATALOGS;
+
+    fn read(root: Element<'_>) -> Catalogs {
+        Catalogs(root.all("catalog").map(catalog).map(Arc::new).collect())
     }
 }
 
 impl Catalogs {
-    /// Reads the text of the file. Elements and attributes that are not known are passed over.
-    ///
-    /// # Errors
-    /// The text is not well-formed, or a catalog is not as it must be.
-    pub fn parse(text: &str) -> Result<Catalogs, ParseError> {
-        let document = Document::parse(text, "columnCatalogs")?;
-        let catalogs = document.root().all("catalog").map(catalog).collect::<Result<_, _>>()?;
-        Ok(Catalogs(catalogs))
+    /// The catalogs for such lists that a member of these groups may use, in the order of the file; for all lists if none are named.
+    pub fn valid(&self, lists: Lists, groups: &[Text]) -> impl Iterator<Item = &Arc<Catalog>> {
+        let serves =
+            move |catalog: &Catalog| lists == Lists::All || catalog.lists == Lists::All || catalog.lists == lists;
+        self.0.iter().filter(move |catalog| serves(catalog) && catalog.is_for(groups))
     }
 
     /// The view of that name for such lists at a path, for a member of these groups; without a name the default one.
@@ -164,8 +197,12 @@ impl Catalogs {
     /// A catalog serves for its own path and all below it. Of several, the one with the longest path comes first, one that is for such
     /// lists alone before one for all, then one that is marked as the default, then the one that stands first.
     pub fn view(&self, name: Option<&str>, lists: Lists, path: &str, groups: &[Text]) -> Option<Arc<ColumnView>> {
-        let mut serving: Vec<&Catalog> =
-            self.0.iter().filter(|catalog| catalog.serves(lists, path) && catalog.is_for(groups)).collect();
+        let mut serving: Vec<&Catalog> = self
+            .0
+            .iter()
+            .map(|catalog| &**catalog)
+            .filter(|catalog| catalog.serves(lists, path) && catalog.is_for(groups))
+            .collect();
         // Those that are alike stay in their order.
         serving.sort_by_key(|catalog| {
             (std::cmp::Reverse(catalog.path.len()), catalog.lists == Lists::All, !catalog.is_default)
@@ -180,6 +217,11 @@ impl Catalogs {
 }
 
 impl Catalog {
+    /// Which lists it is for.
+    pub fn lists(&self) -> Lists {
+        self.lists
+    }
+
     fn serves(&self, lists: Lists, path: &str) -> bool {
         let below = path.strip_prefix(self.path.trim_end_matches('/'));
         (self.lists == Lists::All || self.lists == lists)
@@ -191,64 +233,63 @@ impl Catalog {
     }
 }
 
-fn catalog(element: Element<'_>) -> Result<Catalog, ParseError> {
+fn catalog(element: Element<'_>) -> Catalog {
     let kind = element.attribute("type").unwrap_or("ALL");
-    let Some((_, lists)) = Lists::NAMES.into_iter().find(|(name, _)| *name == kind) else {
-        let names: Vec<_> = Lists::NAMES.iter().map(|(name, _)| *name).collect();
-        return Err(element.error(format!("`type` must be one of {}, but is `{kind}`", names.join(", "))));
-    };
-    let path = element.attribute("path").unwrap_or("/");
-    if !path.starts_with('/') {
-        return Err(element.error(format!("`path` must begin with `/`, but is `{path}`")));
-    }
+    // The vocabulary has no others.
+    let lists = Lists::named(kind).unwrap_or(Lists::All);
     let (mut views, mut names): (Vec<Arc<ColumnView>>, _) = (Vec::new(), HashSet::new());
     for child in element.all("view") {
-        let view = view(child, lists)?;
+        let view = view(child, lists);
         if !names.insert(view.name.clone()) {
-            return Err(child.error(format!("the view `{}` is there a second time", view.name)));
+            child.fault(format!("the view `{}` is there a second time", view.name));
         }
         views.push(Arc::new(view));
     }
     let groups = element.attribute("groups").unwrap_or_default();
     let groups = groups.split([' ', ',', '\t', '\n']).filter(|group| !group.is_empty()).map(Text::from).collect();
-    Ok(Catalog { lists, path: path.into(), groups, is_default: element.flag("isDefault")?, views })
+    Catalog {
+        name: element.attribute("name").unwrap_or_default().into(),
+        lists,
+        path: element.attribute("path").unwrap_or("/").into(),
+        groups,
+        is_default: element.flag("isDefault"),
+        views,
+    }
 }
 
-fn view(element: Element<'_>, lists: Lists) -> Result<ColumnView, ParseError> {
-    let name: Text = element.required("name")?.into();
+fn view(element: Element<'_>, lists: Lists) -> ColumnView {
+    let name: Text = element.required("name").into();
     let (mut columns, mut ids) = (Vec::new(), HashSet::new());
     for child in element.all("column") {
-        let column = column(child, lists)?;
+        let column = column(child, lists);
         if !ids.insert(column.id.clone()) {
-            return Err(child.error(format!("the view `{name}` has a second column `{}`", column.id)));
+            child.fault(format!("the view `{name}` has a second column `{}`", column.id));
         }
         columns.push(column);
     }
-    if columns.is_empty() || columns.len() > MOST_COLUMNS {
-        let fault = format!("the view `{name}` has {} columns, not 1 to {MOST_COLUMNS}", columns.len());
-        return Err(element.error(fault));
+    if columns.len() > MOST_COLUMNS {
+        element.fault(format!("the view `{name}` has {} columns, not 1 to {MOST_COLUMNS}", columns.len()));
     }
     let title = element.attribute("title").unwrap_or(&name).into();
-    Ok(ColumnView { name, title, columns, is_default: element.flag("isDefault")? })
+    ColumnView { name, title, columns, is_default: element.flag("isDefault") }
 }
 
-fn column(element: Element<'_>, lists: Lists) -> Result<Column, ParseError> {
-    let id: Text = element.required("id")?.into();
-    let path = element.required("path")?;
-    let width = element.required("width")?;
-    let in_bounds = |width: &f64| (0.0..=100_000.0).contains(width);
-    let Some(number) = width.parse().ok().filter(in_bounds) else {
-        return Err(element.error(format!("the width of `{id}` must be a number from 0 to 100000, but is `{width}`")));
-    };
-    let unit = element.attribute("widthUnit").unwrap_or("PIXEL");
-    let Some(unit) = WidthUnit::named(unit) else {
-        let names: Vec<_> = WidthUnit::NAMES.iter().map(|(name, _)| *name).collect();
-        return Err(element.error(format!("`widthUnit` must be one of {}, but is `{unit}`", names.join(", "))));
-    };
-    let steps =
-        steps(path, lists).map_err(|fault| element.error(format!("the path of `{id}` is `{path}`, {fault}")))?;
-    let title = element.attribute("title").unwrap_or(&id).into();
-    Ok(Column { id, title, width: number, unit, path: path.into(), steps })
+fn column(element: Element<'_>, lists: Lists) -> Column {
+    let id: Text = element.required("id").into();
+    let path = element.required("path");
+    let steps = steps(path, lists).unwrap_or_else(|fault| {
+        element.fault(format!("the path of `{id}` is `{path}`, {fault}"));
+        Steps::new()
+    });
+    Column {
+        title: element.attribute("title").unwrap_or(&id).into(),
+        // The vocabulary has no other numbers and units.
+        width: element.number("width").unwrap_or_default(),
+        unit: element.attribute("widthUnit").and_then(WidthUnit::named).unwrap_or(WidthUnit::Pixel),
+        id,
+        path: path.into(),
+        steps,
+    }
 }
 
 /// The groups that a path may lead into, as catalogs name them, and as records do.

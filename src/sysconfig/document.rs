@@ -1,140 +1,241 @@
-//! A configuration file as a tree of elements that know where they stand: read by roxmltree, within the bounds of [`stet_xml`].
+//! A configuration file as a tree of elements that know where they stand: read by roxmltree, within the bounds of [`stet_xml`], and
+//! checked against the vocabulary before anyone looks at it. What is wrong is gathered, so that a reader is told all of it at once.
 
-use std::fmt;
+use std::cell::RefCell;
+use std::collections::HashSet;
 
 use roxmltree::{Node, ParsingOptions};
 use stet_xml::{Limits, Location};
 
+use super::fault::{Fault, MOST_FAULTS};
+use super::files::WHOLE_BYTES;
+use super::vocabulary::{self, Times};
+use super::whole::{Whole, clause};
+
 /// Elements, texts, comments and instructions that a file may have.
 const MOST_NODES: u32 = 1 << 18;
 
-/// Why a configuration file could not be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParseError {
-    /// Counted from 1.
-    pub line: usize,
-    /// In characters, counted from 1.
-    pub column: usize,
-    /// A clause that names what is at fault.
-    pub fault: String,
+/// What is read of a file.
+pub trait ConfigFile: Sized {
+    /// What the file may say.
+    const ROOT: &'static vocabulary::Element;
+
+    /// Reads a root that is as the vocabulary has it. What else is wrong is noted by [`Element::fault`].
+    fn read(root: Element<'_>) -> Self;
 }
 
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "At line {}, column {}, {}.", self.line, self.column, self.fault)
+/// What was read of a file, and what in it is not known and was passed over.
+#[derive(Debug)]
+pub struct Parsed<T> {
+    /// What the file says.
+    pub value: T,
+    /// Elements and attributes that stand in no vocabulary: mistakes in writing, or what another stet knows.
+    pub unknown: Vec<Fault>,
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// All that is wrong in it, as far as it can be told.
+pub fn parse<T: ConfigFile>(whole: &Whole) -> Result<Parsed<T>, Vec<Fault>> {
+    let document = Document::of(whole, T::ROOT).map_err(|fault| vec![fault])?;
+    let root = document.root();
+    check(root, T::ROOT);
+    let is_as_it_must_be = document.faults.borrow().is_empty();
+    let value = is_as_it_must_be.then(|| T::read(root));
+    let Document { faults, unknown, .. } = document;
+    match (value, faults.into_inner()) {
+        (Some(value), faults) if faults.is_empty() => Ok(Parsed { value, unknown: unknown.into_inner() }),
+        (_, faults) => Err(faults),
     }
 }
 
-impl std::error::Error for ParseError {}
-
-/// A document whose root has the name that was asked for.
+/// A document, and what is wrong in it.
 #[derive(Debug)]
-pub(super) struct Document<'a> {
+struct Document<'a> {
     tree: roxmltree::Document<'a>,
+    whole: &'a Whole,
+    faults: RefCell<Vec<Fault>>,
+    unknown: RefCell<Vec<Fault>>,
 }
 
 /// An element of a document.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Element<'d>(Node<'d, 'd>);
+pub struct Element<'d> {
+    node: Node<'d, 'd>,
+    document: &'d Document<'d>,
+}
 
 impl<'a> Document<'a> {
-    /// Reads a document whose root has the name `root`.
-    pub(super) fn parse(text: &'a str, root: &str) -> Result<Document<'a>, ParseError> {
-        let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
-        stet_xml::check(text, &Limits::default()).map_err(|error| {
+    /// Reads a document whose root has the name of that element.
+    fn of(whole: &'a Whole, root: &vocabulary::Element) -> Result<Document<'a>, Fault> {
+        let text = whole.text.as_str();
+        // A byte order mark counts as a byte of the text that faults are told by.
+        stet_xml::check(text, &Limits { max_bytes: WHOLE_BYTES, ..Limits::default() }).map_err(|error| {
             let at = match error.location() {
                 Location::Byte(at) => *at,
                 Location::Path(_) => 0,
             };
-            let sentence = error.to_string();
-            // Errors here give the location as line and column.
-            let fault = sentence.split_once(" of the XML text, ").map_or(&*sentence, |(_, fault)| fault);
-            error_at(text, at, fault.trim_end_matches('.').to_owned())
+            whole.fault(at, clause(&error))
         })?;
         // A DOCTYPE may be there. What it declares is never put in: every reference to an entity has been refused above.
         let options = ParsingOptions { allow_dtd: true, nodes_limit: MOST_NODES, ..ParsingOptions::default() };
-        let tree = roxmltree::Document::parse_with_options(text, options).map_err(unread)?;
-        let document = Document { tree };
-        let found = document.root();
-        if found.name() == root {
+        let tree = roxmltree::Document::parse_with_options(text, options).map_err(|error| unread(whole, &error))?;
+        let document = Document { tree, whole, faults: RefCell::default(), unknown: RefCell::default() };
+        let found = document.tree.root_element();
+        if found.tag_name().name() == root.name {
             return Ok(document);
         }
-        Err(found.error(format!("the root element is `{}` where `{root}` is expected", found.name())))
+        let name = found.tag_name().name();
+        Err(whole.fault(found.range().start, format!("the root element is `{name}` where `{}` is expected", root.name)))
     }
 
-    pub(super) fn root(&self) -> Element<'_> {
-        Element(self.tree.root_element())
+    fn root(&self) -> Element<'_> {
+        Element { node: self.tree.root_element(), document: self }
     }
 }
 
 impl<'d> Element<'d> {
     /// Without the prefix of its namespace.
-    pub(super) fn name(self) -> &'d str {
-        self.0.tag_name().name()
+    pub fn name(self) -> &'d str {
+        self.node.tag_name().name()
     }
 
-    /// An attribute's value, without the white space around it. Attributes of namespaces are none of the reader's business.
-    pub(super) fn attribute(self, name: &str) -> Option<&'d str> {
-        self.0.attribute(name).map(str::trim)
+    /// An attribute's value, without the white space around it; `None` for an empty one, too.
+    pub fn attribute(self, name: &str) -> Option<&'d str> {
+        self.node.attribute(name).map(str::trim).filter(|value| !value.is_empty())
     }
 
-    /// The value of an attribute that must be there and not be empty.
-    pub(super) fn required(self, attribute: &str) -> Result<&'d str, ParseError> {
-        match self.attribute(attribute) {
-            Some(value) if !value.is_empty() => Ok(value),
-            found => {
-                let how = if found.is_some() { "an empty" } else { "no" };
-                Err(self.error(format!("`{}` has {how} attribute `{attribute}`", self.name())))
-            }
-        }
+    /// The value of an attribute that must be there.
+    pub fn required(self, name: &str) -> &'d str {
+        // Where it is missing, nothing is read.
+        self.attribute(name).unwrap_or_default()
     }
 
     /// An attribute that is true or false; without it false.
-    pub(super) fn flag(self, attribute: &str) -> Result<bool, ParseError> {
-        match self.attribute(attribute) {
-            None | Some("false" | "0") => Ok(false),
-            Some("true" | "1") => Ok(true),
-            Some(other) => Err(self.error(format!("`{attribute}` must be `true` or `false`, but is `{other}`"))),
-        }
+    pub fn flag(self, name: &str) -> bool {
+        matches!(self.attribute(name), Some("true" | "1"))
+    }
+
+    /// An attribute that is a number.
+    pub fn number<N: std::str::FromStr>(self, name: &str) -> Option<N> {
+        self.attribute(name).and_then(|value| value.parse().ok())
     }
 
     /// The text directly in it, without the white space around it.
-    pub(super) fn text(self) -> String {
-        let text: String = self.0.children().filter(Node::is_text).filter_map(|piece| piece.text()).collect();
+    pub fn text(self) -> String {
+        let text: String = self.node.children().filter(Node::is_text).filter_map(|piece| piece.text()).collect();
         text.trim().to_owned()
     }
 
-    /// The children of that name in its own namespace; others are none of the reader's business.
-    pub(super) fn all(self, name: &str) -> impl Iterator<Item = Element<'d>> {
-        let namespace = self.0.tag_name().namespace();
-        let wanted = move |child: &Node<'d, 'd>| {
-            let tag = child.tag_name();
-            tag.name() == name && tag.namespace() == namespace
-        };
-        self.0.children().filter(Node::is_element).filter(wanted).map(Element)
+    /// The children in its own namespace; others are none of the reader's business.
+    fn children(self) -> impl Iterator<Item = Element<'d>> {
+        let namespace = self.node.tag_name().namespace();
+        let own = move |child: &Node<'d, 'd>| child.is_element() && child.tag_name().namespace() == namespace;
+        self.node.children().filter(own).map(move |node| Element { node, document: self.document })
     }
 
-    /// `fault` is a clause that names what is at fault.
-    pub(super) fn error(self, fault: impl Into<String>) -> ParseError {
-        error_at(self.0.document().input_text(), self.0.range().start, fault.into())
+    /// The children of that name.
+    pub fn all(self, name: &str) -> impl Iterator<Item = Element<'d>> {
+        self.children().filter(move |child| child.name() == name)
+    }
+
+    /// The children of that name in the child of another one.
+    pub fn all_in(self, list: &str, name: &str) -> impl Iterator<Item = Element<'d>> {
+        self.all(list).flat_map(move |list| list.all(name))
+    }
+
+    /// Notes what is wrong with it; `fault` is a clause that names what is at fault.
+    pub fn fault(self, fault: impl Into<String>) {
+        self.note(&self.document.faults, fault);
+    }
+
+    fn pass_over(self, what: String) {
+        self.note(&self.document.unknown, what);
+    }
+
+    /// Beyond what is told nothing is looked up: to find a place takes time in proportion to the text.
+    fn note(self, faults: &RefCell<Vec<Fault>>, fault: impl Into<String>) {
+        let mut faults = faults.borrow_mut();
+        if faults.len() < MOST_FAULTS {
+            faults.push(self.document.whole.fault(self.node.range().start, fault));
+        }
+    }
+}
+
+/// Names that may be there once.
+#[derive(Debug, Default)]
+pub struct Once(HashSet<String>);
+
+impl Once {
+    /// Notes a name; an element of a kind whose name is there already is at fault.
+    pub fn check(&mut self, element: Element<'_>, kind: &str, name: &str) {
+        if !self.0.insert(name.to_owned()) {
+            element.fault(format!("the {kind} `{name}` is there a second time"));
+        }
+    }
+}
+
+/// Holds an element and all in it against the vocabulary. The depth of documents is bounded.
+fn check(element: Element<'_>, known: &vocabulary::Element) {
+    let name = known.name;
+    for attribute in known.attributes {
+        let value = element.node.attribute(attribute.name).map(str::trim);
+        let empty_is_none = attribute.kind.takes("");
+        match value {
+            None if attribute.required => element.fault(format!("`{name}` has no attribute `{}`", attribute.name)),
+            Some("") if attribute.required && !empty_is_none => {
+                element.fault(format!("`{name}` has an empty attribute `{}`", attribute.name));
+            }
+            Some(value) if !value.is_empty() && !attribute.kind.takes(value) => {
+                let wanted = attribute.kind.wanted();
+                element.fault(format!("`{}` of `{name}` must be {wanted}, but is `{value}`", attribute.name));
+            }
+            _ => {}
+        }
+    }
+    for attribute in element.node.attributes().filter(|attribute| attribute.namespace().is_none()) {
+        if !known.attributes.iter().any(|known| known.name == attribute.name()) {
+            element.pass_over(format!("`{name}` has an attribute `{}`, which is not known", attribute.name()));
+        }
+    }
+    match known.text {
+        Some(kind) => {
+            let text = element.text();
+            if !kind.takes(&text) {
+                element.fault(format!("the text of `{name}` must be {}, but is `{text}`", kind.wanted()));
+            }
+        }
+        None if !element.text().is_empty() => element.pass_over(format!("`{name}` has a text, which is not known")),
+        None => {}
+    }
+    let mut seen = HashSet::new();
+    for child in element.children() {
+        match known.children.iter().find(|known| known.element.name == child.name()) {
+            Some(known) => {
+                if !seen.insert(known.element.name) && known.times == Times::AtMostOnce {
+                    child.fault(format!("`{name}` has a second `{}`", child.name()));
+                }
+                check(child, known.element);
+            }
+            None => child.pass_over(format!("`{name}` has an element `{}`, which is not known", child.name())),
+        }
+    }
+    for child in known.children.iter().filter(|child| child.times == Times::AtLeastOnce) {
+        if !seen.contains(child.element.name) {
+            element.fault(format!("`{name}` has no `{}`", child.element.name));
+        }
     }
 }
 
 /// What [`stet_xml::check`] lets pass and the reader does not: namespaces that nothing declares, more than can be read.
-fn unread(error: roxmltree::Error) -> ParseError {
+fn unread(whole: &Whole, error: &roxmltree::Error) -> Fault {
     let (place, sentence) = (error.pos(), error.to_string());
     let fault = sentence.strip_suffix(&format!(" at {place}")).unwrap_or(&sentence);
-    // No text of 4 GiB gets here.
-    ParseError { line: place.row as usize, column: place.col as usize, fault: fault.to_owned() }
-}
-
-fn error_at(text: &str, at: usize, fault: String) -> ParseError {
-    let mut end = at.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let before = &text[..end];
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
-    ParseError { line, column: before[line_start..].chars().count() + 1, fault }
+    // The reader counts lines and characters of the whole.
+    let line_start =
+        whole.text.split_inclusive('\n').take(place.row.saturating_sub(1) as usize).map(str::len).sum::<usize>();
+    let in_line =
+        whole.text[line_start..].chars().take(place.col.saturating_sub(1) as usize).map(char::len_utf8).sum::<usize>();
+    whole.fault(line_start + in_line, fault)
 }

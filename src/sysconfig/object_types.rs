@@ -2,12 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde::Deserialize;
+use schemars::JsonSchema;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error as UnknownName, StrDeserializer};
+use serde::{Deserialize, Serialize};
 use stet_actors::object::{FamilyKind, Text};
 
-use super::document::{Document, Element, ParseError};
+use super::document::{ConfigFile, Element};
+use super::vocabulary;
 
 /// Stands between a product's prefix and the name of a type: `EOM::Story`.
 const PREFIX_END: &str = "::";
@@ -16,11 +18,13 @@ const PREFIX_END: &str = "::";
 const GENERIC: &str = "application/octet-stream";
 
 /// An object type.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ObjectType {
     /// As it stands in an object record.
     pub name: Text,
     /// How the service treats its objects.
+    #[schemars(with = "String")]
     pub family: FamilyKind,
     /// The workflow whose statuses it takes; `None`: its objects have no status.
     pub workflow: Option<Text>,
@@ -64,28 +68,23 @@ impl Default for ObjectTypes {
     }
 }
 
-impl ObjectTypes {
-    /// Reads the text of the file. Elements and attributes that are not known are passed over.
-    ///
-    /// # Errors
-    /// The text is not well-formed, or a type is not as it must be.
-    pub fn parse(text: &str) -> Result<ObjectTypes, ParseError> {
-        let document = Document::parse(text, "objectTypes")?;
-        let mut types: Vec<ObjectType> = Vec::new();
-        let mut names = HashSet::new();
-        for element in document.root().all("objectType") {
-            let kind = read(element)?;
-            if !names.insert(kind.name.clone()) {
-                return Err(element.error(format!("the object type `{}` is there a second time", kind.name)));
-            }
-            types.push(kind);
-        }
-        if types.is_empty() {
-            return Err(document.root().error("there is no object type"));
-        }
-        Ok(ObjectTypes::of(types))
-    }
+impl ConfigFile for ObjectTypes {
+    const ROOT: &'static vocabulary::Element = &vocabulary::OBJECT_TYPES;
 
+    fn read(root: Element<'_>) -> ObjectTypes {
+        let mut names = HashSet::new();
+        let kind = |element: Element<'_>| {
+            let kind = read(element);
+            if !names.insert(kind.name.clone()) {
+                element.fault(format!("the object type `{}` is there a second time", kind.name));
+            }
+            kind
+        };
+        ObjectTypes::of(root.all("objectType").map(kind).collect())
+    }
+}
+
+impl ObjectTypes {
     fn of(types: Vec<ObjectType>) -> ObjectTypes {
         let mut made = ObjectTypes {
             by_name: HashMap::new(),
@@ -152,28 +151,22 @@ fn extension(file_name: &str) -> Option<String> {
     (!stem.is_empty() && !extension.is_empty()).then(|| extension.to_lowercase())
 }
 
-fn read(element: Element<'_>) -> Result<ObjectType, ParseError> {
-    let name = element.required("name")?;
+fn read(element: Element<'_>) -> ObjectType {
+    let name = element.required("name");
     if bare(name).is_empty() || name.contains(|c: char| c == '/' || c.is_control()) {
-        return Err(element.error(format!("`{name}` can't be the name of an object type")));
+        element.fault(format!("`{name}` can't be the name of an object type"));
     }
-    let family = element.required("family")?;
-    let deserializer: StrDeserializer<'_, UnknownName> = family.into_deserializer();
-    let family = FamilyKind::deserialize(deserializer)
-        .map_err(|error| element.error(format!("`{name}` has no family that there is: {error}")))?;
-    let texts = |child: &str, edit: fn(&str) -> String| -> Result<Vec<Text>, ParseError> {
-        let found = element.all(child).map(|child| match edit(&child.text()) {
-            text if text.is_empty() => Err(child.error(format!("`{}` of `{name}` is empty", child.name()))),
-            text => Ok(text.into()),
-        });
-        found.collect()
+    let family: StrDeserializer<'_, UnknownName> = element.required("family").into_deserializer();
+    let texts = |child: &str, edit: fn(&str) -> String| -> Vec<Text> {
+        element.all(child).map(|child| edit(&child.text()).into()).collect()
     };
-    Ok(ObjectType {
+    ObjectType {
         name: name.into(),
-        family,
-        workflow: element.attribute("workflow").filter(|name| !name.is_empty()).map(Text::from),
-        label: element.attribute("label").filter(|label| !label.is_empty()).unwrap_or(name).into(),
-        content_types: texts("contentType", media_type)?,
-        extensions: texts("extension", |text| text.trim_start_matches('.').to_lowercase())?,
-    })
+        // The vocabulary has no others.
+        family: FamilyKind::deserialize(family).unwrap_or(FamilyKind::Document),
+        workflow: element.attribute("workflow").map(Text::from),
+        label: element.attribute("label").unwrap_or(name).into(),
+        content_types: texts("contentType", media_type),
+        extensions: texts("extension", |text| text.trim_start_matches('.').to_lowercase()),
+    }
 }

@@ -3,29 +3,46 @@
 
 use std::collections::{HashMap, HashSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use stet_actors::object::Text;
 
-use super::document::{Document, Element, ParseError};
+use super::document::{ConfigFile, Element};
+use super::vocabulary;
 
 /// A status.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Status {
     /// As it stands in an object record: `Story/Ready`. No other workflow has it.
     pub name: Text,
     /// The colour that lists show for it, `rgb(r,g,b)` with numbers from 0 to 255.
     pub identifier: Text,
-    /// The workflow that it belongs to.
-    pub workflow: Text,
 }
 
 /// A workflow.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Workflow {
     /// What object types name it by.
     pub name: Text,
     /// In the order of the file; one at least.
     pub statuses: Vec<Status>,
+    /// The steps between them.
+    pub transitions: Vec<Transition>,
+    /// The status of a new object.
+    pub initial_status: Text,
+    #[serde(skip)]
     initial: usize,
+}
+
+/// A step from one status to another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Transition {
+    /// A status of the workflow.
+    pub from: Text,
+    /// Another.
+    pub to: Text,
 }
 
 impl Workflow {
@@ -44,28 +61,26 @@ pub struct Workflows {
     statuses: HashMap<Text, (usize, usize)>,
 }
 
-impl Workflows {
-    /// Reads the text of the file. Elements and attributes that are not known are passed over.
-    ///
-    /// # Errors
-    /// The text is not well-formed, or a workflow is not as it must be.
-    pub fn parse(text: &str) -> Result<Workflows, ParseError> {
-        let document = Document::parse(text, "workflows")?;
+impl ConfigFile for Workflows {
+    const ROOT: &'static vocabulary::Element = &vocabulary::WORKFLOWS;
+
+    fn read(root: Element<'_>) -> Workflows {
         let mut made = Workflows::default();
-        for element in document.root().all("workflow") {
-            let workflow = read(element, &made.statuses)?;
+        for element in root.all("workflow") {
+            let workflow = read(element, &made.statuses);
             let number = made.workflows.len();
             if made.by_name.insert(workflow.name.clone(), number).is_some() {
-                let fault = format!("the workflow `{}` is there a second time", workflow.name);
-                return Err(element.error(fault));
+                element.fault(format!("the workflow `{}` is there a second time", workflow.name));
             }
             let places = workflow.statuses.iter().enumerate();
             made.statuses.extend(places.map(|(place, status)| (status.name.clone(), (number, place))));
             made.workflows.push(workflow);
         }
-        Ok(made)
+        made
     }
+}
 
+impl Workflows {
     /// The workflow of that name.
     pub fn get(&self, name: &str) -> Option<&Workflow> {
         self.workflows.get(*self.by_name.get(name)?)
@@ -83,49 +98,36 @@ impl Workflows {
     }
 
     /// All workflows, in the order of their file.
-    #[cfg(test)]
     pub fn iter(&self) -> impl Iterator<Item = &Workflow> {
         self.workflows.iter()
     }
 }
 
-fn read(element: Element<'_>, taken: &HashMap<Text, (usize, usize)>) -> Result<Workflow, ParseError> {
-    let name: Text = element.required("name")?.into();
+fn read(element: Element<'_>, taken: &HashMap<Text, (usize, usize)>) -> Workflow {
+    let name: Text = element.required("name").into();
     let (mut statuses, mut own, mut initial) = (Vec::new(), HashSet::new(), None);
     for child in element.all("status") {
-        let status: Text = child.required("name")?.into();
+        let status: Text = child.required("name").into();
         // A record names its status without the workflow, so one name can't stand for two.
         if taken.contains_key(&status) || !own.insert(status.clone()) {
-            return Err(child.error(format!("the status `{status}` is there a second time")));
+            child.fault(format!("the status `{status}` is there a second time"));
         }
-        let identifier = child.required("identifier")?;
-        if !is_colour(identifier) {
-            let fault = format!("the identifier of `{status}` must be like `rgb(76,145,65)`, but is `{identifier}`");
-            return Err(child.error(fault));
+        if child.flag("initial") && initial.replace(statuses.len()).is_some() {
+            child.fault(format!("the workflow `{name}` has a second initial status, `{status}`"));
         }
-        if child.flag("initial")? && initial.replace(statuses.len()).is_some() {
-            return Err(child.error(format!("the workflow `{name}` has a second initial status, `{status}`")));
-        }
-        statuses.push(Status { name: status, identifier: identifier.into(), workflow: name.clone() });
+        statuses.push(Status { name: status, identifier: child.required("identifier").into() });
     }
-    if statuses.is_empty() {
-        return Err(element.error(format!("the workflow `{name}` has no status")));
-    }
-    for child in element.all("transition") {
-        for end in ["from", "to"] {
-            let status = child.required(end)?;
+    let transition = |child: Element<'_>| {
+        let [from, to] = ["from", "to"].map(|end| child.required(end));
+        for status in [from, to] {
             if !own.contains(status) {
-                return Err(child.error(format!("the workflow `{name}` has a transition but no status `{status}`")));
+                child.fault(format!("the workflow `{name}` has a transition but no status `{status}`"));
             }
         }
-    }
-    Ok(Workflow { name, statuses, initial: initial.unwrap_or(0) })
-}
-
-/// `rgb(r,g,b)` with numbers from 0 to 255.
-fn is_colour(text: &str) -> bool {
-    let Some(inner) = text.strip_prefix("rgb(").and_then(|rest| rest.strip_suffix(')')) else { return false };
-    let parts: Vec<_> = inner.split(',').map(str::trim).collect();
-    let is_byte = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit()) && part.parse::<u8>().is_ok();
-    parts.len() == 3 && parts.iter().all(is_byte)
+        Transition { from: from.into(), to: to.into() }
+    };
+    let transitions = element.all("transition").map(transition).collect();
+    let initial = initial.unwrap_or(0);
+    let first = statuses.get(initial).map_or_else(|| "".into(), |status: &Status| status.name.clone());
+    Workflow { name, initial_status: first, statuses, transitions, initial }
 }

@@ -1,8 +1,10 @@
 mod audit;
 mod auth;
 mod bundle;
+mod cache;
 mod cas;
 mod client_day;
+mod conf;
 mod crossreference;
 mod drawer;
 mod edge;

@@ -2,6 +2,7 @@
 
 mod admin;
 mod audit;
+mod configuration;
 mod data;
 mod loss;
 mod serving;

@@ -20,7 +20,8 @@ use crate::http::cookie::with_cookie;
 use crate::http::reply::Json;
 use crate::records::Display;
 
-fn info(connection: &ConnectionConfig) -> ConnectionInfo {
+/// A connection as replies show it.
+pub fn connection_info(connection: &ConnectionConfig) -> ConnectionInfo {
     ConnectionInfo {
         id: connection.id.clone(),
         name: connection.name.clone(),
@@ -54,7 +55,7 @@ fn connection_of(app: &App, session: &Session) -> ConnectionInfo {
             name: session.connection_id.to_string(),
             description: String::new(),
         },
-        info,
+        connection_info,
     )
 }
 
@@ -146,7 +147,7 @@ async fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Jso
         groups: (shown.user && shown.groups).then(|| user.groups.iter().map(ToString::to_string).collect()),
         privileges: shown.privileges.then(privileges),
         configuration,
-        available_connections: shown.connections.then(|| usable.map(info).collect()),
+        available_connections: shown.connections.then(|| usable.map(connection_info).collect()),
     };
     with_cookie(call, Json::of(&reply)?, new.token.text(), app.sessions.options().absolute_seconds)
 }

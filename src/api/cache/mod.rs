@@ -1,3 +1,296 @@
-//! Configuration caches.
+//! Configuration caches (docs/api/caches.md). What a family is, is said once, and one set of handlers serves all of them.
 
 pub mod routes;
+
+use futures_util::future::join_all;
+use schemars::JsonSchema;
+use serde::Serialize;
+use stet_actors::cache::{Extent, Origin};
+use stet_actors::error::{Code, Result};
+use stet_actors::id::DatabaseId;
+
+use crate::http::app::App;
+use crate::http::call::Call;
+use crate::http::etag::ETag;
+use crate::http::reply::{Enveloped, Json};
+use crate::json::Ready;
+use crate::sysconfig::caches::{
+    AnyCache, CachedGroup, CachedUser, FileOrigin, GroupsOrigin, PerDatabase, Refused, ShownAs, UsersOrigin,
+};
+use crate::sysconfig::{Command, Commands, Job, Jobs, ObjectType, ObjectTypes, SysConfig, Workflow, Workflows};
+
+/// A family of caches, one for each database.
+pub trait Family: 'static {
+    /// An entry.
+    type Item: Serialize + JsonSchema + 'static;
+    /// Where it is read.
+    type Origin: Origin<Fault = Refused, Value: ShownAs<Self::Item>>;
+
+    /// The caches.
+    fn caches(configuration: &SysConfig) -> &PerDatabase<Self::Origin>;
+}
+
+/// Families, each by its name, an entry, where it is read, and the field that has its caches.
+macro_rules! families {
+    ($($(#[$about:meta])* $family:ident, $item:ty, $origin:ty, $field:ident;)+) => { $(
+        $(#[$about])*
+        pub struct $family;
+
+        impl Family for $family {
+            type Item = $item;
+            type Origin = $origin;
+
+            fn caches(configuration: &SysConfig) -> &PerDatabase<$origin> {
+                &configuration.$field
+            }
+        }
+    )+ };
+}
+
+families! {
+    /// What clients offer to do to objects.
+    CommandCache, Command, FileOrigin<Commands>, commands;
+    /// Groups.
+    GroupCache, CachedGroup, GroupsOrigin, groups;
+    /// What clients run by the clock.
+    JobCache, Job, FileOrigin<Jobs>, jobs;
+    /// Object types.
+    ObjectTypeCache, ObjectType, FileOrigin<ObjectTypes>, types;
+    /// Users.
+    UserCache, CachedUser, UsersOrigin, users;
+    /// Workflows.
+    WorkflowCache, Workflow, FileOrigin<Workflows>, flows;
+}
+
+/// What is in force of a family in a database.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CacheContent<I> {
+    /// The database.
+    database_id: u16,
+    /// The family: `commands`.
+    cache: &'static str,
+    /// When it was read, epoch milliseconds.
+    timestamp: u64,
+    /// Its entries, in the order of their file; users and groups by name.
+    items: Ready<Vec<I>>,
+}
+
+/// The same of all databases.
+#[derive(Serialize, JsonSchema)]
+pub struct CacheContents<I> {
+    /// One for each database, the main one first.
+    items: Vec<CacheContent<I>>,
+}
+
+/// When a cache was read.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CacheTimestamp {
+    /// The database.
+    database_id: u16,
+    /// The family: `commands`.
+    cache: &'static str,
+    /// When it was read, epoch milliseconds: by the last refresh that went well, or at the start of the server.
+    timestamp: u64,
+}
+
+/// The same of several.
+#[derive(Serialize, JsonSchema)]
+pub struct CacheTimestamps {
+    /// One for each cache.
+    items: Vec<CacheTimestamp>,
+}
+
+/// What came of a refresh.
+#[derive(Serialize, JsonSchema)]
+pub struct Refreshed {
+    /// The caches that were asked for, as they are in force now: refreshed, or as they were where there are errors.
+    items: Vec<CacheTimestamp>,
+    /// Why some were not refreshed.
+    errors: Vec<RefreshError>,
+}
+
+/// Something that is wrong in a configuration file, for which what was in force still is.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RefreshError {
+    /// The database.
+    database_id: u16,
+    /// The cache that was not refreshed.
+    cache: &'static str,
+    /// The error code.
+    code: String,
+    /// What is wrong.
+    message: String,
+    /// Path of the file; null where it is not about one.
+    path: Option<String>,
+    /// Line of the fault, counted from 1; null where it is the whole file's.
+    line: Option<usize>,
+    /// Column of the fault in characters, counted from 1.
+    column: Option<usize>,
+}
+
+/// The database in the path.
+fn database(call: &Call) -> Result<DatabaseId> {
+    call.app.database(Some(call.param("databaseId")))
+}
+
+async fn content<F: Family>(call: &Call, database: DatabaseId) -> CacheContent<F::Item> {
+    let cache = F::caches(&call.app.sysconfig).of(database);
+    let in_force = cache.current().await;
+    CacheContent {
+        database_id: database.0,
+        cache: cache.name(),
+        timestamp: in_force.at_ms,
+        items: in_force.value.items().clone(),
+    }
+}
+
+/// What a client already has is not sent again.
+fn tagged<T: Serialize>(call: &Call, tag: ETag, bytes: usize, reply: &T) -> Result<Json<T>> {
+    if tag.is_known(call.headers()) {
+        return Ok(Json::not_modified(tag));
+    }
+    Ok(Json::from(Enveloped::of(reply, bytes)?).with_etag(tag))
+}
+
+/// `GET /v3/conf/cache/{family}`
+pub async fn read_all<F: Family>(call: Call) -> Result<Json<CacheContents<F::Item>>> {
+    let mut items = Vec::new();
+    for (database, _) in F::caches(&call.app.sysconfig).all() {
+        items.push(content::<F>(&call, database).await);
+    }
+    let tag =
+        ETag::of_bytes(items.iter().map(|item| (item.cache, item.database_id, item.timestamp)).collect::<Vec<_>>());
+    let bytes = items.iter().map(|item| item.items.text().len() + 64).sum();
+    tagged(&call, tag, bytes, &CacheContents { items })
+}
+
+/// `GET /v3/conf/cache/{family}/{databaseId}`
+pub async fn read<F: Family>(call: Call) -> Result<Json<CacheContent<F::Item>>> {
+    let content = content::<F>(&call, database(&call)?).await;
+    let tag = ETag::of_bytes((content.cache, content.database_id, content.timestamp));
+    tagged(&call, tag, content.items.text().len(), &content)
+}
+
+/// `GET /v3/conf/cache/{family}/timestamp`
+pub async fn timestamp_all<F: Family>(call: Call) -> Result<Json<CacheTimestamps>> {
+    let mut items = Vec::new();
+    for (database, cache) in F::caches(&call.app.sysconfig).all() {
+        items.push(CacheTimestamp::of(database, cache).await);
+    }
+    Json::of(&CacheTimestamps { items })
+}
+
+/// `GET /v3/conf/cache/{family}/timestamp/{databaseId}`
+pub async fn timestamp<F: Family>(call: Call) -> Result<Json<CacheTimestamp>> {
+    let database = database(&call)?;
+    Json::of(&CacheTimestamp::of(database, F::caches(&call.app.sysconfig).of(database)).await)
+}
+
+/// `GET /v3/conf/cache/{family}/refresh`
+pub async fn refresh_all<F: Family>(call: Call) -> Result<Json<Refreshed>> {
+    let caches = F::caches(&call.app.sysconfig).all();
+    refreshed(&call.app, caches.map(|(database, cache)| (database, cache as &dyn AnyCache)).collect(), Extent::Changed)
+        .await
+}
+
+/// `GET /v3/conf/cache/{family}/refresh/{databaseId}`
+pub async fn refresh<F: Family>(call: Call) -> Result<Json<Refreshed>> {
+    let database = database(&call)?;
+    refreshed(&call.app, vec![(database, F::caches(&call.app.sysconfig).of(database))], Extent::Changed).await
+}
+
+/// `GET /v3/conf/cache/refresh`
+pub async fn refresh_every(call: Call) -> Result<Json<Refreshed>> {
+    refreshed(&call.app, call.app.sysconfig.families(None), Extent::Changed).await
+}
+
+/// `GET /v3/conf/cache/refresh/{databaseId}`
+pub async fn refresh_every_of(call: Call) -> Result<Json<Refreshed>> {
+    refreshed(&call.app, call.app.sysconfig.families(Some(database(&call)?)), Extent::Changed).await
+}
+
+/// `GET /v3/conf/cache/timestamp`
+pub async fn timestamp_every(call: Call) -> Result<Json<CacheTimestamps>> {
+    timestamps(call.app.sysconfig.families(None)).await
+}
+
+/// `GET /v3/conf/cache/timestamp/{databaseId}`
+pub async fn timestamp_every_of(call: Call) -> Result<Json<CacheTimestamps>> {
+    timestamps(call.app.sysconfig.families(Some(database(&call)?))).await
+}
+
+async fn timestamps(caches: Vec<(DatabaseId, &dyn AnyCache)>) -> Result<Json<CacheTimestamps>> {
+    let mut items = Vec::new();
+    for (database, cache) in caches {
+        items.push(CacheTimestamp::of(database, cache).await);
+    }
+    Json::of(&CacheTimestamps { items })
+}
+
+/// Refreshes caches beside each other, and says what came of it.
+pub(in crate::api) async fn refreshed(
+    app: &App,
+    caches: Vec<(DatabaseId, &dyn AnyCache)>,
+    extent: Extent,
+) -> Result<Json<Refreshed>> {
+    let refresh = |(database, cache): (DatabaseId, &dyn AnyCache)| {
+        let name = cache.name();
+        let refreshing = cache.refresh_any(extent);
+        // What is in force where it fails is looked up afterwards.
+        async move { (database, name, refreshing.await) }
+    };
+    let outcomes = join_all(caches.iter().copied().map(refresh)).await;
+    let (mut items, mut errors) = (Vec::new(), Vec::new());
+    for ((database, name, outcome), (_, cache)) in outcomes.into_iter().zip(caches) {
+        let timestamp = match outcome {
+            Ok(at_ms) => at_ms,
+            Err(refused) => {
+                errors.extend(RefreshError::of(app, database, name, refused));
+                cache.at_ms()
+            }
+        };
+        items.push(CacheTimestamp { database_id: database.0, cache: name, timestamp });
+    }
+    Json::of(&Refreshed { items, errors })
+}
+
+impl CacheTimestamp {
+    async fn of(database: DatabaseId, cache: &dyn AnyCache) -> CacheTimestamp {
+        CacheTimestamp { database_id: database.0, cache: cache.name(), timestamp: cache.current_at_ms().await }
+    }
+}
+
+impl RefreshError {
+    /// All that is wrong.
+    pub(in crate::api) fn of(
+        app: &App,
+        database: DatabaseId,
+        cache: &'static str,
+        refused: Refused,
+    ) -> Vec<RefreshError> {
+        let blank = |code: &Code, message: String| RefreshError {
+            database_id: database.0,
+            cache,
+            code: format!("{}{}", app.config.compat.code_prefix, code.name()),
+            message,
+            path: None,
+            line: None,
+            column: None,
+        };
+        match refused {
+            Refused::Failed(error) => vec![blank(&error.code, error.message)],
+            Refused::Faulty(faults) => {
+                let of_fault = |fault: &crate::sysconfig::Fault| RefreshError {
+                    path: Some(fault.path.clone()).filter(|path| !path.is_empty()),
+                    line: Some(fault.line).filter(|line| *line > 0),
+                    column: Some(fault.column).filter(|column| *column > 0),
+                    ..blank(&Code::InvalidBody, fault.fault.clone())
+                };
+                faults.iter().map(of_fault).collect()
+            }
+        }
+    }
+}

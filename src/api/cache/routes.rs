@@ -1,8 +1,9 @@
-//! Configuration caches (docs/api/README.md, "Not served yet").
+//! Configuration caches (docs/api/caches.md).
 
+use crate::api::cache;
 use crate::http::route::words::*;
 
-const READ: Route = Route { codes: A, ..base(Verb::Get, Privilege::Read, "docs/api/README.md#not-served-yet") };
+const READ: Route = Route { codes: A, ..base(Verb::Get, Privilege::Read, "docs/api/caches.md") };
 /// A refresh is a GET too, but not everyone's.
 const REFRESH: Route = Route { privilege: Some(Privilege::Configure), ..READ };
 
@@ -10,23 +11,27 @@ const DATABASE_ID: PathParam = word("databaseId", "number or name of the databas
 
 /// The six operations on the cache of one family.
 macro_rules! families {
-    ($($family:literal),+ $(,)?) => { &[$(
+    ($($family:literal, $kind:path;)+) => { &[$(
         Route {
             id: concat!("cache-", $family, "-get"),
             path: concat!("/v3/conf/cache/", $family),
             summary: concat!("Read the ", $family, " cache of all connected databases."),
+            tagged: true,
+            handler: handler!(cache::read_all::<$kind>),
             ..READ
         },
         Route {
             id: concat!("cache-", $family, "-refresh-get"),
             path: concat!("/v3/conf/cache/", $family, "/refresh"),
             summary: concat!("Refresh the ", $family, " cache of all connected databases."),
+            handler: handler!(cache::refresh_all::<$kind>),
             ..REFRESH
         },
         Route {
             id: concat!("cache-", $family, "-timestamp-get"),
             path: concat!("/v3/conf/cache/", $family, "/timestamp"),
             summary: concat!("Say when the ", $family, " cache of each database was last updated."),
+            handler: handler!(cache::timestamp_all::<$kind>),
             ..READ
         },
         Route {
@@ -34,6 +39,8 @@ macro_rules! families {
             path: concat!("/v3/conf/cache/", $family, "/{databaseId}"),
             summary: concat!("Read the ", $family, " cache of one database."),
             path_params: &[DATABASE_ID],
+            tagged: true,
+            handler: handler!(cache::read::<$kind>),
             ..READ
         },
         Route {
@@ -41,6 +48,7 @@ macro_rules! families {
             path: concat!("/v3/conf/cache/", $family, "/refresh/{databaseId}"),
             summary: concat!("Refresh the ", $family, " cache of one database."),
             path_params: &[DATABASE_ID],
+            handler: handler!(cache::refresh::<$kind>),
             ..REFRESH
         },
         Route {
@@ -48,13 +56,21 @@ macro_rules! families {
             path: concat!("/v3/conf/cache/", $family, "/timestamp/{databaseId}"),
             summary: concat!("Say when the ", $family, " cache of one database was last updated."),
             path_params: &[DATABASE_ID],
+            handler: handler!(cache::timestamp::<$kind>),
             ..READ
         },
     )+] };
 }
 
 /// The caches of the families, one by one.
-pub const FAMILIES: &[Route] = families!["commands", "groups", "jobs", "objecttypes", "users", "workflows"];
+pub const FAMILIES: &[Route] = families![
+    "commands", cache::CommandCache;
+    "groups", cache::GroupCache;
+    "jobs", cache::JobCache;
+    "objecttypes", cache::ObjectTypeCache;
+    "users", cache::UserCache;
+    "workflows", cache::WorkflowCache;
+];
 
 /// All caches at once.
 pub const ALL: &[Route] = &[
@@ -62,6 +78,7 @@ pub const ALL: &[Route] = &[
         id: "cache-all-refresh-get",
         path: "/v3/conf/cache/refresh",
         summary: "Refresh every system cache.",
+        handler: handler!(cache::refresh_every),
         ..REFRESH
     },
     Route {
@@ -69,12 +86,14 @@ pub const ALL: &[Route] = &[
         path: "/v3/conf/cache/refresh/{databaseId}",
         summary: "Refresh every system cache of one database.",
         path_params: &[DATABASE_ID],
+        handler: handler!(cache::refresh_every_of),
         ..REFRESH
     },
     Route {
         id: "cache-all-timestamp-get",
         path: "/v3/conf/cache/timestamp",
         summary: "Say when each system cache was last updated.",
+        handler: handler!(cache::timestamp_every),
         ..READ
     },
     Route {
@@ -82,6 +101,7 @@ pub const ALL: &[Route] = &[
         path: "/v3/conf/cache/timestamp/{databaseId}",
         summary: "Say when each system cache of one database was last updated.",
         path_params: &[DATABASE_ID],
+        handler: handler!(cache::timestamp_every_of),
         ..READ
     },
 ];

@@ -70,7 +70,7 @@ pub(super) struct Wanted {
 fn channel_of(call: &Call, database: DatabaseId, name: Option<&str>) -> Result<Channel> {
     let site = call.app.sysconfig.site(database);
     let channel = match name.filter(|name| !name.is_empty()) {
-        Some(name) => site.channel(name).ok_or_else(|| unknown("channel", name, site.channels()))?,
+        Some(name) => site.channel(name).ok_or_else(|| unknown("channel", name, site.channels.list()))?,
         None => site.default_channel().ok_or_else(|| {
             Error::new(Code::InvalidBody, "`channel` must be named: the site configuration has no default one.")
         })?,
@@ -91,7 +91,7 @@ fn unknown(field: &str, name: &str, channels: &[Channel]) -> Error {
 fn inherit_of(call: &Call, database: DatabaseId, name: Option<&str>) -> Result<Option<Inherit>> {
     let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(None) };
     let site = call.app.sysconfig.site(database);
-    let from = site.channel(name).ok_or_else(|| unknown("inheritFrom", name, site.channels()))?;
+    let from = site.channel(name).ok_or_else(|| unknown("inheritFrom", name, site.channels.list()))?;
     Ok(Some(Inherit { channel: from.name.clone(), is_neutral: from.is_neutral }))
 }
 
@@ -115,12 +115,13 @@ impl ChannelCopyRequest {
 impl Wanted {
     /// The command that copies this bundle. The copy is of the type that its content has.
     pub(super) fn copy(&self, call: &Call, bundle: &Record) -> CopyToChannel {
-        let types = call.app.sysconfig.object_types();
+        let types = call.app.sysconfig.object_types(bundle.loid.database);
         let content_type = bundle.content.as_ref().map(|content| &*content.content_type);
         let known = types.infer(content_type, &bundle.name).filter(|known| known.family == FamilyKind::Document);
         let workflow = known.and_then(|known| known.workflow.as_deref());
-        let status =
-            workflow.and_then(|name| call.app.sysconfig.workflows().initial(name).map(|first| first.name.clone()));
+        let status = workflow.and_then(|name| {
+            call.app.sysconfig.workflows(bundle.loid.database).initial(name).map(|first| first.name.clone())
+        });
         CopyToChannel {
             bundle: bundle.loid,
             channel: self.channel.clone(),
@@ -175,8 +176,8 @@ pub async fn actions(call: Call) -> Result<Json<ActionsReply>> {
     let database = bundle.loid.database;
     let channel = channel_of(&call, database, call.query.text("channel"))?;
     inherit_of(&call, database, call.query.text("inheritFrom"))?;
-    let items = call.app.sysconfig.content_items();
-    let items: Vec<ItemActions> = items.iter().map(|item| actions_of(item, &channel)).collect();
+    let items = call.app.sysconfig.content_items(database);
+    let items: Vec<ItemActions> = items.0.iter().map(|item| actions_of(item, &channel)).collect();
     let tag = ETag::new(Tag::of(&bundle), &items);
     if tag.is_known(call.headers()) {
         return Ok(Json::not_modified(tag));

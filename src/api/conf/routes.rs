@@ -1,9 +1,10 @@
-//! Configuration (docs/api/README.md, "Not served yet").
+//! Configuration (docs/api/configuration.md).
 
+use crate::api::conf;
 use crate::http::route::words::*;
 
-const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::Read, "docs/api/README.md#not-served-yet") };
-const POST: Route = Route { codes: A, ..base(Verb::Post, Privilege::Read, "docs/api/README.md#not-served-yet") };
+const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::Read, "docs/api/configuration.md") };
+const POST: Route = Route { codes: A, ..base(Verb::Post, Privilege::Read, "docs/api/configuration.md") };
 
 const STORY: PathParam = source("the story");
 
@@ -15,6 +16,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Empty the in-memory cache of configuration files and their entities.",
         privilege: Some(Privilege::Configure),
         produces: Produces::Any,
+        handler: handler!(conf::clear_cache),
         ..POST
     },
     Route {
@@ -22,6 +24,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/conf/collage",
         summary: "Read the collage configuration.",
         query: &[DATABASE, text("channel", None, "Name of the channel.")],
+        handler: handler!(conf::collage),
         ..GET
     },
     Route {
@@ -35,6 +38,7 @@ pub const ROUTES: &[Route] = &[
             text("type", Some("ALL"), "Kind of catalogs."),
             DATABASE,
         ],
+        handler: handler!(conf::catalogs),
         ..GET
     },
     Route {
@@ -53,6 +57,8 @@ pub const ROUTES: &[Route] = &[
             ),
         ],
         produces: Produces::Xml,
+        tagged: true,
+        handler: handler!(conf::xml_file),
         ..GET
     },
     Route {
@@ -63,6 +69,7 @@ pub const ROUTES: &[Route] = &[
         privilege: None,
         query: &[flag("showRepositories", false, "Show the repositories and the default one.")],
         codes: &[200],
+        handler: handler!(conf::connections),
         ..GET
     },
     Route {
@@ -72,6 +79,7 @@ pub const ROUTES: &[Route] = &[
         token: Token::NotListed,
         privilege: None,
         query: &[DATABASE],
+        handler: handler!(conf::indexes),
         ..GET
     },
     Route {
@@ -79,16 +87,18 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/conf/{source}/pageaccessories",
         summary: "Page accessories for a story.",
         path_params: &[STORY],
-        body: required::<Value>(Size::Short),
+        body: required::<conf::AccessoriesRequest>(Size::Short),
         codes: S,
+        handler: handler!(conf::page_accessories),
         ..POST
     },
     Route {
         id: "conf-shapetemplates-list-post",
         path: "/v3/conf/shapetemplates/list",
         summary: "List the shape templates.",
-        body: required::<Value>(Size::Short),
+        body: required::<conf::ShapesRequest>(Size::Short),
         codes: S,
+        handler: handler!(conf::shape_templates),
         ..POST
     },
     Route {
@@ -96,8 +106,9 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/conf/shapetemplates/{source}/list",
         summary: "List the shape templates for a story.",
         path_params: &[STORY],
-        body: optional::<Value>(Size::Short),
+        body: optional::<conf::ShapesRequest>(Size::Short),
         codes: S,
+        handler: handler!(conf::shape_templates_of),
         ..POST
     },
     Route {
@@ -112,6 +123,8 @@ pub const ROUTES: &[Route] = &[
             flag("forceRefresh", false, "Read every entity again."),
         ],
         produces: Produces::Xml,
+        tagged: true,
+        handler: handler!(conf::site_config_xml),
         ..GET
     },
     Route {
@@ -120,6 +133,8 @@ pub const ROUTES: &[Route] = &[
         summary: "Resolve an object's path through the site configuration.",
         path_params: &[source("the object")],
         codes: S,
+        untagged: true,
+        handler: handler!(conf::resolve_path),
         ..GET
     },
 ];

@@ -22,6 +22,8 @@ pub(crate) struct ShownPart<P> {
     pub(crate) display: Display,
     /// The path it is shown with.
     pub(crate) path: Option<String>,
+    /// [`SysConfig::changes`](crate::sysconfig::SysConfig::changes) before it was made: statuses and types are shown by it.
+    pub(crate) configuration: u64,
 }
 
 #[derive(Clone)]
@@ -53,15 +55,11 @@ impl<P: Eq + Hash + Send + Sync + 'static, T: 'static> KeptParts<P, T> {
         shown: ShownPart<P>,
         make: impl AsyncFnOnce(&ShownPart<P>) -> Result<Ready<T>, E>,
     ) -> Result<Ready<T>, E> {
-        // What types are called depends on the configuration, and is not kept.
-        let is_kept = !shown.display.additional_info;
-        if is_kept && let Some(kept) = self.0.get(&shown) {
+        if let Some(kept) = self.0.get(&shown) {
             return Ok(kept);
         }
         let made = make(&shown).await?;
-        if is_kept {
-            self.0.insert(shown, made.clone());
-        }
+        self.0.insert(shown, made.clone());
         Ok(made)
     }
 }
@@ -79,7 +77,7 @@ mod tests {
 
     fn part(part: u64) -> ShownPart<u64> {
         let container = Loid::new(DatabaseId::MAIN, 1);
-        ShownPart { container, part, revision: 1, display: Display::with_defaults(false), path: None }
+        ShownPart { container, part, revision: 1, display: Display::with_defaults(false), path: None, configuration: 0 }
     }
 
     fn put(kept: &Kept, shown: ShownPart<u64>, bytes: usize) {
@@ -118,18 +116,14 @@ mod tests {
     }
 
     #[test]
-    fn another_revision_display_or_container_is_made_anew_and_names_of_types_each_time() {
+    fn another_revision_display_or_container_is_made_anew() {
         let kept = Kept::new(ROOM);
         put(&kept, part(1), 10);
-        let mut named = part(1);
-        named.display.additional_info = true;
-        put(&kept, named.clone(), 10);
         let others = [
             ShownPart { revision: 2, ..part(1) },
             ShownPart { display: Display::with_defaults(true), ..part(1) },
             ShownPart { container: Loid::new(DatabaseId::MAIN, 2), ..part(1) },
             ShownPart { path: Some("/a".to_owned()), ..part(1) },
-            named,
         ];
         for other in others {
             let made = kept.json(other.clone(), async |_| Err(())).now_or_never();

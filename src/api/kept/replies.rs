@@ -16,7 +16,7 @@ use crate::http::change::ViewOf;
 use crate::http::etag::ETag;
 use crate::http::reply::{Enveloped, Json};
 use crate::newsroom::Newsroom;
-use crate::records::Display;
+use crate::records::{Basis, Display};
 use crate::weighed::{self, Weighed};
 
 /// The records that a reply was made of, by the copy that was in memory ([`Cached::copy`](crate::records::Cached::copy)), for
@@ -27,8 +27,8 @@ pub(crate) type Seen = Vec<(Loid, Option<u64>)>;
 pub(crate) struct Rendered<F: Family, T> {
     /// [`RecordCache::changes`](crate::records::RecordCache::changes) when it was last known to be right.
     right_at: AtomicU64,
-    /// [`Directory::changes`](crate::auth::Directory::changes) when it was made: records show names of users.
-    people: u64,
+    /// What the records in it were rendered of beside.
+    basis: Basis,
     /// The view that it shows, for comparison alone: a reply about a page must not keep all of its container in memory.
     view: Weak<Published<F::State>>,
     seen: Seen,
@@ -48,7 +48,7 @@ impl<F: Family, T> Rendered<F, T> {
     /// Whether it would be rendered the same now.
     fn is_current(&self, newsroom: &Newsroom, view: &ViewOf<F>) -> Result<bool> {
         // An address is not given to another view as long as this points to it.
-        if self.view.as_ptr() != Arc::as_ptr(view) || self.people != newsroom.directory.changes() {
+        if self.view.as_ptr() != Arc::as_ptr(view) || self.basis != Basis::now(newsroom) {
             return Ok(false);
         }
         // Noted before the records are looked at: a change meanwhile is looked at the next time.
@@ -112,7 +112,7 @@ impl<F: Family, P: Eq + Hash + Send + Sync + 'static, T: 'static> Renderings<F, 
         {
             return Ok(Asked::Kept(kept));
         }
-        Ok(Asked::Missing(Missing { key, right_at: newsroom.records.changes(), people: newsroom.directory.changes() }))
+        Ok(Asked::Missing(Missing { key, right_at: newsroom.records.changes(), basis: Basis::now(newsroom) }))
     }
 
     /// Keeps what was made since it was missing. It must follow from `view`, the display and the part that were asked for, users,
@@ -126,8 +126,8 @@ impl<F: Family, P: Eq + Hash + Send + Sync + 'static, T: 'static> Renderings<F, 
     ) -> Arc<Rendered<F, T>> {
         seen.shrink_to_fit();
         let etag = reply.tag(Tag::of(&view.state.object().record));
-        let (right_at, people) = (AtomicU64::new(missing.right_at), missing.people);
-        let fresh = Arc::new(Rendered { right_at, people, view: Arc::downgrade(view), seen, reply, etag });
+        let (right_at, basis) = (AtomicU64::new(missing.right_at), missing.basis);
+        let fresh = Arc::new(Rendered { right_at, basis, view: Arc::downgrade(view), seen, reply, etag });
         if let Some(key) = missing.key {
             self.0.insert(key, fresh.clone());
         }
@@ -149,8 +149,8 @@ pub(crate) struct Missing<P> {
     key: Option<Key<P>>,
     /// [`RecordCache::changes`](crate::records::RecordCache::changes) before the records were looked at that it is made of.
     right_at: u64,
-    /// [`Directory::changes`](crate::auth::Directory::changes) then.
-    people: u64,
+    /// What records are rendered of beside, then.
+    basis: Basis,
 }
 
 impl<P> Missing<P> {

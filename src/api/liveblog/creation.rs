@@ -34,8 +34,9 @@ async fn create(call: &Call, template: &Source, template_database: DatabaseId) -
     let mut request: CreateLiveblog = call.json().await?;
     let (app, display) = (&call.app, call.display_of_body().await?);
     let database = database_named(call, request.database_id.as_ref())?;
-    let object = new_liveblog(call, &mut request, template, template_database).await?;
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
+    let of = app.database_of(folder.as_ref(), database)?;
+    let object = new_liveblog(call, &mut request, of, template, template_database).await?;
     let (product, edition, team) = (request.product.as_deref(), request.edition.as_deref(), request.team.as_deref());
     let said = ProductInfo { product, edition, issue_date: None, team };
     let create = app.destination_of(call, folder, database, &object, &said)?.create(object);
@@ -43,16 +44,17 @@ async fn create(call: &Call, template: &Source, template_database: DatabaseId) -
     changed_reply(call, created.reply.loid, created.left.as_ref(), &display).await
 }
 
-/// A liveblog to be made with what a body says of it, and what a template has beside.
+/// A liveblog to be made in that database with what a body says of it, and what a template has beside.
 async fn new_liveblog(
     call: &Call,
     request: &mut CreateLiveblog,
+    database: DatabaseId,
     template: &Source,
     template_database: DatabaseId,
 ) -> Result<NewObject> {
     let app = &call.app;
     let Template { record: found, content } = Template::find(call, template, template_database).await?;
-    let types = app.sysconfig.object_types();
+    let types = app.sysconfig.object_types(database);
     let wanted = request.r#type.as_deref().filter(|name| !name.is_empty());
     let known = match (types.get(wanted.unwrap_or(TYPE_NAME)), wanted) {
         (Some(known), _) if known.family == FamilyKind::Liveblog => Some(known),
@@ -74,7 +76,7 @@ async fn new_liveblog(
         known.map_or(TYPE_NAME, |known| &*known.name),
         NewLiveblog { moderated: request.moderated },
     );
-    (object.status, object.initial_status) = status_of(app, request.status.as_deref(), workflow)?;
+    (object.status, object.initial_status) = status_of(app, database, request.status.as_deref(), workflow)?;
     object.type_inferred = wanted.is_none();
     object.work_folder = text(&request.work_folder);
     object.suid = text(&request.suid);

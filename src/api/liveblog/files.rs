@@ -9,10 +9,10 @@ use stet_actors::part::{Attachment, attachment_body};
 use stet_actors::store::Row;
 
 use super::{address, of_post, open};
-use crate::api::download::{Found, opened};
 use crate::api::settled::{Unsettled, settled};
 use crate::api::whole::{Part, Whole, known_time};
 use crate::content::ContentReader;
+use crate::content::download::{Found, opened};
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;

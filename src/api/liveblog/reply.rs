@@ -47,6 +47,7 @@ pub(super) async fn post_shown(app: &App, post: &Post, display: &Display) -> Res
         revision: post.record.revision,
         display: display.clone(),
         path: path_if_shown(app, &post.record, display)?,
+        configuration: app.sysconfig.changes(),
     };
     let make = async |part: &ShownPart<Loid>| {
         let read = || Ok((app.repository.attributes(post.loid())?, content_of(app, post)?));

@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 
-use bytes::Bytes;
 use stet_actors::checkout::is_held_by;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::Tag;
@@ -11,10 +10,10 @@ use stet_actors::object::{Draft, Record, SmallBody};
 use stet_actors::repository::Reader;
 
 use super::{version, version_named};
-use crate::api::download::{self, Found};
 use crate::api::dtd;
 use crate::api::whole::{Part, Whole, known_time, with_replaced};
 use crate::content::ContentReader;
+use crate::content::download::{self, Found};
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
@@ -140,18 +139,10 @@ fn draft_for(repository: &Reader, record: &Record, user: &str, session: &str) ->
     Ok(Some(Found { small, content: draft.content, at: draft.at }))
 }
 
-/// All bytes of an object's latest version.
-///
-/// # Errors
-/// `ObjectNotFound` when it has none; what disk and store say.
-pub async fn bytes_of(app: &App, record: &Record) -> Result<Bytes> {
-    latest_of(app, record).await?.read_all().await
-}
-
 /// An object's latest version, to be read.
 ///
 /// # Errors
-/// As [`bytes_of`].
+/// `ObjectNotFound` when it has none; what disk and store say.
 pub(in crate::api) async fn latest_of(app: &App, record: &Record) -> Result<ContentReader> {
     let found = || latest(app, record, &record.loid);
     Ok(download::opened(&app.repository, &app.content, record.loid, found).await?.1)

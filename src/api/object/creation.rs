@@ -134,7 +134,10 @@ async fn make(
     let app = &call.app;
     // Both kinds of calls have one by now.
     let name = options.name.take().unwrap_or_default();
-    let types = app.sysconfig.object_types();
+    let database = database_named(call, options.database_id.as_ref())?;
+    let folder = folder_source(options.folder.as_deref(), options.folder_path.as_deref())?;
+    let of = app.database_of(folder.as_ref(), database)?;
+    let types = app.sysconfig.object_types(of);
     let content_type = content.as_ref().map(|new| new.content.content_type.to_string());
     let known = match options.r#type.as_deref().filter(|name| !name.is_empty()) {
         Some(wanted) => types.get(wanted).ok_or_else(|| {
@@ -154,7 +157,7 @@ async fn make(
             return Err(Error::new(Code::InvalidType, message).with_source(&known.name));
         }
     };
-    let (status, initial_status) = status_of(app, options.status.as_deref(), known.workflow.as_deref())?;
+    let (status, initial_status) = status_of(app, of, options.status.as_deref(), known.workflow.as_deref())?;
     let issue_date = options.issue_date.as_deref().map(IssueDate::parse).transpose()?;
     let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(Text::from);
     object.status = status;
@@ -179,23 +182,22 @@ async fn make(
     object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.take(), "tl").await?;
     object.content = content;
     object.mode = CreateOptions::mode(options.options.as_ref(), options.create_mode);
-    let database = database_named(call, options.database_id.as_ref())?;
-    let folder = folder_source(options.folder.as_deref(), options.folder_path.as_deref())?;
     let create = app.destination_of(call, folder, database, &object, &said)?.create(object);
     let created = call.change_all(create).await?;
     reply_with(call, created.reply.loid, created.left.as_ref()).await
 }
 
-/// The status that is asked for, and the one that a new object gets without one: the workflow's first.
+/// The status that is asked for, and the one that a new object of a database gets without one: the workflow's first.
 ///
 /// # Errors
 /// `StatusNotFound`; `InvalidStatus` for one of another workflow.
 pub(in crate::api) fn status_of(
     app: &App,
+    database: DatabaseId,
     wanted: Option<&str>,
     workflow: Option<&str>,
 ) -> Result<(Option<Text>, Option<Text>)> {
-    let workflows = app.sysconfig.workflows();
+    let workflows = app.sysconfig.workflows(database);
     let first = workflow.and_then(|workflow| workflows.initial(workflow)).map(|status| status.name.clone());
     let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else { return Ok((None, first)) };
     if workflows.status(wanted).is_none() {

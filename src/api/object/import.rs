@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::bundle::Bundle;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{ObjectUuid, Source};
+use stet_actors::id::{DatabaseId, ObjectUuid, Source};
 use stet_actors::lifecycle::{self, ImportedCopy, ImportedLink, NewObject, Outcome};
 use stet_actors::object::{CreateMode, FamilyKind, IssueDate, MAX_WORD_BYTES, Text, check_texts};
 use stet_actors::web_container::WebContainer;
@@ -116,7 +116,8 @@ pub async fn import(mut call: Call) -> Result<Json<Imported>> {
     let options = form.options;
     let database = database_named(&call, options.database_id.as_ref())?;
     let folder = Source::parse("folderPath", required("folderPath", options.folder_path.as_deref())?)?;
-    let mut object = options.read(&call).await?;
+    let of = call.app.database_of(Some(&folder), database)?;
+    let mut object = options.read(&call, of).await?;
     object.content = content;
     let create = call.app.destination(&call, Some(folder), database)?.create(object);
     let done = call.change_all(create).await?;
@@ -168,12 +169,12 @@ fn named(field: &'static str, given: Option<&str>) -> Result<Option<Text>> {
 }
 
 impl ImportObject {
-    /// The object that it describes, without its content.
-    async fn read(self, call: &Call) -> Result<NewObject> {
+    /// The object that it describes, in that database, without its content.
+    async fn read(self, call: &Call, database: DatabaseId) -> Result<NewObject> {
         let app = &call.app;
         let name = required("name", self.name.as_deref())?;
         let wanted = required("type", self.r#type.as_deref())?;
-        let types = app.sysconfig.object_types();
+        let types = app.sysconfig.object_types(database);
         let known = types.get(wanted);
         let (type_name, family) = match known {
             Some(known) => (&*known.name, known.family.name()),
@@ -200,7 +201,7 @@ impl ImportObject {
         }
         match known {
             Some(known) => {
-                let (status, initial) = status_of(app, self.status.as_deref(), known.workflow.as_deref())?;
+                let (status, initial) = status_of(app, database, self.status.as_deref(), known.workflow.as_deref())?;
                 // As other creations of folders have it.
                 let initial = initial.filter(|_| known.family != FamilyKind::Folder);
                 (object.status, object.initial_status) = (status, initial);

@@ -36,7 +36,7 @@ mod versions;
 mod writing;
 
 pub(super) use self::content::latest_of;
-pub use self::content::{bytes_of, content, content_by_loid};
+pub use self::content::{content, content_by_loid};
 pub(super) use self::content::{opened, stored};
 pub use self::correlates::{Correlate, CorrelateRequest, correlate, list as correlate_list, uncorrelate};
 pub(super) use self::correlates::{correlates, facts as facts_of_links};

@@ -5,9 +5,9 @@ use stet_actors::expect::Tag;
 use stet_actors::id::Source;
 
 use super::content::{content_of, opened};
-use crate::api::download::Found;
 use crate::api::whole::{Part, Whole, known_time};
 use crate::content::ContentReader;
+use crate::content::download::Found;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;

@@ -84,12 +84,17 @@ async fn extent_of(call: &Call, options: Option<&ReplyOptions>) -> Result<Extent
 }
 
 /// What a body says of an item, and the object that is to hang on it. A new one has its workflow's first status, if it is given none.
-async fn said(call: &Call, body: &mut ItemBody, is_new: bool) -> Result<(ItemFields, Option<Option<Loid>>)> {
+async fn said(
+    call: &Call,
+    topic: Loid,
+    body: &mut ItemBody,
+    is_new: bool,
+) -> Result<(ItemFields, Option<Option<Loid>>)> {
     let app = &call.app;
     let text = |value: &Option<String>| value.as_deref().map(Text::from);
-    let types = app.sysconfig.object_types();
+    let types = app.sysconfig.object_types(topic.database);
     let workflow = types.get(ITEM_TYPE).and_then(|known| known.workflow.as_deref());
-    let (status, first) = status_of(app, body.status.as_deref(), workflow)?;
+    let (status, first) = status_of(app, topic.database, body.status.as_deref(), workflow)?;
     let status = status.or(first.filter(|_| is_new));
     let fields = ItemFields {
         name: text(&body.name),
@@ -119,7 +124,7 @@ async fn add(call: &Call) -> Result<Json<ChangedItem>> {
     let mut body: ItemBody = call.json().await?;
     let (topic, under) = (topic(call)?, item_of(call)?);
     let extent = extent_of(call, body.options.as_ref().map(|options| &options.0)).await?;
-    let (fields, attachment) = said(call, &mut body, true).await?;
+    let (fields, attachment) = said(call, topic.loid(), &mut body, true).await?;
     let add = AddItem { under, fields, attachment: attachment.flatten(), position: body.position };
     change(call, &topic, add, &extent).await
 }
@@ -139,7 +144,7 @@ pub async fn update_item(call: Call) -> Result<Json<ChangedItem>> {
     let mut body: ItemBody = call.json().await?;
     let (topic, which) = (topic(&call)?, which(&call)?);
     let extent = extent_of(&call, body.options.as_ref().map(|options| &options.0)).await?;
-    let (fields, attachment) = said(&call, &mut body, false).await?;
+    let (fields, attachment) = said(&call, topic.loid(), &mut body, false).await?;
     change(&call, &topic, UpdateItem { which, fields, attachment, position: body.position }, &extent).await
 }
 
@@ -354,12 +359,17 @@ fn new_line(app: &App, line: &stet_actors::topic::Line, bytes: &mut usize) -> Re
     Ok(NewLine::Item(Box::new(NewItem { fields, attachment: None, lines: Vec::new() })))
 }
 
-/// What creations of topics and plans say of a new object of any family.
-pub(in crate::api) async fn described(call: &Call, request: &mut CreateTopic, object: &mut NewObject) -> Result<()> {
+/// What creations of topics and plans say of a new object of any family in that database.
+pub(in crate::api) async fn described(
+    call: &Call,
+    database: DatabaseId,
+    request: &mut CreateTopic,
+    object: &mut NewObject,
+) -> Result<()> {
     let app = &call.app;
-    let known = app.sysconfig.object_types();
+    let known = app.sysconfig.object_types(database);
     let workflow = known.get(&object.type_name).and_then(|known| known.workflow.as_deref());
-    (object.status, object.initial_status) = status_of(app, request.status.as_deref(), workflow)?;
+    (object.status, object.initial_status) = status_of(app, database, request.status.as_deref(), workflow)?;
     object.work_folder = request.work_folder.as_deref().filter(|text| !text.is_empty()).map(Text::from);
     object.issue_date = request.issue_date.as_deref().map(IssueDate::parse).transpose()?;
     object.attributes = app.attribute_text("attributes", request.attributes.take()).await?;
@@ -377,8 +387,8 @@ async fn make(call: &Call, mut request: CreateTopic, new: NewTopic) -> Result<Js
     let (title, description) = (text(&request.title).or(new.title), text(&request.description).or(new.description));
     let new = NewTopic { title, description, ..new };
     let mut object = NewObject::of::<Topic>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
-    described(call, &mut request, &mut object).await?;
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
+    described(call, app.database_of(folder.as_ref(), database)?, &mut request, &mut object).await?;
     let create = app.destination_of(call, folder, database, &object, &ProductInfo::default())?.create(object);
     let created = call.change_all(create).await?;
     changed_topic(call, created.reply.loid, created.left.as_ref(), &display).await

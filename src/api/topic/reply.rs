@@ -108,6 +108,7 @@ async fn item_info(app: &App, item: &TopicItem, display: &Display) -> Result<Rea
         revision: item.record.revision,
         display: display.clone(),
         path: path_if_shown(app, &item.record, display)?,
+        configuration: app.sysconfig.changes(),
     };
     let make = async |part: &ShownPart<Loid>| {
         let read = || app.repository.attributes(item.loid());

@@ -186,8 +186,8 @@ async fn make(call: &Call, new: NewPlan) -> Result<Json<ChangedPlan>> {
     let (title, description) = (text(&request.title).or(new.title), text(&request.description).or(new.description));
     let new = NewPlan { title, description, ..new };
     let mut object = NewObject::of::<TopicPlan>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
-    described(call, &mut request, &mut object).await?;
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
+    described(call, app.database_of(folder.as_ref(), database)?, &mut request, &mut object).await?;
     let create = app.destination_of(call, folder, database, &object, &ProductInfo::default())?.create(object);
     let created = call.change_all(create).await?;
     let loid = created.reply.loid;

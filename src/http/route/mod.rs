@@ -109,6 +109,8 @@ pub struct Route {
     pub cookie: bool,
     /// Whether a read of objects has no ETag all the same.
     pub untagged: bool,
+    /// Whether a read has an ETag though it is about no object: that of the bytes.
+    pub tagged: bool,
     /// Content type of a 200.
     pub produces: Produces,
     /// Documented status codes beside 400, 413, 500, 503, which every endpoint may give.
@@ -229,6 +231,9 @@ impl Route {
     /// Whether a read has an ETag, and evaluates `If-None-Match`: that of an object, of a content, and of a container, which is
     /// what `container` says of the reply.
     pub fn is_conditional(&self, container: bool) -> bool {
+        if self.tagged {
+            return true;
+        }
         self.is_read()
             && self.privilege == Some(Privilege::Read)
             && matches!(self.produces, Produces::Json | Produces::Stream | Produces::Export)

@@ -212,6 +212,14 @@ impl Corner {
         Part::Object(self.client.story(&self.folder, &self.name()), Kind::Any)
     }
 
+    /// A story of a work folder that the site configuration knows.
+    fn at_desk(&self) -> Part {
+        let name = self.name();
+        let options = json!({ "name": name, "type": "Story", "folderPath": self.folder, "workFolder": "/News/City" });
+        let made = self.client.upload("/v3/object/create", &options, Some((&name, "text/xml", b"<story/>"))).ok();
+        Part::Object(id_made(&made), Kind::Any)
+    }
+
     fn drawer(&self, stories: usize) -> Filled {
         let drawer = self.client.drawer(&self.folder, &self.name(), 10);
         let stories: Vec<Part> = (0..stories).map(|_| of(&self.story(), Kind::Item)).collect();
@@ -636,6 +644,57 @@ cases! {
         Made::on([story])
     };
 
+    "conf-xmlfiles-clearcache-post": |_| Made::default();
+    "conf-collage-get": |_| Made::default().query("channel", word("web"));
+    "conf-catalogs-get": |_| Made::default();
+    "conf-xmlfile-get": |_| Made::default().query("path", word("/SysConfig/Site/siteconfig.xml"));
+    "conf-connections-get": |_| Made::default().query("showRepositories", word("true"));
+    "conf-indexes-get": |_| Made::default();
+    "conf-pageaccessories-post": |corner| Made::on([corner.story()]).json(json!({ "channel": "Web" }));
+    "conf-shapetemplates-list-post": |_| Made::default().json(json!({ "channel": "Tabloid" }));
+    "conf-shapetemplates-source-list-post": |corner| Made::on([corner.story()]).json(json!({}));
+    "conf-siteconfigxml-get": |_| Made::default().query("refresh", word("true"));
+    "conf-resolvepath-get": |corner| Made::on([corner.at_desk()]);
+    "cache-commands-get": |_| Made::default();
+    "cache-commands-db-get": |_| Made::on([word("1")]);
+    "cache-commands-refresh-get": |_| Made::default();
+    "cache-commands-refresh-db-get": |_| Made::on([word("1")]);
+    "cache-commands-timestamp-get": |_| Made::default();
+    "cache-commands-timestamp-db-get": |_| Made::on([word("1")]);
+    "cache-groups-get": |_| Made::default();
+    "cache-groups-db-get": |_| Made::on([word("1")]);
+    "cache-groups-refresh-get": |_| Made::default();
+    "cache-groups-refresh-db-get": |_| Made::on([word("1")]);
+    "cache-groups-timestamp-get": |_| Made::default();
+    "cache-groups-timestamp-db-get": |_| Made::on([word("1")]);
+    "cache-jobs-get": |_| Made::default();
+    "cache-jobs-db-get": |_| Made::on([word("1")]);
+    "cache-jobs-refresh-get": |_| Made::default();
+    "cache-jobs-refresh-db-get": |_| Made::on([word("1")]);
+    "cache-jobs-timestamp-get": |_| Made::default();
+    "cache-jobs-timestamp-db-get": |_| Made::on([word("1")]);
+    "cache-objecttypes-get": |_| Made::default();
+    "cache-objecttypes-db-get": |_| Made::on([word("1")]);
+    "cache-objecttypes-refresh-get": |_| Made::default();
+    "cache-objecttypes-refresh-db-get": |_| Made::on([word("1")]);
+    "cache-objecttypes-timestamp-get": |_| Made::default();
+    "cache-objecttypes-timestamp-db-get": |_| Made::on([word("1")]);
+    "cache-users-get": |_| Made::default();
+    "cache-users-db-get": |_| Made::on([word("1")]);
+    "cache-users-refresh-get": |_| Made::default();
+    "cache-users-refresh-db-get": |_| Made::on([word("1")]);
+    "cache-users-timestamp-get": |_| Made::default();
+    "cache-users-timestamp-db-get": |_| Made::on([word("1")]);
+    "cache-workflows-get": |_| Made::default();
+    "cache-workflows-db-get": |_| Made::on([word("1")]);
+    "cache-workflows-refresh-get": |_| Made::default();
+    "cache-workflows-refresh-db-get": |_| Made::on([word("1")]);
+    "cache-workflows-timestamp-get": |_| Made::default();
+    "cache-workflows-timestamp-db-get": |_| Made::on([word("1")]);
+    "cache-all-refresh-get": |_| Made::default();
+    "cache-all-refresh-db-get": |_| Made::on([word("1")]);
+    "cache-all-timestamp-get": |_| Made::default();
+    "cache-all-timestamp-db-get": |_| Made::on([word("1")]);
     "group-create-post": |corner| Made::default().json(json!({ "groupName": corner.name() }));
     "group-update-post": |corner| Made::default().json(json!({ "groupName": corner.group(), "description": "new" }));
     "group-delete": |corner| Made::default().query("groupName", word(corner.group()));

@@ -1,0 +1,135 @@
+//! Page accessories and shape templates of a channel.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::DatabaseId;
+use stet_actors::object::Text;
+
+use super::site::channel_id;
+use crate::api::requests::{DatabaseRef, database_named};
+use crate::http::call::Call;
+use crate::http::reply::Json;
+use crate::sysconfig::{Accessory, Channel, ShapeTemplate, SiteContent};
+
+/// Body of a call for page accessories.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AccessoriesRequest {
+    /// Name or id of the channel; the site's default one without it.
+    channel: Option<String>,
+    /// Id of the one page that is asked for; all without it.
+    page_id: Option<String>,
+}
+
+/// Body of a call for shape templates.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ShapesRequest {
+    /// Name or id of the channel; the site's default one without it.
+    channel: Option<String>,
+    /// Path of a work folder: only what is for it. Where a story is named, its own counts without it.
+    work_folder: Option<String>,
+    /// Number or name of the database; that of the story where one is named.
+    database_id: Option<DatabaseRef>,
+}
+
+/// The page accessories for a story.
+#[derive(Serialize, JsonSchema)]
+pub struct AccessoriesReply {
+    /// Name of the channel.
+    channel: Text,
+    /// The section of the story's work folder; null where the site knows of none.
+    section: Option<Text>,
+    /// The kinds of pages.
+    items: Vec<PageInfo>,
+}
+
+/// A kind of page, and what can stand on it.
+#[derive(Serialize, JsonSchema)]
+pub struct PageInfo {
+    /// What calls name it by.
+    id: Text,
+    /// What people read.
+    label: Text,
+    /// What is offered for stories of that section: those of every page first.
+    accessories: Vec<Accessory>,
+}
+
+/// Shape templates.
+#[derive(Serialize, JsonSchema)]
+pub struct ShapesReply {
+    /// Name of the channel.
+    channel: Text,
+    /// In the order of the file.
+    items: Vec<ShapeTemplate>,
+}
+
+/// The channel that is named, or else the default one.
+fn channel_of<'s>(content: &'s SiteContent, named: Option<&str>) -> Result<&'s Channel> {
+    let site = &content.site;
+    let named = match named.filter(|name| !name.is_empty()) {
+        Some(name) => site.channel(&channel_id(site, name)?),
+        None => site.default_channel(),
+    };
+    let missing = "`channel` must be named: the site configuration has no default one.";
+    named.ok_or_else(|| Error::new(Code::InvalidBody, missing))
+}
+
+/// `POST /v3/conf/{source}/pageaccessories`
+pub async fn page_accessories(call: Call) -> Result<Json<AccessoriesReply>> {
+    let request: AccessoriesRequest = call.json().await?;
+    let story = call.resolve("source")?;
+    let content = call.app.sysconfig.site_content(story.loid.database);
+    let channel = channel_of(&content, request.channel.as_deref())?;
+    let file = channel.page_accessories.as_ref().and_then(|path| content.page_accessories.get(path));
+    let work_folder = story.work_folder.as_deref().and_then(|path| content.site.work_folder(path));
+    let section = work_folder.map(|(_, section)| section.clone());
+    let is_offered = |accessory: &&Accessory| {
+        accessory.sections.is_empty() || section.as_ref().is_some_and(|section| accessory.sections.contains(section))
+    };
+    let wanted = request.page_id.as_deref().filter(|id| !id.is_empty());
+    let pages = file.iter().flat_map(|file| file.pages.iter().map(|page| (page, &file.common)));
+    let pages = pages.filter(|(page, _)| wanted.is_none_or(|wanted| *page.id == *wanted));
+    let items: Vec<PageInfo> = pages
+        .map(|(page, common)| PageInfo {
+            id: page.id.clone(),
+            label: page.label.clone(),
+            accessories: common.iter().chain(&page.accessories).filter(is_offered).cloned().collect(),
+        })
+        .collect();
+    if let (Some(wanted), true) = (wanted, items.is_empty()) {
+        let known: Vec<&str> = file.iter().flat_map(|file| &file.pages).map(|page| &*page.id).collect();
+        return Err(Error::parameter("pageId", wanted, &format!("a page of the channel ({})", known.join(", "))));
+    }
+    Json::of(&AccessoriesReply { channel: channel.name.clone(), section, items })
+}
+
+/// `POST /v3/conf/shapetemplates/list`
+pub async fn shape_templates(call: Call) -> Result<Json<ShapesReply>> {
+    let request: ShapesRequest = call.json().await?;
+    let database = database_named(&call, request.database_id.as_ref())?;
+    shapes(&call, database, &request, None)
+}
+
+/// `POST /v3/conf/shapetemplates/{source}/list`
+pub async fn shape_templates_of(call: Call) -> Result<Json<ShapesReply>> {
+    let request: ShapesRequest = call.json().await?;
+    let story = call.resolve("source")?;
+    shapes(&call, story.loid.database, &request, story.work_folder.as_deref())
+}
+
+fn shapes(
+    call: &Call,
+    database: DatabaseId,
+    request: &ShapesRequest,
+    of_story: Option<&str>,
+) -> Result<Json<ShapesReply>> {
+    let content = call.app.sysconfig.site_content(database);
+    let channel = channel_of(&content, request.channel.as_deref())?;
+    let work_folder = request.work_folder.as_deref().filter(|path| !path.is_empty()).or(of_story);
+    let file = channel.shape_templates.as_ref().and_then(|path| content.shape_templates.get(path));
+    let templates = file.iter().flat_map(|file| &file.templates);
+    let fits = |template: &&ShapeTemplate| work_folder.is_none_or(|path| template.is_for(path));
+    Json::of(&ShapesReply { channel: channel.name.clone(), items: templates.filter(fits).cloned().collect() })
+}

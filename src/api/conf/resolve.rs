@@ -1,0 +1,101 @@
+//! Where the site configuration has an object lie.
+
+use std::sync::LazyLock;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stet_actors::error::{Code, Error, Result};
+use stet_xml::edit::{Path, first_texts};
+
+use crate::give_way;
+use crate::http::call::Call;
+use crate::http::reply::Json;
+use crate::sysconfig::Wanted;
+
+/// Where an object goes, and what that follows from. What is not known is an empty text.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolvedPath {
+    /// Path of the folder.
+    path: String,
+    /// Name of its type.
+    content_type: String,
+    /// The edition that it is for.
+    edition: String,
+    /// The insert that it is for.
+    insert: String,
+    /// The day of the issue, `yyyyMMdd`.
+    issue_date: String,
+    /// The team.
+    team: String,
+    /// The status that objects have there.
+    work_status: String,
+    /// Path of the work folder.
+    workfolder: String,
+    /// The folder that it works in.
+    workfolder_dir: String,
+}
+
+/// What creations keep among the system attributes.
+static SAID: LazyLock<[Path; 4]> = LazyLock::new(|| {
+    // They are paths, as a test shows.
+    ["/props/productInfo/name", "/props/productInfo/edition", "/props/productInfo/insert", "/props/team"]
+        .map(|path| Path::parse(path).expect("it is a path"))
+});
+
+/// `GET /v3/conf/{source}/resolvepath`
+pub async fn resolve_path(call: Call) -> Result<Json<ResolvedPath>> {
+    let object = call.resolve("source")?;
+    let [product, edition, insert, team] = match object.attributes.system_attributes.clone() {
+        Some(text) => {
+            let limits = call.app.attribute_limits();
+            let read = move || first_texts(&text, SAID.each_ref(), &limits);
+            // A text that was stored under other bounds says nothing.
+            give_way::by_size(object.attributes.text_bytes(), read).await?.unwrap_or_default()
+        }
+        None => Default::default(),
+    };
+    let site = call.app.sysconfig.site(object.loid.database);
+    let issue_date = object.issue_date.as_deref();
+    let wanted = Wanted {
+        content: &object.type_name,
+        work_folder: object.work_folder.as_deref().unwrap_or_default(),
+        channel: None,
+        issue_date,
+        product: product.as_deref(),
+        edition: edition.as_deref(),
+        insert: insert.as_deref(),
+        team: team.as_deref(),
+    };
+    let found = site.destination(&wanted);
+    let resolved = found.and_then(|found| Some((found, site.filled(&found, &wanted)?)));
+    let Some((found, path)) = resolved else {
+        let message = format!(
+            "The site configuration has no folder for a {} of the work folder `{}`.",
+            object.type_name, wanted.work_folder
+        );
+        return Err(Error::new(Code::ObjectNotFound, message).with_source(call.param("source")));
+    };
+    let text = |value: Option<&str>| value.unwrap_or_default().to_owned();
+    Json::of(&ResolvedPath {
+        path,
+        content_type: object.type_name.to_string(),
+        edition: text(wanted.edition),
+        insert: text(wanted.insert),
+        issue_date: text(wanted.issue_date),
+        team: text(wanted.team),
+        work_status: text(found.base_folder.work_status.as_deref()),
+        workfolder: found.work_folder.path.to_string(),
+        workfolder_dir: found.work_folder.dir.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_looked_for_are_paths() {
+        assert_eq!(SAID.len(), 4);
+    }
+}

@@ -1,0 +1,264 @@
+//! The site configuration and what is refreshed along with it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stet_actors::cache::Extent;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::object::Text;
+
+use crate::api::auth::{ConnectionInfo, connection_info};
+use crate::api::cache::RefreshError;
+use crate::auth::Privilege;
+use crate::give_way;
+use crate::http::call::Call;
+use crate::http::etag::ETag;
+use crate::http::reply::{Json, Reply};
+use crate::sysconfig::caches::Refused;
+use crate::sysconfig::files::FOLDER;
+use crate::sysconfig::{Catalog, Catalogs, Collage, Index, Lists, Site, Whole, WidthUnit, parse};
+
+/// What a site is that says nothing.
+const EMPTY: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<siteConfig/>\n";
+
+/// `GET /v3/conf/siteconfigxml`
+pub async fn site_config_xml(call: Call) -> Result<Reply> {
+    let database = call.database()?;
+    let everything = call.query.boolean("forceRefresh");
+    if everything || call.query.boolean("refresh") {
+        // Reading is for everyone; what is in force is for few to change.
+        call.caller()?;
+        call.access().check_everywhere(Privilege::Configure)?;
+        let extent = if everything { Extent::Everything } else { Extent::Changed };
+        let refreshed = call.app.sysconfig.sites.of(database).refresh(extent).await;
+        refreshed.map_err(|refused| not_refreshed(&call, refused))?;
+    }
+    let in_force = call.app.sysconfig.sites.of(database).in_force();
+    let tag = ETag::of_bytes(in_force.value.content.text_sha256);
+    if tag.is_known(call.headers()) {
+        return Ok(Reply::not_modified(tag));
+    }
+    let text = &in_force.value.content.text;
+    let text = if text.is_empty() { bytes::Bytes::from_static(EMPTY) } else { text.clone() };
+    Ok(Reply::xml(text).with_etag(tag))
+}
+
+fn not_refreshed(call: &Call, refused: Refused) -> Error {
+    if let Refused::Failed(error) = refused {
+        return error;
+    }
+    let database = call.database().unwrap_or(stet_actors::id::DatabaseId::MAIN);
+    let errors = RefreshError::of(&call.app, database, "site", refused);
+    let message = format!("The site configuration has {} faults; what was in force still is.", errors.len());
+    // Texts and numbers are serialised without fail.
+    let errors = serde_json::to_value(errors).unwrap_or_default();
+    Error::new(Code::InvalidBody, message).with_detail("errors", errors)
+}
+
+/// The collage configuration.
+#[derive(Serialize, JsonSchema)]
+pub struct CollageReply {
+    /// One for each channel that has layouts.
+    items: Vec<Collage>,
+}
+
+/// `GET /v3/conf/collage`
+pub async fn collage(call: Call) -> Result<Json<CollageReply>> {
+    let content = call.app.sysconfig.site_content(call.database()?);
+    let wanted = call.query.text("channel").filter(|name| !name.is_empty());
+    let id_of = |name: &str| content.site.channel(name).map(|channel| channel.id.clone());
+    let wanted = match wanted {
+        Some(name) => Some(channel_id(&content.site, name)?),
+        None => None,
+    };
+    let is_wanted = |collage: &&Collage| wanted.is_none() || id_of(&collage.channel) == wanted;
+    Json::of(&CollageReply { items: content.collages.0.iter().filter(is_wanted).cloned().collect() })
+}
+
+/// The id of a channel that a call names.
+///
+/// # Errors
+/// `InvalidParameter` for one that there is not.
+pub(super) fn channel_id(site: &Site, name: &str) -> Result<Text> {
+    let names = || site.channels.list().iter().map(|channel| &*channel.name).collect::<Vec<_>>().join(", ");
+    let known = site.channel(name).map(|channel| channel.id.clone());
+    known
+        .ok_or_else(|| Error::parameter("channel", name, &format!("a channel of the site configuration ({})", names())))
+}
+
+/// The indexes.
+#[derive(Serialize, JsonSchema)]
+pub struct IndexesReply {
+    /// Those of the database.
+    items: Vec<Index>,
+}
+
+/// `GET /v3/conf/indexes`
+pub async fn indexes(call: Call) -> Result<Json<IndexesReply>> {
+    let database = call.database()?;
+    let content = call.app.sysconfig.site_content(database);
+    // One for a database that is not configured is none's.
+    let is_of =
+        |index: &&Index| index.database.as_deref().is_none_or(|named| call.app.database(Some(named)) == Ok(database));
+    Json::of(&IndexesReply { items: content.indexes.0.iter().filter(is_of).cloned().collect() })
+}
+
+/// The database connections.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionsReply {
+    /// What a login may name as `connectionId`.
+    items: Vec<ConnectionInfo>,
+    /// With `showRepositories`: the databases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repositories: Option<Vec<RepositoryInfo>>,
+    /// With `showRepositories`: number of the database that is meant where none is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default_repository: Option<u16>,
+}
+
+/// A database.
+#[derive(Serialize, JsonSchema)]
+pub struct RepositoryInfo {
+    /// The number in front of its loids.
+    id: u16,
+    /// The name that is as good as the number.
+    name: String,
+}
+
+/// `GET /v3/conf/connections`
+pub async fn connections(call: Call) -> Result<Json<ConnectionsReply>> {
+    let config = &call.app.config;
+    let shows = call.query.boolean("showRepositories");
+    let repositories =
+        || config.databases.iter().map(|known| RepositoryInfo { id: known.id, name: known.name.clone() }).collect();
+    Json::of(&ConnectionsReply {
+        items: config.connections.iter().map(connection_info).collect(),
+        repositories: shows.then(repositories),
+        default_repository: shows.then_some(stet_actors::id::DatabaseId::MAIN.0),
+    })
+}
+
+/// Column catalogs.
+#[derive(Serialize, JsonSchema)]
+pub struct CatalogsReply {
+    /// Those that the caller may use, in the order of the file.
+    items: Vec<CatalogInfo>,
+}
+
+/// A column catalog.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CatalogInfo {
+    /// What people read.
+    name: Text,
+    /// Which lists it is for.
+    #[schemars(extend("enum" = ["ALL", "FOLDER", "DRAWER", "BUNDLE", "MESSAGE"]))]
+    r#type: &'static str,
+    /// The branch of the repository that it is for.
+    path: Text,
+    /// Whether it comes first of several that fit.
+    is_default: bool,
+    /// In the order of the file.
+    views: Vec<CatalogView>,
+}
+
+/// A view of a catalog.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CatalogView {
+    /// What calls name it by.
+    name: Text,
+    /// What people read.
+    title: Text,
+    /// Whether it is the one that is meant where none is named.
+    is_default: bool,
+    /// From left to right.
+    columns: Vec<CatalogColumn>,
+}
+
+/// A column of a view.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CatalogColumn {
+    /// Names its values.
+    id: Text,
+    /// What people read above it.
+    title: Text,
+    /// How wide it is.
+    width: f64,
+    /// In what.
+    #[schemars(extend("enum" = ["PIXEL", "POINT", "MILLIMETER", "INCH"]))]
+    width_unit: &'static str,
+    /// Where its values come from.
+    path: Text,
+}
+
+/// `GET /v3/conf/catalogs`
+pub async fn catalogs(call: Call) -> Result<Json<CatalogsReply>> {
+    let database = call.database()?;
+    let kind = call.query.text("type").unwrap_or_default();
+    let lists = Lists::named(kind).ok_or_else(|| {
+        Error::parameter("type", kind, &format!("one of {}", Lists::names().collect::<Vec<_>>().join(", ")))
+    })?;
+    let file = call.query.text("file").unwrap_or_default();
+    if file.is_empty() || file.contains('/') || file == ".." {
+        return Err(Error::parameter("file", file, "the name of a file of column catalogs"));
+    }
+    let path = format!("{FOLDER}/Columns/{file}");
+    let found = match &*path {
+        crate::sysconfig::CATALOGS_PATH => call.app.sysconfig.catalogs(database),
+        _ => {
+            let text = call.app.sysconfig.xml_files.get(database, &path, true).await?.text.clone();
+            let read = move || {
+                // It has been read as such.
+                let text = std::str::from_utf8(&text).unwrap_or_default();
+                let parsed = parse::<Catalogs>(&Whole::of_text(&path, text));
+                parsed.map(|parsed| std::sync::Arc::new(parsed.value)).map_err(|mut faults| faults.swap_remove(0))
+            };
+            give_way::aside(read).await?.map_err(|fault| {
+                let message = format!("The file is none of column catalogs: {fault}.");
+                Error::new(Code::InvalidParameter, message).with_source(file)
+            })?
+        }
+    };
+    let groups: Vec<Text> = match &call.session {
+        Some(session) => {
+            let user = call.app.directory.user(session.user())?;
+            user.iter().flat_map(|user| &user.groups).map(|group| Text::from(&**group)).collect()
+        }
+        // Those that are for all.
+        None => Vec::new(),
+    };
+    Json::of(&CatalogsReply { items: found.valid(lists, &groups).map(|catalog| CatalogInfo::of(catalog)).collect() })
+}
+
+impl CatalogInfo {
+    fn of(catalog: &Catalog) -> CatalogInfo {
+        let views = catalog.views.iter().map(|view| CatalogView {
+            name: view.name.clone(),
+            title: view.title.clone(),
+            is_default: view.is_default,
+            columns: view
+                .columns
+                .iter()
+                .map(|column| {
+                    let unit: WidthUnit = column.unit();
+                    CatalogColumn {
+                        id: column.id.clone(),
+                        title: column.title.clone(),
+                        width: column.width(unit),
+                        width_unit: unit.name(),
+                        path: column.path.clone(),
+                    }
+                })
+                .collect(),
+        });
+        CatalogInfo {
+            name: catalog.name.clone(),
+            r#type: catalog.lists().name(),
+            path: catalog.path.clone(),
+            is_default: catalog.is_default,
+            views: views.collect(),
+        }
+    }
+}

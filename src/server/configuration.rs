@@ -1,0 +1,56 @@
+//! `stet config`: what is wrong in configuration files, and the schema that they are written by.
+
+use std::path::Path;
+
+use super::{Ground, Prepared, existing};
+use crate::config::Config;
+use crate::exit::{self, Exit, Failure};
+use crate::sysconfig::{Checked, check_folder, schema};
+
+/// Prints the schema of configuration files.
+///
+/// # Errors
+/// It can't be printed.
+pub fn print_schema() -> Result<(), Failure> {
+    exit::print(&schema())
+}
+
+/// Checks the configuration files in a folder, or else those saved in the data directory, which no server may have open; prints what it
+/// finds.
+///
+/// # Errors
+/// [`Exit::Faults`] for files that would not be taken over; [`Exit::Failed`] and [`Exit::Data`] for what can't be read or has no such
+/// file.
+pub fn check_configuration(config: Config, folder: Option<&Path>) -> Result<(), Failure> {
+    let checked = match folder {
+        Some(folder) if !folder.is_dir() => {
+            return Err(Failure::new(Exit::Failed, format!("{} is no folder", folder.display())));
+        }
+        Some(folder) => check_folder(folder)
+            .map_err(|error| Failure::new(Exit::Failed, format!("{} can't be read: {error}", folder.display())))?,
+        None => actix::System::new().block_on(saved(config))?,
+    };
+    if checked.files.is_empty() {
+        // Of a wrong folder it would be false comfort that nothing is wrong.
+        return Err(Failure::new(Exit::Failed, "no configuration file is there"));
+    }
+    let lines = |list: &[crate::sysconfig::Fault], what: &str| -> String {
+        list.iter().map(|fault| format!("{what}: {fault}\n")).collect()
+    };
+    exit::print(&(lines(&checked.faults, "fault") + &lines(&checked.unknown, "not known")))?;
+    let (files, faults, unknown) = (checked.files.len(), checked.faults.len(), checked.unknown.len());
+    exit::print(&format!("{files} files, {faults} faults, {unknown} parts that are not known\n"))?;
+    if checked.faults.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Faults, "the configuration would not be taken over"))
+}
+
+async fn saved(config: Config) -> Result<Checked, Failure> {
+    existing(&config)?;
+    let ground = Ground::of(&config);
+    let opened = Prepared::open(ground, config, None).await?;
+    let checked = opened.app.sysconfig.check().await;
+    opened.close().await;
+    checked.map_err(|error| Failure::new(Exit::Failed, error.message))
+}

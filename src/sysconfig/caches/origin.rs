@@ -1,0 +1,317 @@
+//! Caches of configuration files: read from the repository, and kept beside it as they are in force.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures_util::future::BoxFuture;
+use stet_actors::cache::{Extent, Origin};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::{DatabaseId, Source};
+use stet_actors::object::{Record, Version};
+use stet_actors::repository::Repository;
+use stet_actors::store::{Change, Row, Table, encode_value};
+
+use super::snapshot::Snapshot;
+use super::{Listing, ShownAs};
+use crate::content::ContentStore;
+use crate::content::download::{Found, opened};
+use crate::json::Ready;
+use crate::sysconfig::check::{Checked, as_text};
+use crate::sysconfig::document::Parsed;
+use crate::sysconfig::fault::Fault;
+use crate::sysconfig::files::{FILE_BYTES, FOLDER, Files, MOST_FILES, Read, Shelf, SourceFile, State};
+
+/// Why a refresh has changed nothing.
+#[derive(Debug, Clone)]
+pub enum Refused {
+    /// What is wrong in the files.
+    Faulty(Arc<Vec<Fault>>),
+    /// They could not be read, or kept.
+    Failed(Error),
+}
+
+/// What is in force of some files.
+#[derive(Debug)]
+pub struct Held<T: Listing> {
+    /// What they say.
+    pub content: Arc<T>,
+    /// It as it is shown.
+    items: Ready<Vec<T::Item>>,
+    /// The files.
+    pub files: Files,
+    /// What in them is not known and was passed over.
+    pub unknown: Vec<Fault>,
+}
+
+impl<T: Listing> Default for Held<T> {
+    /// What is built in.
+    fn default() -> Held<T> {
+        Held::of(Parsed { value: T::default(), unknown: Vec::new() }, Files::new())
+    }
+}
+
+impl<T: Listing> Held<T> {
+    fn of(parsed: Parsed<T>, files: Files) -> Held<T> {
+        // Structs of texts and numbers are serialised without fail.
+        let items = Ready::of(&parsed.value.items()).expect("they can be serialised");
+        Held { content: Arc::new(parsed.value), items, files, unknown: parsed.unknown }
+    }
+}
+
+impl<T: Listing> ShownAs<T::Item> for Held<T> {
+    fn items(&self) -> &Ready<Vec<T::Item>> {
+        &self.items
+    }
+}
+
+/// Files of the repository.
+pub struct FileOrigin<T> {
+    inner: Arc<Inner>,
+    of: std::marker::PhantomData<fn() -> T>,
+}
+
+/// Where files lie.
+#[derive(Clone)]
+pub(super) struct Repositories {
+    pub(super) repository: Repository,
+    pub(super) contents: ContentStore,
+}
+
+struct Inner {
+    files: Repositories,
+    database: DatabaseId,
+    /// What was in force when the server ended has been looked for.
+    restored: AtomicBool,
+}
+
+impl<T: Listing> FileOrigin<T> {
+    /// The files of a database. One that it does not have is taken from the main database.
+    pub(super) fn new(files: Repositories, database: DatabaseId) -> FileOrigin<T> {
+        let inner = Inner { files, database, restored: AtomicBool::new(false) };
+        FileOrigin { inner: Arc::new(inner), of: std::marker::PhantomData }
+    }
+}
+
+impl<T: Listing> Origin for FileOrigin<T> {
+    type Value = Held<T>;
+    type Fault = Refused;
+
+    fn name(&self) -> &'static str {
+        T::NAME
+    }
+
+    fn database(&self) -> u16 {
+        self.inner.database.0
+    }
+
+    fn read(
+        &self,
+        before: Arc<Held<T>>,
+        extent: Extent,
+    ) -> BoxFuture<'static, std::result::Result<Arc<Held<T>>, Refused>> {
+        let inner = self.inner.clone();
+        Box::pin(async move {
+            let read = inner.read::<T>(before, extent).await;
+            inner.report(T::NAME, &read);
+            read
+        })
+    }
+
+    fn failed(&self) -> Refused {
+        Refused::Failed(Error::internal())
+    }
+}
+
+impl<T: Listing> FileOrigin<T> {
+    /// Reads the files as they are saved, and notes what would come of a refresh.
+    ///
+    /// # Errors
+    /// That they can't be read.
+    pub async fn check(&self, checked: &mut Checked) -> Result<()> {
+        let (read, files) = match self.inner.look::<T>(&Files::new()).await {
+            Ok(found) => found,
+            Err(Refused::Failed(error)) => return Err(error),
+            Err(Refused::Faulty(faults)) => (Err(Arc::unwrap_or_clone(faults)), Files::new()),
+        };
+        match read {
+            Ok(parsed) => checked.note(&files, Vec::new(), parsed.unknown),
+            Err(faults) => checked.note(&files, faults, Vec::new()),
+        }
+        Ok(())
+    }
+}
+
+impl Repositories {
+    /// A file of a database, or else of the main one; the one that was read before if it has not changed. `None` if there is none.
+    pub(super) async fn file(
+        &self,
+        database: DatabaseId,
+        path: &str,
+        before: Option<&Arc<SourceFile>>,
+    ) -> Result<Option<Arc<SourceFile>>> {
+        let mut record = None;
+        for database in [database, DatabaseId::MAIN] {
+            match self.repository.resolve(&Source::Path(path.to_owned()), database) {
+                Ok(found) => {
+                    record = Some(found);
+                    break;
+                }
+                Err(error) if matches!(error.code, Code::ObjectNotFound | Code::InvalidPath | Code::InvalidName) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let Some(record) = record else { return Ok(None) };
+        let state = record.content.as_ref().map(|content| State { object: record.loid, sha256: content.sha256 });
+        if let Some(before) = before.filter(|before| before.state == state && state.is_some()) {
+            return Ok(Some(before.clone()));
+        }
+        let (state, text) = self.text_of(&record).await?;
+        Ok(Some(Arc::new(SourceFile { path: path.to_owned(), text, state })))
+    }
+
+    /// The text of an object's latest version, or why it has none.
+    async fn text_of(&self, record: &Record) -> Result<(Option<State>, Result<Arc<str>, String>)> {
+        if record.version == 0 {
+            return Ok((None, Err("it has no content".to_owned())));
+        }
+        let latest = || -> Result<Found> {
+            // It may have another version by now.
+            let now = self.repository.record(record.loid)?.ok_or_else(|| Error::not_found(record.loid))?;
+            let version = record.loid.at_version(now.version);
+            let found = self.repository.row::<Version>(Table::Versions, &version.to_key())?;
+            Ok(found.ok_or_else(|| Error::not_found(version))?.into())
+        };
+        let (found, reader) = opened(&self.repository, &self.contents, record.loid, latest).await?;
+        let state = Some(State { object: record.loid, sha256: found.content.sha256 });
+        if found.content.size > FILE_BYTES as u64 {
+            let why = format!("it has {} bytes, more than the {FILE_BYTES} that are read", found.content.size);
+            return Ok((state, Err(why)));
+        }
+        let bytes = reader.read_all().await?;
+        Ok((state, as_text(&bytes)))
+    }
+}
+
+impl Inner {
+    async fn read<T: Listing>(&self, before: Arc<Held<T>>, extent: Extent) -> Result<Arc<Held<T>>, Refused> {
+        if !self.restored.swap(true, Ordering::Relaxed)
+            && let Some(held) = self.restored::<T>().await?
+        {
+            return Ok(Arc::new(held));
+        }
+        let known = Files::new();
+        let (read, files) = self.look::<T>(if extent == Extent::Changed { &before.files } else { &known }).await?;
+        match read {
+            Ok(parsed) => self.keep(before, parsed, files).await,
+            Err(faults) => Err(Refused::Faulty(Arc::new(faults))),
+        }
+    }
+
+    /// Reads the files as they are saved, and what they say; those that are as they were `before` are not read again.
+    async fn look<T: Listing>(&self, before: &Files) -> Result<(Result<Parsed<T>, Vec<Fault>>, Files), Refused> {
+        let mut files = Files::new();
+        loop {
+            let (read, known) = understood::<T>(files).await?;
+            files = known;
+            let needed = match read {
+                Read::Done(parsed) => return Ok((Ok(parsed), files)),
+                Read::Faulty(faults) => return Ok((Err(faults), files)),
+                Read::Needs(needed) => needed,
+            };
+            if needed.is_empty() || files.len() + needed.len() > MOST_FILES {
+                let fault = Fault::of_file(FOLDER, format!("more than {MOST_FILES} files are needed"));
+                return Ok((Err(vec![fault]), files));
+            }
+            for path in needed {
+                let old = before.get(&path).and_then(Option::as_ref);
+                let file = self.files.file(self.database, &path, old).await.map_err(Refused::Failed)?;
+                files.insert(path, file);
+            }
+        }
+    }
+
+    /// What was in force when the server ended, unless this stet can't read it any more.
+    async fn restored<T: Listing>(&self) -> Result<Option<Held<T>>, Refused> {
+        let key = Snapshot::key(self.database, T::NAME);
+        let kept = match self.files.repository.row::<Snapshot>(key.table, &key.key) {
+            Ok(Some(kept)) => kept,
+            Ok(None) => return Ok(None),
+            // The store has logged it. What the files say serves.
+            Err(_) => return Ok(None),
+        };
+        let (read, files) = understood::<T>(kept.into_files()).await?;
+        match read {
+            Read::Done(parsed) => Ok(Some(Held::of(parsed, files))),
+            _ => {
+                tracing::warn!(
+                    cache = T::NAME,
+                    database = self.database.0,
+                    "what was in force can't be read any more: the files are read anew"
+                );
+                Ok(None)
+            }
+        }
+    }
+
+    /// Keeps what was read, if it is not what was in force.
+    async fn keep<T: Listing>(
+        &self,
+        before: Arc<Held<T>>,
+        parsed: Parsed<T>,
+        files: Files,
+    ) -> Result<Arc<Held<T>>, Refused> {
+        if before.files != files {
+            let snapshot = Snapshot::of(self.database, T::NAME, &files);
+            let key = snapshot.place();
+            let value = Some(encode_value(Snapshot::FORMAT, &snapshot));
+            let change = Change { table: key.table, key: key.key, value };
+            self.files.repository.commit(|set| set.changes = vec![change]).await.map_err(Refused::Failed)?;
+        }
+        Ok(Arc::new(Held::of(parsed, files)))
+    }
+
+    fn report<T: Listing>(&self, cache: &str, read: &Result<Arc<Held<T>>, Refused>) {
+        let database = self.database.0;
+        match read {
+            Ok(held) => {
+                let first = held.unknown.first().map(ToString::to_string);
+                if let Some(first) = first {
+                    let more = held.unknown.len() - 1;
+                    tracing::warn!(cache, database, first, more, "configuration files have parts that are not known");
+                }
+            }
+            Err(Refused::Faulty(faults)) => {
+                let first = faults.first().map(ToString::to_string).unwrap_or_default();
+                let more = faults.len().saturating_sub(1);
+                tracing::error!(
+                    cache,
+                    database,
+                    first,
+                    more,
+                    "configuration files are at fault; what was in force still is"
+                );
+            }
+            Err(Refused::Failed(error)) => {
+                tracing::error!(cache, database, %error, "configuration can't be read; what was in force still is");
+            }
+        }
+    }
+}
+
+/// What files say, found on another thread: they may be large. Each cache reads one thing at a time.
+async fn understood<T: Listing>(files: Files) -> Result<(Read<Parsed<T>>, Files), Refused> {
+    let work = move || {
+        let shelf = Shelf::of(&files);
+        let read = T::read(&shelf);
+        let read = match read {
+            Read::Needs(_) => Read::Needs(shelf.needed()),
+            done => done,
+        };
+        (read, files)
+    };
+    match tokio::task::spawn_blocking(work).await {
+        Ok(read) => Ok(read),
+        Err(broken) if broken.is_panic() => std::panic::resume_unwind(broken.into_panic()),
+        Err(_) => Err(Refused::Failed(Error::internal())),
+    }
+}

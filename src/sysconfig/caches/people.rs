@@ -1,0 +1,164 @@
+//! The caches of users and groups. Their rows are the server's own, so a cache knows when it is outdated, and reads itself anew.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Serialize;
+use stet_actors::cache::{Extent, Origin};
+use stet_actors::error::{Error, Result};
+use stet_actors::id::DatabaseId;
+
+use super::ShownAs;
+use super::origin::Refused;
+use crate::auth::{Directory, Grant, Name, User};
+use crate::json::Ready;
+
+/// A user, as everyone may see them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CachedUser {
+    /// The name to log in with.
+    pub name: String,
+    /// As people write it.
+    pub full_name: String,
+    /// What they do.
+    pub description: String,
+    /// Whether they are kept out.
+    pub disabled: bool,
+    /// Names of their groups.
+    pub groups: Vec<String>,
+    /// Their team.
+    pub team: Option<String>,
+}
+
+/// A group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CachedGroup {
+    /// Its name.
+    pub group_name: String,
+    /// What it is for.
+    pub description: String,
+    /// Names of its members.
+    pub members: Vec<String>,
+    /// What its members may do.
+    pub privileges: Vec<Grant>,
+}
+
+/// What is in force of users or groups.
+pub struct People<I> {
+    items: Ready<Vec<I>>,
+    /// [`Directory::changes`] before they were read; `None` before they ever were.
+    changes: Option<u64>,
+}
+
+impl<I: Serialize> People<I> {
+    /// Before anything was read.
+    pub fn none() -> People<I> {
+        // Nothing can go wrong with an empty list.
+        People { items: Ready::of(&Vec::new()).expect("it can be serialised"), changes: None }
+    }
+}
+
+impl<I> ShownAs<I> for People<I> {
+    fn items(&self) -> &Ready<Vec<I>> {
+        &self.items
+    }
+}
+
+/// Makes an origin of what `read` reads.
+macro_rules! origin {
+    ($(#[$about:meta])* $origin:ident, $name:literal, $item:ty, $read:path) => {
+        $(#[$about])*
+        pub struct $origin {
+            directory: Arc<Directory>,
+            database: DatabaseId,
+        }
+
+        impl $origin {
+            /// The same for each database: users and groups are those of the whole server.
+            pub fn new(directory: Arc<Directory>, database: DatabaseId) -> $origin {
+                $origin { directory, database }
+            }
+        }
+
+        impl Origin for $origin {
+            type Value = People<$item>;
+            type Fault = Refused;
+
+            fn name(&self) -> &'static str {
+                $name
+            }
+
+            fn database(&self) -> u16 {
+                self.database.0
+            }
+
+            fn read(&self, _: Arc<Self::Value>, _: Extent) -> BoxFuture<'static, Result<Arc<Self::Value>, Refused>> {
+                let directory = self.directory.clone();
+                let work = move || -> Result<Self::Value> {
+                    let changes = Some(directory.changes());
+                    Ok(People { items: Ready::of(&$read(&directory)?)?, changes })
+                };
+                Box::pin(async move {
+                    // There may be many of them.
+                    match tokio::task::spawn_blocking(work).await {
+                        Ok(read) => read.map(Arc::new).map_err(Refused::Failed),
+                        Err(broken) if broken.is_panic() => std::panic::resume_unwind(broken.into_panic()),
+                        Err(_) => Err(Refused::Failed(Error::internal())),
+                    }
+                })
+            }
+
+            fn failed(&self) -> Refused {
+                Refused::Failed(Error::internal())
+            }
+
+            fn is_current(&self, value: &Self::Value) -> bool {
+                value.changes == Some(self.directory.changes())
+            }
+        }
+    };
+}
+
+origin! {
+    /// All users.
+    UsersOrigin, "users", CachedUser, users
+}
+
+origin! {
+    /// All groups.
+    GroupsOrigin, "groups", CachedGroup, groups
+}
+
+fn users(directory: &Directory) -> Result<Vec<CachedUser>> {
+    let shown = |user: User| CachedUser {
+        name: user.name.to_string(),
+        full_name: user.full_name,
+        description: user.description,
+        disabled: user.disabled,
+        groups: user.groups.iter().map(ToString::to_string).collect(),
+        team: user.team,
+    };
+    Ok(directory.users()?.into_iter().map(shown).collect())
+}
+
+fn groups(directory: &Directory) -> Result<Vec<CachedGroup>> {
+    let mut members: BTreeMap<Name, Vec<String>> = BTreeMap::new();
+    for user in directory.users()? {
+        for group in &user.groups {
+            members.entry(group.clone()).or_default().push(user.name.to_string());
+        }
+    }
+    let shown = |group: crate::auth::Group| {
+        Ok(CachedGroup {
+            group_name: group.name.to_string(),
+            members: members.remove(&group.name).unwrap_or_default(),
+            privileges: directory.with_paths(&group.privileges)?,
+            description: group.description,
+        })
+    };
+    directory.groups()?.into_iter().map(shown).collect()
+}

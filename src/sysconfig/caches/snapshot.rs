@@ -1,0 +1,72 @@
+//! The texts that are in force, as a row: what a cache has after a restart is what it had before.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use stet_actors::id::{DatabaseId, Loid};
+use stet_actors::object::Text;
+use stet_actors::store::{Key, Row, Table};
+
+use crate::sysconfig::files::{Files, SourceFile, State};
+
+/// See the module's head. Stored as an array in field order, so a field is added at the end, with `#[serde(default)]`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The database whose cache it is.
+    pub database: u16,
+    /// Name of the cache.
+    pub cache: Text,
+    /// The files that it was read of, and those that it was looked for and were not there.
+    pub files: Vec<SnapshotFile>,
+}
+
+/// A file of a [`Snapshot`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotFile {
+    /// The path that it was asked for under.
+    pub path: String,
+    /// Its text; `None` for a file that there was not.
+    pub text: Option<String>,
+    /// The object that it was.
+    pub object: Option<Loid>,
+    /// SHA-256 of its content.
+    pub sha256: [u8; 32],
+}
+
+impl Snapshot {
+    /// The key of a cache's snapshot.
+    pub fn key(database: DatabaseId, cache: &str) -> Key {
+        let mut key = database.0.to_be_bytes().to_vec();
+        key.extend_from_slice(cache.as_bytes());
+        Key { table: Table::Configuration, key: Bytes::from(key) }
+    }
+
+    /// The snapshot of files that could be read.
+    pub fn of(database: DatabaseId, cache: &str, files: &Files) -> Snapshot {
+        let file = |(path, file): (&String, &Option<std::sync::Arc<SourceFile>>)| SnapshotFile {
+            path: path.clone(),
+            text: file.as_ref().and_then(|file| file.text.as_deref().ok()).map(str::to_owned),
+            object: file.as_ref().and_then(|file| file.state).map(|state| state.object),
+            sha256: file.as_ref().and_then(|file| file.state).map(|state| state.sha256).unwrap_or_default(),
+        };
+        Snapshot { database: database.0, cache: cache.into(), files: files.iter().map(file).collect() }
+    }
+
+    /// The files, to be read again.
+    pub fn into_files(self) -> Files {
+        let file = |file: SnapshotFile| {
+            let SnapshotFile { path, text, object, sha256 } = file;
+            let found = text.map(|text| {
+                let state = object.map(|object| State { object, sha256 });
+                std::sync::Arc::new(SourceFile { path: path.clone(), text: Ok(text.into()), state })
+            });
+            (path, found)
+        };
+        self.files.into_iter().map(file).collect()
+    }
+}
+
+impl Row for Snapshot {
+    fn place(&self) -> Key {
+        Snapshot::key(DatabaseId(self.database), &self.cache)
+    }
+}

@@ -1,0 +1,145 @@
+//! Configuration files as clients read them, whole and in memory until they are cleared.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use quick_cache::Weighter;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::DatabaseId;
+
+use super::origin::Repositories;
+use crate::give_way;
+use crate::sysconfig::fault::Fault;
+use crate::sysconfig::files::{Asked, Files, MOST_FILES, Read, Shelf};
+use crate::sysconfig::whole::{Whole, whole};
+use crate::weighed::{self, Weighed};
+
+/// Which file, and whether what it takes in is put in.
+type Key = (DatabaseId, Box<str>, bool);
+
+/// The text of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub struct XmlFile {
+    /// UTF-8, well-formed.
+    pub text: Bytes,
+    /// Name of its root.
+    pub root: String,
+    /// Tells this text from others.
+    pub sha256: [u8; 32],
+}
+
+#[derive(Clone)]
+struct ByWeight;
+
+impl Weighter<Key, Arc<XmlFile>> for ByWeight {
+    fn weight(&self, key: &Key, file: &Arc<XmlFile>) -> u64 {
+        (weighed::ENTRY + key.1.len() + file.root.len() + file.text.len()) as u64
+    }
+}
+
+/// See the module's head.
+pub struct XmlFiles {
+    files: Repositories,
+    kept: Weighed<Key, Arc<XmlFile>, ByWeight>,
+    /// How often all was cleared.
+    cleared: AtomicU64,
+}
+
+impl XmlFiles {
+    /// Keeps that many bytes at most.
+    pub(super) fn new(files: Repositories, bytes: u64) -> XmlFiles {
+        // One shard, where a single file may be large.
+        XmlFiles { files, kept: Weighed::new("xml_files", bytes, 16 << 10, 1, ByWeight), cleared: AtomicU64::new(0) }
+    }
+
+    /// Forgets all: each is read anew when it is asked for.
+    pub fn clear(&self) {
+        // First, so that nobody keeps what was read before.
+        self.cleared.fetch_add(1, Ordering::SeqCst);
+        self.kept.clear();
+    }
+
+    /// A file of a database, or else of the main one; with what it takes in, if that is `resolved`.
+    ///
+    /// # Errors
+    /// `ObjectNotFound`; `InvalidBody` for one that is no document, or takes in what it can't; what disk and store say.
+    pub async fn get(&self, database: DatabaseId, path: &str, resolved: bool) -> Result<Arc<XmlFile>> {
+        let key = (database, Box::from(path), resolved);
+        if let Some(kept) = self.kept.get(&key) {
+            return Ok(kept);
+        }
+        let before = self.cleared.load(Ordering::SeqCst);
+        let file = Arc::new(self.read(database, path, resolved).await?);
+        self.kept.insert(key.clone(), file.clone());
+        if self.cleared.load(Ordering::SeqCst) != before {
+            // It may be from before; a later one that is pushed out with it is read again.
+            self.kept.remove(&key);
+        }
+        Ok(file)
+    }
+
+    async fn read(&self, database: DatabaseId, path: &str, resolved: bool) -> Result<XmlFile> {
+        let mut files = Files::new();
+        loop {
+            let asked = path.to_owned();
+            let (read, known) = give_way::aside(move || (text_of(&files, &asked, resolved), files)).await?;
+            files = known;
+            let needed = match read {
+                Outcome::Text(file) => return Ok(file),
+                Outcome::Missing => return Err(Error::not_found(path)),
+                Outcome::Faulty(fault) => {
+                    let message = format!("The file can't be read as XML: {fault}.");
+                    return Err(Error::new(Code::InvalidBody, message).with_source(path));
+                }
+                Outcome::Needs(needed) => needed,
+            };
+            if needed.is_empty() || files.len() + needed.len() > MOST_FILES {
+                let message = format!("`{path}` takes in more than {MOST_FILES} files.");
+                return Err(Error::new(Code::InvalidBody, message).with_source(path));
+            }
+            for path in needed {
+                let file = self.files.file(database, &path, None).await?;
+                files.insert(path, file);
+            }
+        }
+    }
+}
+
+enum Outcome {
+    Text(XmlFile),
+    Missing,
+    Faulty(Fault),
+    Needs(std::collections::BTreeSet<String>),
+}
+
+fn text_of(files: &Files, path: &str, resolved: bool) -> Outcome {
+    let shelf = Shelf::of(files);
+    let read = if resolved { whole(path, &shelf) } else { as_it_is(path, &shelf) };
+    match read {
+        Read::Done(Some(whole)) => match whole.root() {
+            Ok(root) => Outcome::Text(XmlFile {
+                sha256: <sha2::Sha256 as sha2::Digest>::digest(whole.text.as_bytes()).into(),
+                text: whole.text.into(),
+                root,
+            }),
+            Err(fault) => Outcome::Faulty(fault),
+        },
+        Read::Done(None) => Outcome::Missing,
+        // There is one at least.
+        Read::Faulty(mut faults) => Outcome::Faulty(faults.swap_remove(0)),
+        Read::Needs(_) => Outcome::Needs(shelf.needed()),
+    }
+}
+
+/// A file with its references to others as they stand in it.
+fn as_it_is(path: &str, shelf: &Shelf<'_>) -> Read<Option<Whole>> {
+    match shelf.ask(path) {
+        Asked::Here(file) => match &file.text {
+            Ok(text) => Read::Done(Some(Whole::of_text(path, text))),
+            Err(why) => Read::Faulty(vec![Fault::of_file(path, why.clone())]),
+        },
+        Asked::Missing => Read::Done(None),
+        Asked::Unknown => Read::Needs(Default::default()),
+    }
+}

@@ -1,0 +1,108 @@
+//! Reading configuration files to see what is wrong in them, without bringing anything into force.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::content::{Content, SiteContent};
+use super::fault::Fault;
+use super::files::{FILE_BYTES, FOLDER, Files, MOST_FILES, Read, Shelf, SourceFile};
+use super::{Commands, Jobs, ObjectTypes, Workflows};
+
+/// What a check has found.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// What keeps files from being taken over.
+    pub faults: Vec<Fault>,
+    /// What in them is not known, and would be passed over.
+    pub unknown: Vec<Fault>,
+    /// Files that were read, each once.
+    pub files: Vec<String>,
+}
+
+impl Checked {
+    /// Notes what was read, and what came of it.
+    pub fn note(&mut self, files: &Files, faults: Vec<Fault>, unknown: Vec<Fault>) {
+        for path in files.iter().filter(|(_, file)| file.is_some()).map(|(path, _)| path) {
+            if !self.files.contains(path) {
+                self.files.push(path.clone());
+            }
+        }
+        for (list, more) in [(&mut self.faults, faults), (&mut self.unknown, unknown)] {
+            // A file that several take in is read for each.
+            let new: Vec<Fault> = more.into_iter().filter(|fault| !list.contains(fault)).collect();
+            list.extend(new);
+        }
+    }
+}
+
+/// Checks the files in a folder: one that holds `SysConfig`, or is it.
+///
+/// # Errors
+/// A file can't be read.
+pub fn check_folder(folder: &Path) -> io::Result<Checked> {
+    let inner = folder.join(FOLDER.trim_start_matches('/'));
+    let base = if inner.is_dir() { inner } else { folder.to_owned() };
+    let mut checked = Checked::default();
+    read::<ObjectTypes>(&base, &mut checked)?;
+    read::<Workflows>(&base, &mut checked)?;
+    read::<Commands>(&base, &mut checked)?;
+    read::<Jobs>(&base, &mut checked)?;
+    read::<SiteContent>(&base, &mut checked)?;
+    Ok(checked)
+}
+
+fn read<T: Content>(base: &Path, checked: &mut Checked) -> io::Result<()> {
+    let mut files = Files::new();
+    loop {
+        let shelf = Shelf::of(&files);
+        match T::read(&shelf) {
+            Read::Done(parsed) => {
+                checked.note(&files, Vec::new(), parsed.unknown);
+                return Ok(());
+            }
+            Read::Faulty(faults) => {
+                checked.note(&files, faults, Vec::new());
+                return Ok(());
+            }
+            Read::Needs(_) => {}
+        }
+        let needed = shelf.needed();
+        if needed.is_empty() || files.len() + needed.len() > MOST_FILES {
+            let fault = Fault::of_file(FOLDER, format!("more than {MOST_FILES} files are needed"));
+            checked.note(&files, vec![fault], Vec::new());
+            return Ok(());
+        }
+        for path in needed {
+            let file = file_of(base, &path)?;
+            files.insert(path, file.map(Arc::new));
+        }
+    }
+}
+
+/// A file of the folder that stands for [`FOLDER`].
+fn file_of(base: &Path, path: &str) -> io::Result<Option<SourceFile>> {
+    // Nothing else is ever asked for.
+    let below = path.strip_prefix(FOLDER).unwrap_or_default().trim_start_matches('/');
+    let place = base.join(below);
+    let size = match std::fs::metadata(&place) {
+        Ok(found) if found.is_file() => found.len(),
+        Ok(_) => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let text = if size > FILE_BYTES as u64 {
+        Err(format!("it has {size} bytes, more than the {FILE_BYTES} that are read"))
+    } else {
+        as_text(&std::fs::read(&place)?)
+    };
+    Ok(Some(SourceFile { path: path.to_owned(), text, state: None }))
+}
+
+/// The text of a file, without a mark of its encoding; or a clause that says why it has none.
+pub fn as_text(bytes: &[u8]) -> Result<Arc<str>, String> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text.strip_prefix('\u{FEFF}').unwrap_or(text).into()),
+        Err(error) => Err(format!("it is no UTF-8 text: byte {} fits nowhere", error.valid_up_to())),
+    }
+}

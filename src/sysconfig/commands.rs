@@ -1,0 +1,174 @@
+//! Commands that clients offer, and jobs that run them by the clock. The service keeps them for clients, and runs none.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stet_actors::object::Text;
+
+use super::document::{ConfigFile, Element, Once};
+use super::vocabulary;
+
+/// What clients offer to do to an object in one step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Command {
+    /// What jobs name it by.
+    pub name: Text,
+    /// What people read.
+    pub label: Text,
+    /// The menu that it stands in.
+    pub group: Option<Text>,
+    /// The keys that call it.
+    pub shortcut: Option<Text>,
+    /// What a user needs on the object.
+    pub privilege: Option<Text>,
+    /// Whether the user is asked once more.
+    pub confirm: bool,
+    /// Object types that it is for; none: any.
+    pub applies_to: Vec<Text>,
+    /// The status that it gives to an object.
+    pub status: Option<Text>,
+    /// What it is given.
+    pub parameters: Vec<Parameter>,
+}
+
+/// Something that a command is given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Parameter {
+    /// Its name.
+    pub name: Text,
+    /// What it is.
+    pub value: Text,
+}
+
+/// A command that clients run by the clock.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Job {
+    /// Its name.
+    pub name: Text,
+    /// What people read.
+    pub label: Text,
+    /// What it is for.
+    pub description: Option<Text>,
+    /// The command's name.
+    pub command: Text,
+    /// Minute, hour, day of the month, month and day of the week.
+    pub schedule: Text,
+    /// Whether it runs.
+    pub enabled: bool,
+    /// What the command is given.
+    pub parameters: Vec<Parameter>,
+    /// Which objects the command is given.
+    pub select: Vec<Select>,
+}
+
+/// Objects by what they are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Select {
+    /// Their type.
+    pub r#type: Option<Text>,
+    /// Their status.
+    pub status: Option<Text>,
+    /// The folder that they lie in or below.
+    pub folder: Option<Text>,
+    /// Days since their last change.
+    pub unchanged_days: Option<u32>,
+}
+
+/// All commands, in the order of their file.
+#[derive(Debug, Clone, Default)]
+pub struct Commands(pub Vec<Command>);
+
+/// All jobs, in the order of their file.
+#[derive(Debug, Clone, Default)]
+pub struct Jobs(pub Vec<Job>);
+
+impl ConfigFile for Commands {
+    const ROOT: &'static vocabulary::Element = &vocabulary::COMMANDS;
+
+    fn read(root: Element<'_>) -> Commands {
+        let mut names = Once::default();
+        let command = |element: Element<'_>| {
+            let name = element.required("name");
+            names.check(element, "command", name);
+            let text = |attribute: &str| element.attribute(attribute).map(Text::from);
+            Command {
+                name: name.into(),
+                label: element.attribute("label").unwrap_or(name).into(),
+                group: text("group"),
+                shortcut: text("shortcut"),
+                privilege: text("privilege"),
+                confirm: element.flag("confirm"),
+                applies_to: element.all("appliesTo").map(|kind| kind.text().into()).collect(),
+                status: element.all("set").map(|set| set.required("status").into()).next(),
+                parameters: parameters(element),
+            }
+        };
+        Commands(root.all("command").map(command).collect())
+    }
+}
+
+impl ConfigFile for Jobs {
+    const ROOT: &'static vocabulary::Element = &vocabulary::JOBS;
+
+    fn read(root: Element<'_>) -> Jobs {
+        let mut names = Once::default();
+        let job = |element: Element<'_>| {
+            let (name, schedule) = (element.required("name"), element.required("schedule"));
+            names.check(element, "job", name);
+            if !is_schedule(schedule) {
+                let wanted = "minute, hour, day of the month, month and day of the week";
+                element.fault(format!("`schedule` of `{name}` must be {wanted}, as in cron, but is `{schedule}`"));
+            }
+            Job {
+                name: name.into(),
+                label: element.attribute("label").unwrap_or(name).into(),
+                description: element.all("description").map(|description| description.text().into()).next(),
+                command: element.required("command").into(),
+                schedule: schedule.into(),
+                enabled: element.attribute("enabled").is_none() || element.flag("enabled"),
+                parameters: parameters(element),
+                select: element.all("select").map(select).collect(),
+            }
+        };
+        Jobs(root.all("job").map(job).collect())
+    }
+}
+
+fn parameters(element: Element<'_>) -> Vec<Parameter> {
+    let parameter = |found: Element<'_>| Parameter { name: found.required("name").into(), value: found.text().into() };
+    element.all("parameter").map(parameter).collect()
+}
+
+fn select(element: Element<'_>) -> Select {
+    let text = |attribute: &str| element.attribute(attribute).map(Text::from);
+    Select {
+        r#type: text("type"),
+        status: text("status"),
+        folder: text("folder"),
+        unchanged_days: element.number("unchangedDays"),
+    }
+}
+
+/// The bounds of the five fields of a schedule.
+const FIELDS: [(u32, u32); 5] = [(0, 59), (0, 23), (1, 31), (1, 12), (0, 7)];
+
+/// Whether a text is a schedule: lists of numbers, ranges and steps.
+fn is_schedule(text: &str) -> bool {
+    let fields: Vec<&str> = text.split_whitespace().collect();
+    fields.len() == FIELDS.len() && fields.iter().zip(FIELDS).all(|(field, bounds)| is_field(field, bounds))
+}
+
+fn is_field(field: &str, (least, most): (u32, u32)) -> bool {
+    let number = |text: &str| text.parse::<u32>().ok().filter(|number| (least..=most).contains(number));
+    field.split(',').all(|part| {
+        let (range, step) = part.split_once('/').map_or((part, None), |(range, step)| (range, Some(step)));
+        let steps = step.is_none_or(|step| step.parse::<u32>().is_ok_and(|step| (1..=most).contains(&step)));
+        let ranges = match range.split_once('-') {
+            Some((from, to)) => matches!((number(from), number(to)), (Some(from), Some(to)) if from <= to),
+            None => range == "*" || number(range).is_some(),
+        };
+        steps && ranges
+    })
+}

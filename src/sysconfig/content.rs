@@ -1,0 +1,186 @@
+//! What the caches hold of configuration files: for each, which files it is read of and what it says without any.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+use stet_actors::object::Text;
+
+use super::catalogs::Catalogs;
+use super::commands::{Commands, Jobs};
+use super::document::{ConfigFile, Parsed, parse};
+use super::fault::Fault;
+use super::files::{Read, Shelf};
+use super::metadata::MetadataDefinition;
+use super::object_types::ObjectTypes;
+use super::pages::{Collages, ContentItems, Indexes, PageAccessories, ShapeTemplates};
+use super::site::Site;
+use super::whole::{Whole, whole};
+use super::workflows::Workflows;
+
+/// What one cache holds.
+pub trait Content: Default + Send + Sync + 'static {
+    /// Name of the cache.
+    const NAME: &'static str;
+
+    /// Reads it of files; of those that it finds to be needed, it is read again when they are there.
+    fn read(shelf: &Shelf<'_>) -> Read<Parsed<Self>>;
+}
+
+/// A cache of one file.
+macro_rules! of_one_file {
+    ($($content:ty, $name:literal, $path:literal;)+) => { $(
+        impl Content for $content {
+            const NAME: &'static str = $name;
+
+            fn read(shelf: &Shelf<'_>) -> Read<Parsed<Self>> {
+                let mut gather = Gather::new(shelf);
+                let value = gather.file($path).unwrap_or_default();
+                gather.end(value)
+            }
+        }
+    )+ };
+}
+
+of_one_file! {
+    Commands, "commands", "/SysConfig/Commands/commands.xml";
+    Jobs, "jobs", "/SysConfig/Jobs/jobs.xml";
+    ObjectTypes, "objecttypes", "/SysConfig/ObjectTypes/objecttypes.xml";
+    Workflows, "workflows", "/SysConfig/Workflows/workflows.xml";
+}
+
+/// Where the site configuration is.
+pub const SITE_PATH: &str = "/SysConfig/Site/siteconfig.xml";
+
+/// Where the column catalogs are.
+pub const CATALOGS_PATH: &str = "/SysConfig/Columns/columnCfgCatalogs.cfg";
+
+/// All that is refreshed along with the site configuration.
+#[derive(Debug, Clone, Default)]
+pub struct SiteContent {
+    /// The site configuration.
+    pub site: Arc<Site>,
+    /// Its text, with what it takes in; empty without a file.
+    pub text: Bytes,
+    /// What its ETag is made of: it stays while the text does, however often it is refreshed.
+    pub text_sha256: [u8; 32],
+    /// The column catalogs.
+    pub catalogs: Arc<Catalogs>,
+    /// The content items.
+    pub content_items: Arc<ContentItems>,
+    /// The collage configuration.
+    pub collages: Arc<Collages>,
+    /// The indexes.
+    pub indexes: Arc<Indexes>,
+    /// Page accessories, by the path of their file.
+    pub page_accessories: BTreeMap<Text, Arc<PageAccessories>>,
+    /// Shape templates, by the path of their file.
+    pub shape_templates: BTreeMap<Text, Arc<ShapeTemplates>>,
+    /// Metadata definitions, by the path of their file.
+    pub definitions: BTreeMap<Text, Arc<MetadataDefinition>>,
+}
+
+impl Content for SiteContent {
+    const NAME: &'static str = "site";
+
+    fn read(shelf: &Shelf<'_>) -> Read<Parsed<Self>> {
+        let mut gather = Gather::new(shelf);
+        let mut content = SiteContent::default();
+        if let Some((site, whole)) = gather.file_and_text::<Site>(SITE_PATH) {
+            content.site = Arc::new(site);
+            content.text_sha256 = Sha256::digest(&whole.text).into();
+            content.text = whole.text.into();
+        }
+        if let Some(catalogs) = gather.file(CATALOGS_PATH) {
+            content.catalogs = Arc::new(catalogs);
+        }
+        content.content_items = Arc::new(gather.file("/SysConfig/ContentItems/contentItems.xml").unwrap_or_default());
+        content.collages = Arc::new(gather.file("/SysConfig/Collage/collage.xml").unwrap_or_default());
+        content.indexes = Arc::new(gather.file("/SysConfig/Indexes/indexes.xml").unwrap_or_default());
+        let site = content.site.clone();
+        for channel in site.channels.list() {
+            if let Some(path) = &channel.page_accessories
+                && let Some(file) = gather.named(path)
+            {
+                content.page_accessories.insert(path.clone(), Arc::new(file));
+            }
+            if let Some(path) = &channel.shape_templates
+                && let Some(file) = gather.named(path)
+            {
+                content.shape_templates.insert(path.clone(), Arc::new(file));
+            }
+        }
+        for path in &site.definitions {
+            if let Some(file) = gather.named::<MetadataDefinition>(path) {
+                content.definitions.insert(path.clone(), Arc::new(file));
+            }
+        }
+        gather.end(content)
+    }
+}
+
+/// Reads several files, and gathers what is wrong in all of them.
+struct Gather<'s, 'f> {
+    shelf: &'s Shelf<'f>,
+    lacks: bool,
+    faults: Vec<Fault>,
+    unknown: Vec<Fault>,
+}
+
+impl<'s, 'f> Gather<'s, 'f> {
+    fn new(shelf: &'s Shelf<'f>) -> Gather<'s, 'f> {
+        Gather { shelf, lacks: false, faults: Vec::new(), unknown: Vec::new() }
+    }
+
+    /// A file that need not be there.
+    fn file<T: ConfigFile>(&mut self, path: &str) -> Option<T> {
+        self.file_and_text(path).map(|(value, _)| value)
+    }
+
+    fn file_and_text<T: ConfigFile>(&mut self, path: &str) -> Option<(T, Whole)> {
+        let whole = match whole(path, self.shelf) {
+            Read::Done(found) => found?,
+            Read::Needs(_) => {
+                self.lacks = true;
+                return None;
+            }
+            Read::Faulty(faults) => {
+                self.faults.extend(faults);
+                return None;
+            }
+        };
+        match parse(&whole) {
+            Ok(Parsed { value, unknown }) => {
+                self.unknown.extend(unknown);
+                Some((value, whole))
+            }
+            Err(faults) => {
+                self.faults.extend(faults);
+                None
+            }
+        }
+    }
+
+    /// A file that another one names, and that must be there.
+    fn named<T: ConfigFile>(&mut self, path: &str) -> Option<T> {
+        let (lacked, faults) = (self.lacks, self.faults.len());
+        let found = self.file(path);
+        if found.is_none() && self.lacks == lacked && self.faults.len() == faults {
+            self.faults.push(Fault::of_file(path, "the site configuration names this file, and it is not there"));
+        }
+        found
+    }
+
+    fn end<T>(self, value: T) -> Read<Parsed<T>> {
+        if self.lacks {
+            // What is wrong in some files is told with what is wrong in the rest.
+            return Read::Needs(BTreeSet::new());
+        }
+        if self.faults.is_empty() {
+            Read::Done(Parsed { value, unknown: self.unknown })
+        } else {
+            Read::Faulty(self.faults)
+        }
+    }
+}

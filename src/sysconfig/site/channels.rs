@@ -1,0 +1,213 @@
+//! Channels, and the teams that work for them.
+
+use std::collections::{HashMap, HashSet};
+
+use stet_actors::object::{Text, file_name};
+
+use super::products::Product;
+use crate::sysconfig::document::{Element, Once};
+
+/// A channel that stories go to.
+#[derive(Debug, Clone)]
+pub struct Channel {
+    /// What it is told apart by; calls may name it by this, too.
+    pub id: Text,
+    /// Its name, and that of copies for it.
+    pub name: Text,
+    /// What it is: print, web, tablet, wap.
+    pub kind: Text,
+    /// In the order of the file.
+    pub editions: Vec<Edition>,
+    /// In the order of the file.
+    pub styles: Vec<StylesGroup>,
+    /// Whether bundles hold copies for it.
+    pub compound: bool,
+    /// Whether the bundle's own text is this channel's, where there is no copy for it.
+    pub is_neutral: bool,
+    /// What may be done with some content items in a copy, by their type.
+    pub actions: Vec<(Text, Vec<Text>)>,
+    /// Path of the file of its page accessories.
+    pub page_accessories: Option<Text>,
+    /// Path of the file of its shape templates.
+    pub shape_templates: Option<Text>,
+}
+
+/// An edition of a product or channel.
+#[derive(Debug, Clone)]
+pub struct Edition {
+    /// Its name.
+    pub name: Text,
+    /// Whether it is the one that is meant where none is named.
+    pub is_default: bool,
+}
+
+/// Templates, and the stylesheets that go with them.
+#[derive(Debug, Clone)]
+pub struct StylesGroup {
+    /// Paths.
+    pub templates: Vec<Text>,
+    /// In the order of the file.
+    pub stylesheets: Vec<Stylesheet>,
+}
+
+/// A stylesheet.
+#[derive(Debug, Clone)]
+pub struct Stylesheet {
+    /// Its path.
+    pub href: Text,
+    /// What people read.
+    pub label: Option<Text>,
+    /// Whether it is the one that is meant where none is named.
+    pub is_default: bool,
+}
+
+/// People who work together.
+#[derive(Debug, Clone)]
+pub struct Team {
+    /// Its name.
+    pub name: Text,
+    /// Whether it is the one that is meant where none is named.
+    pub is_default: bool,
+    /// What it works for, in the order of the file.
+    pub channels: Vec<TeamChannel>,
+}
+
+/// A channel of a team.
+#[derive(Debug, Clone)]
+pub struct TeamChannel {
+    /// Its name.
+    pub name: Text,
+    /// Whether it is the one that is meant where none is named.
+    pub is_default: bool,
+}
+
+/// Channels, and where each is by its id and by its name, in any case.
+#[derive(Debug, Clone, Default)]
+pub struct Channels {
+    list: Vec<Channel>,
+    places: HashMap<String, usize>,
+}
+
+impl Channels {
+    /// In the order of the file.
+    pub fn list(&self) -> &[Channel] {
+        &self.list
+    }
+
+    /// The channel with that id or name, in any case.
+    pub fn named(&self, wanted: &str) -> Option<&Channel> {
+        self.list.get(*self.places.get(&wanted.to_lowercase())?)
+    }
+}
+
+pub(super) fn editions(element: Element<'_>) -> Vec<Edition> {
+    let mut known = Once::default();
+    let edition = |element: Element<'_>| {
+        let name = element.required("name");
+        known.check(element, "edition", name);
+        Edition { name: name.into(), is_default: element.flag("isDefault") }
+    };
+    element.all_in("editions", "edition").map(edition).collect()
+}
+
+pub(super) fn read(root: Element<'_>, products: &[Product]) -> Channels {
+    let products: HashMap<&str, &Product> = products.iter().map(|product| (&*product.name, product)).collect();
+    let mut inherits = Vec::new();
+    let mut channels = Channels::default();
+    for element in root.all_in("channels", "channel") {
+        let found = channel(element);
+        for name in HashSet::from([found.id.to_lowercase(), found.name.to_lowercase()]) {
+            if channels.places.insert(name, channels.list.len()).is_some() {
+                element.fault(format!("the channel `{}` is there a second time", found.name));
+            }
+        }
+        check_product(element, &products);
+        inherits.extend(element.attribute("templateChannel").map(|name| (element, name)));
+        channels.list.push(found);
+    }
+    for (element, name) in inherits {
+        check_channel(element, name, &channels);
+    }
+    channels
+}
+
+fn channel(element: Element<'_>) -> Channel {
+    let (id, name) = (element.required("id"), element.required("name"));
+    // A copy is named like its channel.
+    if file_name(name).map_or(true, |as_file| as_file != name) {
+        element.fault(format!("`{name}` can't be the name of an object, and so not that of a channel"));
+    }
+    let actions = element.all_in("contentItems", "contentItem").map(|item| {
+        let listed = item.required("actions").split_whitespace().map(Text::from).collect();
+        (Text::from(item.required("type")), listed)
+    });
+    let file = |attribute: &str| element.attribute(attribute).map(Text::from);
+    Channel {
+        id: id.into(),
+        name: name.into(),
+        kind: element.attribute("type").unwrap_or("web").into(),
+        editions: editions(element),
+        styles: element.all("stylesGroup").map(styles_group).collect(),
+        compound: element.flag("compound"),
+        is_neutral: element.flag("isTemplateChannel"),
+        actions: actions.collect(),
+        page_accessories: file("pageAccessories"),
+        shape_templates: file("shapeTemplates"),
+    }
+}
+
+fn styles_group(element: Element<'_>) -> StylesGroup {
+    let stylesheet = |element: Element<'_>| Stylesheet {
+        href: element.required("href").into(),
+        label: element.attribute("label").map(Text::from),
+        is_default: element.flag("isDefault"),
+    };
+    StylesGroup {
+        templates: element.all("template").map(|template| template.text().into()).collect(),
+        stylesheets: element.all("stylesheet").map(stylesheet).collect(),
+    }
+}
+
+fn check_product(element: Element<'_>, products: &HashMap<&str, &Product>) {
+    let Some(name) = element.attribute("product") else {
+        if element.attribute("calendar").is_some() {
+            element.fault("a channel that names a `calendar` must name the `product` whose it is");
+        }
+        return;
+    };
+    let Some(product) = products.get(name) else {
+        return element.fault(format!("there is no product `{name}`"));
+    };
+    if let Some(calendar) = element.attribute("calendar")
+        && !product.calendars.iter().any(|known| &*known.name == calendar)
+    {
+        element.fault(format!("the product `{name}` has no calendar `{calendar}`"));
+    }
+}
+
+pub(super) fn check_channel(element: Element<'_>, name: &str, channels: &Channels) {
+    if channels.named(name).is_none() {
+        element.fault(format!("there is no channel `{name}`"));
+    }
+}
+
+pub(super) fn teams(root: Element<'_>, channels: &Channels) -> Vec<Team> {
+    let mut known = Once::default();
+    let team = |element: Element<'_>| {
+        let name = element.required("name");
+        known.check(element, "team", name);
+        let mut own = Once::default();
+        let channel = |element: Element<'_>| {
+            let name = element.required("name");
+            own.check(element, "channel", name);
+            check_channel(element, name, channels);
+            TeamChannel { name: name.into(), is_default: element.flag("isDefault") }
+        };
+        Team {
+            name: name.into(),
+            is_default: element.flag("isDefault"),
+            channels: element.all("channel").map(channel).collect(),
+        }
+    };
+    root.all_in("teams", "team").map(team).collect()
+}

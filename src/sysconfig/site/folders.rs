@@ -1,0 +1,245 @@
+//! Work folders, and where new objects go.
+
+use std::collections::{HashMap, HashSet};
+
+use stet_actors::object::Text;
+
+use super::Site;
+use super::channels::{Channels, Team, check_channel};
+use crate::sysconfig::document::{Element, Once};
+
+/// A work folder: a desk, and where it works.
+#[derive(Debug, Clone)]
+pub struct WorkFolder {
+    /// Tells it apart.
+    pub id: Text,
+    /// What people read.
+    pub label: Text,
+    /// What calls name it by.
+    pub path: Text,
+    /// The folder that it works in.
+    pub dir: Text,
+    /// What it is: section, subsection.
+    pub kind: Text,
+    /// Whether it is the one that is meant where none is named.
+    pub is_default: bool,
+    /// Teams that it is for; none: all.
+    pub teams: Vec<Text>,
+    /// Channels that it is for; none: all.
+    pub channels: Vec<Text>,
+    /// Those of its own come before the site's.
+    pub base_folders: Vec<BaseFolder>,
+    /// The work folders in it.
+    pub children: Vec<WorkFolder>,
+}
+
+/// Where new objects of a type go.
+#[derive(Debug, Clone)]
+pub struct BaseFolder {
+    /// Name of the type.
+    pub content: Text,
+    /// Only for this channel.
+    pub channel: Option<Text>,
+    /// What people read.
+    pub name: Option<Text>,
+    /// With placeholders.
+    pub work_path: Text,
+    /// The status that objects have there.
+    pub work_status: Option<Text>,
+}
+
+/// What is known of an object for which a folder is looked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wanted<'a> {
+    /// Name of its type.
+    pub content: &'a str,
+    /// Path of its work folder.
+    pub work_folder: &'a str,
+    /// Name or id of the channel that it is for.
+    pub channel: Option<&'a str>,
+    /// `yyyyMMdd`
+    pub issue_date: Option<&'a str>,
+    /// As the call says.
+    pub product: Option<&'a str>,
+    /// As the call says.
+    pub edition: Option<&'a str>,
+    /// As the call says.
+    pub insert: Option<&'a str>,
+    /// As the call says.
+    pub team: Option<&'a str>,
+}
+
+/// Where an object goes, and why.
+#[derive(Debug, Clone, Copy)]
+pub struct Destination<'s> {
+    /// Its work folder.
+    pub work_folder: &'s WorkFolder,
+    /// Label of the outermost work folder above it, or its own.
+    pub section: &'s Text,
+    /// Where it goes.
+    pub base_folder: &'s BaseFolder,
+}
+
+impl Site {
+    /// Where the site has objects like that go. A base folder of the work folder comes before one of the site, and one for the channel
+    /// that is named before one for all.
+    pub fn destination(&self, wanted: &Wanted<'_>) -> Option<Destination<'_>> {
+        let (work_folder, section) = self.work_folder(wanted.work_folder)?;
+        let of = |list: &'_ [BaseFolder], for_channel: bool| {
+            list.iter().position(|base| {
+                let fits = match (&base.channel, wanted.channel.and_then(|name| self.channel(name))) {
+                    (None, _) => !for_channel,
+                    (Some(named), Some(channel)) => {
+                        for_channel && self.channel(named).is_some_and(|named| named.id == channel.id)
+                    }
+                    (Some(_), None) => false,
+                };
+                *base.content == *wanted.content && fits
+            })
+        };
+        let lists = [&work_folder.base_folders, &self.base_folders];
+        let found = lists
+            .into_iter()
+            .find_map(|list| of(list, true).or_else(|| of(list, false)).and_then(|place| list.get(place)));
+        found.map(|base_folder| Destination { work_folder, section, base_folder })
+    }
+
+    /// A work folder by its path, and the label of the outermost one above it.
+    pub fn work_folder(&self, path: &str) -> Option<(&WorkFolder, &Text)> {
+        let (first, rest) = self.work_folder_places.get(path)?.split_first()?;
+        let top = self.work_folders.get(*first)?;
+        let found = rest.iter().try_fold(top, |at, next| at.children.get(*next))?;
+        Some((found, &top.label))
+    }
+
+    /// The path of the folder that a new object goes to: `None` if the site says of none, or of one that depends on what is not known.
+    pub fn base_folder(&self, wanted: &Wanted<'_>) -> Option<String> {
+        let destination = self.destination(wanted)?;
+        self.filled(&destination, wanted)
+    }
+
+    /// The path of a destination with what stands for its placeholders.
+    pub fn filled(&self, destination: &Destination<'_>, wanted: &Wanted<'_>) -> Option<String> {
+        let (mut out, mut rest) = (String::new(), &*destination.base_folder.work_path);
+        while let Some((before, behind)) = rest.split_once('{') {
+            let (name, behind) = behind.split_once('}')?;
+            let date = wanted.issue_date;
+            let value = match name {
+                "dir" => Some(&*destination.work_folder.dir),
+                "label" => Some(&*destination.work_folder.label),
+                "section" => Some(&**destination.section),
+                "issueDate" => date,
+                "yyyy" => date?.get(..4),
+                "MM" => date?.get(4..6),
+                "dd" => date?.get(6..8),
+                "product" => wanted.product.or(self.default_product.as_deref()),
+                "edition" => wanted.edition,
+                "insert" => wanted.insert,
+                "channel" => wanted.channel,
+                "team" => wanted.team,
+                _ => None,
+            };
+            let value = value.filter(|value| !value.is_empty())?;
+            // What a call says is a name, and leads nowhere else; a directory is a path.
+            if name != "dir" && value.contains('/') {
+                return None;
+            }
+            out.extend([before, value]);
+            rest = behind;
+        }
+        out.push_str(rest);
+        out.starts_with('/').then_some(out)
+    }
+}
+
+/// The way to each work folder, by its path.
+pub(super) fn places(work_folders: &[WorkFolder]) -> HashMap<Text, Vec<usize>> {
+    fn below(list: &[WorkFolder], way: &[usize], found: &mut HashMap<Text, Vec<usize>>) {
+        for (place, folder) in list.iter().enumerate() {
+            let own: Vec<usize> = way.iter().copied().chain([place]).collect();
+            below(&folder.children, &own, found);
+            found.insert(folder.path.clone(), own);
+        }
+    }
+    let mut found = HashMap::new();
+    below(work_folders, &[], &mut found);
+    found
+}
+
+pub(super) fn read(root: Element<'_>, channels: &Channels, teams: &[Team]) -> Vec<WorkFolder> {
+    let teams = teams.iter().map(|team| &*team.name).collect();
+    let mut reading = Reading { channels, teams, known: Once::default() };
+    root.all_in("workFolders", "workFolder").map(|element| reading.work_folder(element)).collect()
+}
+
+struct Reading<'s> {
+    channels: &'s Channels,
+    teams: HashSet<&'s str>,
+    known: Once,
+}
+
+impl Reading<'_> {
+    fn work_folder(&mut self, element: Element<'_>) -> WorkFolder {
+        let (path, label) = (element.required("path"), element.required("label"));
+        self.known.check(element, "work folder", path);
+        let names = |child: &str| -> Vec<Text> {
+            let named = element.all(child).map(|child| (child, child.required("name")));
+            named
+                .map(|(child, name)| {
+                    match child.name() {
+                        "team" if !self.teams.contains(name) => {
+                            child.fault(format!("there is no team `{name}`"));
+                        }
+                        "channel" => check_channel(child, name, self.channels),
+                        _ => {}
+                    }
+                    name.into()
+                })
+                .collect()
+        };
+        let (teams, channels) = (names("team"), names("channel"));
+        WorkFolder {
+            id: element.attribute("id").unwrap_or(path).into(),
+            label: label.into(),
+            path: path.into(),
+            dir: element.attribute("dir").unwrap_or(path).into(),
+            kind: element.attribute("type").unwrap_or("section").into(),
+            is_default: element.flag("isDefault"),
+            teams,
+            channels,
+            base_folders: base_folders(element, self.channels),
+            children: element.all("workFolder").map(|child| self.work_folder(child)).collect(),
+        }
+    }
+}
+
+/// The names that stand in braces for what is known of an object.
+const PLACEHOLDERS: [&str; 12] =
+    ["dir", "label", "section", "issueDate", "yyyy", "MM", "dd", "product", "edition", "insert", "channel", "team"];
+
+pub(super) fn base_folders(element: Element<'_>, channels: &Channels) -> Vec<BaseFolder> {
+    let base = |element: Element<'_>| {
+        let work_path = element.required("workPath");
+        for opened in work_path.split('{').skip(1) {
+            let name = opened.split_once('}').map_or(opened, |(name, _)| name);
+            if !opened.contains('}') || !PLACEHOLDERS.contains(&name) {
+                let known = PLACEHOLDERS.map(|name| format!("{{{name}}}")).join(", ");
+                element.fault(format!("`workPath` has `{{{name}`, which is none of {known}"));
+            }
+        }
+        if !work_path.starts_with(['/', '{']) {
+            element.fault(format!("`workPath` must begin with `/` or a placeholder, but is `{work_path}`"));
+        }
+        if let Some(channel) = element.attribute("channel") {
+            check_channel(element, channel, channels);
+        }
+        BaseFolder {
+            content: element.required("content").into(),
+            channel: element.attribute("channel").map(Text::from),
+            name: element.attribute("name").map(Text::from),
+            work_path: work_path.into(),
+            work_status: element.attribute("workStatus").map(Text::from),
+        }
+    };
+    element.all("baseFolder").map(base).collect()
+}

@@ -1,0 +1,87 @@
+//! The site configuration: products with their editions and calendars, channels, teams, work folders and the folders that new objects
+//! go to, and which further files belong to it.
+
+mod channels;
+mod folders;
+mod products;
+
+use std::collections::HashMap;
+
+use stet_actors::object::Text;
+
+pub use self::channels::{Channel, Channels, Team};
+pub use self::folders::{BaseFolder, Wanted, WorkFolder};
+pub use self::products::Product;
+use super::document::{ConfigFile, Element};
+use super::vocabulary;
+
+/// What a site is made of.
+#[derive(Debug, Clone, Default)]
+pub struct Site {
+    /// In the order of the file.
+    pub products: Vec<Product>,
+    /// What stories go to.
+    pub channels: Channels,
+    /// In the order of the file.
+    pub teams: Vec<Team>,
+    /// The outermost ones, in the order of the file.
+    pub work_folders: Vec<WorkFolder>,
+    /// By path: the way to a work folder, from the outermost one.
+    work_folder_places: HashMap<Text, Vec<usize>>,
+    base_folders: Vec<BaseFolder>,
+    /// Paths of the metadata definitions.
+    pub definitions: Vec<Text>,
+    default_channel: Option<Text>,
+    default_product: Option<Text>,
+}
+
+impl ConfigFile for Site {
+    const ROOT: &'static vocabulary::Element = &vocabulary::SITE_CONFIG;
+
+    fn read(root: Element<'_>) -> Site {
+        let products = products::read(root);
+        let channels = channels::read(root, &products);
+        let teams = channels::teams(root, &channels);
+        let work_folders = folders::read(root, &channels, &teams);
+        let work_folder_places = folders::places(&work_folders);
+        let base_folders = root.all("baseFolders").flat_map(|list| folders::base_folders(list, &channels)).collect();
+        let definitions =
+            root.all_in("metadata", "definition").map(|element| element.required("path").into()).collect();
+        let default_channel = root.attribute("defaultChannel").map(Text::from);
+        if let Some(name) = default_channel.as_deref().filter(|name| channels.named(name).is_none()) {
+            root.fault(format!("there is no channel `{name}`, which is the default one"));
+        }
+        let named = root.attribute("defaultProduct");
+        // A site that lists no products may name one all the same.
+        if let Some(name) =
+            named.filter(|name| !products.is_empty() && !products.iter().any(|known| &*known.name == *name))
+        {
+            root.fault(format!("there is no product `{name}`, which is the default one"));
+        }
+        let marked = || products.iter().find(|product| product.is_default).map(|product| product.name.clone());
+        let default_product = named.map(Text::from).or_else(marked);
+        Site {
+            products,
+            channels,
+            teams,
+            work_folders,
+            work_folder_places,
+            base_folders,
+            definitions,
+            default_channel,
+            default_product,
+        }
+    }
+}
+
+impl Site {
+    /// The channel with that id or name, in any case.
+    pub fn channel(&self, wanted: &str) -> Option<&Channel> {
+        self.channels.named(wanted)
+    }
+
+    /// The channel that is meant where none is named.
+    pub fn default_channel(&self) -> Option<&Channel> {
+        self.default_channel.as_deref().and_then(|name| self.channel(name))
+    }
+}

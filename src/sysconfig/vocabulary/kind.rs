@@ -1,0 +1,81 @@
+//! Which values attributes and texts take.
+
+/// A kind of value. White space around a value counts for nothing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// Any text.
+    Text,
+    /// A text that is not empty.
+    Name,
+    /// An absolute path in the repository.
+    Path,
+    /// `true` or `false`, `1` or `0`.
+    Flag,
+    /// A whole number within these bounds.
+    Whole(i64, i64),
+    /// A number within these bounds.
+    Number(f64, f64),
+    /// One of these.
+    OneOf(&'static [&'static str]),
+    /// `rgb(r,g,b)` with numbers from 0 to 255.
+    Colour,
+    /// A day of the calendar, `yyyyMMdd`.
+    Day,
+}
+
+impl Kind {
+    /// Whether a value, without the white space around it, is one.
+    pub fn takes(self, value: &str) -> bool {
+        match self {
+            Kind::Text => true,
+            Kind::Name => !value.is_empty(),
+            Kind::Path => value.starts_with('/'),
+            Kind::Flag => matches!(value, "true" | "false" | "1" | "0"),
+            Kind::Whole(least, most) => {
+                value.parse::<i64>().is_ok_and(|number| (least..=most).contains(&number)) && !value.starts_with('+')
+            }
+            Kind::Number(least, most) => {
+                is_decimal(value) && value.parse::<f64>().is_ok_and(|number| (least..=most).contains(&number))
+            }
+            Kind::OneOf(names) => names.contains(&value),
+            Kind::Colour => is_colour(value),
+            Kind::Day => {
+                value.len() == 8
+                    && value.bytes().all(|byte| byte.is_ascii_digit())
+                    && chrono::NaiveDate::parse_from_str(value, "%Y%m%d").is_ok()
+            }
+        }
+    }
+
+    /// What it wants, as a message says it.
+    pub fn wanted(self) -> String {
+        match self {
+            Kind::Text => "a text".to_owned(),
+            Kind::Name => "a text that is not empty".to_owned(),
+            Kind::Path => "an absolute path, which begins with `/`".to_owned(),
+            Kind::Flag => "`true` or `false`".to_owned(),
+            Kind::Whole(least, i64::MAX) => format!("a whole number from {least} on"),
+            Kind::Whole(least, most) => format!("a whole number from {least} to {most}"),
+            Kind::Number(least, most) => format!("a number from {least} to {most}"),
+            Kind::OneOf(names) => format!("one of {}", names.join(", ")),
+            Kind::Colour => "like `rgb(76,145,65)`, with numbers from 0 to 255".to_owned(),
+            Kind::Day => "a day of the calendar, yyyyMMdd".to_owned(),
+        }
+    }
+}
+
+/// Digits, with a point and a sign at most: what the schema takes, too.
+fn is_decimal(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
+    let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    all_digits(whole) && all_digits(part)
+}
+
+fn is_colour(text: &str) -> bool {
+    let Some(inner) = text.strip_prefix("rgb(").and_then(|rest| rest.strip_suffix(')')) else { return false };
+    let parts: Vec<_> = inner.split(',').map(str::trim).collect();
+    let is_byte =
+        |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()) && part.parse::<u8>().is_ok();
+    parts.len() == 3 && parts.iter().all(is_byte)
+}

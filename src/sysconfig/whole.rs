@@ -1,0 +1,198 @@
+//! A configuration file with the text of the files that it takes in: references to entities that its DOCTYPE declares as other files,
+//! `<!ENTITY channels SYSTEM "channels.xml">` and `&channels;`, give way to what these have in their root. Nothing is taken in
+//! but from `/SysConfig`, and nothing more than the bounds here say, so that files that take in each other end as faults.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use stet_xml::{Inclusions, Limits, Location, XmlError, inclusions};
+
+use super::fault::{Fault, place_in};
+use super::files::{Asked, FILE_BYTES, Read, Shelf, SourceFile, WHOLE_BYTES, referred};
+
+/// How deep files may take in each other.
+const MOST_DEEP: usize = 8;
+
+/// How often files may be taken in, in all.
+const MOST_INCLUSIONS: usize = 500;
+
+/// A file with what it takes in, and where each part of it comes from.
+#[derive(Debug, Clone, Default)]
+pub struct Whole {
+    /// The text.
+    pub text: String,
+    pieces: Vec<Piece>,
+    files: Vec<Arc<SourceFile>>,
+}
+
+/// A run of bytes of one file.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    /// Where it begins in the whole.
+    at: usize,
+    /// The file's place in the list.
+    file: usize,
+    /// Where it begins in the file.
+    from: usize,
+}
+
+impl Whole {
+    /// A text that takes nothing in, for what is compiled in.
+    pub fn of_text(path: &str, text: &str) -> Whole {
+        let file = SourceFile { path: path.to_owned(), text: Ok(text.into()), state: None };
+        Whole { text: text.to_owned(), pieces: vec![Piece { at: 0, file: 0, from: 0 }], files: vec![Arc::new(file)] }
+    }
+
+    /// Name of the root of a text that is a document. References to entities that its DOCTYPE declares as files may stand in it, and
+    /// no others: what they would become is nobody's to find out.
+    ///
+    /// # Errors
+    /// What keeps it from being one.
+    pub fn root(&self) -> Result<String, Fault> {
+        let limits = Limits { max_bytes: WHOLE_BYTES, ..Limits::default() };
+        let at = |error: &XmlError| match error.location() {
+            Location::Byte(at) => *at,
+            Location::Path(_) => 0,
+        };
+        let found = inclusions(&self.text, &limits).map_err(|error| self.fault(at(&error), clause(&error)))?;
+        let mut plain = self.text.clone().into_bytes();
+        for (place, _) in found.gaps().filter(|(_, file)| file.is_some()) {
+            plain[place].fill(b' ');
+        }
+        // Whole references have given way to ASCII.
+        let plain = String::from_utf8(plain).unwrap_or_default();
+        stet_xml::check(&plain, &limits).map_err(|error| self.fault(at(&error), clause(&error)))
+    }
+
+    /// A fault at a byte of the whole, told by the file that it comes from.
+    pub fn fault(&self, at: usize, fault: impl Into<String>) -> Fault {
+        let place = self.pieces.partition_point(|piece| piece.at <= at);
+        let Some(piece) = place.checked_sub(1).and_then(|place| self.pieces.get(place)) else {
+            return Fault::of_file("", fault);
+        };
+        let file = &self.files[piece.file];
+        let text = file.text.as_deref().unwrap_or_default();
+        let (line, column) = place_in(text, piece.from + (at - piece.at));
+        Fault { path: file.path.clone(), line, column, fault: fault.into() }
+    }
+
+    fn push(&mut self, file: usize, text: &str, range: Range<usize>) {
+        if !range.is_empty() {
+            self.pieces.push(Piece { at: self.text.len(), file, from: range.start });
+            self.text.push_str(&text[range]);
+        }
+    }
+}
+
+/// Reads a file with all that it takes in. `None` for a file that there is not.
+pub fn whole(path: &str, shelf: &Shelf<'_>) -> Read<Option<Whole>> {
+    let file = match shelf.ask(path) {
+        Asked::Here(file) => file,
+        Asked::Missing => return Read::Done(None),
+        Asked::Unknown => return Read::Needs(Default::default()),
+    };
+    let mut taking =
+        Taking { shelf, whole: Whole::default(), open: Vec::new(), faults: Vec::new(), taken: 0, lacks: false };
+    taking.take(file, None);
+    if !taking.faults.is_empty() {
+        return Read::Faulty(taking.faults);
+    }
+    if taking.lacks { Read::Needs(Default::default()) } else { Read::Done(Some(taking.whole)) }
+}
+
+struct Taking<'s, 'f> {
+    shelf: &'s Shelf<'f>,
+    whole: Whole,
+    /// Paths of the files that are being taken in, one by the other.
+    open: Vec<String>,
+    faults: Vec<Fault>,
+    taken: usize,
+    /// Whether a file has not been looked for yet.
+    lacks: bool,
+}
+
+impl Taking<'_, '_> {
+    /// Appends a file; `by` is where another one refers to it.
+    fn take(&mut self, file: &Arc<SourceFile>, by: Option<Fault>) {
+        let refused = |fault: String| match by.clone() {
+            Some(by) => Fault { fault: format!("`{}` is taken in, {fault}", file.path), ..by },
+            None => Fault::of_file(&file.path, fault),
+        };
+        let text = match &file.text {
+            Ok(text) => text.clone(),
+            Err(why) => return self.faults.push(refused(format!("but {why}"))),
+        };
+        if self.open.contains(&file.path) {
+            return self.faults.push(refused("and takes in the file that takes it in: a circle".to_owned()));
+        }
+        self.taken += 1;
+        if self.open.len() >= MOST_DEEP || self.taken > MOST_INCLUSIONS {
+            let bounds = format!("but no more than {MOST_DEEP} levels and {MOST_INCLUSIONS} files may be");
+            return self.faults.push(refused(bounds));
+        }
+        let found = match inclusions(&text, &Limits { max_bytes: FILE_BYTES, ..Limits::default() }) {
+            Ok(found) => found,
+            Err(error) => return self.faults.push(fault_of(&file.path, &text, &error)),
+        };
+        let number = self.whole.files.len();
+        self.whole.files.push(file.clone());
+        self.open.push(file.path.clone());
+        self.put(number, file, &text, &found, by.is_some());
+        self.open.pop();
+    }
+
+    /// Appends the text of a file, of one that is taken in no more than its root.
+    fn put(&mut self, number: usize, file: &SourceFile, text: &str, found: &Inclusions, is_taken_in: bool) {
+        let begin = if is_taken_in { found.root.start } else { 0 };
+        let end = if is_taken_in { found.root.end } else { text.len() };
+        let mut from = begin;
+        for (place, entity) in found.gaps() {
+            if place.start < from || place.end > end {
+                continue;
+            }
+            self.whole.push(number, text, from..place.start);
+            from = place.end;
+            let Some(reference) = entity else { continue };
+            let (line, column) = place_in(text, place.start);
+            let at = |fault: String| Fault { path: file.path.clone(), line, column, fault };
+            let Some(path) = referred(&file.path, reference) else {
+                let fault = format!("`{reference}` is not taken in: it does not lie in {}", super::files::FOLDER);
+                self.faults.push(at(fault));
+                continue;
+            };
+            match self.shelf.ask(&path) {
+                Asked::Here(other) => {
+                    let other = other.clone();
+                    self.take(&other, Some(at(String::new())));
+                }
+                Asked::Missing => self.faults.push(at(format!("`{path}` is to be taken in and is not there"))),
+                Asked::Unknown => self.lacks = true,
+            }
+            if self.whole.text.len() > WHOLE_BYTES || self.faults.len() >= super::fault::MOST_FAULTS {
+                let fault = format!("with what it takes in, the file has more than {WHOLE_BYTES} bytes");
+                if self.whole.text.len() > WHOLE_BYTES && self.faults.is_empty() {
+                    self.faults.push(at(fault));
+                }
+                return;
+            }
+        }
+        self.whole.push(number, text, from..end);
+    }
+}
+
+/// The fault of a text that is no document.
+pub(super) fn fault_of(path: &str, text: &str, error: &XmlError) -> Fault {
+    let at = match error.location() {
+        Location::Byte(at) => *at,
+        Location::Path(_) => 0,
+    };
+    let (line, column) = place_in(text, at);
+    Fault { path: path.to_owned(), line, column, fault: clause(error) }
+}
+
+/// What an error says beside the place, which faults give as line and column.
+pub(super) fn clause(error: &XmlError) -> String {
+    let sentence = error.to_string();
+    let fault = sentence.split_once(" of the XML text, ").map_or(&*sentence, |(_, fault)| fault);
+    fault.trim_end_matches('.').to_owned()
+}
