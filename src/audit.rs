@@ -44,12 +44,12 @@ pub struct AuditEntry {
     pub address: String,
     /// What was done, e.g. `drawer.item.add`.
     pub action: String,
-    /// The container or object that changed.
-    #[schemars(with = "Loid")]
-    pub container: String,
-    /// Its revision after the change.
-    pub revision: u64,
-    /// The objects and items concerned.
+    /// The container or object that changed; null for users, groups, keys and the configuration.
+    #[schemars(with = "Option<Loid>")]
+    pub container: Option<String>,
+    /// Its revision after the change; null without one.
+    pub revision: Option<u64>,
+    /// The objects and items concerned; names of users and of a group, of a key, or of a cache with its database.
     pub objects: Vec<String>,
 }
 
@@ -62,8 +62,8 @@ impl AuditEntry {
             session: event.session,
             address: event.address,
             action: event.kind,
-            container: event.container.to_string(),
-            revision: event.revision,
+            revision: event.container.map(|_| event.revision),
+            container: event.container.map(|container| container.to_string()),
             objects: event.ids,
         }
     }
@@ -79,7 +79,9 @@ impl AuditEntry {
         let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.escape_debug().to_string() };
         let (user, session, address) = (or_dash(&self.user), or_dash(&self.session), or_dash(&self.address));
         let objects = or_dash(&self.objects.join(","));
-        let AuditEntry { action, container, revision, .. } = self;
+        let AuditEntry { action, .. } = self;
+        let container = self.container.as_deref().unwrap_or("-");
+        let revision = self.revision.map_or_else(|| "-".to_owned(), |revision| revision.to_string());
         writeln!(out, "{} {user} {action} {container} {revision} {objects} {session} {address}", self.time())
     }
 
@@ -172,9 +174,9 @@ impl Filter {
         self.user.as_ref().is_none_or(|user| **user == *event.user || *user == Name::of(&event.user))
             && self.from_ms.is_none_or(|from| event.at_ms >= from)
             && self.to_ms.is_none_or(|to| event.at_ms < to)
-            && self
-                .object
-                .is_none_or(|object| event.container == object || event.ids.iter().any(|id| id.parse() == Ok(object)))
+            && self.object.is_none_or(|object| {
+                event.container == Some(object) || event.ids.iter().any(|id| id.parse() == Ok(object))
+            })
     }
 
     /// Whether all that is older than the event is too old.
@@ -258,7 +260,7 @@ mod tests {
         let mut set = ChangeSet::fence(store.epoch(), |_| ());
         for (index, (container, object, user, at_ms)) in events.into_iter().enumerate() {
             let event = Event {
-                container: loid(container),
+                container: Some(loid(container)),
                 revision: 1,
                 kind: "object.create".to_owned(),
                 ids: vec![loid(object).to_string(), "77".to_owned()],

@@ -8,7 +8,7 @@ use stet_actors::id::Loid;
 use stet_load::LoadArgs;
 use stet_transfer::Transfer;
 
-use crate::admin::command::{Common, KeyArgs, SessionArgs, UserArgs};
+use crate::admin::command::{Common, GroupArgs, KeyArgs, SessionArgs, UserArgs};
 use crate::audit::Filter;
 use crate::auth::Name;
 use crate::config::{Config, ConfigError, Overrides};
@@ -21,6 +21,7 @@ Examples:
   stet check --data /srv/stet             prove that what is stored is whole and consistent
   stet recover --data /srv/stet           say what a damaged journal has lost; with --accept-loss go on without it
   stet user passwd admin --data /srv/stet set a password, be the server running or not: the way back in
+  stet group join desk ada                put a user into a group
   stet key add wire --user agency --privilege read --privilege create
   stet session list --json                who is logged in
   stet audit --data /srv/stet --user ada --from 2026-01-31T08:00:00Z
@@ -74,6 +75,8 @@ pub enum Command {
     Recover(RecoverArgs),
     /// Make, change and list users, whether a server runs or not
     User(UserArgs),
+    /// Make, change and list groups and who is in them, whether a server runs or not
+    Group(GroupArgs),
     /// Make, revoke and list keys for machine clients, whether a server runs or not
     Key(KeyArgs),
     /// List and end sessions, whether a server runs or not
@@ -241,6 +244,7 @@ impl Command {
         matches!(
             self,
             Command::User(_)
+                | Command::Group(_)
                 | Command::Key(_)
                 | Command::Session(_)
                 | Command::Export(_)
@@ -260,6 +264,7 @@ impl Command {
             | Command::Config(ConfigArgs { job: ConfigJob::Check(ConfigCheckArgs { locations, .. }) })
             | Command::Audit(AuditArgs { locations, .. }) => (&locations.config, &locations.data),
             Command::User(UserArgs { common, .. })
+            | Command::Group(GroupArgs { common, .. })
             | Command::Key(KeyArgs { common, .. })
             | Command::Session(SessionArgs { common, .. }) => {
                 let Common { config, data, .. } = common;
@@ -385,6 +390,7 @@ mod tests {
             "serve",
             "recover",
             "user",
+            "group",
             "key",
             "session",
             "STET_PASSWORD",

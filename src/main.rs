@@ -64,6 +64,7 @@ fn main() -> ExitCode {
         Command::Check(_) => server::check(&config),
         Command::Recover(recover) => server::recover(&config, recover.accept_loss),
         Command::User(user) => user.job().and_then(|job| administer(&config, job)),
+        Command::Group(group) => administer(&config, group.job()),
         Command::Key(key) => administer(&config, key.job()),
         Command::Session(session) => administer(&config, session.job()),
         Command::Export(export) => server::transfer(config, export.into()),

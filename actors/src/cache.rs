@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use crate::command::Who;
+
 /// How much of what is in force is read anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Extent {
@@ -32,11 +34,12 @@ pub trait Origin: Send + Sync + 'static {
     /// The database that it is read of, in the metrics.
     fn database(&self) -> u16;
 
-    /// Reads anew; `before` is what is in force. It must not block the thread: what takes long goes elsewhere.
+    /// Reads anew at the wish of `by`, of whoever asked first; `before` is what is in force. It must not block the thread: what takes long goes elsewhere.
     fn read(
         &self,
         before: Arc<Self::Value>,
         extent: Extent,
+        by: Who,
     ) -> BoxFuture<'static, Result<Arc<Self::Value>, Self::Fault>>;
 
     /// Why nothing was read when reading has panicked, or the server is going down.

@@ -90,18 +90,28 @@ impl Who {
     /// What happened to a container at this caller's wish: for the audit trail, and for those who follow the container.
     pub(crate) fn event(&self, container: Loid, revision: u64, kind: &str, concerned: Concerned, at_ms: u64) -> Event {
         let Concerned { ids, withdrawn, unseen } = concerned;
+        Event { container: Some(container), revision, withdrawn, unseen, ..self.deed(kind, ids, at_ms) }
+    }
+
+    /// What was done at this caller's wish to what is in no container, such as users: for the audit trail.
+    pub fn deed(&self, kind: &str, ids: Vec<String>, at_ms: u64) -> Event {
         Event {
-            container,
-            revision,
+            container: None,
+            revision: 0,
             kind: kind.to_owned(),
             ids,
-            withdrawn,
-            unseen,
+            withdrawn: None,
+            unseen: None,
             user: self.user.to_string(),
             at_ms,
             session: self.session.to_string(),
             address: self.address.as_deref().unwrap_or_default().to_owned(),
         }
+    }
+
+    /// Whoever may write the data directory, on the machine itself: there is no user to be named.
+    pub fn operator() -> Who {
+        Who { user: "".into(), session: "".into(), address: Some("local".into()) }
     }
 
     /// The repository itself, e.g. when it fills a new data directory.

@@ -7,7 +7,7 @@ use crate::id::Loid;
 use crate::object::{Attributes, Draft, Link, Record, Remainder, Version};
 use crate::part::Derived;
 use crate::receipt::Receipt;
-use crate::store::{DecodeError, Event, Key, Table, decode_value, key_of};
+use crate::store::{DecodeError, Event, Key, Table, decode_value};
 
 /// The index entries that must follow from a stored row of the domain, place and value.
 ///
@@ -31,8 +31,8 @@ pub fn index_of(families: Families, table: Table, key: &[u8], value: &[u8]) -> R
         }
         Table::Events => {
             let event: Event = decode_value(1, value)?;
-            let of = key_of(&[&event.container.to_key(), &event.revision.to_be_bytes()]);
-            return Ok(vec![(Key { table: Table::EventsOf, key: of }, Bytes::copy_from_slice(key))]);
+            let entry = |of| (Key { table: Table::EventsOf, key: of }, Bytes::copy_from_slice(key));
+            return Ok(event.place_of().map(entry).into_iter().collect());
         }
         // No index follows from these, and some are not the domain's to understand.
         _ => return Ok(Vec::new()),

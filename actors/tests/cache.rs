@@ -7,6 +7,7 @@ use futures_util::future::{BoxFuture, join_all};
 use parking_lot::Mutex;
 use stet_actors::cache::{Extent, Origin};
 use stet_actors::clock::SystemClock;
+use stet_actors::command::Who;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::RuntimeOptions;
 use stet_actors::store::memory::MemoryStore;
@@ -51,7 +52,7 @@ impl Origin for Numbers {
         1
     }
 
-    fn read(&self, _: Arc<u64>, extent: Extent) -> BoxFuture<'static, Result<Arc<u64>, &'static str>> {
+    fn read(&self, _: Arc<u64>, extent: Extent, _: Who) -> BoxFuture<'static, Result<Arc<u64>, &'static str>> {
         let (source, gate) = (self.source.clone(), self.gate.clone());
         source.extents.lock().push(extent);
         Box::pin(async move {
@@ -89,7 +90,7 @@ async fn refreshes_that_are_asked_for_meanwhile_are_one_that_sees_what_was_chang
     source.now.store(1, Ordering::SeqCst);
     let first = tokio::task::spawn_local({
         let cache = cache.clone();
-        async move { cache.refresh(Extent::Changed).await }
+        async move { cache.refresh(Extent::Changed, Who::system()).await }
     });
     while source.read.load(Ordering::SeqCst) == 0 {
         tokio::task::yield_now().await;
@@ -99,7 +100,7 @@ async fn refreshes_that_are_asked_for_meanwhile_are_one_that_sees_what_was_chang
         .map(|number| {
             let cache = cache.clone();
             let extent = if number == 7 { Extent::Everything } else { Extent::Changed };
-            tokio::task::spawn_local(async move { cache.refresh(extent).await })
+            tokio::task::spawn_local(async move { cache.refresh(extent, Who::system()).await })
         })
         .collect();
     // They are in the mailbox: the next message is answered behind them.
@@ -118,7 +119,10 @@ async fn refreshes_that_are_asked_for_meanwhile_are_one_that_sees_what_was_chang
     assert!(source.read.load(Ordering::SeqCst) <= 3, "they join: {:?}", source.read);
     assert!(source.extents.lock().contains(&Extent::Everything));
     repository.shut_down().await;
-    assert_eq!(cache.refresh(Extent::Changed).await.map(|in_force| *in_force.value), Err("it broke down"));
+    assert_eq!(
+        cache.refresh(Extent::Changed, Who::system()).await.map(|in_force| *in_force.value),
+        Err("it broke down")
+    );
 }
 
 #[actix::test]
@@ -127,18 +131,18 @@ async fn what_fails_or_panics_leaves_in_force_what_was_and_the_next_one_is_well(
     gate.add_permits(1000);
     let cache = repository.start_cache(Numbers { source: source.clone(), gate }, 0);
     source.now.store(1, Ordering::SeqCst);
-    let at_ms = cache.refresh(Extent::Changed).await.expect("it is well").at_ms;
+    let at_ms = cache.refresh(Extent::Changed, Who::system()).await.expect("it is well").at_ms;
     for (mood, fault) in [(Mood::Fails, "it can't be read"), (Mood::Panics, "it broke down")] {
         source.now.store(2, Ordering::SeqCst);
         *source.mood.lock() = mood;
-        assert_eq!(cache.refresh(Extent::Changed).await.map(|in_force| *in_force.value), Err(fault));
+        assert_eq!(cache.refresh(Extent::Changed, Who::system()).await.map(|in_force| *in_force.value), Err(fault));
         assert_eq!((*cache.in_force().value, cache.at_ms()), (1, at_ms));
         *source.mood.lock() = mood;
         assert_eq!(*cache.current().await.value, 1, "it is the best there is");
     }
     // Those who wait while it panics are answered by the next life.
     *source.mood.lock() = Mood::Panics;
-    let both = join_all((0..20).map(|_| cache.refresh(Extent::Changed))).await;
+    let both = join_all((0..20).map(|_| cache.refresh(Extent::Changed, Who::system()))).await;
     assert!(both.iter().any(Result::is_ok) || both.iter().all(Result::is_err));
     assert_eq!(*cache.current().await.value, 2, "what is known to be outdated is read anew");
     assert_eq!(source.read.load(Ordering::SeqCst), {

@@ -1,4 +1,4 @@
-//! `stet user`, `stet key`, `stet session`.
+//! `stet user`, `stet group`, `stet key`, `stet session`.
 
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
@@ -10,13 +10,13 @@ use super::local;
 use super::operations::AdminRequest;
 use super::print;
 use super::socket::{self, Outcome};
-use super::views::{KeyRequest, Secret, UserChange};
+use super::views::{GroupUpdate, KeyRequest, Secret, UserChange};
 use crate::auth::Grant;
 use crate::auth::Privilege;
 use crate::config::Config;
 use crate::exit::{self, Exit, Failure};
 
-/// What the three commands have in common. The options may stand before or after what is to be done.
+/// What the commands have in common. The options may stand before or after what is to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct Common {
     /// Configuration file, which must be there [default: ./config.toml, if it is there]
@@ -83,6 +83,73 @@ enum UserCommand {
     },
     /// List the users
     List,
+}
+
+/// The options of `group`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct GroupArgs {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    command: GroupCommand,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+enum GroupCommand {
+    /// Make a group
+    Add {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        fields: GroupFields,
+        /// A user who is in it; may be given several times
+        #[arg(long = "member", value_name = "NAME")]
+        members: Vec<String>,
+    },
+    /// Change what is named of a group
+    Change {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        fields: GroupFields,
+        /// Its members may do nothing any more
+        #[arg(long, conflicts_with = "privileges")]
+        no_privileges: bool,
+    },
+    /// Put users into a group
+    Join {
+        /// The group
+        name: String,
+        /// The users
+        #[arg(required = true, value_name = "USER")]
+        users: Vec<String>,
+    },
+    /// Take users out of a group
+    Leave {
+        /// The group
+        name: String,
+        /// The users
+        #[arg(required = true, value_name = "USER")]
+        users: Vec<String>,
+    },
+    /// Remove a group
+    Remove {
+        /// Its name
+        name: String,
+    },
+    /// List the groups
+    List,
+}
+
+/// What can be set of a group.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+struct GroupFields {
+    /// What it is for
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// What its members may do, everywhere or below a folder; may be given several times, and replaces all that they might
+    #[arg(long = "privilege", value_name = "NAME[:PATH]", value_parser = grant)]
+    privileges: Vec<Grant>,
 }
 
 /// The options of `key`.
@@ -184,6 +251,31 @@ impl UserArgs {
             UserCommand::List => AdminRequest::UserList,
         };
         Ok(Job { request, json: self.common.json })
+    }
+}
+
+impl GroupArgs {
+    /// What is to be done.
+    pub fn job(self) -> Job {
+        let blank = GroupUpdate::default();
+        let named = |privileges: Vec<Grant>| Some(privileges).filter(|privileges| !privileges.is_empty());
+        let request = match self.command {
+            GroupCommand::Add { name, fields: GroupFields { description, privileges }, members } => {
+                let privileges = named(privileges);
+                AdminRequest::GroupAdd(GroupUpdate { name, description, privileges, join: members, ..blank })
+            }
+            GroupCommand::Change { name, fields: GroupFields { description, privileges }, no_privileges } => {
+                let privileges = if no_privileges { Some(Vec::new()) } else { named(privileges) };
+                AdminRequest::GroupChange(GroupUpdate { name, description, privileges, ..blank })
+            }
+            GroupCommand::Join { name, users } => AdminRequest::GroupChange(GroupUpdate { name, join: users, ..blank }),
+            GroupCommand::Leave { name, users } => {
+                AdminRequest::GroupChange(GroupUpdate { name, leave: users, ..blank })
+            }
+            GroupCommand::Remove { name } => AdminRequest::GroupRemove { name },
+            GroupCommand::List => AdminRequest::GroupList,
+        };
+        Job { request, json: self.common.json }
     }
 }
 

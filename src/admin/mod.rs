@@ -1,5 +1,5 @@
-//! Users, keys and sessions as an operator or administrator looks after them: over HTTP, and with `stet user`, `stet key` and
-//! `stet session`.
+//! Users, groups, keys and sessions as an operator or administrator looks after them: over HTTP, and with `stet user`, `stet group`,
+//! `stet key` and `stet session`.
 //!
 //! A command speaks to the server that has the data directory open, through the Unix socket `admin.sock` in it; if nobody
 //! listens there, it opens the directory itself, and does the same by the same code, [`Admin::carry_out`]. Who may open the
@@ -15,4 +15,4 @@ mod views;
 
 pub(crate) use self::local::carry_out;
 pub use self::operations::{Admin, AdminReply, AdminRequest};
-pub use self::views::{KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
+pub use self::views::{GroupUpdate, KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::check_path;
 
-use super::views::{KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
-use crate::auth::{Attempts, Directory, Name, NewKey, Sessions, User};
+use super::views::{GroupUpdate, KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
+use crate::auth::{Attempts, Changing, Directory, GroupChange, GroupView, Name, NewKey, Sessions, User};
 use crate::newsroom::Newsroom;
 
 /// One thing to be done; a line of JSON on the socket.
@@ -37,6 +38,17 @@ pub enum AdminRequest {
     },
     /// All users.
     UserList,
+    /// Make a group.
+    GroupAdd(GroupUpdate),
+    /// Change a group.
+    GroupChange(GroupUpdate),
+    /// Remove a group.
+    GroupRemove {
+        /// Its name.
+        name: String,
+    },
+    /// All groups.
+    GroupList,
     /// Make a key.
     KeyAdd(KeyRequest),
     /// End a key.
@@ -74,6 +86,8 @@ impl AdminRequest {
 pub enum AdminReply {
     /// Users: all, or the one that was made or changed.
     Users(Vec<UserView>),
+    /// Groups: all, or the one that was made, changed or removed, as it was then.
+    Groups(Vec<GroupView>),
     /// Keys: all, or the one that was ended.
     Keys(Vec<KeyView>),
     /// The key that was made.
@@ -96,13 +110,15 @@ pub struct Admin {
     pub sessions: Arc<Sessions>,
     /// How often logins have failed; nobody knows while nothing is served.
     pub attempts: Option<Arc<Attempts>>,
+    /// At whose wish, for the audit trail.
+    pub who: Who,
 }
 
 impl Admin {
-    /// Over HTTP.
-    pub fn of(newsroom: &Newsroom) -> Admin {
+    /// While a server runs.
+    pub fn of(newsroom: &Newsroom, who: Who) -> Admin {
         let (directory, sessions) = (newsroom.directory.clone(), newsroom.sessions.clone());
-        Admin { directory, sessions, attempts: Some(newsroom.attempts.clone()) }
+        Admin { directory, sessions, attempts: Some(newsroom.attempts.clone()), who }
     }
 
     /// Carries out one request.
@@ -111,6 +127,7 @@ impl Admin {
     /// What the operation says; nothing is changed then.
     pub async fn carry_out(&self, request: AdminRequest) -> Result<AdminReply> {
         let user = |view| AdminReply::Users(vec![view]);
+        let group = |view| AdminReply::Groups(vec![view]);
         Ok(match request {
             AdminRequest::UserAdd(change) => user(self.add_user(change).await?),
             AdminRequest::UserPassword { name, password } => {
@@ -129,13 +146,28 @@ impl Admin {
                 user(view)
             }
             AdminRequest::UserList => AdminReply::Users(self.users()?),
+            AdminRequest::GroupAdd(update) => {
+                let (name, change) = update.parts();
+                group(self.add_group(&name, change).await?)
+            }
+            AdminRequest::GroupChange(update) => {
+                let (name, change) = update.parts();
+                group(self.change_group(&name, change).await?)
+            }
+            AdminRequest::GroupRemove { name } => {
+                let view = self.directory.group_view(&name)?;
+                self.changing().remove_group(&name).await?;
+                group(view)
+            }
+            AdminRequest::GroupList => AdminReply::Groups(self.directory.group_views()?),
             AdminRequest::KeyAdd(request) => {
                 let (key, token) = self.add_key(request).await?;
                 AdminReply::NewKey { key, token }
             }
-            AdminRequest::KeyRevoke { name } => {
-                AdminReply::Keys(vec![KeyView::of(&*self.sessions.revoke(&name).await?, &self.directory)?])
-            }
+            AdminRequest::KeyRevoke { name } => AdminReply::Keys(vec![KeyView::of(
+                &*self.sessions.revoke(self.who.clone(), &name).await?,
+                &self.directory,
+            )?]),
             AdminRequest::KeyList => AdminReply::Keys(self.keys().await?),
             AdminRequest::SessionList { user } => {
                 let user = user.map(|user| self.user(&user)).transpose()?;
@@ -183,7 +215,7 @@ impl Admin {
         let mut user = User::new(&name);
         let password = change.password.clone();
         apply(change, groups, &mut user);
-        self.directory.make_user(user, password.as_ref().map(Secret::text)).await?;
+        self.changing().make_user(user, password.as_ref().map(Secret::text)).await?;
         self.user(&name)
     }
 
@@ -204,8 +236,30 @@ impl Admin {
             apply(change, groups, user);
             Ok(())
         };
-        self.directory.edit_user(name, password.as_ref().map(Secret::text), change).await?;
+        self.changing().edit_user(name, password.as_ref().map(Secret::text), change).await?;
         self.user(name)
+    }
+
+    fn changing(&self) -> Changing<'_> {
+        self.directory.by(self.who.clone())
+    }
+
+    /// Makes a group.
+    ///
+    /// # Errors
+    /// See [`Changing::create_group`].
+    pub async fn add_group(&self, name: &str, change: GroupChange) -> Result<GroupView> {
+        self.changing().create_group(name, change).await?;
+        self.directory.group_view(name)
+    }
+
+    /// Changes what is named of a group.
+    ///
+    /// # Errors
+    /// See [`Changing::change_group`].
+    pub async fn change_group(&self, name: &str, change: GroupChange) -> Result<GroupView> {
+        self.changing().change_group(name, change).await?;
+        self.directory.group_view(name)
     }
 
     /// The keys in force, the oldest first.
@@ -222,7 +276,10 @@ impl Admin {
     /// See [`Sessions::make_key`].
     pub async fn add_key(&self, request: KeyRequest) -> Result<(KeyView, Secret)> {
         let KeyRequest { name, user, privileges, expires } = request;
-        let made = self.sessions.make_key(NewKey { name, user, grants: privileges, expires_s: expires }).await?;
+        let made = self
+            .sessions
+            .make_key(self.who.clone(), NewKey { name, user, grants: privileges, expires_s: expires })
+            .await?;
         Ok((KeyView::of(&made.session, &self.directory)?, Secret::new(made.token.text().to_owned())))
     }
 

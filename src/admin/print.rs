@@ -4,12 +4,13 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::operations::AdminReply;
 use super::views::{KeyView, SessionView, UserView};
-use crate::auth::Grant;
+use crate::auth::{Grant, GroupView};
 
 /// A reply as lines of columns. Times are epoch seconds, as in the JSON.
 pub(super) fn table(reply: &AdminReply) -> String {
     match reply {
         AdminReply::Users(users) => rows(&["NAME", "FULL NAME", "GROUPS", "STATE"], users.iter().map(user)),
+        AdminReply::Groups(groups) => rows(&["NAME", "MEMBERS", "PRIVILEGES", "DESCRIPTION"], groups.iter().map(group)),
         AdminReply::Keys(keys) => keys_table(keys),
         AdminReply::NewKey { key, token } => {
             format!("{}\nThe token is shown this once:\n{}\n", keys_table(std::slice::from_ref(key)), token.text())
@@ -30,13 +31,22 @@ fn user(user: &UserView) -> Vec<String> {
     vec![user.name.clone(), user.full_name.clone(), user.groups.join(","), state.to_owned()]
 }
 
-fn keys_table(keys: &[KeyView]) -> String {
+fn group(group: &GroupView) -> Vec<String> {
+    vec![group.group_name.clone(), group.members.join(","), grants(&group.privileges), group.description.clone()]
+}
+
+/// As they are given to `--privilege`.
+fn grants(grants: &[Grant]) -> String {
     let grant = |grant: &Grant| {
         let name = grant.privilege.name();
         grant.folder.as_ref().map_or_else(|| name.to_owned(), |folder| format!("{name}:{folder}"))
     };
+    grants.iter().map(grant).collect::<Vec<_>>().join(",")
+}
+
+fn keys_table(keys: &[KeyView]) -> String {
     let row = |key: &KeyView| {
-        let privileges = key.privileges.iter().map(grant).collect::<Vec<_>>().join(",");
+        let privileges = grants(&key.privileges);
         let ends = key.expires.map_or_else(|| "never".to_owned(), time);
         vec![key.name.clone(), key.user.clone(), privileges, time(key.last_used), ends]
     };

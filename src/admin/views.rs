@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::Result;
 
-use crate::auth::{Directory, Grant, LiveSession, User};
+use crate::auth::{Directory, Grant, GroupChange, LiveSession, User};
 
 /// A password on its way in, or a token on its way out. It is shown nowhere else.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
@@ -104,6 +104,30 @@ pub struct UserChange {
     pub business_email: Option<String>,
     /// A new password, which ends the user's sessions.
     pub password: Option<Secret>,
+}
+
+/// What a group is to be, on the command line: what is named is set, the rest stays.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GroupUpdate {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Names of users who become members.
+    pub join: Vec<String>,
+    /// Names of users who are members no more.
+    pub leave: Vec<String>,
+    /// All that its members may do.
+    pub privileges: Option<Vec<Grant>>,
+}
+
+impl GroupUpdate {
+    /// The name, and what the directory makes of the rest.
+    pub fn parts(self) -> (String, GroupChange) {
+        let GroupUpdate { name, description, join, leave, privileges } = self;
+        (name, GroupChange { description, members: None, join, leave, privileges })
+    }
 }
 
 /// A key for a machine client.

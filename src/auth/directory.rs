@@ -21,13 +21,14 @@ use stet_actors::id::Loid;
 use stet_actors::object::{MAX_NAME_BYTES, PathLimits, Text};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::store_failure;
-use stet_actors::store::{Change, Key, Range, Row, Table, View};
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use stet_actors::store::{Change, Event, Key, Range, Row, Table, View};
+use tokio::sync::Mutex;
 
+use super::change::Turn;
 use super::name::{Name, Older};
 use super::password::Passwords;
 use super::rights::Rights;
-use super::rows::{Grant, Group, User, put};
+use super::rows::{Grant, Group, User};
 
 /// See the module's head.
 pub struct Directory {
@@ -149,67 +150,6 @@ impl Directory {
         Rights::sum(grants, |folder| Ok(folder.parse::<Loid>().ok()))
     }
 
-    /// Makes a user, or replaces all of one but the password. Disabling ends the user's sessions and keys for good.
-    ///
-    /// # Errors
-    /// As [`Directory::change_or_make_user`].
-    pub async fn put_user(&self, user: User) -> Result<()> {
-        self.write(self.place_of(&user.name)?, |old: Option<User>, now_ms| {
-            let mut user = user;
-            let made = old.is_none();
-            let old = old.map_or_else(|| self.new_user(&user.name), Ok)?;
-            user.keep_from(old);
-            if made || user.disabled {
-                user.end_sessions_and_keys(now_ms);
-            }
-            Ok(user)
-        })
-        .await
-    }
-
-    /// Changes what is named of a user, or makes one; `change` is given whether the user is new. See [`Directory::put_user`].
-    ///
-    /// # Errors
-    /// `InvalidName`; `DuplicatedName` for the name of a new user whose folders would be another's; what `change` says; what the
-    /// store says.
-    pub async fn change_or_make_user(
-        &self,
-        name: &str,
-        change: impl FnOnce(&mut User, bool) -> Result<()>,
-    ) -> Result<()> {
-        self.write(self.place_of(name)?, |old: Option<User>, now_ms| {
-            let made = old.is_none();
-            let old = old.map_or_else(|| self.new_user(name), Ok)?;
-            let mut user = old.clone();
-            change(&mut user, made)?;
-            user.keep_from(old);
-            if made || user.disabled {
-                user.end_sessions_and_keys(now_ms);
-            }
-            Ok(user)
-        })
-        .await
-    }
-
-    /// Sets a user's password, and ends the user's sessions.
-    ///
-    /// # Errors
-    /// `ObjectNotFound`; `InvalidParameter` for an empty or far too long password; `Overloaded`; what the store says.
-    pub async fn set_password(&self, name: &str, password: &str) -> Result<()> {
-        let place = self.user(name)?.ok_or_else(|| unknown("user", name))?.place();
-        let hash = self.passwords.hash(password).await?;
-        self.write(place, |old: Option<User>, now_ms| {
-            let mut user = old.ok_or_else(|| unknown("user", name))?;
-            user.password = Some(hash);
-            user.password_changed_ms = now_ms;
-            user.end_sessions(now_ms);
-            Ok(user)
-        })
-        .await?;
-        tracing::info!(user = name, "password set");
-        Ok(())
-    }
-
     /// The user of that name, if that is the password.
     ///
     /// # Errors
@@ -235,7 +175,7 @@ impl Directory {
     }
 
     /// The place of the user of that name, or where one would be made.
-    fn place_of(&self, name: &str) -> Result<Key> {
+    pub(super) fn place_of(&self, name: &str) -> Result<Key> {
         Ok(self.user(name)?.map_or_else(|| User::new(name).place(), |user| user.place()))
     }
 
@@ -284,25 +224,19 @@ impl Directory {
         self.repository.row(table, name.as_bytes())
     }
 
-    /// Replaces the row at a place by what is made of it and the time.
-    pub(super) async fn write<R: Row>(&self, place: Key, make: impl FnOnce(Option<R>, u64) -> Result<R>) -> Result<()> {
-        let turn = self.turn().await;
-        let old = self.repository.row(place.table, &place.key)?;
-        let new = make(old, self.repository.clock().now_ms())?;
-        self.commit(turn, vec![put(&new)]).await
-    }
-
     /// Waits until nobody else is changing anything. The change is based on what is read then.
     pub(super) async fn turn(&self) -> Turn {
         self.turn.clone().lock_owned().await
     }
 
-    /// Commits rows that were made in a turn.
-    pub(super) async fn commit(&self, turn: Turn, changes: Vec<Change>) -> Result<()> {
+    /// Commits rows that were made in a turn, and what the audit trail tells of them. [`Changing::commit`](super::change::Changing)
+    /// alone calls it.
+    pub(super) async fn commit(&self, turn: Turn, changes: Vec<Change>, events: Vec<Event>) -> Result<()> {
         let cache = self.cache.clone();
         self.repository
             .commit(|set| {
                 set.changes = changes;
+                set.events = events;
                 set.on_commit = Box::new(move |_| {
                     cache.clear();
                     // Kept until here, even if the caller has gone: the next change must find this one on disk.
@@ -312,9 +246,6 @@ impl Directory {
             .await
     }
 }
-
-/// Held by whoever is changing the directory.
-pub(super) type Turn = OwnedMutexGuard<()>;
 
 /// The error for the name of a user or group that does not exist.
 pub(super) fn unknown(kind: &str, name: &str) -> Error {

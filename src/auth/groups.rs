@@ -1,15 +1,18 @@
 //! Changing groups, and who is in them: one commit for the group and all of its members.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::object::FamilyKind;
-use stet_actors::store::{Change, Row, Table};
+use stet_actors::store::Table;
 
+use super::change::{Changing, Edit, Edits};
 use super::directory::{Directory, unknown};
 use super::name::Name;
-use super::rows::{Grant, Group, User, put, remove};
+use super::rows::{Grant, Group, User};
 
 /// A change of a group; fields that are not given stay.
 #[derive(Debug, Clone, Default)]
@@ -18,11 +21,63 @@ pub struct GroupChange {
     pub description: Option<String>,
     /// Names of all its members.
     pub members: Option<Vec<String>>,
+    /// Names of users who become members.
+    pub join: Vec<String>,
+    /// Names of users who are members no more.
+    pub leave: Vec<String>,
     /// All that its members may do.
     pub privileges: Option<Vec<Grant>>,
 }
 
+/// A group, as requests and replies show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GroupView {
+    /// Its name.
+    pub group_name: String,
+    /// What it is for.
+    pub description: String,
+    /// Names of its members.
+    pub members: Vec<String>,
+    /// What its members may do.
+    pub privileges: Vec<Grant>,
+}
+
 impl Directory {
+    /// All groups as they are shown, by name.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn group_views(&self) -> Result<Vec<GroupView>> {
+        let mut members: BTreeMap<Name, Vec<String>> = BTreeMap::new();
+        for user in self.users()? {
+            for group in &user.groups {
+                members.entry(group.clone()).or_default().push(user.name.to_string());
+            }
+        }
+        let view = |group: Group| {
+            let members = members.remove(&group.name).unwrap_or_default();
+            self.view_of(group, members)
+        };
+        self.groups()?.into_iter().map(view).collect()
+    }
+
+    /// A group as it is shown.
+    ///
+    /// # Errors
+    /// `ObjectNotFound`; what the store says.
+    pub fn group_view(&self, name: &str) -> Result<GroupView> {
+        let group = self.group(name)?.ok_or_else(|| unknown("group", name))?;
+        let members = self.users()?.into_iter().filter(|user| user.groups.contains(&group.name));
+        let members = members.map(|user| user.name.to_string()).collect();
+        self.view_of(group, members)
+    }
+
+    fn view_of(&self, group: Group, members: Vec<String>) -> Result<GroupView> {
+        let privileges = self.with_paths(&group.privileges)?;
+        Ok(GroupView { group_name: group.name.to_string(), description: group.description, members, privileges })
+    }
+
     /// All groups, by name.
     ///
     /// # Errors
@@ -30,30 +85,24 @@ impl Directory {
     pub fn groups(&self) -> Result<Vec<Group>> {
         self.repository.rows(Table::Groups)
     }
+}
 
-    /// The names of a group's members, in order.
-    ///
-    /// # Errors
-    /// What the store says.
-    pub fn members(&self, group: &Name) -> Result<Vec<Name>> {
-        let users = self.users()?.into_iter();
-        Ok(users.filter(|user| user.groups.contains(group)).map(|user| user.name).collect())
-    }
-
+impl Changing<'_> {
     /// Makes or replaces a group; its members stay.
     ///
     /// # Errors
     /// `InvalidName`; `ObjectNotFound`, `InvalidType` for the folder of a grant; what the store says.
     pub async fn put_group(&self, group: Group) -> Result<()> {
+        let Group { description, privileges, .. } = group;
         let change =
-            GroupChange { description: Some(group.description), members: None, privileges: Some(group.privileges) };
+            GroupChange { description: Some(description), privileges: Some(privileges), ..GroupChange::default() };
         self.write_group(&group.name, change, |_| Ok(())).await
     }
 
     /// Makes a group.
     ///
     /// # Errors
-    /// `InvalidName`; `DuplicatedName`; as [`Directory::change_group`].
+    /// `InvalidName`; `DuplicatedName`; as [`Changing::change_group`].
     pub async fn create_group(&self, name: &str, change: GroupChange) -> Result<()> {
         let must_be_new = |there| match there {
             true => Err(Error::duplicated(format!("There is a group `{name}` already."), Some(name))),
@@ -66,7 +115,7 @@ impl Directory {
     ///
     /// # Errors
     /// `ObjectNotFound` for the group, a member, or the folder of a grant; `InvalidType` for an object that is not a folder;
-    /// what the store says.
+    /// `PermissionDenied` where it would leave no administrator; what the store says.
     pub async fn change_group(&self, name: &str, change: GroupChange) -> Result<()> {
         self.write_group(name, change, |there| if there { Ok(()) } else { Err(unknown("group", name)) }).await
     }
@@ -74,51 +123,63 @@ impl Directory {
     /// Removes a group; nobody is in it any more. Gives its name.
     ///
     /// # Errors
-    /// `ObjectNotFound`; what the store says.
+    /// `ObjectNotFound`; `PermissionDenied` where it would leave no administrator; what the store says.
     pub async fn remove_group(&self, name: &str) -> Result<Name> {
-        let turn = self.turn().await;
-        let group = self.group(name)?.ok_or_else(|| unknown("group", name))?;
-        let mut changes = vec![remove(group.place())];
-        self.set_members(&group.name, &BTreeSet::new(), &mut changes)?;
-        self.commit(turn, changes).await?;
-        Ok(group.name)
+        let turn = self.directory.turn().await;
+        let group = self.directory.group(name)?.ok_or_else(|| unknown("group", name))?;
+        let users = self.directory.with_members(&group.name, |_| false)?;
+        let name = group.name.clone();
+        self.commit(turn, Edits { users, group: Some(Edit { old: Some(group), new: None }) }).await?;
+        Ok(name)
     }
 
     async fn write_group(&self, name: &str, change: GroupChange, check: impl FnOnce(bool) -> Result<()>) -> Result<()> {
-        let turn = self.turn().await;
-        let old = self.group(name)?;
+        let turn = self.directory.turn().await;
+        let old = self.directory.group(name)?;
         check(old.is_some())?;
         let new = || Ok(Group { name: Name::checked(name)?, description: String::new(), privileges: Vec::new() });
-        let mut group = old.map_or_else(new, Ok)?;
+        let mut group = old.clone().map_or_else(new, Ok)?;
         if let Some(description) = change.description {
             group.description = description;
         }
         if let Some(privileges) = change.privileges {
-            group.privileges = self.anchored(privileges, &group.privileges)?;
+            group.privileges = self.directory.anchored(privileges, &group.privileges)?;
         }
-        let mut changes = vec![put(&group)];
-        if let Some(members) = change.members {
-            let known = |member: &String| {
-                let user = self.user(member)?.ok_or_else(|| unknown("user", member))?;
+        let known = |names: Vec<String>| -> Result<BTreeSet<Name>> {
+            let name = |name: &String| {
+                let user = self.directory.user(name)?.ok_or_else(|| unknown("user", name))?;
                 Ok(user.name.clone())
             };
-            let members = members.iter().map(known).collect::<Result<_>>()?;
-            self.set_members(&group.name, &members, &mut changes)?;
+            names.iter().map(name).collect()
+        };
+        let mut users = Vec::new();
+        if change.members.is_some() || !change.join.is_empty() || !change.leave.is_empty() {
+            let (members, join, leave) =
+                (change.members.map(known).transpose()?, known(change.join)?, known(change.leave)?);
+            users = self.directory.with_members(&group.name, |user| {
+                let is =
+                    members.as_ref().map_or_else(|| user.groups.contains(&group.name), |all| all.contains(&user.name));
+                (is || join.contains(&user.name)) && !leave.contains(&user.name)
+            })?;
         }
-        self.commit(turn, changes).await
+        self.commit(turn, Edits { users, group: Some(Edit { old, new: Some(group) }) }).await
     }
+}
 
-    /// Notes the users whose membership changes.
-    fn set_members(&self, group: &Name, members: &BTreeSet<Name>, changes: &mut Vec<Change>) -> Result<()> {
-        for mut user in self.users()? {
-            let (is, shall) = (user.groups.contains(group), members.contains(&user.name));
+impl Directory {
+    /// The users whose membership of a group changes if those for whom `shall` says so are its members.
+    fn with_members(&self, group: &Name, shall: impl Fn(&User) -> bool) -> Result<Vec<Edit<User>>> {
+        let mut edits = Vec::new();
+        for old in self.users()? {
+            let (is, shall) = (old.groups.contains(group), shall(&old));
             if is != shall {
-                user.groups.retain(|name| name != group);
-                user.groups.extend(shall.then(|| group.clone()));
-                changes.push(put::<User>(&user));
+                let mut new = old.clone();
+                new.groups.retain(|name| name != group);
+                new.groups.extend(shall.then(|| group.clone()));
+                edits.push(Edit { old: Some(old), new: Some(new) });
             }
         }
-        Ok(())
+        Ok(edits)
     }
 
     /// Grants as people read them: with the folders' paths, where they have any.

@@ -7,6 +7,7 @@
 
 mod attempts;
 mod cas;
+mod change;
 mod directory;
 mod groups;
 mod name;
@@ -22,8 +23,9 @@ pub use self::attempts::{Attempt, AttemptOptions, Attempts};
 pub use self::cas::Cas;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::cas::is_answer;
+pub use self::change::Changing;
 pub use self::directory::Directory;
-pub use self::groups::GroupChange;
+pub use self::groups::{GroupChange, GroupView};
 pub use self::name::Name;
 pub use self::password::{PasswordOptions, Passwords};
 pub use self::privilege::Privilege;

@@ -3,6 +3,7 @@
 use stet_actors::error::{Error, Result};
 use stet_actors::store::{Row, Table};
 
+use super::change::Changing;
 use super::directory::{Directory, unknown};
 use super::name::Name;
 use super::password::PasswordHash;
@@ -16,16 +17,79 @@ impl Directory {
     pub fn users(&self) -> Result<Vec<User>> {
         self.repository.rows(Table::Users)
     }
+}
+
+impl Changing<'_> {
+    /// Makes a user, or replaces all of one but the password. Disabling ends the user's sessions and keys for good.
+    ///
+    /// # Errors
+    /// As [`Changing::change_or_make_user`].
+    pub async fn put_user(&self, user: User) -> Result<()> {
+        self.write(self.directory.place_of(&user.name)?, |old: Option<User>, now_ms| {
+            let mut user = user;
+            let made = old.is_none();
+            let old = old.map_or_else(|| self.directory.new_user(&user.name), Ok)?;
+            user.keep_from(old);
+            if made || user.disabled {
+                user.end_sessions_and_keys(now_ms);
+            }
+            Ok(user)
+        })
+        .await
+    }
+
+    /// Changes what is named of a user, or makes one; `change` is given whether the user is new. See [`Changing::put_user`].
+    ///
+    /// # Errors
+    /// `InvalidName`; `DuplicatedName` for the name of a new user whose folders would be another's; what `change` says; `PermissionDenied` for the last
+    /// administrator; what the store says.
+    pub async fn change_or_make_user(
+        &self,
+        name: &str,
+        change: impl FnOnce(&mut User, bool) -> Result<()>,
+    ) -> Result<()> {
+        self.write(self.directory.place_of(name)?, |old: Option<User>, now_ms| {
+            let made = old.is_none();
+            let old = old.map_or_else(|| self.directory.new_user(name), Ok)?;
+            let mut user = old.clone();
+            change(&mut user, made)?;
+            user.keep_from(old);
+            if made || user.disabled {
+                user.end_sessions_and_keys(now_ms);
+            }
+            Ok(user)
+        })
+        .await
+    }
+
+    /// Sets a user's password, and ends the user's sessions.
+    ///
+    /// # Errors
+    /// `ObjectNotFound`; `InvalidParameter` for an empty or far too long password; `Overloaded`; what the store says.
+    pub async fn set_password(&self, name: &str, password: &str) -> Result<()> {
+        let place = self.directory.user(name)?.ok_or_else(|| unknown("user", name))?.place();
+        let hash = self.directory.passwords.hash(password).await?;
+        self.write(place, |old: Option<User>, now_ms| {
+            let mut user = old.ok_or_else(|| unknown("user", name))?;
+            user.password = Some(hash);
+            user.password_changed_ms = now_ms;
+            user.end_sessions(now_ms);
+            Ok(user)
+        })
+        .await?;
+        tracing::info!(user = name, "password set");
+        Ok(())
+    }
 
     /// Makes a user; without a password nobody can log in under the name.
     ///
     /// # Errors
-    /// `InvalidName`; `DuplicatedName`, also where folders of that name are another user's; as [`Directory::set_password`] for a
+    /// `InvalidName`; `DuplicatedName`, also where folders of that name are another user's; as [`Changing::set_password`] for a
     /// password; what the store says.
     pub async fn make_user(&self, user: User, password: Option<&str>) -> Result<()> {
         let name = Name::for_user(&user.name)?;
         let taken = || Error::duplicated(format!("There is a user `{name}` already."), Some(name.as_ref()));
-        if self.user(&name)?.is_some() {
+        if self.directory.user(&name)?.is_some() {
             return Err(taken());
         }
         let hash = self.hash(password).await?;
@@ -33,7 +97,7 @@ impl Directory {
             if old.is_some() {
                 return Err(taken());
             }
-            self.new_user(&name)?;
+            self.directory.new_user(&name)?;
             let mut user = user;
             user.end_sessions_and_keys(now_ms);
             user.take_password(hash, now_ms);
@@ -48,14 +112,14 @@ impl Directory {
     /// sessions, disabling the sessions and keys.
     ///
     /// # Errors
-    /// `ObjectNotFound`; what `change` says; as [`Directory::set_password`] for a password; what the store says.
+    /// `ObjectNotFound`; what `change` says; as [`Changing::set_password`] for a password; what the store says.
     pub async fn edit_user(
         &self,
         name: &str,
         password: Option<&str>,
         change: impl FnOnce(&mut User) -> Result<()>,
     ) -> Result<()> {
-        let place = self.user(name)?.ok_or_else(|| unknown("user", name))?.place();
+        let place = self.directory.user(name)?.ok_or_else(|| unknown("user", name))?.place();
         let hash = self.hash(password).await?;
         self.write(place, |old: Option<User>, now_ms| {
             let old = old.ok_or_else(|| unknown("user", name))?;
@@ -75,7 +139,7 @@ impl Directory {
 
     async fn hash(&self, password: Option<&str>) -> Result<Option<PasswordHash>> {
         match password {
-            Some(password) => self.passwords.hash(password).await.map(Some),
+            Some(password) => self.directory.passwords.hash(password).await.map(Some),
             None => Ok(None),
         }
     }

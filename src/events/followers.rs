@@ -332,18 +332,22 @@ mod tests {
     use super::*;
 
     fn happening(ids: usize) -> Arc<Happening> {
-        Arc::new(Happening::of(Event {
-            container: Loid::new(DatabaseId::MAIN, 7),
-            revision: 3,
-            kind: "drawer.item.add".to_owned(),
-            ids: vec!["1$1.0.12345".to_owned(); ids],
-            user: "editor".to_owned(),
-            at_ms: 5,
-            session: String::new(),
-            address: String::new(),
-            withdrawn: None,
-            unseen: None,
-        }))
+        let container = Loid::new(DatabaseId::MAIN, 7);
+        Arc::new(Happening::of(
+            container,
+            Event {
+                container: Some(container),
+                revision: 3,
+                kind: "drawer.item.add".to_owned(),
+                ids: vec!["1$1.0.12345".to_owned(); ids],
+                user: "editor".to_owned(),
+                at_ms: 5,
+                session: String::new(),
+                address: String::new(),
+                withdrawn: None,
+                unseen: None,
+            },
+        ))
     }
 
     #[test]

@@ -117,9 +117,9 @@ fn written(happening: &Happening, kind: &str, ids: Vec<&str>) -> Written {
         return happening.whole.clone();
     }
     if ids.is_empty() {
-        return named(HIDDEN, &Notice::bare(event.container, event.revision)).into();
+        return named(HIDDEN, &Notice::bare(happening.container, event.revision)).into();
     }
-    text(&Notice::of(event, kind, ids)).into()
+    text(&Notice::of(happening.container, event, kind, ids)).into()
 }
 
 /// Kind and ids of a change for those who see approved posts only. A post that ceases to be approved is reported as removed,
@@ -155,24 +155,29 @@ mod tests {
 
     use super::*;
 
+    const CONTAINER: Loid = Loid::new(DatabaseId::MAIN, 7);
+
     fn liveblog() -> Option<&'static Entry> {
         Families::ALL.get(FamilyKind::Liveblog)
     }
 
     fn happening(ids: &[&str], withdrawn: &[&str], unseen: &[&str]) -> Happening {
         let texts = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
-        Happening::of(Event {
-            container: Loid::new(DatabaseId::MAIN, 7),
-            revision: 3,
-            kind: "liveblog.post.status".to_owned(),
-            ids: texts(ids),
-            user: "editor".to_owned(),
-            at_ms: 5,
-            session: String::new(),
-            address: String::new(),
-            withdrawn: Some(texts(withdrawn)),
-            unseen: Some(texts(unseen)),
-        })
+        Happening::of(
+            CONTAINER,
+            Event {
+                container: Some(CONTAINER),
+                revision: 3,
+                kind: "liveblog.post.status".to_owned(),
+                ids: texts(ids),
+                user: "editor".to_owned(),
+                at_ms: 5,
+                session: String::new(),
+                address: String::new(),
+                withdrawn: Some(texts(withdrawn)),
+                unseen: Some(texts(unseen)),
+            },
+        )
     }
 
     #[test]
@@ -203,7 +208,7 @@ mod tests {
             user: &'a str,
             at_ms: u64,
         }
-        let container = Loid::new(DatabaseId::MAIN, 7);
+        let container = CONTAINER;
         let row = encode_value(1, &Before { container, revision: 3, kind, ids: ["a"], user: "editor", at_ms: 5 });
         decode_value(1, &row).expect("it can be read")
     }
@@ -211,7 +216,7 @@ mod tests {
     #[test]
     fn of_a_post_of_which_it_was_not_noted_who_saw_it_readers_hear_nothing() {
         for kind in ["liveblog.post.add", "liveblog.post.update", "liveblog.post.status", "liveblog.post.remove"] {
-            let happening = Happening::of(from_before(kind));
+            let happening = Happening::of(CONTAINER, from_before(kind));
             let (name, ids) = as_a_reader(liveblog(), &happening.event);
             assert_eq!(ids, [""; 0], "{kind}");
             let text = written(&happening, name, ids).bytes;

@@ -30,6 +30,8 @@ impl From<Bytes> for Written {
 /// A change of a container, with its text for those who may know all of it.
 #[derive(Debug)]
 pub struct Happening {
+    /// The container.
+    pub container: Loid,
     /// What the store keeps.
     pub event: Event,
     /// Made once for all followers.
@@ -39,11 +41,11 @@ pub struct Happening {
 }
 
 impl Happening {
-    /// A change and its text.
-    pub fn of(event: Event) -> Happening {
+    /// A change of a container and its text.
+    pub fn of(container: Loid, event: Event) -> Happening {
         let ids = event.ids.iter().map(String::as_str).collect();
-        let whole = text(&Notice::of(&event, &event.kind, ids)).into();
-        Happening { event, whole, for_readers: OnceLock::new() }
+        let whole = text(&Notice::of(container, &event, &event.kind, ids)).into();
+        Happening { container, event, whole, for_readers: OnceLock::new() }
     }
 
     /// The container's revision after the change.
@@ -88,13 +90,13 @@ impl<'a> Notice<'a> {
     }
 
     /// A change with these of its ids.
-    pub fn of(event: &'a Event, kind: &'a str, ids: Vec<&'a str>) -> Notice<'a> {
+    pub fn of(container: Loid, event: &'a Event, kind: &'a str, ids: Vec<&'a str>) -> Notice<'a> {
         Notice {
             kind: Some(kind),
             ids: Some(ids),
             user: Some(&event.user),
             at: Some(event.at_ms),
-            ..Notice::bare(event.container, event.revision)
+            ..Notice::bare(container, event.revision)
         }
     }
 }
@@ -127,7 +129,7 @@ pub fn read(look: &dyn Look, container: Loid, after: u64, most: usize) -> Result
         for (_, place) in &places {
             // One that is gone has just grown too old; the numbers show that it is missing.
             let Some(value) = look.get(View::Committed, Table::Events, place)? else { continue };
-            let happening = Happening::of(decode_value(1, &value)?);
+            let happening = Happening::of(container, decode_value(1, &value)?);
             bytes += happening.whole.bytes.len();
             if bytes > MOST_BYTES && !found.is_empty() {
                 return Ok((found, true));
@@ -166,7 +168,7 @@ mod tests {
 
     fn event(container: Loid, revision: u64) -> Event {
         Event {
-            container,
+            container: Some(container),
             revision,
             kind: "drawer.item.add".to_owned(),
             ids: vec!["9".to_owned(), "1$1.0.8".to_owned()],
@@ -181,7 +183,7 @@ mod tests {
 
     #[test]
     fn the_text_of_an_event_is_three_lines_and_an_empty_one_and_tells_no_session_or_address() {
-        let happening = Happening::of(event(CONTAINER, 3));
+        let happening = Happening::of(CONTAINER, event(CONTAINER, 3));
         let text = std::str::from_utf8(&happening.whole.bytes).expect("it is text");
         let lines: Vec<&str> = text.split('\n').collect();
         assert_eq!(lines[..2], ["id: 3", "event: drawer.item.add"]);

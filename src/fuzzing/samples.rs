@@ -170,7 +170,7 @@ fn session(key: Option<(&str, Vec<Grant>)>) -> Bytes {
 
 fn event() -> Event {
     Event {
-        container: LOID,
+        container: Some(LOID),
         revision: 3,
         kind: "drawer.add".to_owned(),
         ids: vec!["7".to_owned(), FOLDER.to_string()],

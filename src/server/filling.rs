@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use stet_actors::command::Who;
 use stet_actors::error::Error;
 use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
@@ -49,12 +50,13 @@ const ADMIN: &str = "admin";
 
 /// Users and groups; `admin` gets a password last.
 async fn make_users(app: &App, sample: &Sample) -> Result<(), Failure> {
+    let changing = app.directory.by(Who::system());
     for group in sample.groups() {
         let grants = group.privileges.iter();
         let privileges =
             grants.map(|grant| Grant { privilege: grant.privilege, folder: grant.folder.clone() }).collect();
         let group = Group { name: group.name.as_str().into(), description: group.description.clone(), privileges };
-        app.directory.put_group(group).await?;
+        changing.put_group(group).await?;
     }
     let shared = std::env::var("STET_SAMPLE_PASSWORD").ok().filter(|password| !password.is_empty());
     let mut passwords = Vec::new();
@@ -69,9 +71,9 @@ async fn make_users(app: &App, sample: &Sample) -> Result<(), Failure> {
         user.home_email.clone_from(&sample.home_email);
         user.business_email.clone_from(&sample.business_email);
         user.disabled = sample.disabled || (sample.name != ADMIN && shared.is_none());
-        app.directory.put_user(user).await?;
+        changing.put_user(user).await?;
         if let (true, Some(shared)) = (sample.name != ADMIN, &shared) {
-            passwords.push(app.directory.set_password(&sample.name, shared));
+            passwords.push(changing.set_password(&sample.name, shared));
         }
     }
     for set in futures_util::future::join_all(passwords).await {
@@ -86,7 +88,7 @@ async fn make_users(app: &App, sample: &Sample) -> Result<(), Failure> {
         printed
             .map_err(|error| Failure::new(Exit::Failed, format!("the password of `{ADMIN}` can't be told: {error}")))?;
     }
-    app.directory.set_password(ADMIN, &password).await?;
+    changing.set_password(ADMIN, &password).await?;
     Ok(())
 }
 

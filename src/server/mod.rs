@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stet_actors::clock::{Clock, SystemClock};
+use stet_actors::command::Who;
 use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
 use stet_actors::store::observe::Observed;
@@ -281,7 +282,7 @@ pub fn people(config: &Config, repository: &Repository) -> Result<(Arc<Directory
 /// The socket for the command line; without it the server serves all the same.
 fn open_socket(app: &App) -> Option<AdminSocket> {
     let data = &app.config.data.directory;
-    AdminSocket::open(data, Admin::of(app))
+    AdminSocket::open(data, Admin::of(app, Who::operator()))
         .inspect_err(|error| {
             let path = data.join(socket::NAME);
             tracing::warn!(path = %path.display(), %error, "commands can't reach this server: no administration socket");

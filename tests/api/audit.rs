@@ -89,3 +89,61 @@ fn a_parameter_that_cannot_be_is_refused_by_name_and_value() {
     }
     audit(&client).query("object", "/nowhere/at/all").fails(404, "ObjectNotFound");
 }
+
+#[test]
+fn changes_of_users_groups_keys_and_configuration_are_told_with_who_made_them() {
+    let server = Server::start();
+    let admin = server.user("admin");
+    let page = |limit: usize| audit(&admin).query("limit", limit).ok();
+    let told = |page: &Value| -> Vec<String> {
+        let line = |item: &Value| format!("{} {}", item["action"].as_str().unwrap_or_default(), item["objects"]);
+        items(page).iter().map(line).collect()
+    };
+    let user = json!({ "name": "ada", "groups": ["readers"], "password": "correct horse" });
+    admin.call("stet-user-create-post", &[]).json(&user).ok();
+    admin.call("stet-user-update-put", &[&"ada"]).json(&json!({ "fullName": "Ada" })).ok();
+    admin.call("stet-user-update-put", &[&"ada"]).json(&json!({ "fullName": "Ada" })).ok();
+    admin.call("group-create-post", &[]).json(&json!({ "name": "desk", "members": ["ada"] })).ok();
+    admin.call("group-delete", &[]).query("groupName", "desk").ok();
+    let key = json!({ "name": "k", "user": "ada", "privileges": [{ "privilege": "read" }] });
+    admin.call("stet-key-create-post", &[]).json(&key).ok();
+    admin.call("stet-key-delete", &[&"k"]).ok();
+    let newest_first = [
+        r#"key.revoke ["k"]"#,
+        r#"key.create ["k"]"#,
+        r#"group.leave ["desk","ada"]"#,
+        r#"group.delete ["desk"]"#,
+        r#"group.join ["desk","ada"]"#,
+        r#"group.create ["desk"]"#,
+        r#"user.change ["ada"]"#,
+        r#"group.join ["readers","ada"]"#,
+        r#"user.create ["ada"]"#,
+    ];
+    let found = page(newest_first.len());
+    assert_eq!(told(&found), newest_first);
+    for item in items(&found) {
+        includes(item, &json!({ "user": "admin", "container": null, "revision": null, "address": "127.0.0.1" }));
+    }
+    // What comes into force: not what is saved, and not a refresh without a change.
+    let file = "/SysConfig/Workflows/workflows.xml";
+    let text = admin.call("stet-object-content-get", &[&file]).send().body;
+    let text = String::from_utf8(text).expect("it is text").replace("rgb(190,190,190)", "rgb(1,2,3)");
+    admin.call("stet-object-content-put", &[&file]).bytes("text/xml", text).ok();
+    let refresh = || admin.call("cache-workflows-refresh-db-get", &[&1]).ok();
+    refresh();
+    let once = page(2);
+    assert_eq!(told(&once)[0], r#"configuration.refresh ["workflows/1"]"#);
+    includes(&once["items"][0], &json!({ "user": "admin", "container": null }));
+    assert_eq!(once["items"][1]["action"], "object.content.write");
+    refresh();
+    assert_eq!(page(2), once);
+    // Whoever changes their own password is told as well, and the trail survives.
+    let token = server.log_in("ada", "correct horse").ok()["token"]["value"].clone();
+    let ada = server.client_with(&token);
+    ada.call("stet-user-password-post", &[]).json(&json!({ "old": "correct horse", "new": "battery staple" })).ok();
+    let server = server.restart();
+    let admin = server.user("admin");
+    let last = audit(&admin).query("limit", 1).ok()["items"][0].clone();
+    includes(&last, &json!({ "user": "ada", "action": "user.password", "objects": ["ada"] }));
+    assert!(!audit(&admin).query("limit", 1000).ok().to_string().contains("battery"));
+}

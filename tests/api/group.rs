@@ -56,3 +56,56 @@ fn what_is_wrong_with_a_group_is_told_and_changes_nothing() {
     admin.call("group-delete", &[]).fails(400, "InvalidParameter");
     admin.call("group-delete", &[]).query("groupName", "nobody").fails(404, "ObjectNotFound");
 }
+
+#[test]
+fn the_last_administrator_can_be_neither_removed_nor_disabled() {
+    let server = Server::start();
+    let admin = server.user("admin");
+    let update = |body: Value| admin.call("group-update-post", &[]).json(&body).send();
+    let change = |user: &str, body: Value| admin.call("stet-user-update-put", &[&user]).json(&body).send();
+    let refused = |answer: Answer| {
+        let error = answer.fails(403, "PermissionDenied");
+        assert_eq!(error["details"]["reason"], "lastAdministrator", "{error}");
+    };
+    let before = update(json!({ "groupName": "administrators" })).ok();
+    refused(admin.call("group-delete", &[]).query("groupName", "administrators").send());
+    refused(update(json!({ "groupName": "administrators", "members": ["editor"], "privileges": [] })));
+    refused(update(json!({ "groupName": "administrators", "members": [] })));
+    let below =
+        json!([{ "privilege": "manageGroups", "folder": "/News" }, { "privilege": "manageGroups", "folder": "/" }]);
+    refused(update(json!({ "groupName": "administrators", "privileges": below })));
+    refused(change("admin", json!({ "disabled": true })));
+    refused(change("admin", json!({ "groups": ["editors"], "fullName": "Nobody" })));
+    assert_eq!(update(json!({ "groupName": "administrators" })).ok(), before);
+    assert_ne!(admin.call("stet-user-get", &[&"admin"]).ok()["fullName"], "Nobody");
+    // Who is disabled is none, and of two that are one may go.
+    change("reader", json!({ "groups": ["administrators"], "disabled": true })).ok();
+    refused(change("admin", json!({ "disabled": true })));
+    change("reader", json!({ "disabled": false })).ok();
+    change("admin", json!({ "groups": ["editors"] })).ok();
+    admin.call("stet-user-get", &[&"admin"]).fails(403, "PermissionDenied");
+}
+
+#[test]
+fn of_two_administrators_who_are_put_out_at_once_one_stays() {
+    let server = Server::start();
+    let admin = server.user("admin");
+    let put = |client: &Client, user: &str, groups: &[&str]| {
+        client.call("stet-user-update-put", &[&user]).json(&json!({ "groups": groups })).send()
+    };
+    // A key may do the same, but is nobody who could come in.
+    let key = json!({ "name": "k", "user": "reporter", "privileges": [{ "privilege": "manageGroups" }] });
+    let keeper = server.client_with(&admin.call("stet-key-create-post", &[]).json(&key).ok()["token"]);
+    for _ in 0..8 {
+        for (user, groups) in [("editor", &["administrators"][..]), ("reader", &["administrators"]), ("admin", &[])] {
+            put(&keeper, user, groups).ok();
+        }
+        let mut statuses = std::thread::scope(|scope| {
+            ["editor", "reader"]
+                .map(|user| scope.spawn(|| put(&keeper, user, &[]).status))
+                .map(|it| it.join().expect("it ends"))
+        });
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 403]);
+    }
+}

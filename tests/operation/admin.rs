@@ -1,4 +1,4 @@
-//! `stet user`, `stet key`, `stet session`: beside a running server and without one.
+//! `stet user`, `stet group`, `stet key`, `stet session`: beside a running server and without one.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -125,6 +125,47 @@ fn users_are_looked_after_beside_a_running_server() {
 }
 
 #[test]
+fn groups_are_looked_after_beside_a_running_server_and_without_one() {
+    let mut server = Server::start();
+    let life = |data: &Path| {
+        let group =
+            |arguments: &[&str]| json_of(on(data, &[&["group"], arguments, &["--json"]].concat()))["groups"].clone();
+        let made =
+            group(&["add", "night", "--description", "The night desk", "--member", "reader", "--privilege", "read"]);
+        let night = json!({ "groupName": "night", "description": "The night desk", "members": ["reader"],
+            "privileges": [{ "privilege": "read", "folder": null }] });
+        assert_eq!(made, json!([night]));
+        let joined = group(&["join", "night", "editor", "reporter"]);
+        assert_eq!(joined, json!([with(night.clone(), json!({ "members": ["editor", "reader", "reporter"] }))]));
+        let left = group(&["leave", "night", "reader", "editor"]);
+        let night = with(night, json!({ "members": ["reporter"] }));
+        assert_eq!(left, json!([night]));
+        let changed = group(&["change", "night", "--privilege", "write:/News", "--privilege", "read"]);
+        let grants = json!([{ "privilege": "write", "folder": "/News" }, { "privilege": "read", "folder": null }]);
+        let night = with(night, json!({ "privileges": grants }));
+        assert_eq!(changed, json!([night]));
+        let printed = done(on(data, &["group", "list"]));
+        let line = printed.lines().find(|line| line.starts_with("night ")).expect("it is listed");
+        assert!(line.contains("reporter") && line.contains("write:/News,read"), "{printed}");
+        assert!(group(&["list"]).as_array().is_some_and(|groups| groups.contains(&night)));
+        assert_eq!(group(&["change", "night", "--no-privileges"])[0]["privileges"], json!([]));
+        assert_eq!(group(&["remove", "night"])[0]["groupName"], "night");
+        assert!(!done(on(data, &["group", "list"])).contains("night"));
+    };
+    life(server.data());
+    let told = server.user("admin").call("stet-audit-get", &[]).query("limit", 1).ok()["items"][0].clone();
+    includes(
+        &told,
+        &json!({ "action": "group.leave", "objects": ["night", "reporter"], "user": "", "address": "local" }),
+    );
+    assert_eq!(server.terminate(), Some(0));
+    life(server.data());
+    let trail = run(stet(&["audit", "--data", path(server.data())]));
+    assert_eq!(trail.out.matches(" - group.join - - night,editor,reporter - local\n").count(), 2, "{}", trail.out);
+    assert_eq!(check(server.data()).code, Some(0));
+}
+
+#[test]
 fn an_operator_who_is_locked_out_gets_back_in() {
     let server = Server::start();
     done(on_with(server.data(), "found-again\n", &["user", "passwd", "admin"]));
@@ -219,6 +260,14 @@ fn what_is_refused_ends_with_its_code_and_changes_nothing() {
         (on_with(data, "x", &["user", "add", "new", "--group", "nogroup"]), 1, "nogroup"),
         (on_with(data, "x", &["user", "add", "new", "--home", "relative"]), 1, "relative"),
         (on(data, &["user", "disable", "nobody"]), 1, "nobody"),
+        (on(data, &["user", "disable", "admin"]), 1, "no administrator"),
+        (on(data, &["group", "leave", "administrators", "admin"]), 1, "no administrator"),
+        (on(data, &["group", "change", "administrators", "--no-privileges"]), 1, "no administrator"),
+        (on(data, &["group", "remove", "administrators"]), 1, "no administrator"),
+        (on(data, &["group", "remove", "nogroup"]), 1, "nogroup"),
+        (on(data, &["group", "join", "editors", "nobody"]), 1, "nobody"),
+        (on(data, &["group", "add", "editors"]), 1, "editors"),
+        (on(data, &["group", "change", "editors", "--privilege", "fly"]), 2, "fly"),
         (on(data, &["key", "revoke", "nokey"]), 1, "nokey"),
         (on(data, &[&key[..], &["read", "--user", "nobody"]].concat()), 1, "nobody"),
         (on(data, &["session", "end", "nosession"]), 1, "nosession"),

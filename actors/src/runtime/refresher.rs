@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 
 use crate::cache::{Extent, InForce, Origin};
 use crate::clock::Clock;
+use crate::command::Who;
 
 /// A handle to a cache; clones are handles to the same.
 pub struct Cache<O: Origin> {
@@ -65,17 +66,17 @@ impl<O: Origin> Cache<O> {
         if self.origin.is_current(&in_force.value) {
             return in_force;
         }
-        self.refresh(Extent::Changed).await.unwrap_or(in_force)
+        self.refresh(Extent::Changed, Who::system()).await.unwrap_or(in_force)
     }
 
-    /// Reads anew; all that was changed before the call is seen. Resolves to what is in force then. It is carried to its end even if
+    /// Reads anew at the wish of `by`; all that was changed before the call is seen. Resolves to what is in force then. It is carried to its end even if
     /// the caller goes away.
     ///
     /// # Errors
     /// What the origin says; then what was in force still is.
-    pub async fn refresh(&self, extent: Extent) -> Result<Arc<InForce<O::Value>>, O::Fault> {
+    pub async fn refresh(&self, extent: Extent, by: Who) -> Result<Arc<InForce<O::Value>>, O::Fault> {
         let (answer, answered) = oneshot::channel();
-        self.refresher.do_send(Refresh { extent, answer });
+        self.refresher.do_send(Refresh { extent, by, answer });
         // Dropped unanswered when the server goes down.
         answered.await.unwrap_or_else(|_| Err(self.origin.failed()))
     }
@@ -89,6 +90,7 @@ type Outcome<O> = Result<Arc<InForce<<O as Origin>::Value>>, <O as Origin>::Faul
 #[rtype(result = "()")]
 struct Refresh<O: Origin> {
     extent: Extent,
+    by: Who,
     /// Whoever waits may have gone.
     answer: oneshot::Sender<Outcome<O>>,
 }
@@ -106,15 +108,13 @@ struct Refresher<O: Origin> {
 impl<O: Origin> Refresher<O> {
     /// Begins a refresh for all who wait, unless one is under way: it may have read already what has changed since.
     fn begin(&mut self, ctx: &mut Context<Self>) {
-        if self.is_reading || self.waiting.is_empty() {
-            return;
-        }
+        let Some(by) = self.waiting.first().map(|first| first.by.clone()).filter(|_| !self.is_reading) else { return };
         self.is_reading = true;
         let asked = std::mem::take(&mut self.waiting);
         let extent = asked.iter().map(|refresh| refresh.extent).max().unwrap_or(Extent::Changed);
         let (origin, before) = (self.origin.clone(), self.published.load().value.clone());
         // Off the actor's turn: others may ask meanwhile.
-        let read = AssertUnwindSafe(async move { origin.read(before, extent).await }).catch_unwind();
+        let read = AssertUnwindSafe(async move { origin.read(before, extent, by).await }).catch_unwind();
         ctx.spawn(read.into_actor(self).map(move |read, refresher, ctx| refresher.end(asked, read, ctx)));
     }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use imbl::OrdMap;
 use parking_lot::Mutex;
 
-use super::{Backlog, ChangeSet, Epoch, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View};
+use super::{Backlog, ChangeSet, Epoch, Event, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View};
 
 type Rows = OrdMap<(Table, Bytes), Bytes>;
 
@@ -33,6 +33,7 @@ struct Inner {
     queue: VecDeque<(Seq, ChangeSet)>,
     submitted: Seq,
     committed_seq: Seq,
+    events: Vec<Event>,
     epoch: Epoch,
     held: bool,
     closed: bool,
@@ -92,6 +93,11 @@ impl MemoryStore {
         self.inner.lock().committed.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
+    /// What has happened, of all that is committed.
+    pub fn events(&self) -> Vec<Event> {
+        self.inner.lock().events.clone()
+    }
+
     /// Commits what is pending as one batch, or lets it fail.
     pub fn step(&self) {
         let mut inner = self.inner.lock();
@@ -112,6 +118,7 @@ impl MemoryStore {
         for (seq, set) in batch {
             apply(&mut inner.committed, &set);
             inner.committed_seq = seq;
+            inner.events.extend(set.events);
             done.push((seq, set.on_commit, set.on_done));
         }
         drop(inner);

@@ -55,13 +55,14 @@ pub struct Change {
     pub value: Option<Bytes>,
 }
 
-/// What happened to a container: the audit trail, and what subscribers resume from.
+/// What happened: the audit trail, and what those who follow a container resume from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// Key of the container that changed ([`Loid::to_key`]).
-    #[serde(with = "loid_key")]
-    pub container: Loid,
-    /// The container's revision after the change.
+    /// Key of the container that changed ([`Loid::to_key`]); `None` for what is in no container, such as a user, and stored as no
+    /// bytes.
+    #[serde(with = "loid_key_or_none")]
+    pub container: Option<Loid>,
+    /// The container's revision after the change; 0 without a container.
     pub revision: u64,
     /// Name of the command.
     pub kind: String,
@@ -86,6 +87,13 @@ pub struct Event {
     pub unseen: Option<Vec<String>>,
 }
 
+impl Event {
+    /// Where [`Table::EventsOf`] tells of it: by its container's revision. What is in no container is found by its time alone.
+    pub fn place_of(&self) -> Option<Bytes> {
+        self.container.map(|container| key_of(&[&container.to_key(), &self.revision.to_be_bytes()]))
+    }
+}
+
 /// A loid inside a stored row: its key bytes.
 pub mod loid_key {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
@@ -101,6 +109,28 @@ pub mod loid_key {
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Loid, D::Error> {
         let key = bytes::Bytes::deserialize(deserializer)?;
         Loid::from_key(&key).ok_or_else(|| D::Error::custom("a loid has 18 bytes"))
+    }
+}
+
+/// The same where there may be none: no bytes then.
+mod loid_key_or_none {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    use crate::id::Loid;
+
+    pub fn serialize<S: Serializer>(loid: &Option<Loid>, serializer: S) -> Result<S::Ok, S::Error> {
+        match loid {
+            Some(loid) => super::loid_key::serialize(loid, serializer),
+            None => serializer.serialize_bytes(&[]),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Loid>, D::Error> {
+        let key = bytes::Bytes::deserialize(deserializer)?;
+        if key.is_empty() {
+            return Ok(None);
+        }
+        Loid::from_key(&key).map(Some).ok_or_else(|| D::Error::custom("a loid has 18 bytes, or none"))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use redb::{ReadableTable, WriteTransaction};
-use stet_actors::store::{Event, Table, decode_value, key_of};
+use stet_actors::store::{Event, Table, decode_value};
 
 use super::options::StoreOptions;
 use super::tables::{self, RedbError, failure};
@@ -49,8 +49,7 @@ impl Trim {
         let mut of = transaction.open_table(tables::rows(Table::EventsOf)).map_err(failure)?;
         for (key, event) in &gone {
             events.remove(&key[..]).map_err(failure)?;
-            let Some(event) = event else { continue };
-            let place = key_of(&[&event.container.to_key(), &event.revision.to_be_bytes()]);
+            let Some(place) = event.as_ref().and_then(Event::place_of) else { continue };
             let points_here = of.get(&place[..]).map_err(failure)?.is_some_and(|found| found.value() == &key[..]);
             if points_here {
                 of.remove(&place[..]).map_err(failure)?;

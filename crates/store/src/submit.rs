@@ -8,24 +8,21 @@ use super::shared::{Gate, Phase, Shared, Waiting};
 
 /// An event as it will be stored; its key needs the change set's number.
 struct StoredEvent {
-    of: Bytes,
+    of: Option<Bytes>,
     value: Bytes,
 }
 
 impl StoredEvent {
     fn of(event: &Event) -> StoredEvent {
-        let of = key_of(&[&event.container.to_key(), &event.revision.to_be_bytes()]);
-        StoredEvent { of, value: encode_value(1, event) }
+        StoredEvent { of: event.place_of(), value: encode_value(1, event) }
     }
 
-    fn changes(self, seq: Seq, ordinal: usize) -> [Change; 2] {
+    fn changes(self, seq: Seq, ordinal: usize) -> impl Iterator<Item = Change> {
         // One event for each container changed: a request can't name 65,536 of them.
         let ordinal = u16::try_from(ordinal).unwrap_or(u16::MAX);
         let key = key_of(&[&seq.to_be_bytes(), &ordinal.to_be_bytes()]);
-        [
-            Change { table: Table::Events, key: key.clone(), value: Some(self.value) },
-            Change { table: Table::EventsOf, key: self.of, value: Some(key) },
-        ]
+        let entry = self.of.map(|of| Change { table: Table::EventsOf, key: of, value: Some(key.clone()) });
+        [Change { table: Table::Events, key, value: Some(self.value) }].into_iter().chain(entry)
     }
 }
 
@@ -34,7 +31,10 @@ impl Shared {
     pub fn submit(&self, mut set: ChangeSet) -> Result<Seq, Box<Refusal>> {
         let events: Vec<StoredEvent> = set.events.iter().map(StoredEvent::of).collect();
         let bytes: usize = set.changes.iter().map(change_bytes).sum::<usize>()
-            + events.iter().map(|event| 2 * (9 + 10) + event.of.len() + event.value.len()).sum::<usize>();
+            + events
+                .iter()
+                .map(|event| 2 * (9 + 10) + event.of.as_ref().map_or(0, Bytes::len) + event.value.len())
+                .sum::<usize>();
         let mut gate = self.gate.lock();
         if let Err(why) = self.admit(&gate, &set, bytes) {
             drop(gate);

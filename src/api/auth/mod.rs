@@ -174,7 +174,7 @@ pub async fn log_in_with_ticket(call: Call) -> Result<Json<LoginReply>> {
     connection_named(app, connection, application)?;
     // Of the tickets that may be asked about at a time, who makes tickets up must not take all.
     let attempt = app.attempts.begin_nameless(call.address(), &**app.repository.clock()).await?;
-    let user = settled(attempt, cas.user_of(&app.directory, ticket).await)?;
+    let user = settled(attempt, cas.user_of(&app.directory, ticket, &call.address().to_string()).await)?;
     let shown = Shown { configuration: shown_configuration(load, call.database()?, call.display()), ..shown };
     let new = app.sessions.log_in_as(connection, application, &user, &call.address().to_string()).await?;
     login_reply(&call, &new, &shown).await

@@ -9,13 +9,14 @@ use stet_actors::cache::{Extent, Origin};
 use stet_actors::error::{Code, Result};
 use stet_actors::id::DatabaseId;
 
+use crate::auth::GroupView;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::{Enveloped, Json};
 use crate::json::Ready;
 use crate::sysconfig::caches::{
-    AnyCache, CachedGroup, CachedUser, FileOrigin, GroupsOrigin, PerDatabase, Refused, ShownAs, UsersOrigin,
+    AnyCache, CachedUser, FileOrigin, GroupsOrigin, PerDatabase, Refused, ShownAs, UsersOrigin,
 };
 use crate::sysconfig::{Command, Commands, Job, Jobs, ObjectType, ObjectTypes, SysConfig, Workflow, Workflows};
 
@@ -51,7 +52,7 @@ families! {
     /// What clients offer to do to objects.
     CommandCache, Command, FileOrigin<Commands>, commands;
     /// Groups.
-    GroupCache, CachedGroup, GroupsOrigin, groups;
+    GroupCache, GroupView, GroupsOrigin, groups;
     /// What clients run by the clock.
     JobCache, Job, FileOrigin<Jobs>, jobs;
     /// Object types.
@@ -192,24 +193,24 @@ pub async fn timestamp<F: Family>(call: Call) -> Result<Json<CacheTimestamp>> {
 /// `GET /v3/conf/cache/{family}/refresh`
 pub async fn refresh_all<F: Family>(call: Call) -> Result<Json<Refreshed>> {
     let caches = F::caches(&call.app.sysconfig).all();
-    refreshed(&call.app, caches.map(|(database, cache)| (database, cache as &dyn AnyCache)).collect(), Extent::Changed)
+    refreshed(&call, caches.map(|(database, cache)| (database, cache as &dyn AnyCache)).collect(), Extent::Changed)
         .await
 }
 
 /// `GET /v3/conf/cache/{family}/refresh/{databaseId}`
 pub async fn refresh<F: Family>(call: Call) -> Result<Json<Refreshed>> {
     let database = database(&call)?;
-    refreshed(&call.app, vec![(database, F::caches(&call.app.sysconfig).of(database))], Extent::Changed).await
+    refreshed(&call, vec![(database, F::caches(&call.app.sysconfig).of(database))], Extent::Changed).await
 }
 
 /// `GET /v3/conf/cache/refresh`
 pub async fn refresh_every(call: Call) -> Result<Json<Refreshed>> {
-    refreshed(&call.app, call.app.sysconfig.families(None), Extent::Changed).await
+    refreshed(&call, call.app.sysconfig.families(None), Extent::Changed).await
 }
 
 /// `GET /v3/conf/cache/refresh/{databaseId}`
 pub async fn refresh_every_of(call: Call) -> Result<Json<Refreshed>> {
-    refreshed(&call.app, call.app.sysconfig.families(Some(database(&call)?)), Extent::Changed).await
+    refreshed(&call, call.app.sysconfig.families(Some(database(&call)?)), Extent::Changed).await
 }
 
 /// `GET /v3/conf/cache/timestamp`
@@ -232,13 +233,14 @@ async fn timestamps(caches: Vec<(DatabaseId, &dyn AnyCache)>) -> Result<Json<Cac
 
 /// Refreshes caches beside each other, and says what came of it.
 pub(in crate::api) async fn refreshed(
-    app: &App,
+    call: &Call,
     caches: Vec<(DatabaseId, &dyn AnyCache)>,
     extent: Extent,
 ) -> Result<Json<Refreshed>> {
+    let (app, by) = (&call.app, call.who()?);
     let refresh = |(database, cache): (DatabaseId, &dyn AnyCache)| {
         let name = cache.name();
-        let refreshing = cache.refresh_any(extent);
+        let refreshing = cache.refresh_any(extent, by.clone());
         // What is in force where it fails is looked up afterwards.
         async move { (database, name, refreshing.await) }
     };

@@ -50,5 +50,5 @@ pub async fn clear_cache(call: Call) -> Result<Json<Refreshed>> {
     call.app.sysconfig.xml_files.clear();
     let sites = call.app.sysconfig.sites.all();
     let sites = sites.map(|(database, cache)| (database, cache as &dyn AnyCache)).collect();
-    refreshed(&call.app, sites, Extent::Everything).await
+    refreshed(&call, sites, Extent::Everything).await
 }

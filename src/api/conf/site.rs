@@ -26,10 +26,10 @@ pub async fn site_config_xml(call: Call) -> Result<Reply> {
     let everything = call.query.boolean("forceRefresh");
     if everything || call.query.boolean("refresh") {
         // Reading is for everyone; what is in force is for few to change.
-        call.caller()?;
+        let who = call.who()?;
         call.access().check_everywhere(Privilege::Configure)?;
         let extent = if everything { Extent::Everything } else { Extent::Changed };
-        let refreshed = call.app.sysconfig.sites.of(database).refresh(extent).await;
+        let refreshed = call.app.sysconfig.sites.of(database).refresh(extent, who).await;
         refreshed.map_err(|refused| not_refreshed(&call, refused))?;
     }
     let in_force = call.app.sysconfig.sites.of(database).in_force();

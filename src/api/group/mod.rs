@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
 
+use super::user::admin;
 use crate::auth::Privilege;
-use crate::auth::{Grant, GroupChange};
+use crate::auth::{Grant, GroupChange, GroupView};
 use crate::http::body::Object;
 use crate::http::call::Call;
 use crate::http::reply::Json;
@@ -37,20 +38,6 @@ pub struct GrantRequest {
     folder: Option<String>,
 }
 
-/// A group.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct GroupReply {
-    /// Its name.
-    pub group_name: String,
-    /// What it is for.
-    pub description: String,
-    /// Names of its members.
-    pub members: Vec<String>,
-    /// What its members may do.
-    pub privileges: Vec<Grant>,
-}
-
 /// A group that is no more.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -71,41 +58,30 @@ impl GroupRequest {
             folder: grant.folder.filter(|folder| !folder.is_empty()),
         };
         let privileges = self.privileges.map(|grants| grants.into_iter().map(grant).collect());
-        Ok((name, GroupChange { description: self.description, members: self.members, privileges }))
+        Ok((
+            name,
+            GroupChange { description: self.description, members: self.members, privileges, ..GroupChange::default() },
+        ))
     }
 }
 
-fn reply(call: &Call, name: &str) -> Result<Json<GroupReply>> {
-    let directory = &call.app.directory;
-    let gone = || Error::new(Code::ObjectNotFound, format!("There is no group `{name}`.")).with_source(name);
-    let group = directory.group(name)?.ok_or_else(gone)?;
-    Json::of(&GroupReply {
-        group_name: group.name.to_string(),
-        description: group.description,
-        members: directory.members(&group.name)?.iter().map(ToString::to_string).collect(),
-        privileges: directory.with_paths(&group.privileges)?,
-    })
-}
-
 /// `POST /v3/group/create`
-pub async fn create(call: Call) -> Result<Json<GroupReply>> {
+pub async fn create(call: Call) -> Result<Json<GroupView>> {
     let (name, change) = call.json::<GroupRequest>().await?.parts()?;
-    call.app.directory.create_group(&name, change).await?;
-    reply(&call, &name)
+    Json::of(&admin(&call)?.add_group(&name, change).await?)
 }
 
 /// `POST /v3/group/update`
-pub async fn update(call: Call) -> Result<Json<GroupReply>> {
+pub async fn update(call: Call) -> Result<Json<GroupView>> {
     let (name, change) = call.json::<GroupRequest>().await?.parts()?;
-    call.app.directory.change_group(&name, change).await?;
-    reply(&call, &name)
+    Json::of(&admin(&call)?.change_group(&name, change).await?)
 }
 
 /// `DELETE /v3/group/delete`
 pub async fn delete(call: Call) -> Result<Json<GroupDeleted>> {
     let name = call.query.text("groupName").filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| Error::new(Code::InvalidParameter, "`groupName` is required."))?;
-    let removed = call.app.directory.remove_group(name).await?;
+    let removed = call.app.directory.by(call.who()?).remove_group(name).await?;
     Json::of(&GroupDeleted { group_name: removed.to_string() })
 }
 

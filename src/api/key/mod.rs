@@ -7,7 +7,8 @@ use serde::Serialize;
 use stet_actors::error::Result;
 
 use super::auth::Ended;
-use crate::admin::{Admin, KeyRequest, KeyView, Secret};
+use super::user::admin;
+use crate::admin::{KeyRequest, KeyView, Secret};
 use crate::http::call::Call;
 use crate::http::reply::Json;
 
@@ -31,7 +32,7 @@ pub struct NewKeyReply {
 
 /// `GET /v3/key`
 pub async fn list(call: Call) -> Result<Json<KeyList>> {
-    let keys = Admin::of(&call.app).keys().await?;
+    let keys = admin(&call)?.keys().await?;
     let total = keys.len();
     Json::of(&KeyList { items: call.query.page().cut(keys), total })
 }
@@ -39,12 +40,12 @@ pub async fn list(call: Call) -> Result<Json<KeyList>> {
 /// `POST /v3/key`
 pub async fn create(call: Call) -> Result<Json<NewKeyReply>> {
     let request: KeyRequest = call.json().await?;
-    let (key, token) = Admin::of(&call.app).add_key(request).await?;
+    let (key, token) = admin(&call)?.add_key(request).await?;
     Json::of(&NewKeyReply { token, key })
 }
 
 /// `DELETE /v3/key/{name}`
 pub async fn revoke(call: Call) -> Result<Json<Ended>> {
-    call.app.sessions.revoke(call.param("name")).await?;
+    call.app.sessions.revoke(call.who()?, call.param("name")).await?;
     Json::of(&Ended { result: "ok".to_owned() })
 }

@@ -7,7 +7,8 @@ use serde::Serialize;
 use stet_actors::error::Result;
 
 use super::auth::Ended;
-use crate::admin::{Admin, SessionView};
+use super::user::admin;
+use crate::admin::SessionView;
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::reply::Json;
@@ -33,7 +34,7 @@ pub async fn list(call: Call) -> Result<Json<SessionList>> {
     if !own {
         call.access().check_everywhere(Privilege::ManageGroups)?;
     }
-    let wanted = wanted.map(|user| Admin::of(&call.app).user(user)).transpose()?;
+    let wanted = wanted.map(|user| admin(&call)?.user(user)).transpose()?;
     let sessions = call.app.sessions.list(wanted.as_ref().map(|user| user.name.as_str())).await?;
     let total = sessions.len();
     let page = call.query.page().cut(sessions);

@@ -31,9 +31,14 @@ pub struct PasswordRequest {
     pub new: Secret,
 }
 
+/// Users, groups and keys in the hands of the caller.
+pub(super) fn admin(call: &Call) -> Result<Admin> {
+    Ok(Admin::of(&call.app, call.who()?))
+}
+
 /// `GET /v3/user`
 pub async fn list(call: Call) -> Result<Json<UserList>> {
-    let admin = Admin::of(&call.app);
+    let admin = admin(&call)?;
     // There may be any number of them.
     let users = give_way::aside(move || admin.users()).await??;
     let total = users.len();
@@ -42,19 +47,19 @@ pub async fn list(call: Call) -> Result<Json<UserList>> {
 
 /// `GET /v3/user/{name}`
 pub async fn get(call: Call) -> Result<Json<UserView>> {
-    Json::of(&Admin::of(&call.app).user(call.param("name"))?)
+    Json::of(&admin(&call)?.user(call.param("name"))?)
 }
 
 /// `POST /v3/user`
 pub async fn create(call: Call) -> Result<Json<UserView>> {
     let change: UserChange = call.json().await?;
-    Json::of(&Admin::of(&call.app).add_user(change).await?)
+    Json::of(&admin(&call)?.add_user(change).await?)
 }
 
 /// `PUT /v3/user/{name}`
 pub async fn change(call: Call) -> Result<Json<UserView>> {
     let change: UserChange = call.json().await?;
-    Json::of(&Admin::of(&call.app).change_user(call.param("name"), change).await?)
+    Json::of(&admin(&call)?.change_user(call.param("name"), change).await?)
 }
 
 /// `POST /v3/user/password`: all sessions of the user end, the calling one too, for one of them may be the reason for the change.
@@ -72,6 +77,6 @@ pub async fn set_own_password(call: Call) -> Result<Json<Ended>> {
         Code::InvalidLogin => Error::new(Code::PermissionDenied, "`old` is not the password of the user."),
         _ => error,
     })?;
-    directory.set_password(caller.user(), request.new.text()).await?;
+    directory.by(call.who()?).set_password(caller.user(), request.new.text()).await?;
     with_cookie(&call, Json::of(&Ended { result: "ok".to_owned() })?, "", 0)
 }

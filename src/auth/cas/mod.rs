@@ -38,19 +38,19 @@ impl Cas {
         wanted.then(|| Cas { client: Client::new(config), rules: Rules::of(config) })
     }
 
-    /// The user that a ticket stands for, made or brought up to date as the configuration says.
+    /// The user that a ticket stands for, made or brought up to date as the configuration says. `address` is the client's.
     ///
     /// # Errors
     /// `InvalidParameter` for what can't be a ticket. `InvalidLogin` when the CAS server refuses it, or names someone who may not
     /// come in. `Overloaded` when the CAS server does not answer in time or as it should; what the store says.
-    pub async fn user_of(&self, directory: &Directory, ticket: &str) -> Result<Arc<User>> {
+    pub async fn user_of(&self, directory: &Directory, ticket: &str, address: &str) -> Result<Arc<User>> {
         if ticket.is_empty() || ticket.len() > MAX_TICKET || !ticket.bytes().all(|byte| byte.is_ascii_graphic()) {
             // Without the value: it may be a ticket all but one character.
             let message = format!("`ticket` must be 1 to {MAX_TICKET} visible ASCII characters.");
             return Err(Error::new(Code::InvalidParameter, message));
         }
         match self.client.ask(ticket).await? {
-            Answer::Known(person) => self.rules.admit(directory, &person).await,
+            Answer::Known(person) => self.rules.admit(directory, &person, address).await,
             Answer::Refused(refusal) => Err(refused_by_server(refusal)),
         }
     }

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use stet_actors::command::Who;
 use stet_actors::error::{Error, Result};
 
 use super::answer::Person;
 use super::refused;
+use crate::auth::change::leaves_no_administrator;
 use crate::auth::{Directory, Name, User};
 use crate::config::CasConfig;
 
@@ -43,7 +45,7 @@ impl Rules {
     ///
     /// # Errors
     /// `InvalidLogin` for an illegal name, a disabled user, and an unknown one where none are made; what the store says.
-    pub(super) async fn admit(&self, directory: &Directory, person: &Person) -> Result<Arc<User>> {
+    pub(super) async fn admit(&self, directory: &Directory, person: &Person, address: &str) -> Result<Arc<User>> {
         let name = person.name.as_str();
         // A name that would be changed to make it legal could be another user's: who is `admin` and a no-break space is not
         // `admin`. That it is spelled in another form of Unicode changes nothing of it.
@@ -60,8 +62,24 @@ impl Rules {
                 return Ok(user.clone());
             }
         }
+        let who = Who { user: name.into(), session: "".into(), address: Some(address.into()) };
+        let changing = directory.by(who);
         // Looked at again in there: since then, somebody may have been disabled.
-        directory.change_or_make_user(name, |user, made| self.settle(person, user, made)).await?;
+        let settled = changing.change_or_make_user(name, |user, made| self.settle(person, user, made)).await;
+        match settled {
+            // The last administrator would be shut out by it for good.
+            Err(error) if leaves_no_administrator(&error) => {
+                tracing::warn!(user = name, "the groups of the last administrator stay, whatever the CAS server says");
+                let keep_groups = |user: &mut User, made| {
+                    let groups = user.groups.clone();
+                    self.settle(person, user, made)?;
+                    user.groups = groups;
+                    Ok(())
+                };
+                changing.change_or_make_user(name, keep_groups).await?;
+            }
+            settled => settled?,
+        }
         let what = if known.is_some() { "user brought up to date" } else { "user made" };
         tracing::info!(user = name, "{what} as the CAS server says");
         directory.user(name)?.filter(|user| !user.disabled).ok_or_else(|| disabled(name))

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
 
 use super::super::name::Name;
@@ -23,12 +24,12 @@ pub struct NewKey {
 }
 
 impl Sessions {
-    /// Makes a key. Its token can't be had again.
+    /// Makes a key at the wish of `by`. Its token can't be had again.
     ///
     /// # Errors
     /// `InvalidName`; `DuplicatedName`; `ObjectNotFound` for an unknown user; `InvalidParameter` for a disabled user, a list
     /// without grants or an end that has passed; as for a group's grants; what the store says.
-    pub async fn make_key(&self, new: NewKey) -> Result<NewSession> {
+    pub async fn make_key(&self, by: Who, new: NewKey) -> Result<NewSession> {
         let name = Name::checked(&new.name)?;
         let now_ms = self.repository.clock().now_ms();
         let expires_ms = match new.expires_s {
@@ -74,7 +75,15 @@ impl Sessions {
             address: String::new(),
             key: Some(KeyPart { name: name.clone(), grants }),
         };
-        let made = self.insert(token, session, &Arc::default(), Vec::new()).await?;
+        let made = self
+            .insert(
+                token,
+                session,
+                &Arc::default(),
+                Vec::new(),
+                Some(by.deed("key.create", vec![name.to_string()], now_ms)),
+            )
+            .await?;
         tracing::info!(user = &*user.name, key = &*name, session = &**made.session.id(), "key made");
         Ok(made)
     }
@@ -87,15 +96,17 @@ impl Sessions {
         self.standing(|session| session.key.is_some()).await
     }
 
-    /// Ends a key; gives what it was.
+    /// Ends a key at the wish of `by`; gives what it was.
     ///
     /// # Errors
     /// `ObjectNotFound`; what the store says, see [`Sessions::end`].
-    pub async fn revoke(&self, name: &str) -> Result<Arc<LiveSession>> {
+    pub async fn revoke(&self, by: Who, name: &str) -> Result<Arc<LiveSession>> {
         let unknown = || Error::new(Code::ObjectNotFound, format!("There is no key `{name}`.")).with_source(name);
         let found = self.key_named(name).await?.ok_or_else(unknown)?;
         let live = self.load(&found.session.token_hash)?.ok_or_else(unknown)?;
-        if !self.end_live(&live).await? {
+        let own = found.session.key.as_ref().map_or(name, |key| &*key.name);
+        let deed = by.deed("key.revoke", vec![own.to_owned()], self.repository.clock().now_ms());
+        if !self.end_live(&live, Some(deed)).await? {
             return Err(unknown());
         }
         tracing::info!(user = &**live.user(), key = name, session = &**live.id(), "key revoked");

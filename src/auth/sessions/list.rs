@@ -32,7 +32,7 @@ impl Sessions {
         let found = self.standing(wanted).await?.pop().ok_or_else(unknown)?;
         // Requests see the sessions in the map.
         let live = self.load(&found.session.token_hash)?.ok_or_else(unknown)?;
-        if !self.end_live(&live).await? {
+        if !self.end_live(&live, None).await? {
             return Err(unknown());
         }
         tracing::info!(user = &**live.user(), session = &**live.id(), "session ended on request");

@@ -51,6 +51,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Text;
 use stet_actors::repository::Repository;
+use stet_actors::store::Event;
 
 pub use self::keys::NewKey;
 use self::limit::Turns;
@@ -237,7 +238,7 @@ impl Sessions {
     pub async fn end(&self, token: &str) -> Result<()> {
         let live = self.find(token)?;
         no_key(&live, "logged out")?;
-        if !self.end_live(&live).await? {
+        if !self.end_live(&live, None).await? {
             return Err(invalid_token());
         }
         tracing::info!(user = &**live.user(), session = &**live.id(), "logged out");
@@ -245,13 +246,13 @@ impl Sessions {
     }
 
     /// Ends a session that is in the map. Returns whether it was still running.
-    async fn end_live(&self, live: &LiveSession) -> Result<bool> {
+    async fn end_live(&self, live: &LiveSession, event: Option<Event>) -> Result<bool> {
         if live.ended.swap(true, Ordering::AcqRel) {
             return Ok(false);
         }
         {
             let _turn = self.turn.read().await;
-            self.remove(vec![live.session.token_hash]).await?;
+            self.remove(vec![live.session.token_hash], event).await?;
         }
         self.release_locks_of(live).await;
         Ok(true)
@@ -306,7 +307,7 @@ impl Sessions {
         let token = Token::generate()?;
         let session = make(token.hash(), reference()?.into(), self.repository.clock().now_ms());
         let gone = surplus.iter().map(|live| live.session.token_hash).collect();
-        let new = self.insert(token, session, calls, gone).await?;
+        let new = self.insert(token, session, calls, gone, None).await?;
         // Giving locks back may take long, and must not delay others: a flush that waited for it would keep every logout
         // waiting.
         drop((turn, beginning));
@@ -324,6 +325,7 @@ impl Sessions {
         session: Session,
         calls: &Arc<AtomicU64>,
         gone: Vec<TokenHash>,
+        event: Option<Event>,
     ) -> Result<NewSession> {
         let mut changes = vec![put(&session)];
         changes.extend(gone.iter().map(|hash| remove(Session::key(hash))));
@@ -333,6 +335,7 @@ impl Sessions {
         self.repository
             .commit(|set| {
                 set.changes = changes;
+                set.events = event.into_iter().collect();
                 set.on_commit = Box::new(move |_| {
                     // Not later: a sweep that removes the row again must find the session in memory.
                     live.insert(begun);
@@ -372,12 +375,13 @@ impl Sessions {
         LiveSession::new(session, seen_ms)
     }
 
-    async fn remove(&self, hashes: Vec<TokenHash>) -> Result<()> {
+    async fn remove(&self, hashes: Vec<TokenHash>, event: Option<Event>) -> Result<()> {
         let changes = hashes.iter().map(|hash| remove(Session::key(hash))).collect();
         let live = self.live.clone();
         self.repository
             .commit(|set| {
                 set.changes = changes;
+                set.events = event.into_iter().collect();
                 set.on_commit = Box::new(move |_| live.remove(&hashes));
             })
             .await

@@ -57,7 +57,7 @@ impl Sessions {
             let dead: Vec<TokenHash> = page.iter().filter_map(|(_, row)| self.dead(decoded(row)?, now_ms)).collect();
             swept += dead.len();
             if !dead.is_empty() {
-                self.remove(dead).await?;
+                self.remove(dead, None).await?;
             }
             match page.last() {
                 Some((key, _)) if page.len() == PAGE => range = range.after(key),

@@ -118,8 +118,8 @@ fn an_object_that_can_not_be_read_keeps_no_other_lock_from_ending() {
 fn a_user_who_can_not_be_read_keeps_no_lock_but_their_own_sessions() {
     run(async {
         let server = Server::new().await;
-        server.directory.put_user(User::new("bob")).await.unwrap();
-        server.directory.set_password("bob", PASSWORD).await.unwrap();
+        server.directory.by(Who::operator()).put_user(User::new("bob")).await.unwrap();
+        server.directory.by(Who::operator()).set_password("bob", PASSWORD).await.unwrap();
         let bobs = server.sessions.log_in("web", "swing", "bob", PASSWORD, "").await.unwrap();
         let gone = server.log_in().await;
         let ([held], [left]) = (server.locked(&bobs).await, server.locked(&gone).await);

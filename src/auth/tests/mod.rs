@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use stet_actors::clock::{Clock, ManualClock};
+use stet_actors::command::Who;
 use stet_actors::error::{Code, Error};
 use stet_actors::folder::root;
 use stet_actors::id::DatabaseId;
@@ -20,6 +21,7 @@ use super::token::{Token, TokenHash};
 use super::*;
 use crate::auth::Privilege;
 
+mod administrators;
 mod directory;
 mod keys;
 mod limits;
@@ -78,8 +80,8 @@ impl Server {
 
     async fn with(passwords: PasswordOptions) -> Server {
         let server = Server::start(&Arc::default(), &ManualClock::at(1_700_000_000_000), passwords).await;
-        server.directory.put_user(User::new("ada")).await.unwrap();
-        server.directory.set_password("ada", PASSWORD).await.unwrap();
+        server.directory.by(Who::operator()).put_user(User::new("ada")).await.unwrap();
+        server.directory.by(Who::operator()).set_password("ada", PASSWORD).await.unwrap();
         server
     }
 
@@ -125,7 +127,7 @@ impl Server {
         };
         let privileges = privileges.iter().map(grant).collect();
         let group = Group { name: name.into(), description: String::new(), privileges };
-        self.directory.put_group(group).await.unwrap();
+        self.directory.by(Who::operator()).put_group(group).await.unwrap();
     }
 }
 

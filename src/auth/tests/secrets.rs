@@ -6,9 +6,9 @@ use super::*;
 fn every_wrong_login_is_answered_alike() {
     run(async {
         let server = Server::new().await;
-        server.directory.put_user(User::new("new")).await.unwrap();
-        server.directory.put_user(User { disabled: true, ..User::new("gone") }).await.unwrap();
-        server.directory.set_password("gone", PASSWORD).await.unwrap();
+        server.directory.by(Who::operator()).put_user(User::new("new")).await.unwrap();
+        server.directory.by(Who::operator()).put_user(User { disabled: true, ..User::new("gone") }).await.unwrap();
+        server.directory.by(Who::operator()).set_password("gone", PASSWORD).await.unwrap();
         let wrong = server.refused("ada", "wrong").await;
         assert_eq!(wrong.code, Code::InvalidLogin);
         let long = "x".repeat(MAX_PASSWORD_BYTES + 1);
@@ -34,9 +34,9 @@ fn every_wrong_login_costs_one_check_of_the_same_cost() {
     run(async {
         let options = PasswordOptions { memory_kib: 64, iterations: 2, lanes: 1 };
         let server = Server::with(options).await;
-        server.directory.put_user(User::new("new")).await.unwrap();
-        server.directory.put_user(User { disabled: true, ..User::new("gone") }).await.unwrap();
-        server.directory.set_password("gone", PASSWORD).await.unwrap();
+        server.directory.by(Who::operator()).put_user(User::new("new")).await.unwrap();
+        server.directory.by(Who::operator()).put_user(User { disabled: true, ..User::new("gone") }).await.unwrap();
+        server.directory.by(Who::operator()).set_password("gone", PASSWORD).await.unwrap();
         let long = "x".repeat(MAX_PASSWORD_BYTES);
         let longer = "x".repeat(MAX_PASSWORD_BYTES + 1);
         let checked = || std::mem::take(&mut *server.directory.passwords.checked.lock());
@@ -62,14 +62,14 @@ fn a_password_that_nobody_could_log_in_with_can_not_be_set() {
         let server = Server::new().await;
         let long = "secret".repeat(MAX_PASSWORD_BYTES);
         for password in ["", &long] {
-            let error = server.directory.set_password("ada", password).await.unwrap_err();
+            let error = server.directory.by(Who::operator()).set_password("ada", password).await.unwrap_err();
             assert_eq!(error.code, Code::InvalidParameter);
             assert!(!error.message.contains("secret"));
         }
         let longest = "é".repeat(MAX_PASSWORD_BYTES / 2);
-        server.directory.set_password("ada", &longest).await.unwrap();
+        server.directory.by(Who::operator()).set_password("ada", &longest).await.unwrap();
         server.sessions.log_in("web", "swing", "ada", &longest, "").await.unwrap();
-        let error = server.directory.set_password("nobody", PASSWORD).await.unwrap_err();
+        let error = server.directory.by(Who::operator()).set_password("nobody", PASSWORD).await.unwrap_err();
         assert_eq!(error.code, Code::ObjectNotFound);
     });
 }

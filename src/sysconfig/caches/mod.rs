@@ -14,6 +14,7 @@ use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::cache::{Extent, InForce, Origin};
+use stet_actors::command::Who;
 use stet_actors::error::Result;
 use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
@@ -21,7 +22,7 @@ use stet_actors::runtime::Cache;
 
 use self::origin::Repositories;
 pub use self::origin::{FileOrigin, Held, Refused};
-pub use self::people::{CachedGroup, CachedUser, GroupsOrigin, People, UsersOrigin};
+pub use self::people::{CachedUser, GroupsOrigin, People, UsersOrigin};
 use self::xml_files::XmlFiles;
 use super::catalogs::Catalogs;
 use super::check::Checked;
@@ -120,7 +121,7 @@ pub trait AnyCache: Send + Sync {
     fn current_at_ms(&self) -> BoxFuture<'static, u64>;
 
     /// Refreshes it, and gives the time at which it was read.
-    fn refresh_any(&self, extent: Extent) -> BoxFuture<'static, std::result::Result<u64, Refused>>;
+    fn refresh_any(&self, extent: Extent, by: Who) -> BoxFuture<'static, std::result::Result<u64, Refused>>;
 }
 
 impl<O: Origin<Fault = Refused>> AnyCache for Cache<O> {
@@ -137,9 +138,9 @@ impl<O: Origin<Fault = Refused>> AnyCache for Cache<O> {
         Box::pin(async move { cache.current().await.at_ms })
     }
 
-    fn refresh_any(&self, extent: Extent) -> BoxFuture<'static, std::result::Result<u64, Refused>> {
+    fn refresh_any(&self, extent: Extent, by: Who) -> BoxFuture<'static, std::result::Result<u64, Refused>> {
         let cache = self.clone();
-        Box::pin(async move { cache.refresh(extent).await.map(|in_force| in_force.at_ms) })
+        Box::pin(async move { cache.refresh(extent, by).await.map(|in_force| in_force.at_ms) })
     }
 }
 
@@ -297,6 +298,6 @@ async fn check<T: Listing>(caches: &PerDatabase<FileOrigin<T>>, checked: &mut Ch
 async fn restore<T: Listing>(caches: &PerDatabase<FileOrigin<T>>) {
     for (_, cache) in caches.all() {
         // What is wrong has been logged.
-        let _ = cache.refresh(Extent::Changed).await;
+        let _ = cache.refresh(Extent::Changed, Who::system()).await;
     }
 }

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::BoxFuture;
 use stet_actors::cache::{Extent, Origin};
+use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Source};
 use stet_actors::object::{Record, Version};
 use stet_actors::repository::Repository;
-use stet_actors::store::{Change, Row, Table, encode_value};
+use stet_actors::store::{Change, ChangeSet, Row, Table, encode_value};
 
 use super::snapshot::Snapshot;
 use super::{Listing, ShownAs};
@@ -108,10 +109,11 @@ impl<T: Listing> Origin for FileOrigin<T> {
         &self,
         before: Arc<Held<T>>,
         extent: Extent,
+        by: Who,
     ) -> BoxFuture<'static, std::result::Result<Arc<Held<T>>, Refused>> {
         let inner = self.inner.clone();
         Box::pin(async move {
-            let read = inner.read::<T>(before, extent).await;
+            let read = inner.read::<T>(before, extent, by).await;
             inner.report(T::NAME, &read);
             read
         })
@@ -193,7 +195,7 @@ impl Repositories {
 }
 
 impl Inner {
-    async fn read<T: Listing>(&self, before: Arc<Held<T>>, extent: Extent) -> Result<Arc<Held<T>>, Refused> {
+    async fn read<T: Listing>(&self, before: Arc<Held<T>>, extent: Extent, by: Who) -> Result<Arc<Held<T>>, Refused> {
         if !self.restored.swap(true, Ordering::Relaxed)
             && let Some(held) = self.restored::<T>().await?
         {
@@ -202,7 +204,7 @@ impl Inner {
         let known = Files::new();
         let (read, files) = self.look::<T>(if extent == Extent::Changed { &before.files } else { &known }).await?;
         match read {
-            Ok(parsed) => self.keep(before, parsed, files).await,
+            Ok(parsed) => self.keep(before, parsed, files, by).await,
             Err(faults) => Err(Refused::Faulty(Arc::new(faults))),
         }
     }
@@ -253,19 +255,27 @@ impl Inner {
         }
     }
 
-    /// Keeps what was read, if it is not what was in force.
+    /// Keeps what was read and notes in the audit trail who wished it, if it is not what was in force.
     async fn keep<T: Listing>(
         &self,
         before: Arc<Held<T>>,
         parsed: Parsed<T>,
         files: Files,
+        by: Who,
     ) -> Result<Arc<Held<T>>, Refused> {
         if before.files != files {
             let snapshot = Snapshot::of(self.database, T::NAME, &files);
             let key = snapshot.place();
             let value = Some(encode_value(Snapshot::FORMAT, &snapshot));
             let change = Change { table: key.table, key: key.key, value };
-            self.files.repository.commit(|set| set.changes = vec![change]).await.map_err(Refused::Failed)?;
+            let repository = &self.files.repository;
+            let what = vec![format!("{}/{}", T::NAME, self.database.0)];
+            let deed = by.deed("configuration.refresh", what, repository.clock().now_ms());
+            let fill = |set: &mut ChangeSet| {
+                set.changes = vec![change];
+                set.events = vec![deed];
+            };
+            repository.commit(fill).await.map_err(Refused::Failed)?;
         }
         Ok(Arc::new(Held::of(parsed, files)))
     }

@@ -1,18 +1,18 @@
 //! The caches of users and groups. Their rows are the server's own, so a cache knows when it is outdated, and reads itself anew.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::cache::{Extent, Origin};
+use stet_actors::command::Who;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::DatabaseId;
 
 use super::ShownAs;
 use super::origin::Refused;
-use crate::auth::{Directory, Grant, Name, User};
+use crate::auth::{Directory, GroupView, User};
 use crate::json::Ready;
 
 /// A user, as everyone may see them.
@@ -31,20 +31,6 @@ pub struct CachedUser {
     pub groups: Vec<String>,
     /// Their team.
     pub team: Option<String>,
-}
-
-/// A group.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CachedGroup {
-    /// Its name.
-    pub group_name: String,
-    /// What it is for.
-    pub description: String,
-    /// Names of its members.
-    pub members: Vec<String>,
-    /// What its members may do.
-    pub privileges: Vec<Grant>,
 }
 
 /// What is in force of users or groups.
@@ -96,7 +82,7 @@ macro_rules! origin {
                 self.database.0
             }
 
-            fn read(&self, _: Arc<Self::Value>, _: Extent) -> BoxFuture<'static, Result<Arc<Self::Value>, Refused>> {
+            fn read(&self, _: Arc<Self::Value>, _: Extent, _: Who) -> BoxFuture<'static, Result<Arc<Self::Value>, Refused>> {
                 let directory = self.directory.clone();
                 let work = move || -> Result<Self::Value> {
                     let changes = Some(directory.changes());
@@ -130,7 +116,7 @@ origin! {
 
 origin! {
     /// All groups.
-    GroupsOrigin, "groups", CachedGroup, groups
+    GroupsOrigin, "groups", GroupView, Directory::group_views
 }
 
 fn users(directory: &Directory) -> Result<Vec<CachedUser>> {
@@ -143,22 +129,4 @@ fn users(directory: &Directory) -> Result<Vec<CachedUser>> {
         team: user.team,
     };
     Ok(directory.users()?.into_iter().map(shown).collect())
-}
-
-fn groups(directory: &Directory) -> Result<Vec<CachedGroup>> {
-    let mut members: BTreeMap<Name, Vec<String>> = BTreeMap::new();
-    for user in directory.users()? {
-        for group in &user.groups {
-            members.entry(group.clone()).or_default().push(user.name.to_string());
-        }
-    }
-    let shown = |group: crate::auth::Group| {
-        Ok(CachedGroup {
-            group_name: group.name.to_string(),
-            members: members.remove(&group.name).unwrap_or_default(),
-            privileges: directory.with_paths(&group.privileges)?,
-            description: group.description,
-        })
-    };
-    directory.groups()?.into_iter().map(shown).collect()
 }

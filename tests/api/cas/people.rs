@@ -126,6 +126,20 @@ fn the_groups_of_the_mapping_are_as_the_cas_server_says_at_each_login() {
 }
 
 #[test]
+fn the_last_administrator_stays_one_whatever_the_cas_server_says() {
+    let cas = CasServer::start();
+    let server = stet(&cas, &[("GROUP_ATTRIBUTE", "memberOf"), ("GROUP_MAPPING", "root=administrators")]);
+    let mail = "<cas:user>admin</cas:user><cas:attributes><cas:displayName>The last</cas:displayName></cas:attributes>";
+    let (_, held) = comes(&cas, &server, "ST-1", mail);
+    assert_eq!(held, groups(["administrators"]));
+    assert!(server.log().contains("the last administrator"), "{}", server.log());
+    // With another one, it goes.
+    server.user("admin").call("stet-user-update-put", &[&"editor"]).json(&json!({ "groups": ["administrators"] })).ok();
+    let (_, held) = comes(&cas, &server, "ST-2", mail);
+    assert_eq!(held, groups([]));
+}
+
+#[test]
 fn a_disabled_user_stays_out_whoever_vouches() {
     let cas = CasServer::start();
     // Without a password for them, the sample's users are disabled.

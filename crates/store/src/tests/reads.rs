@@ -96,11 +96,38 @@ fn events_become_rows_that_can_be_found_by_number_and_by_container() {
     let rows = rows.expect("scanned");
     let found: Vec<_> = rows.iter().map(|(_, value)| decode_value::<Event>(1, value).expect("decoded")).collect();
     assert_eq!(found, events);
-    let mut key = events[1].container.to_key().to_vec();
+    let mut key = events[1].container.unwrap().to_key().to_vec();
     key.extend(9_u64.to_be_bytes());
     let place = store.get(View::Committed, Table::EventsOf, &key).expect("read").expect("there");
     assert_eq!(place, rows[1].0);
     assert_eq!(place[..], [&seq.to_be_bytes()[..], &1_u16.to_be_bytes()].concat());
+}
+
+#[test]
+fn an_event_of_no_container_is_kept_found_by_time_alone_and_goes_like_others() {
+    use stet_actors::clock::ManualClock;
+    let disk = Disk::new();
+    let store = open(&disk);
+    for at_ms in [1_000, 2_000, 9_000] {
+        let events = vec![Event { container: None, ..event(1, 0, at_ms) }, event(1, at_ms, at_ms)];
+        submit_set(&store, ChangeSet { events, ..empty(&store) }).expect("taken").wait().expect("committed");
+    }
+    let counts = |store: &RedbStore| {
+        [Table::Events, Table::EventsOf]
+            .map(|table| store.scan(View::Committed, table, &Range::prefix(b""), 10, false).expect("scanned").len())
+    };
+    assert_eq!(counts(&store), [6, 3]);
+    store.close();
+    let mut options = options(&disk);
+    options.clock = Arc::new(ManualClock::at(12_500));
+    options.event_retention_ms = Some(10_000);
+    let store = RedbStore::open(options).expect("the store opens");
+    assert_eq!(counts(&store), [6, 3], "as it was written");
+    let rows = store.scan(View::Committed, Table::Events, &Range::prefix(b""), 1, false).expect("scanned");
+    assert_eq!(decode_value::<Event>(1, &rows[0].1).expect("readable").container, None);
+    commit(&store, vec![put(Table::Marks, "something to fold", "1")]);
+    store.close();
+    assert_eq!(counts(&open(&disk)), [2, 1]);
 }
 
 #[test]

@@ -1,0 +1,238 @@
+//! Changing users and groups. Whatever the way, it ends here: in one commit with what the audit trail tells of it, and never without
+//! somebody left who may manage users and groups (docs/api/groups-and-users.md, "Administrators").
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use stet_actors::command::Who;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::runtime::store_failure;
+use stet_actors::store::{Change, Event, Key, Range, Row, Table, View, decode_value};
+use tokio::sync::OwnedMutexGuard;
+
+use super::directory::Directory;
+use super::name::Name;
+use super::privilege::Privilege;
+use super::rows::{Group, User, put, remove};
+use crate::give_way::GiveWay;
+
+/// Held by whoever is changing the directory.
+pub(super) type Turn = OwnedMutexGuard<()>;
+
+/// Users that are read at a time.
+const CHUNK: usize = 500;
+
+/// Names that one entry of the audit trail lists at most.
+const NAMES: usize = 1000;
+
+/// The directory in the hands of somebody who changes it.
+pub struct Changing<'d> {
+    pub(super) directory: &'d Directory,
+    who: Who,
+}
+
+impl Directory {
+    /// The directory, to be changed at the wish of `who`, whom the audit trail names.
+    pub fn by(&self, who: Who) -> Changing<'_> {
+        Changing { directory: self, who }
+    }
+}
+
+/// A row as it was and as it will be; `None` where there is none.
+pub(super) struct Edit<R> {
+    pub old: Option<R>,
+    pub new: Option<R>,
+}
+
+/// What one change makes of the rows.
+#[derive(Default)]
+pub(super) struct Edits {
+    pub users: Vec<Edit<User>>,
+    pub group: Option<Edit<Group>>,
+}
+
+impl Changing<'_> {
+    /// Replaces the user at a place by what is made of it and the time.
+    pub(super) async fn write(&self, place: Key, make: impl FnOnce(Option<User>, u64) -> Result<User>) -> Result<()> {
+        let turn = self.directory.turn().await;
+        let repository = &self.directory.repository;
+        let old: Option<User> = repository.row(place.table, &place.key)?;
+        let new = Some(make(old.clone(), repository.clock().now_ms())?);
+        self.commit(turn, Edits { users: vec![Edit { old, new }], group: None }).await
+    }
+
+    /// Commits what was made in a turn.
+    ///
+    /// # Errors
+    /// `PermissionDenied` for a change that would leave nobody who may manage users and groups; what the store says.
+    pub(super) async fn commit(&self, turn: Turn, edits: Edits) -> Result<()> {
+        self.directory.keeps_an_administrator(&edits).await?;
+        let changes = edits.changes();
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let now_ms = self.directory.repository.clock().now_ms();
+        let deed = |(kind, ids): (&str, Vec<String>)| self.who.deed(kind, ids, now_ms);
+        let events: Vec<Event> = edits.deeds().into_iter().map(deed).collect();
+        self.directory.commit(turn, changes, events).await
+    }
+}
+
+impl Edits {
+    fn changes(&self) -> Vec<Change> {
+        let users = self.users.iter().filter_map(Edit::change);
+        users.chain(self.group.iter().filter_map(Edit::change)).collect()
+    }
+
+    /// What the audit trail tells: actions, each with the names that it is about.
+    fn deeds(&self) -> Vec<(&'static str, Vec<String>)> {
+        let mut deeds = Vec::new();
+        if let Some(group) = &self.group {
+            let name = |group: &Group| vec![group.name.to_string()];
+            match (&group.old, &group.new) {
+                (None, Some(new)) => deeds.push(("group.create", name(new))),
+                (Some(old), None) => deeds.push(("group.delete", name(old))),
+                (Some(old), Some(new)) => {
+                    let changed = [
+                        ("group.privileges", old.privileges != new.privileges),
+                        ("group.change", old.description != new.description),
+                    ];
+                    deeds.extend(changed.into_iter().filter(|(_, is)| *is).map(|(kind, _)| (kind, name(new))));
+                }
+                (None, None) => {}
+            }
+        }
+        let (mut joined, mut left) = (BTreeMap::<&Name, Vec<String>>::new(), BTreeMap::<&Name, Vec<String>>::new());
+        for Edit { old, new } in &self.users {
+            let Some(new) = new else { continue };
+            let before = old.as_ref().map(|old| &old.groups[..]).unwrap_or_default();
+            for group in new.groups.iter().filter(|group| !before.contains(group)) {
+                joined.entry(group).or_default().push(new.name.to_string());
+            }
+            for group in before.iter().filter(|group| !new.groups.contains(group)) {
+                left.entry(group).or_default().push(new.name.to_string());
+            }
+            deeds.extend(new.deeds_since(old.as_ref()).into_iter().map(|kind| (kind, vec![new.name.to_string()])));
+        }
+        for (kind, members) in [("group.join", joined), ("group.leave", left)] {
+            for (group, names) in members {
+                let with_group = |names: &[String]| [&[group.to_string()], names].concat();
+                deeds.extend(names.chunks(NAMES).map(|names| (kind, with_group(names))));
+            }
+        }
+        deeds
+    }
+}
+
+impl<R: Row + PartialEq> Edit<R> {
+    fn change(&self) -> Option<Change> {
+        match (&self.old, &self.new) {
+            (old, Some(new)) => (old.as_ref() != Some(new)).then(|| put(new)),
+            (Some(old), None) => Some(remove(old.place())),
+            (None, None) => None,
+        }
+    }
+}
+
+impl User {
+    /// What was done to a user, memberships apart.
+    fn deeds_since(&self, old: Option<&User>) -> Vec<&'static str> {
+        let Some(old) = old else { return vec!["user.create"] };
+        let mut rest = self.clone();
+        rest.keep_from(old.clone());
+        rest.disabled = old.disabled;
+        rest.groups.clone_from(&old.groups);
+        let done = [
+            ("user.disable", self.disabled && !old.disabled),
+            ("user.enable", !self.disabled && old.disabled),
+            ("user.password", self.password != old.password),
+            ("user.change", rest != *old),
+        ];
+        done.into_iter().filter(|(_, is)| *is).map(|(kind, _)| kind).collect()
+    }
+}
+
+/// Names of groups whose members may manage users and groups everywhere.
+struct Managing(HashSet<Name>);
+
+impl Managing {
+    fn of<'g>(groups: impl Iterator<Item = &'g Group>) -> Managing {
+        let manages = |group: &&Group| {
+            group.privileges.iter().any(|grant| grant.privilege == Privilege::ManageGroups && grant.folder.is_none())
+        };
+        // In the one form, for users may have them in another.
+        Managing(groups.filter(manages).map(|group| Name::of(&group.name)).collect())
+    }
+
+    fn makes_administrator(&self, user: &User) -> bool {
+        !user.disabled && user.groups.iter().any(|group| self.0.contains(&Name::of(group)))
+    }
+}
+
+impl Directory {
+    /// Refuses a change after which nobody would be an administrator, if somebody is.
+    async fn keeps_an_administrator(&self, edits: &Edits) -> Result<()> {
+        let takes_from_user = |Edit { old, new }: &Edit<User>| {
+            let loses = |(old, new): (&User, &User)| {
+                (new.disabled && !old.disabled) || old.groups.iter().any(|group| !new.groups.contains(group))
+            };
+            old.as_ref().is_some_and(|old| new.as_ref().is_none_or(|new| loses((old, new))))
+        };
+        let takes_from_group = edits.group.as_ref().is_some_and(|edit| edit.old.is_some());
+        if !takes_from_group && !edits.users.iter().any(takes_from_user) {
+            return Ok(());
+        }
+        let groups = self.groups()?;
+        let before = Managing::of(groups.iter());
+        let edited = edits.group.as_ref().and_then(|edit| edit.old.as_ref()).map(|group| &group.name);
+        let others = groups.iter().filter(|group| Some(&group.name) != edited);
+        let after = Managing::of(others.chain(edits.group.iter().filter_map(|edit| edit.new.as_ref())));
+        let mut was_one = false;
+        for Edit { old, new } in &edits.users {
+            if new.as_ref().is_some_and(|user| after.makes_administrator(user)) {
+                return Ok(());
+            }
+            was_one |= old.as_ref().is_some_and(|user| before.makes_administrator(user));
+        }
+        if !was_one && before.0 == after.0 {
+            return Ok(());
+        }
+        let edited: BTreeSet<&Name> =
+            edits.users.iter().filter_map(|edit| edit.old.as_ref()).map(|user| &user.name).collect();
+        let (mut range, mut way) = (Range::prefix(&[]), GiveWay::new());
+        loop {
+            let rows = self.repository.look().scan(View::Committed, Table::Users, &range, CHUNK, false);
+            let rows = rows.map_err(|error| store_failure(&error))?;
+            for (_, row) in &rows {
+                let user: User = decode_value(User::FORMAT, row).map_err(|error| store_failure(&error.into()))?;
+                if edited.contains(&user.name) {
+                    continue;
+                }
+                if after.makes_administrator(&user) {
+                    return Ok(());
+                }
+                was_one |= before.makes_administrator(&user);
+            }
+            match rows.last() {
+                Some((last, _)) if rows.len() == CHUNK => range = range.after(last),
+                _ => break,
+            }
+            way.now_and_then().await;
+        }
+        if !was_one {
+            return Ok(());
+        }
+        Err(last_administrator())
+    }
+}
+
+/// The error for a change that nobody could take back.
+fn last_administrator() -> Error {
+    let message =
+        "This would leave no administrator: no user who is not disabled and may manage users and groups everywhere.";
+    Error::new(Code::PermissionDenied, message).with_detail("reason", "lastAdministrator")
+}
+
+/// Whether a change was refused because it would leave no administrator.
+pub(super) fn leaves_no_administrator(error: &Error) -> bool {
+    error.code == Code::PermissionDenied && error.details.as_ref().is_some_and(|it| it["reason"] == "lastAdministrator")
+}

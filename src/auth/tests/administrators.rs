@@ -1,0 +1,207 @@
+//! Somebody is always left who may manage users and groups; and who changed what is in the audit trail.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::auth::GroupChange;
+
+/// What can be done to two users and two groups.
+#[derive(Debug, Clone, Copy)]
+enum Deed {
+    /// Keep a user out, or let them in.
+    Disable(usize, bool),
+    /// Put a user into exactly these groups.
+    Place(usize, [bool; 2]),
+    /// Make a group of these members.
+    Members(usize, [bool; 2]),
+    /// Let a group manage or not.
+    Manage(usize, bool),
+    /// Let a group manage below a folder, which makes nobody an administrator.
+    ManageBelow(usize),
+    /// Remove a group.
+    Remove(usize),
+    /// Set a user's password, which takes nothing from anybody.
+    Password(usize),
+}
+
+const USERS: [&str; 2] = ["ada", "bob"];
+const GROUPS: [&str; 2] = ["one", "two"];
+
+/// The rule, told in the simplest way.
+#[derive(Debug, Clone, PartialEq)]
+struct Model {
+    disabled: [bool; 2],
+    is_in: [[bool; 2]; 2],
+    manages: [bool; 2],
+}
+
+impl Model {
+    fn has_administrator(&self) -> bool {
+        (0..2).any(|user| !self.disabled[user] && (0..2).any(|group| self.is_in[user][group] && self.manages[group]))
+    }
+
+    fn after(&self, deed: Deed) -> Model {
+        let mut after = self.clone();
+        match deed {
+            Deed::Disable(user, disabled) => after.disabled[user] = disabled,
+            Deed::Place(user, groups) => after.is_in[user] = groups,
+            Deed::Members(group, members) => (0..2).for_each(|user| after.is_in[user][group] = members[user]),
+            Deed::Manage(group, manages) => after.manages[group] = manages,
+            Deed::ManageBelow(group) => after.manages[group] = false,
+            Deed::Remove(group) => {
+                after.manages[group] = false;
+                (0..2).for_each(|user| after.is_in[user][group] = false);
+            }
+            Deed::Password(_) => {}
+        }
+        after
+    }
+}
+
+async fn carry_out(server: &Server, deed: Deed) -> Result<(), Error> {
+    let changing = server.directory.by(Who::operator());
+    let chosen = |names: [&'static str; 2], which: [bool; 2]| {
+        names.into_iter().zip(which).filter(|(_, is)| *is).map(|(name, _)| name)
+    };
+    let grant = |folder: Option<String>| Grant { privilege: Privilege::ManageGroups, folder };
+    let change = |privileges| GroupChange { privileges: Some(privileges), ..GroupChange::default() };
+    let put = async |group: usize, change: GroupChange| match server.directory.group(GROUPS[group])? {
+        Some(_) => changing.change_group(GROUPS[group], change).await,
+        None => changing.create_group(GROUPS[group], change).await,
+    };
+    match deed {
+        Deed::Disable(user, disabled) => {
+            let disable = |user: &mut User| {
+                user.disabled = disabled;
+                Ok(())
+            };
+            changing.edit_user(USERS[user], None, disable).await
+        }
+        Deed::Place(user, groups) => {
+            let place = |user: &mut User, _| {
+                user.groups = chosen(GROUPS, groups).map(Name::from).collect();
+                Ok(())
+            };
+            changing.change_or_make_user(USERS[user], place).await
+        }
+        Deed::Members(group, members) => {
+            let members = Some(chosen(USERS, members).map(str::to_owned).collect());
+            put(group, GroupChange { members, ..GroupChange::default() }).await
+        }
+        Deed::Manage(group, manages) => put(group, change(manages.then(|| grant(None)).into_iter().collect())).await,
+        Deed::ManageBelow(group) => put(group, change(vec![grant(Some("/".to_owned()))])).await,
+        Deed::Remove(group) => match server.directory.group(GROUPS[group])? {
+            Some(_) => changing.remove_group(GROUPS[group]).await.map(drop),
+            // Whoever is in it by name is so no more.
+            None => {
+                put(group, GroupChange::default()).await?;
+                changing.remove_group(GROUPS[group]).await.map(drop)
+            }
+        },
+        Deed::Password(user) => changing.set_password(USERS[user], PASSWORD).await,
+    }
+}
+
+fn deeds() -> impl Strategy<Value = Vec<Deed>> {
+    let both = || [any::<bool>(), any::<bool>()];
+    let deed = prop_oneof![
+        (0..2_usize, any::<bool>()).prop_map(|(user, disabled)| Deed::Disable(user, disabled)),
+        (0..2_usize, both()).prop_map(|(user, groups)| Deed::Place(user, groups)),
+        (0..2_usize, both()).prop_map(|(group, members)| Deed::Members(group, members)),
+        (0..2_usize, any::<bool>()).prop_map(|(group, manages)| Deed::Manage(group, manages)),
+        (0..2_usize).prop_map(Deed::ManageBelow),
+        (0..2_usize).prop_map(Deed::Remove),
+        (0..2_usize).prop_map(Deed::Password),
+    ];
+    proptest::collection::vec(deed, 1..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_done_the_last_administrator_stays(deeds in deeds()) {
+        run(async {
+            let server = Server::new().await;
+            server.repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
+            server.directory.by(Who::operator()).put_user(User::new("bob")).await.unwrap();
+            let mut model = Model { disabled: [false; 2], is_in: [[false; 2]; 2], manages: [false; 2] };
+            for deed in deeds {
+                let after = model.after(deed);
+                let refused = model.has_administrator() && !after.has_administrator();
+                match carry_out(&server, deed).await {
+                    Ok(()) => {
+                        assert!(!refused, "{deed:?} of {model:?}");
+                        model = after;
+                    }
+                    Err(error) => {
+                        assert_eq!((refused, error.code), (true, Code::PermissionDenied), "{deed:?} of {model:?}: {error}");
+                    }
+                }
+                for (user, is_in) in USERS.iter().zip(model.is_in) {
+                    let found = server.directory.user(user).unwrap().unwrap();
+                    let groups = GROUPS.map(|group| found.groups.contains(&group.into()));
+                    assert_eq!(groups, is_in, "{deed:?}: {user}");
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn the_trail_tells_who_did_what_and_nothing_of_what_was_no_change() {
+    run(async {
+        let server = Server::new().await;
+        let before = server.store.events().len();
+        let who = Who { user: "root".into(), session: "s1".into(), address: Some("192.0.2.7".into()) };
+        let changing = server.directory.by(who.clone());
+        let members = |members: &[&str]| Some(members.iter().map(|name| (*name).to_owned()).collect());
+        changing.make_user(User::new("bob"), None).await.unwrap();
+        let desk = GroupChange { members: members(&["ada", "bob"]), ..GroupChange::default() };
+        changing.create_group("desk", desk.clone()).await.unwrap();
+        changing.change_group("desk", desk).await.unwrap();
+        let described = GroupChange {
+            description: Some("The desk".to_owned()),
+            leave: vec!["ada".to_owned()],
+            privileges: Some(vec![Grant { privilege: Privilege::Read, folder: None }]),
+            ..GroupChange::default()
+        };
+        changing.change_group("desk", described).await.unwrap();
+        let join = GroupChange { join: vec!["ada".to_owned()], ..GroupChange::default() };
+        changing.change_group("desk", join).await.unwrap();
+        let disable = |user: &mut User| {
+            user.disabled = true;
+            user.full_name = "Bob".to_owned();
+            Ok(())
+        };
+        changing.edit_user("bob", Some(PASSWORD), disable).await.unwrap();
+        changing.edit_user("nobody", None, |_| Ok(())).await.unwrap_err();
+        changing.remove_group("desk").await.unwrap();
+        let key = super::keys::key("wire", None);
+        server.sessions.make_key(who.clone(), key).await.unwrap();
+        server.sessions.revoke(who, "wire").await.unwrap();
+        let trail = server.store.events().split_off(before);
+        assert!(trail.iter().all(|event| event.container.is_none() && event.user == "root" && event.session == "s1"));
+        assert!(trail.iter().all(|event| event.address == "192.0.2.7"));
+        let told: Vec<String> = trail.iter().map(|event| format!("{} {}", event.kind, event.ids.join(" "))).collect();
+        let wanted = [
+            "user.create bob",
+            "group.create desk",
+            "group.join desk ada bob",
+            "group.privileges desk",
+            "group.change desk",
+            "group.leave desk ada",
+            "group.join desk ada",
+            "user.disable bob",
+            "user.password bob",
+            "user.change bob",
+            "group.delete desk",
+            "group.leave desk ada bob",
+            "key.create wire",
+            "key.revoke wire",
+        ];
+        assert_eq!(told, wanted);
+        let text = format!("{trail:?}");
+        assert!(!text.contains("argon2") && !text.contains(PASSWORD), "{text}");
+    });
+}
