@@ -25,6 +25,7 @@ mod json;
 mod limits;
 mod listen;
 pub mod log_lines;
+mod messages;
 mod newsroom;
 mod receipts;
 mod records;

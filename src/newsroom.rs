@@ -14,6 +14,7 @@ use crate::config::{Config, for_user};
 use crate::content::ContentStore;
 use crate::content::scaling::Scaler;
 use crate::events::Followers;
+use crate::messages::Messages;
 use crate::receipts::{Bounds, Receipts};
 use crate::records::{Cached, RecordCache};
 use crate::sysconfig::SysConfig;
@@ -40,6 +41,8 @@ pub struct Newsroom {
     pub receipts: Arc<Receipts>,
     /// The configuration that the repository itself holds, as it is in force.
     pub sysconfig: SysConfig,
+    /// Messages between users.
+    pub messages: Messages,
     /// Bodies.
     pub content: ContentStore,
     /// Scaled pictures.
@@ -82,6 +85,7 @@ impl Newsroom {
             attempts: Arc::new(attempts),
             receipts: Arc::new(Receipts::new(repository.clone(), config.limits.idempotency_seconds, bounds)),
             cas: Cas::configured(&config.auth.cas),
+            messages: Messages::new(repository.clone(), directory.clone(), config.messages.clone(), &config.smtp),
             scaler: Scaler::new(&config.content, config.caches.pictures()),
             config,
             repository: repository.reader(),

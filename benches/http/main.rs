@@ -2,7 +2,7 @@
 //! without persistence, a bare append with fdatasync. Ratios, not rates, are what to quote.
 //!
 //! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios: hot, many, size, single,
-//! read, rights, start, redis, liveblog, followers, topic, folder.
+//! read, caches, rights, start, redis, liveblog, followers, topic, folder.
 //! `ROUNDS` (default 5) and `SECONDS` per measurement (default 2) come from the environment;
 //! `STET_BINARY` names another server to measure in place of the one built with this, such as the version before.
 
@@ -57,6 +57,9 @@ fn main() {
     }
     if wanted("read") {
         reads(&plan);
+    }
+    if wanted("caches") {
+        caches(&plan);
     }
     if wanted("rights") {
         rights(&plan);
@@ -177,12 +180,29 @@ fn append_median(directory: &std::path::Path, length: Duration) -> Duration {
 fn reads(plan: &Plan) {
     let server = Stet::start("journal");
     let (path, etag) = server.drawer_of_fifty();
-    let whole = server.request("GET", &path, &[]);
-    let fresh = server.request("GET", &path, &[("if-none-match", &etag)]);
+    beside_bare(plan, &server, "a drawer of 50 items", &path, &etag);
+}
+
+/// Caches of the configuration: one of a database, and all of a family.
+fn caches(plan: &Plan) {
+    let server = Stet::start("journal");
+    for (what, path) in [
+        ("the object types of a database", "/v3/conf/cache/objecttypes/1"),
+        ("the workflows of all databases", "/v3/conf/cache/workflows"),
+        ("the site configuration", "/v3/conf/siteconfigxml"),
+    ] {
+        beside_bare(plan, &server, what, path, &server.etag_of(path));
+    }
+}
+
+/// Reads of what has not changed, with all of it and without a body, beside a bare handler that answers the same bytes.
+fn beside_bare(plan: &Plan, server: &Stet, what: &str, path: &str, etag: &str) {
+    let whole = server.request("GET", path, &[]);
+    let fresh = server.request("GET", path, &[("if-none-match", etag)]);
     let body = server.body_of(&whole);
-    let bare = bare::Bare::start(&body, Some(&etag));
+    let bare = bare::Bare::start(&body, Some(etag));
     for clients in [16, 64] {
-        for (what, request) in [("a drawer of 50 items", &whole), ("the same, not modified (304)", &fresh)] {
+        for (what, request) in [(what, &whole), ("the same, not modified (304)", &fresh)] {
             let asked: Requests = vec![vec![request.clone()]; clients];
             let mut rows: Vec<[Load; 2]> = Vec::new();
             for _ in 0..plan.rounds {

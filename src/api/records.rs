@@ -21,6 +21,12 @@ use crate::json::{Listed, Ready};
 use crate::records::Display;
 use crate::records::{Basis, Cached, Groups, ObjectRecord, is_large, render};
 
+/// An object's record, if it is not in the recycle bin and the caller may read it.
+pub fn readable(call: &Call, object: Loid) -> Result<Option<Arc<Cached>>> {
+    let Some(cached) = call.app.records.get(&call.app.repository, object)? else { return Ok(None) };
+    Ok(call.access().may(Privilege::Read, &cached)?.then_some(cached))
+}
+
 /// A bulk reply: what was done or found, and what was not.
 #[derive(Serialize, JsonSchema)]
 pub struct BulkReply<T> {

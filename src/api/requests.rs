@@ -88,11 +88,19 @@ impl SourceList {
     /// # Errors
     /// `TooLarge` for a list of more than configuration allows.
     pub fn read(self, app: &App) -> Result<Vec<String>> {
+        self.read_field(app, "sources")
+    }
+
+    /// The same of a list that has another name.
+    ///
+    /// # Errors
+    /// As [`SourceList::read`].
+    pub fn read_field(self, app: &App, field: &str) -> Result<Vec<String>> {
         let (listed, limit) = (self.listed, app.config.limits.list_sources);
         if listed <= limit {
             return Ok(self.texts);
         }
-        let message = format!("`sources` has {listed} entries; at most {limit} are allowed.");
+        let message = format!("`{field}` has {listed} entries; at most {limit} are allowed.");
         Err(Error::new(Code::TooLarge, message))
     }
 }

@@ -9,7 +9,7 @@ use stet_actors::object::{MAX_NAME_BYTES, PathLimits};
 
 use super::edge::{is_origin, network};
 use super::repository::USER;
-use super::{Config, LimitsConfig};
+use super::{Config, LimitsConfig, SmtpSecurity};
 
 /// The longest time that a key may name: ten years. Beyond it a sum with the present could overflow.
 const MAX_SECONDS: u64 = 10 * 365 * 24 * 60 * 60;
@@ -70,6 +70,7 @@ impl Config {
         self.check_cas(&mut faults);
         self.check_runtime(&mut faults);
         self.check_events(&mut faults);
+        self.check_messages(&mut faults);
         self.check_store(&mut faults);
         self.check_content(&mut faults);
         self.check_lists(&mut faults);
@@ -250,6 +251,29 @@ impl Config {
         faults.within("runtime.objects_per_step", runtime.objects_per_step, 1, 10_000);
     }
 
+    fn check_messages(&self, faults: &mut Faults) {
+        let messages = &self.messages;
+        faults.within("messages.keep_days", messages.keep_days, 1, 36_500);
+        faults.within("messages.per_box", messages.per_box, 10, 10_000);
+        faults.within("messages.recipients", messages.recipients, 1, 50_000);
+        faults.within("messages.body_bytes", messages.body_bytes, 1024, 1 << 20);
+        faults.within("messages.attachments", messages.attachments, 0, 1000);
+        let smtp = &self.smtp;
+        let off = smtp.host.is_empty();
+        let is_address = smtp.from.is_ascii() && smtp.from.parse::<lettre::Address>().is_ok();
+        faults.unless(off || is_address, "smtp.from", "an e-mail address when `smtp.host` is set", &smtp.from);
+        let together = smtp.user.is_empty() == smtp.password_file.as_os_str().is_empty();
+        let wanted = "empty when `smtp.user` is, and only then";
+        faults.unless(together, "smtp.password_file", wanted, smtp.password_file.display());
+        let safe = smtp.user.is_empty() || smtp.security != SmtpSecurity::None || is_this_machine(&smtp.host);
+        faults.unless(safe, "smtp.security", "`tls` or `starttls`, for a password would go in the open", "none");
+        faults.within("smtp.port", smtp.port, 1, 65_535);
+        faults.within("smtp.timeout_seconds", smtp.timeout_seconds, 1, 600);
+        faults.within("smtp.retry_seconds", smtp.retry_seconds, 1, 3600);
+        faults.within("smtp.give_up_hours", smtp.give_up_hours, 1, 720);
+        faults.within("smtp.queue", smtp.queue, 1, 1_000_000);
+    }
+
     fn check_events(&self, faults: &mut Faults) {
         let events = &self.events;
         faults.within("events.followers", events.followers, 1, 1_000_000);
@@ -343,8 +367,12 @@ fn is_url(text: &str) -> bool {
 fn is_cas_server(text: &str) -> bool {
     let Some(uri) = text.parse::<Uri>().ok().filter(|_| is_url(text)) else { return false };
     let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
-    let here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    uri.query().is_none() && (uri.scheme_str() == Some("https") || here)
+    uri.query().is_none() && (uri.scheme_str() == Some("https") || is_this_machine(host))
+}
+
+/// Whether a host is the machine itself, whatever a resolver says.
+fn is_this_machine(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn is_segment(segment: &str) -> bool {

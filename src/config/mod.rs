@@ -20,6 +20,7 @@ mod environment;
 mod events;
 mod layers;
 mod load;
+mod messages;
 mod repository;
 mod service;
 mod templates;
@@ -40,6 +41,7 @@ pub(crate) use self::edge::network;
 pub use self::edge::{ForwardedHeader, TlsConfig};
 pub use self::events::EventsConfig;
 pub use self::load::Overrides;
+pub use self::messages::{MessagesConfig, SmtpConfig, SmtpSecurity};
 pub use self::repository::{
     ConnectionConfig, DatabaseConfig, DrawerConfig, Durability, FoldersConfig, RecycleBinConfig, SampleConfig,
     StoreConfig, for_user,
@@ -67,6 +69,10 @@ pub struct Config {
     pub runtime: RuntimeOptions,
     /// Following containers live.
     pub events: EventsConfig,
+    /// Messages between users.
+    pub messages: MessagesConfig,
+    /// The mail relay.
+    pub smtp: SmtpConfig,
     /// How changes reach the disk.
     pub store: StoreConfig,
     /// What is kept in memory.
@@ -106,6 +112,8 @@ impl Default for Config {
             auth: AuthConfig::default(),
             runtime: RuntimeOptions::default(),
             events: EventsConfig::default(),
+            messages: MessagesConfig::default(),
+            smtp: SmtpConfig::default(),
             store: StoreConfig::default(),
             caches: CachesConfig::default(),
             content: ContentConfig::default(),

@@ -23,6 +23,7 @@ use stet_actors::runtime::{Done, Jointly, Left as LeftObject, Published, Request
 
 use super::call::Call;
 use crate::auth::Privilege;
+use crate::messages::{Mail, Message};
 use crate::records::{Display, is_large, render};
 
 /// The handle by which calls change something; given to the web layer once, and taken out nowhere but here.
@@ -210,6 +211,14 @@ impl Call {
             Ok(done) => Ok(done),
             Err(error) => Err(self.with_current(error, &Display::bare()).await),
         }
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// See [`Messages::send`](crate::messages::Messages::send).
+    pub async fn send(&self, mail: Mail) -> Result<Message> {
+        self.app.messages.send(mail, self.request()?).await
     }
 
     /// What every change goes with.

@@ -28,7 +28,7 @@ use self::front::Front;
 use self::marker::Filling;
 pub use self::offline::{audit, check, existing, recover};
 pub use self::transfer::transfer;
-use self::upkeep::{collect, maintain, purge, renew};
+use self::upkeep::{collect, maintain, purge, relay, renew};
 use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
 use crate::api;
@@ -314,6 +314,7 @@ async fn run(
     let background = actix::spawn(maintain(app.clone(), repository.clone()));
     let purging = actix::spawn(purge(app.clone(), repository.clone()));
     let (end_collecting, collecting) = collect(app, repository);
+    let (end_relaying, mut relaying) = relay(app);
     let renewal = certificates.map(|certificates| actix::spawn(renew(certificates, server.tls.reload_seconds)));
     app.enter(Stage::Ready);
     if let Some(address) = address {
@@ -331,10 +332,14 @@ async fn run(
     let outcome = running.await.map_err(|error| Failure::new(Exit::Failed, error));
     background.abort();
     purging.abort();
-    drop(end_collecting);
+    drop((end_collecting, end_relaying));
     // Done while the data directory is still locked: the next server must not find a file that is about to be removed.
     if let Err(error) = collecting.await {
         tracing::error!(%error, "collecting content files was cut off");
+    }
+    // It ends with the mail that it is at. A relay that keeps it waiting has had its chance: what became of that mail is not known then.
+    if tokio::time::timeout(Duration::from_secs(10), &mut relaying).await.is_err() {
+        relaying.abort();
     }
     if let Some(renewal) = renewal {
         renewal.abort();

@@ -38,6 +38,7 @@ pub(super) async fn maintain(app: Arc<App>, repository: Repository) {
                     ("sessions that have ended could not be removed", Box::pin(app.sessions.sweep())),
                     ("locks that are over could not be taken off", Box::pin(app.sessions.release_locks())),
                     ("receipts of old calls could not be removed", Box::pin(app.receipts.sweep())),
+                    ("old messages could not be removed", Box::pin(app.messages.sweep())),
                 ])
                 .await;
             }
@@ -80,6 +81,18 @@ pub(super) fn collect(app: &App, repository: &Repository) -> (oneshot::Sender<()
     let work = async move {
         if let Some(collector) = collector {
             collector.run(end).await;
+        }
+    };
+    (sender, actix::spawn(work))
+}
+
+/// Gives messages to the mail relay, until the sender is dropped.
+pub(super) fn relay(app: &App) -> (oneshot::Sender<()>, JoinHandle<()>) {
+    let (sender, end) = oneshot::channel();
+    let relay = app.messages.relay().cloned();
+    let work = async move {
+        if let Some(relay) = relay {
+            relay.run(end).await;
         }
     };
     (sender, actix::spawn(work))

@@ -16,6 +16,7 @@ mod http;
 mod idempotency;
 mod key;
 mod liveblog;
+mod message;
 mod object;
 mod paths;
 mod rights;

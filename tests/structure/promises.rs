@@ -9,6 +9,7 @@ const PLACES: &[(&str, &str)] = &[
     ("api", "src/api"),
     ("check", "src/check"),
     ("content", "src/content"),
+    ("messages", "tests/api/message"),
     ("", "tests"),
 ];
 

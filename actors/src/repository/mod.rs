@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use actix::Arbiter;
 use parking_lot::RwLock;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, oneshot};
 
@@ -16,22 +17,23 @@ pub use self::reader::Reader;
 use self::reader::any_record;
 use crate::cache::Origin;
 use crate::clock::Clock;
-use crate::command::{Command, Who};
+use crate::command::{Command, Numbers, Who};
 use crate::error::{Code, Error, Result};
+use crate::expect::Expect;
 use crate::families::Families;
 use crate::family::Family;
 use crate::folder;
 use crate::id::{DatabaseId, Loid};
 use crate::joint::Joint;
 use crate::object::{Attributes, FamilyKind, Object, Record, Remainder};
-use crate::receipt::{Once, Step};
+use crate::receipt::{Once, Receipt, Step};
 use crate::remains::Carrier;
 use crate::runtime::registry::{AnyHandle, admit};
 use crate::runtime::{
     Answer, Cache, Done, Jointly, NumberMill, Registry, Remains, Request, RuntimeOptions, Shared, overloaded, refusal,
     run_joint, store_failure, unknown,
 };
-use crate::store::{ChangeSet, Store, StoreError, View};
+use crate::store::{Change, ChangeSet, Store, StoreError, View};
 
 /// The repository: all containers, over one store. Cloning gives another handle to the same. It reads as its [`Reader`] does.
 #[derive(Clone)]
@@ -39,6 +41,16 @@ pub struct Repository {
     reader: Reader,
     arbiters: Arc<Vec<Arbiter>>,
     families: Families,
+}
+
+/// A change of what is in no container, as it is to be made.
+pub struct Noted<R> {
+    /// What it says.
+    pub reply: R,
+    /// The rows that change.
+    pub changes: Vec<Change>,
+    /// What it is about, for the audit trail.
+    pub concerned: Vec<String>,
 }
 
 impl Deref for Repository {
@@ -138,6 +150,47 @@ impl Repository {
             Err(refused) => Err(refused.why),
         };
         decided.map(drop).map_err(|error| store_failure(&error))
+    }
+
+    /// The next number for what has one; none is ever given twice.
+    ///
+    /// # Errors
+    /// `Overloaded`.
+    pub fn next_number(&self) -> Result<u64> {
+        self.registry.shared().numbers.next()
+    }
+
+    /// Carries out, under a name, a change of what is in no container: once, if the call may be sent again. The audit trail tells of it.
+    ///
+    /// # Errors
+    /// What `make` says; that an earlier try did something else; what the store says.
+    pub async fn note<R: Serialize + DeserializeOwned>(
+        &self,
+        name: &str,
+        request: &Request,
+        make: impl FnOnce() -> Result<Noted<R>>,
+    ) -> Result<R> {
+        let step = request.once.as_ref().map(Once::next_step);
+        if let Some(reply) = kept_outcome(step.as_ref(), name)? {
+            return Ok(reply);
+        }
+        if request.expect.is_some() {
+            return Err(Expect::met_nothing());
+        }
+        let Noted { reply, mut changes, concerned } = make()?;
+        let now_ms = self.clock().now_ms();
+        let receipt = step.as_ref().and_then(|step| step.receipt(name, &reply, now_ms));
+        changes.extend(receipt.iter().flat_map(Receipt::put));
+        let event = request.who.deed(name, concerned, now_ms);
+        let under_way = request.once.as_ref().and_then(|once| once.under_way());
+        self.commit(|set| {
+            set.changes = changes;
+            set.events = vec![event];
+            // The key is not free before it is decided, even if the caller goes away.
+            set.on_commit = Box::new(move |_| drop(under_way));
+        })
+        .await?;
+        Ok(reply)
     }
 
     /// Carries out a command on a container; resolves when the change is on disk.

@@ -64,6 +64,12 @@ tables! {
     Remainders = 24, "remainders/1", index: false;
     /// Configuration in force: database (u16), name of the cache → its texts.
     Configuration = 26, "configuration/1", index: false;
+    /// Messages: number (u64) → message.
+    Messages = 27, "messages/1", index: false;
+    /// Who has a message: name of the user, 0, inbox or outbox (u8), number of the message (u64) → entry.
+    Boxes = 28, "boxes/1", index: false;
+    /// Messages that the mail relay is to take: number (u64) → addresses.
+    Outgoing = 29, "outgoing/1", index: false;
     /// Names in a folder: folder's loid, name in NFC → loid. Live objects only.
     Names = 64, "names/1", index: true;
     /// How much lies in a folder: folder's loid → number of its names (u64). None for a folder without any.

@@ -46,8 +46,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     // Nothing in the tables: an older stet would not know the parts of topics and plans, nor links.
     Migration { number: 7, what: "topics, plans and correlates", run: |_| Ok(0) },
     Migration { number: 8, what: "how much lies in each folder", run: count_names },
-    // Nothing in the tables: an older stet would not keep the configuration that is in force.
-    Migration { number: 9, what: "the configuration in force", run: |_| Ok(0) },
+    // Nothing in the tables: an older stet would keep neither the configuration that is in force nor messages.
+    Migration { number: 9, what: "the configuration in force, and messages", run: |_| Ok(0) },
 ];
 
 /// Fills [`Table::Files`] from the rows that may refer to content files.

@@ -1,3 +1,382 @@
-//! Mail between users.
+//! Messages between users (docs/api/messages.md).
 
 pub mod routes;
+
+use std::cmp::Ordering;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize};
+use stet_actors::error::{Error, Result};
+use stet_actors::id::{Loid, Source};
+
+use super::records::{readable, record_of};
+use super::requests::SourceList;
+use crate::give_way::{self, GiveWay};
+use crate::http::call::Call;
+use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::pieces::no_room;
+use crate::http::reply::Json;
+use crate::json::{Listed, Ready};
+use crate::messages::{Entry, Mail, Message, Priority, Side};
+use crate::records::{Display, ObjectRecord, in_order, parse_sort};
+
+/// Body of a message that is to be sent.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MailRequest {
+    /// One line.
+    subject: Option<String>,
+    /// Plain text.
+    body: Option<String>,
+    /// Names of users and groups; a name that both have is the user's.
+    #[schemars(with = "Option<Vec<String>>")]
+    recipients: Option<SourceList>,
+    /// `low`, `normal` or `high`; or a number from 1, the highest, to 5.
+    priority: Option<GivenPriority>,
+    /// Loids, uuids or paths of objects that the sender may read.
+    #[schemars(with = "Option<Vec<String>>")]
+    attachments: Option<SourceList>,
+}
+
+/// A priority as a client names it.
+struct GivenPriority(Priority);
+
+impl<'de> Deserialize<'de> for GivenPriority {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "`low`, `normal`, `high` or a number from 1 to 5")]
+        enum Either {
+            Name(Priority),
+            Number(u64),
+        }
+        match Either::deserialize(deserializer)? {
+            Either::Name(priority) => Ok(GivenPriority(priority)),
+            Either::Number(1 | 2) => Ok(GivenPriority(Priority::High)),
+            Either::Number(3) => Ok(GivenPriority(Priority::Normal)),
+            Either::Number(4 | 5) => Ok(GivenPriority(Priority::Low)),
+            Either::Number(other) => {
+                let wanted = "a number from 1 to 5";
+                Err(serde::de::Error::invalid_value(serde::de::Unexpected::Unsigned(other), &wanted))
+            }
+        }
+    }
+}
+
+impl JsonSchema for GivenPriority {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "GivenPriority".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({
+            "description": "How much a message matters; 1 is the most.",
+            "oneOf": [
+                { "type": "string", "enum": ["low", "normal", "high"] },
+                { "type": "integer", "minimum": 1, "maximum": 5 }
+            ]
+        })
+    }
+}
+
+/// A message, as one who has it sees it.
+#[derive(Serialize, JsonSchema)]
+pub struct MessageView {
+    /// Its id.
+    #[schemars(with = "Loid")]
+    id: String,
+    /// One line.
+    subject: String,
+    /// Plain text.
+    body: String,
+    /// Name of the user who sent it.
+    sender: String,
+    /// Names of the users and groups to whom it went.
+    recipients: Vec<String>,
+    /// When, epoch seconds.
+    sent: u64,
+    /// Whether the caller has read it; their own are.
+    read: bool,
+    /// How much it matters.
+    priority: Priority,
+    /// The attached objects that are there and that the caller may read.
+    attachments: Listed<Ready<ObjectRecord>>,
+}
+
+/// Messages of a box.
+#[derive(Serialize, JsonSchema)]
+pub struct MessageList {
+    /// As many as were asked for.
+    items: Listed<MessageView>,
+    /// How many there are in the box.
+    total: usize,
+    /// How many of them the caller has not read.
+    unread: usize,
+}
+
+/// A message that is as it was asked to be.
+#[derive(Serialize, JsonSchema)]
+pub struct MessageState {
+    /// Its id.
+    #[schemars(with = "Loid")]
+    id: String,
+    /// Whether the caller has read it.
+    read: bool,
+}
+
+/// A message that the caller has no more.
+#[derive(Serialize, JsonSchema)]
+pub struct MessageGone {
+    /// The id it has for others.
+    #[schemars(with = "Loid")]
+    id: String,
+}
+
+/// `GET /v3/message/inbox`
+pub async fn inbox(call: Call) -> Result<Json<MessageList>> {
+    listing(call, Side::Inbox).await
+}
+
+/// `GET /v3/message/outbox`
+pub async fn outbox(call: Call) -> Result<Json<MessageList>> {
+    listing(call, Side::Outbox).await
+}
+
+/// `POST /v3/message/sendmail`
+pub async fn send_mail(call: Call) -> Result<Json<MessageView>> {
+    let request: MailRequest = call.json().await?;
+    let database = call.database()?;
+    let mut attachments = Vec::new();
+    let mut way = GiveWay::new();
+    for source in request.attachments.unwrap_or_default().read_field(&call.app, "attachments")? {
+        way.now_and_then().await;
+        attachments.push(call.find(&Source::parse("attachments", &source)?, database)?.loid);
+    }
+    let mail = Mail {
+        subject: request.subject.unwrap_or_default(),
+        body: request.body.unwrap_or_default(),
+        recipients: request.recipients.unwrap_or_default().read_field(&call.app, "recipients")?,
+        priority: request.priority.map(|GivenPriority(priority)| priority).unwrap_or_default(),
+        attachments,
+    };
+    let message = call.send(mail).await?;
+    let entry = Entry {
+        user: message.sender.clone(),
+        side: Side::Outbox,
+        number: message.number,
+        sent_ms: message.sent_ms,
+        read: true,
+    };
+    let attached = Attached { loids: loids(&message), next: 0, display: call.display() };
+    let listing = Listing::of(&call, attached, |attachments, _| view(message, &entry, attachments)).await?;
+    Ok(listing.answer(call))
+}
+
+/// `PUT /v3/message/{message}/read`
+pub async fn mark_read(call: Call) -> Result<Json<MessageState>> {
+    let id = id(&call)?;
+    let entry = call.app.messages.mark(call.caller()?.user(), id, true).await?;
+    Json::of(&MessageState { id: id.to_string(), read: entry.read })
+}
+
+/// `DELETE /v3/message/{message}`
+pub async fn remove(call: Call) -> Result<Json<MessageGone>> {
+    let id = id(&call)?;
+    call.app.messages.remove(call.caller()?.user(), id).await?;
+    Json::of(&MessageGone { id: id.to_string() })
+}
+
+/// The message that the path names.
+fn id(call: &Call) -> Result<Loid> {
+    let given = call.param("message");
+    given.parse().map_err(|_| Error::not_found(given))
+}
+
+fn loids(message: &Message) -> Vec<Loid> {
+    message.attachments.iter().filter_map(|loid| loid.parse().ok()).collect()
+}
+
+fn view(message: Message, entry: &Entry, attachments: Listed<Ready<ObjectRecord>>) -> MessageView {
+    MessageView {
+        id: message.id().to_string(),
+        subject: message.subject,
+        body: message.body,
+        sender: message.sender.to_string(),
+        recipients: message.recipients.iter().map(ToString::to_string).collect(),
+        sent: message.sent_ms / 1000,
+        read: entry.read,
+        priority: message.priority,
+        attachments,
+    }
+}
+
+/// What a box can be sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Id,
+    Subject,
+    Sender,
+    Sent,
+    Read,
+    Priority,
+}
+
+impl Field {
+    const ALL: &'static [(&'static str, Field)] = &[
+        ("id", Field::Id),
+        ("subject", Field::Subject),
+        ("sender", Field::Sender),
+        ("sent", Field::Sent),
+        ("read", Field::Read),
+        ("priority", Field::Priority),
+    ];
+
+    /// Whether the entry alone tells.
+    fn is_of_entry(self) -> bool {
+        matches!(self, Field::Id | Field::Sent | Field::Read)
+    }
+}
+
+/// What an entry is sorted by.
+#[derive(Default)]
+struct Head {
+    subject: String,
+    sender: String,
+    priority: Priority,
+}
+
+async fn listing(call: Call, side: Side) -> Result<Json<MessageList>> {
+    let sort = parse_sort(call.query.text("sortBy"), Field::ALL)?;
+    let entries = call.app.messages.entries(call.caller()?.user(), side).await?;
+    let (total, unread) = (entries.len(), entries.iter().filter(|entry| !entry.read).count());
+    let mut entries = sorted(&call, entries, &sort).await?;
+    entries.truncate(call.query.page().limit);
+    let messages = Messages { entries, next: 0, display: call.display(), attachments: Vec::new(), step: Step::Message };
+    let listing = Listing::of(&call, messages, |items, _| MessageList { items, total, unread }).await?;
+    Ok(listing.answer(call))
+}
+
+async fn sorted(call: &Call, entries: Vec<Entry>, sort: &[(Field, bool)]) -> Result<Vec<Entry>> {
+    if sort.is_empty() {
+        return Ok(entries);
+    }
+    // What they are sorted by, and no texts; counted against what waits for clients.
+    let (mut taken, mut bytes) = (call.app.replies.nothing(&call.holder()), 0);
+    let (mut keyed, mut way) = (Vec::with_capacity(entries.len()), GiveWay::new());
+    let with_heads = sort.iter().any(|(field, _)| !field.is_of_entry());
+    for entry in entries {
+        way.now_and_then().await;
+        let mut head = Head::default();
+        if with_heads && let Some(message) = call.app.messages.message(entry.number)? {
+            head = Head { subject: message.subject, sender: message.sender.to_string(), priority: message.priority };
+        }
+        bytes += size_of::<(Entry, Head)>() + head.subject.len() + head.sender.len();
+        keyed.push((entry, head));
+    }
+    if !taken.grow_to(bytes as u64) {
+        return Err(no_room());
+    }
+    let compare = |(one, of_one): &(Entry, Head), (other, of_other): &(Entry, Head)| {
+        in_order(sort, |field| match field {
+            Field::Id => one.number.cmp(&other.number),
+            Field::Subject => of_one.subject.cmp(&of_other.subject),
+            Field::Sender => of_one.sender.cmp(&of_other.sender),
+            Field::Sent => one.sent_ms.cmp(&other.sent_ms),
+            Field::Read => one.read.cmp(&other.read),
+            Field::Priority => of_one.priority.cmp(&of_other.priority),
+        })
+    };
+    let sorted = give_way::sorted(keyed, |one, other| -> Ordering { compare(one, other) }).await;
+    Ok(sorted.into_iter().map(|(entry, _)| entry).collect())
+}
+
+/// The record of an attached object, if it is there and the caller may read it.
+async fn attached(call: &Call, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
+    match readable(call, loid)? {
+        Some(cached) => record_of(&call.app, &cached, display).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The attachments of one message.
+struct Attached {
+    loids: Vec<Loid>,
+    next: usize,
+    display: Display,
+}
+
+impl Items for Attached {
+    type Item = Ready<ObjectRecord>;
+    type Inner = Never;
+    type Innermost = Never;
+    type Failed = Never;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<Ready<ObjectRecord>>> {
+        let Some(loid) = self.loids.get(self.next) else { return Ok(Made::End) };
+        Ok(attached(call, *loid, &self.display).await?.map_or(Made::Nothing, Made::Item))
+    }
+
+    fn advance(&mut self) {
+        self.next += 1;
+    }
+
+    fn bytes(&self) -> usize {
+        self.loids.capacity() * size_of::<Loid>()
+    }
+}
+
+/// The messages of a box, each with its attachments.
+struct Messages {
+    entries: Vec<Entry>,
+    next: usize,
+    display: Display,
+    /// Those of the message whose turn it is, the next one last.
+    attachments: Vec<Loid>,
+    step: Step,
+}
+
+/// What a step was about.
+enum Step {
+    /// A message that is not shown.
+    Message,
+    Open,
+    Attachment,
+}
+
+impl Items for Messages {
+    type Item = MessageView;
+    type Inner = Ready<ObjectRecord>;
+    type Innermost = Never;
+    type Failed = Never;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<MessageView, Ready<ObjectRecord>>> {
+        if matches!(self.step, Step::Attachment) {
+            let Some(loid) = self.attachments.last() else { return Ok(Made::Close) };
+            return Ok(attached(call, *loid, &self.display).await?.map_or(Made::Nothing, Made::Inner));
+        }
+        let Some(entry) = self.entries.get(self.next) else { return Ok(Made::End) };
+        // It may have grown too old meanwhile.
+        let Some(message) = call.app.messages.message(entry.number)? else { return Ok(Made::Nothing) };
+        self.attachments = loids(&message);
+        self.attachments.reverse();
+        self.step = Step::Open;
+        Ok(Made::open(|attachments| view(message, entry, attachments)))
+    }
+
+    fn advance(&mut self) {
+        match self.step {
+            Step::Message => self.next += 1,
+            Step::Open => self.step = Step::Attachment,
+            Step::Attachment if self.attachments.pop().is_none() => {
+                self.step = Step::Message;
+                self.next += 1;
+            }
+            Step::Attachment => {}
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>() + self.attachments.capacity() * size_of::<Loid>()
+    }
+}

@@ -1,32 +1,56 @@
-//! Mail between users (docs/api/README.md, "Not served yet").
+//! Messages between users (docs/api/messages.md).
 
+use super::MailRequest;
+use crate::api::message;
 use crate::http::route::words::*;
 
-const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/README.md#not-served-yet");
-const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/README.md#not-served-yet");
+const SOURCE: &str = "docs/api/messages.md";
+const GET: Route = Route { untagged: true, ..base(Verb::Get, Privilege::Read, SOURCE) };
+const POST: Route = base(Verb::Post, Privilege::Create, SOURCE);
+const PUT: Route = Route { path_params: &[MESSAGE], ..base(Verb::Put, Privilege::Read, SOURCE) };
+const DELETE: Route = Route { path_params: &[MESSAGE], ..base(Verb::Delete, Privilege::Read, SOURCE) };
+
+const MESSAGE: PathParam = word("message", "id of the message");
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[
     Route {
         id: "message-inbox-get",
         path: "/v3/message/inbox",
-        summary: "List the mails that the user has received.",
+        summary: "List the messages that the user has received, the newest first.",
         query: &[LIMIT, SORT_BY, disp(true)],
+        handler: handler!(message::inbox),
         ..GET
     },
     Route {
         id: "message-outbox-get",
         path: "/v3/message/outbox",
-        summary: "List the mails that the user has sent.",
+        summary: "List the messages that the user has sent, the newest first.",
         query: &[LIMIT, SORT_BY, disp(true)],
+        handler: handler!(message::outbox),
         ..GET
     },
     Route {
         id: "message-sendmail-post",
         path: "/v3/message/sendmail",
-        summary: "Send a mail to users and groups.",
-        body: optional::<Value>(Size::Short),
+        summary: "Send a message to users and groups.",
+        body: optional::<MailRequest>(Size::Long),
         produces: Produces::Any,
+        handler: handler!(message::send_mail),
         ..POST
+    },
+    Route {
+        id: "stet-message-read-put",
+        path: "/v3/message/{message}/read",
+        summary: "Mark a message in the inbox as read.",
+        handler: handler!(message::mark_read),
+        ..PUT
+    },
+    Route {
+        id: "stet-message-delete",
+        path: "/v3/message/{message}",
+        summary: "Take a message out of one's own inbox and outbox.",
+        handler: handler!(message::remove),
+        ..DELETE
     },
 ];

@@ -1,8 +1,6 @@
 //! `GET /object/linked`: what an object and its channel copies are linked with, as clients of the older surface read it (docs/api/objects.md,
 //! "Correlates").
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Error, Result};
@@ -11,7 +9,7 @@ use stet_actors::id::{Loid, Source};
 use stet_actors::object::{FamilyKind, Link, Text};
 use stet_actors::store::View;
 
-use crate::auth::Privilege;
+use crate::api::records::readable;
 use crate::give_way::GiveWay;
 use crate::http::call::Call;
 use crate::http::reply::Json;
@@ -117,13 +115,6 @@ fn ends(call: &Call, object: &Cached) -> Result<Vec<(Loid, Option<Text>)>> {
         ends.extend(copy.map(|channel| (loid, Some(channel))));
     }
     Ok(ends)
-}
-
-/// An object, if the caller may read it; items of topics are none.
-fn readable(call: &Call, loid: Loid) -> Result<Option<Arc<Cached>>> {
-    let Some(record) = call.app.records.get(&call.app.repository, loid)? else { return Ok(None) };
-    let may = call.access().may(Privilege::Read, &record)?;
-    Ok(may.then_some(record))
 }
 
 fn shown(call: &Call, record: &Cached) -> Result<LinkedObject> {

@@ -19,9 +19,8 @@ use super::types::{
 };
 use crate::api::kept::{Asked, KeptParts, Renderings, Seen, ShownPart};
 use crate::api::object::{Correlate, Removed, correlates as correlates_of, facts_of_links};
-use crate::api::records::{info_of, locker_of, path_if_shown, record_of};
+use crate::api::records::{info_of, locker_of, path_if_shown, readable, record_of};
 use crate::api::settled::{Opened, Unsettled, beside, settled};
-use crate::auth::Privilege;
 use crate::give_way::{self, GiveWay, LARGE_TEXT};
 use crate::http::app::App;
 use crate::http::call::Call;
@@ -130,12 +129,6 @@ async fn item_info(app: &App, item: &TopicItem, display: &Display) -> Result<Rea
         Ok(give_way::by_size(size, move || Ready::of(&shown)).await??)
     };
     app.kept::<KeptItems>().json(part, make).await
-}
-
-/// An object's record, if it is not in the recycle bin and the caller may read it.
-pub(in crate::api) fn readable(call: &Call, object: Loid) -> Result<Option<Arc<Cached>>> {
-    let Some(cached) = call.app.records.get(&call.app.repository, object)? else { return Ok(None) };
-    Ok(call.access().may(Privilege::Read, &cached)?.then_some(cached))
 }
 
 /// The attached object, if it may be shown.

@@ -13,10 +13,10 @@ use stet_actors::topic_plan::{Line, PlanState, TopicPlan};
 use super::TRIES;
 use super::types::{ChangedPlan, PlanInfo, PlanReply, PlanStructure, PlannedTopic};
 use crate::api::object::facts_of_links;
-use crate::api::records::{info_of, locker_of, path_if_shown, record_of};
+use crate::api::records::{info_of, locker_of, path_if_shown, readable, record_of};
 use crate::api::settled::Unsettled;
 use crate::api::topic::reply::{
-    Extent, Open, TopicItems, correlates, dividers as dividers_of, facts as facts_of_topic, gone, readable,
+    Extent, Open, TopicItems, correlates, dividers as dividers_of, facts as facts_of_topic, gone,
 };
 use crate::api::topic::{ChangedDivider, Divider, DividerReply, LineKind, StructureLine, TopicItem, TopicItemAlone};
 use crate::give_way::GiveWay;

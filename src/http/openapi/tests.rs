@@ -141,7 +141,7 @@ fn every_status_that_may_come_is_listed_and_no_other() {
         ("auth-connection-check-get", "200 400 401 403 413 429 500 503"),
         ("old-auth-logout-get", "200 400 401 403 413 429 500 503"),
         ("conf-indexes-get", "200 400 401 403 404 413 429 500 503"),
-        ("message-inbox-get", "200 400 401 403 404 413 429 500 501 503"),
+        ("old-calendar-nextpublicationdate-get", "200 400 401 413 429 500 501 503"),
         ("old-group-list-get", "200 400 401 404 413 429 500 503"),
     ] {
         assert_eq!(statuses(id), wanted, "{id}");

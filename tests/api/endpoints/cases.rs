@@ -87,6 +87,14 @@ struct Planned {
 }
 
 /// What is named first in a reply.
+/// The id of a message that the caller has received from themselves.
+fn message(corner: &Corner) -> String {
+    let own = corner.client.call("auth-connection-get", &[]).ok()["username"].clone();
+    let body = json!({ "subject": "s", "recipients": [own], "attachments": [corner.story().to_string()] });
+    let sent = corner.client.call("message-sendmail-post", &[]).json(&body).ok();
+    sent["id"].as_str().expect("it has an id").to_owned()
+}
+
 fn id_in(reply: &Value) -> String {
     reply["info"]["id"].as_str().expect("it has an id").to_owned()
 }
@@ -702,6 +710,20 @@ cases! {
     "stet-user-create-post": |corner| Made::default().json(json!({ "name": corner.name() }));
     "stet-user-get": |corner| Made::on([word(corner.user())]);
     "stet-user-update-put": |corner| Made::on([word(corner.user())]).json(json!({ "fullName": "New Name" }));
+    "message-inbox-get": |corner| {
+        message(corner);
+        Made::default().query("limit", word("1"))
+    };
+    "message-outbox-get": |corner| {
+        message(corner);
+        Made::default().query("limit", word("1"))
+    };
+    "message-sendmail-post": |corner| {
+        let body = json!({ "subject": "s", "recipients": [corner.user()], "attachments": [corner.story().to_string()] });
+        Made::default().json(body)
+    };
+    "stet-message-read-put": |corner| Made::on([word(message(corner))]);
+    "stet-message-delete": |corner| Made::on([word(message(corner))]);
     "stet-key-list-get": |_| Made::default();
     "stet-key-create-post": |corner| {
         Made::default().json(json!({ "name": corner.name(), "user": "editor", "privileges": [{ "privilege": "read" }] }))

@@ -189,7 +189,9 @@ fn a_stale_tag_or_one_of_another_object_refuses_a_write_and_changes_nothing() {
 
 #[test]
 fn the_tag_of_the_present_revision_lets_a_write_pass() {
-    on_each(34, changes_objects, |faults, case, corner| {
+    // A message is new each time.
+    let about = |endpoint: &Endpoint| changes_objects(endpoint) && endpoint.id != "message-sendmail-post";
+    on_each(34, about, |faults, case, corner| {
         for form in 0..3 {
             let write = Write::of(case, corner);
             // One in the recycle bin can't be read.

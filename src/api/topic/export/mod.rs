@@ -15,7 +15,8 @@ use stet_actors::id::Loid;
 use stet_actors::object::Text;
 use stet_actors::topic::{Lineup, Topic, TopicItem};
 
-use super::reply::{Extent, Open, attached, facts, readable};
+use super::reply::{Extent, Open, attached, facts};
+use crate::api::records::readable;
 use crate::api::whole::disposition;
 use crate::give_way::GiveWay;
 use crate::http::call::Call;

@@ -1,0 +1,174 @@
+//! Sending a message.
+
+use std::collections::{BTreeSet, HashSet};
+
+use serde::{Deserialize, Serialize};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::object::Text;
+use stet_actors::repository::Noted;
+use stet_actors::runtime::Request;
+use stet_actors::store::{Change, Row, encode_value};
+
+use super::rows::{Entry, Message, Outgoing, Priority, Side};
+use super::{Messages, id_of};
+use crate::auth::Name;
+
+/// Bytes of the longest subject: a line of a mail (RFC 5322, 2.1.1) with room for its name.
+pub const MAX_SUBJECT_BYTES: usize = 900;
+
+/// Unknown names that an error tells at most.
+const MOST_UNKNOWN: usize = 20;
+
+/// What is to be sent.
+#[derive(Debug, Clone, Default)]
+pub struct Mail {
+    /// One line.
+    pub subject: String,
+    /// Plain text.
+    pub body: String,
+    /// Names of users and groups. One that both have is the user's.
+    pub recipients: Vec<String>,
+    /// See [`Priority`].
+    pub priority: Priority,
+    /// Objects that the sender may read.
+    pub attachments: Vec<stet_actors::id::Loid>,
+}
+
+/// What is kept under an `Idempotency-Key`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Sent {
+    number: u64,
+}
+
+impl Messages {
+    /// Sends a message to all of its recipients, or to nobody.
+    ///
+    /// # Errors
+    /// `InvalidBody` for what can't be sent; `ObjectNotFound` for recipients that there are not; `TooLarge` for too many of them or
+    /// too long a text; `Overloaded`; what the store says.
+    pub async fn send(&self, mail: Mail, request: Request) -> Result<Message> {
+        let who = request.who.clone();
+        let sent: Sent = self.repository.note("message.send", &request, || self.rows_of(mail, &who.user)).await?;
+        if let Some(relay) = &self.relay {
+            relay.wake();
+        }
+        // It was put there by this call, and nothing removes it before its time.
+        self.message(sent.number)?.ok_or_else(|| Error::not_found(id_of(sent.number)))
+    }
+
+    fn rows_of(&self, mail: Mail, sender: &Text) -> Result<Noted<Sent>> {
+        self.check(&mail)?;
+        let (recipients, receivers) = self.receivers(&mail.recipients)?;
+        let (number, sent_ms) = (self.repository.next_number()?, self.repository.clock().now_ms());
+        let message = Message {
+            number,
+            subject: mail.subject,
+            body: mail.body,
+            sender: sender.clone(),
+            recipients,
+            sent_ms,
+            priority: mail.priority,
+            attachments: mail.attachments.iter().map(|loid| loid.to_string().into()).collect(),
+        };
+        let mut changes = vec![put(&message)];
+        let entry = |user: Text, side, read| put(&Entry { user, side, number, sent_ms, read });
+        changes.push(entry(sender.clone(), Side::Outbox, true));
+        changes.extend(receivers.iter().map(|name| entry(name.text().clone(), Side::Inbox, false)));
+        if let Some(relay) = &self.relay {
+            let waiting = relay.addresses(&receivers)?;
+            if !waiting.is_empty() && relay.has_room(waiting.len()) {
+                changes.push(put(&Outgoing {
+                    number,
+                    waiting,
+                    sending: Vec::new(),
+                    tries: 0,
+                    next_ms: sent_ms,
+                    sent_ms,
+                }));
+            }
+        }
+        Ok(Noted { reply: Sent { number }, changes, concerned: vec![id_of(number).to_string()] })
+    }
+
+    fn check(&self, mail: &Mail) -> Result<()> {
+        let wrong = |field: &str, what: &str| {
+            let message = format!("The body is not as it must be at `$.{field}`: {what}.");
+            Error::new(Code::InvalidBody, message).with_detail("path", format!("$.{field}"))
+        };
+        let large = |field: &str, most: usize| Error::new(Code::TooLarge, format!("`{field}` may have {most} bytes."));
+        if mail.recipients.is_empty() {
+            return Err(wrong("recipients", "names of users or groups are wanted"));
+        }
+        if mail.subject.is_empty() && mail.body.is_empty() && mail.attachments.is_empty() {
+            return Err(wrong("subject", "a subject, a body or an attachment is wanted"));
+        }
+        if mail.subject.chars().any(char::is_control) {
+            return Err(wrong("subject", "it must be one line without control characters"));
+        }
+        if mail.body.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
+            return Err(wrong("body", "it must have no control characters but line ends and tabs"));
+        }
+        if mail.subject.len() > MAX_SUBJECT_BYTES {
+            return Err(large("subject", MAX_SUBJECT_BYTES));
+        }
+        if mail.body.len() > self.bounds.body_bytes {
+            return Err(large("body", self.bounds.body_bytes));
+        }
+        if mail.attachments.len() > self.bounds.attachments {
+            let message = format!("A message may have {} attachments.", self.bounds.attachments);
+            return Err(Error::new(Code::TooLarge, message));
+        }
+        Ok(())
+    }
+
+    /// The names as the directory has them, and all users who receive what goes to them.
+    fn receivers(&self, names: &[String]) -> Result<(Vec<Text>, BTreeSet<Name>)> {
+        let most = self.bounds.recipients;
+        let too_many = || Error::new(Code::TooLarge, format!("A message may go to {most} users."));
+        if names.len() > most {
+            return Err(too_many());
+        }
+        let (mut users, mut groups) = (BTreeSet::new(), BTreeSet::new());
+        let (mut recipients, mut named, mut unknown) = (Vec::<Text>::new(), HashSet::new(), Vec::new());
+        for name in names {
+            let known = if let Some(user) = self.directory.user(name)? {
+                users.insert(user.name.clone());
+                user.name.text().clone()
+            } else if let Some(group) = self.directory.group(name)? {
+                let text = group.name.text().clone();
+                groups.insert(group.name);
+                text
+            } else {
+                // As many as are of use to whoever has to mend it.
+                if unknown.len() < MOST_UNKNOWN {
+                    unknown.push(name.as_str());
+                }
+                continue;
+            };
+            if named.insert(known.clone()) {
+                recipients.push(known);
+            }
+        }
+        if let Some(first) = unknown.first() {
+            let message = format!("There is no user and no group `{}`.", unknown.join("`, `"));
+            return Err(Error::new(Code::ObjectNotFound, message).with_source(first).with_detail("unknown", unknown));
+        }
+        if !groups.is_empty() {
+            let members = self.directory.users()?.into_iter();
+            users.extend(members.filter(|user| user.groups.iter().any(|it| groups.contains(it))).map(|user| user.name));
+        }
+        if users.len() > most {
+            return Err(too_many());
+        }
+        if users.is_empty() {
+            let message = "Nobody would receive it: the groups have no members.";
+            return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$.recipients"));
+        }
+        Ok((recipients, users))
+    }
+}
+
+fn put<R: Row>(row: &R) -> Change {
+    let place = row.place();
+    Change { table: place.table, key: place.key, value: Some(encode_value(R::FORMAT, row)) }
+}

@@ -1,0 +1,317 @@
+//! Messages that go out by mail as well, by an SMTP relay (RFC 5321).
+//!
+//! # Once, or not at all
+//!
+//! What the relay is to take is a row, which is written along with the message. The relay is asked for each address whether it takes it
+//! (`RCPT`). Before it is given the mail, the row says so, on disk ([`Outgoing::sending`]). When it says that it has the mail, the row
+//! goes. A crash or a broken connection in between leaves it unknown whether the relay has the mail: it is not given it again, and the log
+//! and `stet_mails_total` tell so. The message itself is in the receivers' inboxes in any case.
+//!
+//! What fails before that is tried again, ever later, until `smtp.give_up_hours` have passed.
+
+mod mail;
+mod smtp;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use lettre::Address;
+use stet_actors::error::Result;
+use stet_actors::repository::Repository;
+use stet_actors::runtime::store_failure;
+use stet_actors::store::{Change, Range, Row, Table, View, encode_value};
+use tokio::sync::{Notify, oneshot};
+
+use self::smtp::{Conversation, Fault};
+use super::rows::{Message, Outgoing};
+use super::{CHUNK, read};
+use crate::auth::{Directory, Name, User};
+use crate::config::SmtpConfig;
+
+/// Milliseconds until a mail or the relay is tried again, at most.
+const LONGEST_MS: u64 = 60 * 60 * 1000;
+
+/// See the module's head.
+pub struct Relay {
+    smtp: SmtpConfig,
+    from: Address,
+    repository: Repository,
+    directory: Arc<Directory>,
+    /// About how many mails wait.
+    waiting: AtomicUsize,
+    bell: Notify,
+}
+
+/// What became of a mail for an address; the label `outcome` of `stet_mails_total`.
+#[derive(Clone, Copy)]
+enum Outcome {
+    /// The relay has it.
+    Sent,
+    /// The relay does not want it.
+    Refused,
+    /// Nobody knows whether the relay has it.
+    Uncertain,
+    /// The relay did not take it for too long.
+    GivenUp,
+    /// Too many waited already.
+    Dropped,
+}
+
+impl Outcome {
+    fn count(self, addresses: usize) {
+        let outcome = match self {
+            Outcome::Sent => "sent",
+            Outcome::Refused => "refused",
+            Outcome::Uncertain => "uncertain",
+            Outcome::GivenUp => "givenUp",
+            Outcome::Dropped => "dropped",
+        };
+        metrics::counter!("stet_mails_total", "outcome" => outcome).increment(addresses as u64);
+    }
+}
+
+impl Relay {
+    /// The relay, if one is configured.
+    pub(super) fn configured(
+        smtp: &SmtpConfig,
+        repository: &Repository,
+        directory: &Arc<Directory>,
+    ) -> Option<Arc<Relay>> {
+        if smtp.host.is_empty() {
+            return None;
+        }
+        // A configuration that was checked has one.
+        let from = smtp.from.parse().ok()?;
+        let (repository, directory) = (repository.clone(), directory.clone());
+        let waiting = AtomicUsize::new(0);
+        Some(Arc::new(Relay { smtp: smtp.clone(), from, repository, directory, waiting, bell: Notify::new() }))
+    }
+
+    /// The addresses of users who have one, each once.
+    pub(super) fn addresses(&self, users: &BTreeSet<Name>) -> Result<Vec<String>> {
+        let mut addresses = BTreeSet::new();
+        for name in users {
+            let user = self.directory.user(name)?;
+            addresses.extend(user.as_deref().and_then(address_of).map(|address| address.to_string()));
+        }
+        Ok(addresses.into_iter().collect())
+    }
+
+    /// Whether another mail, to so many addresses, may wait.
+    pub(super) fn has_room(&self, addresses: usize) -> bool {
+        let room = self.waiting.fetch_add(1, Ordering::Relaxed) < self.smtp.queue;
+        if !room {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            Outcome::Dropped.count(addresses);
+            tracing::warn!(addresses, "too many mails wait for the relay: this message is received here alone");
+        }
+        room
+    }
+
+    /// Says that there may be something to be sent.
+    pub(super) fn wake(&self) {
+        self.bell.notify_one();
+    }
+
+    /// Gives mails to the relay until the sender is dropped; then ends with the mail that it is at.
+    pub async fn run(self: Arc<Self>, mut end: oneshot::Receiver<()>) {
+        if let Err(error) = self.recover().await {
+            tracing::error!(%error, "mails that were being sent when the server ended can't be read");
+        }
+        let mut failures = 0;
+        loop {
+            let now_ms = self.repository.clock().now_ms();
+            let wait_ms = match self.pass(now_ms, &mut end).await {
+                Ok(next_ms) => {
+                    failures = 0;
+                    next_ms.map_or(LONGEST_MS, |next_ms| next_ms.saturating_sub(now_ms))
+                }
+                Err(why) => {
+                    failures += 1;
+                    let wait_ms = self.later_ms(failures);
+                    tracing::warn!(%why, again_in_s = wait_ms / 1000, "the mail relay can't be used");
+                    wait_ms
+                }
+            };
+            // A bell is no reason to bother a relay that is down.
+            let bell = async {
+                self.bell.notified().await;
+                if failures > 0 {
+                    std::future::pending::<()>().await;
+                }
+            };
+            tokio::select! {
+                _ = &mut end => return,
+                () = bell => {}
+                () = tokio::time::sleep(Duration::from_millis(wait_ms)) => {}
+            }
+        }
+    }
+
+    /// Gives up what was being sent when the server ended: the relay may have it.
+    async fn recover(&self) -> Result<()> {
+        for mut outgoing in self.all()? {
+            if !outgoing.sending.is_empty() {
+                let addresses = std::mem::take(&mut outgoing.sending);
+                self.tell(&outgoing, Outcome::Uncertain, &addresses, "the server ended while it was sent");
+                self.save(&outgoing).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn all(&self) -> Result<Vec<Outgoing>> {
+        let (mut found, mut range) = (Vec::new(), Range::prefix(&[]));
+        loop {
+            let rows = self.repository.look().scan(View::Committed, Table::Outgoing, &range, CHUNK, false);
+            let rows = rows.map_err(|error| store_failure(&error))?;
+            for (_, row) in &rows {
+                found.push(read::<Outgoing>(row)?);
+            }
+            match rows.last() {
+                Some((last, _)) if rows.len() == CHUNK => range = range.after(last),
+                _ => return Ok(found),
+            }
+        }
+    }
+
+    /// Sends all that is due; gives when the next is, epoch milliseconds.
+    async fn pass(&self, now_ms: u64, end: &mut oneshot::Receiver<()>) -> std::result::Result<Option<u64>, Fault> {
+        let outgoing = self.all()?;
+        self.waiting.store(outgoing.len(), Ordering::Relaxed);
+        metrics::gauge!("stet_mails_waiting").set(outgoing.len() as f64);
+        let (due, later): (Vec<_>, Vec<_>) = outgoing.into_iter().partition(|it| it.next_ms <= now_ms);
+        let mut next_ms = later.iter().map(|it| it.next_ms).min();
+        let mut conversation = None;
+        for mut outgoing in due {
+            if !matches!(end.try_recv(), Err(oneshot::error::TryRecvError::Empty)) {
+                break;
+            }
+            if now_ms >= outgoing.sent_ms.saturating_add(self.smtp.give_up_hours * 60 * 60 * 1000) {
+                let addresses = std::mem::take(&mut outgoing.waiting);
+                self.tell(&outgoing, Outcome::GivenUp, &addresses, "the relay has not taken it for too long");
+                self.save(&outgoing).await?;
+                continue;
+            }
+            let place = Message::key(outgoing.number);
+            let Some(message) = self.repository.row::<Message>(place.table, &place.key)? else {
+                outgoing.waiting.clear();
+                self.save(&outgoing).await?;
+                continue;
+            };
+            let talking = match conversation.take() {
+                Some(talking) => talking,
+                None => Conversation::begin(&self.smtp).await?,
+            };
+            conversation = self.send(talking, &mut outgoing, &message).await?;
+            if !outgoing.waiting.is_empty() {
+                outgoing.tries += 1;
+                outgoing.next_ms = now_ms + self.later_ms(outgoing.tries);
+                next_ms = Some(next_ms.map_or(outgoing.next_ms, |next| next.min(outgoing.next_ms)));
+            }
+            self.save(&outgoing).await?;
+        }
+        if let Some(conversation) = conversation {
+            conversation.end().await;
+        }
+        Ok(next_ms)
+    }
+
+    /// Gives a mail to the relay; what waits afterwards is to be tried again. Gives back the conversation, if it can go on.
+    async fn send(
+        &self,
+        mut talking: Conversation,
+        outgoing: &mut Outgoing,
+        message: &Message,
+    ) -> std::result::Result<Option<Conversation>, Fault> {
+        let sender = self.directory.user(&message.sender)?;
+        let bytes = mail::written(message, &self.from, sender.as_deref(), &outgoing.waiting);
+        talking.from(&self.from).await?;
+        let (mut taken, mut left) = (Vec::new(), Vec::new());
+        for address in std::mem::take(&mut outgoing.waiting) {
+            // Only what was one was put there.
+            let Ok(parsed) = address.parse() else { continue };
+            match talking.to(parsed).await {
+                Ok(()) => taken.push(address),
+                Err(Fault::Refused(why)) => self.tell(outgoing, Outcome::Refused, &[address], &why),
+                Err(Fault::Later(_)) => left.push(address),
+                Err(fault) => return Err(fault),
+            }
+        }
+        outgoing.waiting = left;
+        if taken.is_empty() {
+            talking.forget().await?;
+            return Ok(Some(talking));
+        }
+        outgoing.sending = taken;
+        self.save(outgoing).await?;
+        let given = talking.give(&bytes).await;
+        let taken = std::mem::take(&mut outgoing.sending);
+        match given {
+            Ok(()) => {
+                self.tell(outgoing, Outcome::Sent, &taken, "");
+                Ok(Some(talking))
+            }
+            Err(Fault::Refused(why)) => {
+                self.tell(outgoing, Outcome::Refused, &taken, &why);
+                Ok(Some(talking))
+            }
+            Err(Fault::Later(why)) => {
+                tracing::info!(message = %message.id(), why, "the relay takes a mail later");
+                outgoing.waiting.extend(taken);
+                Ok(Some(talking))
+            }
+            // Nothing of it was on its way.
+            Err(Fault::Broken(why)) => {
+                tracing::info!(message = %message.id(), why, "the connection to the relay broke before a mail was sent");
+                outgoing.waiting.extend(taken);
+                Ok(None)
+            }
+            Err(Fault::Uncertain(why)) => {
+                self.tell(outgoing, Outcome::Uncertain, &taken, &why);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Milliseconds to wait after so many failures.
+    fn later_ms(&self, failures: u32) -> u64 {
+        (self.smtp.retry_seconds * 1000).saturating_mul(1 << failures.saturating_sub(1).min(20)).min(LONGEST_MS)
+    }
+
+    async fn save(&self, outgoing: &Outgoing) -> Result<()> {
+        let place = outgoing.place();
+        let stays = !outgoing.waiting.is_empty() || !outgoing.sending.is_empty();
+        let value = stays.then(|| encode_value(Outgoing::FORMAT, outgoing));
+        let change = Change { table: place.table, key: place.key, value };
+        self.repository.commit(|set| set.changes = vec![change]).await
+    }
+
+    /// Tells what became of a mail. The addresses themselves are nothing for the log.
+    fn tell(&self, outgoing: &Outgoing, outcome: Outcome, addresses: &[String], why: &str) {
+        outcome.count(addresses.len());
+        let (message, addresses) = (super::id_of(outgoing.number), addresses.len());
+        match outcome {
+            Outcome::Sent => tracing::info!(%message, addresses, "mail sent"),
+            Outcome::Refused => tracing::warn!(%message, addresses, why, "the relay refuses a mail"),
+            Outcome::Uncertain => tracing::warn!(%message, addresses, why, "nobody knows whether the relay has a mail"),
+            Outcome::GivenUp => tracing::warn!(%message, addresses, why, "a mail is given up"),
+            Outcome::Dropped => {}
+        }
+    }
+}
+
+/// The address of a user: the one at work, or else at home. Those with other characters than ASCII need more than most relays can.
+fn address_of(user: &User) -> Option<Address> {
+    let given = [&user.business_email, &user.home_email].into_iter().flatten();
+    given.filter(|text| text.is_ascii()).find_map(|text| text.trim().parse().ok())
+}
+
+/// The first line of a file.
+async fn first_line(path: &Path) -> std::io::Result<String> {
+    let text = tokio::fs::read_to_string(path).await?;
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}

@@ -1,0 +1,144 @@
+//! One conversation with the relay, step by step: what is certain after each decides whether a mail may be tried again.
+
+use std::time::Duration;
+
+use lettre::Address;
+use lettre::transport::smtp::Error as SmtpError;
+use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
+use lettre::transport::smtp::client::{AsyncSmtpConnection, TlsParameters};
+use lettre::transport::smtp::commands::{Data, Mail, Rcpt, Rset};
+use lettre::transport::smtp::extension::ClientId;
+
+use super::first_line;
+use crate::config::{SmtpConfig, SmtpSecurity};
+
+/// Why a step did not succeed.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The relay says no, for good.
+    Refused(String),
+    /// The relay says no for now.
+    Later(String),
+    /// The connection is no more, or there was none; nothing of a mail was on its way.
+    Broken(String),
+    /// The connection is no more, and the relay may have the mail.
+    Uncertain(String),
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Fault::Refused(why) | Fault::Later(why) | Fault::Broken(why) | Fault::Uncertain(why)) = self;
+        f.write_str(why)
+    }
+}
+
+impl From<stet_actors::error::Error> for Fault {
+    fn from(error: stet_actors::error::Error) -> Fault {
+        Fault::Broken(error.message)
+    }
+}
+
+impl From<SmtpError> for Fault {
+    fn from(error: SmtpError) -> Fault {
+        let why = error.to_string();
+        match error.status() {
+            Some(_) if error.is_permanent() => Fault::Refused(why),
+            Some(_) => Fault::Later(why),
+            None => Fault::Broken(why),
+        }
+    }
+}
+
+impl Fault {
+    /// Of what must succeed for there to be a conversation: whatever the relay says, it can't be used as it is.
+    fn of_all(self) -> Fault {
+        Fault::Broken(self.to_string())
+    }
+}
+
+/// An open conversation, in which mails may be sent one after the other.
+pub(super) struct Conversation {
+    connection: AsyncSmtpConnection,
+    patience: Duration,
+}
+
+impl Conversation {
+    /// Connects, secured and authenticated as configured.
+    ///
+    /// # Errors
+    /// [`Fault::Broken`], whatever it was.
+    pub async fn begin(smtp: &SmtpConfig) -> Result<Conversation, Fault> {
+        let patience = Duration::from_secs(smtp.timeout_seconds);
+        let connecting = async {
+            let tls = || TlsParameters::new(smtp.host.clone());
+            let at_once = if smtp.security == SmtpSecurity::Tls { Some(tls()?) } else { None };
+            let hello = ClientId::default();
+            let server = (smtp.host.as_str(), smtp.port);
+            let mut connection =
+                AsyncSmtpConnection::connect_tokio1(server, Some(patience), &hello, at_once, None).await?;
+            if smtp.security == SmtpSecurity::Starttls {
+                connection.starttls(tls()?, &hello).await?;
+            }
+            if !smtp.user.is_empty() {
+                let read = first_line(&smtp.password_file).await;
+                let password =
+                    read.map_err(|error| Fault::Broken(format!("smtp.password_file can't be read: {error}")))?;
+                connection.auth(DEFAULT_MECHANISMS, &Credentials::new(smtp.user.clone(), password)).await?;
+            }
+            Ok(Conversation { connection, patience })
+        };
+        within(patience * 3, connecting).await.map_err(Fault::of_all)
+    }
+
+    /// Begins a mail.
+    ///
+    /// # Errors
+    /// [`Fault::Broken`]: without a sender nothing can be sent.
+    pub async fn from(&mut self, from: &Address) -> Result<(), Fault> {
+        let begun = self.connection.command(Mail::new(Some(from.clone()), Vec::new()));
+        within(self.patience, async { Ok(begun.await.map(drop)?) }).await.map_err(Fault::of_all)
+    }
+
+    /// Asks whether the relay takes it for an address.
+    ///
+    /// # Errors
+    /// See [`Fault`].
+    pub async fn to(&mut self, address: Address) -> Result<(), Fault> {
+        let asked = self.connection.command(Rcpt::new(address, Vec::new()));
+        within(self.patience, async { Ok(asked.await.map(drop)?) }).await
+    }
+
+    /// Drops the mail that was begun.
+    ///
+    /// # Errors
+    /// [`Fault::Broken`].
+    pub async fn forget(&mut self) -> Result<(), Fault> {
+        let reset = self.connection.command(Rset);
+        within(self.patience, async { Ok(reset.await.map(drop)?) }).await.map_err(Fault::of_all)
+    }
+
+    /// Gives the relay the mail.
+    ///
+    /// # Errors
+    /// See [`Fault`]; after anything but a refusal the conversation is over.
+    pub async fn give(&mut self, mail: &[u8]) -> Result<(), Fault> {
+        let asked = self.connection.command(Data);
+        within(self.patience, async { Ok(asked.await.map(drop)?) }).await?;
+        let given = self.connection.message(mail);
+        let given = within(self.patience * 3, async { Ok(given.await.map(drop)?) }).await;
+        given.map_err(|fault| match fault {
+            Fault::Broken(why) => Fault::Uncertain(why),
+            fault => fault,
+        })
+    }
+
+    /// Takes leave.
+    pub async fn end(mut self) {
+        // It has all that it was to have.
+        let _ = tokio::time::timeout(self.patience, self.connection.quit()).await;
+    }
+}
+
+async fn within<T>(patience: Duration, step: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    tokio::time::timeout(patience, step).await.unwrap_or_else(|_| Err(Fault::Broken("it takes too long".to_owned())))
+}

@@ -1,0 +1,136 @@
+//! What is kept of messages, and for how long.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use stet_actors::clock::ManualClock;
+use stet_actors::command::Who;
+use stet_actors::repository::Repository;
+use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::store::memory::MemoryStore;
+use stet_actors::store::{Look, Store};
+
+use super::*;
+use crate::auth::{PasswordOptions, Passwords, User};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const BOUNDS: MessagesConfig =
+    MessagesConfig { keep_days: 30, per_box: 10, recipients: 100, body_bytes: 1024, attachments: 10 };
+
+struct House {
+    store: Arc<MemoryStore>,
+    clock: ManualClock,
+    messages: Messages,
+}
+
+impl House {
+    /// With two users, who may write to each other.
+    async fn new() -> House {
+        let (store, clock) = (Arc::new(MemoryStore::default()), ManualClock::at(1_700_000_000_000));
+        let repository =
+            Repository::start(store.clone(), Arc::new(clock.clone()), RuntimeOptions::default()).await.unwrap();
+        let passwords = Passwords::new(PasswordOptions { memory_kib: 8, iterations: 1, lanes: 1 }).unwrap();
+        let directory = Arc::new(Directory::new(repository.clone(), passwords));
+        for name in ["ada", "bob"] {
+            directory.by(Who::operator()).put_user(User::new(name)).await.unwrap();
+        }
+        let messages = Messages::new(repository, directory, BOUNDS, &SmtpConfig::default());
+        House { store, clock, messages }
+    }
+
+    async fn send(&self, subject: &str) -> Loid {
+        let mail = Mail { subject: subject.to_owned(), recipients: vec!["bob".to_owned()], ..Mail::default() };
+        let who = Who { user: "ada".into(), session: "s".into(), address: None };
+        self.messages.send(mail, Request::by(who)).await.unwrap().id()
+    }
+
+    async fn subjects(&self, user: &str, side: Side) -> Vec<String> {
+        let entries = self.messages.entries(user, side).await.unwrap();
+        let subject = |entry: &Entry| self.messages.message(entry.number).unwrap().map(|message| message.subject);
+        entries.iter().filter_map(subject).collect()
+    }
+
+    fn rows(&self, table: Table) -> usize {
+        self.store.scan(View::Committed, table, &Range::prefix(&[]), usize::MAX, false).unwrap().len()
+    }
+}
+
+fn run<T>(test: impl Future<Output = T>) -> T {
+    actix::System::new().block_on(test)
+}
+
+#[test]
+fn what_is_kept_for_long_enough_goes_and_the_rest_stays() {
+    run(async {
+        let house = House::new().await;
+        house.send("old").await;
+        house.clock.advance(DAY * 20);
+        house.send("new").await;
+        assert_eq!(house.messages.sweep().await.unwrap(), 0);
+        house.clock.advance(DAY * 10);
+        assert_eq!(house.messages.sweep().await.unwrap(), 0, "as many days as configured");
+        house.clock.advance(DAY);
+        // A message, and what each of two has of it.
+        assert_eq!(house.messages.sweep().await.unwrap(), 3);
+        assert_eq!(house.subjects("bob", Side::Inbox).await, ["new"]);
+        assert_eq!((house.rows(Table::Messages), house.rows(Table::Boxes)), (1, 2));
+        house.clock.advance(DAY * 40);
+        assert_eq!(house.messages.sweep().await.unwrap(), 3);
+        assert_eq!((house.rows(Table::Messages), house.rows(Table::Boxes)), (0, 0));
+    });
+}
+
+#[test]
+fn of_a_box_with_too_much_the_oldest_go_and_those_of_others_stay() {
+    run(async {
+        let house = House::new().await;
+        for number in 0..BOUNDS.per_box + 3 {
+            let id = house.send(&number.to_string()).await;
+            // Ada keeps four of hers.
+            if number > 3 {
+                let place = Entry::key("ada", Side::Outbox, id.number);
+                let change = Change { table: place.table, key: place.key, value: None };
+                house.messages.repository.commit(|set| set.changes = vec![change]).await.unwrap();
+            }
+        }
+        assert_eq!(house.subjects("bob", Side::Inbox).await.len(), BOUNDS.per_box, "no more are shown");
+        house.clock.advance(DAY);
+        assert_eq!(house.messages.sweep().await.unwrap(), 3);
+        assert_eq!(house.subjects("bob", Side::Inbox).await.last().map(String::as_str), Some("3"));
+        assert_eq!(house.subjects("ada", Side::Outbox).await, ["3", "2", "1", "0"]);
+        assert_eq!(house.rows(Table::Boxes), BOUNDS.per_box + 4);
+        // Within the hour it is not looked again.
+        for _ in 0..3 {
+            house.send("more").await;
+        }
+        assert_eq!(house.messages.sweep().await.unwrap(), 0);
+    });
+}
+
+#[test]
+fn marking_brings_nothing_back_that_is_removed_at_the_same_time() {
+    run(async {
+        let house = House::new().await;
+        for _ in 0..20 {
+            let id = house.send("x").await;
+            let (marked, removed) =
+                tokio::join!(house.messages.mark("bob", id, true), house.messages.remove("bob", id));
+            removed.unwrap();
+            assert!(marked.is_ok_and(|entry| entry.read) || house.subjects("bob", Side::Inbox).await.is_empty());
+            assert_eq!(house.subjects("bob", Side::Inbox).await, [""; 0]);
+        }
+        assert!(house.store.health() == stet_actors::store::Health::Ok);
+    });
+}
+
+#[test]
+fn users_whose_names_begin_alike_have_boxes_of_their_own() {
+    run(async {
+        let house = House::new().await;
+        house.messages.directory.by(Who::operator()).put_user(User::new("bo")).await.unwrap();
+        house.send("for bob").await;
+        assert_eq!(house.subjects("bo", Side::Inbox).await, [""; 0]);
+        assert_eq!(house.subjects("bob", Side::Inbox).await, ["for bob"]);
+        assert_eq!(house.subjects("bob", Side::Outbox).await, [""; 0]);
+    });
+}
