@@ -373,3 +373,27 @@ fn content_files_are_collected_unless_they_must_stay() {
     assert_eq!(after("[content]\ncollect_after_seconds = 0"), None);
     assert_eq!(after("[store]\ndurability = 'none'"), None);
 }
+
+#[test]
+fn a_mail_relay_has_an_address_to_send_from_and_gets_no_password_in_the_open() {
+    let relay = "[smtp]\nhost = 'mail.example.org'\nfrom = 'newsroom@example.org'\n";
+    let from_file = |lines: &str| from_file(&format!("{relay}{lines}"));
+    let smtp = from_file("").expect("all values are well").smtp;
+    assert_eq!((smtp.port, smtp.security), (587, SmtpSecurity::Starttls));
+    for lines in ["security = 'none'", "user = 'stet'\npassword_file = '/run/secret'\nsecurity = 'tls'"] {
+        assert!(from_file(lines).is_ok(), "{lines}");
+    }
+    for (lines, key, value) in [
+        ("user = 'stet'", "password_file", "``"),
+        ("password_file = '/run/secret'", "password_file", "/run/secret"),
+        ("user = 'stet'\npassword_file = 'p'\nsecurity = 'none'", "security", "`none`"),
+        ("port = 0", "port", "`0`"),
+        ("queue = 0", "queue", "`0`"),
+    ] {
+        assert_says(&fault(from_file(lines)), &[&format!("smtp.{key}"), value]);
+    }
+    for from in ["", "newsroom", "a b@example.org", "ü@example.org"] {
+        let file = format!("[smtp]\nhost = 'mail.example.org'\nfrom = '{from}'\n");
+        assert_says(&fault(self::from_file(&file)), &["smtp.from", &format!("`{from}`")]);
+    }
+}

@@ -12,6 +12,7 @@ use stet_actors::store::{Change, Row, encode_value};
 use super::rows::{Entry, Message, Outgoing, Priority, Side};
 use super::{Messages, id_of};
 use crate::auth::Name;
+use crate::give_way;
 
 /// Bytes of the longest subject: a line of a mail (RFC 5322, 2.1.1) with room for its name.
 pub const MAX_SUBJECT_BYTES: usize = 900;
@@ -48,7 +49,8 @@ impl Messages {
     /// too long a text; `Overloaded`; what the store says.
     pub async fn send(&self, mail: Mail, request: Request) -> Result<Message> {
         let who = request.who.clone();
-        let sent: Sent = self.repository.note("message.send", &request, || self.rows_of(mail, &who.user)).await?;
+        let sent: Sent =
+            self.repository.note("message.send", &request, async || self.rows_of(mail, &who.user).await).await?;
         if let Some(relay) = &self.relay {
             relay.wake();
         }
@@ -56,9 +58,9 @@ impl Messages {
         self.message(sent.number)?.ok_or_else(|| Error::not_found(id_of(sent.number)))
     }
 
-    fn rows_of(&self, mail: Mail, sender: &Text) -> Result<Noted<Sent>> {
+    async fn rows_of(&self, mail: Mail, sender: &Text) -> Result<Noted<Sent>> {
         self.check(&mail)?;
-        let (recipients, receivers) = self.receivers(&mail.recipients)?;
+        let (recipients, receivers) = self.receivers(&mail.recipients).await?;
         let (number, sent_ms) = (self.repository.next_number()?, self.repository.clock().now_ms());
         let message = Message {
             number,
@@ -122,7 +124,7 @@ impl Messages {
     }
 
     /// The names as the directory has them, and all users who receive what goes to them.
-    fn receivers(&self, names: &[String]) -> Result<(Vec<Text>, BTreeSet<Name>)> {
+    async fn receivers(&self, names: &[String]) -> Result<(Vec<Text>, BTreeSet<Name>)> {
         let most = self.bounds.recipients;
         let too_many = || Error::new(Code::TooLarge, format!("A message may go to {most} users."));
         if names.len() > most {
@@ -154,7 +156,9 @@ impl Messages {
             return Err(Error::new(Code::ObjectNotFound, message).with_source(first).with_detail("unknown", unknown));
         }
         if !groups.is_empty() {
-            let members = self.directory.users()?.into_iter();
+            let directory = self.directory.clone();
+            // There may be any number of them.
+            let members = give_way::aside(move || directory.users()).await??.into_iter();
             users.extend(members.filter(|user| user.groups.iter().any(|it| groups.contains(it))).map(|user| user.name));
         }
         if users.len() > most {

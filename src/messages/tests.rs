@@ -13,32 +13,40 @@ use stet_actors::store::{Look, Store};
 use super::*;
 use crate::auth::{PasswordOptions, Passwords, User};
 
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const BOUNDS: MessagesConfig =
     MessagesConfig { keep_days: 30, per_box: 10, recipients: 100, body_bytes: 1024, attachments: 10 };
 
-struct House {
+pub(super) struct House {
     store: Arc<MemoryStore>,
-    clock: ManualClock,
-    messages: Messages,
+    pub(super) clock: ManualClock,
+    pub(super) messages: Messages,
 }
 
 impl House {
     /// With two users, who may write to each other.
     async fn new() -> House {
+        House::with(&SmtpConfig::default()).await
+    }
+
+    /// And a relay.
+    pub(super) async fn with(smtp: &SmtpConfig) -> House {
         let (store, clock) = (Arc::new(MemoryStore::default()), ManualClock::at(1_700_000_000_000));
         let repository =
             Repository::start(store.clone(), Arc::new(clock.clone()), RuntimeOptions::default()).await.unwrap();
         let passwords = Passwords::new(PasswordOptions { memory_kib: 8, iterations: 1, lanes: 1 }).unwrap();
         let directory = Arc::new(Directory::new(repository.clone(), passwords));
         for name in ["ada", "bob"] {
-            directory.by(Who::operator()).put_user(User::new(name)).await.unwrap();
+            let business_email = Some(format!("{name}@example.org"));
+            let mut user = User::new(name);
+            user.business_email = business_email;
+            directory.by(Who::operator()).put_user(user).await.unwrap();
         }
-        let messages = Messages::new(repository, directory, BOUNDS, &SmtpConfig::default());
+        let messages = Messages::new(repository, directory, BOUNDS, smtp);
         House { store, clock, messages }
     }
 
-    async fn send(&self, subject: &str) -> Loid {
+    pub(super) async fn send(&self, subject: &str) -> Loid {
         let mail = Mail { subject: subject.to_owned(), recipients: vec!["bob".to_owned()], ..Mail::default() };
         let who = Who { user: "ada".into(), session: "s".into(), address: None };
         self.messages.send(mail, Request::by(who)).await.unwrap().id()
@@ -50,12 +58,12 @@ impl House {
         entries.iter().filter_map(subject).collect()
     }
 
-    fn rows(&self, table: Table) -> usize {
+    pub(super) fn rows(&self, table: Table) -> usize {
         self.store.scan(View::Committed, table, &Range::prefix(&[]), usize::MAX, false).unwrap().len()
     }
 }
 
-fn run<T>(test: impl Future<Output = T>) -> T {
+pub(super) fn run<T>(test: impl Future<Output = T>) -> T {
     actix::System::new().block_on(test)
 }
 

@@ -168,7 +168,7 @@ impl Repository {
         &self,
         name: &str,
         request: &Request,
-        make: impl FnOnce() -> Result<Noted<R>>,
+        make: impl AsyncFnOnce() -> Result<Noted<R>>,
     ) -> Result<R> {
         let step = request.once.as_ref().map(Once::next_step);
         if let Some(reply) = kept_outcome(step.as_ref(), name)? {
@@ -177,7 +177,7 @@ impl Repository {
         if request.expect.is_some() {
             return Err(Expect::met_nothing());
         }
-        let Noted { reply, mut changes, concerned } = make()?;
+        let Noted { reply, mut changes, concerned } = make().await?;
         let now_ms = self.clock().now_ms();
         let receipt = step.as_ref().and_then(|step| step.receipt(name, &reply, now_ms));
         changes.extend(receipt.iter().flat_map(Receipt::put));

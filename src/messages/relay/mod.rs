@@ -315,3 +315,48 @@ async fn first_line(path: &Path) -> std::io::Result<String> {
     let text = tokio::fs::read_to_string(path).await?;
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::messages::tests::{DAY, House, run};
+
+    /// At a port at which nobody listens.
+    async fn house() -> (House, Arc<Relay>) {
+        let smtp = SmtpConfig {
+            host: "127.0.0.1".to_owned(),
+            port: 1,
+            from: "newsroom@example.org".to_owned(),
+            ..SmtpConfig::default()
+        };
+        let house = House::with(&smtp).await;
+        let relay = house.messages.relay().expect("one is configured").clone();
+        (house, relay)
+    }
+
+    #[test]
+    fn what_the_relay_does_not_take_for_too_long_is_given_up() {
+        run(async {
+            let (house, relay) = house().await;
+            let (_open, mut end) = oneshot::channel();
+            house.send("old").await;
+            let mut pass = async || relay.pass(relay.repository.clock().now_ms(), &mut end).await;
+            assert!(matches!(pass().await, Err(Fault::Broken(_))), "nobody listens");
+            assert_eq!(house.rows(Table::Outgoing), 1, "it waits");
+            house.clock.advance(DAY * 3);
+            assert!(matches!(pass().await, Ok(None)));
+            assert_eq!(house.rows(Table::Outgoing), 0);
+            assert_eq!((house.rows(Table::Messages), house.rows(Table::Boxes)), (1, 2), "the message stays");
+        });
+    }
+
+    #[test]
+    fn waiting_grows_and_ends() {
+        run(async {
+            let (_, relay) = house().await;
+            let waits: Vec<u64> = (1..12).map(|failures| relay.later_ms(failures) / 1000).collect();
+            assert_eq!(waits, [30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600, 3600]);
+            assert_eq!(relay.later_ms(u32::MAX), LONGEST_MS);
+        });
+    }
+}
