@@ -15,6 +15,8 @@
 //! | `lost-bytes` | now and then the bytes of a content never get to the disk, and the rows that refer to them do |
 //! | `lost-lock` | now and then a lock never gets to the disk, so that after a restart another session is given it, too |
 //! | `lost-rest` | what a change of a folder has left to be done below it never gets to the disk |
+//! | `late-views` | nothing: views and caches show a change 10 ms after rows do, and whoever has seen it in rows waits for them |
+//! | `hasty-read` | the same, and nobody waits |
 //! | `hasty-answer` | a call that changed nothing is answered before the state that it saw is on disk, and the disk is slow |
 
 use std::sync::OnceLock;
@@ -43,6 +45,8 @@ enum PlantedFault {
     LostLock,
     LostRest,
     HastyAnswer,
+    LateViews,
+    HastyRead,
 }
 
 fn is_planted(fault: PlantedFault) -> bool {
@@ -60,6 +64,8 @@ fn is_planted(fault: PlantedFault) -> bool {
             "lost-lock" => PlantedFault::LostLock,
             "lost-rest" => PlantedFault::LostRest,
             "hasty-answer" => PlantedFault::HastyAnswer,
+            "late-views" => PlantedFault::LateViews,
+            "hasty-read" => PlantedFault::HastyRead,
             unknown => panic!("STET_PLANTED_BUG: there is no fault `{unknown}`"),
         })
     });
@@ -88,6 +94,18 @@ pub fn slow_disk() {
     if waits_for_none.into_iter().any(is_planted) {
         std::thread::sleep(Duration::from_millis(30));
     }
+}
+
+/// Gives readers time between the moment at which rows show a change and that at which views do.
+pub fn late_views() {
+    if is_planted(PlantedFault::LateViews) || is_planted(PlantedFault::HastyRead) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Whether readers go ahead of views.
+pub fn reads_hastily() -> bool {
+    is_planted(PlantedFault::HastyRead)
 }
 
 /// Whether the container forgets the state that its command has just made.

@@ -306,6 +306,8 @@ async fn pump(
                     continue;
                 }
             };
+            // Whoever hears of an event finds it in the container.
+            repository.views_agree().await;
             let Some(followers) = followers.upgrade() else { return };
             for happening in happened {
                 sent = happening.revision();

@@ -34,12 +34,6 @@ impl Changes {
     pub fn to(repository: Repository) -> Changes {
         Changes(repository)
     }
-
-    /// Resolves when all changes that have been decided by now are seen by every reader. Rows are seen a moment before the views that go
-    /// with them: who is told that something has gone must not find it in a container afterwards.
-    pub(super) async fn are_seen(&self) {
-        self.0.barrier().await;
-    }
 }
 
 /// A container that a call names, known to be of its family.

@@ -87,6 +87,8 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let endpoint = || route.get().map_or(NO_ENDPOINT, |route| route.id);
     let answering = with_behalf(answer(&app, &http, path, payload, &span, &mut known)).instrument(span.clone());
     let outcome = Timed::new(pin!(answering), endpoint).await;
+    // What is answered or refused may come from rows, and the next call look at views.
+    app.repository.views_agree().await;
     let Known { route: found, claim, standing, holder } = known;
     let found = found.get();
     let mut response = match outcome {
@@ -246,14 +248,10 @@ async fn answer(
         span: span.clone(),
     };
     // A panic would take the connection with it, and the others that its thread serves.
-    let answer = AssertUnwindSafe((handler.answer)(call)).catch_unwind().await.unwrap_or_else(|_| {
+    AssertUnwindSafe((handler.answer)(call)).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!(endpoint = route.id, "a handler panicked");
         Err(Error::internal())
-    });
-    if !route.only_reads() && answer.as_ref().is_err_and(|error| error.code == Code::ObjectNotFound) {
-        app.changes.are_seen().await;
-    }
-    answer
+    })
 }
 
 /// Counts a call against the limit on calls, if there is one, and notes how its budget stands.

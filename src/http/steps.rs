@@ -153,6 +153,8 @@ impl<S: Steps> Rest<S> {
             self.taken.shrink_to((self.steps.bytes() + 2 * PIECE) as u64);
             call.rights = check_again(&call.app, call.route, call.session.as_ref(), &call.query, &call.sources)?;
             self.fill(call, PIECE, true).await?;
+            // As behind every handler: the client may look at what it reads of here.
+            call.app.repository.views_agree().await;
             *ready = Bytes::from(mem::take(&mut self.out));
         }
         let size = ready.len().min(PIECE);

@@ -5,10 +5,11 @@ use std::collections::{BTreeSet, HashSet};
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Text;
-use stet_actors::repository::Noted;
+use stet_actors::repository::Note;
 use stet_actors::runtime::Request;
 use stet_actors::store::{Change, Row, encode_value};
 
+use super::relay::Room;
 use super::rows::{Entry, Message, Outgoing, Priority, Side};
 use super::{Messages, id_of};
 use crate::auth::Name;
@@ -58,7 +59,7 @@ impl Messages {
         self.message(sent.number)?.ok_or_else(|| Error::not_found(id_of(sent.number)))
     }
 
-    async fn rows_of(&self, mail: Mail, sender: &Text) -> Result<Noted<Sent>> {
+    async fn rows_of(&self, mail: Mail, sender: &Text) -> Result<Note<Sent>> {
         self.check(&mail)?;
         let (recipients, receivers) = self.receivers(&mail.recipients).await?;
         let (number, sent_ms) = (self.repository.next_number()?, self.repository.clock().now_ms());
@@ -76,20 +77,25 @@ impl Messages {
         let entry = |user: Text, side, read| put(&Entry { user, side, number, sent_ms, read });
         changes.push(entry(sender.clone(), Side::Outbox, true));
         changes.extend(receivers.iter().map(|name| entry(name.text().clone(), Side::Inbox, false)));
-        if let Some(relay) = &self.relay {
-            let waiting = relay.addresses(&receivers)?;
-            if !waiting.is_empty() && relay.has_room(waiting.len()) {
-                changes.push(put(&Outgoing {
-                    number,
-                    waiting,
-                    sending: Vec::new(),
-                    tries: 0,
-                    next_ms: sent_ms,
-                    sent_ms,
-                }));
-            }
+        let outgoing = self.outgoing(&receivers, number, sent_ms)?;
+        let room = outgoing.map(|(outgoing, room)| {
+            changes.push(put(&outgoing));
+            room
+        });
+        let on_commit = Box::new(move || room.map_or((), Room::keep));
+        Ok(Note { reply: Sent { number }, changes, concerned: vec![id_of(number).to_string()], on_commit })
+    }
+
+    /// What the mail relay is to take, if there is one, with addresses to send to and room for it.
+    fn outgoing(&self, to: &BTreeSet<Name>, number: u64, sent_ms: u64) -> Result<Option<(Outgoing, Room)>> {
+        let Some(relay) = &self.relay else { return Ok(None) };
+        let waiting = relay.addresses(to)?;
+        if waiting.is_empty() {
+            return Ok(None);
         }
-        Ok(Noted { reply: Sent { number }, changes, concerned: vec![id_of(number).to_string()] })
+        let room = relay.room(waiting.len());
+        let outgoing = Outgoing { number, waiting, sending: Vec::new(), tries: 0, next_ms: sent_ms, sent_ms };
+        Ok(room.map(|room| (outgoing, room)))
     }
 
     fn check(&self, mail: &Mail) -> Result<()> {

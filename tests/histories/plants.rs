@@ -80,6 +80,17 @@ mod planted {
         }
     }
 
+    /// A reader saw a new version in the rows, and then the record of before it in a cache.
+    #[test]
+    fn what_rows_show_is_not_told_before_views_and_caches_show_it() {
+        let settings = &[("PLANTED_BUG", "late-views")];
+        let plan = Plan { seed: seed("STET_HISTORY_SEED"), rounds: 2, kills_every: None, settings };
+        for run in [run::<Drawers>, run::<LiveBlog>, run::<Contents>, run::<Locks>, run::<Topics>, run::<Plans>] {
+            run(&plan).unwrap_or_else(|story| panic!("{story}"));
+        }
+        is_found::<Contents>(&[("PLANTED_BUG", "hasty-read")], None);
+    }
+
     #[test]
     fn a_reply_before_the_commit_is_found_by_a_kill() {
         is_found::<Drawers>(&[("PLANTED_BUG", "early-reply")], Some(1));

@@ -44,13 +44,15 @@ pub struct Repository {
 }
 
 /// A change of what is in no container, as it is to be made.
-pub struct Noted<R> {
+pub struct Note<R> {
     /// What it says.
     pub reply: R,
     /// The rows that change.
     pub changes: Vec<Change>,
     /// What it is about, for the audit trail.
     pub concerned: Vec<String>,
+    /// Called on the writer's thread when it is on disk, before anybody is answered; dropped if it fails. It must not block.
+    pub on_commit: Box<dyn FnOnce() + Send>,
 }
 
 impl Deref for Repository {
@@ -126,11 +128,6 @@ impl Repository {
         self.commit(|set| set.changes = changes).await
     }
 
-    /// Resolves when everything submitted before the call has been committed and shown, or refused.
-    pub async fn barrier(&self) {
-        self.registry.shared().store.barrier().await;
-    }
-
     /// Commits rows that belong to no container, such as users and sessions.
     ///
     /// # Errors
@@ -168,7 +165,7 @@ impl Repository {
         &self,
         name: &str,
         request: &Request,
-        make: impl AsyncFnOnce() -> Result<Noted<R>>,
+        make: impl AsyncFnOnce() -> Result<Note<R>>,
     ) -> Result<R> {
         let step = request.once.as_ref().map(Once::next_step);
         if let Some(reply) = kept_outcome(step.as_ref(), name)? {
@@ -177,7 +174,7 @@ impl Repository {
         if request.expect.is_some() {
             return Err(Expect::met_nothing());
         }
-        let Noted { reply, mut changes, concerned } = make().await?;
+        let Note { reply, mut changes, concerned, on_commit } = make().await?;
         let now_ms = self.clock().now_ms();
         let receipt = step.as_ref().and_then(|step| step.receipt(name, &reply, now_ms));
         changes.extend(receipt.iter().flat_map(Receipt::put));
@@ -187,7 +184,10 @@ impl Repository {
             set.changes = changes;
             set.events = vec![event];
             // The key is not free before it is decided, even if the caller goes away.
-            set.on_commit = Box::new(move |_| drop(under_way));
+            set.on_commit = Box::new(move |_| {
+                on_commit();
+                drop(under_way);
+            });
         })
         .await?;
         Ok(reply)

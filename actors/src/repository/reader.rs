@@ -1,6 +1,7 @@
 //! Reading: views of containers, rows, and what sources name.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
@@ -244,6 +245,28 @@ impl Reader {
     pub fn look(&self) -> &dyn Look {
         // `Store: Look`.
         &*self.registry.shared().store
+    }
+
+    /// Resolves when views, and caches that follow commits, show all that rows show by now: rows do a moment before. Whoever has looked at rows
+    /// waits for this before anybody hears of it, who might look at a view next.
+    pub async fn views_agree(&self) {
+        let store = &self.registry.shared().store;
+        let seen = store.committed();
+        #[cfg(feature = "planted-bugs")]
+        if crate::planted::reads_hastily() {
+            return;
+        }
+        let mut looks = 0;
+        // A store that is closed shows nothing any more.
+        while store.published() < seen && store.health() != Health::Closed {
+            looks += 1;
+            // Microseconds, as a rule.
+            if looks < 32 {
+                tokio::task::yield_now().await;
+            } else {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        }
     }
 
     /// How the store is.

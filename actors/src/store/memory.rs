@@ -33,6 +33,7 @@ struct Inner {
     queue: VecDeque<(Seq, ChangeSet)>,
     submitted: Seq,
     committed_seq: Seq,
+    published: Seq,
     events: Vec<Event>,
     epoch: Epoch,
     held: bool,
@@ -125,6 +126,7 @@ impl MemoryStore {
         let mut answers = Vec::new();
         for (seq, on_commit, on_done) in done {
             on_commit(seq);
+            self.inner.lock().published = seq;
             answers.push((seq, on_done));
         }
         for (seq, on_done) in answers {
@@ -225,6 +227,10 @@ impl Store for MemoryStore {
 
     fn committed(&self) -> Seq {
         self.inner.lock().committed_seq
+    }
+
+    fn published(&self) -> Seq {
+        self.inner.lock().published
     }
 
     fn health(&self) -> Health {

@@ -309,6 +309,10 @@ pub trait Store: Look + 'static {
     /// The last change set that is on disk; everything up to it is in [`View::Committed`].
     fn committed(&self) -> Seq;
 
+    /// The last change set whose `on_commit` has been called, and that of all before it. It follows [`Store::committed`] within
+    /// microseconds, unless the thread in between has to wait for a processor.
+    fn published(&self) -> Seq;
+
     /// Whether commits go through.
     fn health(&self) -> Health;
 

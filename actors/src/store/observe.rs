@@ -80,6 +80,10 @@ impl<S: Store + ?Sized> Store for Observed<S> {
         self.store.committed()
     }
 
+    fn published(&self) -> Seq {
+        self.store.published()
+    }
+
     fn health(&self) -> Health {
         self.store.health()
     }

@@ -191,6 +191,10 @@ impl Store for RedbStore {
         self.shared.committed()
     }
 
+    fn published(&self) -> Seq {
+        self.shared.published()
+    }
+
     fn health(&self) -> Health {
         self.shared.health()
     }

@@ -91,6 +91,7 @@ pub(super) struct Shared {
     /// Notified when `decided` rises; goes with the gate.
     pub settled: Condvar,
     committed: AtomicU64,
+    published: AtomicU64,
     epoch: AtomicU64,
     snapshot: RwLock<Arc<Snapshot>>,
     snapshot_lock: Mutex<()>,
@@ -125,6 +126,7 @@ impl Shared {
             work: Condvar::new(),
             settled: Condvar::new(),
             committed: AtomicU64::new(committed),
+            published: AtomicU64::new(committed),
             epoch: AtomicU64::new(0),
             snapshot: RwLock::new(Arc::new(snapshot)),
             snapshot_lock: Mutex::new(()),
@@ -142,6 +144,16 @@ impl Shared {
     /// The last change set on disk.
     pub fn committed(&self) -> Seq {
         self.committed.load(Ordering::Acquire)
+    }
+
+    /// The last change set whose callback at its commit has been called.
+    pub fn published(&self) -> Seq {
+        self.published.load(Ordering::Acquire)
+    }
+
+    /// Notes that of everything up to `seq` the callbacks at the commit have been called.
+    pub fn set_published(&self, seq: Seq) {
+        self.published.store(seq, Ordering::Release);
     }
 
     /// Makes everything up to `seq` visible as committed.

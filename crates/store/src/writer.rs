@@ -104,6 +104,8 @@ impl Writer {
             metrics::gauge!("stet_store_overlay_rows").set(rows as f64);
             metrics::gauge!("stet_store_overlay_bytes").set(bytes as f64);
         }
+        #[cfg(feature = "planted-bugs")]
+        stet_actors::planted::late_views();
         if tracing::enabled!(tracing::Level::DEBUG) {
             for set in &batch {
                 set.span.in_scope(|| tracing::debug!(seq = set.seq, batch = batch.len(), "committed"));
@@ -113,6 +115,9 @@ impl Writer {
         for Waiting { seq, on_commit, on_done, .. } in batch {
             guarded("on_commit", || on_commit(seq));
             answers.push((seq, on_done));
+        }
+        if let Some(last) = last {
+            self.shared.set_published(last);
         }
         let decided = answers.last().map(|(seq, _)| *seq);
         for (seq, on_done) in answers {

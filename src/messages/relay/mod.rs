@@ -40,9 +40,25 @@ pub struct Relay {
     from: Address,
     repository: Repository,
     directory: Arc<Directory>,
-    /// About how many mails wait.
-    waiting: AtomicUsize,
+    /// How many mails wait: rows, and those that are about to be.
+    waiting: Arc<AtomicUsize>,
     bell: Notify,
+}
+
+/// Room for one mail among those that wait. It is free again when this is dropped, unless the mail has become a row.
+pub(super) struct Room(Arc<AtomicUsize>);
+
+impl Room {
+    /// The mail is a row; the room is free again when that goes.
+    pub(super) fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// What became of a mail for an address; the label `outcome` of `stet_mails_total`.
@@ -86,8 +102,13 @@ impl Relay {
         // A configuration that was checked has one.
         let from = smtp.from.parse().ok()?;
         let (repository, directory) = (repository.clone(), directory.clone());
-        let waiting = AtomicUsize::new(0);
-        Some(Arc::new(Relay { smtp: smtp.clone(), from, repository, directory, waiting, bell: Notify::new() }))
+        let (smtp, waiting, bell) = (smtp.clone(), Arc::default(), Notify::new());
+        let relay = Relay { smtp, from, repository, directory, waiting, bell };
+        match relay.all() {
+            Ok(rows) => relay.waiting.store(rows.len(), Ordering::Relaxed),
+            Err(error) => tracing::error!(%error, "mails that wait for the relay can't be read"),
+        }
+        Some(Arc::new(relay))
     }
 
     /// The addresses of users who have one, each once.
@@ -100,15 +121,16 @@ impl Relay {
         Ok(addresses.into_iter().collect())
     }
 
-    /// Whether another mail, to so many addresses, may wait.
-    pub(super) fn has_room(&self, addresses: usize) -> bool {
-        let room = self.waiting.fetch_add(1, Ordering::Relaxed) < self.smtp.queue;
-        if !room {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
-            Outcome::Dropped.count(addresses);
-            tracing::warn!(addresses, "too many mails wait for the relay: this message is received here alone");
+    /// Room for another mail, to so many addresses; `None` if as many wait as may.
+    pub(super) fn room(&self, addresses: usize) -> Option<Room> {
+        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
+        let room = Room(self.waiting.clone());
+        if before < self.smtp.queue {
+            return Some(room);
         }
-        room
+        Outcome::Dropped.count(addresses);
+        tracing::warn!(addresses, "too many mails wait for the relay: this message is received here alone");
+        None
     }
 
     /// Says that there may be something to be sent.
@@ -181,7 +203,6 @@ impl Relay {
     /// Sends all that is due; gives when the next is, epoch milliseconds.
     async fn pass(&self, now_ms: u64, end: &mut oneshot::Receiver<()>) -> std::result::Result<Option<u64>, Fault> {
         let outgoing = self.all()?;
-        self.waiting.store(outgoing.len(), Ordering::Relaxed);
         metrics::gauge!("stet_mails_waiting").set(outgoing.len() as f64);
         let (due, later): (Vec<_>, Vec<_>) = outgoing.into_iter().partition(|it| it.next_ms <= now_ms);
         let mut next_ms = later.iter().map(|it| it.next_ms).min();
@@ -287,7 +308,11 @@ impl Relay {
         let stays = !outgoing.waiting.is_empty() || !outgoing.sending.is_empty();
         let value = stays.then(|| encode_value(Outgoing::FORMAT, outgoing));
         let change = Change { table: place.table, key: place.key, value };
-        self.repository.commit(|set| set.changes = vec![change]).await
+        self.repository.commit(|set| set.changes = vec![change]).await?;
+        if !stays {
+            drop(Room(self.waiting.clone()));
+        }
+        Ok(())
     }
 
     /// Tells what became of a mail. The addresses themselves are nothing for the log.
@@ -321,15 +346,19 @@ mod tests {
     use super::*;
     use crate::messages::tests::{DAY, House, run};
 
-    /// At a port at which nobody listens.
-    async fn house() -> (House, Arc<Relay>) {
-        let smtp = SmtpConfig {
+    /// At a port at which nobody listens, with room for three mails.
+    fn smtp() -> SmtpConfig {
+        SmtpConfig {
             host: "127.0.0.1".to_owned(),
             port: 1,
             from: "newsroom@example.org".to_owned(),
+            queue: 3,
             ..SmtpConfig::default()
-        };
-        let house = House::with(&smtp).await;
+        }
+    }
+
+    async fn house() -> (House, Arc<Relay>) {
+        let house = House::with(&smtp()).await;
         let relay = house.messages.relay().expect("one is configured").clone();
         (house, relay)
     }
@@ -347,6 +376,32 @@ mod tests {
             assert!(matches!(pass().await, Ok(None)));
             assert_eq!(house.rows(Table::Outgoing), 0);
             assert_eq!((house.rows(Table::Messages), house.rows(Table::Boxes)), (1, 2), "the message stays");
+        });
+    }
+
+    #[test]
+    fn as_many_wait_as_may_however_they_come_and_go() {
+        run(async {
+            let (house, relay) = house().await;
+            let (_open, mut end) = oneshot::channel();
+            // All at once, and amid passes.
+            let pass = async {
+                for _ in 0..5 {
+                    // Nobody listens.
+                    let _ = relay.pass(relay.repository.clock().now_ms(), &mut end).await;
+                }
+            };
+            tokio::join!(house.send("1"), pass, house.send("2"), house.send("3"), house.send("4"), house.send("5"));
+            assert_eq!((house.rows(Table::Outgoing), house.rows(Table::Messages)), (3, 5));
+            // Another server on the same directory knows of them.
+            let again = Relay::configured(&smtp(), &relay.repository, &relay.directory).expect("one is configured");
+            assert!(again.room(1).is_none());
+            // Room that nobody needed after all, and that of mails that are gone.
+            house.clock.advance(DAY * 3);
+            assert!(matches!(relay.pass(relay.repository.clock().now_ms(), &mut end).await, Ok(None)));
+            let rooms = [(); 4].map(|()| relay.room(1));
+            assert_eq!(rooms.map(|room| room.is_some()), [true, true, true, false]);
+            assert!(relay.room(1).is_some());
         });
     }
 
