@@ -167,12 +167,16 @@ impl Error {
         self
     }
 
-    /// Adds a fact; a very long text is shortened as the sentence is.
+    /// Adds a fact; a very long text is shortened as the sentence is, and so is each in a list.
     #[must_use]
     pub fn with_detail(mut self, key: &str, value: impl Into<Value>) -> Error {
-        let value = match value.into() {
+        let short = |value: Value| match value {
             Value::String(text) => Value::String(shortened(text, MAX_SOURCE_BYTES)),
             value => value,
+        };
+        let value = match value.into() {
+            Value::Array(list) => Value::Array(list.into_iter().map(short).collect()),
+            value => short(value),
         };
         self.details.get_or_insert_default().insert(key.to_owned(), value);
         self
@@ -241,6 +245,8 @@ mod tests {
         assert!(error.message.starts_with("The file `é") && error.message.ends_with("é`."), "{error}");
         let bytes = serde_json::to_vec(&error).unwrap().len();
         assert!(bytes <= MAX_MESSAGE_BYTES + 2 * MAX_SOURCE_BYTES + 200, "{bytes}");
+        let listed = Error::not_found("a").with_detail("unknown", vec![long.clone(), long]);
+        assert!(serde_json::to_vec(&listed).unwrap().len() <= 2 * MAX_SOURCE_BYTES + 200);
         let short = Error::not_found("/a/b");
         assert_eq!(short.message, "There is no object `/a/b`.");
     }

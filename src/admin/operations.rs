@@ -1,5 +1,6 @@
 //! The operations, as data, and the one place where they are carried out.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -155,7 +156,7 @@ impl Admin {
                 group(self.change_group(&name, change).await?)
             }
             AdminRequest::GroupRemove { name } => {
-                let view = self.directory.group_view(&name)?;
+                let view = self.directory.group_view(&name).await?;
                 self.changing().remove_group(&name).await?;
                 group(view)
             }
@@ -250,7 +251,7 @@ impl Admin {
     /// See [`Changing::create_group`].
     pub async fn add_group(&self, name: &str, change: GroupChange) -> Result<GroupView> {
         self.changing().create_group(name, change).await?;
-        self.directory.group_view(name)
+        self.directory.group_view(name).await
     }
 
     /// Changes what is named of a group.
@@ -259,7 +260,7 @@ impl Admin {
     /// See [`Changing::change_group`].
     pub async fn change_group(&self, name: &str, change: GroupChange) -> Result<GroupView> {
         self.changing().change_group(name, change).await?;
-        self.directory.group_view(name)
+        self.directory.group_view(name).await
     }
 
     /// The keys in force, the oldest first.
@@ -290,7 +291,17 @@ impl Admin {
                 || Error::new(Code::ObjectNotFound, format!("There is no group `{group}`.")).with_source(group);
             Ok(self.directory.group(group)?.ok_or_else(unknown)?.name)
         };
-        let named = |groups: &Vec<String>| groups.iter().map(known).collect::<Result<_>>();
+        let named = |groups: &Vec<String>| {
+            // Each once, in their order.
+            let (mut names, mut seen) = (Vec::new(), HashSet::new());
+            for group in groups {
+                let name = known(group)?;
+                if seen.insert(name.clone()) {
+                    names.push(name);
+                }
+            }
+            Ok::<_, Error>(names)
+        };
         let groups = change.groups.as_ref().map(named).transpose()?;
         for folder in [&change.home, &change.work_folder].into_iter().flatten().filter(|folder| !folder.is_empty()) {
             check_path(folder, self.directory.path_limits())?;

@@ -2,24 +2,20 @@
 //! somebody left who may manage users and groups (docs/api/groups-and-users.md, "Administrators").
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ops::ControlFlow;
 
 use stet_actors::command::Who;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::runtime::store_failure;
-use stet_actors::store::{Change, Event, Key, Range, Row, Table, View, decode_value};
+use stet_actors::store::{Change, Event, Key, Row};
 use tokio::sync::OwnedMutexGuard;
 
 use super::directory::Directory;
 use super::name::Name;
 use super::privilege::Privilege;
 use super::rows::{Group, User, put, remove};
-use crate::give_way::GiveWay;
 
 /// Held by whoever is changing the directory.
 pub(super) type Turn = OwnedMutexGuard<()>;
-
-/// Users that are read at a time.
-const CHUNK: usize = 500;
 
 /// Names that one entry of the audit trail lists at most.
 const NAMES: usize = 1000;
@@ -151,20 +147,26 @@ impl User {
     }
 }
 
-/// Names of groups whose members may manage users and groups everywhere.
-struct Managing(HashSet<Name>);
+/// The groups whose members may manage users and groups everywhere.
+struct Managing {
+    /// In the one form, for users may have them in another.
+    groups: HashSet<Name>,
+    /// Whether users are let in without a password of theirs here.
+    by_sign_on: bool,
+}
 
 impl Managing {
-    fn of<'g>(groups: impl Iterator<Item = &'g Group>) -> Managing {
+    fn of<'g>(groups: impl Iterator<Item = &'g Group>, by_sign_on: bool) -> Managing {
         let manages = |group: &&Group| {
             group.privileges.iter().any(|grant| grant.privilege == Privilege::ManageGroups && grant.folder.is_none())
         };
-        // In the one form, for users may have them in another.
-        Managing(groups.filter(manages).map(|group| Name::of(&group.name)).collect())
+        Managing { groups: groups.filter(manages).map(|group| Name::of(&group.name)).collect(), by_sign_on }
     }
 
     fn makes_administrator(&self, user: &User) -> bool {
-        !user.disabled && user.groups.iter().any(|group| self.0.contains(&Name::of(group)))
+        // Without a password one is let in by single sign-on alone.
+        let may_log_in = !user.disabled && (user.password.is_some() || self.by_sign_on);
+        may_log_in && user.groups.iter().any(|group| self.groups.contains(&Name::of(group)))
     }
 }
 
@@ -182,10 +184,11 @@ impl Directory {
             return Ok(());
         }
         let groups = self.groups()?;
-        let before = Managing::of(groups.iter());
+        let before = Managing::of(groups.iter(), self.by_sign_on);
         let edited = edits.group.as_ref().and_then(|edit| edit.old.as_ref()).map(|group| &group.name);
         let others = groups.iter().filter(|group| Some(&group.name) != edited);
-        let after = Managing::of(others.chain(edits.group.iter().filter_map(|edit| edit.new.as_ref())));
+        let edited_group = edits.group.iter().filter_map(|edit| edit.new.as_ref());
+        let after = Managing::of(others.chain(edited_group), self.by_sign_on);
         let mut was_one = false;
         for Edit { old, new } in &edits.users {
             if new.as_ref().is_some_and(|user| after.makes_administrator(user)) {
@@ -193,30 +196,23 @@ impl Directory {
             }
             was_one |= old.as_ref().is_some_and(|user| before.makes_administrator(user));
         }
-        if !was_one && before.0 == after.0 {
+        if !was_one && before.groups == after.groups {
             return Ok(());
         }
         let edited: BTreeSet<&Name> =
             edits.users.iter().filter_map(|edit| edit.old.as_ref()).map(|user| &user.name).collect();
-        let (mut range, mut way) = (Range::prefix(&[]), GiveWay::new());
-        loop {
-            let rows = self.repository.look().scan(View::Committed, Table::Users, &range, CHUNK, false);
-            let rows = rows.map_err(|error| store_failure(&error))?;
-            for (_, row) in &rows {
-                let user: User = decode_value(User::FORMAT, row).map_err(|error| store_failure(&error.into()))?;
-                if edited.contains(&user.name) {
-                    continue;
-                }
-                if after.makes_administrator(&user) {
-                    return Ok(());
-                }
-                was_one |= before.makes_administrator(&user);
+        let mut is_one = false;
+        let see = |user: User| {
+            if edited.contains(&user.name) {
+                return ControlFlow::Continue(());
             }
-            match rows.last() {
-                Some((last, _)) if rows.len() == CHUNK => range = range.after(last),
-                _ => break,
-            }
-            way.now_and_then().await;
+            is_one = after.makes_administrator(&user);
+            was_one |= before.makes_administrator(&user);
+            if is_one { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        self.each_user(see).await?;
+        if is_one {
+            return Ok(());
         }
         if !was_one {
             return Ok(());
@@ -228,7 +224,7 @@ impl Directory {
 /// The error for a change that nobody could take back.
 fn last_administrator() -> Error {
     let message =
-        "This would leave no administrator: no user who is not disabled and may manage users and groups everywhere.";
+        "This would leave no administrator: no user who can log in and may manage users and groups everywhere.";
     Error::new(Code::PermissionDenied, message).with_detail("reason", "lastAdministrator")
 }
 

@@ -34,6 +34,8 @@ use super::rows::{Grant, Group, User};
 pub struct Directory {
     pub(super) repository: Repository,
     pub(super) passwords: Passwords,
+    /// Whether users may be let in by single sign-on, without a password of theirs here.
+    pub(super) by_sign_on: bool,
     cache: Arc<Cache>,
     /// One change at a time, from reading the row to its being on disk.
     turn: Arc<Mutex<()>>,
@@ -78,10 +80,18 @@ impl Cache {
 }
 
 impl Directory {
-    /// The users and groups in a repository.
-    pub fn new(repository: Repository, passwords: Passwords) -> Directory {
+    /// The users and groups in a repository; `by_sign_on`: whether users may be let in by single sign-on, too.
+    pub fn new(repository: Repository, passwords: Passwords, by_sign_on: bool) -> Directory {
         let (older_users, older_groups) = (OnceLock::new(), OnceLock::new());
-        Directory { repository, passwords, cache: Arc::default(), turn: Arc::default(), older_users, older_groups }
+        Directory {
+            repository,
+            passwords,
+            by_sign_on,
+            cache: Arc::default(),
+            turn: Arc::default(),
+            older_users,
+            older_groups,
+        }
     }
 
     /// Stands still as long as no user and no group changes: names that were read since it last did are still right.

@@ -1,6 +1,7 @@
 //! Changing groups, and who is in them: one commit for the group and all of its members.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,10 +67,14 @@ impl Directory {
     ///
     /// # Errors
     /// `ObjectNotFound`; what the store says.
-    pub fn group_view(&self, name: &str) -> Result<GroupView> {
+    pub async fn group_view(&self, name: &str) -> Result<GroupView> {
         let group = self.group(name)?.ok_or_else(|| unknown("group", name))?;
-        let members = self.users()?.into_iter().filter(|user| user.groups.contains(&group.name));
-        let members = members.map(|user| user.name.to_string()).collect();
+        let mut members = Vec::new();
+        let see = |user: User| {
+            members.extend(user.groups.contains(&group.name).then(|| user.name.to_string()));
+            ControlFlow::Continue(())
+        };
+        self.each_user(see).await?;
         self.view_of(group, members)
     }
 
@@ -127,7 +132,7 @@ impl Changing<'_> {
     pub async fn remove_group(&self, name: &str) -> Result<Name> {
         let turn = self.directory.turn().await;
         let group = self.directory.group(name)?.ok_or_else(|| unknown("group", name))?;
-        let users = self.directory.with_members(&group.name, |_| false)?;
+        let users = self.directory.with_members(&group.name, |_| false).await?;
         let name = group.name.clone();
         self.commit(turn, Edits { users, group: Some(Edit { old: Some(group), new: None }) }).await?;
         Ok(name)
@@ -156,11 +161,12 @@ impl Changing<'_> {
         if change.members.is_some() || !change.join.is_empty() || !change.leave.is_empty() {
             let (members, join, leave) =
                 (change.members.map(known).transpose()?, known(change.join)?, known(change.leave)?);
-            users = self.directory.with_members(&group.name, |user| {
+            let changing = self.directory.with_members(&group.name, |user| {
                 let is =
                     members.as_ref().map_or_else(|| user.groups.contains(&group.name), |all| all.contains(&user.name));
                 (is || join.contains(&user.name)) && !leave.contains(&user.name)
-            })?;
+            });
+            users = changing.await?;
         }
         self.commit(turn, Edits { users, group: Some(Edit { old, new: Some(group) }) }).await
     }
@@ -168,9 +174,9 @@ impl Changing<'_> {
 
 impl Directory {
     /// The users whose membership of a group changes if those for whom `shall` says so are its members.
-    fn with_members(&self, group: &Name, shall: impl Fn(&User) -> bool) -> Result<Vec<Edit<User>>> {
+    async fn with_members(&self, group: &Name, shall: impl Fn(&User) -> bool) -> Result<Vec<Edit<User>>> {
         let mut edits = Vec::new();
-        for old in self.users()? {
+        let see = |old: User| {
             let (is, shall) = (old.groups.contains(group), shall(&old));
             if is != shall {
                 let mut new = old.clone();
@@ -178,7 +184,9 @@ impl Directory {
                 new.groups.extend(shall.then(|| group.clone()));
                 edits.push(Edit { old: Some(old), new: Some(new) });
             }
-        }
+            ControlFlow::Continue(())
+        };
+        self.each_user(see).await?;
         Ok(edits)
     }
 

@@ -1,13 +1,20 @@
 //! Administration of users: listing them, making one, changing one along with the password.
 
+use std::ops::ControlFlow;
+
 use stet_actors::error::{Error, Result};
-use stet_actors::store::{Row, Table};
+use stet_actors::runtime::store_failure;
+use stet_actors::store::{Range, Row, Table, View, decode_value};
 
 use super::change::Changing;
 use super::directory::{Directory, unknown};
 use super::name::Name;
 use super::password::PasswordHash;
 use super::rows::User;
+use crate::give_way::GiveWay;
+
+/// Users that are read at a time.
+const CHUNK: usize = 256;
 
 impl Directory {
     /// All users, in the order of their names.
@@ -16,6 +23,30 @@ impl Directory {
     /// What the store says.
     pub fn users(&self) -> Result<Vec<User>> {
         self.repository.rows(Table::Users)
+    }
+
+    /// Shows all users, one after the other, until `see` has seen enough; there may be any number of them, so others have their turn
+    /// now and then.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub(super) async fn each_user(&self, mut see: impl FnMut(User) -> ControlFlow<()>) -> Result<()> {
+        let (mut range, mut way) = (Range::prefix(&[]), GiveWay::new());
+        loop {
+            let rows = self.repository.look().scan(View::Committed, Table::Users, &range, CHUNK, false);
+            let rows = rows.map_err(|error| store_failure(&error))?;
+            for (_, row) in &rows {
+                let user = decode_value(User::FORMAT, row).map_err(|error| store_failure(&error.into()))?;
+                if see(user).is_break() {
+                    return Ok(());
+                }
+            }
+            match rows.last() {
+                Some((last, _)) if rows.len() == CHUNK => range = range.after(last),
+                _ => return Ok(()),
+            }
+            way.now_and_then().await;
+        }
     }
 }
 

@@ -42,6 +42,13 @@ impl CasConfig {
     }
 }
 
+impl CasConfig {
+    /// Whether there is single sign-on.
+    pub fn is_configured(&self) -> bool {
+        !self.server_url.is_empty()
+    }
+}
+
 impl Default for CasConfig {
     fn default() -> CasConfig {
         CasConfig {

@@ -76,7 +76,7 @@ impl Default for SmtpConfig {
             timeout_seconds: 60,
             retry_seconds: 30,
             give_up_hours: 48,
-            queue: 10_000,
+            queue: 100_000,
         }
     }
 }

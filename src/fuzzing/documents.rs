@@ -12,10 +12,10 @@ use crate::sysconfig::files::{Files, Read, Shelf, SourceFile};
 use crate::sysconfig::{Commands, Content, Jobs, ObjectTypes, SiteContent, Workflows};
 
 /// A depth that inputs come to.
-const LIMITS: Limits = Limits { max_depth: 24, max_bytes: 64 << 10, max_nodes: usize::MAX };
+const LIMITS: Limits = Limits { max_depth: 24, max_bytes: 64 << 10, ..Limits::UNBOUNDED };
 
 /// Room for what escapes add.
-const WIDE: Limits = Limits { max_depth: 24, max_bytes: 1 << 20, max_nodes: usize::MAX };
+const WIDE: Limits = Limits { max_depth: 24, max_bytes: 1 << 20, ..Limits::UNBOUNDED };
 
 /// JSON as it is given for attributes: what can be written as XML is read as one JSON ever after.
 pub fn attributes(data: &[u8]) -> bool {

@@ -126,7 +126,7 @@ fn wire(target: &str) -> Vec<Vec<u8>> {
             }
             ("attributes", "xml") => {
                 let text = String::from_utf8(bytes).ok()?;
-                let limits = Limits { max_depth: 24, max_bytes: 64 << 10, max_nodes: usize::MAX };
+                let limits = Limits { max_depth: 24, max_bytes: 64 << 10, ..Limits::UNBOUNDED };
                 Some(stet_xml::to_json(&text, &limits).ok()?.to_string().into_bytes())
             }
             ("attributes", "json") => {

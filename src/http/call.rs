@@ -23,7 +23,7 @@ use super::app::App;
 use super::authorise::check_again;
 use super::body::{Incoming, Reading};
 use super::client::client_address;
-use super::identify::token_of;
+use super::identify::{check_origin, token_of};
 use super::query::Query;
 use super::reply::Json;
 use super::route::{Body, QueryParam, Route};
@@ -245,6 +245,15 @@ impl Call {
             session: session.id().clone(),
             address: Some(self.address().to_string().as_str().into()),
         })
+    }
+
+    /// Refuses the call if it comes from a page of another site and the cookie alone authorises it: for a GET that is about to change
+    /// something, where not all calls of its endpoint do ([`Route::acts`]).
+    ///
+    /// # Errors
+    /// `OriginRefused`.
+    pub fn is_meant(&self) -> Result<()> {
+        check_origin(&self.app, &self.http)
     }
 
     /// Network address of the client.

@@ -101,8 +101,21 @@ pub(super) fn identify(
     if route.key_in_address && matches!(transport, Transport::Address | Transport::Query) {
         check_address(&session, transport)?;
     }
-    if matches!(transport, Transport::Cookie) && (route.method != Verb::Get || route.cookie) {
+    if matches!(transport, Transport::Cookie) && (route.method != Verb::Get || route.cookie || route.acts) {
         origin::check(app, http)?;
     }
     Ok(Some(session))
+}
+
+/// Refuses a call of a page of another site that the cookie alone authorises, for an endpoint of which only some calls change
+/// something.
+///
+/// # Errors
+/// `OriginRefused`.
+pub(super) fn check_origin(app: &App, http: &HttpRequest) -> Result<()> {
+    let pairs = Pairs::of(http.query_string());
+    match token_and_transport(http.headers(), &pairs, false) {
+        Some((Transport::Cookie, _)) => origin::check(app, http),
+        _ => Ok(()),
+    }
 }

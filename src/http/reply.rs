@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use actix_web::http::header::{HeaderName, HeaderValue};
 use bytes::Bytes;
-use futures_util::Stream;
+use futures_util::{FutureExt, Stream};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::Error;
@@ -17,6 +17,7 @@ use stet_actors::expect::Tag;
 use stet_actors::receipt::KeptReply;
 
 use super::etag::ETag;
+use crate::give_way;
 use crate::json::{Changed, Ready, TypeOf, With, type_of, unserialisable};
 use crate::limits::Share;
 
@@ -181,6 +182,21 @@ impl<T> Json<T> {
         T: Serialize,
     {
         Enveloped::of(result, 0).map(Json::from)
+    }
+
+    /// A result of about so many bytes, made and serialised where there is time for that many.
+    ///
+    /// # Errors
+    /// As [`give_way::by_size`]; what `make` says; as [`Enveloped::of`].
+    pub fn made(
+        bytes: usize,
+        make: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> impl Future<Output = Result<Json<T>, Error>>
+    where
+        T: Serialize + 'static,
+    {
+        let made = give_way::by_size(bytes, move || Enveloped::of(&make()?, bytes));
+        made.map(|made| made?.map(Json::from))
     }
 
     /// The client has it already.

@@ -1,6 +1,6 @@
 //! Messages between users (docs/api/messages.md): sending them, reading and keeping them.
 //!
-//! A message is one row, and one small row in the box of each who has it. All of them, and what a mail relay is to take
+//! A message is one row, one small row in the box of each who has it, and one that counts these: it goes with the last of them. All of them, and what a mail relay is to take
 //! ([`relay`]), go in one change set: a message is sent to all of its recipients, or to nobody.
 //!
 //! Rows of messages never change, and sending adds rows alone, so it waits for nobody. Marking and removing entries go one after the
@@ -12,6 +12,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,11 +21,12 @@ use stet_actors::id::Loid;
 use stet_actors::object::Text;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::store_failure;
-use stet_actors::store::{Change, Range, Row, Table, View, decode_value, encode_value};
+use stet_actors::store::{Change, Key, Range, Row, Table, View, decode_value, encode_value};
 use tokio::sync::Mutex;
 
 pub use self::post::Mail;
 pub use self::relay::Relay;
+use self::rows::Copies;
 pub use self::rows::{Entry, Message, Priority, Side, id_of};
 use crate::auth::Directory;
 use crate::config::{MessagesConfig, SmtpConfig};
@@ -36,6 +38,9 @@ const CHUNK: usize = 500;
 /// How often old messages are looked for, milliseconds.
 const SWEEP_MS: u64 = 60 * 60 * 1000;
 
+/// After how many bytes of new messages that is done before its time: boxes must not grow without end meanwhile.
+const SWEEP_BYTES: u64 = 64 << 20;
+
 /// See the module's head.
 pub struct Messages {
     repository: Repository,
@@ -46,6 +51,8 @@ pub struct Messages {
     turn: Mutex<()>,
     /// When old messages were looked for last, epoch milliseconds.
     swept_ms: AtomicU64,
+    /// About how many bytes of messages have been sent since.
+    sent_bytes: AtomicU64,
 }
 
 impl Messages {
@@ -57,7 +64,8 @@ impl Messages {
         smtp: &SmtpConfig,
     ) -> Messages {
         let relay = Relay::configured(smtp, &repository, &directory);
-        Messages { repository, directory, bounds, relay, turn: Mutex::default(), swept_ms: AtomicU64::new(0) }
+        let (turn, swept_ms, sent_bytes) = Default::default();
+        Messages { repository, directory, bounds, relay, turn, swept_ms, sent_bytes }
     }
 
     /// What gives messages to the mail relay, if one is configured.
@@ -128,6 +136,8 @@ impl Messages {
         if changes.is_empty() {
             return Err(Error::not_found(id));
         }
+        let gone = BTreeMap::from([(id.number, changes.len() as u32)]);
+        changes.extend(self.without(&gone)?);
         self.repository.commit(|set| set.changes = changes).await
     }
 
@@ -138,13 +148,19 @@ impl Messages {
     /// What the store says.
     pub async fn sweep(&self) -> Result<usize> {
         let now_ms = self.repository.clock().now_ms();
-        if now_ms < self.swept_ms.load(Ordering::Relaxed).saturating_add(SWEEP_MS) {
+        let is_time = now_ms >= self.swept_ms.load(Ordering::Relaxed).saturating_add(SWEEP_MS);
+        if !is_time && self.sent_bytes.load(Ordering::Relaxed) < SWEEP_BYTES {
             return Ok(0);
         }
+        self.sent_bytes.store(0, Ordering::Relaxed);
         let old_ms = now_ms.saturating_sub(self.bounds.keep_days.saturating_mul(24 * 60 * 60 * 1000));
         let mut count = self.sweep_boxes(old_ms).await?;
         let old = |message: &Message| message.sent_ms < old_ms;
-        count += self.sweep_rows::<Message>(Table::Messages, old).await?;
+        let counts = |gone: &[Message]| {
+            let of = |message: &Message| Copies::key(message.number);
+            Ok(gone.iter().map(of).map(|Key { table, key }| Change { table, key, value: None }).collect())
+        };
+        count += self.sweep_rows::<Message>(Table::Messages, old, counts).await?;
         self.swept_ms.store(now_ms, Ordering::Relaxed);
         Ok(count)
     }
@@ -158,24 +174,54 @@ impl Messages {
             of = Some(own);
             place > self.bounds.per_box || entry.sent_ms < old_ms
         };
-        self.sweep_rows::<Entry>(Table::Boxes, too_much).await
+        let with_messages = |gone: &[Entry]| {
+            let mut counts = BTreeMap::new();
+            gone.iter().for_each(|entry| *counts.entry(entry.number).or_default() += 1);
+            self.without(&counts)
+        };
+        self.sweep_rows::<Entry>(Table::Boxes, too_much, with_messages).await
     }
 
-    /// Removes rows of a table, the last first.
-    async fn sweep_rows<R: Row>(&self, table: Table, mut goes: impl FnMut(&R) -> bool) -> Result<usize> {
+    /// What becomes of messages of which so many entries go: of one that nobody has any more, nothing stays. In turn.
+    fn without(&self, gone: &BTreeMap<u64, u32>) -> Result<Vec<Change>> {
+        let mut changes = Vec::new();
+        for (number, gone) in gone {
+            let place = Copies::key(*number);
+            let Some(copies) = self.repository.row::<Copies>(place.table, &place.key)? else { continue };
+            let count = copies.count.saturating_sub(*gone);
+            let value = (count > 0).then(|| encode_value(Copies::FORMAT, &Copies { count, ..copies }));
+            changes.push(Change { table: place.table, key: place.key, value });
+            if count == 0 {
+                let Key { table, key } = Message::key(*number);
+                changes.push(Change { table, key, value: None });
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Removes rows of a table, the last first, and changes what `beside` says along with those that go.
+    async fn sweep_rows<R: Row>(
+        &self,
+        table: Table,
+        mut goes: impl FnMut(&R) -> bool,
+        beside: impl Fn(&[R]) -> Result<Vec<Change>>,
+    ) -> Result<usize> {
         let (mut range, mut count, mut way) = (Range::prefix(&[]), 0, GiveWay::new());
         loop {
             let _turn = self.turn.lock().await;
             let rows = self.scan(table, &range, CHUNK, true)?;
-            let mut changes = Vec::new();
+            let (mut changes, mut gone) = (Vec::new(), Vec::new());
             for (key, row) in &rows {
                 way.now_and_then().await;
-                if goes(&read::<R>(row)?) {
+                let row = read::<R>(row)?;
+                if goes(&row) {
                     changes.push(Change { table, key: key.clone(), value: None });
+                    gone.push(row);
                 }
             }
             count += changes.len();
             if !changes.is_empty() {
+                changes.extend(beside(&gone)?);
                 self.repository.commit(|set| set.changes = changes).await?;
             }
             match rows.last() {

@@ -1,6 +1,9 @@
 //! Sending a message.
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
 
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
@@ -10,10 +13,10 @@ use stet_actors::runtime::Request;
 use stet_actors::store::{Change, Row, encode_value};
 
 use super::relay::Room;
-use super::rows::{Entry, Message, Outgoing, Priority, Side};
+use super::rows::{Copies, Entry, Message, Outgoing, Priority, Side};
 use super::{Messages, id_of};
 use crate::auth::Name;
-use crate::give_way;
+use crate::give_way::{self, GiveWay};
 
 /// Bytes of the longest subject: a line of a mail (RFC 5322, 2.1.1) with room for its name.
 pub const MAX_SUBJECT_BYTES: usize = 900;
@@ -40,6 +43,8 @@ pub struct Mail {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Sent {
     number: u64,
+    /// About how many bytes it takes on disk.
+    bytes: u64,
 }
 
 impl Messages {
@@ -55,6 +60,7 @@ impl Messages {
         if let Some(relay) = &self.relay {
             relay.wake();
         }
+        self.sent_bytes.fetch_add(sent.bytes, Ordering::Relaxed);
         // It was put there by this call, and nothing removes it before its time.
         self.message(sent.number)?.ok_or_else(|| Error::not_found(id_of(sent.number)))
     }
@@ -76,20 +82,28 @@ impl Messages {
         let mut changes = vec![put(&message)];
         let entry = |user: Text, side, read| put(&Entry { user, side, number, sent_ms, read });
         changes.push(entry(sender.clone(), Side::Outbox, true));
-        changes.extend(receivers.iter().map(|name| entry(name.text().clone(), Side::Inbox, false)));
-        let outgoing = self.outgoing(&receivers, number, sent_ms)?;
+        let mut way = GiveWay::new();
+        for name in &receivers {
+            way.now_and_then().await;
+            changes.push(entry(name.text().clone(), Side::Inbox, false));
+        }
+        changes.push(put(&Copies { number, count: receivers.len() as u32 + 1 }));
+        let size = |change: &Change| change.key.len() + change.value.as_ref().map_or(0, Bytes::len);
+        let bytes = changes.iter().map(size).sum::<usize>() as u64;
+        let outgoing = self.outgoing(&receivers, number, sent_ms).await?;
         let room = outgoing.map(|(outgoing, room)| {
             changes.push(put(&outgoing));
             room
         });
-        let on_commit = Box::new(move || room.map_or((), Room::keep));
-        Ok(Note { reply: Sent { number }, changes, concerned: vec![id_of(number).to_string()], on_commit })
+        let on_commit = Box::new(move || room.map_or((), |room: Room| room.taken_by(number, sent_ms)));
+        let sent = Sent { number, bytes };
+        Ok(Note { reply: sent, changes, concerned: vec![id_of(number).to_string()], on_commit })
     }
 
     /// What the mail relay is to take, if there is one, with addresses to send to and room for it.
-    fn outgoing(&self, to: &BTreeSet<Name>, number: u64, sent_ms: u64) -> Result<Option<(Outgoing, Room)>> {
+    async fn outgoing(&self, to: &BTreeSet<Name>, number: u64, sent_ms: u64) -> Result<Option<(Outgoing, Room)>> {
         let Some(relay) = &self.relay else { return Ok(None) };
-        let waiting = relay.addresses(to)?;
+        let waiting = relay.addresses(to).await?;
         if waiting.is_empty() {
             return Ok(None);
         }
@@ -138,7 +152,9 @@ impl Messages {
         }
         let (mut users, mut groups) = (BTreeSet::new(), BTreeSet::new());
         let (mut recipients, mut named, mut unknown) = (Vec::<Text>::new(), HashSet::new(), Vec::new());
+        let mut way = GiveWay::new();
         for name in names {
+            way.now_and_then().await;
             let known = if let Some(user) = self.directory.user(name)? {
                 users.insert(user.name.clone());
                 user.name.text().clone()

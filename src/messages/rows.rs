@@ -124,8 +124,37 @@ pub struct Outgoing {
     pub sent_ms: u64,
 }
 
+impl Outgoing {
+    /// Where it is kept.
+    pub fn key(number: u64) -> Key {
+        Key { table: Table::Outgoing, key: Bytes::copy_from_slice(&number.to_be_bytes()) }
+    }
+}
+
 impl Row for Outgoing {
     fn place(&self) -> Key {
-        Key { table: Table::Outgoing, key: Bytes::copy_from_slice(&self.number.to_be_bytes()) }
+        Outgoing::key(self.number)
+    }
+}
+
+/// How many boxes a message is in: it goes with the last one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Copies {
+    /// Number of the message.
+    pub number: u64,
+    /// How many.
+    pub count: u32,
+}
+
+impl Copies {
+    /// Where it is kept.
+    pub fn key(number: u64) -> Key {
+        Key { table: Table::Copies, key: Bytes::copy_from_slice(&number.to_be_bytes()) }
+    }
+}
+
+impl Row for Copies {
+    fn place(&self) -> Key {
+        Copies::key(self.number)
     }
 }

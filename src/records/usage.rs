@@ -13,7 +13,7 @@ pub const MAX_TICKETS: usize = 100;
 /// Bytes of tickets to which none are added: they are read and written in the command, where others wait.
 const MAX_BYTES: usize = 64 * 1024;
 
-const LIMITS: Limits = Limits { max_depth: 64, max_bytes: MAX_BYTES, max_nodes: usize::MAX };
+const LIMITS: Limits = Limits { max_depth: 64, max_bytes: MAX_BYTES, ..Limits::UNBOUNDED };
 
 static PLACE: LazyLock<Path> = LazyLock::new(|| {
     // It is a path, as a test shows.

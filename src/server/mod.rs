@@ -268,7 +268,7 @@ pub fn people(config: &Config, repository: &Repository) -> Result<(Arc<Directory
         lanes: config.auth.password_lanes,
     })
     .map_err(|error| Failure::new(Exit::Usage, error.message))?;
-    let directory = Arc::new(Directory::new(repository.clone(), passwords));
+    let directory = Arc::new(Directory::new(repository.clone(), passwords, config.auth.cas.is_configured()));
     let options = SessionOptions {
         idle_seconds: config.auth.session_idle_seconds,
         absolute_seconds: config.auth.session_absolute_seconds,

@@ -14,7 +14,7 @@ use stet_actors::repository::Repository;
 use stet_actors::runtime::Request;
 use stet_actors::store::View;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::auth::Name;
@@ -87,8 +87,8 @@ pub(super) fn collect(app: &App, repository: &Repository) -> (oneshot::Sender<()
 }
 
 /// Gives messages to the mail relay, until the sender is dropped.
-pub(super) fn relay(app: &App) -> (oneshot::Sender<()>, JoinHandle<()>) {
-    let (sender, end) = oneshot::channel();
+pub(super) fn relay(app: &App) -> (watch::Sender<()>, JoinHandle<()>) {
+    let (sender, end) = watch::channel(());
     let relay = app.messages.relay().cloned();
     let work = async move {
         if let Some(relay) = relay {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::content::{Content, SiteContent};
 use super::fault::Fault;
-use super::files::{FILE_BYTES, FOLDER, Files, MOST_FILES, Read, Shelf, SourceFile};
+use super::files::{FILE_BYTES, FOLDER, Files, Read, Shelf, SourceFile, too_much};
 use super::{Commands, Jobs, ObjectTypes, Workflows};
 
 /// What a check has found.
@@ -68,14 +68,15 @@ fn read<T: Content>(base: &Path, checked: &mut Checked) -> io::Result<()> {
             Read::Needs(_) => {}
         }
         let needed = shelf.needed();
-        if needed.is_empty() || files.len() + needed.len() > MOST_FILES {
-            let fault = Fault::of_file(FOLDER, format!("more than {MOST_FILES} files are needed"));
-            checked.note(&files, vec![fault], Vec::new());
-            return Ok(());
-        }
+        let mut left = needed.len();
         for path in needed {
+            if let Some(why) = too_much(&files, left) {
+                checked.note(&files, vec![Fault::of_file(FOLDER, why)], Vec::new());
+                return Ok(());
+            }
             let file = file_of(base, &path)?;
             files.insert(path, file.map(Arc::new));
+            left -= 1;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the caches hold of configuration files: for each, which files it is read of and what it says without any.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,7 +10,7 @@ use stet_actors::object::Text;
 use super::catalogs::Catalogs;
 use super::commands::{Commands, Jobs};
 use super::document::{ConfigFile, Parsed, parse};
-use super::fault::Fault;
+use super::fault::{Fault, MOST_FAULTS};
 use super::files::{Read, Shelf};
 use super::metadata::MetadataDefinition;
 use super::object_types::ObjectTypes;
@@ -79,6 +79,8 @@ pub struct SiteContent {
     pub shape_templates: BTreeMap<Text, Arc<ShapeTemplates>>,
     /// Metadata definitions, by the path of their file.
     pub definitions: BTreeMap<Text, Arc<MetadataDefinition>>,
+    /// Bytes of all these files: about as many as a reply of one of them has at most.
+    pub bytes: usize,
 }
 
 impl Content for SiteContent {
@@ -116,21 +118,32 @@ impl Content for SiteContent {
                 content.definitions.insert(path.clone(), Arc::new(file));
             }
         }
+        content.bytes = gather.bytes;
         gather.end(content)
     }
+}
+
+/// Adds faults to others, as many as are told.
+fn note(faults: &mut Vec<Fault>, more: Vec<Fault>) {
+    let room = MOST_FAULTS.saturating_sub(faults.len());
+    faults.extend(more.into_iter().take(room).map(Fault::cut));
 }
 
 /// Reads several files, and gathers what is wrong in all of them.
 struct Gather<'s, 'f> {
     shelf: &'s Shelf<'f>,
     lacks: bool,
+    /// Bytes of what was read.
+    bytes: usize,
+    /// Files that others have named, and the roots that they must have.
+    named: HashSet<(Text, &'static str)>,
     faults: Vec<Fault>,
     unknown: Vec<Fault>,
 }
 
 impl<'s, 'f> Gather<'s, 'f> {
     fn new(shelf: &'s Shelf<'f>) -> Gather<'s, 'f> {
-        Gather { shelf, lacks: false, faults: Vec::new(), unknown: Vec::new() }
+        Gather { shelf, lacks: false, bytes: 0, named: HashSet::new(), faults: Vec::new(), unknown: Vec::new() }
     }
 
     /// A file that need not be there.
@@ -146,28 +159,35 @@ impl<'s, 'f> Gather<'s, 'f> {
                 return None;
             }
             Read::Faulty(faults) => {
-                self.faults.extend(faults);
+                note(&mut self.faults, faults);
                 return None;
             }
         };
+        self.bytes += whole.text.len();
         match parse(&whole) {
             Ok(Parsed { value, unknown }) => {
-                self.unknown.extend(unknown);
+                note(&mut self.unknown, unknown);
                 Some((value, whole))
             }
             Err(faults) => {
-                self.faults.extend(faults);
+                note(&mut self.faults, faults);
                 None
             }
         }
     }
 
-    /// A file that another one names, and that must be there.
-    fn named<T: ConfigFile>(&mut self, path: &str) -> Option<T> {
+    /// A file that another one names, and that must be there; `None` for one that is known already.
+    fn named<T: ConfigFile>(&mut self, path: &Text) -> Option<T> {
+        if !self.named.insert((path.clone(), T::ROOT.name)) {
+            return None;
+        }
         let (lacked, faults) = (self.lacks, self.faults.len());
         let found = self.file(path);
         if found.is_none() && self.lacks == lacked && self.faults.len() == faults {
-            self.faults.push(Fault::of_file(path, "the site configuration names this file, and it is not there"));
+            note(
+                &mut self.faults,
+                vec![Fault::of_file(path, "the site configuration names this file, and it is not there")],
+            );
         }
         found
     }

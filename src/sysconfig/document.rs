@@ -5,12 +5,15 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 
 use roxmltree::{Node, ParsingOptions};
-use stet_xml::{Limits, Location};
+use stet_xml::Location;
 
 use super::fault::{Fault, MOST_FAULTS};
-use super::files::WHOLE_BYTES;
-use super::vocabulary::{self, Times};
+use super::files::{WHOLE_BYTES, limits};
+use super::vocabulary::{self, Kind, Times};
 use super::whole::{Whole, clause};
+
+/// Bytes of the longest attribute, and of the longest text that is a name or a path: faults quote them.
+const MOST_VALUE_BYTES: usize = 4096;
 
 /// Elements, texts, comments and instructions that a file may have.
 const MOST_NODES: u32 = 1 << 18;
@@ -71,7 +74,7 @@ impl<'a> Document<'a> {
     fn of(whole: &'a Whole, root: &vocabulary::Element) -> Result<Document<'a>, Fault> {
         let text = whole.text.as_str();
         // A byte order mark counts as a byte of the text that faults are told by.
-        stet_xml::check(text, &Limits { max_bytes: WHOLE_BYTES, ..Limits::default() }).map_err(|error| {
+        stet_xml::check(text, &limits(WHOLE_BYTES)).map_err(|error| {
             let at = match error.location() {
                 Location::Byte(at) => *at,
                 Location::Path(_) => 0,
@@ -183,6 +186,9 @@ fn check(element: Element<'_>, known: &vocabulary::Element) {
         let value = element.node.attribute(attribute.name).map(str::trim);
         let empty_is_none = attribute.kind.takes("");
         match value {
+            Some(value) if value.len() > MOST_VALUE_BYTES => {
+                element.fault(format!("`{}` of `{name}` is longer than {MOST_VALUE_BYTES} bytes", attribute.name));
+            }
             None if attribute.required => element.fault(format!("`{name}` has no attribute `{}`", attribute.name)),
             Some("") if attribute.required && !empty_is_none => {
                 element.fault(format!("`{name}` has an empty attribute `{}`", attribute.name));
@@ -202,7 +208,9 @@ fn check(element: Element<'_>, known: &vocabulary::Element) {
     match known.text {
         Some(kind) => {
             let text = element.text();
-            if !kind.takes(&text) {
+            if kind != Kind::Text && text.len() > MOST_VALUE_BYTES {
+                element.fault(format!("the text of `{name}` is longer than {MOST_VALUE_BYTES} bytes"));
+            } else if !kind.takes(&text) {
                 element.fault(format!("the text of `{name}` must be {}, but is `{text}`", kind.wanted()));
             }
         }

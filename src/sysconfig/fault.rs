@@ -5,6 +5,9 @@ use std::fmt;
 /// Faults of one reading that are told; a file of nothing but faults has no more.
 pub const MOST_FAULTS: usize = 100;
 
+/// Bytes of the clause of a fault, and of its path.
+const MOST_BYTES: usize = 1024;
+
 /// What is wrong at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -19,6 +22,17 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// The fault with what is told of it at most.
+    pub(super) fn cut(mut self) -> Fault {
+        for text in [&mut self.path, &mut self.fault] {
+            if text.len() > MOST_BYTES {
+                text.truncate(text.floor_char_boundary(MOST_BYTES));
+                text.push('…');
+            }
+        }
+        self
+    }
+
     /// A fault of a whole file.
     pub fn of_file(path: &str, fault: impl Into<String>) -> Fault {
         Fault { path: path.to_owned(), line: 0, column: 0, fault: fault.into() }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use stet_actors::id::Loid;
+use stet_xml::Limits;
 
 use super::fault::Fault;
 
@@ -18,7 +19,15 @@ pub const FILE_BYTES: usize = 4 << 20;
 pub const WHOLE_BYTES: usize = 8 << 20;
 
 /// Files that one reading may need.
-pub const MOST_FILES: usize = 1000;
+const MOST_FILES: usize = 1000;
+
+/// Bytes that all files of one reading may have.
+const MOST_BYTES: usize = 32 << 20;
+
+/// The bounds on one file with `max_bytes`. Namespaces and attributes are few, for readers look each of them up among the others.
+pub const fn limits(max_bytes: usize) -> Limits {
+    Limits { max_depth: 64, max_bytes, max_attributes: 256, max_namespaces: 64, ..Limits::UNBOUNDED }
+}
 
 /// A file as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +51,16 @@ pub struct State {
 
 /// Files by the paths they were asked for under; `None` for one that there is not.
 pub type Files = BTreeMap<String, Option<Arc<SourceFile>>>;
+
+/// Says, as a clause, that files are too much for one reading, if they and `more` of them are.
+pub fn too_much(files: &Files, more: usize) -> Option<String> {
+    if files.len() + more > MOST_FILES {
+        return Some(format!("more than {MOST_FILES} files are needed"));
+    }
+    let bytes = |file: &Arc<SourceFile>| file.text.as_ref().map_or(0, |text| text.len());
+    let bytes: usize = files.values().flatten().map(bytes).sum();
+    (bytes > MOST_BYTES).then(|| format!("files of more than {MOST_BYTES} bytes are needed"))
+}
 
 /// What a reading has of files, and which it lacks.
 #[derive(Debug)]

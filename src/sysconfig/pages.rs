@@ -247,6 +247,8 @@ pub struct PageAccessories {
     pub common: Vec<Accessory>,
     /// In the order of the file.
     pub pages: Vec<Page>,
+    /// About as many bytes as it takes to list all pages, with the accessories of every page on each.
+    pub offered_bytes: usize,
 }
 
 impl ConfigFile for PageAccessories {
@@ -263,11 +265,29 @@ impl ConfigFile for PageAccessories {
                 accessories: accessories(element),
             }
         };
-        PageAccessories {
-            channel: root.required("channel").into(),
-            common: root.all("accessoryGroup").flat_map(accessories).collect(),
-            pages: root.all("page").map(page).collect(),
+        let common: Vec<Accessory> = root.all("accessoryGroup").flat_map(accessories).collect();
+        let pages: Vec<Page> = root.all("page").map(page).collect();
+        let bytes = |list: &[Accessory]| list.iter().map(Accessory::bytes).sum::<usize>();
+        let own: usize = pages.iter().map(|page| 100 + bytes(&page.accessories)).sum();
+        let offered_bytes = own.saturating_add(pages.len().saturating_mul(bytes(&common)));
+        if offered_bytes > MOST_OFFERED_BYTES {
+            root.fault(format!(
+                "with those of every page on each page, the accessories have more than {MOST_OFFERED_BYTES} bytes"
+            ));
         }
+        PageAccessories { channel: root.required("channel").into(), common, pages, offered_bytes }
+    }
+}
+
+/// Bytes of the accessories of all pages, with those of every page counted for each: a call may ask for all.
+const MOST_OFFERED_BYTES: usize = 4 << 20;
+
+impl Accessory {
+    fn bytes(&self) -> usize {
+        let texts = [&self.position, &self.xp, &self.drawer, &self.refresh, &self.content];
+        let texts: usize = texts.into_iter().flatten().map(|text| text.len()).sum();
+        let sections: usize = self.sections.iter().map(|section| section.len()).sum();
+        200 + self.id.len() + self.label.len() + self.kind.len() + texts + sections
     }
 }
 

@@ -548,6 +548,61 @@ fn circles_bombs_and_what_lies_elsewhere_are_refused() {
     );
 }
 
+/// Each of these kept a thread for minutes, or took gigabytes, before it was bounded.
+#[test]
+fn what_readers_do_again_and_again_is_bounded() {
+    let refused = |files: &[(&str, &str)], part: &str| {
+        let faults = content_of::<SiteContent>(files).expect_err(part);
+        assert!(faults.iter().any(|fault| fault.fault.contains(part)), "`{part}` is missing in {faults:?}");
+        assert!(faults.len() <= fault::MOST_FAULTS && faults.iter().all(|fault| fault.to_string().len() < 3000));
+        faults
+    };
+    const SITE: &str = "/SysConfig/Site/siteconfig.xml";
+    const PAGES: &str = "/SysConfig/Site/pages.xml";
+    let channels = |count: usize| -> String {
+        let channel = |n: usize| format!("<channel id='{n}' name='{n}' pageAccessories='{PAGES}'/>");
+        format!("<siteConfig><channels>{}</channels></siteConfig>", (0..count).map(channel).collect::<String>())
+    };
+    // Accessories of every page, on each page.
+    let accessories: String = (0..3000).map(|n| format!("<accessory id='{n}' kind='k'/>")).collect();
+    let pages: String = (0..3000).map(|n| format!("<page id='{n}'/>")).collect();
+    let many =
+        format!("<pageAccessories channel='0'><accessoryGroup>{accessories}</accessoryGroup>{pages}</pageAccessories>");
+    refused(&[(SITE, &channels(1)), (PAGES, &many)], "with those of every page on each page");
+    // A file of faults that every channel names is read once.
+    let faulty = format!("<pageAccessories channel='0'>{}</pageAccessories>", "<page/>".repeat(150));
+    let faults = refused(&[(SITE, &channels(5000)), (PAGES, &faulty)], "`page` has no attribute `id`");
+    assert_eq!(faults.iter().filter(|fault| fault.line == 1 && fault.column == 30).count(), 1, "{faults:?}");
+    refused(&[(SITE, &channels(5000))], "the site configuration names this file");
+    // Namespaces are looked up among each other, and so are the attributes of an element.
+    let namespaces: String = (0..65).map(|n| format!(" xmlns:p{n}='u{n}'")).collect();
+    refused(&[(SITE, &format!("<siteConfig{namespaces}/>"))], "more than 64 namespaces");
+    let attributes: String = (0..257).map(|n| format!(" a{n}=''")).collect();
+    refused(&[(SITE, &format!("<siteConfig{attributes}/>"))], "more than 256 attributes");
+    // References count whether or not there is such a file.
+    let text =
+        format!("<!DOCTYPE siteConfig [<!ENTITY a SYSTEM 'a.xml'>]><siteConfig>{}</siteConfig>", "&a;".repeat(400_000));
+    refused(&[(SITE, &text)], "500 files");
+    // A name is quoted by each fault about it.
+    let long = "n".repeat(100_000);
+    refused(&[(SITE, &format!("<siteConfig defaultChannel='{long}'/>"))], "longer than 4096 bytes");
+    let long = format!("/SysConfig/{}", "n".repeat(4000));
+    let text = format!("<siteConfig><metadata><definition path='{long}'/></metadata></siteConfig>");
+    assert!(refused(&[(SITE, &text)], "names this file")[0].path.len() < 1100);
+}
+
+#[test]
+fn a_reading_takes_no_more_files_and_bytes_than_it_may() {
+    let text: std::sync::Arc<str> = "x".repeat(4 << 20).into();
+    let file = || std::sync::Arc::new(SourceFile { path: String::new(), text: Ok(text.clone()), state: None });
+    let some = |count: usize| -> Files { (0..count).map(|n| (n.to_string(), Some(file()))).collect() };
+    assert_eq!(files::too_much(&some(8), 1), None);
+    assert!(files::too_much(&some(9), 1).is_some_and(|why| why.contains("bytes")));
+    let none: Files = (0..1000).map(|n| (n.to_string(), None)).collect();
+    assert_eq!(files::too_much(&none, 0), None);
+    assert!(files::too_much(&none, 1).is_some_and(|why| why.contains("1000 files")));
+}
+
 #[test]
 fn paths_of_references_stay_within_the_configuration() {
     for (from, reference, path) in [

@@ -5,15 +5,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use stet_xml::{Inclusions, Limits, Location, XmlError, inclusions};
+use stet_xml::{Inclusions, Location, XmlError, inclusions};
 
 use super::fault::{Fault, place_in};
-use super::files::{Asked, FILE_BYTES, Read, Shelf, SourceFile, WHOLE_BYTES, referred};
+use super::files::{Asked, FILE_BYTES, Read, Shelf, SourceFile, WHOLE_BYTES, limits, referred};
 
 /// How deep files may take in each other.
 const MOST_DEEP: usize = 8;
 
-/// How often files may be taken in, in all.
+/// How often files may be referred to, in all, whether or not they are there.
 const MOST_INCLUSIONS: usize = 500;
 
 /// A file with what it takes in, and where each part of it comes from.
@@ -49,7 +49,7 @@ impl Whole {
     /// # Errors
     /// What keeps it from being one.
     pub fn root(&self) -> Result<String, Fault> {
-        let limits = Limits { max_bytes: WHOLE_BYTES, ..Limits::default() };
+        let limits = limits(WHOLE_BYTES);
         let at = |error: &XmlError| match error.location() {
             Location::Byte(at) => *at,
             Location::Path(_) => 0,
@@ -92,7 +92,7 @@ pub fn whole(path: &str, shelf: &Shelf<'_>) -> Read<Option<Whole>> {
         Asked::Unknown => return Read::Needs(Default::default()),
     };
     let mut taking =
-        Taking { shelf, whole: Whole::default(), open: Vec::new(), faults: Vec::new(), taken: 0, lacks: false };
+        Taking { shelf, whole: Whole::default(), open: Vec::new(), faults: Vec::new(), references: 0, lacks: false };
     taking.take(file, None);
     if !taking.faults.is_empty() {
         return Read::Faulty(taking.faults);
@@ -106,31 +106,30 @@ struct Taking<'s, 'f> {
     /// Paths of the files that are being taken in, one by the other.
     open: Vec<String>,
     faults: Vec<Fault>,
-    taken: usize,
+    /// References that were looked at.
+    references: usize,
     /// Whether a file has not been looked for yet.
     lacks: bool,
 }
 
 impl Taking<'_, '_> {
-    /// Appends a file; `by` is where another one refers to it.
-    fn take(&mut self, file: &Arc<SourceFile>, by: Option<Fault>) {
-        let refused = |fault: String| match by.clone() {
-            Some(by) => Fault { fault: format!("`{}` is taken in, {fault}", file.path), ..by },
+    /// Appends a file; `by` makes a fault of where another one refers to it.
+    fn take(&mut self, file: &Arc<SourceFile>, by: Option<&dyn Fn(String) -> Fault>) {
+        let refused = |fault: String| match by {
+            Some(by) => by(format!("`{}` can't be taken in: {fault}", file.path)),
             None => Fault::of_file(&file.path, fault),
         };
         let text = match &file.text {
             Ok(text) => text.clone(),
-            Err(why) => return self.faults.push(refused(format!("but {why}"))),
+            Err(why) => return self.faults.push(refused(why.clone())),
         };
         if self.open.contains(&file.path) {
-            return self.faults.push(refused("and takes in the file that takes it in: a circle".to_owned()));
+            return self.faults.push(refused("it takes in the file that takes it in, a circle".to_owned()));
         }
-        self.taken += 1;
-        if self.open.len() >= MOST_DEEP || self.taken > MOST_INCLUSIONS {
-            let bounds = format!("but no more than {MOST_DEEP} levels and {MOST_INCLUSIONS} files may be");
-            return self.faults.push(refused(bounds));
+        if self.open.len() >= MOST_DEEP {
+            return self.faults.push(refused(format!("no more than {MOST_DEEP} levels may be")));
         }
-        let found = match inclusions(&text, &Limits { max_bytes: FILE_BYTES, ..Limits::default() }) {
+        let found = match inclusions(&text, &limits(FILE_BYTES)) {
             Ok(found) => found,
             Err(error) => return self.faults.push(fault_of(&file.path, &text, &error)),
         };
@@ -153,8 +152,15 @@ impl Taking<'_, '_> {
             self.whole.push(number, text, from..place.start);
             from = place.end;
             let Some(reference) = entity else { continue };
-            let (line, column) = place_in(text, place.start);
-            let at = |fault: String| Fault { path: file.path.clone(), line, column, fault };
+            // Only where there is a fault: to find a line takes time in proportion to the text.
+            let at = |fault: String| {
+                let (line, column) = place_in(text, place.start);
+                Fault { path: file.path.clone(), line, column, fault }
+            };
+            self.references += 1;
+            if self.references > MOST_INCLUSIONS {
+                return self.faults.push(at(format!("no more than {MOST_INCLUSIONS} files may be taken in")));
+            }
             let Some(path) = referred(&file.path, reference) else {
                 let fault = format!("`{reference}` is not taken in: it does not lie in {}", super::files::FOLDER);
                 self.faults.push(at(fault));
@@ -163,7 +169,7 @@ impl Taking<'_, '_> {
             match self.shelf.ask(&path) {
                 Asked::Here(other) => {
                     let other = other.clone();
-                    self.take(&other, Some(at(String::new())));
+                    self.take(&other, Some(&at));
                 }
                 Asked::Missing => self.faults.push(at(format!("`{path}` is to be taken in and is not there"))),
                 Asked::Unknown => self.lacks = true,

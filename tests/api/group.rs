@@ -86,6 +86,47 @@ fn the_last_administrator_can_be_neither_removed_nor_disabled() {
     admin.call("stet-user-get", &[&"admin"]).fails(403, "PermissionDenied");
 }
 
+/// Nobody could have come in any more.
+#[test]
+fn who_can_not_log_in_is_no_administrator_unless_there_is_single_sign_on() {
+    let group = |server: &Server| {
+        let admin = server.user("admin");
+        admin
+            .call("stet-user-create-post", &[])
+            .json(&json!({ "name": "mute", "groups": ["administrators", "readers", "administrators"] }))
+            .ok();
+        assert_eq!(
+            admin.call("stet-user-get", &[&"mute"]).ok()["groups"],
+            json!(["administrators", "readers"]),
+            "each once"
+        );
+        admin.call("stet-user-update-put", &[&"admin"]).json(&json!({ "groups": [] })).send()
+    };
+    group(&Server::start()).fails(403, "PermissionDenied");
+    let sso = [("AUTH__CAS__SERVER_URL", "http://127.0.0.1:1"), ("AUTH__CAS__SERVICE_URL", "http://127.0.0.1:2")];
+    group(&Server::with(&sso)).ok();
+}
+
+#[test]
+fn the_cache_of_groups_tells_of_folders_only_to_who_sees_all() {
+    let server = Server::start();
+    let admin = server.user("admin");
+    let make = |name: &str, privileges: Value| {
+        let body = json!({ "groupName": name, "privileges": privileges });
+        admin.call("group-create-post", &[]).json(&body).ok();
+    };
+    make("desk", json!([{ "privilege": "read", "folder": "/News" }]));
+    make("secret", json!([{ "privilege": "write", "folder": "/Pictures" }, { "privilege": "moderate" }]));
+    admin.call("stet-user-update-put", &[&"reader"]).json(&json!({ "groups": ["desk"] })).ok();
+    let seen = |client: &Client| {
+        let items = client.call("cache-groups-db-get", &[&1]).ok()["items"].clone();
+        let secret = items.as_array().expect("a list").iter().find(|group| group["groupName"] == "secret").cloned();
+        secret.expect("it is there")["privileges"].clone()
+    };
+    assert_eq!(seen(&admin).as_array().map(Vec::len), Some(2));
+    assert_eq!(seen(&server.login("reader")), json!([{ "privilege": "moderate", "folder": null }]));
+}
+
 #[test]
 fn of_two_administrators_who_are_put_out_at_once_one_stays() {
     let server = Server::start();

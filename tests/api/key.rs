@@ -183,6 +183,31 @@ fn a_token_is_told_once_and_nowhere_else() {
     assert!(log.contains("key made") && !log.contains(&token[4..]), "{log}");
 }
 
+/// Messages lie in no folder: a grant below one is none for them, and reading is not removing.
+#[test]
+fn a_key_reads_and_removes_its_users_messages_by_privileges_for_everything() {
+    let server = Server::start();
+    let body = json!({ "subject": "s", "recipients": ["reporter"] });
+    let sent = server.user("editor").call("message-sendmail-post", &[]).json(&body).ok();
+    let id = sent["id"].as_str().expect("it has an id");
+    let below = machine(
+        &server,
+        "below",
+        json!([{ "privilege": "read", "folder": "/News" }, { "privilege": "create", "folder": "/News" }]),
+    );
+    below.call("message-inbox-get", &[]).fails(403, "PermissionDenied");
+    below.call("message-sendmail-post", &[]).json(&body).fails(403, "PermissionDenied");
+    let reads = machine(&server, "reads", json!([{ "privilege": "read" }]));
+    assert_eq!(reads.call("message-inbox-get", &[]).ok()["total"], 1);
+    reads.call("stet-message-read-put", &[&id]).fails(403, "PermissionDenied");
+    reads.call("stet-message-delete", &[&id]).fails(403, "PermissionDenied");
+    let all =
+        machine(&server, "all", json!([{ "privilege": "read" }, { "privilege": "write" }, { "privilege": "delete" }]));
+    all.call("stet-message-read-put", &[&id]).ok();
+    all.call("stet-message-delete", &[&id]).ok();
+    assert_eq!(server.user("reporter").call("message-inbox-get", &[]).ok()["total"], 0);
+}
+
 #[test]
 fn a_key_has_neither_its_users_home_nor_what_its_user_created() {
     let server = Server::start();

@@ -70,6 +70,8 @@ tables! {
     Boxes = 28, "boxes/1", index: false;
     /// Messages that the mail relay is to take: number (u64) → addresses.
     Outgoing = 29, "outgoing/1", index: false;
+    /// In how many boxes a message is: number (u64) → count.
+    Copies = 30, "copies/1", index: false;
     /// Names in a folder: folder's loid, name in NFC → loid. Live objects only.
     Names = 64, "names/1", index: true;
     /// How much lies in a folder: folder's loid → number of its names (u64). None for a folder without any.

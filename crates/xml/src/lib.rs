@@ -104,6 +104,10 @@ pub struct Limits {
     pub max_bytes: usize,
     /// Elements and attributes, in either form.
     pub max_nodes: usize,
+    /// Attributes of one element of a text.
+    pub max_attributes: usize,
+    /// Declarations of namespaces in all of a text.
+    pub max_namespaces: usize,
 }
 
 impl Limits {
@@ -111,15 +115,24 @@ impl Limits {
     /// [`serde_json::Value`] recurse, so a deeper one could exhaust the stack of its owner.
     pub const DEPTH_CEILING: usize = 512;
 
+    /// No bound but that on depth, for limits of which some count.
+    pub const UNBOUNDED: Limits = Limits {
+        max_depth: Limits::DEPTH_CEILING,
+        max_bytes: usize::MAX,
+        max_nodes: usize::MAX,
+        max_attributes: usize::MAX,
+        max_namespaces: usize::MAX,
+    };
+
     fn depth(&self) -> usize {
         self.max_depth.min(Self::DEPTH_CEILING)
     }
 }
 
 impl Default for Limits {
-    /// 64 levels and 4 MiB, of however many elements and attributes.
+    /// 64 levels and 4 MiB, of however many elements, attributes and namespaces.
     fn default() -> Self {
-        Self { max_depth: 64, max_bytes: 4 * 1024 * 1024, max_nodes: usize::MAX }
+        Self { max_depth: 64, max_bytes: 4 * 1024 * 1024, ..Limits::UNBOUNDED }
     }
 }
 

@@ -26,6 +26,10 @@ pub(super) struct Scanner<'a> {
     max_nodes: usize,
     /// Elements and attributes so far.
     nodes: usize,
+    max_attributes: usize,
+    max_namespaces: usize,
+    /// Declarations of namespaces so far.
+    namespaces: usize,
     /// The open elements and the offsets of their start tags.
     open: Vec<(&'a str, usize)>,
     /// The element just opened had the form `<a/>`.
@@ -66,6 +70,9 @@ impl<'a> Scanner<'a> {
             max_depth: limits.depth(),
             max_nodes: limits.max_nodes,
             nodes: 0,
+            max_attributes: limits.max_attributes,
+            max_namespaces: limits.max_namespaces,
+            namespaces: 0,
             open: Vec::new(),
             close_next: false,
             span: 0..0,
@@ -169,6 +176,18 @@ impl<'a> Scanner<'a> {
         if self.nodes > self.max_nodes {
             let fault = format!("the text has more than the {} elements and attributes allowed", self.max_nodes);
             return Err(XmlError::at_byte(XmlErrorKind::TooLarge, at, fault));
+        }
+        if attributes.len() > self.max_attributes {
+            let fault = format!("the element {} has more than {} attributes", quoted(name), self.max_attributes);
+            return Err(XmlError::at_byte(XmlErrorKind::TooLarge, at, fault));
+        }
+        if self.max_namespaces < usize::MAX {
+            let declares = |name: &str| name == "xmlns" || name.starts_with("xmlns:");
+            self.namespaces += attributes.iter().filter(|(name, _)| declares(name)).count();
+            if self.namespaces > self.max_namespaces {
+                let fault = format!("the text declares more than {} namespaces", self.max_namespaces);
+                return Err(XmlError::at_byte(XmlErrorKind::TooLarge, at, fault));
+            }
         }
         if self.open.is_empty() {
             if let Some(root) = self.root {

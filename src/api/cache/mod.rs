@@ -144,7 +144,7 @@ async fn content<F: Family>(call: &Call, database: DatabaseId) -> CacheContent<F
         database_id: database.0,
         cache: cache.name(),
         timestamp: in_force.at_ms,
-        items: in_force.value.items().clone(),
+        items: in_force.value.items(call.access().sees_all()).clone(),
     }
 }
 
@@ -162,8 +162,7 @@ pub async fn read_all<F: Family>(call: Call) -> Result<Json<CacheContents<F::Ite
     for (database, _) in F::caches(&call.app.sysconfig).all() {
         items.push(content::<F>(&call, database).await);
     }
-    let tag =
-        ETag::of_bytes(items.iter().map(|item| (item.cache, item.database_id, item.timestamp)).collect::<Vec<_>>());
+    let tag = ETag::of_bytes((items.iter().map(CacheContent::mark).collect::<Vec<_>>(), call.access().sees_all()));
     let bytes = items.iter().map(|item| item.items.text().len() + 64).sum();
     tagged(&call, tag, bytes, &CacheContents { items })
 }
@@ -171,7 +170,7 @@ pub async fn read_all<F: Family>(call: Call) -> Result<Json<CacheContents<F::Ite
 /// `GET /v3/conf/cache/{family}/{databaseId}`
 pub async fn read<F: Family>(call: Call) -> Result<Json<CacheContent<F::Item>>> {
     let content = content::<F>(&call, database(&call)?).await;
-    let tag = ETag::of_bytes((content.cache, content.database_id, content.timestamp));
+    let tag = ETag::of_bytes((content.mark(), call.access().sees_all()));
     tagged(&call, tag, content.items.text().len(), &content)
 }
 
@@ -257,6 +256,13 @@ pub(in crate::api) async fn refreshed(
         items.push(CacheTimestamp { database_id: database.0, cache: name, timestamp });
     }
     Json::of(&Refreshed { items, errors })
+}
+
+impl<I> CacheContent<I> {
+    /// Tells what is in force from what was before.
+    fn mark(&self) -> (&'static str, u16, u64) {
+        (self.cache, self.database_id, self.timestamp)
+    }
 }
 
 impl CacheTimestamp {

@@ -5,7 +5,7 @@ use crate::http::route::words::*;
 
 const READ: Route = Route { codes: A, ..base(Verb::Get, Privilege::Read, "docs/api/caches.md") };
 /// A refresh is a GET too, but not everyone's.
-const REFRESH: Route = Route { privilege: Some(Privilege::Configure), ..READ };
+const REFRESH: Route = Route { privilege: Some(Privilege::Configure), acts: true, ..READ };
 
 const DATABASE_ID: PathParam = word("databaseId", "number or name of the database");
 

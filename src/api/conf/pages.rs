@@ -83,43 +83,50 @@ pub async fn page_accessories(call: Call) -> Result<Json<AccessoriesReply>> {
     let content = call.app.sysconfig.site_content(story.loid.database);
     let channel = channel_of(&content, request.channel.as_deref())?;
     let file = channel.page_accessories.as_ref().and_then(|path| content.page_accessories.get(path));
+    let (file, channel) = (file.cloned(), channel.name.clone());
     let work_folder = story.work_folder.as_deref().and_then(|path| content.site.work_folder(path));
     let section = work_folder.map(|(_, section)| section.clone());
-    let is_offered = |accessory: &&Accessory| {
-        accessory.sections.is_empty() || section.as_ref().is_some_and(|section| accessory.sections.contains(section))
-    };
-    let wanted = request.page_id.as_deref().filter(|id| !id.is_empty());
-    let pages = file.iter().flat_map(|file| file.pages.iter().map(|page| (page, &file.common)));
-    let pages = pages.filter(|(page, _)| wanted.is_none_or(|wanted| *page.id == *wanted));
-    let items: Vec<PageInfo> = pages
-        .map(|(page, common)| PageInfo {
-            id: page.id.clone(),
-            label: page.label.clone(),
-            accessories: common.iter().chain(&page.accessories).filter(is_offered).cloned().collect(),
-        })
-        .collect();
-    if let (Some(wanted), true) = (wanted, items.is_empty()) {
-        let known: Vec<&str> = file.iter().flat_map(|file| &file.pages).map(|page| &*page.id).collect();
-        return Err(Error::parameter("pageId", wanted, &format!("a page of the channel ({})", known.join(", "))));
-    }
-    Json::of(&AccessoriesReply { channel: channel.name.clone(), section, items })
+    let bytes = file.as_ref().map_or(0, |file| file.offered_bytes);
+    Json::made(bytes, move || {
+        let is_offered = |accessory: &&Accessory| {
+            let of_section = |section: &Text| accessory.sections.contains(section);
+            accessory.sections.is_empty() || section.as_ref().is_some_and(of_section)
+        };
+        let wanted = request.page_id.as_deref().filter(|id| !id.is_empty());
+        let pages = file.iter().flat_map(|file| file.pages.iter().map(|page| (page, &file.common)));
+        let pages = pages.filter(|(page, _)| wanted.is_none_or(|wanted| *page.id == *wanted));
+        let items: Vec<PageInfo> = pages
+            .map(|(page, common)| PageInfo {
+                id: page.id.clone(),
+                label: page.label.clone(),
+                accessories: common.iter().chain(&page.accessories).filter(is_offered).cloned().collect(),
+            })
+            .collect();
+        if let (Some(wanted), true) = (wanted, items.is_empty()) {
+            let known = file.iter().flat_map(|file| &file.pages).take(20).map(|page| &*page.id);
+            let known: Vec<&str> = known.collect();
+            return Err(Error::parameter("pageId", wanted, &format!("a page of the channel ({})", known.join(", "))));
+        }
+        Ok(AccessoriesReply { channel, section, items })
+    })
+    .await
 }
 
 /// `POST /v3/conf/shapetemplates/list`
 pub async fn shape_templates(call: Call) -> Result<Json<ShapesReply>> {
     let request: ShapesRequest = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
-    shapes(&call, database, &request, None)
+    shapes(&call, database, &request, None).await
 }
 
 /// `POST /v3/conf/shapetemplates/{source}/list`
 pub async fn shape_templates_of(call: Call) -> Result<Json<ShapesReply>> {
     let request: ShapesRequest = call.json().await?;
     let story = call.resolve("source")?;
-    shapes(&call, story.loid.database, &request, story.work_folder.as_deref())
+    shapes(&call, story.loid.database, &request, story.work_folder.as_deref()).await
 }
 
-fn shapes(
+async fn shapes(
     call: &Call,
     database: DatabaseId,
     request: &ShapesRequest,
@@ -127,9 +134,14 @@ fn shapes(
 ) -> Result<Json<ShapesReply>> {
     let content = call.app.sysconfig.site_content(database);
     let channel = channel_of(&content, request.channel.as_deref())?;
-    let work_folder = request.work_folder.as_deref().filter(|path| !path.is_empty()).or(of_story);
-    let file = channel.shape_templates.as_ref().and_then(|path| content.shape_templates.get(path));
-    let templates = file.iter().flat_map(|file| &file.templates);
-    let fits = |template: &&ShapeTemplate| work_folder.is_none_or(|path| template.is_for(path));
-    Json::of(&ShapesReply { channel: channel.name.clone(), items: templates.filter(fits).cloned().collect() })
+    let named = request.work_folder.as_deref().filter(|path| !path.is_empty());
+    let work_folder = named.or(of_story).map(str::to_owned);
+    let file = channel.shape_templates.as_ref().and_then(|path| content.shape_templates.get(path)).cloned();
+    let channel = channel.name.clone();
+    Json::made(content.bytes, move || {
+        let templates = file.iter().flat_map(|file| &file.templates);
+        let fits = |template: &&ShapeTemplate| work_folder.as_deref().is_none_or(|path| template.is_for(path));
+        Ok(ShapesReply { channel, items: templates.filter(fits).cloned().collect() })
+    })
+    .await
 }

@@ -27,6 +27,7 @@ pub async fn site_config_xml(call: Call) -> Result<Reply> {
     if everything || call.query.boolean("refresh") {
         // Reading is for everyone; what is in force is for few to change.
         let who = call.who()?;
+        call.is_meant()?;
         call.access().check_everywhere(Privilege::Configure)?;
         let extent = if everything { Extent::Everything } else { Extent::Changed };
         let refreshed = call.app.sysconfig.sites.of(database).refresh(extent, who).await;
@@ -65,13 +66,16 @@ pub struct CollageReply {
 pub async fn collage(call: Call) -> Result<Json<CollageReply>> {
     let content = call.app.sysconfig.site_content(call.database()?);
     let wanted = call.query.text("channel").filter(|name| !name.is_empty());
-    let id_of = |name: &str| content.site.channel(name).map(|channel| channel.id.clone());
     let wanted = match wanted {
         Some(name) => Some(channel_id(&content.site, name)?),
         None => None,
     };
-    let is_wanted = |collage: &&Collage| wanted.is_none() || id_of(&collage.channel) == wanted;
-    Json::of(&CollageReply { items: content.collages.0.iter().filter(is_wanted).cloned().collect() })
+    Json::made(content.bytes, move || {
+        let id_of = |name: &str| content.site.channel(name).map(|channel| channel.id.clone());
+        let is_wanted = |collage: &&Collage| wanted.is_none() || id_of(&collage.channel) == wanted;
+        Ok(CollageReply { items: content.collages.0.iter().filter(is_wanted).cloned().collect() })
+    })
+    .await
 }
 
 /// The id of a channel that a call names.
@@ -79,7 +83,8 @@ pub async fn collage(call: Call) -> Result<Json<CollageReply>> {
 /// # Errors
 /// `InvalidParameter` for one that there is not.
 pub(super) fn channel_id(site: &Site, name: &str) -> Result<Text> {
-    let names = || site.channels.list().iter().map(|channel| &*channel.name).collect::<Vec<_>>().join(", ");
+    // As many as are of use.
+    let names = || site.channels.list().iter().take(20).map(|channel| &*channel.name).collect::<Vec<_>>().join(", ");
     let known = site.channel(name).map(|channel| channel.id.clone());
     known
         .ok_or_else(|| Error::parameter("channel", name, &format!("a channel of the site configuration ({})", names())))
@@ -96,10 +101,14 @@ pub struct IndexesReply {
 pub async fn indexes(call: Call) -> Result<Json<IndexesReply>> {
     let database = call.database()?;
     let content = call.app.sysconfig.site_content(database);
-    // One for a database that is not configured is none's.
-    let is_of =
-        |index: &&Index| index.database.as_deref().is_none_or(|named| call.app.database(Some(named)) == Ok(database));
-    Json::of(&IndexesReply { items: content.indexes.0.iter().filter(is_of).cloned().collect() })
+    let app = call.app.clone();
+    Json::made(content.bytes, move || {
+        // One for a database that is not configured is none's.
+        let is_of =
+            |index: &&Index| index.database.as_deref().is_none_or(|named| app.database(Some(named)) == Ok(database));
+        Ok(IndexesReply { items: content.indexes.0.iter().filter(is_of).cloned().collect() })
+    })
+    .await
 }
 
 /// The database connections.
@@ -205,20 +214,25 @@ pub async fn catalogs(call: Call) -> Result<Json<CatalogsReply>> {
         return Err(Error::parameter("file", file, "the name of a file of column catalogs"));
     }
     let path = format!("{FOLDER}/Columns/{file}");
-    let found = match &*path {
-        crate::sysconfig::CATALOGS_PATH => call.app.sysconfig.catalogs(database),
+    let (found, bytes) = match &*path {
+        crate::sysconfig::CATALOGS_PATH => {
+            let content = call.app.sysconfig.site_content(database);
+            (content.catalogs.clone(), content.bytes)
+        }
         _ => {
             let text = call.app.sysconfig.xml_files.get(database, &path, true).await?.text.clone();
+            let bytes = text.len();
             let read = move || {
                 // It has been read as such.
                 let text = std::str::from_utf8(&text).unwrap_or_default();
                 let parsed = parse::<Catalogs>(&Whole::of_text(&path, text));
                 parsed.map(|parsed| std::sync::Arc::new(parsed.value)).map_err(|mut faults| faults.swap_remove(0))
             };
-            give_way::aside(read).await?.map_err(|fault| {
+            let read = give_way::aside(read).await?.map_err(|fault| {
                 let message = format!("The file is none of column catalogs: {fault}.");
                 Error::new(Code::InvalidParameter, message).with_source(file)
-            })?
+            })?;
+            (read, bytes)
         }
     };
     let groups: Vec<Text> = match &call.session {
@@ -229,7 +243,11 @@ pub async fn catalogs(call: Call) -> Result<Json<CatalogsReply>> {
         // Those that are for all.
         None => Vec::new(),
     };
-    Json::of(&CatalogsReply { items: found.valid(lists, &groups).map(|catalog| CatalogInfo::of(catalog)).collect() })
+    Json::made(bytes, move || {
+        let items = found.valid(lists, &groups).map(|catalog| CatalogInfo::of(catalog)).collect();
+        Ok(CatalogsReply { items })
+    })
+    .await
 }
 
 impl CatalogInfo {

@@ -8,9 +8,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
 use stet_actors::error::{Error, Result};
 use stet_actors::id::{Loid, Source};
+use stet_actors::object::Text;
 
 use super::records::{readable, record_of};
 use super::requests::SourceList;
+use crate::auth::Privilege;
 use crate::give_way::{self, GiveWay};
 use crate::http::call::Call;
 use crate::http::listing::{Items, Listing, Made, Never};
@@ -143,6 +145,7 @@ pub async fn outbox(call: Call) -> Result<Json<MessageList>> {
 
 /// `POST /v3/message/sendmail`
 pub async fn send_mail(call: Call) -> Result<Json<MessageView>> {
+    owner(&call, Privilege::Create)?;
     let request: MailRequest = call.json().await?;
     let database = call.database()?;
     let mut attachments = Vec::new();
@@ -171,17 +174,27 @@ pub async fn send_mail(call: Call) -> Result<Json<MessageView>> {
     Ok(listing.answer(call))
 }
 
+/// The user whose messages the call is about. A key acts for its user; but messages lie in no folder, so it needs the privilege for
+/// everything.
+fn owner(call: &Call, privilege: Privilege) -> Result<&Text> {
+    let caller = call.caller()?;
+    if caller.grants().is_some() {
+        call.access().check_everywhere(privilege)?;
+    }
+    Ok(caller.user())
+}
+
 /// `PUT /v3/message/{message}/read`
 pub async fn mark_read(call: Call) -> Result<Json<MessageState>> {
     let id = id(&call)?;
-    let entry = call.app.messages.mark(call.caller()?.user(), id, true).await?;
+    let entry = call.app.messages.mark(owner(&call, Privilege::Write)?, id, true).await?;
     Json::of(&MessageState { id: id.to_string(), read: entry.read })
 }
 
 /// `DELETE /v3/message/{message}`
 pub async fn remove(call: Call) -> Result<Json<MessageGone>> {
     let id = id(&call)?;
-    call.app.messages.remove(call.caller()?.user(), id).await?;
+    call.app.messages.remove(owner(&call, Privilege::Delete)?, id).await?;
     Json::of(&MessageGone { id: id.to_string() })
 }
 
@@ -246,7 +259,7 @@ struct Head {
 
 async fn listing(call: Call, side: Side) -> Result<Json<MessageList>> {
     let sort = parse_sort(call.query.text("sortBy"), Field::ALL)?;
-    let entries = call.app.messages.entries(call.caller()?.user(), side).await?;
+    let entries = call.app.messages.entries(owner(&call, Privilege::Read)?, side).await?;
     let (total, unread) = (entries.len(), entries.iter().filter(|entry| !entry.read).count());
     let mut entries = sorted(&call, entries, &sort).await?;
     entries.truncate(call.query.page().limit);

@@ -34,8 +34,7 @@ pub struct Cas {
 impl Cas {
     /// Single sign-on, if a server is configured.
     pub fn configured(config: &CasConfig) -> Option<Cas> {
-        let wanted = !config.server_url.is_empty();
-        wanted.then(|| Cas { client: Client::new(config), rules: Rules::of(config) })
+        config.is_configured().then(|| Cas { client: Client::new(config), rules: Rules::of(config) })
     }
 
     /// The user that a ticket stands for, made or brought up to date as the configuration says. `address` is the client's.

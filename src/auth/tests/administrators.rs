@@ -20,7 +20,7 @@ enum Deed {
     ManageBelow(usize),
     /// Remove a group.
     Remove(usize),
-    /// Set a user's password, which takes nothing from anybody.
+    /// Set a user's password, without which nobody can log in.
     Password(usize),
 }
 
@@ -31,13 +31,16 @@ const GROUPS: [&str; 2] = ["one", "two"];
 #[derive(Debug, Clone, PartialEq)]
 struct Model {
     disabled: [bool; 2],
+    has_password: [bool; 2],
     is_in: [[bool; 2]; 2],
     manages: [bool; 2],
 }
 
 impl Model {
     fn has_administrator(&self) -> bool {
-        (0..2).any(|user| !self.disabled[user] && (0..2).any(|group| self.is_in[user][group] && self.manages[group]))
+        let logs_in = |user: usize| !self.disabled[user] && self.has_password[user];
+        let manages = |user: usize| (0..2).any(|group| self.is_in[user][group] && self.manages[group]);
+        (0..2).any(|user| logs_in(user) && manages(user))
     }
 
     fn after(&self, deed: Deed) -> Model {
@@ -52,7 +55,7 @@ impl Model {
                 after.manages[group] = false;
                 (0..2).for_each(|user| after.is_in[user][group] = false);
             }
-            Deed::Password(_) => {}
+            Deed::Password(user) => after.has_password[user] = true,
         }
         after
     }
@@ -125,7 +128,8 @@ proptest! {
             let server = Server::new().await;
             server.repository.make_roots(&[DatabaseId::MAIN]).await.unwrap();
             server.directory.by(Who::operator()).put_user(User::new("bob")).await.unwrap();
-            let mut model = Model { disabled: [false; 2], is_in: [[false; 2]; 2], manages: [false; 2] };
+            let (disabled, has_password) = ([false; 2], [true, false]);
+            let mut model = Model { disabled, has_password, is_in: [[false; 2]; 2], manages: [false; 2] };
             for deed in deeds {
                 let after = model.after(deed);
                 let refused = model.has_administrator() && !after.has_administrator();

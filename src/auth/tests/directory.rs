@@ -316,7 +316,7 @@ fn texts_that_read_the_same_name_the_same_user_group_and_key() {
             .await
             .unwrap();
         assert_eq!(server.directory.user(one).unwrap().unwrap().groups, [Name::of(one)]);
-        assert_eq!(server.directory.group_view(other).unwrap().members, [one]);
+        assert_eq!(server.directory.group_view(other).await.unwrap().members, [one]);
 
         let key = |name: &str| {
             let grants = vec![Grant { privilege: Privilege::Read, folder: None }];
@@ -372,7 +372,7 @@ fn users_and_groups_from_before_are_found_by_their_own_names_and_by_those_that_r
         let members = Some(vec!["ren\u{e9}".to_owned()]);
         let change = GroupChange { members, ..GroupChange::default() };
         server.directory.by(Who::operator()).change_group("r\u{e9}daction", change).await.unwrap();
-        assert_eq!(server.directory.group_view(&group.name).unwrap().members, ["rene\u{301}"]);
+        assert_eq!(server.directory.group_view(&group.name).await.unwrap().members, ["rene\u{301}"]);
         let taken = server
             .directory
             .by(Who::operator())

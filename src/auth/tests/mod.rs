@@ -68,7 +68,7 @@ impl Server {
     ) -> Server {
         let repository =
             Repository::start(store.clone(), Arc::new(clock.clone()), RuntimeOptions::default()).await.unwrap();
-        let directory = Arc::new(Directory::new(repository.clone(), Passwords::new(passwords).unwrap()));
+        let directory = Arc::new(Directory::new(repository.clone(), Passwords::new(passwords).unwrap(), false));
         let sessions = Arc::new(Sessions::new(repository.clone(), directory.clone(), options));
         Server { store: store.clone(), clock: clock.clone(), repository, directory, sessions }
     }

@@ -254,6 +254,7 @@ fn types_stand_among_the_components() {
         takes_items: false,
         secret: false,
         cookie: false,
+        acts: false,
         untagged: false,
         tagged: false,
         key_in_address: false,

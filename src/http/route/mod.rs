@@ -107,6 +107,8 @@ pub struct Route {
     /// Whether the reply sets or clears the cookie: a page of another site must not come so far by the cookie alone, or without
     /// a token.
     pub cookie: bool,
+    /// Whether it changes something though it is a GET: a page of another site must not bring that about by the cookie.
+    pub acts: bool,
     /// Whether a read of objects has no ETag all the same.
     pub untagged: bool,
     /// Whether a read has an ETag though it is about no object: that of the bytes.

@@ -54,7 +54,8 @@ pub(super) fn written(message: &Message, from: &Address, sender: Option<&User>, 
 
 /// What it says: the text, and which objects go with it. They stay where they are, for rights hold there alone.
 fn text(message: &Message) -> String {
-    let mut text = message.body.clone();
+    // A line end of any kind is one: on its way a carriage return alone might pass for what ends the mail (RFC 5321, 2.3.8).
+    let mut text = message.body.replace("\r\n", "\n").replace('\r', "\n");
     if !message.attachments.is_empty() {
         let list: Vec<&str> = message.attachments.iter().map(|loid| &**loid).collect();
         text = format!("{}\n\nAttached: {}\n", text.trim_end(), list.join(", "));
@@ -105,6 +106,16 @@ mod tests {
         assert!(!head.contains("\nBcc"), "{head}");
         assert!(mail.lines().all(|line| line.len() < 998));
         assert_eq!(mail, lines(&message(), &sender, &["bob@example.net"]), "the same each time");
+    }
+
+    /// To a relay that takes a carriage return for a line end, it could have ended the mail.
+    #[test]
+    fn no_carriage_return_goes_out_alone() {
+        let mut smuggler = message();
+        smuggler.body = "\r.\r\nMAIL FROM:<eve@example.org>\r\na\r.\rb\n\rc".to_owned();
+        let mail = lines(&smuggler, &User::new("ada"), &["bob@example.net"]);
+        assert!(!mail.replace("\r\n", "").contains(['\r', '\n']), "{mail:?}");
+        assert!(mail.contains("\r\n.\r\nMAIL FROM"), "the relay is spoken to with its dots doubled: {mail:?}");
     }
 
     #[test]

@@ -10,12 +10,12 @@
 //! What fails before that is tried again, ever later, until `smtp.give_up_hours` have passed.
 
 mod mail;
+mod queue;
 mod smtp;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use lettre::Address;
@@ -23,13 +23,16 @@ use stet_actors::error::Result;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::store_failure;
 use stet_actors::store::{Change, Range, Row, Table, View, encode_value};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, watch};
 
+use self::queue::Queue;
+pub use self::queue::Room;
 use self::smtp::{Conversation, Fault};
 use super::rows::{Message, Outgoing};
 use super::{CHUNK, read};
 use crate::auth::{Directory, Name, User};
 use crate::config::SmtpConfig;
+use crate::give_way::GiveWay;
 
 /// Milliseconds until a mail or the relay is tried again, at most.
 const LONGEST_MS: u64 = 60 * 60 * 1000;
@@ -40,25 +43,8 @@ pub struct Relay {
     from: Address,
     repository: Repository,
     directory: Arc<Directory>,
-    /// How many mails wait: rows, and those that are about to be.
-    waiting: Arc<AtomicUsize>,
+    queue: Queue,
     bell: Notify,
-}
-
-/// Room for one mail among those that wait. It is free again when this is dropped, unless the mail has become a row.
-pub(super) struct Room(Arc<AtomicUsize>);
-
-impl Room {
-    /// The mail is a row; the room is free again when that goes.
-    pub(super) fn keep(self) {
-        std::mem::forget(self);
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// What became of a mail for an address; the label `outcome` of `stet_mails_total`.
@@ -102,19 +88,22 @@ impl Relay {
         // A configuration that was checked has one.
         let from = smtp.from.parse().ok()?;
         let (repository, directory) = (repository.clone(), directory.clone());
-        let (smtp, waiting, bell) = (smtp.clone(), Arc::default(), Notify::new());
-        let relay = Relay { smtp, from, repository, directory, waiting, bell };
-        match relay.all() {
-            Ok(rows) => relay.waiting.store(rows.len(), Ordering::Relaxed),
-            Err(error) => tracing::error!(%error, "mails that wait for the relay can't be read"),
+        let (smtp, queue, bell) = (smtp.clone(), Queue::default(), Notify::new());
+        let relay = Relay { smtp, from, repository, directory, queue, bell };
+        let note = |outgoing: Outgoing| {
+            relay.queue.put(outgoing.number, outgoing.next_ms, outgoing.waiting.len() + outgoing.sending.len());
+        };
+        if let Err(error) = relay.each(note) {
+            tracing::error!(%error, "mails that wait for the relay can't be read");
         }
         Some(Arc::new(relay))
     }
 
     /// The addresses of users who have one, each once.
-    pub(super) fn addresses(&self, users: &BTreeSet<Name>) -> Result<Vec<String>> {
-        let mut addresses = BTreeSet::new();
+    pub(super) async fn addresses(&self, users: &BTreeSet<Name>) -> Result<Vec<String>> {
+        let (mut addresses, mut way) = (BTreeSet::new(), GiveWay::new());
         for name in users {
+            way.now_and_then().await;
             let user = self.directory.user(name)?;
             addresses.extend(user.as_deref().and_then(address_of).map(|address| address.to_string()));
         }
@@ -123,14 +112,12 @@ impl Relay {
 
     /// Room for another mail, to so many addresses; `None` if as many wait as may.
     pub(super) fn room(&self, addresses: usize) -> Option<Room> {
-        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
-        let room = Room(self.waiting.clone());
-        if before < self.smtp.queue {
-            return Some(room);
+        let room = self.queue.room(addresses, self.smtp.queue);
+        if room.is_none() {
+            Outcome::Dropped.count(addresses);
+            tracing::warn!(addresses, "too many mails wait for the relay: this message is received here alone");
         }
-        Outcome::Dropped.count(addresses);
-        tracing::warn!(addresses, "too many mails wait for the relay: this message is received here alone");
-        None
+        room
     }
 
     /// Says that there may be something to be sent.
@@ -139,14 +126,14 @@ impl Relay {
     }
 
     /// Gives mails to the relay until the sender is dropped; then ends with the mail that it is at.
-    pub async fn run(self: Arc<Self>, mut end: oneshot::Receiver<()>) {
+    pub async fn run(self: Arc<Self>, mut end: watch::Receiver<()>) {
         if let Err(error) = self.recover().await {
             tracing::error!(%error, "mails that were being sent when the server ended can't be read");
         }
         let mut failures = 0;
         loop {
             let now_ms = self.repository.clock().now_ms();
-            let wait_ms = match self.pass(now_ms, &mut end).await {
+            let wait_ms = match self.pass(now_ms, &end).await {
                 Ok(next_ms) => {
                     failures = 0;
                     next_ms.map_or(LONGEST_MS, |next_ms| next_ms.saturating_sub(now_ms))
@@ -166,7 +153,7 @@ impl Relay {
                 }
             };
             tokio::select! {
-                _ = &mut end => return,
+                _ = end.changed() => return,
                 () = bell => {}
                 () = tokio::time::sleep(Duration::from_millis(wait_ms)) => {}
             }
@@ -175,97 +162,135 @@ impl Relay {
 
     /// Gives up what was being sent when the server ended: the relay may have it.
     async fn recover(&self) -> Result<()> {
-        for mut outgoing in self.all()? {
-            if !outgoing.sending.is_empty() {
-                let addresses = std::mem::take(&mut outgoing.sending);
-                self.tell(&outgoing, Outcome::Uncertain, &addresses, "the server ended while it was sent");
-                self.save(&outgoing).await?;
-            }
+        let mut uncertain = Vec::new();
+        self.each(|outgoing| uncertain.extend(Some(outgoing).filter(|it| !it.sending.is_empty())))?;
+        for mut outgoing in uncertain {
+            let addresses = std::mem::take(&mut outgoing.sending);
+            tell(outgoing.number, Outcome::Uncertain, &addresses, "the server ended while it was sent");
+            self.save(&outgoing).await?;
         }
         Ok(())
     }
 
-    fn all(&self) -> Result<Vec<Outgoing>> {
-        let (mut found, mut range) = (Vec::new(), Range::prefix(&[]));
+    /// All rows of mails that wait.
+    fn each(&self, mut note: impl FnMut(Outgoing)) -> Result<()> {
+        let mut range = Range::prefix(&[]);
         loop {
             let rows = self.repository.look().scan(View::Committed, Table::Outgoing, &range, CHUNK, false);
             let rows = rows.map_err(|error| store_failure(&error))?;
             for (_, row) in &rows {
-                found.push(read::<Outgoing>(row)?);
+                note(read::<Outgoing>(row)?);
             }
             match rows.last() {
                 Some((last, _)) if rows.len() == CHUNK => range = range.after(last),
-                _ => return Ok(found),
+                _ => return Ok(()),
             }
         }
     }
 
     /// Sends all that is due; gives when the next is, epoch milliseconds.
-    async fn pass(&self, now_ms: u64, end: &mut oneshot::Receiver<()>) -> std::result::Result<Option<u64>, Fault> {
-        let outgoing = self.all()?;
-        metrics::gauge!("stet_mails_waiting").set(outgoing.len() as f64);
-        let (due, later): (Vec<_>, Vec<_>) = outgoing.into_iter().partition(|it| it.next_ms <= now_ms);
-        let mut next_ms = later.iter().map(|it| it.next_ms).min();
+    async fn pass(&self, now_ms: u64, end: &watch::Receiver<()>) -> std::result::Result<Option<u64>, Fault> {
+        let outcome = self.send_all(now_ms, end).await;
+        metrics::gauge!("stet_mails_waiting").set(self.queue.len() as f64);
+        outcome
+    }
+
+    async fn send_all(&self, now_ms: u64, end: &watch::Receiver<()>) -> std::result::Result<Option<u64>, Fault> {
         let mut conversation = None;
-        for mut outgoing in due {
-            if !matches!(end.try_recv(), Err(oneshot::error::TryRecvError::Empty)) {
-                break;
+        let next_ms = loop {
+            // The sender says nothing, and is dropped at the end.
+            let is_over = end.has_changed().is_err();
+            let Some((next_ms, number)) = self.queue.next() else { break None };
+            if next_ms > now_ms || is_over {
+                break Some(next_ms);
             }
+            let (due, place) = (Outgoing::key(number), Message::key(number));
+            let outgoing: Option<Outgoing> = self.repository.row(due.table, &due.key)?;
+            let Some(mut outgoing) = outgoing else {
+                self.queue.remove(number);
+                continue;
+            };
             if now_ms >= outgoing.sent_ms.saturating_add(self.smtp.give_up_hours * 60 * 60 * 1000) {
                 let addresses = std::mem::take(&mut outgoing.waiting);
-                self.tell(&outgoing, Outcome::GivenUp, &addresses, "the relay has not taken it for too long");
+                tell(outgoing.number, Outcome::GivenUp, &addresses, "the relay has not taken it for too long");
                 self.save(&outgoing).await?;
                 continue;
             }
-            let place = Message::key(outgoing.number);
             let Some(message) = self.repository.row::<Message>(place.table, &place.key)? else {
                 outgoing.waiting.clear();
                 self.save(&outgoing).await?;
                 continue;
             };
-            let talking = match conversation.take() {
-                Some(talking) => talking,
-                None => Conversation::begin(&self.smtp).await?,
-            };
-            conversation = self.send(talking, &mut outgoing, &message).await?;
-            if !outgoing.waiting.is_empty() {
+            let before = outgoing.waiting.len();
+            conversation = self.send(conversation.take(), &mut outgoing, &message).await?;
+            if outgoing.waiting.len() < before {
+                // The rest at once: a relay takes so many addresses of one mail, or answers so many wrong ones.
+                outgoing.tries = 0;
+                outgoing.next_ms = now_ms;
+            } else {
                 outgoing.tries += 1;
                 outgoing.next_ms = now_ms + self.later_ms(outgoing.tries);
-                next_ms = Some(next_ms.map_or(outgoing.next_ms, |next| next.min(outgoing.next_ms)));
             }
             self.save(&outgoing).await?;
-        }
+        };
         if let Some(conversation) = conversation {
             conversation.end().await;
         }
         Ok(next_ms)
     }
 
+    /// A conversation in which a mail has begun: the one that there is, or else a new one.
+    async fn begun(&self, talking: Option<Conversation>) -> std::result::Result<Conversation, Fault> {
+        if let Some(mut talking) = talking
+            && talking.from(&self.from).await.is_ok()
+        {
+            return Ok(talking);
+        }
+        // A relay may end a conversation after so many mails.
+        let mut talking = Conversation::begin(&self.smtp).await?;
+        talking.from(&self.from).await?;
+        Ok(talking)
+    }
+
     /// Gives a mail to the relay; what waits afterwards is to be tried again. Gives back the conversation, if it can go on.
+    ///
+    /// # Errors
+    /// [`Fault::Broken`] where no mail can be begun; then nothing has become of this one. What the store says.
     async fn send(
         &self,
-        mut talking: Conversation,
+        talking: Option<Conversation>,
         outgoing: &mut Outgoing,
         message: &Message,
     ) -> std::result::Result<Option<Conversation>, Fault> {
         let sender = self.directory.user(&message.sender)?;
         let bytes = mail::written(message, &self.from, sender.as_deref(), &outgoing.waiting);
-        talking.from(&self.from).await?;
-        let (mut taken, mut left) = (Vec::new(), Vec::new());
-        for address in std::mem::take(&mut outgoing.waiting) {
+        let mut talking = self.begun(talking).await?;
+        let (mut taken, mut left, mut asked) = (Vec::new(), Vec::new(), outgoing.waiting.drain(..));
+        let mut broken = None;
+        for address in asked.by_ref() {
             // Only what was one was put there.
             let Ok(parsed) = address.parse() else { continue };
             match talking.to(parsed).await {
                 Ok(()) => taken.push(address),
-                Err(Fault::Refused(why)) => self.tell(outgoing, Outcome::Refused, &[address], &why),
+                Err(Fault::Refused(why)) => tell(message.number, Outcome::Refused, &[address], &why),
                 Err(Fault::Later(_)) => left.push(address),
-                Err(fault) => return Err(fault),
+                Err(fault) => {
+                    left.push(address);
+                    broken = Some(fault);
+                    break;
+                }
             }
         }
+        left.extend(asked);
         outgoing.waiting = left;
+        if let Some(why) = broken {
+            // Some relays end a conversation with too many wrong addresses. Nothing of the mail was on its way.
+            tracing::info!(message = %message.id(), %why, "the connection to the relay broke before a mail was sent");
+            outgoing.waiting.extend(taken);
+            return Ok(None);
+        }
         if taken.is_empty() {
-            talking.forget().await?;
-            return Ok(Some(talking));
+            return Ok(talking.forget().await.is_ok().then_some(talking));
         }
         outgoing.sending = taken;
         self.save(outgoing).await?;
@@ -273,11 +298,11 @@ impl Relay {
         let taken = std::mem::take(&mut outgoing.sending);
         match given {
             Ok(()) => {
-                self.tell(outgoing, Outcome::Sent, &taken, "");
+                tell(outgoing.number, Outcome::Sent, &taken, "");
                 Ok(Some(talking))
             }
             Err(Fault::Refused(why)) => {
-                self.tell(outgoing, Outcome::Refused, &taken, &why);
+                tell(outgoing.number, Outcome::Refused, &taken, &why);
                 Ok(Some(talking))
             }
             Err(Fault::Later(why)) => {
@@ -292,7 +317,7 @@ impl Relay {
                 Ok(None)
             }
             Err(Fault::Uncertain(why)) => {
-                self.tell(outgoing, Outcome::Uncertain, &taken, &why);
+                tell(outgoing.number, Outcome::Uncertain, &taken, &why);
                 Ok(None)
             }
         }
@@ -309,23 +334,27 @@ impl Relay {
         let value = stays.then(|| encode_value(Outgoing::FORMAT, outgoing));
         let change = Change { table: place.table, key: place.key, value };
         self.repository.commit(|set| set.changes = vec![change]).await?;
-        if !stays {
-            drop(Room(self.waiting.clone()));
+        match stays {
+            true => {
+                let addresses = outgoing.waiting.len() + outgoing.sending.len();
+                self.queue.put(outgoing.number, outgoing.next_ms, addresses);
+            }
+            false => self.queue.remove(outgoing.number),
         }
         Ok(())
     }
+}
 
-    /// Tells what became of a mail. The addresses themselves are nothing for the log.
-    fn tell(&self, outgoing: &Outgoing, outcome: Outcome, addresses: &[String], why: &str) {
-        outcome.count(addresses.len());
-        let (message, addresses) = (super::id_of(outgoing.number), addresses.len());
-        match outcome {
-            Outcome::Sent => tracing::info!(%message, addresses, "mail sent"),
-            Outcome::Refused => tracing::warn!(%message, addresses, why, "the relay refuses a mail"),
-            Outcome::Uncertain => tracing::warn!(%message, addresses, why, "nobody knows whether the relay has a mail"),
-            Outcome::GivenUp => tracing::warn!(%message, addresses, why, "a mail is given up"),
-            Outcome::Dropped => {}
-        }
+/// Tells what became of a mail. The addresses themselves are nothing for the log.
+fn tell(number: u64, outcome: Outcome, addresses: &[String], why: &str) {
+    outcome.count(addresses.len());
+    let (message, addresses) = (super::id_of(number), addresses.len());
+    match outcome {
+        Outcome::Sent => tracing::info!(%message, addresses, "mail sent"),
+        Outcome::Refused => tracing::warn!(%message, addresses, why, "the relay refuses a mail"),
+        Outcome::Uncertain => tracing::warn!(%message, addresses, why, "nobody knows whether the relay has a mail"),
+        Outcome::GivenUp => tracing::warn!(%message, addresses, why, "a mail is given up"),
+        Outcome::Dropped => {}
     }
 }
 
@@ -367,9 +396,9 @@ mod tests {
     fn what_the_relay_does_not_take_for_too_long_is_given_up() {
         run(async {
             let (house, relay) = house().await;
-            let (_open, mut end) = oneshot::channel();
+            let (_open, end) = watch::channel(());
             house.send("old").await;
-            let mut pass = async || relay.pass(relay.repository.clock().now_ms(), &mut end).await;
+            let pass = async || relay.pass(relay.repository.clock().now_ms(), &end).await;
             assert!(matches!(pass().await, Err(Fault::Broken(_))), "nobody listens");
             assert_eq!(house.rows(Table::Outgoing), 1, "it waits");
             house.clock.advance(DAY * 3);
@@ -383,12 +412,12 @@ mod tests {
     fn as_many_wait_as_may_however_they_come_and_go() {
         run(async {
             let (house, relay) = house().await;
-            let (_open, mut end) = oneshot::channel();
+            let (_open, end) = watch::channel(());
             // All at once, and amid passes.
             let pass = async {
                 for _ in 0..5 {
                     // Nobody listens.
-                    let _ = relay.pass(relay.repository.clock().now_ms(), &mut end).await;
+                    let _ = relay.pass(relay.repository.clock().now_ms(), &end).await;
                 }
             };
             tokio::join!(house.send("1"), pass, house.send("2"), house.send("3"), house.send("4"), house.send("5"));
@@ -398,7 +427,7 @@ mod tests {
             assert!(again.room(1).is_none());
             // Room that nobody needed after all, and that of mails that are gone.
             house.clock.advance(DAY * 3);
-            assert!(matches!(relay.pass(relay.repository.clock().now_ms(), &mut end).await, Ok(None)));
+            assert!(matches!(relay.pass(relay.repository.clock().now_ms(), &end).await, Ok(None)));
             let rooms = [(); 4].map(|()| relay.room(1));
             assert_eq!(rooms.map(|room| room.is_some()), [true, true, true, false]);
             assert!(relay.room(1).is_some());

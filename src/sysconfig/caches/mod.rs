@@ -88,8 +88,8 @@ impl Listing for SiteContent {
 
 /// A value of a cache that is shown as a list.
 pub trait ShownAs<I> {
-    /// The entries.
-    fn items(&self) -> &Ready<Vec<I>>;
+    /// The entries; for who does not see `all` of the repository, without what tells of its folders.
+    fn items(&self, all: bool) -> &Ready<Vec<I>>;
 }
 
 /// The caches of one kind, one for each database.

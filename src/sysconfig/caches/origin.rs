@@ -20,7 +20,7 @@ use crate::json::Ready;
 use crate::sysconfig::check::{Checked, as_text};
 use crate::sysconfig::document::Parsed;
 use crate::sysconfig::fault::Fault;
-use crate::sysconfig::files::{FILE_BYTES, FOLDER, Files, MOST_FILES, Read, Shelf, SourceFile, State};
+use crate::sysconfig::files::{FILE_BYTES, FOLDER, Files, Read, Shelf, SourceFile, State, too_much};
 
 /// Why a refresh has changed nothing.
 #[derive(Debug, Clone)]
@@ -60,7 +60,7 @@ impl<T: Listing> Held<T> {
 }
 
 impl<T: Listing> ShownAs<T::Item> for Held<T> {
-    fn items(&self) -> &Ready<Vec<T::Item>> {
+    fn items(&self, _: bool) -> &Ready<Vec<T::Item>> {
         &self.items
     }
 }
@@ -220,11 +220,12 @@ impl Inner {
                 Read::Faulty(faults) => return Ok((Err(faults), files)),
                 Read::Needs(needed) => needed,
             };
-            if needed.is_empty() || files.len() + needed.len() > MOST_FILES {
-                let fault = Fault::of_file(FOLDER, format!("more than {MOST_FILES} files are needed"));
-                return Ok((Err(vec![fault]), files));
-            }
+            let mut left = needed.len();
             for path in needed {
+                if let Some(why) = too_much(&files, left) {
+                    return Ok((Err(vec![Fault::of_file(FOLDER, why)]), files));
+                }
+                left -= 1;
                 let old = before.get(&path).and_then(Option::as_ref);
                 let file = self.files.file(self.database, &path, old).await.map_err(Refused::Failed)?;
                 files.insert(path, file);

@@ -36,6 +36,8 @@ pub struct CachedUser {
 /// What is in force of users or groups.
 pub struct People<I> {
     items: Ready<Vec<I>>,
+    /// The same without what tells of folders.
+    outline: Ready<Vec<I>>,
     /// [`Directory::changes`] before they were read; `None` before they ever were.
     changes: Option<u64>,
 }
@@ -44,19 +46,20 @@ impl<I: Serialize> People<I> {
     /// Before anything was read.
     pub fn none() -> People<I> {
         // Nothing can go wrong with an empty list.
-        People { items: Ready::of(&Vec::new()).expect("it can be serialised"), changes: None }
+        let items: Ready<Vec<I>> = Ready::of(&Vec::new()).expect("it can be serialised");
+        People { outline: items.clone(), items, changes: None }
     }
 }
 
 impl<I> ShownAs<I> for People<I> {
-    fn items(&self) -> &Ready<Vec<I>> {
-        &self.items
+    fn items(&self, all: bool) -> &Ready<Vec<I>> {
+        if all { &self.items } else { &self.outline }
     }
 }
 
 /// Makes an origin of what `read` reads.
 macro_rules! origin {
-    ($(#[$about:meta])* $origin:ident, $name:literal, $item:ty, $read:path) => {
+    ($(#[$about:meta])* $origin:ident, $name:literal, $item:ty, $read:path, $outline:path) => {
         $(#[$about])*
         pub struct $origin {
             directory: Arc<Directory>,
@@ -86,7 +89,9 @@ macro_rules! origin {
                 let directory = self.directory.clone();
                 let work = move || -> Result<Self::Value> {
                     let changes = Some(directory.changes());
-                    Ok(People { items: Ready::of(&$read(&directory)?)?, changes })
+                    let people: Vec<$item> = $read(&directory)?;
+                    let items = Ready::of(&people)?;
+                    Ok(People { outline: $outline(people, &items)?, items, changes })
                 };
                 Box::pin(async move {
                     // There may be many of them.
@@ -111,12 +116,23 @@ macro_rules! origin {
 
 origin! {
     /// All users.
-    UsersOrigin, "users", CachedUser, users
+    UsersOrigin, "users", CachedUser, users, users_outline
 }
 
 origin! {
     /// All groups.
-    GroupsOrigin, "groups", GroupView, Directory::group_views
+    GroupsOrigin, "groups", GroupView, Directory::group_views, groups_outline
+}
+
+/// Nothing in them tells of folders.
+fn users_outline(_: Vec<CachedUser>, items: &Ready<Vec<CachedUser>>) -> Result<Ready<Vec<CachedUser>>> {
+    Ok(items.clone())
+}
+
+/// Without what holds below some folder alone: its name is for those who may read it.
+fn groups_outline(mut groups: Vec<GroupView>, _: &Ready<Vec<GroupView>>) -> Result<Ready<Vec<GroupView>>> {
+    groups.iter_mut().for_each(|group| group.privileges.retain(|grant| grant.folder.is_none()));
+    Ready::of(&groups)
 }
 
 fn users(directory: &Directory) -> Result<Vec<CachedUser>> {

@@ -11,7 +11,7 @@ use stet_actors::id::DatabaseId;
 use super::origin::Repositories;
 use crate::give_way;
 use crate::sysconfig::fault::Fault;
-use crate::sysconfig::files::{Asked, Files, MOST_FILES, Read, Shelf};
+use crate::sysconfig::files::{Asked, Files, Read, Shelf, too_much};
 use crate::sysconfig::whole::{Whole, whole};
 use crate::weighed::{self, Weighed};
 
@@ -94,13 +94,15 @@ impl XmlFiles {
                 }
                 Outcome::Needs(needed) => needed,
             };
-            if needed.is_empty() || files.len() + needed.len() > MOST_FILES {
-                let message = format!("`{path}` takes in more than {MOST_FILES} files.");
-                return Err(Error::new(Code::InvalidBody, message).with_source(path));
-            }
-            for path in needed {
-                let file = self.files.file(database, &path, None).await?;
-                files.insert(path, file);
+            let mut left = needed.len();
+            for needed in needed {
+                if let Some(why) = too_much(&files, left) {
+                    let message = format!("`{path}` takes in too much: {why}.");
+                    return Err(Error::new(Code::InvalidBody, message).with_source(path));
+                }
+                left -= 1;
+                let file = self.files.file(database, &needed, None).await?;
+                files.insert(needed, file);
             }
         }
     }

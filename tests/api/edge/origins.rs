@@ -64,6 +64,26 @@ fn a_page_of_another_site_can_not_log_its_reader_in() {
     }
 }
 
+/// Refreshing is a GET, which a link is enough for.
+#[test]
+fn a_page_of_another_site_can_not_refresh_the_configuration() {
+    let server = Server::start();
+    let cookie = format!("MRS_CONNECTION_TOKEN={}", server.user("admin").token());
+    let acts =
+        Endpoint::all().iter().filter(|it| it.path.contains("/refresh")).map(|it| it.path.replace("{databaseId}", "1"));
+    let acts: Vec<String> = acts.chain(["/v3/conf/siteconfigxml?forceRefresh=true".to_owned()]).collect();
+    assert_eq!(acts.len(), 15);
+    for path in acts {
+        for headers in FOREIGN {
+            let answer = server.client().send("GET", &path, &[&[("cookie", &*cookie)][..], headers].concat(), b"");
+            assert_eq!((answer.status, answer.said()["code"].as_str()), (403, Some("CMS.OriginRefused")), "{path}");
+        }
+        assert_eq!(server.client().send("GET", &path, &[("cookie", &cookie)], b"").status, 200, "{path}");
+    }
+    let read = "/v3/conf/siteconfigxml";
+    assert_eq!(server.client().send("GET", read, &[("cookie", &*cookie), FOREIGN[0][0]], b"").status, 200);
+}
+
 #[test]
 fn a_page_of_another_site_can_not_log_its_reader_out() {
     let server = Server::shared();

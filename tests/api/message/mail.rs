@@ -179,6 +179,39 @@ fn what_the_relay_refuses_is_told_and_the_rest_goes_out() {
     wait_for(&server, "sent", 3);
 }
 
+/// The mail was begun anew with the same addresses each time, and kept all others waiting.
+#[test]
+fn a_mail_with_many_wrong_addresses_holds_nothing_up() {
+    let relay = MailServer::start(&[]);
+    let server = relay.stet(&[]);
+    let [ada, _] = people(&server, ["ada", "bob"]);
+    let wrong: Vec<String> = (0..45).map(|number| format!("refused{number}")).collect();
+    let wrong: Vec<&str> = wrong.iter().map(String::as_str).collect();
+    named(&server, &wrong);
+    let all = [&wrong[..], &["bob"]].concat();
+    send(&ada, &json!({ "subject": "wrong", "recipients": all })).ok();
+    send(&ada, &json!({ "subject": "next", "recipients": ["bob"] })).ok();
+    assert_eq!(relay.wait_for(2).len(), 2);
+    wait_for(&server, "refused", 45);
+    wait_for(&server, "sent", 2);
+}
+
+#[test]
+fn a_server_that_ends_while_mails_are_due_ends_in_good_order() {
+    let relay = MailServer::start(&[]);
+    relay.set("busy", true);
+    let mut server = relay.stet(&[]);
+    let [ada, _] = people(&server, ["ada", "bob"]);
+    named(&server, &["later", "full"]);
+    for _ in 0..20 {
+        send(&ada, &json!({ "subject": "s", "recipients": ["later"] })).ok();
+        send(&ada, &json!({ "subject": "s", "recipients": ["full"] })).ok();
+    }
+    wait_until("it is tried", || server.log().contains("the relay takes a mail later"));
+    assert_eq!(server.terminate(), Some(0));
+    assert!(!server.log().contains("panicked"), "{}", server.log());
+}
+
 #[test]
 fn a_mail_waits_for_a_relay_that_is_down_also_over_a_crash_and_goes_out_once() {
     let relay = MailServer::start(&[]);

@@ -3,7 +3,7 @@
 Arguments: the folder for mails; optionally `tls` or `starttls` with a certificate and a key; then a password that the user `stet`
 must give. Prints its port. Mails are files `N.eml`, the addresses they came for `N.to`, one a line.
 
-- refused@…: not taken, for good
+- refused…@…: not taken, for good; after twenty of them in one conversation it says so and hangs up, as some servers do
 - later@…:   not taken, for now, while there is a file `busy` in the folder
 - lost@…:    taken and kept, but the connection ends in place of an answer
 - silent@…:  taken and kept; the answer comes only when there is no file `hold` in the folder any more
@@ -36,8 +36,12 @@ class Keeper:
         self.count = 0
 
     async def handle_RCPT(self, server, session, envelope, address, options):
-        if local(address) == "refused":
-            return "550 5.1.1 nobody of that name"
+        if local(address).startswith("refused"):
+            session.wrong = getattr(session, "wrong", 0) + 1
+            if session.wrong <= 20:
+                return "550 5.1.1 nobody of that name"
+            asyncio.get_running_loop().call_soon(server.transport.close)
+            return "421 4.7.0 too many errors"
         if local(address) == "later" and there("busy"):
             return "450 4.2.1 come again"
         envelope.rcpt_tos.append(address)

@@ -57,6 +57,22 @@ fn size_is_bounded_in_both_forms() {
 }
 
 #[test]
+fn attributes_and_namespaces_are_counted_where_a_limit_says_so() {
+    let few = Limits { max_attributes: 2, max_namespaces: 2, ..limits() };
+    for (text, well) in [
+        ("<a b='1' c='2'/>", true),
+        ("<a b='1' c='2' d='3'/>", false),
+        ("<a><b c='1' d='2'/><b c='1' d='2'/></a>", true),
+        ("<a xmlns='u' xmlns:b='u'/>", true),
+        ("<a xmlns='u'><b xmlns:c='u'/><b xmlns:c='u'/></a>", false),
+        ("<a xmlnsx='u'><b xmlnsx='u'/><b xmlnsx='u'/></a>", true),
+    ] {
+        assert_eq!(check(text, &few).is_ok(), well, "{text}");
+        assert!(check(text, &limits()).is_ok());
+    }
+}
+
+#[test]
 fn declared_entities_are_never_expanded() {
     let declared = [
         "<!DOCTYPE a [<!ENTITY e 'x'>]>",
