@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use stet_actors::error::shortened;
+
 /// Faults of one reading that are told; a file of nothing but faults has no more.
 pub const MOST_FAULTS: usize = 100;
 
@@ -24,12 +26,8 @@ pub struct Fault {
 impl Fault {
     /// The fault with what is told of it at most.
     pub(super) fn cut(mut self) -> Fault {
-        for text in [&mut self.path, &mut self.fault] {
-            if text.len() > MOST_BYTES {
-                text.truncate(text.floor_char_boundary(MOST_BYTES));
-                text.push('…');
-            }
-        }
+        self.path = shortened(self.path, MOST_BYTES);
+        self.fault = shortened(self.fault, MOST_BYTES);
         self
     }
 
