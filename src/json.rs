@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
@@ -15,6 +16,7 @@ use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use stet_actors::error::{Error, Result};
+use stet_actors::object::Text;
 
 /// A type by the schema it has in the OpenAPI document.
 pub type TypeOf = fn(&mut SchemaGenerator) -> Schema;
@@ -48,6 +50,30 @@ macro_rules! schema_of_content {
 }
 
 pub(crate) use schema_of_content;
+
+/// An object whose members are entries, in their order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InOrder<V>(pub Vec<(Text, V)>);
+
+impl<V: Serialize> Serialize for InOrder<V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (&**name, value)))
+    }
+}
+
+impl<V: JsonSchema> JsonSchema for InOrder<V> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("InOrder_of_{}", V::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        <BTreeMap<String, V>>::json_schema(generator)
+    }
+}
 
 /// The JSON of a `T`. Only serialising one makes it, so it is what the schema of `T` says. A clone shares the text.
 pub struct Ready<T> {

@@ -32,6 +32,7 @@ mod records;
 pub mod reload;
 mod sample;
 pub mod server;
+pub mod simple_date_format;
 mod sysconfig;
 pub mod telemetry;
 mod tls;

@@ -99,8 +99,6 @@ codes! {
     Overloaded,
     /// The disk is full; reads go on.
     StorageFull,
-    /// The endpoint belongs to the interface but is not there yet.
-    NotImplemented,
     /// The repository failed.
     RepositoryError,
 }

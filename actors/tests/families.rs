@@ -264,7 +264,7 @@ fn a_repository_that_does_not_know_the_family_leaves_alone_what_it_holds() {
             world.joint(Destroy { object: story }).await.expect_err("its holder can't be told"),
             world.joint(Destroy { object: shelf }).await.expect_err("it can't be changed"),
         ] {
-            assert_eq!(refused.code, Code::NotImplemented, "{refused}");
+            assert_eq!(refused.code, Code::InvalidType, "{refused}");
         }
         world.reopen(FAMILIES).await;
         assert_eq!(world.shown(shelf).await, [on("top", story)]);

@@ -193,11 +193,13 @@ impl Default for LimitsConfig {
 pub struct CompatConfig {
     /// The prefix of every error code on the wire.
     pub code_prefix: String,
+    /// Names of the object types that count as page plans.
+    pub page_plan_types: Vec<String>,
 }
 
 impl Default for CompatConfig {
     fn default() -> CompatConfig {
-        CompatConfig { code_prefix: "CMS.".to_owned() }
+        CompatConfig { code_prefix: "CMS.".to_owned(), page_plan_types: vec!["PagePlan".to_owned()] }
     }
 }
 

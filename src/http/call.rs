@@ -377,7 +377,7 @@ mod tests {
         let house = House::new().await;
         let mut handlers = 0;
         for route in house.app.groups.iter().flat_map(|group| group.routes()) {
-            let Some(handler) = route.handler else { continue };
+            let handler = route.handler();
             handlers += 1;
             let required = route.query.iter().filter_map(|param| match param {
                 QueryParam::One { name, required: true, .. } => Some(format!("{name}=1")),

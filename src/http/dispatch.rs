@@ -15,7 +15,6 @@ use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::stream::empty;
-use serde::de::IgnoredAny;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Source;
 use stet_actors::object::Text;
@@ -38,7 +37,7 @@ use super::{body, calls, client, cors, etag, pace};
 use crate::access::Access;
 use crate::auth::LiveSession;
 use crate::give_way;
-use crate::limits::{Holder, Room, Standing, counted_as, on_behalf_of, with_behalf};
+use crate::limits::{Holder, Standing, counted_as, on_behalf_of, with_behalf};
 use crate::receipts::{Claim, replay};
 
 /// Name of the response header that carries the request's id.
@@ -118,7 +117,7 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     app.meters.record(endpoint, status, took);
     span.in_scope(|| {
         let took_us = took.as_micros() as u64;
-        if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED {
+        if status.is_server_error() {
             tracing::warn!(id = request_id.as_str(), endpoint, status = status.as_u16(), took_us, "answered");
         } else {
             tracing::debug!(endpoint, status = status.as_u16(), took_us, "answered");
@@ -209,19 +208,6 @@ async fn answer(
             (Bytes::new(), incoming)
         }
     };
-    let Some(handler) = route.handler else {
-        if matches!(route.body, Body::Optional(..) | Body::Required(..)) {
-            let required = matches!(route.body, Body::Required(..));
-            let (size, app) = (bytes.len(), app.clone());
-            let check = move || {
-                let room = Room::of_nobody();
-                body::Reading::of(&app.config.limits, required, &room).some::<IgnoredAny>(&bytes).map(drop)
-            };
-            give_way::by_size(size, check).await??;
-        }
-        let message = format!("`{} {}` is not implemented yet.", route.method.name(), route.path);
-        return Err(Error::new(Code::NotImplemented, message));
-    };
     if let Some(claim) = &known.claim
         && incoming.is_none()
     {
@@ -248,7 +234,7 @@ async fn answer(
         span: span.clone(),
     };
     // A panic would take the connection with it, and the others that its thread serves.
-    AssertUnwindSafe((handler.answer)(call)).catch_unwind().await.unwrap_or_else(|_| {
+    AssertUnwindSafe((route.handler().answer)(call)).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!(endpoint = route.id, "a handler panicked");
         Err(Error::internal())
     })

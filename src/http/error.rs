@@ -58,7 +58,6 @@ pub fn status(code: Code, surface: Surface) -> StatusCode {
         Code::TooManyRequests => (S::TOO_MANY_REQUESTS, None),
         Code::Overloaded => (S::SERVICE_UNAVAILABLE, None),
         Code::StorageFull => (S::INSUFFICIENT_STORAGE, None),
-        Code::NotImplemented => (S::NOT_IMPLEMENTED, None),
         Code::RepositoryError => (S::INTERNAL_SERVER_ERROR, None),
     };
     match surface {

@@ -6,17 +6,20 @@ use std::sync::Arc;
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use stet_actors::object::Text;
+use stet_xml::{Declarations, declarations};
 
 use super::catalogs::Catalogs;
 use super::commands::{Commands, Jobs};
 use super::document::{ConfigFile, Parsed, parse};
 use super::fault::{Fault, MOST_FAULTS};
-use super::files::{Read, Shelf};
-use super::metadata::MetadataDefinition;
+use super::files::{Asked, FILE_BYTES, FOLDER, Read, Shelf, SourceFile, is_configuration, limits};
+use super::metadata::{DefinitionFile, MetadataDefinition, Tree as Values};
 use super::object_types::ObjectTypes;
 use super::pages::{Collages, ContentItems, Indexes, PageAccessories, ShapeTemplates};
 use super::site::Site;
-use super::whole::{Whole, whole};
+use super::trees::{Tree, TreeList, WebConfiguration};
+use super::vocabulary;
+use super::whole::{Whole, fault_of, whole};
 use super::workflows::Workflows;
 
 /// What one cache holds.
@@ -77,10 +80,27 @@ pub struct SiteContent {
     pub page_accessories: BTreeMap<Text, Arc<PageAccessories>>,
     /// Shape templates, by the path of their file.
     pub shape_templates: BTreeMap<Text, Arc<ShapeTemplates>>,
-    /// Metadata definitions, by the path of their file.
-    pub definitions: BTreeMap<Text, Arc<MetadataDefinition>>,
+    /// Metadata definitions, in the order in which the site names them.
+    pub definitions: Vec<Arc<MetadataDefinition>>,
+    /// The tree lists that they name, by path.
+    pub trees: BTreeMap<Text, Arc<Tree>>,
     /// Bytes of all these files: about as many as a reply of one of them has at most.
     pub bytes: usize,
+}
+
+impl SiteContent {
+    /// The metadata definition for objects that no other is for.
+    pub fn default_definition(&self) -> Option<&Arc<MetadataDefinition>> {
+        self.definitions.iter().find(|definition| definition.is_default).or(self.definitions.first())
+    }
+
+    /// The metadata definition that fits objects of a type and work folder best, or else the default one.
+    pub fn definition_for(&self, kind: Option<&str>, work_folder: Option<&str>) -> Option<&Arc<MetadataDefinition>> {
+        let fitting = self.definitions.iter().filter_map(|it| Some((it.fits(kind, work_folder)?, it)));
+        // Of those that fit as well, the first.
+        let best = fitting.reduce(|best, next| if next.0 > best.0 { next } else { best });
+        best.map(|(_, definition)| definition).or_else(|| self.default_definition())
+    }
 }
 
 impl Content for SiteContent {
@@ -114,9 +134,16 @@ impl Content for SiteContent {
             }
         }
         for path in &site.definitions {
-            if let Some(file) = gather.named::<MetadataDefinition>(path) {
-                content.definitions.insert(path.clone(), Arc::new(file));
+            let Some(file) = gather.named::<DefinitionFile>(path) else { continue };
+            let Some(definition) = gather.definition(path, file) else { continue };
+            for (_, element) in &definition.elements.0 {
+                if let Some(Values::File(path)) = element.tree()
+                    && let Some(tree) = gather.tree(&path)
+                {
+                    content.trees.insert(path, Arc::new(tree));
+                }
             }
+            content.definitions.push(Arc::new(definition));
         }
         content.bytes = gather.bytes;
         gather.end(content)
@@ -178,7 +205,7 @@ impl<'s, 'f> Gather<'s, 'f> {
 
     /// A file that another one names, and that must be there; `None` for one that is known already.
     fn named<T: ConfigFile>(&mut self, path: &Text) -> Option<T> {
-        if !self.named.insert((path.clone(), T::ROOT.name)) {
+        if !self.named.insert((path.clone(), T::ROOT.name)) || !self.may_be_read(path) {
             return None;
         }
         let (lacked, faults) = (self.lacks, self.faults.len());
@@ -190,6 +217,82 @@ impl<'s, 'f> Gather<'s, 'f> {
             );
         }
         found
+    }
+
+    /// Nothing is read but configuration.
+    fn may_be_read(&mut self, path: &Text) -> bool {
+        let may = is_configuration(path);
+        if !may {
+            note(
+                &mut self.faults,
+                vec![Fault::of_file(path, format!("it is named and is not read: it does not lie in {FOLDER}"))],
+            );
+        }
+        may
+    }
+
+    /// A definition with its DTD, which must be there if it names one.
+    fn definition(&mut self, path: &Text, file: DefinitionFile) -> Option<MetadataDefinition> {
+        let declared = match file.dtd() {
+            None => None,
+            Some(dtd) => Some(self.dtd(dtd)?),
+        };
+        let faults = &mut self.faults;
+        Some(file.complete(declared.as_ref(), &mut |fault| note(faults, vec![Fault::of_file(path, fault)])))
+    }
+
+    fn dtd(&mut self, path: &Text) -> Option<Declarations> {
+        let file = self.must_be(path)?;
+        let text = match &file.text {
+            Ok(text) => text.clone(),
+            Err(why) => {
+                note(&mut self.faults, vec![Fault::of_file(path, why.clone())]);
+                return None;
+            }
+        };
+        self.bytes += text.len();
+        match declarations(&text, &limits(FILE_BYTES)) {
+            Ok(found) => Some(found),
+            Err(error) => {
+                note(&mut self.faults, vec![fault_of(path, &text, &error)]);
+                None
+            }
+        }
+    }
+
+    /// A tree list that a definition names, in either of its forms; `None` for one that is known already.
+    fn tree(&mut self, path: &Text) -> Option<Tree> {
+        let file = self.must_be(path)?;
+        // What is no XML is told by whoever reads it as such.
+        let of_web = file.text.as_deref().is_ok_and(|text| {
+            Whole::of_text(path, text).root().is_ok_and(|root| root == vocabulary::WEB_CONFIGURATION.name)
+        });
+        if of_web {
+            self.named::<WebConfiguration>(path).map(|file| file.0)
+        } else {
+            self.named::<TreeList>(path).map(|file| file.0)
+        }
+    }
+
+    /// A file that another one names, as it is saved.
+    fn must_be(&mut self, path: &Text) -> Option<&'f Arc<SourceFile>> {
+        if !self.may_be_read(path) {
+            return None;
+        }
+        match self.shelf.ask(path) {
+            Asked::Here(file) => Some(file),
+            Asked::Unknown => {
+                self.lacks = true;
+                None
+            }
+            Asked::Missing => {
+                note(
+                    &mut self.faults,
+                    vec![Fault::of_file(path, "a metadata definition names this file, and it is not there")],
+                );
+                None
+            }
+        }
     }
 
     fn end<T>(self, value: T) -> Read<Parsed<T>> {

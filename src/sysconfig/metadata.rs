@@ -1,43 +1,326 @@
-//! Metadata definitions: which elements the metadata of some object types has, and how forms show them.
+//! Metadata definitions: which elements the metadata of some objects has, and how forms show them. A definition is an XML file, which
+//! may leave to a DTD what elements there are, what stands in them, and also how they are shown: by attributes that have the names of
+//! those of the file, with defaults.
 
+use std::collections::{BTreeMap, HashMap};
+
+use schemars::JsonSchema;
+use serde::Serialize;
 use stet_actors::object::Text;
+use stet_xml::{Declarations, DeclaredElement};
 
 use super::document::{ConfigFile, Element, Once};
 use super::vocabulary;
+use crate::json::InOrder;
 
-/// The metadata of some object types.
+/// The metadata of some objects.
 #[derive(Debug, Clone)]
 pub struct MetadataDefinition {
-    /// Names of the elements, each once.
-    pub elements: Vec<Text>,
+    /// The root of the metadata.
+    pub doc_type: Text,
+    /// Whether it is the one for objects that no other is for.
+    pub is_default: bool,
+    /// Path of its DTD.
+    pub dtd: Option<Text>,
+    applies_to: Vec<AppliesTo>,
+    /// The elements, in the order of the DTD, or else of the file.
+    pub elements: InOrder<MetadataElement>,
 }
 
-impl ConfigFile for MetadataDefinition {
+/// Objects that a definition is for.
+#[derive(Debug, Clone)]
+struct AppliesTo {
+    /// Their type; any without it.
+    kind: Option<Text>,
+    /// The work folder that theirs is, or lies below; any without it.
+    work_folder: Option<Text>,
+}
+
+/// An element of metadata, and how a form shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MetadataElement {
+    /// What people read.
+    pub title: String,
+    /// The same where there is little room.
+    pub short_title: String,
+    /// `true` or `false`: whether each value may be there once.
+    pub distinct: String,
+    /// `None` or `ShowOnly`: whether values are checked.
+    pub validity: String,
+    /// `Expanded` or `Collapsed`: how it is shown first.
+    pub expand_mode: String,
+    /// `ReadOnly` or `Invisible`; empty where users may do all with it.
+    pub visibility: String,
+    /// What its values are: string, list, date-time, tree-db, tree-db/XMLfile, tree-db/filesystem, dataSourceMaster.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What a new one starts with.
+    pub default_content: String,
+    /// The values of a list.
+    pub list_values: Vec<String>,
+    /// The tree list of its values, by name.
+    pub list_name: String,
+    /// The tree list of its values, by path.
+    pub file_name: String,
+    /// The branch of the tree that its values lie in.
+    pub prefix: String,
+    /// What names of values must match.
+    pub filter: String,
+    /// `LeafOnly` or `Fullpath`: how much of the path a value is; empty where it is no matter.
+    pub result: String,
+    /// `true` or `false`: whether it is shown with a part of a page.
+    pub show_part_page: String,
+    /// How a day or time is written.
+    pub template: String,
+    /// Where values are looked up.
+    pub data_source_url: String,
+    /// What of an entry found there is the value.
+    pub data_source_result_template: String,
+    /// How often each child stands in it: empty for exactly once, or `?`, `*`, `+`.
+    pub cardinality: InOrder<&'static str>,
+}
+
+/// Where the values of an element are found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tree<'e> {
+    /// In a file of the configuration, by its path.
+    File(Text),
+    /// Among the objects of the repository, below this folder.
+    Folder(&'e str),
+}
+
+/// The folder of tree lists that are named.
+const TREE_LISTS: &str = "/SysConfig/TreeLists";
+
+impl MetadataElement {
+    /// Where its values are found; `None` for one whose values stand in no tree.
+    pub fn tree(&self) -> Option<Tree<'_>> {
+        match &*self.kind {
+            "tree-db" if !self.list_name.is_empty() => {
+                Some(Tree::File(format!("{TREE_LISTS}/{}.xml", self.list_name).into()))
+            }
+            "tree-db" | "tree-db/XMLfile" if !self.file_name.is_empty() => {
+                Some(Tree::File(self.file_name.as_str().into()))
+            }
+            "tree-db/filesystem" => Some(Tree::Folder(if self.prefix.is_empty() { "/" } else { &self.prefix })),
+            _ => None,
+        }
+    }
+}
+
+/// What is said of an element, by the names of the file's attributes.
+type Said = BTreeMap<&'static str, String>;
+
+/// The attributes of the file that say something of an element.
+fn annotations() -> impl Iterator<Item = &'static vocabulary::Attribute> {
+    vocabulary::DEFINED_ELEMENT.attributes.iter().filter(|attribute| attribute.name != "name")
+}
+
+/// An element as the file has it.
+#[derive(Debug, Clone, Default)]
+struct Written {
+    said: Said,
+    list_values: Option<Vec<String>>,
+    children: Vec<(Text, &'static str)>,
+}
+
+/// A definition as its file has it.
+#[derive(Debug, Clone)]
+pub struct DefinitionFile {
+    definition: MetadataDefinition,
+    written: Vec<(Text, Written)>,
+}
+
+impl ConfigFile for DefinitionFile {
     const ROOT: &'static vocabulary::Element = &vocabulary::METADATA_DEFINITION;
 
-    fn read(root: Element<'_>) -> MetadataDefinition {
+    fn read(root: Element<'_>) -> DefinitionFile {
         let mut once = Once::default();
-        let elements: Vec<(Element<'_>, Text)> = root
-            .all("element")
-            .map(|element| {
-                let name = element.required("name");
-                once.check(element, "element", name);
-                (element, name.into())
-            })
-            .collect();
-        let is_known = |name: &str| elements.iter().any(|(_, known)| &**known == name);
-        let doc_type = root.required("docType");
-        if !is_known(doc_type) {
-            root.fault(format!("there is no element `{doc_type}`, which is the root"));
-        }
-        for (element, name) in &elements {
-            for child in element.all("child").filter(|child| !is_known(child.required("name"))) {
-                child.fault(format!("`{name}` has a child `{}`, of which there is no element", child.required("name")));
+        let element = |element: Element<'_>| {
+            let name = element.required("name");
+            once.check(element, "element", name);
+            (Text::from(name), written(element))
+        };
+        let written: Vec<(Text, Written)> = root.all("element").map(element).collect();
+        let applies_to = |element: Element<'_>| {
+            let text = |attribute: &str| element.attribute(attribute).map(Text::from);
+            let (kind, work_folder) = (text("type"), text("workFolder"));
+            if kind.is_none() && work_folder.is_none() {
+                element.fault("`appliesTo` names neither a `type` nor a `workFolder`");
             }
-            if element.required("type") == "list" && element.all("listValues").next().is_none() {
-                element.fault(format!("`{name}` is a list and has no `listValues`"));
+            AppliesTo { kind, work_folder }
+        };
+        let definition = MetadataDefinition {
+            doc_type: root.required("docType").into(),
+            is_default: root.flag("isDefault"),
+            dtd: root.attribute("dtd").map(Text::from),
+            applies_to: root.all("appliesTo").map(applies_to).collect(),
+            elements: InOrder(Vec::new()),
+        };
+        DefinitionFile { definition, written }
+    }
+}
+
+fn written(element: Element<'_>) -> Written {
+    let mut said: Said = annotations()
+        .filter_map(|attribute| Some((attribute.name, element.attribute(attribute.name)?.to_owned())))
+        .collect();
+    let content = element.all("defaultContent").next().map(|content| content.text());
+    said.extend(content.map(|content| (DEFAULT_CONTENT, content)));
+    let values = |list: Element<'_>| list.all("value").map(|value| value.text()).collect();
+    let occurs = |child: Element<'_>| {
+        // One that is none of these has been refused.
+        let mark = child.attribute("occurs").unwrap_or_default();
+        let mark = ["", "?", "*", "+"].into_iter().find(|known| *known == mark).unwrap_or_default();
+        (Text::from(child.required("name")), mark)
+    };
+    Written {
+        said,
+        list_values: element.all("listValues").next().map(values),
+        children: element.all("child").map(occurs).collect(),
+    }
+}
+
+/// The names under which a DTD says what stands in elements of their own in the file.
+const DEFAULT_CONTENT: &str = "defaultContent";
+const LIST_VALUES: &str = "listValues";
+
+impl DefinitionFile {
+    /// Path of the DTD.
+    pub fn dtd(&self) -> Option<&Text> {
+        self.definition.dtd.as_ref()
+    }
+
+    /// The definition, with what its DTD declares; `fault` hears what is wrong with either.
+    pub fn complete(self, dtd: Option<&Declarations>, fault: &mut dyn FnMut(String)) -> MetadataDefinition {
+        let DefinitionFile { mut definition, written } = self;
+        let elements = match dtd {
+            None => written,
+            Some(dtd) => {
+                let mut written: HashMap<Text, Written> = written.into_iter().collect();
+                let declared = |element: &DeclaredElement| {
+                    let name = Text::from(element.name.as_str());
+                    let own = written.remove(&name).unwrap_or_default();
+                    (name, of_both(own, element, fault))
+                };
+                let elements = dtd.elements.iter().map(declared).collect();
+                let mut rest: Vec<&Text> = written.keys().collect();
+                rest.sort_unstable();
+                rest.into_iter().for_each(|name| fault(format!("there is no element `{name}` in the DTD")));
+                elements
+            }
+        };
+        let is_known: std::collections::HashSet<Text> = elements.iter().map(|(name, _)| name.clone()).collect();
+        if !is_known.contains(&definition.doc_type) {
+            fault(format!("there is no element `{}`, which is the root", definition.doc_type));
+        }
+        for (name, element) in &elements {
+            for (child, _) in element.children.iter().filter(|(child, _)| !is_known.contains(child)) {
+                fault(format!("`{name}` has a child `{child}`, of which there is no element"));
+            }
+            if element.said.get("type").is_some_and(|kind| kind == "list") && element.list_values.is_none() {
+                fault(format!("`{name}` is a list and has no `listValues`"));
             }
         }
-        MetadataDefinition { elements: elements.into_iter().map(|(_, name)| name).collect() }
+        definition.elements = InOrder(elements.into_iter().map(|(name, it)| (name.clone(), it.shown(&name))).collect());
+        definition
+    }
+}
+
+/// What the file says of an element, and else the DTD; what stands in it is the DTD's to say.
+fn of_both(own: Written, declared: &DeclaredElement, fault: &mut dyn FnMut(String)) -> Written {
+    let name = &declared.name;
+    let mut both = own;
+    for attribute in &declared.attributes {
+        if attribute.name == LIST_VALUES {
+            both.list_values.get_or_insert_with(|| attribute.values.clone());
+            continue;
+        }
+        let Some(value) = &attribute.default else { continue };
+        if attribute.name == DEFAULT_CONTENT {
+            both.said.entry(DEFAULT_CONTENT).or_insert_with(|| value.clone());
+        } else if let Some(known) = annotations().find(|known| known.name == attribute.name) {
+            let value = value.trim();
+            if !known.kind.takes(value) {
+                let wanted = known.kind.wanted();
+                fault(format!("`{}` of `{name}` must be {wanted}, but is `{value}` in the DTD", known.name));
+            }
+            both.said.entry(known.name).or_insert_with(|| value.to_owned());
+        }
+    }
+    let children: Vec<(Text, &'static str)> =
+        declared.children.iter().map(|(child, occurs)| (Text::from(child.as_str()), occurs.mark())).collect();
+    if !both.children.is_empty() {
+        let sorted = |children: &[(Text, &'static str)]| {
+            let mut children = children.to_vec();
+            children.sort_unstable();
+            children
+        };
+        if sorted(&both.children) != sorted(&children) {
+            fault(format!("the children of `{name}` are not those that it has in the DTD"));
+        }
+    }
+    both.children = children;
+    both
+}
+
+impl Written {
+    fn shown(mut self, name: &str) -> MetadataElement {
+        let mut take = |attribute: &str, default: &str| {
+            self.said.remove(attribute).filter(|value| !value.is_empty()).unwrap_or_else(|| default.to_owned())
+        };
+        let flag = |value: String| if matches!(&*value, "1" | "true") { "true" } else { "false" }.to_owned();
+        let title = take("title", name);
+        MetadataElement {
+            short_title: take("shortTitle", &title),
+            title,
+            distinct: flag(take("distinct", "false")),
+            validity: take("validity", "None"),
+            expand_mode: take("expandMode", "Expanded"),
+            visibility: take("visibility", ""),
+            kind: take("type", "string"),
+            default_content: take(DEFAULT_CONTENT, ""),
+            list_name: take("listName", ""),
+            file_name: take("fileName", ""),
+            prefix: take("prefix", ""),
+            filter: take("filter", ""),
+            result: take("result", ""),
+            show_part_page: flag(take("showPartPage", "false")),
+            template: take("template", ""),
+            data_source_url: take("dataSourceUrl", ""),
+            data_source_result_template: take("dataSourceResultTemplate", ""),
+            list_values: self.list_values.unwrap_or_default(),
+            cardinality: InOrder(self.children),
+        }
+    }
+}
+
+impl MetadataDefinition {
+    /// The element of that name.
+    pub fn element(&self, name: &str) -> Option<&MetadataElement> {
+        self.elements.0.iter().find(|(known, _)| **known == *name).map(|(_, element)| element)
+    }
+
+    /// How well it fits objects of a type and work folder, where one is named: the more of the path of the work folder it names, the
+    /// better, then by the type. `None` if it does not.
+    pub fn fits(&self, kind: Option<&str>, work_folder: Option<&str>) -> Option<(usize, bool)> {
+        let fit = |applies: &AppliesTo| {
+            let of_kind = match (&applies.kind, kind) {
+                (None, _) => false,
+                (Some(named), Some(kind)) if **named == *kind => true,
+                (Some(_), _) => return None,
+            };
+            let lies_in = |folder: &Text, path: &str| {
+                path.strip_prefix(&**folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            let of_folder = match (&applies.work_folder, work_folder) {
+                (None, _) => 0,
+                (Some(named), Some(path)) if lies_in(named, path) => named.len(),
+                (Some(_), _) => return None,
+            };
+            Some((of_folder, of_kind))
+        };
+        self.applies_to.iter().filter_map(fit).max()
     }
 }

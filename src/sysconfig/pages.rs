@@ -3,19 +3,68 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::object::Text;
+use stet_xml::xpath::XPath;
 
 use super::document::{ConfigFile, Element, Once};
+use super::object_types::ObjectTypes;
 use super::vocabulary;
 
 /// A part of a story that can be picked out and placed by itself.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ContentItem {
     /// What people call it.
     pub name: Text,
     /// What it is.
+    #[serde(rename = "type")]
     pub kind: Text,
     /// Where it stands in the content.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub xp: Option<Text>,
+    /// Where it goes on a web page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub css_selector: Option<Text>,
+    /// What a new one starts with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<Text>,
+    /// Smallest and largest size of a picture, in pixels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub res_limits: Option<Text>,
+    /// What may be dropped on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sources: Option<Vec<ItemSource>>,
+    /// The parts of an item that repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items: Option<Vec<ItemPart>>,
+}
+
+/// What may be dropped on a content item.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ItemSource {
+    /// The element that it becomes.
+    pub element: Text,
+    /// The object type that may be dropped.
+    #[serde(rename = "type")]
+    pub kind: Text,
+    /// Which part of that is taken.
+    pub xp: Text,
+}
+
+/// A part of a content item that repeats.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ItemPart {
+    /// Where it stands in the item.
+    pub xp: Text,
+}
+
+impl ContentItem {
+    /// Whether clients can use it: its paths can be understood, and there are the object types that it names.
+    pub fn is_valid(&self, types: &ObjectTypes) -> bool {
+        let sources = self.sources.iter().flatten();
+        let paths = sources.clone().map(|source| &source.xp).chain(self.items.iter().flatten().map(|part| &part.xp));
+        paths.chain(&self.xp).all(|path| XPath::parse(path).is_ok())
+            && sources.clone().all(|source| types.get(&source.kind).is_some())
+    }
 }
 
 /// All content items, in the order of their file.
@@ -30,10 +79,23 @@ impl ConfigFile for ContentItems {
         let item = |element: Element<'_>| {
             let kind = element.required("type");
             kinds.check(element, "content item", kind);
+            let text = |child: &str| element.all(child).next().map(|child| Text::from(child.text()));
+            let source = |source: Element<'_>| ItemSource {
+                element: source.required("element").into(),
+                kind: source.required("type").into(),
+                xp: source.required("xp").into(),
+            };
+            let part = |part: Element<'_>| ItemPart { xp: part.required("xp").into() };
+            let has = |child: &str| element.all(child).next().is_some();
             ContentItem {
                 name: element.attribute("name").unwrap_or(kind).into(),
                 kind: kind.into(),
                 xp: element.attribute("xp").map(Text::from),
+                css_selector: element.attribute("cssSelector").map(Text::from),
+                content: text("content"),
+                res_limits: text("resLimits"),
+                sources: has("sources").then(|| element.all_in("sources", "source").map(source).collect()),
+                items: has("items").then(|| element.all_in("items", "item").map(part).collect()),
             }
         };
         ContentItems(root.all("contentItem").map(item).collect())

@@ -18,6 +18,7 @@ mod key;
 mod liveblog;
 mod message;
 mod object;
+mod older;
 mod paths;
 mod rights;
 mod session;

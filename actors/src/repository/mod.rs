@@ -317,8 +317,8 @@ pub(crate) fn find(families: Families, registry: &Registry, loid: Loid) -> Resul
         return Ok(None);
     };
     let family = families.get(record.family).ok_or_else(|| {
-        let message = format!("`{loid}` is a {}, which can't be changed yet.", record.family.name());
-        Error::new(Code::NotImplemented, message).with_source(loid)
+        let message = format!("`{loid}` is a {}, and this server knows no such family.", record.family.name());
+        Error::new(Code::InvalidType, message).with_source(loid)
     })?;
     Ok(Some(family.handle(registry, loid)?))
 }

@@ -33,8 +33,6 @@ pub struct Endpoint {
     pub privilege: Option<String>,
     /// What that is looked at for: `server`, `path` or `named`.
     pub scope: String,
-    /// Whether a handler answers it.
-    pub implemented: bool,
 }
 
 static ALL: LazyLock<Vec<Endpoint>> = LazyLock::new(|| Endpoint::in_document(document::whole()));
@@ -104,7 +102,6 @@ impl Endpoint {
             takes_bytes,
             privilege: operation["x-stet-privilege"].as_str().map(str::to_owned),
             scope: operation["x-stet-scope"].as_str().unwrap_or_default().to_owned(),
-            implemented: operation["x-stet-implemented"] == true,
         }
     }
 

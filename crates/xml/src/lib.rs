@@ -45,7 +45,8 @@
 //! # Parts of documents
 //!
 //! A liveblog's content is a [`frame()`] that posts are put into: each a [`fragment()`], which means the same wherever it stands,
-//! or text. A [`doctype_of`] a document can be given the DTD that it refers to; [`inclusions()`] says which files it takes in.
+//! or text. A [`doctype_of`] a document can be given the DTD that it refers to; [`inclusions()`] says which files it takes in, and
+//! [`declarations()`] what a DTD declares.
 //!
 //! [`edit`] changes single places of a document, and leaves all else as it is written; [`xpath`] finds them by XPath.
 //!
@@ -61,6 +62,7 @@
 
 mod chars;
 mod cursor;
+mod declarations;
 mod doctype;
 mod dtd;
 pub mod edit;
@@ -85,6 +87,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+pub use declarations::{Declarations, DeclaredAttribute, DeclaredElement, Occurs, declarations};
 pub use dtd::{Doctype, doctype_of};
 pub use error::{Location, XmlError, XmlErrorKind};
 pub use fragment::{Fragment, fragment};

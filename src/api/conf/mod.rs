@@ -9,4 +9,5 @@ mod site;
 pub use self::files::{clear_cache, xml_file};
 pub use self::pages::{AccessoriesRequest, ShapesRequest, page_accessories, shape_templates, shape_templates_of};
 pub use self::resolve::resolve_path;
+pub(in crate::api) use self::site::channel_id;
 pub use self::site::{catalogs, collage, connections, indexes, site_config_xml};

@@ -82,7 +82,7 @@ pub async fn collage(call: Call) -> Result<Json<CollageReply>> {
 ///
 /// # Errors
 /// `InvalidParameter` for one that there is not.
-pub(super) fn channel_id(site: &Site, name: &str) -> Result<Text> {
+pub(in crate::api) fn channel_id(site: &Site, name: &str) -> Result<Text> {
     // As many as are of use.
     let names = || site.channels.list().iter().take(20).map(|channel| &*channel.name).collect::<Vec<_>>().join(", ");
     let known = site.channel(name).map(|channel| channel.id.clone());

@@ -50,6 +50,7 @@ pub use self::import::{ImportObject, import};
 pub use self::locks::{UnlockRequest, lock, unlock};
 pub use self::moving::{MoveRequest, RenameRequest, relocate, rename};
 pub use self::pictures::content_as;
+pub(in crate::api) use self::removal::discarded;
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
 pub use self::versions::{restore_version, versions};
 pub use self::writing::{switches, write_content, write_content_by_loid};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stet_actors::error::Result;
-use stet_actors::id::Source;
+use stet_actors::id::{DatabaseId, Source};
 use stet_actors::lifecycle::{Destroy, Discard, Restore};
 
 use super::moving::name_mode;
@@ -32,7 +32,15 @@ pub struct RestoreRequest {
 
 /// `DELETE /v3/object/{source}/discard`
 pub async fn discard(call: Call) -> Result<Json<Removed>> {
-    let object = target(&call, Privilege::Delete, &call.source("source")?, call.database()?)?;
+    discarded(&call, &call.source("source")?, call.database()?).await
+}
+
+/// Moves an object to the recycle bin.
+///
+/// # Errors
+/// `ObjectNotFound`, `PermissionDenied`, what the command says.
+pub(in crate::api) async fn discarded(call: &Call, source: &Source, database: DatabaseId) -> Result<Json<Removed>> {
+    let object = target(call, Privilege::Delete, source, database)?;
     call.change_all(Discard { object }).await?;
     Json::of(&Removed { id: object.to_string() })
 }

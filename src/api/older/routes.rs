@@ -1,7 +1,7 @@
 //! The older, unversioned resources (docs/api/README.md, "Base path and surfaces"). They document no codes of their own;
 //! docs/api/README.md, "Codes", holds for all.
 
-use crate::api::{auth, group, object, older};
+use crate::api::{auth, group, message, object, older};
 use crate::http::route::words::*;
 
 const GET: Route = Route { codes: &[], ..base(Verb::Get, Privilege::Read, "docs/api/README.md") };
@@ -34,7 +34,8 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-calendar-nextpublicationdate-get",
-        source: "docs/api/README.md#not-served-yet",
+        further: &[404],
+        source: "docs/api/calendar.md",
         path: "/calendar/nextPublicationDate",
         summary: "Next publication date of a product.",
         query: &[
@@ -42,39 +43,43 @@ pub const ROUTES: &[Route] = &[
             needed("product", "Name of the product."),
             text("simpleDateFormat", Some("yyyyMMdd"), "Format of the dates."),
         ],
+        handler: handler!(older::next_publication_date),
         ..GET
     },
     Route {
         id: "old-channel-list-get",
-        source: "docs/api/README.md#not-served-yet",
+        source: "docs/api/channels.md",
         path: "/conf/channel/list",
         summary: "List the channels.",
         query: &[
             list("loidsSource", true, "Loids of the objects that the channels are for."),
             DATABASE,
-            flag("showCalendar", false, "Show the calendar."),
-            flag("showCompound", false, "Show compound channels."),
-            flag("showInserts", false, "Show the inserts."),
-            flag("showTemplateChannels", false, "Show template channels."),
-            flag("showTemplates", true, "Show the templates."),
-            flag("showWorkfolders", false, "Show the workfolders."),
+            flag("showCalendar", false, "Show the calendar that each follows."),
+            flag("showCompound", false, "Show whether bundles hold copies for each."),
+            flag("showInserts", false, "Show the inserts of each."),
+            flag("showTemplateChannels", false, "Show which are template channels, and that of each."),
+            flag("showTemplates", true, "Show the templates of each."),
+            flag("showWorkfolders", false, "Show the workfolders that serve each."),
         ],
+        handler: handler!(older::channels),
         ..GET
     },
     Route {
         id: "old-contentitems-list-get",
-        source: "docs/api/README.md#not-served-yet",
+        source: "docs/api/content-items.md",
         path: "/conf/contentItems/list",
         summary: "List the content items.",
         query: &[flag("validate", true, "Leave out content items that are not valid.")],
+        handler: handler!(older::content_items),
         ..GET
     },
     Route {
         id: "old-contentitems-map-get",
-        source: "docs/api/README.md#not-served-yet",
+        source: "docs/api/content-items.md",
         path: "/conf/contentItems/map",
         summary: "Content items keyed by their type.",
         query: &[flag("validate", true, "Leave out content items that are not valid.")],
+        handler: handler!(older::content_item_map),
         ..GET
     },
     Route {
@@ -88,7 +93,8 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "old-metadata-dtd-get",
-        source: "docs/api/README.md#not-served-yet",
+        further: &[404],
+        source: "docs/api/metadata.md",
         path: "/conf/metadata/dtd",
         summary: "Read a metadata definition.",
         query: &[
@@ -99,11 +105,13 @@ pub const ROUTES: &[Route] = &[
             text("type", None, "Object type that the definition is for."),
             text("workFolder", None, "Path of the workfolder."),
         ],
+        handler: handler!(older::definition),
         ..GET
     },
     Route {
         id: "old-metadata-treedb-get",
-        source: "docs/api/README.md#not-served-yet",
+        further: &[404],
+        source: "docs/api/metadata.md",
         path: "/conf/metadata/dtd/treedb",
         summary: "Tree paths below a node of a metadata definition.",
         query: &[
@@ -112,11 +120,13 @@ pub const ROUTES: &[Route] = &[
             text("path", None, "Path of an object with the definition."),
             text("sessionId", None, "Session that the path belongs to."),
         ],
+        handler: handler!(older::tree),
         ..GET
     },
     Route {
         id: "old-metadata-treedbxml-get",
-        source: "docs/api/README.md#not-served-yet",
+        further: &[404],
+        source: "docs/api/metadata.md",
         path: "/conf/metadata/dtd/treedbxml",
         summary: "Tree values below a node of a metadata definition, as XML.",
         query: &[
@@ -126,11 +136,12 @@ pub const ROUTES: &[Route] = &[
             text("sessionId", None, "Session that the path belongs to."),
         ],
         produces: Produces::Xml,
+        handler: handler!(older::tree_xml),
         ..GET
     },
     Route {
         id: "old-resolve-path-get",
-        source: "docs/api/README.md#not-served-yet",
+        source: "docs/api/paths.md",
         path: "/conf/resolve/path",
         summary: "Resolve a path from a content type and its context.",
         query: &[
@@ -145,11 +156,13 @@ pub const ROUTES: &[Route] = &[
             text("team", None, "Name of the team."),
             text("workfolder", None, "Path of the workfolder."),
         ],
+        handler: handler!(older::resolve_path),
         ..GET
     },
     Route {
         id: "old-siteconfig-get",
-        source: "docs/api/README.md#not-served-yet",
+        further: &[403, 404, 409, 507],
+        source: "docs/api/paths.md",
         path: "/conf/siteconfig",
         summary: "Site configuration for an object type.",
         query: &[
@@ -157,22 +170,24 @@ pub const ROUTES: &[Route] = &[
             open_flag("autocreate", "Make the folder if it is missing."),
             text("channel", None, "Name of the channel."),
             flag("check", false, "Check that the folder exists."),
-            text("fileName", None, "Name of the file."),
+            text("fileName", None, "Name for an object there: with `check`, it must be free."),
             text("workfolder", None, "Path of the workfolder."),
         ],
+        handler: handler!(older::site_config),
         ..GET
     },
     Route {
         id: "old-team-list-get",
-        source: "docs/api/README.md#not-served-yet",
+        source: "docs/api/teams.md",
         path: "/conf/team/list",
         summary: "List the teams.",
         query: &[DATABASE, flag("showChannels", false, "Show the channels of each team.")],
+        handler: handler!(older::teams),
         ..GET
     },
     Route {
         id: "old-user-list-get",
-        source: "docs/api/README.md#not-served-yet",
+        source: "docs/api/people.md",
         path: "/conf/user/list",
         summary: "List the users.",
         query: &[
@@ -180,19 +195,22 @@ pub const ROUTES: &[Route] = &[
             text("query", None, "Part of a name."),
             flag("showExtraInfo", false, "Show addresses and calendars."),
         ],
+        handler: handler!(older::users),
         ..GET
     },
     Route {
         id: "old-userdata-get",
-        source: "docs/api/README.md#not-served-yet",
+        further: &[404],
+        source: "docs/api/people.md",
         path: "/conf/userdata",
         summary: "Team, workfolder and product of the user.",
         query: &[flag("checkWorkfolder", false, "Check that the workfolder exists.")],
+        handler: handler!(older::user_data),
         ..GET
     },
     Route {
         id: "old-workfolder-list-get",
-        source: "docs/api/README.md#not-served-yet",
+        source: "docs/api/work-folders.md",
         path: "/conf/workfolder/list",
         summary: "List the workfolders.",
         query: &[
@@ -204,18 +222,52 @@ pub const ROUTES: &[Route] = &[
             flag("showBasefolders", false, "Show the base folders."),
             text("team", None, "Name of the team."),
         ],
+        handler: handler!(older::work_folders),
         ..GET
     },
     Route {
         id: "old-pageplan-delete",
-        source: "docs/api/README.md#not-served-yet",
+        source: "docs/api/page-plans.md",
         path: "/containers/pagePlan",
         summary: "Remove a page plan.",
         query: &[
             text("sessionId", None, "Session that the path belongs to."),
             text("source", None, "The page plan: a loid, uuid or path."),
         ],
+        handler: handler!(older::remove_page_plan),
         ..DELETE
+    },
+    Route {
+        id: "stet-old-login-post",
+        cookie: true,
+        source: "docs/api/auth.md",
+        secret: true,
+        path: "/login",
+        summary: "Log in with a form.",
+        token: Token::Login,
+        body: Body::Form(type_of::<auth::LoginRequest>, Size::Short),
+        handler: handler!(auth::older_log_in),
+        ..POST
+    },
+    Route {
+        id: "stet-old-message-get",
+        source: "docs/api/messages.md",
+        untagged: true,
+        path: "/message",
+        summary: "List the messages that the user has received, the newest first.",
+        query: &[LIMIT, SORT_BY, disp(true)],
+        handler: handler!(message::inbox),
+        ..GET
+    },
+    Route {
+        id: "stet-old-message-post",
+        source: "docs/api/messages.md",
+        path: "/message",
+        summary: "Send a message to users and groups.",
+        privilege: Some(Privilege::Create),
+        body: optional::<message::MailRequest>(Size::Long),
+        handler: handler!(message::send_mail),
+        ..POST
     },
     Route {
         id: "stet-old-object-linked-get",

@@ -10,14 +10,14 @@ use super::{
 };
 use crate::config::Config;
 use crate::http::app::{Kept, Surface};
-use crate::http::route::{Group, Route};
+use crate::http::route::{Group, Route, all_answer};
 
 const fn table_of(name: &'static str, about: &'static str, tables: &'static [&'static [Route]]) -> Group {
     Group { name, about, tables }
 }
 
 /// The groups, in the interface's order.
-pub static GROUPS: &[Group] = &[
+pub const GROUPS: &[Group] = &[
     table_of("auth", "Login, logout and the connection.", &[auth::routes::ROUTES]),
     table_of("bundle", "Bundles and their views.", &[bundle::routes::ROUTES]),
     table_of("configuration", "Configuration files and what is derived from them.", &[conf::routes::ROUTES]),
@@ -45,6 +45,8 @@ pub static GROUPS: &[Group] = &[
     table_of("events", "Following containers live.", &[events::routes::ROUTES]),
     table_of("older", "The older, unversioned resources.", &[older::routes::ROUTES]),
 ];
+
+const _: () = all_answer(GROUPS);
 
 /// Every endpoint.
 #[cfg(any(test, feature = "fuzzing"))]

@@ -94,7 +94,7 @@ struct Shape {
 }
 
 fn operation(groups: &'static [Group], route: &'static Route, schemas: &mut Schemas) -> Value {
-    let reply = route.handler.and_then(|handler| handler.reply).map(|type_of| schemas.reply(type_of));
+    let reply = route.handler().reply.map(|type_of| schemas.reply(type_of));
     let has = |name: &str| reply.as_ref().and_then(|reply| schemas.property(reply, name));
     let shape = Shape {
         pages: has("items").is_some_and(|items| items["type"] == "array") && has("next").is_none(),
@@ -115,7 +115,6 @@ fn operation(groups: &'static [Group], route: &'static Route, schemas: &mut Sche
     operation["x-stet-privilege"] = json!(route.privilege);
     operation["x-stet-scope"] = json!(route.privilege.map(|_| route.scope()));
     operation["x-stet-source"] = json!(route.source);
-    operation["x-stet-implemented"] = json!(route.handler.is_some());
     operation
 }
 

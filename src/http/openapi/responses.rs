@@ -13,7 +13,7 @@ fn statuses(route: &'static Route, shape: Shape) -> Vec<u16> {
     // A parameter or the body that is not valid, a token that is not, a URL that is too long, a caller who calls too often, a
     // disk that fails, too much work at once: no operation is beyond these.
     let mut codes = vec![200, 400, 401, 413, 429, 500, 503];
-    codes.extend(route.codes);
+    codes.extend(route.codes.iter().chain(route.further));
     let mut also = |holds: bool, more: &[u16]| {
         if holds {
             codes.extend(more);
@@ -34,7 +34,6 @@ fn statuses(route: &'static Route, shape: Shape) -> Vec<u16> {
     also(changes || matches!(route.token, Token::Login | Token::InBody), &[507]);
     also(route.takes_if_match(), &[412]);
     also(route.takes_key(), &[409, 422]);
-    also(route.handler.is_none(), &[501]);
     codes.sort_unstable();
     codes.dedup();
     codes
@@ -118,7 +117,7 @@ fn envelope(result: &Value) -> Value {
 }
 
 /// The statuses of failures that endpoints name.
-const FAILURES: [u16; 14] = [400, 401, 403, 404, 409, 412, 413, 416, 422, 429, 500, 501, 503, 507];
+const FAILURES: [u16; 13] = [400, 401, 403, 404, 409, 412, 413, 416, 422, 429, 500, 503, 507];
 
 /// What failures look like, once for each status and surface.
 pub fn failures(schemas: &mut Schemas) -> Map<String, Value> {
@@ -193,7 +192,6 @@ fn description(code: u16) -> &'static str {
         422 => "The `Idempotency-Key` stands for another call.",
         429 => "The caller calls too often.",
         500 => "The repository failed.",
-        501 => "The endpoint is not there yet.",
         503 => "There is too much work at once.",
         507 => "The disk of the repository is full: nothing was changed.",
         _ => "See the status code.",

@@ -117,7 +117,9 @@ pub struct Route {
     pub produces: Produces,
     /// Documented status codes beside 400, 413, 500, 503, which every endpoint may give.
     pub codes: &'static [u16],
-    /// The code that answers, and the type of its answers; `None` for an endpoint that is not there yet: 501.
+    /// Further statuses that may come, which nothing else here shows.
+    pub further: &'static [u16],
+    /// The code that answers, and the type of its answers. `None` in what rows are derived from alone: see [`all_answer`].
     pub handler: Option<Handler>,
 }
 
@@ -185,7 +187,31 @@ pub enum Scope {
     Named,
 }
 
+/// Makes sure that each endpoint has code that answers: a table without does not compile.
+pub const fn all_answer(groups: &[Group]) {
+    let mut group = 0;
+    while group < groups.len() {
+        let mut table = 0;
+        while table < groups[group].tables.len() {
+            let routes = groups[group].tables[table];
+            let mut route = 0;
+            while route < routes.len() {
+                assert!(routes[route].handler.is_some(), "an endpoint has no handler");
+                route += 1;
+            }
+            table += 1;
+        }
+        group += 1;
+    }
+}
+
 impl Route {
+    /// The code that answers.
+    pub fn handler(&self) -> Handler {
+        // Of all rows of the tables: [`all_answer`].
+        self.handler.expect("a row of a table has a handler")
+    }
+
     /// What the privilege is checked for.
     pub fn scope(&self) -> Scope {
         match self.privilege {

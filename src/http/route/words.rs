@@ -37,6 +37,7 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
         tagged: false,
         produces: Produces::Json,
         codes: S,
+        further: &[],
         handler: None,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use stet_actors::object::{Text, file_name};
 
-use super::products::Product;
+use super::products::{Insert, Product, inserts};
 use crate::sysconfig::document::{Element, Once};
 
 /// A channel that stories go to.
@@ -18,6 +18,14 @@ pub struct Channel {
     pub kind: Text,
     /// In the order of the file.
     pub editions: Vec<Edition>,
+    /// In the order of the file.
+    pub inserts: Vec<Insert>,
+    /// The product that it belongs to.
+    pub product: Option<Text>,
+    /// The calendar of that product that it follows.
+    pub calendar: Option<Text>,
+    /// The channel that copies for it are inherited from.
+    pub template_channel: Option<Text>,
     /// In the order of the file.
     pub styles: Vec<StylesGroup>,
     /// Whether bundles hold copies for it.
@@ -147,6 +155,10 @@ fn channel(element: Element<'_>) -> Channel {
         name: name.into(),
         kind: element.attribute("type").unwrap_or("web").into(),
         editions: editions(element),
+        inserts: inserts(element),
+        product: element.attribute("product").map(Text::from),
+        calendar: element.attribute("calendar").map(Text::from),
+        template_channel: element.attribute("templateChannel").map(Text::from),
         styles: element.all("stylesGroup").map(styles_group).collect(),
         compound: element.flag("compound"),
         is_neutral: element.flag("isTemplateChannel"),

@@ -9,15 +9,17 @@ use std::collections::HashMap;
 
 use stet_actors::object::Text;
 
-pub use self::channels::{Channel, Channels, Team};
-pub use self::folders::{BaseFolder, Wanted, WorkFolder};
-pub use self::products::Product;
+pub use self::channels::{Channel, Channels, StylesGroup, Stylesheet, Team};
+pub use self::folders::{BaseFolder, Destination, Wanted, WorkFolder};
+pub use self::products::{Calendar, Product};
 use super::document::{ConfigFile, Element};
 use super::vocabulary;
 
 /// What a site is made of.
 #[derive(Debug, Clone, Default)]
 pub struct Site {
+    /// Its name.
+    pub name: Option<Text>,
     /// In the order of the file.
     pub products: Vec<Product>,
     /// What stories go to.
@@ -39,6 +41,7 @@ impl ConfigFile for Site {
     const ROOT: &'static vocabulary::Element = &vocabulary::SITE_CONFIG;
 
     fn read(root: Element<'_>) -> Site {
+        check_bounds(root);
         let products = products::read(root);
         let channels = channels::read(root, &products);
         let teams = channels::teams(root, &channels);
@@ -61,6 +64,7 @@ impl ConfigFile for Site {
         let marked = || products.iter().find(|product| product.is_default).map(|product| product.name.clone());
         let default_product = named.map(Text::from).or_else(marked);
         Site {
+            name: root.attribute("name").map(Text::from),
             products,
             channels,
             teams,
@@ -74,10 +78,59 @@ impl ConfigFile for Site {
     }
 }
 
+/// What the lists of a site may have: replies set them beside each other.
+fn check_bounds(root: Element<'_>) {
+    const MOST: usize = 1000;
+    const MOST_WORK_FOLDERS: usize = 10_000;
+    for (list, name) in
+        [("products", "product"), ("channels", "channel"), ("teams", "team"), ("baseFolders", "baseFolder")]
+    {
+        if root.all_in(list, name).nth(MOST).is_some() {
+            root.fault(format!("`{list}` has more than {MOST} elements `{name}`"));
+        }
+    }
+    /// Work folders in an element, and how many teams, channels and base folders they have.
+    fn count(element: Element<'_>, folders: &mut usize, named: &mut usize) {
+        for folder in element.all("workFolder") {
+            *folders += 1;
+            *named += ["team", "channel", "baseFolder"].map(|name| folder.all(name).count()).iter().sum::<usize>();
+            count(folder, folders, named);
+        }
+    }
+    let (mut folders, mut named) = (0, 0);
+    root.all("workFolders").for_each(|list| count(list, &mut folders, &mut named));
+    if folders > MOST_WORK_FOLDERS || named > 2 * MOST_WORK_FOLDERS {
+        root.fault(format!(
+            "there are more than {MOST_WORK_FOLDERS} work folders, or more than {} teams, channels and base folders of theirs",
+            2 * MOST_WORK_FOLDERS
+        ));
+    }
+}
+
 impl Site {
     /// The channel with that id or name, in any case.
     pub fn channel(&self, wanted: &str) -> Option<&Channel> {
         self.channels.named(wanted)
+    }
+
+    /// Where new objects go in all work folders.
+    pub fn base_folders(&self) -> &[BaseFolder] {
+        &self.base_folders
+    }
+
+    /// The product of that name.
+    pub fn product(&self, wanted: &str) -> Option<&Product> {
+        self.products.iter().find(|product| *product.name == *wanted)
+    }
+
+    /// The product that is meant where none is named.
+    pub fn default_product(&self) -> Option<&Product> {
+        self.default_product.as_deref().and_then(|name| self.product(name))
+    }
+
+    /// The team of that name.
+    pub fn team(&self, wanted: &str) -> Option<&Team> {
+        self.teams.iter().find(|team| *team.name == *wanted)
     }
 
     /// The channel that is meant where none is named.

@@ -1,13 +1,15 @@
 //! Products, and on which days they appear.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{Datelike, NaiveDate};
+use jiff::ToSpan;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use stet_actors::object::Text;
 
 use super::channels::{Edition, editions};
 use crate::sysconfig::document::{Element, Once};
-use crate::sysconfig::vocabulary::DAYS;
+use crate::sysconfig::vocabulary::{DAYS, day_of, month_and_day_of};
 
 /// A newspaper, magazine or site.
 #[derive(Debug, Clone)]
@@ -35,21 +37,69 @@ pub struct Insert {
     pub is_default: bool,
 }
 
-/// On which days there are issues.
+/// On which days there are issues: on some days of the week, but on no holiday, and as the exceptions say.
 #[derive(Debug, Clone)]
 pub struct Calendar {
     /// What channels name it by.
     pub name: Text,
+    /// Where its days begin and end.
+    pub time_zone: TimeZone,
+    /// How clients write its days.
+    pub date_format: Option<Text>,
     /// Days of the week with an issue, Monday first.
     weekdays: [bool; 7],
-    exceptions: HashMap<NaiveDate, bool>,
+    /// Months and days, of every year.
+    holidays: BTreeSet<(i8, i8)>,
+    exceptions: BTreeMap<Date, bool>,
 }
+
+/// Days after which the calendar of the world begins anew, days of the week included.
+const CYCLE: i64 = 146_097;
 
 impl Calendar {
     /// Whether there is an issue on a day.
-    pub fn publishes(&self, day: NaiveDate) -> bool {
-        let weekday = day.weekday().num_days_from_monday() as usize;
-        self.exceptions.get(&day).copied().unwrap_or(self.weekdays[weekday])
+    pub fn publishes(&self, day: Date) -> bool {
+        let weekday = self.weekdays[day.weekday().to_monday_zero_offset() as usize];
+        let usual = || weekday && !self.holidays.contains(&(day.month(), day.day()));
+        self.exceptions.get(&day).copied().unwrap_or_else(usual)
+    }
+
+    /// The first day after this one with an issue; `None` if there is no more.
+    pub fn next_after(&self, day: Date) -> Option<Date> {
+        let mut day = day;
+        if !self.weekdays.contains(&true) {
+            // Nothing but the days that are named.
+            let behind = self.exceptions.range(day..).filter(|(named, publishes)| **publishes && **named > day);
+            return behind.map(|(named, _)| *named).next();
+        }
+        // Behind the last exception the days repeat themselves.
+        let last = self.exceptions.last_key_value().map_or(day, |(last, _)| day.max(*last));
+        let until = last.saturating_add(CYCLE.days());
+        while day < until {
+            day = day.tomorrow().ok()?;
+            if self.publishes(day) {
+                return Some(day);
+            }
+        }
+        None
+    }
+
+    /// The days of the week with an issue, as files name them.
+    pub fn weekdays(&self) -> impl Iterator<Item = &'static str> {
+        DAYS.iter().zip(self.weekdays).filter(|(_, publishes)| *publishes).map(|(name, _)| *name)
+    }
+}
+
+impl Product {
+    /// The first day after this one with an issue by any of its calendars, and that calendar.
+    pub fn next_after(&self, day: Date) -> Option<(Date, &Calendar)> {
+        let next = |calendar: &'_ Calendar| calendar.next_after(day);
+        self.calendars.iter().filter_map(|calendar| Some((next(calendar)?, calendar))).min_by_key(|(day, _)| *day)
+    }
+
+    /// Where its days begin and end, as far as they agree: by its first calendar.
+    pub fn time_zone(&self) -> TimeZone {
+        self.calendars.first().map_or(TimeZone::UTC, |calendar| calendar.time_zone.clone())
     }
 }
 
@@ -70,7 +120,7 @@ pub(super) fn read(root: Element<'_>) -> Vec<Product> {
     root.all_in("products", "product").map(product).collect()
 }
 
-fn inserts(element: Element<'_>) -> Vec<Insert> {
+pub(super) fn inserts(element: Element<'_>) -> Vec<Insert> {
     let mut known = Once::default();
     let insert = |element: Element<'_>| {
         let name = element.required("name");
@@ -90,16 +140,26 @@ fn calendars(element: Element<'_>) -> Vec<Calendar> {
     let calendar = |element: Element<'_>| {
         let name = element.required("name");
         known.check(element, "calendar", name);
-        let mut calendar = Calendar { name: name.into(), weekdays: [false; 7], exceptions: HashMap::new() };
+        let zone = element.attribute("timeZone").and_then(|name| TimeZone::get(name).ok());
+        let mut calendar = Calendar {
+            name: name.into(),
+            // One that there is not has been refused.
+            time_zone: zone.unwrap_or(TimeZone::UTC),
+            date_format: element.attribute("dateFormat").map(Text::from),
+            weekdays: [false; 7],
+            holidays: BTreeSet::new(),
+            exceptions: BTreeMap::new(),
+        };
         for day in element.all("publishes") {
             // One that is no day has been refused.
             if let Some(place) = DAYS.iter().position(|known| *known == day.required("day")) {
                 calendar.weekdays[place] = true;
             }
         }
+        calendar.holidays.extend(element.all("holiday").filter_map(|day| month_and_day_of(day.required("day"))));
         for exception in element.all("exception") {
             let date = exception.required("date");
-            let Ok(day) = NaiveDate::parse_from_str(date, "%Y%m%d") else { continue };
+            let Some(day) = day_of(date) else { continue };
             if calendar.exceptions.insert(day, exception.flag("publishes")).is_some() {
                 exception.fault(format!("the day {date} is there a second time"));
             }
@@ -107,4 +167,78 @@ fn calendars(element: Element<'_>) -> Vec<Calendar> {
         calendar
     };
     element.all("calendar").map(calendar).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn calendar(weekdays: [bool; 7], holidays: &[(i8, i8)], exceptions: &[(Date, bool)]) -> Calendar {
+        Calendar {
+            name: "c".into(),
+            time_zone: TimeZone::UTC,
+            date_format: None,
+            weekdays,
+            holidays: holidays.iter().copied().collect(),
+            exceptions: exceptions.iter().copied().collect(),
+        }
+    }
+
+    const DAILY: [bool; 7] = [true, true, true, true, true, true, false];
+
+    #[test]
+    fn sundays_holidays_and_exceptions_are_passed_over() {
+        let christmas = calendar(DAILY, &[(12, 25), (1, 1)], &[(date(2026, 12, 27), true), (date(2027, 1, 2), false)]);
+        for (from, next) in [
+            (date(2026, 12, 23), date(2026, 12, 24)),
+            (date(2026, 12, 24), date(2026, 12, 26)),
+            (date(2026, 12, 26), date(2026, 12, 27)),
+            (date(2026, 12, 31), date(2027, 1, 4)),
+        ] {
+            assert_eq!(christmas.next_after(from), Some(next), "{from}");
+        }
+    }
+
+    #[test]
+    fn a_calendar_may_have_no_further_day() {
+        assert_eq!(calendar([false; 7], &[], &[]).next_after(date(2026, 1, 1)), None);
+        let dated =
+            calendar([false; 7], &[], &[(date(2026, 5, 1), true), (date(2026, 6, 1), false), (date(2026, 7, 1), true)]);
+        assert_eq!(dated.next_after(date(2026, 4, 30)), Some(date(2026, 5, 1)));
+        assert_eq!(dated.next_after(date(2026, 5, 1)), Some(date(2026, 7, 1)));
+        assert_eq!(dated.next_after(date(2026, 7, 1)), None);
+        // Each day is a holiday but one that is seldom there, and seldom a Saturday.
+        let holidays: Vec<(i8, i8)> = (1..=12).flat_map(|month| (1..=31).map(move |day| (month, day))).collect();
+        let all = calendar([true; 7], &holidays, &[]);
+        assert_eq!(all.next_after(date(2026, 1, 1)), None);
+        let leap: Vec<(i8, i8)> = holidays.into_iter().filter(|day| *day != (2, 29)).collect();
+        let saturdays = calendar([false, false, false, false, false, true, false], &leap, &[]);
+        assert_eq!(saturdays.next_after(date(2020, 2, 29)), Some(date(2048, 2, 29)));
+        // The last day that there is.
+        assert_eq!(calendar([true; 7], &[], &[]).next_after(Date::MAX), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+        /// Day by day, over some years with leap days among them.
+        #[test]
+        fn the_next_day_is_the_first_that_publishes(
+            weekdays: [bool; 7],
+            holidays in proptest::collection::vec((1_i8..=12, 1_i8..=31), 0..20),
+            exceptions in proptest::collection::vec((0_i64..1500, any::<bool>()), 0..40),
+            from in 0_i64..1500,
+        ) {
+            let begin = date(2023, 12, 1);
+            let exceptions: Vec<(Date, bool)> = exceptions.into_iter().map(|(day, is)| (begin + day.days(), is)).collect();
+            let calendar = calendar(weekdays, &holidays, &exceptions);
+            let from = begin + from.days();
+            // Behind the last exception there is a day within some weeks, or none: so many holidays in a row there are not.
+            let expected = (1..4000).map(|days: i64| from + days.days()).find(|day| calendar.publishes(*day));
+            prop_assert_eq!(calendar.next_after(from), expected);
+        }
+    }
 }

@@ -218,6 +218,11 @@ static INSERTS: Element = list("inserts", &[any(&INSERT)], "Inserts.");
 pub const DAYS: &[&str] = &["MO", "TU", "WE", "TH", "FR", "SA", "SU"];
 static PUBLISHES: Element =
     leaf("publishes", &[needed("day", Kind::OneOf(DAYS), "The day of the week.")], "A day of the week with an issue.");
+static HOLIDAY: Element = leaf(
+    "holiday",
+    &[needed("day", Kind::MonthAndDay, "The day, in each year that has it."), optional("reason", Kind::Text, "Why.")],
+    "A day of every year without an issue.",
+);
 static EXCEPTION: Element = leaf(
     "exception",
     &[
@@ -225,16 +230,17 @@ static EXCEPTION: Element = leaf(
         needed("publishes", Kind::Flag, "Whether there is an issue on it."),
         optional("reason", Kind::Text, "Why."),
     ],
-    "A day that is unlike its day of the week.",
+    "A day that is unlike its day of the week, or unlike other holidays.",
 );
 static CALENDAR: Element = Element {
     name: "calendar",
     about: "On which days there are issues.",
     attributes: &[
         needed("name", Kind::Name, "What channels name it by."),
+        optional("timeZone", Kind::TimeZone, "Where its days begin and end; UTC without it."),
         optional("dateFormat", Kind::Name, "How clients write its days."),
     ],
-    children: &[any(&PUBLISHES), any(&EXCEPTION)],
+    children: &[any(&PUBLISHES), any(&HOLIDAY), any(&EXCEPTION)],
     text: None,
 };
 static PRODUCT: Element = Element {
@@ -545,8 +551,14 @@ pub static SHAPE_TEMPLATES: Element = Element {
     text: None,
 };
 
-static DEFINED_FOR: Element =
-    leaf("appliesTo", &[needed("type", Kind::Name, "Its name.")], "An object type that it is for.");
+static DEFINED_FOR: Element = leaf(
+    "appliesTo",
+    &[
+        optional("type", Kind::Name, "An object type; without it, all."),
+        optional("workFolder", Kind::Path, "A work folder, with all below it; without it, all."),
+    ],
+    "Objects that it is for.",
+);
 static CHILD: Element = leaf(
     "child",
     &[
@@ -558,7 +570,8 @@ static CHILD: Element = leaf(
 static DEFAULT_CONTENT: Element = text("defaultContent", Kind::Text, "What a new one starts with.");
 static VALUE: Element = text("value", Kind::Text, "A value.");
 static LIST_VALUES: Element = list("listValues", &[any(&VALUE)], "The values of a list.");
-static DEFINED_ELEMENT: Element = Element {
+/// An element of a metadata definition. What is no attribute of the DTD's stands in the file alone.
+pub static DEFINED_ELEMENT: Element = Element {
     name: "element",
     about: "An element of the metadata, and how a form shows it.",
     attributes: &[
@@ -569,7 +582,7 @@ static DEFINED_ELEMENT: Element = Element {
         optional("validity", Kind::OneOf(&["None", "ShowOnly"]), "Whether values are checked."),
         optional("expandMode", Kind::OneOf(&["Expanded", "Collapsed"]), "How it is shown first."),
         optional("visibility", Kind::OneOf(&["ReadOnly", "Invisible"]), "What users may do with it; all without it."),
-        needed(
+        optional(
             "type",
             Kind::OneOf(&[
                 "string",
@@ -580,7 +593,7 @@ static DEFINED_ELEMENT: Element = Element {
                 "tree-db/filesystem",
                 "dataSourceMaster",
             ]),
-            "What its values are.",
+            "What its values are; as the DTD says without it, else string.",
         ),
         optional("listName", Kind::Name, "The tree list of its values, by name: a file of /SysConfig/TreeLists."),
         optional("fileName", Kind::Path, "The tree list of its values, by path."),
@@ -601,10 +614,21 @@ pub static METADATA_DEFINITION: Element = Element {
     about: "The metadata of some object types.",
     attributes: &[
         needed("docType", Kind::Name, "The root of the metadata."),
-        optional("dtd", Kind::Path, "Path of its DTD."),
+        optional("dtd", Kind::Path, "Path of its DTD, which says what elements there are and what stands in them."),
         IS_DEFAULT,
     ],
     children: &[any(&DEFINED_FOR), any(&DEFINED_ELEMENT)],
+    text: None,
+};
+
+static WEB_TYPE: Element = text("WebType", Kind::Name, "What a story appears as.");
+static WEB_TYPES: Element = list("WebTypes", &[any(&WEB_TYPE)], "What stories appear as online.");
+/// A file of `/SysConfig/TreeLists`: a list without branches.
+pub static WEB_CONFIGURATION: Element = Element {
+    name: "WebConfiguration",
+    about: "What stories appear as online; a tree list without branches.",
+    attributes: &[optional("product", Kind::Name, "The product that it is for.")],
+    children: &[at_most_once(&WEB_TYPES)],
     text: None,
 };
 
@@ -640,4 +664,5 @@ pub static ROOTS: &[&Element] = &[
     &SHAPE_TEMPLATES,
     &METADATA_DEFINITION,
     &TREE_LIST,
+    &WEB_CONFIGURATION,
 ];

@@ -1,5 +1,7 @@
 //! Which values attributes and texts take.
 
+use jiff::civil::Date;
+
 /// A kind of value. White space around a value counts for nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
@@ -21,6 +23,10 @@ pub enum Kind {
     Colour,
     /// A day of the calendar, `yyyyMMdd`.
     Day,
+    /// A day of every year that has it, `MMdd`.
+    MonthAndDay,
+    /// The name of a time zone.
+    TimeZone,
 }
 
 impl Kind {
@@ -39,11 +45,9 @@ impl Kind {
             }
             Kind::OneOf(names) => names.contains(&value),
             Kind::Colour => is_colour(value),
-            Kind::Day => {
-                value.len() == 8
-                    && value.bytes().all(|byte| byte.is_ascii_digit())
-                    && chrono::NaiveDate::parse_from_str(value, "%Y%m%d").is_ok()
-            }
+            Kind::Day => day_of(value).is_some(),
+            Kind::MonthAndDay => month_and_day_of(value).is_some(),
+            Kind::TimeZone => jiff::tz::TimeZone::get(value).is_ok(),
         }
     }
 
@@ -60,8 +64,25 @@ impl Kind {
             Kind::OneOf(names) => format!("one of {}", names.join(", ")),
             Kind::Colour => "like `rgb(76,145,65)`, with numbers from 0 to 255".to_owned(),
             Kind::Day => "a day of the calendar, yyyyMMdd".to_owned(),
+            Kind::MonthAndDay => "a day of the year, MMdd".to_owned(),
+            Kind::TimeZone => "the name of a time zone, like `Europe/London`".to_owned(),
         }
     }
+}
+
+/// The day that eight digits are, `yyyyMMdd`.
+pub fn day_of(text: &str) -> Option<Date> {
+    if text.len() != 8 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    Date::new(text[..4].parse().ok()?, text[4..6].parse().ok()?, text[6..].parse().ok()?).ok()
+}
+
+/// Month and day that four digits are, `MMdd`, of any year that has them.
+pub fn month_and_day_of(text: &str) -> Option<(i8, i8)> {
+    // A year that has each of them.
+    let day = day_of(&format!("2024{text}"))?;
+    Some((day.month(), day.day()))
 }
 
 /// Digits, with a point and a sign at most: what the schema takes, too.

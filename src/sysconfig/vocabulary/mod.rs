@@ -7,7 +7,7 @@ mod kind;
 mod schema;
 
 pub use self::elements::*;
-pub use self::kind::Kind;
+pub use self::kind::{Kind, day_of, month_and_day_of};
 pub use self::schema::schema;
 
 /// An element.

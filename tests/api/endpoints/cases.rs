@@ -35,6 +35,7 @@ pub enum Kind {
     Liveblog,
     Topic,
     TopicPlan,
+    PagePlan,
     /// A post of the liveblog in front of it, or an item of the topic.
     Post,
     /// An object of the drawer in front of it, or the id of its shortcut.
@@ -380,6 +381,40 @@ cases! {
         Made::default().json(body)
     };
     "old-group-list-get": |_| Made::default();
+    "stet-old-login-post": |_| {
+        Made::default().json(json!({
+            "connectionId": "Editorial", "applicationId": "test", "username": "editor", "pwd": SAMPLE_PASSWORD
+        }))
+    };
+    "stet-old-message-get": |_| Made::default();
+    "stet-old-message-post": |corner| {
+        Made::default().json(json!({ "subject": "s", "recipients": [corner.user()] }))
+    };
+    "old-calendar-nextpublicationdate-get": |_| {
+        let made = Made::default().query("product", word("HarbourCourier"));
+        made.query("fromIssueDate", word("20261124"))
+    };
+    "old-channel-list-get": |corner| Made::default().query("loidsSource", corner.story());
+    "old-contentitems-list-get": |_| Made::default();
+    "old-contentitems-map-get": |_| Made::default();
+    "old-metadata-dtd-get": |corner| Made::default().query("id", corner.story());
+    "old-metadata-treedb-get": |corner| {
+        Made::default().query("id", corner.story()).query("node", word("subject"))
+    };
+    "old-metadata-treedbxml-get": |corner| {
+        Made::default().query("id", corner.story()).query("node", word("section"))
+    };
+    "old-resolve-path-get": |_| Made::default().query("contentType", word("Story"));
+    "old-siteconfig-get": |_| Made::default().query("type", word("Story"));
+    "old-team-list-get": |_| Made::default().query("showChannels", word("true"));
+    "old-user-list-get": |_| Made::default().query("query", word("editor"));
+    "old-userdata-get": |_| Made::default();
+    "old-workfolder-list-get": |_| Made::default().query("showBasefolders", word("true"));
+    "old-pageplan-delete": |corner| {
+        let options = json!({ "name": corner.name(), "type": "PagePlan", "folderPath": corner.folder });
+        let made = corner.client.upload("/v3/object/create", &options, None).ok();
+        Made::default().query("source", of(&word(made["id"].as_str().expect("it has an id")), Kind::PagePlan))
+    };
 
     "drawer-get": |corner| Made::on([corner.drawer(2).drawer]).query("showItems", word(true));
     "drawer-by-object-get": |corner| Made::on([of(&corner.drawer(1).stories[0], Kind::Any)]);

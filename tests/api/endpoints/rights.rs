@@ -67,7 +67,8 @@ fn each_role_of_the_sample_gets_what_its_groups_allow_and_no_more() {
                     && holds("create")
                     && endpoint.scope == "named"
                     && endpoint.id != "topic-move-put"
-                    && !endpoint.takes("loid");
+                    && !endpoint.takes("loid")
+                    && !endpoint.takes("source");
                 let of_others = privilege == "create" && endpoint.path.contains("/{post}") && !holds("moderate");
                 let allowed = (holds(privilege) || by_name) && !of_others;
                 let made = (case.make)(corner);
@@ -180,7 +181,8 @@ fn what_is_made_must_go_where_the_caller_may_create() {
         // It goes where the configuration says; a message lies in no folder.
         endpoint.privilege.as_deref() == Some("create")
             && endpoint.scope == "named"
-            && !["drawer-automatic-post", "message-sendmail-post"].contains(&endpoint.id.as_str())
+            && endpoint.id != "drawer-automatic-post"
+            && !SENDS_MESSAGES.contains(&endpoint.id.as_str())
     };
     on_each(4, about, |faults, case, _| {
         for (folder, allowed) in [(OWN, true), (FOREIGN, false), (HIDDEN, false)] {

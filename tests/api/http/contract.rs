@@ -6,12 +6,6 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::*;
-use crate::api::endpoints::rights::held_by;
-
-/// Those that nobody serves yet.
-fn unserved() -> impl Iterator<Item = &'static Endpoint> {
-    Endpoint::all().iter().filter(|endpoint| !endpoint.implemented)
-}
 
 /// A client whose token is none.
 fn stranger() -> Client {
@@ -115,20 +109,17 @@ fn a_required_parameter_that_is_missing_is_refused_by_name() {
 }
 
 #[test]
-fn a_body_that_can_not_be_read_is_refused_for_a_form_and_where_nobody_serves_the_endpoint_yet() {
+fn a_body_that_can_not_be_read_is_refused_for_a_form() {
     let admin = Server::shared().user("admin");
     let mut faults = Faults::default();
-    let about = |endpoint: &&Endpoint| endpoint.body != "none" && (!endpoint.implemented || endpoint.multipart);
-    for endpoint in Endpoint::all().iter().filter(about) {
-        // A multipart form has JSON in one of its parts only, and is refused for what it says that it is.
-        let bodies: &[&[u8]] =
-            if endpoint.multipart { &[b""] } else { &[b"", b"{\"a\":", b"\"text\"", b"7", b"{} {}"] };
-        for body in bodies.iter().filter(|body| endpoint.body == "required" || !body.is_empty()) {
-            let answer = admin.send(&endpoint.method, &endpoint.fitting_call(), &[JSON], body);
-            let well = endpoint.error(&answer, 400)["code"] == "CMS.InvalidBody";
-            faults.expect(well, || format!("{:?}: {}", String::from_utf8_lossy(body), endpoint.told(&answer)));
-        }
+    let mut tried = 0;
+    for endpoint in Endpoint::all().iter().filter(|endpoint| endpoint.multipart && endpoint.body == "required") {
+        // It has JSON in one of its parts only, and is refused for what it says that it is.
+        let answer = admin.send(&endpoint.method, &endpoint.fitting_call(), &[JSON], b"");
+        faults.expect(endpoint.error(&answer, 400)["code"] == "CMS.InvalidBody", || endpoint.told(&answer));
+        tried += 1;
     }
+    assert!(tried > 2, "{tried}");
     faults.none();
 }
 
@@ -162,51 +153,12 @@ fn a_method_that_a_path_has_not_is_refused_with_those_that_it_has() {
 }
 
 #[test]
-fn a_user_without_the_privilege_of_an_endpoint_that_nobody_serves_yet_is_refused() {
-    let server = Server::shared();
-    let (mut faults, mut refusals) = (Faults::default(), 0);
-    for user in ["reader", "contributor", "reporter", "editor"] {
-        let held = held_by(user);
-        let holds = |wanted: &str| held.iter().any(|known| known == wanted);
-        for endpoint in unserved() {
-            let Some(privilege) = endpoint.privilege.as_deref() else { continue };
-            // Who may create may change and discard what they created: for what a body names, each object is asked.
-            let own = matches!(privilege, "write" | "delete") && holds("create") && endpoint.scope == "named";
-            if holds(privilege) || own {
-                continue;
-            }
-            let answer = endpoint.send(&server.user(user), &endpoint.fitting_call());
-            let status = if endpoint.older() { 401 } else { 403 };
-            let error = endpoint.error(&answer, status);
-            let message = error["message"].as_str().unwrap_or_default();
-            let well = error["code"] == "CMS.PermissionDenied" && message.contains(privilege);
-            faults.expect(well, || format!("{user} without {privilege}: {}", endpoint.told(&answer)));
-            faults.expect(status != 401 || answer.header("www-authenticate").is_some(), || endpoint.told(&answer));
-            refusals += 1;
-        }
-    }
-    assert!(refusals > 0, "{refusals}");
-    faults.none();
-}
-
-#[test]
-fn what_is_not_there_yet_says_501() {
-    let mut faults = Faults::default();
-    for endpoint in unserved() {
-        let answer = endpoint.send(&Server::shared().user("admin"), &endpoint.call_with(NOWHERE));
-        let well = endpoint.error(&answer, 501)["code"] == "CMS.NotImplemented";
-        faults.expect(well, || endpoint.told(&answer));
-    }
-    faults.none();
-}
-
-#[test]
 fn nothing_says_500() {
     // Its own server: these calls do what they say.
     let server = Server::start();
     let mut faults = Faults::default();
     for source in [NOWHERE, "/nowhere", "/", "/News/City", "/Drawers/city-desk", "/News/City/harbour-ferry.xml", "7"] {
-        for endpoint in Endpoint::all().iter().filter(|endpoint| endpoint.implemented) {
+        for endpoint in Endpoint::all() {
             let ends = endpoint.path.ends_with("/logout");
             let admin = if ends { server.login("admin") } else { server.user("admin") };
             let bodies: &[&str] = match endpoint.body.as_str() {

@@ -7,7 +7,6 @@ mod failures;
 mod limits;
 mod openapi;
 pub mod raw;
-mod rights;
 mod tokens;
 
 use serde_json::Value;

@@ -58,6 +58,8 @@ fn pattern_of(kind: Kind) -> String {
             data(&[("pattern", "rgb\\( ?[0-9]{1,3} ?, ?[0-9]{1,3} ?, ?[0-9]{1,3} ?\\)".to_owned())], "token")
         }
         Kind::Day => data(&[("pattern", "[0-9]{8}".to_owned())], "token"),
+        Kind::MonthAndDay => data(&[("pattern", "[0-9]{4}".to_owned())], "token"),
+        Kind::TimeZone => pattern_of(Kind::Name),
     }
 }
 

@@ -1,0 +1,54 @@
+//! On which day a product appears next (docs/api/calendar.md).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::DatabaseId;
+
+use super::place::today;
+use crate::http::call::Call;
+use crate::http::reply::Json;
+use crate::simple_date_format::SimpleDateFormat;
+
+/// The next day on which a product appears.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NextPublicationDate {
+    /// Name of the product.
+    product: String,
+    /// The pattern of both dates.
+    simple_date_format: String,
+    /// The day that was asked about, as it came.
+    from_issue_date: String,
+    /// The first day after it with an issue; empty if there is none.
+    next_publication_date: String,
+}
+
+/// `GET /calendar/nextPublicationDate`
+pub async fn next_publication_date(call: Call) -> Result<Json<NextPublicationDate>> {
+    // They are required or have a default.
+    let text = |name: &str| call.query.text(name).unwrap_or_default();
+    let (pattern, from, named) = (text("simpleDateFormat"), text("fromIssueDate"), text("product"));
+    let format = SimpleDateFormat::parse(pattern).map_err(|why| {
+        Error::parameter("simpleDateFormat", pattern, &format!("a pattern of Java's SimpleDateFormat: {why}"))
+    })?;
+    let site = call.app.sysconfig.site(DatabaseId::MAIN);
+    let product = site.product(named).ok_or_else(|| {
+        Error::new(Code::ObjectNotFound, format!("There is no product `{named}`.")).with_source(named)
+    })?;
+    let zone = product.time_zone();
+    let day = format
+        .read(from, &zone, today(&call, &zone).year())
+        .map_err(|why| Error::parameter("fromIssueDate", from, &format!("a day in the pattern `{pattern}`: {why}")))?;
+    let next = product.next_after(day).and_then(|(day, calendar)| {
+        // The first moment of the day, which is not midnight everywhere.
+        let time = day.to_zoned_datetime(calendar.time_zone.clone()).ok()?;
+        Some(format.write(&time))
+    });
+    Json::of(&NextPublicationDate {
+        product: product.name.to_string(),
+        simple_date_format: pattern.to_owned(),
+        from_issue_date: from.to_owned(),
+        next_publication_date: next.unwrap_or_default(),
+    })
+}

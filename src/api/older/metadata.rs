@@ -1,0 +1,206 @@
+//! Metadata definitions, and the values that their elements may have (docs/api/metadata.md).
+
+use std::sync::Arc;
+
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::folder::children;
+use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::object::{FamilyKind, normal_form};
+use stet_actors::runtime::store_failure;
+use stet_actors::store::View;
+use wildmatch::WildMatch;
+
+use super::place::named;
+use crate::api::records::readable;
+use crate::give_way::GiveWay;
+use crate::http::call::Call;
+use crate::http::reply::{Json, Reply};
+use crate::json::InOrder;
+use crate::records::Cached;
+use crate::sysconfig::{MetadataDefinition, MetadataElement, SiteContent, Values};
+
+/// Objects that are looked at, and paths that are listed, for values that are objects of the repository.
+const MOST_OBJECTS: usize = 10_000;
+
+/// A metadata definition.
+#[derive(serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Definition {
+    /// The root of the metadata.
+    doc_type: String,
+    /// All elements, in the order of the definition.
+    elements: InOrder<MetadataElement>,
+}
+
+/// The definition that a call means, and the database whose it is.
+struct Located {
+    database: DatabaseId,
+    content: Arc<SiteContent>,
+    definition: Arc<MetadataDefinition>,
+}
+
+/// By an object, or else by a type and work folder; the default one without any of them.
+fn locate(call: &Call) -> Result<Located> {
+    check_session(call)?;
+    let object = match (named(call, "id"), named(call, "path")) {
+        (Some(id), _) => Some(call.find(&Source::parse("id", id)?, DatabaseId::MAIN)?),
+        (None, Some(path)) => Some(call.find(&Source::parse("path", path)?, DatabaseId::MAIN)?),
+        (None, None) => None,
+    };
+    let database = object.as_ref().map_or(DatabaseId::MAIN, |object| object.loid.database);
+    let content = call.app.sysconfig.site_content(database);
+    let asks_for_default = call.query.lists("defaultMetadata") && call.query.boolean("defaultMetadata");
+    let definition = if asks_for_default {
+        content.default_definition()
+    } else {
+        let (kind, work_folder) = wanted(call, object.as_deref(), database)?;
+        content.definition_for(kind.as_deref(), work_folder.as_deref())
+    };
+    let none = || Error::new(Code::ObjectNotFound, "The site configuration has no metadata definition for this.");
+    let definition = definition.ok_or_else(none)?.clone();
+    Ok(Located { database, content, definition })
+}
+
+/// The type and work folder that a definition is looked for: those of an object, where one is named.
+fn wanted(call: &Call, object: Option<&Cached>, database: DatabaseId) -> Result<(Option<String>, Option<String>)> {
+    if let Some(object) = object {
+        return Ok((Some(object.type_name.to_string()), object.work_folder.as_ref().map(ToString::to_string)));
+    }
+    let kind = match named(call, "type") {
+        Some(kind) => {
+            let types = call.app.sysconfig.object_types(database);
+            let unknown =
+                || Error::new(Code::TypeNotFound, format!("There is no object type `{kind}`.")).with_source(kind);
+            Some(types.get(kind).ok_or_else(unknown)?.name.to_string())
+        }
+        None => None,
+    };
+    Ok((kind, named(call, "workFolder").map(str::to_owned)))
+}
+
+/// A session that a call names beside its token must be the caller's own.
+///
+/// # Errors
+/// `InvalidToken`.
+pub(super) fn check_session(call: &Call) -> Result<()> {
+    let Some(session) = named(call, "sessionId") else { return Ok(()) };
+    let own = call.caller()?;
+    if **own.id() == *session || call.token().as_deref() == Some(session) {
+        return Ok(());
+    }
+    Err(Error::new(Code::InvalidToken, "`sessionId` is not the session that the token belongs to."))
+}
+
+/// `GET /conf/metadata/dtd`
+pub async fn definition(call: Call) -> Result<Json<Definition>> {
+    let Located { content, definition, .. } = locate(&call)?;
+    Json::made(content.bytes, move || {
+        Ok(Definition { doc_type: definition.doc_type.to_string(), elements: definition.elements.clone() })
+    })
+    .await
+}
+
+/// The paths of the values that an element may have, and the element.
+async fn values(call: &Call) -> Result<(Vec<String>, MetadataElement)> {
+    let Located { database, content, definition } = locate(call)?;
+    // It is required.
+    let node = call.query.text("node").unwrap_or_default();
+    let element = definition.element(node).ok_or_else(|| {
+        Error::parameter("node", node, &format!("an element of the metadata definition of `{}`", definition.doc_type))
+    })?;
+    let paths = match element.tree() {
+        None => {
+            let wanted = "an element whose values stand in a tree (`tree-db`, `tree-db/XMLfile`, `tree-db/filesystem`)";
+            return Err(Error::parameter("node", node, wanted));
+        }
+        Some(Values::Folder(folder)) => objects(call, database, folder, &element.filter).await?,
+        Some(Values::File(path)) => {
+            let filter = (!element.filter.is_empty()).then(|| WildMatch::new(&element.filter));
+            let leaf = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+            let mut way = GiveWay::new();
+            let mut paths = Vec::new();
+            // It was read along with the definition.
+            for path in content.trees.get(&path).iter().flat_map(|tree| tree.below(&element.prefix)) {
+                way.now_and_then().await;
+                if filter.as_ref().is_none_or(|filter| filter.matches(&leaf(path))) {
+                    paths.push(path.to_string());
+                }
+            }
+            paths
+        }
+    };
+    Ok((paths, element.clone()))
+}
+
+/// Paths of the objects below a folder that the caller may read and whose names match: of a folder with what is in it.
+async fn objects(call: &Call, database: DatabaseId, folder: &str, filter: &str) -> Result<Vec<String>> {
+    let top = match call.find(&Source::Path(folder.to_owned()), database) {
+        Ok(top) => top,
+        // There are no values then.
+        Err(error) if error.code == Code::ObjectNotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let filter = (!filter.is_empty()).then(|| WildMatch::new(&normal_form(filter)));
+    let above = folder.trim_end_matches('/').to_owned();
+    let (mut open, mut paths, mut seen, mut way) = (vec![(top.loid, above)], Vec::new(), 0, GiveWay::new());
+    while let Some((folder, path)) = open.pop() {
+        let mut after = None;
+        loop {
+            let (page, next) = children_of(call, folder, after.as_deref())?;
+            for loid in page {
+                way.now_and_then().await;
+                seen += 1;
+                if seen > MOST_OBJECTS {
+                    let message = format!("More than {MOST_OBJECTS} objects lie below `{}`.", path);
+                    return Err(Error::new(Code::TooLarge, message).with_detail("limit", MOST_OBJECTS));
+                }
+                let Some(object) = readable(call, loid)? else { continue };
+                let own = format!("{path}/{}", object.name);
+                if filter.as_ref().is_none_or(|filter| filter.matches(&normal_form(&object.name))) {
+                    paths.push(own.clone());
+                }
+                if object.family == FamilyKind::Folder {
+                    open.push((loid, own));
+                }
+            }
+            match next {
+                Some(next) => after = Some(next),
+                None => break,
+            }
+        }
+    }
+    paths.sort_unstable();
+    Ok(paths)
+}
+
+fn children_of(call: &Call, folder: Loid, after: Option<&[u8]>) -> Result<(Vec<Loid>, Option<bytes::Bytes>)> {
+    let page = children(call.app.repository.look(), View::Committed, folder, after, 500);
+    page.map_err(|error| store_failure(&error))
+}
+
+/// `GET /conf/metadata/dtd/treedb`
+pub async fn tree(call: Call) -> Result<Json<Vec<String>>> {
+    let (paths, _) = values(&call).await?;
+    let bytes = paths.iter().map(|path| path.len() + 4).sum();
+    Json::made(bytes, move || Ok(paths)).await
+}
+
+/// `GET /conf/metadata/dtd/treedbxml`
+pub async fn tree_xml(call: Call) -> Result<Reply> {
+    let (paths, element) = values(&call).await?;
+    let bytes = paths.iter().map(|path| path.len() + 24).sum();
+    let write = move || {
+        let value = |path: &String| match &*element.result {
+            "LeafOnly" => path.rsplit('/').next().unwrap_or_default().to_owned(),
+            _ => path.clone(),
+        };
+        let values: Vec<String> = paths.iter().map(value).collect();
+        let document = serde_json::json!({ "WebConfiguration": { "WebTypes": { "WebType": values } } });
+        stet_xml::from_json(&document, &stet_xml::Limits { max_bytes: usize::MAX, ..stet_xml::Limits::default() })
+    };
+    let text = crate::give_way::by_size(bytes, write).await?.map_err(|error| {
+        tracing::error!(%error, "a tree list can't be written");
+        Error::internal()
+    })?;
+    Ok(Reply::xml(format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{text}\n").into()))
+}

@@ -1,0 +1,109 @@
+//! Where the site configuration has objects of a type lie (docs/api/paths.md).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::folder::child;
+use stet_actors::id::{DatabaseId, Source};
+use stet_actors::lifecycle::NewObject;
+use stet_actors::object::{file_name, normal_form, parent_path};
+use stet_actors::store::View;
+
+use super::place::{Said, named};
+use crate::api::folder::check_place;
+use crate::http::call::Call;
+use crate::http::reply::Json;
+
+/// Where objects of a type go, and what that follows from. What is not known is an empty text.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolvePathBean {
+    /// Name of the object type.
+    content_type: String,
+    /// The edition that they are for.
+    edition: String,
+    /// The insert that they are for.
+    insert: String,
+    /// The day of the issue, `yyyyMMdd`.
+    issue_date: String,
+    /// The team.
+    team: String,
+    /// The status that they have there.
+    work_status: String,
+    /// Path of the work folder.
+    workfolder: String,
+    /// Path of the folder that they go to.
+    workfolder_dir: String,
+}
+
+/// The folder for objects of a type.
+#[derive(Serialize, JsonSchema)]
+pub struct SiteConfiguration {
+    /// Name of the object type.
+    r#type: String,
+    /// Path of the folder.
+    basefolder: String,
+}
+
+/// `GET /conf/resolve/path`
+pub async fn resolve_path(call: Call) -> Result<Json<ResolvePathBean>> {
+    let database = call.database()?;
+    let site = call.app.sysconfig.site(database);
+    if let Some(name) = named(&call, "siteName").filter(|name| site.name.as_deref() != Some(name)) {
+        let wanted = format!("the name of the site (`{}`)", site.name.as_deref().unwrap_or_default());
+        return Err(Error::parameter("siteName", name, &wanted));
+    }
+    let said = Said::of(&call, &site, database, "contentType")?;
+    let (found, path) = said.destination(&site)?;
+    Json::of(&ResolvePathBean {
+        content_type: said.content.to_string(),
+        edition: said.edition,
+        insert: said.insert,
+        issue_date: said.issue_date,
+        team: said.team,
+        work_status: found.base_folder.work_status.as_deref().unwrap_or_default().to_owned(),
+        workfolder: found.work_folder.path.to_string(),
+        workfolder_dir: path,
+    })
+}
+
+/// `GET /conf/siteconfig`
+pub async fn site_config(call: Call) -> Result<Json<SiteConfiguration>> {
+    let database = DatabaseId::MAIN;
+    let site = call.app.sysconfig.site(database);
+    let said = Said::of(&call, &site, database, "type")?;
+    let (_, path) = said.destination(&site)?;
+    let name = named(&call, "fileName").map(file_name).transpose()?;
+    if call.query.boolean("autocreate") {
+        // A link of another site's page must make nothing.
+        call.is_meant()?;
+        made(&call, &path, database).await?;
+    }
+    if call.query.boolean("check") {
+        let folder = call.find(&Source::Path(path.clone()), database)?;
+        check_place(&folder, &path)?;
+        if let Some(name) = &name {
+            let taken = child(call.app.repository.look(), View::Committed, folder.loid, &normal_form(name));
+            let taken = taken.map_err(|error| stet_actors::runtime::store_failure(&error))?;
+            if let Some(taken) = taken {
+                let existing = crate::api::records::readable(&call, taken)?.map(|record| record.loid.to_string());
+                let message = format!("The name `{name}` is taken in `{path}`.");
+                return Err(Error::duplicated(message, existing.as_deref()));
+            }
+        }
+    }
+    Json::of(&SiteConfiguration { r#type: said.content.to_string(), basefolder: path })
+}
+
+/// Makes the folder of a path, with its parents, if it is not there.
+async fn made(call: &Call, path: &str, database: DatabaseId) -> Result<()> {
+    match call.find(&Source::Path(path.to_owned()), database) {
+        Ok(folder) => return check_place(&folder, path),
+        Err(error) if error.code == Code::ObjectNotFound => {}
+        Err(error) => return Err(error),
+    }
+    let Some((parent, name)) = parent_path(path).filter(|(_, name)| !name.is_empty()) else { return Ok(()) };
+    let place = call.app.destination(call, Some(Source::Path(parent.to_owned())), database)?;
+    // Another call may have made it meanwhile, which is as good.
+    call.change_all(place.create(NewObject::folder(name))).await.map(drop)
+}

@@ -1,0 +1,191 @@
+//! Users, as clients of the older surface see them (docs/api/people.md).
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stet_actors::error::Result;
+use stet_actors::id::{DatabaseId, Source};
+use stet_actors::object::Text;
+
+use super::place::{current_issue, named, own_work_folder, team};
+use crate::auth::{Privilege, User};
+use crate::give_way;
+use crate::http::call::Call;
+use crate::http::reply::Json;
+use crate::sysconfig::Site;
+
+/// A user.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UserEntry {
+    /// The name to log in with.
+    id: String,
+    /// How many sessions the user has.
+    ucount: usize,
+    /// The name to log in with.
+    name: String,
+    /// As people write it.
+    full_name: String,
+    /// What they do.
+    description: String,
+    /// Whether they are kept out.
+    disabled: bool,
+    /// Their team, if they have one.
+    teams: Vec<String>,
+    /// How well they fit the `query`, 1 to 100; 0 without one.
+    relevance: u8,
+    /// With `showExtraInfo`: the address at home; empty but for the user and for who manages users.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    home_email: Option<String>,
+    /// With `showExtraInfo`: the address at work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    business_email: Option<String>,
+    /// With `showExtraInfo`: names of the calendars that their team's channels follow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calendars: Option<Vec<Text>>,
+}
+
+/// Where the caller works.
+#[derive(Serialize, JsonSchema)]
+pub struct UserData {
+    /// Name of the team; empty without one.
+    team: String,
+    /// What new objects of theirs get.
+    system_attributes: UserAttributes,
+}
+
+/// See [`UserData`].
+#[derive(Serialize, JsonSchema)]
+pub struct UserAttributes {
+    /// Path of the work folder.
+    workfolder: String,
+    #[serde(rename = "productInfo")]
+    product_info: UserProduct,
+}
+
+/// See [`UserData`].
+#[derive(Serialize, JsonSchema)]
+pub struct UserProduct {
+    /// The issue that is being made, `yyyyMMdd`: the next one of the default product; empty where there is none.
+    #[serde(rename = "issueDate")]
+    issue_date: String,
+}
+
+/// How well a user fits what is looked for, in lower case: 0 does not.
+fn relevance(user: &User, wanted: &str) -> u8 {
+    let of = |text: &str, weight: u8| {
+        let text = text.to_lowercase();
+        let begins_word = || text.split(|c: char| !c.is_alphanumeric()).any(|word| word.starts_with(wanted));
+        let part = if text == wanted {
+            100
+        } else if text.starts_with(wanted) {
+            80
+        } else if begins_word() {
+            60
+        } else if text.contains(wanted) {
+            40
+        } else {
+            0
+        };
+        (u16::from(part as u8) * u16::from(weight) / 100) as u8
+    };
+    of(&user.name, 100).max(of(&user.full_name, 90)).max(of(&user.description, 50))
+}
+
+/// Names of the calendars that the channels of a team follow.
+fn calendars(site: &Site, team: Option<&str>) -> Vec<Text> {
+    let Some(team) = team.and_then(|name| site.team(name)) else { return Vec::new() };
+    let mut names: Vec<Text> = Vec::new();
+    for calendar in team.channels.iter().filter_map(|named| site.channel(&named.name)?.calendar.clone()) {
+        if !names.contains(&calendar) {
+            names.push(calendar);
+        }
+    }
+    names
+}
+
+/// `GET /conf/user/list`
+pub async fn users(call: Call) -> Result<Json<Vec<UserEntry>>> {
+    // Users are those of the whole server, whichever database is asked for.
+    let site = call.app.sysconfig.site(call.database()?);
+    let wanted = named(&call, "query").map(str::to_lowercase);
+    let extra = call.query.boolean("showExtraInfo");
+    let manages = call.access().has_everywhere(Privilege::ManageGroups);
+    let (caller, directory) = (call.caller()?.user().clone(), call.app.directory.clone());
+    let mut sessions: HashMap<Text, usize> = HashMap::new();
+    for session in call.app.sessions.list(None).await? {
+        *sessions.entry(session.user().clone()).or_default() += 1;
+    }
+    // There may be any number of them.
+    let list = move || -> Result<Vec<UserEntry>> {
+        let entry = |user: User| {
+            let relevance = wanted.as_deref().map_or(0, |wanted| relevance(&user, wanted));
+            if wanted.is_some() && relevance == 0 {
+                return None;
+            }
+            let home = user.home_email.filter(|_| manages || *user.name == *caller);
+            Some(UserEntry {
+                id: user.name.to_string(),
+                ucount: sessions.get(user.name.text()).copied().unwrap_or_default(),
+                name: user.name.to_string(),
+                full_name: user.full_name,
+                description: user.description,
+                disabled: user.disabled,
+                relevance,
+                home_email: extra.then(|| home.unwrap_or_default()),
+                business_email: extra.then(|| user.business_email.unwrap_or_default()),
+                calendars: extra.then(|| calendars(&site, user.team.as_deref())),
+                teams: user.team.into_iter().collect(),
+            })
+        };
+        let mut entries: Vec<UserEntry> = directory.users()?.into_iter().filter_map(entry).collect();
+        // They come by name, and keep that order where they fit as well.
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.relevance));
+        Ok(entries)
+    };
+    Json::made(give_way::LARGE_TEXT, list).await
+}
+
+/// `GET /conf/userdata`
+pub async fn user_data(call: Call) -> Result<Json<UserData>> {
+    let site = call.app.sysconfig.site(DatabaseId::MAIN);
+    let team = team(&call, &site)?;
+    let workfolder = own_work_folder(&call, &site, team)?;
+    if call.query.boolean("checkWorkfolder") {
+        let dir = site.work_folder(&workfolder).map_or(&*workfolder, |(known, _)| &*known.dir);
+        call.find(&Source::Path(dir.to_owned()), DatabaseId::MAIN)?;
+    }
+    let user = call.app.directory.user(call.caller()?.user())?;
+    Json::of(&UserData {
+        team: user.and_then(|user| user.team.clone()).unwrap_or_default(),
+        system_attributes: UserAttributes {
+            workfolder,
+            product_info: UserProduct { issue_date: current_issue(&call, &site) },
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_named_so_comes_before_who_only_does_such_things() {
+        let mut user = User::new("mara.holm");
+        user.full_name = "Mara Holm".to_owned();
+        user.description = "Harbour and ferries".to_owned();
+        for (wanted, fits) in [
+            ("mara.holm", 100),
+            ("mara", 80),
+            ("holm", 60),
+            ("ara", 40),
+            ("mara holm", 90),
+            ("ferries", 30),
+            ("err", 20),
+            ("bob", 0),
+        ] {
+            assert_eq!(relevance(&user, wanted), fits, "{wanted}");
+        }
+    }
+}

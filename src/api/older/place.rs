@@ -1,0 +1,144 @@
+//! Where objects of a type go by the site configuration, where a call leaves out what it depends on.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ZonedDateTime};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::DatabaseId;
+use stet_actors::object::{IssueDate, Text};
+
+use crate::api::conf::channel_id;
+use crate::http::call::Call;
+use crate::sysconfig::{Destination, Site, Team, Wanted};
+
+/// The day that it is in a time zone.
+pub(super) fn today(call: &Call, zone: &TimeZone) -> Date {
+    let now_ms = i64::try_from(call.app.repository.clock().now_ms()).unwrap_or(i64::MAX);
+    // Of a clock that shows no year of four digits, the day matters to nobody.
+    let now = Timestamp::from_millisecond(now_ms).unwrap_or(Timestamp::UNIX_EPOCH);
+    ZonedDateTime::new(now, zone.clone()).date()
+}
+
+/// The issue that is being made: the next one of the default product from today on, `yyyyMMdd`; empty where the site has none.
+pub(super) fn current_issue(call: &Call, site: &Site) -> String {
+    let Some(product) = site.default_product() else { return String::new() };
+    let today = today(call, &product.time_zone());
+    product.next_after(today).map(|(day, _)| day.strftime("%Y%m%d").to_string()).unwrap_or_default()
+}
+
+/// The team that a parameter names, or else the caller's own; `None` if they have none that the site knows.
+///
+/// # Errors
+/// `InvalidParameter` for a team that there is not; what the store says.
+pub(super) fn team<'s>(call: &Call, site: &'s Site) -> Result<Option<&'s Team>> {
+    if let Some(name) = named(call, "team") {
+        let names = || site.teams.iter().take(20).map(|team| &*team.name).collect::<Vec<_>>().join(", ");
+        let team = site.team(name);
+        return team
+            .map(Some)
+            .ok_or_else(|| Error::parameter("team", name, &format!("a team of the site configuration ({})", names())));
+    }
+    let user = call.app.directory.user(call.caller()?.user())?;
+    Ok(user.and_then(|user| site.team(user.team.as_deref()?)))
+}
+
+/// The value of a parameter, if the call takes it and it is not empty.
+pub(super) fn named<'c>(call: &'c Call, parameter: &str) -> Option<&'c str> {
+    let value = if call.query.lists(parameter) { call.query.text(parameter) } else { None };
+    value.filter(|value| !value.is_empty())
+}
+
+/// Path of the work folder that is meant where a call names none: the caller's own, or the default one of their team, or of all.
+///
+/// # Errors
+/// What the store says.
+pub(super) fn own_work_folder(call: &Call, site: &Site, team: Option<&Team>) -> Result<String> {
+    let user = call.app.directory.user(call.caller()?.user())?;
+    if let Some(own) = user.as_ref().and_then(|user| user.work.clone()) {
+        return Ok(own);
+    }
+    let of_team = |folder: &&crate::sysconfig::WorkFolder| {
+        team.is_none_or(|team| folder.teams.is_empty() || folder.teams.contains(&team.name))
+    };
+    let mut fitting = site.work_folders.iter().filter(of_team);
+    let first = fitting.clone().find(|folder| folder.is_default).or_else(|| fitting.next());
+    Ok(first.map_or_else(|| call.app.config.folders.work.clone(), |folder| folder.path.to_string()))
+}
+
+/// What a call says of an object that a folder is looked for, with what it leaves out.
+pub(super) struct Said {
+    pub content: Text,
+    pub work_folder: String,
+    channel: Option<String>,
+    pub issue_date: String,
+    pub edition: String,
+    pub insert: String,
+    pub team: String,
+}
+
+impl Said {
+    /// As the call says it; the object type stands in that parameter.
+    ///
+    /// # Errors
+    /// `TypeNotFound`; `InvalidParameter` for what the site does not know; what the store says.
+    pub fn of(call: &Call, site: &Site, database: DatabaseId, parameter: &str) -> Result<Said> {
+        // It is required.
+        let kind = call.query.text(parameter).unwrap_or_default();
+        let types = call.app.sysconfig.object_types(database);
+        let unknown = || Error::new(Code::TypeNotFound, format!("There is no object type `{kind}`.")).with_source(kind);
+        let content = types.get(kind).ok_or_else(unknown)?.name.clone();
+        let channel = named(call, "channel").map(|name| channel_id(site, name)).transpose()?;
+        let channel = channel.and_then(|id| site.channel(&id)).map(|channel| channel.name.to_string());
+        let team = team(call, site)?;
+        let work_folder = match named(call, "workfolder").or_else(|| named(call, "sectionPath")) {
+            Some(path) => path.to_owned(),
+            None => own_work_folder(call, site, team)?,
+        };
+        let issue_date = match named(call, "issueDate") {
+            Some(text) => IssueDate::parse(text)?.text().to_string(),
+            None => current_issue(call, site),
+        };
+        let product = site.default_product();
+        let edition = || product?.editions.iter().find(|edition| edition.is_default).map(|it| it.name.to_string());
+        let insert = || product?.inserts.iter().find(|insert| insert.is_default).map(|it| it.name.to_string());
+        let or_else = |parameter: &str, default: &dyn Fn() -> Option<String>| {
+            named(call, parameter).map(str::to_owned).or_else(default).unwrap_or_default()
+        };
+        Ok(Said {
+            content,
+            work_folder,
+            channel,
+            issue_date,
+            edition: or_else("edition", &edition),
+            insert: or_else("insert", &insert),
+            team: team.map(|team| team.name.to_string()).unwrap_or_default(),
+        })
+    }
+
+    /// Where such objects go, and the path of that folder.
+    ///
+    /// # Errors
+    /// `ObjectNotFound` where the site has no folder for them, or one that depends on what is not known.
+    pub fn destination<'s>(&self, site: &'s Site) -> Result<(Destination<'s>, String)> {
+        fn some(text: &str) -> Option<&str> {
+            Some(text).filter(|text| !text.is_empty())
+        }
+        let wanted = Wanted {
+            content: &self.content,
+            work_folder: &self.work_folder,
+            channel: self.channel.as_deref(),
+            issue_date: some(&self.issue_date),
+            product: None,
+            edition: some(&self.edition),
+            insert: some(&self.insert),
+            team: some(&self.team),
+        };
+        let found = site.destination(&wanted);
+        found.and_then(|found| Some((found, site.filled(&found, &wanted)?))).ok_or_else(|| {
+            let (content, folder) = (&self.content, &self.work_folder);
+            let message =
+                format!("The site configuration has no folder for a {content} of the work folder `{folder}`.");
+            Error::new(Code::ObjectNotFound, message).with_source(folder)
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! Reading a date by a pattern.
+
+use jiff::civil::{Date, DateTime, ISOWeekDate, Time, Weekday};
+use jiff::tz::{Offset, TimeZone};
+
+use super::{DAYS, Field, MONTHS, Piece, SHORT, SimpleDateFormat};
+
+/// Two digits of a year are one from so many years before this one on.
+const YEARS_BACK: i16 = 80;
+
+/// What was read of a text.
+#[derive(Default)]
+struct Found {
+    /// Whether years count backwards.
+    before_era: bool,
+    year: Option<i16>,
+    week_year: Option<i16>,
+    week: Option<i8>,
+    month: Option<i8>,
+    day: Option<i8>,
+    day_of_year: Option<i16>,
+    weekday: Option<Weekday>,
+    hour: Option<i8>,
+    half_hour: Option<i8>,
+    afternoon: bool,
+    minute: i8,
+    second: i8,
+    milli: i32,
+    offset: Option<Offset>,
+}
+
+impl SimpleDateFormat {
+    /// The day that a text is: where the text says from which offset of UTC it was written, that day in `zone`. `this_year` is for
+    /// years of two digits, which are taken for one from 80 years before to 20 years after it.
+    ///
+    /// # Errors
+    /// A clause that says what is wrong with the text.
+    pub fn read(&self, text: &str, zone: &TimeZone, this_year: i16) -> Result<Date, String> {
+        let (mut found, mut rest) = (Found::default(), text);
+        for (place, piece) in self.0.iter().enumerate() {
+            match piece {
+                Piece::Text(wanted) => {
+                    rest = rest.strip_prefix(&**wanted).ok_or_else(|| format!("`{wanted}` is missing in it"))?;
+                }
+                Piece::Field(field, letters) => {
+                    // Numbers that stand beside each other have as many digits as letters.
+                    let is_number = |piece: Option<&Piece>| matches!(piece, Some(Piece::Field(field, letters)) if field.is_number(*letters));
+                    let before = place.checked_sub(1).and_then(|place| self.0.get(place));
+                    let abuts = is_number(before) || is_number(self.0.get(place + 1));
+                    rest = found.take(*field, *letters, abuts, rest, this_year)?;
+                }
+            }
+        }
+        if !rest.is_empty() {
+            return Err("there is something behind the date".to_owned());
+        }
+        found.date(zone)
+    }
+}
+
+/// A whole number from `least` to `most` that a text begins with, and what is behind it.
+fn number<'t, N: TryFrom<i64>>(
+    text: &'t str,
+    digits: Option<usize>,
+    (least, most): (i64, i64),
+    what: &str,
+) -> Result<(N, usize, &'t str), String> {
+    let there = text.bytes().take_while(u8::is_ascii_digit).count();
+    let len = digits.unwrap_or(there);
+    if len == 0 || len > there || len > 9 {
+        return Err(match digits {
+            Some(digits) => format!("its {what} has not {digits} digits"),
+            None => format!("its {what} is no number"),
+        });
+    }
+    // Nine digits are a number.
+    let number: i64 = text[..len].parse().unwrap_or_default();
+    let fits = (least..=most).contains(&number).then(|| N::try_from(number).ok()).flatten();
+    fits.map(|number| (number, len, &text[len..])).ok_or_else(|| format!("its {what} is {number}"))
+}
+
+/// Which of some names a text begins with, whole or shortened and in any case, and what is behind it.
+fn one_of<'t>(text: &'t str, names: &[&str], what: &str) -> Result<(usize, &'t str), String> {
+    let begins = |name: &str| text.get(..name.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(name));
+    for len in [usize::MAX, SHORT] {
+        let found = names.iter().position(|name| begins(&name[..len.min(name.len())]));
+        if let Some(place) = found {
+            return Ok((place, &text[len.min(names[place].len())..]));
+        }
+    }
+    Err(format!("its {what} is none of {}", names.join(", ")))
+}
+
+impl Found {
+    /// Takes a field from the beginning of a text; gives what is behind it.
+    fn take<'t>(
+        &mut self,
+        field: Field,
+        letters: usize,
+        abuts: bool,
+        text: &'t str,
+        this_year: i16,
+    ) -> Result<&'t str, String> {
+        let digits = abuts.then_some(letters);
+        macro_rules! take {
+            ($place:expr, $range:expr, $what:literal) => {{
+                let (value, _, rest) = number(text, digits, $range, $what)?;
+                $place = value;
+                rest
+            }};
+            (some $place:expr, $range:expr, $what:literal) => {{
+                let (value, _, rest) = number(text, digits, $range, $what)?;
+                $place = Some(value);
+                rest
+            }};
+        }
+        Ok(match field {
+            Field::Era => {
+                let (place, rest) = one_of(text, &["AD", "BC"], "era")?;
+                self.before_era = place == 1;
+                rest
+            }
+            Field::Year | Field::WeekYear => {
+                let (year, len, rest) = number::<i16>(text, digits, (0, 9999), "year")?;
+                let year = if letters <= 2 && len == 2 { of_two_digits(year, this_year) } else { year };
+                *(if field == Field::Year { &mut self.year } else { &mut self.week_year }) = Some(year);
+                rest
+            }
+            Field::Month if letters >= SHORT => {
+                let (place, rest) = one_of(text, &MONTHS, "month")?;
+                self.month = Some(place as i8 + 1);
+                rest
+            }
+            Field::Month => take!(some self.month, (1, 12), "month"),
+            Field::WeekOfYear => take!(some self.week, (1, 53), "week"),
+            Field::Day => take!(some self.day, (1, 31), "day"),
+            Field::DayOfYear => take!(some self.day_of_year, (1, 366), "day of the year"),
+            Field::DayName => {
+                let (place, rest) = one_of(text, &DAYS, "day of the week")?;
+                self.weekday = Weekday::from_monday_zero_offset(place as i8).ok();
+                rest
+            }
+            Field::DayNumber => {
+                let (day, _, rest) = number(text, digits, (1, 7), "day of the week")?;
+                self.weekday = Weekday::from_monday_one_offset(day).ok();
+                rest
+            }
+            // They follow from the rest.
+            Field::WeekOfMonth | Field::WeekdayOfMonth => {
+                let (_, _, rest) = number::<i8>(text, digits, (0, 6), "week of the month")?;
+                rest
+            }
+            Field::HalfOfDay => {
+                let (place, rest) = one_of(text, &["AM", "PM"], "half of the day")?;
+                self.afternoon = place == 1;
+                rest
+            }
+            Field::Hour => take!(some self.hour, (0, 23), "hour"),
+            Field::HourFromOne => {
+                let (hour, _, rest) = number::<i8>(text, digits, (1, 24), "hour")?;
+                self.hour = Some(hour % 24);
+                rest
+            }
+            Field::HalfHour => take!(some self.half_hour, (0, 11), "hour"),
+            Field::HalfHourFromOne => {
+                let (hour, _, rest) = number::<i8>(text, digits, (1, 12), "hour")?;
+                self.half_hour = Some(hour % 12);
+                rest
+            }
+            Field::Minute => take!(self.minute, (0, 59), "minute"),
+            Field::Second => take!(self.second, (0, 59), "second"),
+            Field::Millisecond => take!(self.milli, (0, 999), "millisecond"),
+            Field::ZoneName | Field::ZoneOffset | Field::ZoneIso => {
+                let (offset, rest) = offset(text)?;
+                self.offset = Some(offset);
+                rest
+            }
+        })
+    }
+
+    /// The day that all of it is.
+    fn date(&self, zone: &TimeZone) -> Result<Date, String> {
+        let none = || "there is no such day".to_owned();
+        let date = match (self.day_of_year, self.week) {
+            (Some(day), _) if self.month.is_none() && self.day.is_none() => {
+                let first = Date::new(self.year(), 1, 1).map_err(|_| none())?;
+                first.with().day_of_year(day).build().map_err(|_| none())?
+            }
+            (_, Some(week)) if self.month.is_none() && self.day.is_none() => {
+                let year = self.week_year.or(self.year).unwrap_or(1970);
+                let day = self.weekday.unwrap_or(Weekday::Monday);
+                ISOWeekDate::new(year, week, day).map_err(|_| none())?.date()
+            }
+            _ => Date::new(self.year(), self.month.unwrap_or(1), self.day.unwrap_or(1)).map_err(|_| none())?,
+        };
+        if let Some(weekday) = self.weekday.filter(|weekday| *weekday != date.weekday()) {
+            let name = |day: Weekday| DAYS[day.to_monday_zero_offset() as usize];
+            return Err(format!("it is said to be a {} and is a {}", name(weekday), name(date.weekday())));
+        }
+        let Some(offset) = self.offset else { return Ok(date) };
+        let half = self.half_hour.map(|hour| hour + if self.afternoon { 12 } else { 0 });
+        let hour = self.hour.or(half).unwrap_or(0);
+        let time = Time::new(hour, self.minute, self.second, self.milli * 1_000_000).map_err(|_| none())?;
+        let moment = offset.to_timestamp(DateTime::from_parts(date, time)).map_err(|_| none())?;
+        Ok(moment.to_zoned_datetime(zone.clone()).date())
+    }
+
+    fn year(&self) -> i16 {
+        let year = self.year.or(self.week_year).unwrap_or(1970);
+        if self.before_era { 1 - year } else { year }
+    }
+}
+
+/// The year of two digits: no more than 80 years before this one, and less than 20 after it.
+fn of_two_digits(year: i16, this_year: i16) -> i16 {
+    let first = this_year - YEARS_BACK;
+    let candidate = first - first.rem_euclid(100) + year;
+    if candidate < first { candidate + 100 } else { candidate }
+}
+
+/// An offset from UTC that a text begins with: `Z`, `UTC`, `GMT`, `GMT+1:00`, `+01`, `+0100` or `+01:00`.
+fn offset(text: &str) -> Result<(Offset, &str), String> {
+    let wrong = || "its time zone is none like `Z`, `GMT` or `+01:00`".to_owned();
+    let (named, rest) = match ["Z", "UTC", "GMT"].into_iter().find_map(|name| text.strip_prefix(name)) {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let sign = match rest.as_bytes().first() {
+        Some(b'+') => 1,
+        Some(b'-') => -1,
+        _ if named => return Ok((Offset::UTC, rest)),
+        _ => return Err(wrong()),
+    };
+    let rest = &rest[1..];
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let (hours, behind) = rest.split_at(digits.min(2));
+    let behind = behind.strip_prefix(':').unwrap_or(behind);
+    let of_minutes = behind.bytes().take_while(u8::is_ascii_digit).count();
+    let (minutes, rest) = behind.split_at(of_minutes.min(2));
+    let hours: i32 = hours.parse().map_err(|_| wrong())?;
+    let minutes: i32 = if minutes.is_empty() { 0 } else { minutes.parse().map_err(|_| wrong())? };
+    if minutes > 59 || of_minutes == 1 {
+        return Err(wrong());
+    }
+    let offset = Offset::from_seconds(sign * (hours * 3600 + minutes * 60)).map_err(|_| wrong())?;
+    Ok((offset, rest))
+}
