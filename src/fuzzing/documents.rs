@@ -1,5 +1,6 @@
 //! XML, and JSON that becomes XML.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -129,6 +130,26 @@ pub fn xml(data: &[u8]) -> bool {
         }
         (read, checked) => panic!("{text:?}: read {read:?}, checked {checked:?}"),
     }
+}
+
+/// A text as a DTD: what it declares stands in it, each element and each child of one once.
+pub fn declarations(data: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(data) else { return false };
+    let declared = match stet_xml::declarations(text, &LIMITS) {
+        Ok(declared) => declared,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return false;
+        }
+    };
+    let mut names = HashSet::new();
+    for element in &declared.elements {
+        assert!(names.insert(&element.name), "{} is declared twice", element.name);
+        assert!(element.at <= text.len() && element.attributes.iter().all(|attribute| attribute.at <= text.len()));
+        let mut children = HashSet::new();
+        assert!(element.children.iter().all(|(child, _)| children.insert(child)), "{element:?}");
+    }
+    true
 }
 
 /// A text as every file that a cache is read of, and as the files that these take in.

@@ -3,6 +3,7 @@
 //!
 //! The fuzz targets in `fuzz/` call these; so do the tests here, with the seeds in `fuzz/seeds` and what becomes of them.
 
+mod dates;
 mod documents;
 mod headers;
 mod names;
@@ -35,6 +36,8 @@ pub const TARGETS: &[Target] = &[
     target("edits", documents::edits),
     target("xpath", documents::xpath),
     target("xml", documents::xml),
+    target("declarations", documents::declarations),
+    target("dates", dates::dates),
     target("rows", rows::rows),
     target("journal", rows::journal),
 ];

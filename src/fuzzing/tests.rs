@@ -227,7 +227,7 @@ macro_rules! looks {
     };
 }
 
-looks!(source, query, headers, json_body, multipart, attributes, edits, xpath, xml, rows, journal);
+looks!(source, query, headers, json_body, multipart, attributes, edits, xpath, xml, declarations, dates, rows, journal);
 
 /// What is written today is what the seeds of rows and journal hold, byte for byte, so that these are never of a format that
 /// nobody reads. After a change that is meant, `UPDATE_GOLDEN=1` writes them anew; a row's format goes up with it, or it has

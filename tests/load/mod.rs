@@ -4,6 +4,8 @@ mod blog_liar;
 mod faults;
 mod liar;
 mod liveblog;
+mod newsroom;
+mod newsroom_liar;
 mod proxy;
 mod topic;
 mod topic_liar;

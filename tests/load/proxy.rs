@@ -1,9 +1,12 @@
 //! A proxy in front of a server, which may tell lies about it.
 
+use std::cell::OnceCell;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
 
 use crate::harness::*;
 
@@ -11,6 +14,7 @@ use crate::harness::*;
 pub struct Proxy {
     pub base: String,
     lies: Lies,
+    upstream: Arc<Mutex<String>>,
 }
 
 /// How often it has lied.
@@ -37,9 +41,10 @@ impl Proxy {
     pub fn before<M: Mind>(server: &Server, mind: impl FnOnce(Lies) -> M) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port can be had");
         let base = format!("http://{}", listener.local_addr().expect("it has an address"));
-        let upstream = server.base.strip_prefix("http://").expect("it speaks HTTP").to_owned();
+        let upstream = Arc::new(Mutex::new(host(server)));
         let lies = Lies::default();
         let mind = Arc::new(mind(lies.clone()));
+        let proxy = Proxy { base, lies, upstream: upstream.clone() };
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let (mind, upstream) = (mind.clone(), upstream.clone());
@@ -47,7 +52,12 @@ impl Proxy {
                 std::thread::spawn(move || drop(connect(&upstream, stream).and_then(|(a, b)| mind.serve(a, b))));
             }
         });
-        Proxy { base, lies }
+        proxy
+    }
+
+    /// The server has been started again, elsewhere.
+    pub fn goes_to(&self, server: &Server) {
+        *self.upstream.lock() = host(server);
     }
 
     pub fn has_lied(&self) -> bool {
@@ -55,9 +65,22 @@ impl Proxy {
     }
 }
 
-fn connect(upstream: &str, client: TcpStream) -> std::io::Result<(BufReader<TcpStream>, BufReader<TcpStream>)> {
+fn host(server: &Server) -> String {
+    server.base.strip_prefix("http://").expect("it speaks HTTP").to_owned()
+}
+
+/// Waits for a server that is away.
+fn connect(
+    upstream: &Mutex<String>,
+    client: TcpStream,
+) -> std::io::Result<(BufReader<TcpStream>, BufReader<TcpStream>)> {
     client.set_nodelay(true)?;
-    let server = TcpStream::connect(upstream)?;
+    let server = OnceCell::new();
+    wait_until("the server is there again", || {
+        let connected = TcpStream::connect(upstream.lock().as_str());
+        connected.is_ok_and(|stream| server.set(stream).is_ok())
+    });
+    let server = server.into_inner().expect("it was waited for");
     server.set_nodelay(true)?;
     Ok((BufReader::new(client), BufReader::new(server)))
 }

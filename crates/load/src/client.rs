@@ -213,6 +213,17 @@ impl Connection {
         }
     }
 
+    /// Sends a call with another token than the connection's own, or without any.
+    ///
+    /// # Errors
+    /// See [`Connection::send`].
+    pub async fn send_as(&mut self, call: &Call, token: Option<Arc<str>>) -> Result<Answer, Trouble> {
+        let own = std::mem::replace(&mut self.token, token);
+        let answered = self.send(call).await;
+        self.token = own;
+        answered
+    }
+
     async fn exchange(&mut self, call: &Call) -> Result<Answer, hyper::Error> {
         let request = Request::builder()
             .method(&call.method)

@@ -22,6 +22,8 @@ pub struct Desk {
     target: Arc<Target>,
     connection: Connection,
     token: Arc<str>,
+    /// The call that logged in.
+    entry: Call,
     /// Path of the folder that is this run's own.
     pub folder: String,
     folder_id: Option<String>,
@@ -42,7 +44,8 @@ impl Desk {
         let body = json!({ "connectionId": connection, "applicationId": "stet load", "username": user,
             "password": password });
         let mut plain = Connection::new(target.clone(), None);
-        let answer = plain.send(&Call::json(Method::POST, "/v3/auth/login", &body)).await;
+        let entry = Call::json(Method::POST, "/v3/auth/login", &body);
+        let answer = plain.send(&entry).await;
         let answer = answer.map_err(|trouble| format!("{} can't be reached: {trouble}", target.authority()))?;
         if answer.status == 401 {
             return Err(format!("the server does not let `{user}` in: {}", answer.message()));
@@ -54,7 +57,7 @@ impl Desk {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let folder = format!("{}/{now}-{}", folder.trim_end_matches('/'), std::process::id());
         let connection = Connection::new(target.clone(), Some(token.clone()));
-        Ok(Desk { target, connection, token, folder, folder_id: None })
+        Ok(Desk { target, connection, token, entry, folder, folder_id: None })
     }
 
     /// A connection for another client of the same session.
@@ -65,6 +68,29 @@ impl Desk {
     /// The server, and the token of the session as it stands in a query: for whoever makes connections of another kind.
     pub fn pass(&self) -> (Arc<Target>, Arc<str>) {
         (self.target.clone(), self.token.clone())
+    }
+
+    /// The call that logs in once more.
+    pub fn entry(&self) -> &Call {
+        &self.entry
+    }
+
+    /// Sends a call that has to succeed, whatever its answer is made of.
+    ///
+    /// # Errors
+    /// A sentence with what the server said.
+    pub async fn raw(&mut self, call: &Call) -> Result<Answer, String> {
+        let answer = self.connection.send(call).await.map_err(|trouble| trouble.to_string())?;
+        if answer.is_success() { Ok(answer) } else { Err(answer.message()) }
+    }
+
+    /// Sends a call that has to succeed with bare JSON, as the older resources answer.
+    ///
+    /// # Errors
+    /// A sentence with what the server said.
+    pub async fn bare(&mut self, call: &Call) -> Result<Value, String> {
+        let answer = self.raw(call).await?;
+        serde_json::from_slice(&answer.body).map_err(|error| format!("the answer is no JSON: {error}"))
     }
 
     /// Sends a call that has to succeed.
@@ -134,11 +160,15 @@ impl Desk {
     }
 }
 
-fn story(folder: &str, number: usize) -> Call {
-    let options = json!({ "name": format!("story-{number}.xml"), "type": "Story", "folderPath": folder });
-    let text = format!("<story>{number}</story>");
-    let content = File { part: "content", name: "story.xml", media_type: "text/xml", text: &text };
+/// The call that makes an object with a text.
+pub fn object(folder: &str, name: &str, kind: &str, text: &str) -> Call {
+    let options = json!({ "name": name, "type": kind, "folderPath": folder });
+    let content = File { part: "content", name: "story.xml", media_type: "text/xml", text };
     Call::form(Method::POST, "/v3/object/create".to_owned(), &options, &[content])
+}
+
+fn story(folder: &str, number: usize) -> Call {
+    object(folder, &format!("story-{number}.xml"), "Story", &format!("<story>{number}</story>"))
 }
 
 async fn send(connection: &mut Connection, call: &Call) -> Result<(Value, Answer), String> {

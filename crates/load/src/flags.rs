@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::drawer::options::DrawerFlags;
 use super::liveblog::options::LiveblogFlags;
+use super::newsroom::options::NewsroomFlags;
 use super::topic::options::TopicFlags;
 
 /// The flags that all scenarios have. Each stands above the key of the same name in the file.
@@ -120,6 +121,12 @@ impl Arguments for LiveblogArgs {
     }
 }
 
+impl Arguments for NewsroomArgs {
+    fn common(&self) -> &Flags {
+        &self.common
+    }
+}
+
 impl Arguments for TopicArgs {
     fn common(&self) -> &Flags {
         &self.common
@@ -154,4 +161,14 @@ pub struct TopicArgs {
     common: Flags,
     #[command(flatten)]
     topic: TopicFlags,
+}
+
+/// The options of `load newsroom`.
+#[derive(Debug, Clone, PartialEq, Args, Serialize)]
+pub struct NewsroomArgs {
+    #[command(flatten)]
+    #[serde(flatten)]
+    common: Flags,
+    #[command(flatten)]
+    newsroom: NewsroomFlags,
 }

@@ -23,6 +23,7 @@ mod flags;
 mod followers;
 mod liveblog;
 mod measure;
+mod newsroom;
 mod options;
 mod pace;
 mod progress;
@@ -37,7 +38,7 @@ mod topic;
 use self::client::Target;
 use self::desk::Desk;
 use self::drive::drive;
-use self::flags::{Arguments, DrawerArgs, LiveblogArgs, TopicArgs};
+use self::flags::{Arguments, DrawerArgs, LiveblogArgs, NewsroomArgs, TopicArgs};
 use self::options::Settings;
 use self::pace::{Pace, Ramp};
 use self::progress::Progress;
@@ -73,6 +74,8 @@ enum LoadScenario {
     Liveblog(Box<LiveblogArgs>),
     /// A planning desk: items of a few topics made, edited, shifted and moved, and followers of the first topic
     Topic(Box<TopicArgs>),
+    /// A whole day of a newsroom at once: clients that log in, plan, write, fill drawers, post, moderate, publish and clean up
+    Newsroom(Box<NewsroomArgs>),
 }
 
 impl LoadArgs {
@@ -86,6 +89,7 @@ impl LoadArgs {
             LoadScenario::Drawer(args) => run(&*args, drawer::DrawerLoad::new),
             LoadScenario::Liveblog(args) => run(&*args, liveblog::LiveblogLoad::new),
             LoadScenario::Topic(args) => run(&*args, topic::TopicLoad::new),
+            LoadScenario::Newsroom(args) => run(&*args, newsroom::NewsroomLoad::new),
         }
     }
 }

@@ -16,11 +16,11 @@ use super::scenario::{Outcome, Scenario, Verdict};
 mod membership;
 mod model;
 pub(super) mod options;
-mod plan;
+pub(super) mod plan;
 #[cfg(test)]
 mod tests;
 mod verify;
-mod wire;
+pub(super) mod wire;
 
 use self::model::{Change, Model};
 use self::options::DrawerSettings;

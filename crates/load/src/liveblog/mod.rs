@@ -16,7 +16,7 @@ use super::scenario::{Outcome, Scenario, Verdict};
 
 mod book;
 mod evidence;
-mod model;
+pub(super) mod model;
 mod notes;
 pub(super) mod options;
 mod order;
@@ -27,7 +27,7 @@ mod replay;
 #[cfg(test)]
 mod story;
 mod verify;
-mod wire;
+pub(super) mod wire;
 
 use self::book::Book;
 use self::evidence::Evidence;

@@ -12,6 +12,7 @@ use toml::{Table, Value};
 use super::drawer::options::DrawerSettings;
 use super::flags::Arguments;
 use super::liveblog::options::LiveblogSettings;
+use super::newsroom::options::NewsroomSettings;
 use super::pace::Ramp;
 use super::topic::options::TopicSettings;
 
@@ -68,6 +69,8 @@ pub struct Settings {
     pub liveblog: LiveblogSettings,
     /// What only topics have.
     pub topic: TopicSettings,
+    /// What only a whole newsroom has.
+    pub newsroom: NewsroomSettings,
 }
 
 impl Default for Settings {
@@ -95,6 +98,7 @@ impl Default for Settings {
             drawer: DrawerSettings::default(),
             liveblog: LiveblogSettings::default(),
             topic: TopicSettings::default(),
+            newsroom: NewsroomSettings::default(),
         }
     }
 }
@@ -242,7 +246,8 @@ impl Settings {
     fn check_sections(&self) -> Result<(), String> {
         self.drawer.check()?;
         self.liveblog.check()?;
-        self.topic.check()
+        self.topic.check()?;
+        self.newsroom.check()
     }
 
     /// Whether calls are sent at given times, whatever became of those before.

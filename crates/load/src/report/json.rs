@@ -45,6 +45,10 @@ struct Measured {
     #[serde(flatten)]
     counts: Counts,
     per_second: f64,
+    /// Of all operations, 0 to 1.
+    share: f64,
+    /// Of the time that clients waited for answers, 0 to 1.
+    share_of_time: f64,
     #[serde(flatten)]
     quantiles: Quantiles,
     /// In microseconds.
@@ -71,6 +75,8 @@ pub fn json(report: &Report) -> std::io::Result<String> {
         Ok::<_, std::io::Error>(Measured {
             counts: kind.counts,
             per_second: report.rate(kind.counts),
+            share: report.share(kind),
+            share_of_time: report.share_of_time(kind),
             quantiles: Quantiles::of(&kind.latency),
             histogram: histogram(&kind.latency)?,
         })

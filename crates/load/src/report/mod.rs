@@ -115,10 +115,26 @@ impl Report {
         }
     }
 
+    /// How much of all operations is of a kind, 0 to 1.
+    pub fn share(&self, kind: &Kind) -> f64 {
+        ratio(kind.counts.all() as f64, self.all.counts.all() as f64)
+    }
+
+    /// How much of the time that clients waited for answers was for a kind, 0 to 1.
+    pub fn share_of_time(&self, kind: &Kind) -> f64 {
+        let waited = |kind: &Kind| kind.latency.mean() * kind.latency.len() as f64;
+        ratio(waited(kind), waited(&self.all))
+    }
+
     /// Operations a second over the whole time.
     pub fn rate(&self, counts: Counts) -> f64 {
         if self.elapsed_s > 0.0 { counts.all() as f64 / self.elapsed_s } else { 0.0 }
     }
+}
+
+/// Part of a whole; none of nothing.
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
 }
 
 fn common(settings: &Settings) -> Vec<(String, String)> {

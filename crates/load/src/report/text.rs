@@ -16,18 +16,38 @@ pub fn finding(finding: Finding) -> &'static str {
     }
 }
 
+/// A share as people read it.
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
 /// The heads of the columns of a table by kind.
-pub const COLUMNS: [&str; 11] =
-    ["operation", "count", "a second", "done", "refused", "failed", "p50", "p90", "p99", "p99.9", "max"];
+pub const COLUMNS: [&str; 13] = [
+    "operation",
+    "count",
+    "share",
+    "of the time",
+    "a second",
+    "done",
+    "refused",
+    "failed",
+    "p50",
+    "p90",
+    "p99",
+    "p99.9",
+    "max",
+];
 
 /// The rows of that table, all kinds together last.
-pub fn rows(report: &Report) -> Vec<[String; 11]> {
+pub fn rows(report: &Report) -> Vec<[String; 13]> {
     let row = |name: &str, kind: &Kind| {
         let (counts, quantiles) = (kind.counts, Quantiles::of(&kind.latency));
         let Quantiles { p50_us, p90_us, p99_us, p999_us, max_us } = quantiles;
         [
             name.to_owned(),
             number(counts.all()),
+            percent(report.share(kind)),
+            percent(report.share_of_time(kind)),
             number(report.rate(counts).round() as u64),
             number(counts.done),
             number(counts.refused),

@@ -23,7 +23,7 @@ pub(super) mod options;
 mod plan;
 mod prepare;
 mod verify;
-mod wire;
+pub(super) mod wire;
 
 use self::book::Book;
 use self::model::{Ids, Lines, topic_line};

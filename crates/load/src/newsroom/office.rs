@@ -1,0 +1,276 @@
+//! What a load of a newsroom works on, and the calls of its work.
+
+use std::collections::HashMap;
+
+use hyper::Method;
+use serde_json::json;
+
+use super::plan::{Key, Kind, Operation, Thing, WIRES};
+use crate::client::Call;
+use crate::desk::{encoded, object};
+use crate::liveblog::model::{Change, PostId};
+use crate::liveblog::wire::Forms;
+use crate::{drawer, topic};
+
+/// Posts that one call reads, here and at the end.
+pub const PAGE: usize = 500;
+/// What clients look up, in turn.
+const LOOKUPS: [&str; 7] = [
+    "/v3/conf/cache/timestamp",
+    "/v3/conf/cache/workflows",
+    "/v3/conf/cache/users",
+    "/v3/conf/catalogs",
+    "/conf/channel/list?loidsSource=%2F",
+    "/conf/user/list",
+    "/v3/session",
+];
+
+/// What a client reads, in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The text of its story.
+    Story,
+    /// The drawer.
+    Drawer,
+    /// The topic.
+    Topic,
+    /// The newest posts.
+    Liveblog,
+    /// What its story holds.
+    Bundle,
+    /// What its story is linked with.
+    Links,
+}
+
+impl Place {
+    const ALL: [Place; 6] = [Place::Story, Place::Drawer, Place::Topic, Place::Liveblog, Place::Bundle, Place::Links];
+
+    /// Which one a read is of.
+    pub fn of(operation: &Operation) -> Place {
+        Place::ALL[operation.step as usize % Place::ALL.len()]
+    }
+
+    /// Whether it shows all there is of such things.
+    pub fn shows(self, thing: Thing) -> bool {
+        match self {
+            Place::Story => thing == Thing::Text,
+            Place::Drawer => matches!(thing, Thing::Wire(_)),
+            Place::Topic => thing == Thing::Comment,
+            Place::Liveblog => matches!(thing, Thing::Post(_) | Thing::State(_)),
+            Place::Bundle => matches!(thing, Thing::Headline | Thing::Copy(_)),
+            Place::Links => matches!(thing, Thing::Link(_)),
+        }
+    }
+}
+
+/// See the module's head.
+#[derive(Debug, Default)]
+pub struct Office {
+    /// Who does all of it, and gets the messages.
+    pub user: String,
+    /// Clients that share a drawer, a liveblog and a topic.
+    pub desk: u32,
+    /// The run's own folder.
+    pub folder: String,
+    /// The drawers, and the wires of all clients.
+    pub drawers: drawer::wire::Paths,
+    /// The loids of all wires, those of the first client first.
+    pub wire_ids: Vec<String>,
+    /// Whose wire a loid is.
+    pub wires: HashMap<String, Key>,
+    /// The topics.
+    pub topics: topic::wire::Paths,
+    /// The loid of each client's item.
+    pub items: Vec<String>,
+    /// The liveblogs.
+    pub liveblogs: Vec<Forms>,
+    /// The loids of each client's posts.
+    pub posts: Vec<Vec<String>>,
+    /// The loid of each client's story, as it stands in a path.
+    pub stories: Vec<String>,
+    /// The loid of the front page.
+    pub front: String,
+    /// The channels to copy to.
+    pub channels: Vec<String>,
+    /// The channel that copies inherit from.
+    pub template: String,
+}
+
+impl Office {
+    /// The number of a client's drawer, liveblog and topic.
+    pub fn desk_of(&self, client: u32) -> u16 {
+        // At most 20,000 clients: checked.
+        (client / self.desk) as u16
+    }
+
+    /// The number of desks.
+    pub fn desks(&self, clients: u32) -> u16 {
+        // As above.
+        clients.div_ceil(self.desk) as u16
+    }
+
+    /// The call of an operation but a login, which takes two. `message` is the id of the message to remove; without one the inbox
+    /// is read.
+    pub fn call(&self, operation: &Operation, message: Option<&str>) -> Call {
+        let Operation { client, kind, slot, step } = *operation;
+        let (desk, own) = (self.desk_of(client), client as usize);
+        let wire = client * WIRES + slot;
+        match kind {
+            Kind::Login | Kind::Lookup => Call::new(Method::GET, LOOKUPS[step as usize % LOOKUPS.len()].to_owned()),
+            Kind::Read => self.read(Place::of(operation), client),
+            Kind::Plan => self.topics.edit(desk, &self.items[own], step),
+            Kind::Write => Call {
+                content_type: "text/xml",
+                body: text(client, step).into(),
+                ..Call::new(Method::PUT, self.story(client, "/content"))
+            },
+            Kind::Correlate => {
+                let verb = if operation.makes() { "/correlate" } else { "/uncorrelate" };
+                let (wire, link) = (&self.wire_ids[wire as usize], link(slot));
+                let body = json!({ "sourceLinkName": link, "targetLinkName": "usedBy", "targetSource": wire });
+                Call::json(Method::POST, &self.story(client, verb), &body)
+            }
+            Kind::Drawer => {
+                let kind = if operation.makes() { drawer::plan::Kind::Add } else { drawer::plan::Kind::Delete };
+                let of_drawer = drawer::plan::Operation { kind, drawer: desk, target: desk, object: wire, position: 0 };
+                self.drawers.call(&of_drawer, None)
+            }
+            Kind::Post => self.post(client, slot, Change::Edit { step }),
+            Kind::Moderate => self.post(client, slot, Change::Set(operation.state())),
+            Kind::Copy => {
+                let channel = &self.channels[slot as usize];
+                if operation.makes() {
+                    let path = format!("/v3/container/bundle/{}/channelcopy", self.stories[own]);
+                    let body = json!({ "channel": channel, "inheritFrom": self.template });
+                    return Call::json(Method::POST, &path, &body);
+                }
+                let copy = encoded(&format!("{}/{}/{channel}", self.folder, story_name(client)));
+                Call::new(Method::DELETE, format!("/v3/object/{copy}/destroy"))
+            }
+            Kind::Publish => {
+                let headline = json!({ "set": { "xpath": HEADLINE, "content": step.to_string() } });
+                let body = json!({ "updateFields": [
+                    { "sourceIds": [self.folder.clone() + "/" + &story_name(client)], "operators": [headline] },
+                    { "sourceIds": [self.front], "operators": [{ "inc": { "xpath": PUBLISHED } }] },
+                ] });
+                Call::json(Method::POST, "/v3/object/metadata/change/fields", &body)
+            }
+            Kind::Message if operation.makes() => {
+                let subject = format!("{}{client}/{}", self.subject(), operation.number());
+                let body = json!({ "subject": subject, "body": "The ferry is late.", "recipients": [self.user] });
+                Call::json(Method::POST, "/v3/message/sendmail", &body)
+            }
+            Kind::Message => match message {
+                Some(id) => Call::new(Method::DELETE, format!("/v3/message/{}", encoded(id))),
+                None => Call::new(Method::GET, "/v3/message/inbox?limit=20".to_owned()),
+            },
+            Kind::Tidy => {
+                let name = scrap_name(client, operation.number());
+                if operation.makes() {
+                    return object(&self.folder, &name, "Story", &text(client, step));
+                }
+                let scrap = encoded(&format!("{}/{name}", self.folder));
+                Call::new(Method::DELETE, format!("/v3/object/{scrap}/destroy"))
+            }
+        }
+    }
+
+    /// Reads what a place shows of a client, or what its desk shares.
+    pub fn read(&self, place: Place, client: u32) -> Call {
+        let desk = self.desk_of(client);
+        match place {
+            Place::Story => Call::new(Method::GET, self.story(client, "/content")),
+            Place::Drawer => self.drawers.call(
+                &drawer::plan::Operation {
+                    kind: drawer::plan::Kind::Read,
+                    drawer: desk,
+                    target: desk,
+                    object: 0,
+                    position: 0,
+                },
+                None,
+            ),
+            Place::Topic => self.topics.read(desk),
+            Place::Liveblog => self.liveblogs[usize::from(desk)].list(0, PAGE),
+            Place::Bundle => Call::new(Method::GET, format!("/v3/bundle/{}", self.stories[client as usize])),
+            Place::Links => Call::new(Method::GET, self.story(client, "/correlates")),
+        }
+    }
+
+    fn story(&self, client: u32, rest: &str) -> String {
+        format!("/v3/object/{}{rest}", self.stories[client as usize])
+    }
+
+    fn post(&self, client: u32, slot: u32, change: Change) -> Call {
+        let id = &self.posts[client as usize][slot as usize];
+        self.liveblogs[usize::from(self.desk_of(client))].change(PostId { client, number: slot }, change, id)
+    }
+
+    /// What the subjects of this run's messages begin with.
+    pub fn subject(&self) -> String {
+        format!("{} ", self.folder)
+    }
+}
+
+const HEADLINE: &str = "/attributes/story/headline";
+const PUBLISHED: &str = "/attributes/story/published";
+
+/// The text that a client's story has after that step.
+pub fn text(client: u32, step: u32) -> String {
+    const WORDS: &str = "The ferry is late and the harbour waits for news of it. ";
+    format!("<story client='{client}' step='{step}'><p>{}</p></story>", WORDS.repeat(8))
+}
+
+/// The step that a text is of; `None` if nobody wrote it.
+pub fn step_of(client: u32, body: &[u8]) -> Option<u32> {
+    let body = std::str::from_utf8(body).ok()?;
+    let step = body.split_once(" step='")?.1.split_once('\'')?.0.parse().ok()?;
+    (text(client, step) == body).then_some(step)
+}
+
+/// The name of a client's story.
+pub fn story_name(client: u32) -> String {
+    format!("own-{client}.xml")
+}
+
+const SCRAP: &str = "scrap-";
+
+fn scrap_name(client: u32, number: u32) -> String {
+    format!("{SCRAP}{client}-{number}.xml")
+}
+
+/// Which small object has that name.
+pub fn scrap_of(name: &str) -> Option<Key> {
+    let (client, number) = name.strip_prefix(SCRAP)?.strip_suffix(".xml")?.split_once('-')?;
+    Some(Key { client: client.parse().ok()?, thing: Thing::Scrap(number.parse().ok()?) })
+}
+
+/// What a client's story calls the link with a wire.
+pub fn link(slot: u32) -> String {
+    format!("uses {slot}")
+}
+
+/// Which wire a link is with.
+pub fn link_of(name: &str) -> Option<u32> {
+    name.strip_prefix("uses ")?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_known_by_its_step_and_only_whole() {
+        assert_eq!(step_of(3, text(3, 17).as_bytes()), Some(17));
+        assert_eq!(step_of(4, text(3, 17).as_bytes()), None, "of another client");
+        assert_eq!(step_of(3, &text(3, 17).as_bytes()[..90]), None, "cut off");
+        assert_eq!(step_of(3, b"<story/>"), None);
+    }
+
+    #[test]
+    fn names_tell_whose_they_are() {
+        assert_eq!(scrap_of(&scrap_name(4, 9)), Some(Key { client: 4, thing: Thing::Scrap(9) }));
+        assert_eq!([scrap_of("own-4.xml"), scrap_of("scrap-4.xml"), scrap_of("scrap-4-x.xml")], [None; 3]);
+        assert_eq!((link_of(&link(5)), link_of("usedBy")), (Some(5), None));
+    }
+}

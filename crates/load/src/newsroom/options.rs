@@ -1,0 +1,39 @@
+//! What only a load of a whole newsroom has to be told.
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+/// The flags; each stands above the key of the same name in the section `[newsroom]`.
+#[derive(Debug, Clone, PartialEq, Args, Serialize)]
+pub struct NewsroomFlags {
+    /// How many clients share a drawer, a liveblog and a topic [default: 50]
+    #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    desk: Option<u32>,
+}
+
+/// The section `[newsroom]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NewsroomSettings {
+    /// How many clients share a drawer, a liveblog and a topic.
+    pub desk: u32,
+}
+
+impl Default for NewsroomSettings {
+    fn default() -> NewsroomSettings {
+        NewsroomSettings { desk: 50 }
+    }
+}
+
+impl NewsroomSettings {
+    /// # Errors
+    /// A sentence that names the key and the value.
+    pub fn check(&self) -> Result<(), String> {
+        // The wires of so many fit into one drawer.
+        if (1..=1000).contains(&self.desk) {
+            return Ok(());
+        }
+        Err(format!("`newsroom.desk` is {}, which is not between 1 and 1000", self.desk))
+    }
+}

@@ -1,0 +1,305 @@
+//! What each client is going to do: the work of a day, drawn from a stream of its own.
+//!
+//! Whatever is changed belongs to one client, so that its last reply says what must be there; the containers are shared. A
+//! client goes through the steps of a kind in order, whatever became of those before.
+
+use rand::RngExt;
+use rand::distr::Distribution;
+use rand::distr::weighted::WeightedIndex;
+use rand_chacha::ChaCha8Rng;
+
+use crate::dice::dice;
+use crate::liveblog::model::Status;
+
+/// The kinds of operations, each the work of one family; [`KINDS`] has their names in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// Logs in, and out again.
+    Login,
+    /// Looks something up that clients keep: caches, channels, people.
+    Lookup,
+    /// Reads something that is worked on.
+    Read,
+    /// Writes another comment on its item of the topic.
+    Plan,
+    /// Writes another text of its story.
+    Write,
+    /// Links its story with one of its wires, or takes the link back.
+    Correlate,
+    /// Puts one of its wires into the drawer, or takes it out.
+    Drawer,
+    /// Writes another text of one of its posts.
+    Post,
+    /// Sets the state of one of its posts.
+    Moderate,
+    /// Makes a channel copy of its story, or destroys it.
+    Copy,
+    /// Gives its story another headline and counts the front page up, in one call.
+    Publish,
+    /// Sends a message, or removes the one it has sent.
+    Message,
+    /// Makes a small object, or cleans it up.
+    Tidy,
+}
+
+/// As the mix names them.
+pub const KINDS: &[&str] = &[
+    "login",
+    "lookup",
+    "read",
+    "plan",
+    "write",
+    "correlate",
+    "drawer",
+    "post",
+    "moderate",
+    "copy",
+    "publish",
+    "message",
+    "tidy",
+];
+/// Weights without a mix: a newsroom reads more than it writes, and logs in seldom.
+pub const DEFAULT_MIX: [u32; 13] = [1, 8, 30, 8, 10, 5, 10, 8, 6, 4, 4, 3, 3];
+const ALL: [Kind; 13] = [
+    Kind::Login,
+    Kind::Lookup,
+    Kind::Read,
+    Kind::Plan,
+    Kind::Write,
+    Kind::Correlate,
+    Kind::Drawer,
+    Kind::Post,
+    Kind::Moderate,
+    Kind::Copy,
+    Kind::Publish,
+    Kind::Message,
+    Kind::Tidy,
+];
+
+/// Wires of a client: stories that it puts into the drawer and links with its own.
+pub const WIRES: u32 = 6;
+/// Posts of a client.
+pub const POSTS: u32 = 3;
+
+/// A thing that one client changes and nobody else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Thing {
+    /// The text of its story: the step that wrote it, 0 before the first.
+    Text,
+    /// The headline of its story: the step that set it, 0 before the first.
+    Headline,
+    /// The comment on its item of the topic: the step, 0 before the first.
+    Comment,
+    /// The text of a post: the step, 0 before the first.
+    Post(u32),
+    /// The state of a post: its place in [`Status::ALL`].
+    State(u32),
+    /// Whether its story is linked with a wire.
+    Link(u32),
+    /// Whether a wire is in the drawer.
+    Wire(u32),
+    /// Whether there is a copy of its story for a channel.
+    Copy(u32),
+    /// Whether a message is in the inbox.
+    Message(u32),
+    /// Whether a small object is there.
+    Scrap(u32),
+}
+
+impl Thing {
+    /// What it is before anybody changes it.
+    pub fn initial(self) -> u32 {
+        match self {
+            Thing::State(_) => Status::Approved as u32,
+            _ => 0,
+        }
+    }
+}
+
+/// A thing and whose it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// The client.
+    pub client: u32,
+    /// Which of its things.
+    pub thing: Thing,
+}
+
+impl std::fmt::Display for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} of client {}", self.thing, self.client)
+    }
+}
+
+/// One thing to do: the `step`-th of its kind for that slot, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operation {
+    /// Who does it.
+    pub client: u32,
+    /// What.
+    pub kind: Kind,
+    /// With which wire, post or channel, or which of the reads and lookups.
+    pub slot: u32,
+    /// Counted from 1.
+    pub step: u32,
+}
+
+impl Operation {
+    /// Whether a step of a thing that comes and goes makes it, and not takes it away.
+    pub fn makes(&self) -> bool {
+        self.step % 2 == 1
+    }
+
+    /// Which of the things that come and go, each once, it is about: counted from 0.
+    pub fn number(&self) -> u32 {
+        (self.step - 1) / 2
+    }
+
+    /// The state that a moderator sets.
+    pub fn state(&self) -> Status {
+        Status::IN_TURN[self.step as usize % Status::IN_TURN.len()]
+    }
+
+    /// What a success makes of which thing; nothing for what changes nothing. The headline stands for all that a publication does.
+    pub fn effect(&self) -> Option<(Key, u32)> {
+        let is_there = u32::from(self.makes());
+        let (thing, value) = match self.kind {
+            Kind::Login | Kind::Lookup | Kind::Read => return None,
+            Kind::Plan => (Thing::Comment, self.step),
+            Kind::Write => (Thing::Text, self.step),
+            Kind::Correlate => (Thing::Link(self.slot), is_there),
+            Kind::Drawer => (Thing::Wire(self.slot), is_there),
+            Kind::Post => (Thing::Post(self.slot), self.step),
+            Kind::Moderate => (Thing::State(self.slot), self.state() as u32),
+            Kind::Copy => (Thing::Copy(self.slot), is_there),
+            Kind::Publish => (Thing::Headline, self.step),
+            Kind::Message => (Thing::Message(self.number()), is_there),
+            Kind::Tidy => (Thing::Scrap(self.number()), is_there),
+        };
+        Some((Key { client: self.client, thing }, value))
+    }
+
+    /// What the thing must be for the server to refuse it by a rule: as it was to become. What was to be made is there, or what was
+    /// to be taken away is not.
+    pub fn refused_at(&self) -> Option<(Key, u32)> {
+        let (key, value) = self.effect()?;
+        match self.kind {
+            Kind::Correlate | Kind::Drawer if self.makes() => None,
+            Kind::Correlate | Kind::Drawer | Kind::Copy | Kind::Message | Kind::Tidy => Some((key, value)),
+            _ => None,
+        }
+    }
+}
+
+/// What plans are drawn from.
+#[derive(Debug, Clone)]
+pub struct Recipe {
+    seed: u64,
+    kinds: WeightedIndex<u32>,
+}
+
+impl Recipe {
+    /// From weights for the kinds, not all zero.
+    ///
+    /// # Errors
+    /// A sentence: the weights are too large to be added up.
+    pub fn new(seed: u64, weights: &[u32]) -> Result<Recipe, String> {
+        let kinds = WeightedIndex::new(weights).map_err(|error| format!("`mix`: {error}"))?;
+        Ok(Recipe { seed, kinds })
+    }
+
+    /// The plan of one client, with so many channels to copy to.
+    pub fn plan(&self, client: u32, channels: u32) -> Plan {
+        let steps = [const { Vec::new() }; ALL.len()];
+        Plan { kinds: self.kinds.clone(), dice: dice(self.seed, client as usize), client, channels, steps }
+    }
+}
+
+/// A client's plan, without end.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    kinds: WeightedIndex<u32>,
+    dice: ChaCha8Rng,
+    client: u32,
+    channels: u32,
+    /// By kind and slot: the last step.
+    steps: [Vec<u32>; ALL.len()],
+}
+
+impl Iterator for Plan {
+    type Item = Operation;
+
+    fn next(&mut self) -> Option<Operation> {
+        let kind = ALL[self.kinds.sample(&mut self.dice)];
+        let slots = match kind {
+            Kind::Correlate | Kind::Drawer => WIRES,
+            Kind::Post | Kind::Moderate => POSTS,
+            // A mix with copies wants a channel; one is drawn so that plans are the same everywhere.
+            Kind::Copy => self.channels.max(1),
+            _ => 1,
+        };
+        let slot = self.dice.random_range(0..slots);
+        let steps = &mut self.steps[kind as usize];
+        steps.resize(slots as usize, 0);
+        steps[slot as usize] += 1;
+        Some(Operation { client: self.client, kind, slot, step: steps[slot as usize] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    fn first(seed: u64, client: u32) -> Vec<Operation> {
+        Recipe::new(seed, &DEFAULT_MIX).unwrap().plan(client, 2).take(2000).collect()
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_plan_and_nothing_else_does() {
+        assert_eq!(first(7, 3), first(7, 3));
+        assert_ne!(first(7, 3), first(8, 3));
+        let others: Vec<_> = first(7, 4).into_iter().map(|operation| Operation { client: 3, ..operation }).collect();
+        assert_ne!(first(7, 3), others);
+    }
+
+    #[test]
+    fn every_kind_has_its_turn_and_each_slot_goes_step_by_step() {
+        let mut last = HashMap::new();
+        for operation in first(1, 0) {
+            let step = last.entry((operation.kind, operation.slot)).or_insert(0);
+            *step += 1;
+            assert_eq!(operation.step, *step);
+        }
+        let slots = |kind| last.keys().filter(|(of, _)| *of == kind).count() as u32;
+        assert!(ALL.iter().all(|kind| slots(*kind) > 0));
+        assert_eq!(
+            [slots(Kind::Drawer), slots(Kind::Post), slots(Kind::Copy), slots(Kind::Write)],
+            [WIRES, POSTS, 2, 1]
+        );
+    }
+
+    #[test]
+    fn what_comes_and_goes_is_made_first_and_taken_away_next() {
+        let operation = |kind, step| Operation { client: 4, kind, slot: 1, step };
+        let key = |thing| Key { client: 4, thing };
+        for (kind, thing) in [(Kind::Copy, Thing::Copy(1)), (Kind::Drawer, Thing::Wire(1))] {
+            assert_eq!(operation(kind, 1).effect(), Some((key(thing), 1)));
+            assert_eq!(operation(kind, 2).effect(), Some((key(thing), 0)));
+            assert_eq!(
+                operation(kind, 2).refused_at(),
+                Some((key(thing), 0)),
+                "only what is not there can't be removed"
+            );
+        }
+        assert_eq!(operation(Kind::Copy, 1).refused_at(), Some((key(Thing::Copy(1)), 1)), "a copy is made once");
+        assert_eq!(operation(Kind::Drawer, 1).refused_at(), None, "what is in a drawer may be added again");
+        assert_eq!(operation(Kind::Write, 1).refused_at(), None);
+        // Each message is another: it is made and removed once.
+        let messages = [1, 2, 3, 4].map(|step| operation(Kind::Message, step).effect());
+        let about = |number, value| Some((key(Thing::Message(number)), value));
+        assert_eq!(messages, [about(0, 1), about(0, 0), about(1, 1), about(1, 0)]);
+    }
+}

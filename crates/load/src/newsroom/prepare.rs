@@ -1,0 +1,239 @@
+//! What is done before the load and after it: the desks, what each client has, and reading all of it.
+
+use std::collections::HashSet;
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use super::NewsroomLoad;
+use super::look::Held;
+use super::office::{PAGE, Place, scrap_of, step_of, story_name, text};
+use super::plan::{Key, Kind, POSTS, Thing, WIRES};
+use crate::client::Call;
+use crate::desk::{Desk, encoded, object};
+use crate::liveblog::model::{Change, PostId};
+use crate::liveblog::wire::Forms;
+use crate::settle::settled;
+
+/// Channels that are copied to, at most.
+const CHANNELS: usize = 2;
+/// Bytes of a post's text.
+const POST_BYTES: u32 = 400;
+
+/// All there is in the end.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct End {
+    /// Of clients' things.
+    pub held: Held,
+    /// How often the front page was published.
+    pub published: u64,
+    /// The ids of this run's messages.
+    pub messages: Vec<String>,
+    /// Channel copies whose text was compared with their story's.
+    pub followed: usize,
+}
+
+fn id(reply: &Value, what: &str) -> Result<String, String> {
+    let id = reply["info"]["id"].as_str().or_else(|| reply["id"].as_str());
+    Ok(id.ok_or_else(|| format!("a new {what} has no `id` in the reply"))?.to_owned())
+}
+
+impl NewsroomLoad {
+    /// Makes all of it.
+    pub(super) async fn make(&mut self, desk: &mut Desk) -> Result<(), String> {
+        desk.make_folder().await?;
+        self.office.folder.clone_from(&desk.folder);
+        let front = object(&desk.folder, "front.xml", "Story", &text(0, 0));
+        self.office.front = id(&made(desk, &front, "story").await?, "story")?;
+        let wires = desk.make_stories((self.clients * WIRES) as usize).await?;
+        let mut drawers = Vec::new();
+        for number in 0..self.office.desks(self.clients) {
+            let folder = &self.office.folder;
+            let place = |what: &str| json!({ "name": format!("{what}-{number}"), "folderPath": folder });
+            let mut drawer = place("drawer");
+            drawer["capacity"] = json!(self.office.desk * WIRES);
+            let topic = Call::json(Method::POST, "/v3/container/topic", &place("topic"));
+            let liveblog = Call::json(Method::POST, "/v3/container/liveblog/from/template", &place("liveblog"));
+            let drawer = Call::json(Method::POST, "/v3/container/drawer", &drawer);
+            drawers.push(id(&made(desk, &drawer, "drawer").await?, "drawer")?);
+            self.office.topics.topics.push(id(&made(desk, &topic, "topic").await?, "topic")?);
+            let liveblog = id(&made(desk, &liveblog, "liveblog").await?, "liveblog")?;
+            self.office.liveblogs.push(Forms::of(&liveblog, POST_BYTES, 0));
+        }
+        for (wire, number) in wires.iter().zip(0..) {
+            let key = Key { client: number / WIRES, thing: Thing::Wire(number % WIRES) };
+            self.office.wires.insert(wire.clone(), key);
+        }
+        self.office.drawers = crate::drawer::wire::Paths::of(&drawers, &wires);
+        self.office.wire_ids = wires;
+        for client in 0..self.clients {
+            self.make_client(desk, client).await?;
+        }
+        if self.weights[Kind::Copy as usize] > 0 {
+            self.find_channels(desk).await?;
+        }
+        Ok(())
+    }
+
+    /// What one client has: a story, an item of the topic, and posts.
+    async fn make_client(&mut self, desk: &mut Desk, client: u32) -> Result<(), String> {
+        let number = self.office.desk_of(client);
+        let story = object(&desk.folder, &story_name(client), "EOM::CompoundStory", &text(client, 0));
+        self.office.stories.push(encoded(&id(&made(desk, &story, "story").await?, "story")?));
+        let item = self.office.topics.item(number, client, -1);
+        self.office.items.push(id(&made(desk, &item, "item").await?, "item")?);
+        let mut posts = Vec::new();
+        for slot in 0..POSTS {
+            let post = PostId { client, number: slot };
+            let forms = &self.office.liveblogs[usize::from(number)];
+            let call = forms.change(post, Change::Post { step: 0, attached: false }, "");
+            posts.push(id(&made(desk, &call, "post").await?, "post")?);
+        }
+        self.office.posts.push(posts);
+        Ok(())
+    }
+
+    /// The channels that stories may be copied to, tried out: one that a copy can inherit from without there being a copy for it,
+    /// and others that inherit from it.
+    async fn find_channels(&mut self, desk: &mut Desk) -> Result<(), String> {
+        let listed = Call::new(Method::GET, "/conf/channel/list?loidsSource=%2F".to_owned());
+        let listed = desk.bare(&listed).await.map_err(|why| format!("the channels can't be listed: {why}"))?;
+        let names = listed.as_array().into_iter().flatten().filter_map(|channel| channel["name"].as_str());
+        let names: Vec<_> = names.map(str::to_owned).collect();
+        let trial = object(&desk.folder, "trial.xml", "EOM::CompoundStory", &text(0, 0));
+        let trial = encoded(&id(&made(desk, &trial, "story").await?, "story")?);
+        let path = format!("/v3/container/bundle/{trial}/channelcopy");
+        for template in &names {
+            for channel in names.iter().filter(|channel| *channel != template) {
+                let body = json!({ "channel": channel, "inheritFrom": template });
+                if self.office.channels.len() < CHANNELS
+                    && desk.call(&Call::json(Method::POST, &path, &body)).await.is_ok()
+                {
+                    self.office.channels.push(channel.clone());
+                }
+            }
+            if !self.office.channels.is_empty() {
+                self.office.template.clone_from(template);
+                break;
+            }
+        }
+        desk.call(&Call::new(Method::DELETE, format!("/v3/object/{trial}/destroy"))).await?;
+        if self.office.channels.is_empty() {
+            return Err("the site has no channel that a story can be copied to: say a `mix` without copy".to_owned());
+        }
+        Ok(())
+    }
+
+    /// All there is, once nothing is under way any more.
+    pub(super) async fn end(&self, desk: &mut Desk, doubts: bool) -> Result<End, String> {
+        let look = async |desk: &mut Desk| self.look(desk).await;
+        settled(desk, doubts, "the things of the newsroom", look, |last: &End, now: &End| last == now).await
+    }
+
+    async fn look(&self, desk: &mut Desk) -> Result<End, String> {
+        let office = &self.office;
+        let mut end = End::default();
+        for number in 0..office.desks(self.clients) {
+            let first = u32::from(number) * office.desk;
+            for place in [Place::Drawer, Place::Topic] {
+                end.held.add(self.see(desk, place, first).await?);
+            }
+            let mut offset = 0;
+            loop {
+                let (_, answer) = desk.call(&office.liveblogs[usize::from(number)].list(offset, PAGE)).await?;
+                let page = office.held(Place::Liveblog, first, &answer).ok_or(ODD)?;
+                let posts = page.things.keys().filter(|key| matches!(key.thing, Thing::Post(_))).count();
+                end.held.add(page);
+                offset += posts;
+                if posts < PAGE {
+                    break;
+                }
+            }
+        }
+        for client in 0..self.clients {
+            for place in [Place::Story, Place::Bundle, Place::Links] {
+                end.held.add(self.see(desk, place, client).await?);
+            }
+            self.see_copies(desk, client, &mut end).await?;
+        }
+        for scrap in pages(desk, &format!("/v3/folder/{}", encoded(&office.folder))).await? {
+            if let Some(key) = scrap["name"].as_str().and_then(scrap_of) {
+                end.held.is(key.client, key.thing, 1);
+            }
+        }
+        let subject = office.subject();
+        for message in pages(desk, "/v3/message/inbox").await? {
+            let named = message["subject"].as_str().and_then(|text| text.strip_prefix(&*subject)?.split_once('/'));
+            let Some((client, number)) = named else { continue };
+            if let (Ok(client), Ok(number)) = (client.parse(), number.parse()) {
+                end.held.is(client, Thing::Message(number), 1);
+                end.messages.push(message["id"].as_str().unwrap_or_default().to_owned());
+            }
+        }
+        let path = format!("/v3/object/{}?showAttributes=true", encoded(&office.front));
+        let (front, _) = desk.call(&Call::new(Method::GET, path)).await?;
+        end.published = super::office::Office::published(&front);
+        Ok(end)
+    }
+
+    async fn see(&self, desk: &mut Desk, place: Place, client: u32) -> Result<Held, String> {
+        let answer = desk.raw(&self.office.read(place, client)).await?;
+        self.office.held(place, client, &answer).ok_or_else(|| ODD.to_owned())
+    }
+
+    /// Copies follow their story: each has its text.
+    async fn see_copies(&self, desk: &mut Desk, client: u32, end: &mut End) -> Result<(), String> {
+        let value = |thing| end.held.things.get(&Key { client, thing }).copied();
+        let own = value(Thing::Text);
+        let copies = (0..).zip(&self.office.channels).filter(|(slot, _)| value(Thing::Copy(*slot)) == Some(1));
+        let mut stale = Vec::new();
+        let mut followed = 0;
+        for (_, channel) in copies {
+            let path = encoded(&format!("{}/{}/{channel}", self.office.folder, story_name(client)));
+            let answer = desk.raw(&Call::new(Method::GET, format!("/v3/object/{path}/content"))).await?;
+            let text = step_of(client, &answer.body);
+            followed += 1;
+            if text != own {
+                let shown = |step: Option<u32>| step.map_or("of nobody's".to_owned(), |step| format!("of step {step}"));
+                let (text, own) = (shown(text), shown(own));
+                stale.push(format!(
+                    "The copy for {channel} of client {client}'s story has the text {text}, the story {own}."
+                ));
+            }
+        }
+        end.held.odd.extend(stale);
+        end.followed += followed;
+        Ok(())
+    }
+
+    /// Removes this run's messages, which lie in no folder.
+    pub(super) async fn remove_messages(desk: &mut Desk, ids: &[String]) -> Result<(), String> {
+        for id in ids {
+            desk.call(&Call::new(Method::DELETE, format!("/v3/message/{}", encoded(id)))).await?;
+        }
+        Ok(())
+    }
+}
+
+const ODD: &str = "a reply has another shape than the interface says";
+
+async fn made(desk: &mut Desk, call: &Call, what: &str) -> Result<Value, String> {
+    let made = desk.call(call).await;
+    made.map(|(reply, _)| reply).map_err(|why| format!("a {what} can't be made in {}: {why}", desk.folder))
+}
+
+/// All entries of a listing, each once.
+async fn pages(desk: &mut Desk, path: &str) -> Result<Vec<Value>, String> {
+    let (mut all, mut known) = (Vec::new(), HashSet::new());
+    loop {
+        let page = format!("{path}?limit={PAGE}&offset={}", all.len());
+        let (mut reply, _) = desk.call(&Call::new(Method::GET, page)).await?;
+        let items = std::mem::take(reply["items"].as_array_mut().ok_or(ODD)?);
+        let last = items.len() < PAGE;
+        all.extend(items);
+        if last {
+            all.retain(|item| known.insert(item["id"].as_str().unwrap_or_default().to_owned()));
+            return Ok(all);
+        }
+    }
+}

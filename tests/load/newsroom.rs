@@ -1,0 +1,146 @@
+//! `stet load newsroom`.
+
+use std::cell::RefCell;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::newsroom_liar::{Swallowed, newsroom_liar};
+use super::*;
+
+const KINDS: [&str; 13] = [
+    "login",
+    "lookup",
+    "read",
+    "plan",
+    "write",
+    "correlate",
+    "drawer",
+    "post",
+    "moderate",
+    "copy",
+    "publish",
+    "message",
+    "tidy",
+];
+
+fn load(base: &str, options: &[&str]) -> Load {
+    Load::scenario("newsroom", base, options)
+}
+
+#[test]
+fn a_day_through_all_families_is_verified_and_leaves_nothing_behind() {
+    let server = Server::start();
+    // Two desks, the second with one client.
+    let mut load = load(&server.base, &["--count", "900", "--clients", "5", "--desk", "4"]);
+    let report = load.verified();
+    assert_eq!(KINDS.iter().map(|kind| count(&report, kind)).sum::<u64>(), 900);
+    assert!(KINDS.iter().all(|kind| report["kinds"][kind]["done"].as_u64() > Some(0)), "{report}");
+    assert_eq!((&report["all"]["failed"], &report["all"]["refused"]), (&json!(0), &json!(0)), "{}", report["failed"]);
+    let verdict = report["verdict"]["details"].to_string();
+    assert!(verdict.contains(" 0 calls had no certain outcome"), "{verdict}");
+    assert!(!verdict.contains("\"0 channel copies"), "copies were compared: {verdict}");
+    // Each family's share of the calls and of the time, in the report and on its page.
+    for share in ["share", "shareOfTime"] {
+        let all: f64 = KINDS.iter().map(|kind| report["kinds"][kind][share].as_f64().expect("a number")).sum();
+        assert!((all - 1.0).abs() < 1e-9, "{share}: {all}");
+    }
+    let page = std::fs::read_to_string(load.report().join("report.html")).expect("there is a page");
+    is_well_formed(&page);
+    assert!(page.contains("<th>share</th><th>of the time</th>"), "{page}");
+    for text in [page, load.json().to_string()] {
+        assert!(!text.contains(ADMIN_PASSWORD) && !text.contains("token="));
+    }
+    assert_eq!(left(&server), json!([]));
+    assert_eq!(server.login("admin").get("/v3/message/inbox").ok()["total"], 0);
+}
+
+#[test]
+fn the_same_seed_does_the_same_and_a_mix_is_followed() {
+    let base = &Server::shared().base;
+    let kinds = |report: &Value| KINDS.map(|kind| count(report, kind));
+    let options = ["--count", "60", "--clients", "2", "--seed", "5"];
+    let first = load(base, &options).verified();
+    assert_eq!(kinds(&first), kinds(&load(base, &[&options[..], &["--threads", "2"]].concat()).verified()));
+    let report = load(base, &["--count", "30", "--clients", "2", "--mix", "write=2,copy=1"]).verified();
+    assert_eq!(count(&report, "write") + count(&report, "copy"), 30);
+    let said = load(base, &["--desk", "0"]).ends(2);
+    assert!(said.contains("`newsroom.desk` is 0"), "{said}");
+}
+
+/// A change of each family that the server acknowledges and does not make.
+#[test]
+fn a_server_that_swallows_changes_is_found_out_in_every_family() {
+    let server = Server::start();
+    for (method, part, kind) in [
+        ("PUT", "/topicitem/", "plan"),
+        ("PUT", "/content", "write"),
+        ("POST", "/correlate", "correlate"),
+        ("DELETE", "/item/", "drawer"),
+        ("POST", "/approve", "moderate"),
+        ("DELETE", "/destroy", "copy"),
+        ("POST", "/change/fields", "publish"),
+        ("DELETE", "/v3/message/", "message"),
+        ("DELETE", "/destroy", "tidy"),
+    ] {
+        let (liar, _) = newsroom_liar(&server, Some(Swallowed { method, part }));
+        let said = load(&liar.base, &["--count", "60", "--clients", "2", "--mix", &format!("{kind}=1")]).ends(4);
+        assert!(liar.has_lied() && said.contains("NOT AS ACKNOWLEDGED"), "{method} {part}: {said}");
+    }
+}
+
+/// Kills the server while it works; for `STET_DAY_SECONDS`, with fifty clients, where somebody says so.
+#[test]
+fn a_day_with_kills_is_verified() {
+    let seconds = setting("STET_DAY_SECONDS");
+    let mut server = Server::start();
+    let (relay, passed) = newsroom_liar(&server, None);
+    let passed = || passed.load(Ordering::Relaxed);
+    let duration = format!("{}s", seconds.unwrap_or_default());
+    let options = match seconds {
+        Some(_) => ["--duration", &duration, "--clients", "50", "--timeout", "60s"],
+        None => ["--count", "1200", "--clients", "8", "--timeout", "60s"],
+    };
+    let mut load = load(&relay.base, &options);
+    let directory = std::env::var_os("STET_DAY_REPORT").map(PathBuf::from);
+    let begun = Instant::now();
+    let child = RefCell::new(load.command.spawn().expect("the binary can be started"));
+    // What it works on is there.
+    let client = server.login("admin");
+    wait_patiently_until("it begins", || {
+        let run = client.get(&format!("/v3/folder/{}", encoded("/Load")));
+        run.status == 200
+            && passed() > 150
+            && !client.get("/v3/message/outbox").ok()["items"].as_array().is_none_or(Vec::is_empty)
+    });
+    let mut kills = 0;
+    let goes_on = |kills: usize| match seconds {
+        // It is not killed while it verifies: what can't be read then is told as such.
+        Some(seconds) => begun.elapsed() + Duration::from_secs(20) < Duration::from_secs(seconds),
+        None => kills < 3,
+    };
+    while goes_on(kills) {
+        let next = passed() + if seconds.is_some() { 2000 } else { 200 };
+        wait_patiently_until("it gets on", || {
+            passed() >= next || !goes_on(kills) || child.borrow_mut().try_wait().expect("it can be asked").is_some()
+        });
+        server.kill();
+        server = server.restart();
+        relay.goes_to(&server);
+        kills += 1;
+        println!("killed {kills} times, {} answers, {:?}", passed(), begun.elapsed());
+    }
+    let said = said(&child.into_inner().wait_with_output().expect("it ends"), 0);
+    let report = load.json();
+    println!("{kills} kills\n{said}\n{}", report["verdict"]["details"]);
+    assert_eq!(report["verdict"]["finding"], "verified", "{said}");
+    assert!(report["all"]["done"].as_u64() > Some(600) && kills > 2, "{said}");
+    assert_eq!(left(&server), json!([]));
+    if let Some(directory) = directory {
+        for file in ["report.html", "report.json"] {
+            std::fs::copy(load.report().join(file), directory.join(file)).expect("the report can be kept");
+        }
+    }
+    assert_eq!(server.terminate(), Some(0), "{}", server.log());
+    let (code, said) = server.check();
+    assert_eq!(code, Some(0), "{said}");
+}
