@@ -123,9 +123,7 @@ fn a_day_with_kills_is_verified() {
         wait_patiently_until("it gets on", || {
             passed() >= next || !goes_on(kills) || child.borrow_mut().try_wait().expect("it can be asked").is_some()
         });
-        server.kill();
-        server = server.restart();
-        relay.goes_to(&server);
+        server = relay.restart(server);
         kills += 1;
         println!("killed {kills} times, {} answers, {:?}", passed(), begun.elapsed());
     }

@@ -14,7 +14,7 @@ use crate::harness::*;
 pub struct Proxy {
     pub base: String,
     lies: Lies,
-    upstream: Arc<Mutex<String>>,
+    upstream: Arc<Mutex<Option<String>>>,
 }
 
 /// How often it has lied.
@@ -41,7 +41,7 @@ impl Proxy {
     pub fn before<M: Mind>(server: &Server, mind: impl FnOnce(Lies) -> M) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port can be had");
         let base = format!("http://{}", listener.local_addr().expect("it has an address"));
-        let upstream = Arc::new(Mutex::new(host(server)));
+        let upstream = Arc::new(Mutex::new(Some(host(server))));
         let lies = Lies::default();
         let mind = Arc::new(mind(lies.clone()));
         let proxy = Proxy { base, lies, upstream: upstream.clone() };
@@ -55,9 +55,14 @@ impl Proxy {
         proxy
     }
 
-    /// The server has been started again, elsewhere.
-    pub fn goes_to(&self, server: &Server) {
-        *self.upstream.lock() = host(server);
+    /// Kills the server and starts it again, elsewhere. Who connects meanwhile waits: on the port of a server that is gone one may
+    /// meet somebody else, oneself even.
+    pub fn restart(&self, mut server: Server) -> Server {
+        *self.upstream.lock() = None;
+        server.kill();
+        let server = server.restart();
+        *self.upstream.lock() = Some(host(&server));
+        server
     }
 
     pub fn has_lied(&self) -> bool {
@@ -71,21 +76,21 @@ fn host(server: &Server) -> String {
 
 /// Waits for a server that is away.
 fn connect(
-    upstream: &Mutex<String>,
+    upstream: &Mutex<Option<String>>,
     client: TcpStream,
 ) -> std::io::Result<(BufReader<TcpStream>, BufReader<TcpStream>)> {
     client.set_nodelay(true)?;
     let server = OnceCell::new();
     wait_until("the server is there again", || {
-        let connected = TcpStream::connect(upstream.lock().as_str());
-        connected.is_ok_and(|stream| server.set(stream).is_ok())
+        let place = upstream.lock().clone();
+        place.is_some_and(|place| TcpStream::connect(place).is_ok_and(|stream| server.set(stream).is_ok()))
     });
     let server = server.into_inner().expect("it was waited for");
     server.set_nodelay(true)?;
     Ok((BufReader::new(client), BufReader::new(server)))
 }
 
-/// A message of HTTP/1.1 with a length: its head without the empty line, and its body.
+/// A message of HTTP/1.1: its head without the empty line, and its body. One in chunks is given a length.
 pub fn message(stream: &mut BufReader<TcpStream>) -> std::io::Result<(String, Vec<u8>)> {
     let mut head = String::new();
     loop {
@@ -98,13 +103,35 @@ pub fn message(stream: &mut BufReader<TcpStream>) -> std::io::Result<(String, Ve
         }
         head.push_str(&line);
     }
-    let length = head.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
-    });
-    let mut body = vec![0; length.unwrap_or(0)];
+    let field = |wanted: &str| {
+        let mut fields = head.lines().filter_map(|line| line.split_once(':'));
+        fields.find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value.trim().to_owned())
+    };
+    if field("transfer-encoding").is_some_and(|coding| coding == "chunked") {
+        let body = chunks(stream)?;
+        let lines = head.split_inclusive("\r\n").filter(|line| !line.to_ascii_lowercase().starts_with("transfer-enc"));
+        return Ok((lines.collect::<String>() + &format!("content-length: {}\r\n", body.len()), body));
+    }
+    let mut body = vec![0; field("content-length").and_then(|length| length.parse().ok()).unwrap_or(0)];
     stream.read_exact(&mut body)?;
     Ok((head, body))
+}
+
+fn chunks(stream: &mut BufReader<TcpStream>) -> std::io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line)?;
+        let length = usize::from_str_radix(line.trim(), 16).map_err(std::io::Error::other)?;
+        let from = body.len();
+        // The end of a line follows each, also the last, which is empty.
+        body.resize(from + length + 2, 0);
+        stream.read_exact(&mut body[from..])?;
+        body.truncate(from + length);
+        if length == 0 {
+            return Ok(body);
+        }
+    }
 }
 
 /// Passes a call on; the answer.

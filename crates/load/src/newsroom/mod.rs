@@ -22,7 +22,7 @@ mod prepare;
 use self::book::Book;
 use self::look::{message_id, token, unpublished};
 use self::office::{Office, Place};
-use self::plan::{DEFAULT_MIX, KINDS, Kind, Operation, Recipe, Thing};
+use self::plan::{DEFAULT_MIX, KINDS, Key, Kind, Operation, Recipe, Thing};
 use self::prepare::End;
 
 /// The codes by which the server says no for a reason of the plan's: what is to be taken away is not there, what is to be made is.
@@ -79,7 +79,9 @@ impl NewsroomLoad {
                 return Outcome::Failed("no such reply".to_owned());
             };
             notes.reads += 1;
-            let differences = notes.differences(&held.things, |key| key.client == client && place.shows(key.thing));
+            let is_shown = |key: &Key| place != Place::Liveblog || held.things.contains_key(key);
+            let is_told = |key: Key| key.client == client && place.shows(key.thing) && is_shown(&key);
+            let differences = notes.differences(&held.things, is_told);
             for sentence in differences.into_iter().chain(held.odd) {
                 notes.odd(format!("A read has shown: {sentence}"));
             }

@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use hyper::Method;
 use serde_json::json;
 
-use super::plan::{Key, Kind, Operation, Thing, WIRES};
+use super::plan::{Key, Kind, Operation, POSTS, Thing, WIRES};
 use crate::client::Call;
 use crate::desk::{encoded, object};
 use crate::liveblog::model::{Change, PostId};
 use crate::liveblog::wire::Forms;
 use crate::{drawer, topic};
 
-/// Posts that one call reads, here and at the end.
-pub const PAGE: usize = 500;
+/// Posts that a client looks at.
+const SEEN: usize = 20;
 /// What clients look up, in turn.
 const LOOKUPS: [&str; 7] = [
     "/v3/conf/cache/timestamp",
@@ -34,7 +34,7 @@ pub enum Place {
     Drawer,
     /// The topic.
     Topic,
-    /// The newest posts.
+    /// Posts, its own first.
     Liveblog,
     /// What its story holds.
     Bundle,
@@ -50,7 +50,7 @@ impl Place {
         Place::ALL[operation.step as usize % Place::ALL.len()]
     }
 
-    /// Whether it shows all there is of such things.
+    /// Whether it shows all there is of such things that a client has; of posts it is a page.
     pub fn shows(self, thing: Thing) -> bool {
         match self {
             Place::Story => thing == Thing::Text,
@@ -191,7 +191,13 @@ impl Office {
                 None,
             ),
             Place::Topic => self.topics.read(desk),
-            Place::Liveblog => self.liveblogs[usize::from(desk)].list(0, PAGE),
+            Place::Liveblog => {
+                // The newest are those of the last client at the desk.
+                let first = u32::from(desk) * self.desk;
+                // There are no more items than clients, which a u32 counts.
+                let last = (first + self.desk).min(self.items.len() as u32) - 1;
+                self.liveblogs[usize::from(desk)].list(((last - client) * POSTS) as usize, SEEN)
+            }
             Place::Bundle => Call::new(Method::GET, format!("/v3/bundle/{}", self.stories[client as usize])),
             Place::Links => Call::new(Method::GET, self.story(client, "/correlates")),
         }

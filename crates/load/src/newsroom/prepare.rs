@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::NewsroomLoad;
 use super::look::Held;
-use super::office::{PAGE, Place, scrap_of, step_of, story_name, text};
+use super::office::{Place, scrap_of, step_of, story_name, text};
 use super::plan::{Key, Kind, POSTS, Thing, WIRES};
 use crate::client::Call;
 use crate::desk::{Desk, encoded, object};
@@ -15,6 +15,8 @@ use crate::liveblog::model::{Change, PostId};
 use crate::liveblog::wire::Forms;
 use crate::settle::settled;
 
+/// Entries of a listing that one call reads.
+const PAGE: usize = 500;
 /// Channels that are copied to, at most.
 const CHANNELS: usize = 2;
 /// Bytes of a post's text.
