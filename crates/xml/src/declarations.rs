@@ -304,18 +304,14 @@ impl Reading<'_> {
             "IGNORE" => {
                 let mut depth = 1;
                 while depth > 0 {
-                    let rest = cursor.rest();
-                    let (begin, end) = (rest.find("<!["), rest.find("]]>"));
-                    match (begin, end) {
-                        (Some(begin), Some(end)) if begin < end => {
-                            cursor.through("<![");
-                            depth += 1;
-                        }
-                        (_, Some(_)) => {
-                            cursor.through("]]>");
-                            depth -= 1;
-                        }
-                        (_, None) => return Err(XmlError::syntax(at, "a conditional section has no end")),
+                    // Each byte is looked at once, however many sections begin.
+                    cursor.before(&['<', ']']);
+                    if cursor.eat("<![") {
+                        depth += 1;
+                    } else if cursor.eat("]]>") {
+                        depth -= 1;
+                    } else if !cursor.eat("<") && !cursor.eat("]") {
+                        return Err(XmlError::syntax(at, "a conditional section has no end"));
                     }
                 }
                 Ok(())
@@ -632,6 +628,18 @@ mod tests {
     fn fault(dtd: &str) -> String {
         let limits = Limits { max_bytes: 1 << 20, max_attributes: 3, ..Limits::default() };
         declarations(dtd, &limits).expect_err(dtd).to_string()
+    }
+
+    #[test]
+    fn what_is_ignored_is_passed_in_one_go_however_often_sections_begin_in_it() {
+        // Looking for the end from each beginning would take hours.
+        const MANY: usize = 80_000;
+        let nested = format!("<![IGNORE[{}{}]]><!ELEMENT a EMPTY>", "<![".repeat(MANY), "]]>".repeat(MANY));
+        assert_eq!(read(&nested).elements.len(), 1);
+        let many = 300_000;
+        assert!(fault(&format!("<![IGNORE[{}", "<![".repeat(many))).contains("no end"));
+        assert!(fault(&format!("<![IGNORE[{}", "<]".repeat(many))).contains("no end"));
+        assert_eq!(read("<![IGNORE[ a < b ] ]] > <!ELEMENT b ANY> ]]><!ELEMENT a EMPTY>").elements.len(), 1);
     }
 
     /// The children of the first element, each with its mark.
