@@ -36,6 +36,7 @@ impl SimpleDateFormat {
     /// # Errors
     /// A clause that says what is wrong with the text.
     pub fn read(&self, text: &str, zone: &TimeZone, this_year: i16) -> Result<Date, String> {
+        self.tells_a_day()?;
         let (mut found, mut rest) = (Found::default(), text);
         for (place, piece) in self.0.iter().enumerate() {
             match piece {
@@ -43,10 +44,18 @@ impl SimpleDateFormat {
                     rest = rest.strip_prefix(&**wanted).ok_or_else(|| format!("`{wanted}` is missing in it"))?;
                 }
                 Piece::Field(field, letters) => {
-                    // Numbers that stand beside each other have as many digits as letters.
+                    // A number with another right behind it has as many digits as letters; the last of them takes what there is.
                     let is_number = |piece: Option<&Piece>| matches!(piece, Some(Piece::Field(field, letters)) if field.is_number(*letters));
-                    let before = place.checked_sub(1).and_then(|place| self.0.get(place));
-                    let abuts = is_number(before) || is_number(self.0.get(place + 1));
+                    let abuts = is_number(self.0.get(place + 1));
+                    let ends_run = !abuts && is_number(place.checked_sub(1).and_then(|before| self.0.get(before)));
+                    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+                    // No number is written with fewer digits, or with a nought more: there is a digit too few or too many.
+                    let odd = digits < *letters || (digits > *letters && rest.starts_with('0'));
+                    if ends_run && is_number(Some(piece)) && odd {
+                        return Err(format!(
+                            "`{rest}` has not {letters} digits, or there is something behind the date"
+                        ));
+                    }
                     rest = found.take(*field, *letters, abuts, rest, this_year)?;
                 }
             }
@@ -55,6 +64,20 @@ impl SimpleDateFormat {
             return Err("there is something behind the date".to_owned());
         }
         found.date(zone)
+    }
+
+    /// Whether a day can be read by it: not every pattern that writes one tells it.
+    fn tells_a_day(&self) -> Result<(), String> {
+        let has = |wanted: &[Field]| {
+            self.0.iter().any(|piece| matches!(piece, Piece::Field(field, _) if wanted.contains(field)))
+        };
+        if has(&[Field::WeekOfMonth, Field::WeekdayOfMonth]) {
+            return Err("days are not read by `W` and `F`".to_owned());
+        }
+        if has(&[Field::WeekYear]) && has(&[Field::Month, Field::Day]) {
+            return Err("`Y` is the year of a week, and no day is read by it and a month; that year is `y`".to_owned());
+        }
+        Ok(())
     }
 }
 
@@ -145,11 +168,7 @@ impl Found {
                 self.weekday = Weekday::from_monday_one_offset(day).ok();
                 rest
             }
-            // They follow from the rest.
-            Field::WeekOfMonth | Field::WeekdayOfMonth => {
-                let (_, _, rest) = number::<i8>(text, digits, (0, 6), "week of the month")?;
-                rest
-            }
+            Field::WeekOfMonth | Field::WeekdayOfMonth => return Err("days are not read by `W` and `F`".to_owned()),
             Field::HalfOfDay => {
                 let (place, rest) = one_of(text, &["AM", "PM"], "half of the day")?;
                 self.afternoon = place == 1;
@@ -181,6 +200,9 @@ impl Found {
     /// The day that all of it is.
     fn date(&self, zone: &TimeZone) -> Result<Date, String> {
         let none = || "there is no such day".to_owned();
+        if self.before_era && self.year == Some(0) {
+            return Err(none());
+        }
         let date = match (self.day_of_year, self.week) {
             (Some(day), _) if self.month.is_none() && self.day.is_none() => {
                 let first = Date::new(self.year(), 1, 1).map_err(|_| none())?;
@@ -196,6 +218,10 @@ impl Found {
         if let Some(weekday) = self.weekday.filter(|weekday| *weekday != date.weekday()) {
             let name = |day: Weekday| DAYS[day.to_monday_zero_offset() as usize];
             return Err(format!("it is said to be a {} and is a {}", name(weekday), name(date.weekday())));
+        }
+        let said = (self.day_of_year.unwrap_or(date.day_of_year()), self.week.unwrap_or(date.iso_week_date().week()));
+        if said != (date.day_of_year(), date.iso_week_date().week()) {
+            return Err("its day or week of the year is another than that of its month and day".to_owned());
         }
         let Some(offset) = self.offset else { return Ok(date) };
         let half = self.half_hour.map(|hour| hour + if self.afternoon { 12 } else { 0 });

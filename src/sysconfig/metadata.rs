@@ -162,7 +162,13 @@ impl ConfigFile for DefinitionFile {
     }
 }
 
+/// Bytes of a filter: each name is compared with it, at a cost of both lengths.
+const MOST_FILTER_BYTES: usize = 255;
+
 fn written(element: Element<'_>) -> Written {
+    if element.attribute("filter").is_some_and(|filter| filter.len() > MOST_FILTER_BYTES) {
+        element.fault(format!("`filter` is longer than {MOST_FILTER_BYTES} bytes"));
+    }
     let mut said: Said = annotations()
         .filter_map(|attribute| Some((attribute.name, element.attribute(attribute.name)?.to_owned())))
         .collect();

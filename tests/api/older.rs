@@ -115,7 +115,8 @@ fn the_next_day_of_a_product_follows_from_its_calendars() {
     let products = "<products><product name='Dated'><calendar name='c'><exception date='20260501' publishes='true'/></calendar></product>\
         <product name='None'/><product name='Both'><calendar name='a'><publishes day='WE'/></calendar>\
         <calendar name='b'><publishes day='TU'/></calendar></product>\
-        <product name='Chile'><calendar name='s' timeZone='America/Santiago'><publishes day='SU'/></calendar></product></products>";
+        <product name='Chile'><calendar name='s' timeZone='America/Santiago'><publishes day='SU'/></calendar></product>\
+        <product name='Samoa'><calendar name='s' timeZone='Pacific/Apia'><publishes day='FR'/></calendar></product></products>";
     save(&admin, SITE, 1, format!("<siteConfig>{products}</siteConfig>"));
     assert_eq!(admin.get("/v3/conf/siteconfigxml?refresh=true").status, 200);
     assert_eq!(next("product=Dated&fromIssueDate=20260430")["nextPublicationDate"], "20260501");
@@ -126,6 +127,13 @@ fn the_next_day_of_a_product_follows_from_its_calendars() {
     assert_eq!(chile["nextPublicationDate"], "2026-09-06");
     let at = next("product=Chile&fromIssueDate=2026-09-01%2000:00&simpleDateFormat=yyyy-MM-dd%20HH:mm");
     assert_eq!(at["nextPublicationDate"], "2026-09-06 01:00", "there clocks are put forward at midnight");
+    let samoa = next("product=Samoa&fromIssueDate=20111229");
+    assert_eq!(samoa["nextPublicationDate"], "20120106", "there was no 30th of December");
+    let calendars: String = (0..21).map(|n| format!("<calendar name='{n}'><publishes day='FR'/></calendar>")).collect();
+    let many = format!("<siteConfig><products><product name='Many'>{calendars}</product></products></siteConfig>");
+    save(&admin, SITE, 1, many);
+    let refused = admin.get("/v3/conf/siteconfigxml?refresh=true").said().to_string();
+    assert!(refused.contains("more than 20 elements `calendar`"), "{refused}");
 }
 
 fn names<'v>(list: &'v Value, member: &str) -> Vec<&'v str> {
@@ -407,6 +415,12 @@ fn paths_follow_from_what_is_said_and_else_from_the_caller() {
     let page = "contentType=PRP&sectionPath=/News/City&issueDate=20261205&edition=Late";
     assert_eq!(resolve(page)["workfolderDir"], "/Pages/20261205");
     assert_eq!(resolve(&format!("{page}&channel=tabloid"))["workfolderDir"], "/Pages/20261205/Late");
+    // What is said is a name, and leads nowhere else.
+    for edition in ["..", ".", "a/b", "%00"] {
+        let path =
+            format!("/conf/resolve/path?{page}&channel=tabloid").replace("edition=Late", &format!("edition={edition}"));
+        assert_eq!(client.get(&path).status, 404, "{path}");
+    }
     let own = resolve("contentType=Image");
     assert_eq!((&own["team"], &own["workfolder"]), (&json!("Sport"), &json!("/News/Sport")));
     assert_eq!(own["workfolderDir"], "/Pictures/Sport");

@@ -119,7 +119,7 @@ fn a_day_with_kills_is_verified() {
         None => kills < 3,
     };
     while goes_on(kills) {
-        let next = passed() + if seconds.is_some() { 2000 } else { 200 };
+        let next = passed() + if seconds.is_some() { 10_000 } else { 200 };
         wait_patiently_until("it gets on", || {
             passed() >= next || !goes_on(kills) || child.borrow_mut().try_wait().expect("it can be asked").is_some()
         });

@@ -141,7 +141,9 @@ impl Site {
             };
             let value = value.filter(|value| !value.is_empty())?;
             // What a call says is a name, and leads nowhere else; a directory is a path.
-            if name != "dir" && value.contains('/') {
+            let leads =
+                |value: &str| value.contains('/') || matches!(value, "." | "..") || value.contains(char::is_control);
+            if name != "dir" && leads(value) {
                 return None;
             }
             out.extend([before, value]);

@@ -1,6 +1,7 @@
 //! Products, and on which days they appear.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use jiff::ToSpan;
 use jiff::civil::Date;
@@ -53,8 +54,12 @@ pub struct Calendar {
     exceptions: BTreeMap<Date, bool>,
 }
 
-/// Days after which the calendar of the world begins anew, days of the week included.
-const CYCLE: i64 = 146_097;
+/// How far a usual day may be. The 29th of February falls on each day of the week at least every forty years.
+const YEARS_AHEAD: i32 = 60;
+/// Months and days that there are.
+const DAYS_OF_A_YEAR: usize = 366;
+/// Calendars of a product: each is looked through for one answer.
+const MOST_CALENDARS: usize = 20;
 
 impl Calendar {
     /// Whether there is an issue on a day.
@@ -64,24 +69,25 @@ impl Calendar {
         self.exceptions.get(&day).copied().unwrap_or_else(usual)
     }
 
-    /// The first day after this one with an issue; `None` if there is no more.
+    /// The first day after this one with an issue; `None` if there is no more. Days that are not named are looked for within
+    /// [`YEARS_AHEAD`]: what that costs is bounded, whatever the file says.
     pub fn next_after(&self, day: Date) -> Option<Date> {
-        let mut day = day;
-        if !self.weekdays.contains(&true) {
-            // Nothing but the days that are named.
-            let behind = self.exceptions.range(day..).filter(|(named, publishes)| **publishes && **named > day);
-            return behind.map(|(named, _)| *named).next();
+        let mut behind = self.exceptions.range((Bound::Excluded(day), Bound::Unbounded));
+        let named = behind.find(|(_, publishes)| **publishes).map(|(named, _)| *named);
+        // No day is a usual one where none of the week is, or every one of the year is a holiday.
+        if !self.weekdays.contains(&true) || self.holidays.len() >= DAYS_OF_A_YEAR {
+            return named;
         }
-        // Behind the last exception the days repeat themselves.
-        let last = self.exceptions.last_key_value().map_or(day, |(last, _)| day.max(*last));
-        let until = last.saturating_add(CYCLE.days());
+        let last = day.saturating_add(YEARS_AHEAD.years());
+        let until = named.map_or(last, |named| named.min(last));
+        let mut day = day;
         while day < until {
             day = day.tomorrow().ok()?;
             if self.publishes(day) {
                 return Some(day);
             }
         }
-        None
+        named
     }
 
     /// The days of the week with an issue, as files name them.
@@ -137,6 +143,9 @@ pub(super) fn inserts(element: Element<'_>) -> Vec<Insert> {
 
 fn calendars(element: Element<'_>) -> Vec<Calendar> {
     let mut known = Once::default();
+    if element.all("calendar").nth(MOST_CALENDARS).is_some() {
+        element.fault(format!("it has more than {MOST_CALENDARS} elements `calendar`"));
+    }
     let calendar = |element: Element<'_>| {
         let name = element.required("name");
         known.check(element, "calendar", name);
@@ -202,6 +211,12 @@ mod tests {
         }
     }
 
+    /// Each month and day that there is.
+    fn all_days() -> Vec<(i8, i8)> {
+        let all = (1..=12).flat_map(|month| (1..=31).map(move |day| (month, day)));
+        all.filter(|(month, day)| Date::new(2024, *month, *day).is_ok()).collect()
+    }
+
     #[test]
     fn a_calendar_may_have_no_further_day() {
         assert_eq!(calendar([false; 7], &[], &[]).next_after(date(2026, 1, 1)), None);
@@ -211,12 +226,17 @@ mod tests {
         assert_eq!(dated.next_after(date(2026, 5, 1)), Some(date(2026, 7, 1)));
         assert_eq!(dated.next_after(date(2026, 7, 1)), None);
         // Each day is a holiday but one that is seldom there, and seldom a Saturday.
-        let holidays: Vec<(i8, i8)> = (1..=12).flat_map(|month| (1..=31).map(move |day| (month, day))).collect();
+        let holidays = all_days();
         let all = calendar([true; 7], &holidays, &[]);
         assert_eq!(all.next_after(date(2026, 1, 1)), None);
         let leap: Vec<(i8, i8)> = holidays.into_iter().filter(|day| *day != (2, 29)).collect();
         let saturdays = calendar([false, false, false, false, false, true, false], &leap, &[]);
         assert_eq!(saturdays.next_after(date(2020, 2, 29)), Some(date(2048, 2, 29)));
+        // Nothing is looked for up to a day that is named far away and does not count.
+        let far = calendar([true; 7], &all_days(), &[(date(9998, 12, 31), false)]);
+        assert_eq!(far.next_after(date(2026, 1, 1)), None);
+        let named = calendar([true; 7], &all_days(), &[(date(9998, 12, 31), true)]);
+        assert_eq!(named.next_after(date(2026, 1, 1)), Some(date(9998, 12, 31)));
         // The last day that there is.
         assert_eq!(calendar([true; 7], &[], &[]).next_after(Date::MAX), None);
     }
