@@ -20,10 +20,13 @@ pub struct Swallowed {
 /// So many are passed on before the first is swallowed.
 const HONEST: usize = 4;
 
+/// Head and body.
+type Reply = (String, Vec<u8>);
+
 struct NewsroomLiar {
     swallowed: Option<Swallowed>,
     /// How many of those were passed on, and the answer to the last.
-    seen: Mutex<(usize, Option<(String, Vec<u8>)>)>,
+    seen: Mutex<(usize, Option<Reply>)>,
     passed: Arc<AtomicUsize>,
     lies: Lies,
 }
@@ -37,7 +40,7 @@ pub fn newsroom_liar(server: &Server, swallowed: Option<Swallowed>) -> (Proxy, A
 }
 
 impl NewsroomLiar {
-    fn answer(&self, server: &mut BufReader<TcpStream>, head: &str, body: &[u8]) -> std::io::Result<(String, Vec<u8>)> {
+    fn answer(&self, server: &mut BufReader<TcpStream>, head: &str, body: &[u8]) -> std::io::Result<Reply> {
         let call = head.lines().next().unwrap_or_default();
         let path = call.split(['?', ' ']).nth(1).unwrap_or_default();
         let is_it = |of: &Swallowed| call.starts_with(of.method) && path.contains(of.part);
