@@ -312,11 +312,15 @@ impl Call {
     /// The body of a form endpoint: URL-encoded fields, or the same as JSON.
     ///
     /// # Errors
-    /// `InvalidBody` with the field at fault.
+    /// `InvalidBody` with the field at fault, or for a form in parts.
     pub async fn form<T: DeserializeOwned + Send + 'static>(&self) -> Result<T> {
         let content_type = self.headers().get("content-type").and_then(|value| value.to_str().ok());
         if content_type.is_some_and(|value| value.trim_start().starts_with("application/json")) {
             return self.read(true, |reading, body| reading.object(body)).await;
+        }
+        if let Some(parts) = content_type.filter(|value| value.trim_start().starts_with("multipart/")) {
+            let wanted = "`application/x-www-form-urlencoded` or `application/json`";
+            return Err(Error::new(Code::InvalidBody, format!("The body must be {wanted}, but is `{parts}`.")));
         }
         let fields = |reading: Reading<'_>, body: &[u8]| {
             let fields: serde_json::Map<String, Value> = form_urlencoded::parse(body)

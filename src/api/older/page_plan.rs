@@ -22,5 +22,6 @@ pub async fn remove(call: Call) -> Result<Json<Removed>> {
         let message = format!("`{named}` is of type {}, not a page plan ({}).", plan.type_name, types.join(", "));
         return Err(Error::new(Code::InvalidType, message).with_source(named));
     }
-    discarded(&call, &source, DatabaseId::MAIN).await
+    // That object, wherever it is by now: its path may lead to another one, of another type.
+    discarded(&call, &plan.loid.into(), DatabaseId::MAIN).await
 }

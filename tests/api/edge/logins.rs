@@ -199,6 +199,10 @@ fn what_stands_at_the_wrong_place_of_a_body_with_a_secret_is_told_to_nobody() {
     }
     let form = format!("connectionId=Editorial&applicationId=desk&username=editor&password=x&options={SECRET}");
     check("a form", &anyone.send("POST", "/auth/login", &[], form.as_bytes()), "$.options");
+    let parts = [("content-type", "multipart/form-data; boundary=b")];
+    let body = format!("--b\r\ncontent-disposition: form-data; name=\"pwd\"\r\n\r\n{SECRET}\r\n--b--\r\n");
+    let in_parts = anyone.send("POST", "/auth/login", &parts, body.as_bytes());
+    check("a form in parts", &in_parts, "application/x-www-form-urlencoded");
     assert!(!server.log().contains(SECRET), "{}", server.log());
 }
 
