@@ -74,8 +74,14 @@ impl SimpleDateFormat {
         if has(&[Field::WeekOfMonth, Field::WeekdayOfMonth]) {
             return Err("days are not read by `W` and `F`".to_owned());
         }
-        if has(&[Field::WeekYear]) && has(&[Field::Month, Field::Day]) {
-            return Err("`Y` is the year of a week, and no day is read by it and a month; that year is `y`".to_owned());
+        if has(&[Field::WeekYear]) && has(&[Field::Month, Field::Day, Field::DayOfYear]) {
+            return Err(
+                "`Y` is the year of a week, and no day is read by it and a month or day; that year is `y`".to_owned()
+            );
+        }
+        let by_date = has(&[Field::Month, Field::Day, Field::DayOfYear]);
+        if has(&[Field::WeekOfYear]) && has(&[Field::Year]) && !by_date {
+            return Err("no day is read by `y` and a week, whose year is `Y`".to_owned());
         }
         Ok(())
     }
@@ -200,7 +206,8 @@ impl Found {
     /// The day that all of it is.
     fn date(&self, zone: &TimeZone) -> Result<Date, String> {
         let none = || "there is no such day".to_owned();
-        if self.before_era && self.year == Some(0) {
+        // There is none, in either era.
+        if self.year == Some(0) || self.week_year == Some(0) {
             return Err(none());
         }
         let date = match (self.day_of_year, self.week) {

@@ -12,7 +12,7 @@ use super::catalogs::Catalogs;
 use super::commands::{Commands, Jobs};
 use super::document::{ConfigFile, Parsed, parse};
 use super::fault::{Fault, MOST_FAULTS};
-use super::files::{Asked, FILE_BYTES, FOLDER, Read, Shelf, SourceFile, is_configuration, limits};
+use super::files::{Asked, FILE_BYTES, FOLDER, MOST_BYTES, Read, Shelf, SourceFile, is_configuration, limits};
 use super::metadata::{DefinitionFile, MetadataDefinition, Tree as Values};
 use super::object_types::ObjectTypes;
 use super::pages::{Collages, ContentItems, Indexes, PageAccessories, ShapeTemplates};
@@ -84,7 +84,7 @@ pub struct SiteContent {
     pub definitions: Vec<Arc<MetadataDefinition>>,
     /// The tree lists that they name, by path.
     pub trees: BTreeMap<Text, Arc<Tree>>,
-    /// Bytes of all these files: about as many as a reply of one of them has at most.
+    /// Bytes of all that was read of these files: what a reply of one of them has grows with it.
     pub bytes: usize,
 }
 
@@ -156,12 +156,17 @@ fn note(faults: &mut Vec<Fault>, more: Vec<Fault>) {
     faults.extend(more.into_iter().take(room).map(Fault::cut));
 }
 
+/// Elements that all metadata definitions may have: each is some hundred bytes, and a DTD declares one in sixteen.
+const MOST_ELEMENTS: usize = 50_000;
+
 /// Reads several files, and gathers what is wrong in all of them.
 struct Gather<'s, 'f> {
     shelf: &'s Shelf<'f>,
     lacks: bool,
-    /// Bytes of what was read.
+    /// Bytes of what was read: of a file that others take in, or that several name, as often as it is read.
     bytes: usize,
+    /// Elements of metadata definitions.
+    elements: usize,
     /// Files that others have named, and the roots that they must have.
     named: HashSet<(Text, &'static str)>,
     faults: Vec<Fault>,
@@ -170,7 +175,15 @@ struct Gather<'s, 'f> {
 
 impl<'s, 'f> Gather<'s, 'f> {
     fn new(shelf: &'s Shelf<'f>) -> Gather<'s, 'f> {
-        Gather { shelf, lacks: false, bytes: 0, named: HashSet::new(), faults: Vec::new(), unknown: Vec::new() }
+        Gather {
+            shelf,
+            lacks: false,
+            bytes: 0,
+            elements: 0,
+            named: HashSet::new(),
+            faults: Vec::new(),
+            unknown: Vec::new(),
+        }
     }
 
     /// A file that need not be there.
@@ -179,6 +192,10 @@ impl<'s, 'f> Gather<'s, 'f> {
     }
 
     fn file_and_text<T: ConfigFile>(&mut self, path: &str) -> Option<(T, Whole)> {
+        // No more of them is told, so no more of them is looked for.
+        if self.faults.len() >= MOST_FAULTS {
+            return None;
+        }
         let whole = match whole(path, self.shelf) {
             Read::Done(found) => found?,
             Read::Needs(_) => {
@@ -190,7 +207,9 @@ impl<'s, 'f> Gather<'s, 'f> {
                 return None;
             }
         };
-        self.bytes += whole.text.len();
+        if !self.may_read(path, whole.text.len()) {
+            return None;
+        }
         match parse(&whole) {
             Ok(Parsed { value, unknown }) => {
                 note(&mut self.unknown, unknown);
@@ -201,6 +220,19 @@ impl<'s, 'f> Gather<'s, 'f> {
                 None
             }
         }
+    }
+
+    /// Counts what is about to be read. Files that are held once may be read again and again; this bounds what comes of that.
+    fn may_read(&mut self, path: &str, bytes: usize) -> bool {
+        self.bytes += bytes;
+        let may = self.bytes <= MOST_BYTES;
+        if !may {
+            let fault = format!(
+                "files of more than {MOST_BYTES} bytes are read, each as often as others name it or take it in"
+            );
+            note(&mut self.faults, vec![Fault::of_file(path, fault)]);
+        }
+        may
     }
 
     /// A file that another one names, and that must be there; `None` for one that is known already.
@@ -237,6 +269,12 @@ impl<'s, 'f> Gather<'s, 'f> {
             None => None,
             Some(dtd) => Some(self.dtd(dtd)?),
         };
+        self.elements += declared.as_ref().map_or(0, |declared| declared.elements.len());
+        if self.elements > MOST_ELEMENTS {
+            let fault = format!("metadata definitions have more than {MOST_ELEMENTS} elements");
+            note(&mut self.faults, vec![Fault::of_file(path, fault)]);
+            return None;
+        }
         let faults = &mut self.faults;
         Some(file.complete(declared.as_ref(), &mut |fault| note(faults, vec![Fault::of_file(path, fault)])))
     }
@@ -250,7 +288,9 @@ impl<'s, 'f> Gather<'s, 'f> {
                 return None;
             }
         };
-        self.bytes += text.len();
+        if !self.may_read(path, text.len()) {
+            return None;
+        }
         match declarations(&text, &limits(FILE_BYTES)) {
             Ok(found) => Some(found),
             Err(error) => {
@@ -262,6 +302,10 @@ impl<'s, 'f> Gather<'s, 'f> {
 
     /// A tree list that a definition names, in either of its forms; `None` for one that is known already.
     fn tree(&mut self, path: &Text) -> Option<Tree> {
+        let is_known = |root: &'static str| self.named.contains(&(path.clone(), root));
+        if is_known(TreeList::ROOT.name) || is_known(WebConfiguration::ROOT.name) {
+            return None;
+        }
         let file = self.must_be(path)?;
         // What is no XML is told by whoever reads it as such.
         let of_web = file.text.as_deref().is_ok_and(|text| {

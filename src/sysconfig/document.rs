@@ -13,7 +13,7 @@ use super::vocabulary::{self, Kind, Times};
 use super::whole::{Whole, clause};
 
 /// Bytes of the longest attribute, and of the longest text that is a name or a path: faults quote them.
-const MOST_VALUE_BYTES: usize = 4096;
+pub(super) const MOST_VALUE_BYTES: usize = 4096;
 
 /// Elements, texts, comments and instructions that a file may have.
 const MOST_NODES: u32 = 1 << 18;

@@ -22,7 +22,7 @@ pub const WHOLE_BYTES: usize = 8 << 20;
 const MOST_FILES: usize = 1000;
 
 /// Bytes that all files of one reading may have.
-const MOST_BYTES: usize = 32 << 20;
+pub const MOST_BYTES: usize = 32 << 20;
 
 /// The bounds on one file with `max_bytes`. Namespaces and attributes are few, for readers look each of them up among the others.
 pub const fn limits(max_bytes: usize) -> Limits {

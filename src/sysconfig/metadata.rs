@@ -9,7 +9,7 @@ use serde::Serialize;
 use stet_actors::object::Text;
 use stet_xml::{Declarations, DeclaredElement};
 
-use super::document::{ConfigFile, Element, Once};
+use super::document::{ConfigFile, Element, MOST_VALUE_BYTES, Once};
 use super::vocabulary;
 use crate::json::InOrder;
 
@@ -166,9 +166,6 @@ impl ConfigFile for DefinitionFile {
 const MOST_FILTER_BYTES: usize = 255;
 
 fn written(element: Element<'_>) -> Written {
-    if element.attribute("filter").is_some_and(|filter| filter.len() > MOST_FILTER_BYTES) {
-        element.fault(format!("`filter` is longer than {MOST_FILTER_BYTES} bytes"));
-    }
     let mut said: Said = annotations()
         .filter_map(|attribute| Some((attribute.name, element.attribute(attribute.name)?.to_owned())))
         .collect();
@@ -225,6 +222,10 @@ impl DefinitionFile {
             for (child, _) in element.children.iter().filter(|(child, _)| !is_known.contains(child)) {
                 fault(format!("`{name}` has a child `{child}`, of which there is no element"));
             }
+            // Whichever of the two says it.
+            if element.said.get("filter").is_some_and(|filter| filter.len() > MOST_FILTER_BYTES) {
+                fault(format!("the `filter` of `{name}` is longer than {MOST_FILTER_BYTES} bytes"));
+            }
             if element.said.get("type").is_some_and(|kind| kind == "list") && element.list_values.is_none() {
                 fault(format!("`{name}` is a list and has no `listValues`"));
             }
@@ -244,6 +245,10 @@ fn of_both(own: Written, declared: &DeclaredElement, fault: &mut dyn FnMut(Strin
             continue;
         }
         let Some(value) = &attribute.default else { continue };
+        if value.len() > MOST_VALUE_BYTES {
+            fault(format!("`{}` of `{name}` is longer than {MOST_VALUE_BYTES} bytes in the DTD", attribute.name));
+            continue;
+        }
         if attribute.name == DEFAULT_CONTENT {
             both.said.entry(DEFAULT_CONTENT).or_insert_with(|| value.clone());
         } else if let Some(known) = annotations().find(|known| known.name == attribute.name) {

@@ -36,6 +36,9 @@ pub struct ContentItem {
     /// The parts of an item that repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<Vec<ItemPart>>,
+    /// Whether its paths can be understood: they are read once.
+    #[serde(skip)]
+    has_paths: bool,
 }
 
 /// What may be dropped on a content item.
@@ -60,10 +63,14 @@ pub struct ItemPart {
 impl ContentItem {
     /// Whether clients can use it: its paths can be understood, and there are the object types that it names.
     pub fn is_valid(&self, types: &ObjectTypes) -> bool {
-        let sources = self.sources.iter().flatten();
-        let paths = sources.clone().map(|source| &source.xp).chain(self.items.iter().flatten().map(|part| &part.xp));
-        paths.chain(&self.xp).all(|path| XPath::parse(path).is_ok())
-            && sources.clone().all(|source| types.get(&source.kind).is_some())
+        self.has_paths && self.sources.iter().flatten().all(|source| types.get(&source.kind).is_some())
+    }
+
+    /// Whether its paths can be understood.
+    fn are_paths(&self) -> bool {
+        let sources = self.sources.iter().flatten().map(|source| &source.xp);
+        let mut paths = sources.chain(self.items.iter().flatten().map(|part| &part.xp)).chain(&self.xp);
+        paths.all(|path| XPath::parse(path).is_ok())
     }
 }
 
@@ -87,7 +94,8 @@ impl ConfigFile for ContentItems {
             };
             let part = |part: Element<'_>| ItemPart { xp: part.required("xp").into() };
             let has = |child: &str| element.all(child).next().is_some();
-            ContentItem {
+            let item = ContentItem {
+                has_paths: false,
                 name: element.attribute("name").unwrap_or(kind).into(),
                 kind: kind.into(),
                 xp: element.attribute("xp").map(Text::from),
@@ -96,7 +104,8 @@ impl ConfigFile for ContentItems {
                 res_limits: text("resLimits"),
                 sources: has("sources").then(|| element.all_in("sources", "source").map(source).collect()),
                 items: has("items").then(|| element.all_in("items", "item").map(part).collect()),
-            }
+            };
+            ContentItem { has_paths: item.are_paths(), ..item }
         };
         ContentItems(root.all("contentItem").map(item).collect())
     }

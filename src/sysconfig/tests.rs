@@ -580,6 +580,35 @@ fn what_readers_do_again_and_again_is_bounded() {
     refused(&[(SITE, &format!("<siteConfig{namespaces}/>"))], "more than 64 namespaces");
     let attributes: String = (0..257).map(|n| format!(" a{n}=''")).collect();
     refused(&[(SITE, &format!("<siteConfig{attributes}/>"))], "more than 256 attributes");
+    // A file that is held once may be read for each that names it, and so may what it takes in.
+    let definitions = |count: usize, text: &str, dtd: &str| {
+        let paths: Vec<String> = (0..count).map(|n| format!("/SysConfig/d{n}.xml")).collect();
+        let named: String = paths.iter().map(|path| format!("<definition path='{path}'/>")).collect();
+        let site = format!("<siteConfig><metadata>{named}</metadata></siteConfig>");
+        let mut files = vec![(SITE, &*site), ("/SysConfig/a.dtd", dtd), ("/SysConfig/part.xml", dtd)];
+        files.extend(paths.iter().map(|path| (&**path, text)));
+        content_of::<SiteContent>(&files).map(|parsed| parsed.value.definitions.len())
+    };
+    let of_dtd = "<metadataDefinition docType='a0' dtd='/SysConfig/a.dtd'/>";
+    let takes_in = "<!DOCTYPE metadataDefinition [<!ENTITY part SYSTEM 'part.xml'>]>\
+        <metadataDefinition docType='a'><element name='a'/>&part;</metadataDefinition>";
+    let elements: String = (0..10_000).map(|n| format!("<!ELEMENT a{n} ANY>")).collect();
+    let comment = format!("<!--{}-->", "-x".repeat(1 << 20));
+    let (large, part) = (format!("{comment}<!ELEMENT a0 ANY>"), format!("<element name='b'>{comment}</element>"));
+    assert_eq!(definitions(5, of_dtd, &elements).ok(), Some(5));
+    for (text, part, told) in
+        [(of_dtd, &elements, "50000 elements"), (of_dtd, &large, "are read"), (takes_in, &part, "are read")]
+    {
+        let faults = definitions(17, text, part).expect_err(told);
+        assert!(faults.iter().any(|fault| fault.fault.contains(told)), "{told}: {faults:?}");
+    }
+    // Nor does a DTD say what a file may not.
+    let dtd = |value: &str| format!("<!ELEMENT a0 ANY><!ATTLIST a0 filter CDATA '{value}'>");
+    assert_eq!(definitions(1, of_dtd, &dtd(&"x".repeat(255))).ok(), Some(1));
+    for (bytes, told) in [(256, "longer than 255 bytes"), (4097, "longer than 4096 bytes")] {
+        let faults = definitions(1, of_dtd, &dtd(&"x".repeat(bytes))).expect_err(told);
+        assert!(faults.iter().any(|fault| fault.fault.contains(told)), "{told}: {faults:?}");
+    }
     // References count whether or not there is such a file.
     let text =
         format!("<!DOCTYPE siteConfig [<!ENTITY a SYSTEM 'a.xml'>]><siteConfig>{}</siteConfig>", "&a;".repeat(400_000));

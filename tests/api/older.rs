@@ -10,8 +10,8 @@ use crate::harness::*;
 const SITE: &str = "/SysConfig/Site/siteconfig.xml";
 
 /// The pages that have examples, which are the answers of a server with the sample: `UPDATE_GOLDEN=1` writes them anew.
-const PAGES: [&str; 9] =
-    ["calendar", "channels", "content-items", "metadata", "page-plans", "paths", "people", "teams", "work-folders"];
+const PAGES: [&str; 8] =
+    ["calendar", "channels", "content-items", "metadata", "paths", "people", "teams", "work-folders"];
 
 fn bare(client: &Client, path: &str) -> Value {
     let answer = client.get(path);
@@ -49,7 +49,7 @@ fn settled(value: &mut Value, changing: &[&str]) {
 fn the_examples_of_the_documents_are_what_a_server_answers() {
     let server = Server::start();
     let client = server.user("reporter");
-    let (mut examples, mut outdated) = (0, Vec::new());
+    let mut outdated = Vec::new();
     for page in PAGES {
         let file = format!("{}/docs/api/{page}.md", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(&file).expect("the page can be read");
@@ -71,8 +71,9 @@ fn the_examples_of_the_documents_are_what_a_server_answers() {
                 String::from_utf8(answer.body).expect("it is a text")
             };
             made += &format!("{before}<!-- example: GET {head} -->\n```{kind}\n{shown}```\n");
-            (rest, examples) = (after, examples + 1);
+            rest = after;
         }
+        assert!(rest.len() < text.len(), "{page} has no examples");
         made += rest;
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             std::fs::write(&file, &made).expect("it can be written");
@@ -80,7 +81,6 @@ fn the_examples_of_the_documents_are_what_a_server_answers() {
         outdated.extend((made != text).then_some(page));
     }
     assert!(outdated.is_empty(), "{outdated:?} do not show what a server answers: UPDATE_GOLDEN=1 writes them anew");
-    assert!(examples >= 12, "{examples}");
 }
 
 #[test]
@@ -373,6 +373,10 @@ fn the_values_of_an_element_are_the_paths_of_its_tree() {
     assert!(xml("webType").contains("<WebConfiguration><WebTypes><WebType>Article</WebType><WebType>Brief</WebType>"));
     assert!(xml("section").contains("<WebType>Eastquay</WebType>"), "only the leaf is a value");
     assert!(xml("subject").contains("<WebType>/Transport/Ferries</WebType>"));
+    // An object with a name that XML does not carry.
+    let odd = json!({ "name": "odd\u{ffff}.xml", "type": "Story", "folderPath": "/News/City" });
+    admin.upload("/v3/object/create", &odd, None).ok();
+    assert!(xml("background").contains("/News/City/odd"));
     for kind in ["treedb", "treedbxml"] {
         fails(&client, &format!("/conf/metadata/dtd/{kind}?node=headline"), 400, "InvalidParameter", "tree");
         fails(&client, &format!("/conf/metadata/dtd/{kind}?node=nothing"), 400, "InvalidParameter", "nothing");

@@ -24,9 +24,6 @@ pub struct NextPublicationDate {
     next_publication_date: String,
 }
 
-/// Days in a row that a zone may leave out: it has been one.
-const MOST_LEFT_OUT: usize = 8;
-
 /// `GET /calendar/nextPublicationDate`
 pub async fn next_publication_date(call: Call) -> Result<Json<NextPublicationDate>> {
     // They are required or have a default.
@@ -43,10 +40,7 @@ pub async fn next_publication_date(call: Call) -> Result<Json<NextPublicationDat
     let day = format
         .read(from, &zone, today(&call, &zone).year())
         .map_err(|why| Error::parameter("fromIssueDate", from, &format!("a day in the pattern `{pattern}`: {why}")))?;
-    // The first moment of the day, which is not midnight everywhere. A zone that goes over the date line leaves a whole day out.
-    let days = std::iter::successors(product.next_after(day), |(day, _)| product.next_after(*day));
-    let times = days.map_while(|(day, calendar)| Some((day, day.to_zoned_datetime(calendar.time_zone.clone()).ok()?)));
-    let next = times.take(MOST_LEFT_OUT).find(|(day, time)| time.date() == *day).map(|(_, time)| format.write(&time));
+    let next = product.next_issue(day).map(|time| format.write(&time));
     Json::of(&NextPublicationDate {
         product: product.name.to_string(),
         simple_date_format: pattern.to_owned(),

@@ -12,7 +12,7 @@ use wildmatch::WildMatch;
 
 use super::place::named;
 use crate::api::records::readable;
-use crate::give_way::GiveWay;
+use crate::give_way::{GiveWay, sorted};
 use crate::http::call::Call;
 use crate::http::reply::{Json, Reply};
 use crate::json::InOrder;
@@ -21,6 +21,9 @@ use crate::sysconfig::{MetadataDefinition, MetadataElement, SiteContent, Values}
 
 /// Objects that are looked at, and paths that are listed, for values that are objects of the repository.
 const MOST_OBJECTS: usize = 10_000;
+
+/// Bytes that an element has at least where it is shown, about.
+const BYTES_OF_ELEMENT: usize = 450;
 
 /// A metadata definition.
 #[derive(serde::Serialize, schemars::JsonSchema)]
@@ -94,7 +97,9 @@ pub(super) fn check_session(call: &Call) -> Result<()> {
 /// `GET /conf/metadata/dtd`
 pub async fn definition(call: Call) -> Result<Json<Definition>> {
     let Located { content, definition, .. } = locate(&call)?;
-    Json::made(content.bytes, move || {
+    // Files may leave out most of what is shown of an element.
+    let bytes = content.bytes + definition.elements.0.len() * BYTES_OF_ELEMENT;
+    Json::made(bytes, move || {
         Ok(Definition { doc_type: definition.doc_type.to_string(), elements: definition.elements.clone() })
     })
     .await
@@ -134,15 +139,16 @@ async fn values(call: &Call) -> Result<(Vec<String>, MetadataElement)> {
 
 /// Paths of the objects below a folder that the caller may read and whose names match: of a folder with what is in it.
 async fn objects(call: &Call, database: DatabaseId, folder: &str, filter: &str) -> Result<Vec<String>> {
-    let top = match call.find(&Source::Path(folder.to_owned()), database) {
-        Ok(top) => top,
+    let top = folder;
+    let found = match call.find(&Source::Path(folder.to_owned()), database) {
+        Ok(found) => found,
         // There are no values then.
         Err(error) if error.code == Code::ObjectNotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
     let filter = (!filter.is_empty()).then(|| WildMatch::new(&normal_form(filter)));
     let above = folder.trim_end_matches('/').to_owned();
-    let (mut open, mut paths, mut seen, mut way) = (vec![(top.loid, above)], Vec::new(), 0, GiveWay::new());
+    let (mut open, mut paths, mut seen, mut way) = (vec![(found.loid, above)], Vec::new(), 0, GiveWay::new());
     while let Some((folder, path)) = open.pop() {
         let mut after = None;
         loop {
@@ -151,7 +157,7 @@ async fn objects(call: &Call, database: DatabaseId, folder: &str, filter: &str) 
                 way.now_and_then().await;
                 seen += 1;
                 if seen > MOST_OBJECTS {
-                    let message = format!("More than {MOST_OBJECTS} objects lie below `{}`.", path);
+                    let message = format!("More than {MOST_OBJECTS} objects lie below `{top}`.");
                     return Err(Error::new(Code::TooLarge, message).with_detail("limit", MOST_OBJECTS));
                 }
                 let Some(object) = readable(call, loid)? else { continue };
@@ -169,8 +175,7 @@ async fn objects(call: &Call, database: DatabaseId, folder: &str, filter: &str) 
             }
         }
     }
-    paths.sort_unstable();
-    Ok(paths)
+    Ok(sorted(paths, Ord::cmp).await)
 }
 
 fn children_of(call: &Call, folder: Loid, after: Option<&[u8]>) -> Result<(Vec<Loid>, Option<bytes::Bytes>)> {
@@ -191,8 +196,9 @@ pub async fn tree_xml(call: Call) -> Result<Reply> {
     let bytes = paths.iter().map(|path| path.len() + 24).sum();
     let write = move || {
         let value = |path: &String| match &*element.result {
-            "LeafOnly" => path.rsplit('/').next().unwrap_or_default().to_owned(),
-            _ => path.clone(),
+            // Names may have characters that XML has not.
+            "LeafOnly" => stet_xml::carried(path.rsplit('/').next().unwrap_or_default()).into_owned(),
+            _ => stet_xml::carried(path).into_owned(),
         };
         let values: Vec<String> = paths.iter().map(value).collect();
         let document = serde_json::json!({ "WebConfiguration": { "WebTypes": { "WebType": values } } });

@@ -10,7 +10,7 @@ use stet_actors::object::Text;
 
 use super::place::{current_issue, named, own_work_folder, team};
 use crate::auth::{Privilege, User};
-use crate::give_way;
+use crate::give_way::{self, GiveWay};
 use crate::http::call::Call;
 use crate::http::reply::Json;
 use crate::sysconfig::Site;
@@ -76,7 +76,8 @@ pub struct UserProduct {
 fn relevance(user: &User, wanted: &str) -> u8 {
     let of = |text: &str, weight: u8| {
         let text = text.to_lowercase();
-        let begins_word = || text.split(|c: char| !c.is_alphanumeric()).any(|word| word.starts_with(wanted));
+        let ends_word = |before: &str| before.chars().next_back().is_none_or(|c| !c.is_alphanumeric());
+        let begins_word = || text.match_indices(wanted).any(|(at, _)| ends_word(&text[..at]));
         let part = if text == wanted {
             100
         } else if text.starts_with(wanted) {
@@ -114,7 +115,9 @@ pub async fn users(call: Call) -> Result<Json<Vec<UserEntry>>> {
     let manages = call.access().has_everywhere(Privilege::ManageGroups);
     let (caller, directory) = (call.caller()?.user().clone(), call.app.directory.clone());
     let mut sessions: HashMap<Text, usize> = HashMap::new();
+    let mut way = GiveWay::new();
     for session in call.app.sessions.list(None).await? {
+        way.now_and_then().await;
         *sessions.entry(session.user().clone()).or_default() += 1;
     }
     // There may be any number of them.
@@ -184,6 +187,7 @@ mod tests {
             ("ferries", 30),
             ("err", 20),
             ("bob", 0),
+            ("and ferries", 30),
         ] {
             assert_eq!(relevance(&user, wanted), fits, "{wanted}");
         }

@@ -19,11 +19,11 @@ pub(super) fn today(call: &Call, zone: &TimeZone) -> Date {
     ZonedDateTime::new(now, zone.clone()).date()
 }
 
-/// The issue that is being made: the next one of the default product from today on, `yyyyMMdd`; empty where the site has none.
+/// The issue that is being made: the next one of the default product after today, `yyyyMMdd`; empty where the site has none.
 pub(super) fn current_issue(call: &Call, site: &Site) -> String {
     let Some(product) = site.default_product() else { return String::new() };
     let today = today(call, &product.time_zone());
-    product.next_after(today).map(|(day, _)| day.strftime("%Y%m%d").to_string()).unwrap_or_default()
+    product.next_issue(today).map(|time| time.strftime("%Y%m%d").to_string()).unwrap_or_default()
 }
 
 /// The team that a parameter names, or else the caller's own; `None` if they have none that the site knows.
@@ -53,16 +53,11 @@ pub(super) fn named<'c>(call: &'c Call, parameter: &str) -> Option<&'c str> {
 /// # Errors
 /// What the store says.
 pub(super) fn own_work_folder(call: &Call, site: &Site, team: Option<&Team>) -> Result<String> {
-    let user = call.app.directory.user(call.caller()?.user())?;
-    if let Some(own) = user.as_ref().and_then(|user| user.work.clone()) {
-        return Ok(own);
-    }
-    let of_team = |folder: &&crate::sysconfig::WorkFolder| {
-        team.is_none_or(|team| folder.teams.is_empty() || folder.teams.contains(&team.name))
-    };
-    let mut fitting = site.work_folders.iter().filter(of_team);
-    let first = fitting.clone().find(|folder| folder.is_default).or_else(|| fitting.next());
-    Ok(first.map_or_else(|| call.app.config.folders.work.clone(), |folder| folder.path.to_string()))
+    let user = call.caller()?.user();
+    let is_set = call.app.directory.user(user)?.is_some_and(|user| user.work.is_some());
+    let of_site = if is_set { None } else { site.default_work_folder(team) };
+    // Where the site has none, it is what the newer surface says.
+    of_site.map_or_else(|| call.app.work_folder_of(user), |folder| Ok(folder.path.to_string()))
 }
 
 /// What a call says of an object that a folder is looked for, with what it leaves out.

@@ -1,7 +1,7 @@
 //! What the site configuration has, as clients of the older surface see it: channels, content items, teams, work folders
 //! (docs/api/channels.md, content-items.md, teams.md, work-folders.md).
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -185,7 +185,8 @@ impl Serves<'_> {
 /// `GET /conf/channel/list`
 pub async fn channels(call: Call) -> Result<Json<Vec<ChannelEntry>>> {
     let database = call.database()?;
-    let mut work_folders = Vec::new();
+    // Each once, however often it is named.
+    let mut work_folders = BTreeSet::new();
     let mut way = GiveWay::new();
     let sources = call.query.list("loidsSource");
     let most = call.app.config.limits.list_sources;
@@ -203,8 +204,11 @@ pub async fn channels(call: Call) -> Result<Json<Vec<ChannelEntry>>> {
     let (calendar, compound, inserts) = (shows("showCalendar"), shows("showCompound"), shows("showInserts"));
     let (template_channels, templates) = (shows("showTemplateChannels"), shows("showTemplates"));
     let with_folders = shows("showWorkfolders");
-    Json::made(content.bytes, move || {
+    // Each channel is held against work folders: those of the objects, or all of them.
+    let rounds = if with_folders { content.site.channels.list().len() } else { work_folders.len() };
+    Json::made(content.bytes.saturating_mul(rounds.max(1)), move || {
         let site = &content.site;
+        let mut listed = 0;
         let entry = |channel: &Channel| {
             let serves = Serves { channel: Some(channel), team: None, content: None, site };
             // A channel is for objects if all of their work folders serve it.
@@ -223,16 +227,28 @@ pub async fn channels(call: Call) -> Result<Json<Vec<ChannelEntry>>> {
                 workfolders: with_folders.then(|| {
                     let mut paths = Vec::new();
                     all_below(&site.work_folders, &mut |folder| {
-                        paths.extend(serves.is(folder).then(|| folder.path.clone()));
+                        if listed < MOST_LISTED && serves.is(folder) {
+                            listed += 1;
+                            paths.push(folder.path.clone());
+                        }
                     });
                     paths
                 }),
             })
         };
-        Ok(site.channels.list().iter().filter_map(entry).collect())
+        let entries = site.channels.list().iter().filter_map(entry).collect();
+        if listed == MOST_LISTED {
+            let message =
+                format!("`showWorkfolders` would list {MOST_LISTED} work folders or more, each of each channel.");
+            return Err(Error::new(Code::TooLarge, message).with_detail("limit", MOST_LISTED));
+        }
+        Ok(entries)
     })
     .await
 }
+
+/// Work folders that are listed with channels: each channel may have all of the site.
+const MOST_LISTED: usize = 100_000;
 
 /// Shows work folders and all in them. The depth of configuration files is bounded.
 fn all_below(folders: &[WorkFolder], see: &mut impl FnMut(&WorkFolder)) {

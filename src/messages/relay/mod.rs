@@ -164,12 +164,17 @@ impl Relay {
     async fn recover(&self) -> Result<()> {
         let mut uncertain = Vec::new();
         self.each(|outgoing| uncertain.extend(Some(outgoing).filter(|it| !it.sending.is_empty())))?;
-        for mut outgoing in uncertain {
-            let addresses = std::mem::take(&mut outgoing.sending);
-            tell(outgoing.number, Outcome::Uncertain, &addresses, "the server ended while it was sent");
-            self.save(&outgoing).await?;
+        for outgoing in uncertain {
+            self.give_up_sending(outgoing, "the server ended while it was sent").await?;
         }
         Ok(())
+    }
+
+    /// Gives up what was being sent: the relay may have it, and nobody is to get it twice.
+    async fn give_up_sending(&self, mut outgoing: Outgoing, why: &str) -> Result<()> {
+        let addresses = std::mem::take(&mut outgoing.sending);
+        tell(outgoing.number, Outcome::Uncertain, &addresses, why);
+        self.save(&outgoing).await
     }
 
     /// All rows of mails that wait.
@@ -210,6 +215,11 @@ impl Relay {
                 self.queue.remove(number);
                 continue;
             };
+            // A conversation came to its end and the row could not be written: nothing is being sent but from here.
+            if !outgoing.sending.is_empty() {
+                self.give_up_sending(outgoing, "what became of it could not be kept").await?;
+                continue;
+            }
             if now_ms >= outgoing.sent_ms.saturating_add(self.smtp.give_up_hours * 60 * 60 * 1000) {
                 let addresses = std::mem::take(&mut outgoing.waiting);
                 tell(outgoing.number, Outcome::GivenUp, &addresses, "the relay has not taken it for too long");
@@ -405,6 +415,26 @@ mod tests {
             assert!(matches!(pass().await, Ok(None)));
             assert_eq!(house.rows(Table::Outgoing), 0);
             assert_eq!((house.rows(Table::Messages), house.rows(Table::Boxes)), (1, 2), "the message stays");
+        });
+    }
+
+    /// Such a mail came up again and again, and no other was sent.
+    #[test]
+    fn what_was_being_sent_and_could_not_be_kept_is_given_up_and_the_others_go_on() {
+        run(async {
+            let (house, relay) = house().await;
+            let (_open, end) = watch::channel(());
+            house.send("old").await;
+            let (_, number) = relay.queue.next().expect("it waits");
+            let place = Outgoing::key(number);
+            let row = relay.repository.row::<Outgoing>(place.table, &place.key).expect("it can be read");
+            let mut outgoing = row.expect("it is there");
+            outgoing.sending = std::mem::take(&mut outgoing.waiting);
+            relay.save(&outgoing).await.expect("it can be saved");
+            house.send("other").await;
+            house.clock.advance(DAY * 3);
+            assert!(matches!(relay.pass(relay.repository.clock().now_ms(), &end).await, Ok(None)));
+            assert_eq!((house.rows(Table::Outgoing), relay.queue.len()), (0, 0));
         });
     }
 

@@ -154,6 +154,29 @@ impl Site {
     }
 }
 
+impl Site {
+    /// The work folder of those who have none of their own: the one that is said to be the default, or else the first, of those for a
+    /// team; or of all, if there is none for it.
+    pub fn default_work_folder(&self, team: Option<&Team>) -> Option<&WorkFolder> {
+        let for_team = team.and_then(|team| {
+            default_of(&self.work_folders, &|folder| folder.teams.is_empty() || folder.teams.contains(&team.name))
+        });
+        for_team.or_else(|| default_of(&self.work_folders, &|_| true))
+    }
+}
+
+/// The default one of those that fit, wherever it lies, or else the first of them on the outside.
+fn default_of<'f>(folders: &'f [WorkFolder], fits: &impl Fn(&WorkFolder) -> bool) -> Option<&'f WorkFolder> {
+    fn marked<'f>(folders: &'f [WorkFolder], fits: &impl Fn(&WorkFolder) -> bool) -> Option<&'f WorkFolder> {
+        // The depth of configuration files is bounded.
+        let one = |folder: &'f WorkFolder| {
+            Some(folder).filter(|folder| folder.is_default && fits(folder)).or_else(|| marked(&folder.children, fits))
+        };
+        folders.iter().find_map(one)
+    }
+    marked(folders, fits).or_else(|| folders.iter().find(|folder| fits(folder)))
+}
+
 /// The way to each work folder, by its path.
 pub(super) fn places(work_folders: &[WorkFolder]) -> HashMap<Text, Vec<usize>> {
     fn below(list: &[WorkFolder], way: &[usize], found: &mut HashMap<Text, Vec<usize>>) {

@@ -1,11 +1,12 @@
 //! Products, and on which days they appear.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::successors;
 use std::ops::Bound;
 
-use jiff::ToSpan;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use jiff::{ToSpan, ZonedDateTime};
 use stet_actors::object::Text;
 
 use super::channels::{Edition, editions};
@@ -58,6 +59,8 @@ pub struct Calendar {
 const YEARS_AHEAD: i32 = 60;
 /// Months and days that there are.
 const DAYS_OF_A_YEAR: usize = 366;
+/// Days in a row that a time zone may leave out: it has been one at a time.
+const MOST_LEFT_OUT: usize = 8;
 /// Calendars of a product: each is looked through for one answer.
 const MOST_CALENDARS: usize = 20;
 
@@ -98,9 +101,18 @@ impl Calendar {
 
 impl Product {
     /// The first day after this one with an issue by any of its calendars, and that calendar.
-    pub fn next_after(&self, day: Date) -> Option<(Date, &Calendar)> {
+    fn next_after(&self, day: Date) -> Option<(Date, &Calendar)> {
         let next = |calendar: &'_ Calendar| calendar.next_after(day);
         self.calendars.iter().filter_map(|calendar| Some((next(calendar)?, calendar))).min_by_key(|(day, _)| *day)
+    }
+
+    /// The first moment of the first day after this one with an issue, in the time zone of its calendar. It is not midnight everywhere,
+    /// and a zone that goes over the date line leaves a whole day out, on which there is no issue.
+    pub fn next_issue(&self, day: Date) -> Option<ZonedDateTime> {
+        let days = successors(self.next_after(day), |(day, _)| self.next_after(*day));
+        let begins =
+            days.map_while(|(day, calendar)| Some((day, day.to_zoned_datetime(calendar.time_zone.clone()).ok()?)));
+        begins.take(MOST_LEFT_OUT).find(|(day, time)| time.date() == *day).map(|(_, time)| time)
     }
 
     /// Where its days begin and end, as far as they agree: by its first calendar.
