@@ -80,6 +80,15 @@ enum Stuck {
     GaveUp,
 }
 
+/// Who made a revision.
+#[derive(Clone, Copy)]
+enum Maker {
+    /// A call that was acknowledged with it, of those that were, which one.
+    Acked(usize),
+    /// A call in doubt, and which half of it.
+    Doubt(usize, bool),
+}
+
 /// What a step has set.
 enum Step {
     /// A doubt's half is taken as done.
@@ -252,10 +261,11 @@ impl<P: Paper> Search<'_, P> {
         for member in span.initial.members() {
             self.held(container, *member);
         }
-        self.walk(container, span, first, span.initial.clone(), (0, 0))
+        self.walk(container, span, first, span.initial.clone(), (0, 0), None)
     }
 
-    /// From one revision to the end. `at` is how far the lists of acknowledgements and reads are used up.
+    /// From one revision to the end. `at` is how far the lists of acknowledgements and reads are used up, and `made` the acknowledged
+    /// call that made the revision.
     fn walk(
         &mut self,
         container: usize,
@@ -263,9 +273,9 @@ impl<P: Paper> Search<'_, P> {
         mut revision: u64,
         mut paper: P,
         mut at: (usize, usize),
+        mut made: Option<usize>,
     ) -> Result<(), Stuck> {
         let last = span.revisions.map_or(revision, |(_, last)| last);
-        let mut made = None;
         loop {
             let from = at.0;
             while self.acked[container].get(at.0).is_some_and(|(of, _)| *of == revision) {
@@ -309,28 +319,26 @@ impl<P: Paper> Search<'_, P> {
                 let others = next.iter().enumerate().filter(|(other, _)| *other != index);
                 others.into_iter().all(|(_, other)| finds(&after, other)).then_some((index, after))
             });
-            if let Some((index, after)) = maker {
-                if let Some(acked) = next.get(index) {
-                    self.made(container, acked.change, true);
-                }
-                made = Some(at.0 + index);
-                paper = after;
-                continue;
-            }
-            let mut ways = self.ways(container, revision, &paper, &next);
+            // Unless it may have found what a call in doubt had made.
+            let may_have_found = |after: &P| next.iter().all(|acked| after.clone().apply(acked.change) == Some(false));
+            let mut ways = match &maker {
+                Some((_, after)) if !may_have_found(after) => Vec::new(),
+                _ => self.ways(container, revision, &paper, &next),
+            };
+            ways.splice(0..0, maker.map(|(index, after)| (Maker::Acked(index), after)));
             if ways.len() != 1 {
                 return self.branch(container, span, revision, ways, at, &next);
             }
             // Nothing else can have made it: there is nothing to come back to.
-            if let Some((index, half, after)) = ways.pop() {
-                self.take(container, index, half);
+            if let Some((maker, after)) = ways.pop() {
+                made = self.take(container, maker, at, &next);
                 paper = after;
             }
         }
     }
 
-    /// The calls in doubt that can have made a revision: which, which half of it, and what it led to.
-    fn ways(&self, container: usize, revision: u64, paper: &P, next: &[Ack<P::Change>]) -> Vec<(usize, bool, P)> {
+    /// The calls in doubt that can have made a revision, and what each led to.
+    fn ways(&self, container: usize, revision: u64, paper: &P, next: &[Ack<P::Change>]) -> Vec<(Maker, P)> {
         let timed = &self.timed[container];
         let from = timed.partition_point(|index| self.doubts[*index].until < revision);
         let last = revision.saturating_add(self.widest[container]);
@@ -351,31 +359,31 @@ impl<P: Paper> Search<'_, P> {
                 }
                 let mut after = paper.clone();
                 if after.apply(change) == Some(true) && next.iter().all(|acked| finds(&after, acked)) {
-                    ways.push((index, half, after));
+                    ways.push((Maker::Doubt(index, half), after));
                 }
             }
         }
         ways
     }
 
-    /// A revision that no acknowledged call has made: tries each call in doubt that can have.
+    /// A revision that several calls can have made, or none: tries each.
     fn branch(
         &mut self,
         container: usize,
         span: &Span<P>,
         revision: u64,
-        ways: Vec<(usize, bool, P)>,
+        ways: Vec<(Maker, P)>,
         at: (usize, usize),
         next: &[Ack<P::Change>],
     ) -> Result<(), Stuck> {
-        for (index, half, after) in ways {
+        for (maker, after) in ways {
             self.tries += 1;
             if self.tries > TRIES {
                 return Err(Stuck::GaveUp);
             }
             let (trail, made) = (self.trail.len(), self.made.len());
-            self.take(container, index, half);
-            match self.walk(container, span, revision, after, at) {
+            let maker = self.take(container, maker, at, next);
+            match self.walk(container, span, revision, after, at, maker) {
                 Err(Stuck::Contradicted) => {
                     self.made.truncate(made);
                     for step in self.trail.drain(trail..) {
@@ -396,14 +404,22 @@ impl<P: Paper> Search<'_, P> {
         }))
     }
 
-    /// A call in doubt has made a revision.
-    fn take(&mut self, container: usize, index: usize, half: bool) {
-        mark(&mut self.used[index], half, true);
-        self.trail.push(Step::Used(index, half));
-        let doubt = self.doubts[index];
-        let change = if half { doubt.there.map(|(_, change)| change) } else { Some(doubt.here.1) };
-        if let Some(change) = change {
-            self.made(container, change, false);
+    /// A call has made a revision. If it was acknowledged, gives its place among all that were; `next` are those from `at` on.
+    fn take(&mut self, container: usize, maker: Maker, at: (usize, usize), next: &[Ack<P::Change>]) -> Option<usize> {
+        match maker {
+            Maker::Acked(index) => {
+                self.made(container, next.get(index)?.change, true);
+                Some(at.0 + index)
+            }
+            Maker::Doubt(index, half) => {
+                mark(&mut self.used[index], half, true);
+                self.trail.push(Step::Used(index, half));
+                let doubt = self.doubts[index];
+                if let Some(change) = if half { doubt.there.map(|(_, change)| change) } else { Some(doubt.here.1) } {
+                    self.made(container, change, false);
+                }
+                None
+            }
         }
     }
 

@@ -231,6 +231,20 @@ fn a_change_that_was_told_late_is_found_between_the_revisions_that_bound_it() {
 
 /// The change that the reply shows may be another's, of which nobody was told.
 #[test]
+fn of_two_that_were_told_the_same_revision_either_may_have_found_what_the_other_made() {
+    let mut server = Server::new();
+    // The divider has gone up because the item went away from above it; both replies say so with the same revision.
+    server.tells(0, Change::Add(101, 1)).tells(0, Change::Shift(0, -1)).tells(0, Change::Order(101, 0)).reads(0);
+    server.ends(&[]).is_verified();
+    // The same with the item's shift lost.
+    let shift = server.evidence.order.acked.iter().position(|acked| matches!(acked.change, Change::Shift(..)));
+    server.evidence.order.acked.remove(shift.expect("it was told"));
+    server.is_violated("a read showed");
+    server.evidence.order.doubts.push(Doubt::of(0, Change::Shift(0, -1)));
+    server.is_verified();
+}
+
+#[test]
 fn a_reply_that_speaks_of_a_revision_that_a_lost_call_made_is_believed() {
     let mut server = busy();
     let after = server.containers[0].1;
